@@ -1,0 +1,55 @@
+package policy
+
+import (
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Action is what a decision says.
+type Action string
+
+// The actions.
+const (
+	Allow Action = "allow"
+	Block Action = "block"
+	Hold  Action = "hold" // waits for an approval
+)
+
+// Decision is a gate's answer with every rule that it looked at, in order.
+type Decision struct {
+	Action Action `json:"action"`
+	// Reason is one sentence for the operator: which rule decided, and what to change.
+	Reason string   `json:"reason"`
+	Rules  []Looked `json:"rules"`
+}
+
+// Looked is one rule that was looked at.
+type Looked struct {
+	Rule    string `json:"rule"`             // for example "flow", "override", "sendPolicy.rules[2]", "sendPolicy.default"
+	Matched bool   `json:"matched"`          // the rule applies to this case
+	Action  Action `json:"action,omitempty"` // what it says if it matches
+	Detail  string `json:"detail,omitempty"`
+}
+
+// Egress is one text about to leave.
+type Egress struct {
+	Label    flow.Label          // of the text
+	Route    sessions.Route      // where to
+	Agent    string              // whose session; empty if none
+	Kind     string              // delivery kind: reply, notice, message, …
+	Key      sessions.Key        // the session's key; empty if none
+	Override sessions.SendPolicy // the session's
+}
+
+// AuditEntry is one line of the audit trail.
+type AuditEntry struct {
+	At      time.Time
+	Actor   string // principal "<channel>:<user>", "agent:<id>", "operator" or "gateway"
+	Action  string // for example "delivery.block", "command.denied", "pairing.approve"
+	Object  string // id of what it is about
+	Session sessions.ID
+	Label   flow.Label
+	Detail  any // JSON-encoded; no secrets
+}

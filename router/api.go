@@ -1,0 +1,92 @@
+package router
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Errors that callers branch on, besides the sentinels of package sessions.
+var (
+	// ErrBusy: the session has a run and the request asked not to queue behind it.
+	ErrBusy = errors.New("session is busy")
+	// ErrStopping: the gateway takes nothing in any more.
+	ErrStopping = errors.New("gateway is stopping")
+	// ErrQueueFull: the new message itself was refused because the session's queue is full.
+	ErrQueueFull = errors.New("queue is full")
+)
+
+// Request is a problem with what a caller asked for; its text may be shown to the caller.
+type RequestError struct {
+	Field string // the parameter, for example "channel"
+	Text  string // what is wrong and what to do
+}
+
+// Error implements error.
+func (e *RequestError) Error() string {
+	if e.Field == "" {
+		return e.Text
+	}
+	return e.Field + ": " + e.Text
+}
+
+// Admission is an inbound event with what a program's request says besides.
+type Admission struct {
+	adapters.Inbound
+	// Session is the session that is meant, for requests that name one; empty: by route and configuration.
+	Session sessions.ID
+	// Exclusive asks for [ErrBusy] where the session has unfinished runs.
+	Exclusive bool
+}
+
+// Admitted says what became of an admission; for a repeated event, what became of the first.
+type Admitted struct {
+	Outcome Outcome
+	Session sessions.ID
+	Run     sessions.RunID // Outcome run
+	// Notice is the gateway's own answer, if it gave one: a command's result, a pairing code.
+	Notice string
+	// Repeat: the event was accepted before.
+	Repeat bool
+}
+
+// Proactive asks for a message that nobody waits for.
+type Proactive struct {
+	Channel     string
+	Account     string            // empty: the channel's only account, or "default"
+	To          string            // conversation id; "owner" for the owner's direct chat; "last" for the session's last route
+	ChatType    sessions.ChatType // empty: as known of the conversation, else direct
+	Thread      string
+	Text        string
+	Label       flow.Label // of the text
+	Idempotency string
+	Session     sessions.ID // whose send policy override counts; empty for none
+	Agent       string
+	Actor       string // for the audit trail
+}
+
+// Check asks what the gate would decide, with no effect.
+type Check struct {
+	Channel  string
+	Account  string
+	ChatType sessions.ChatType
+	To       string
+	Thread   string
+	Session  string // key or id; empty for none
+	Label    flow.Label
+	Kind     DeliveryKind
+}
+
+// NewSession asks for a session over HTTP (seed 003).
+type NewSession struct {
+	Agent      string
+	Persistent bool
+	TTL        time.Duration
+	Metadata   json.RawMessage
+	FileAccess sessions.FileAccess
+	Title      string
+}

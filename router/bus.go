@@ -1,0 +1,39 @@
+package router
+
+import (
+	"context"
+
+	"sluice/sessions"
+)
+
+// Bus wakes the owners of partitions and carries live events. It carries no
+// truth: a wake or an event that is lost, repeated or late changes nothing but
+// time, because owners read the store.
+type Bus interface {
+	// Wake asks the owner of a lane's partition to look at the lane. It does not
+	// block and does not fail: what can't be published is made good by the owner's
+	// sweep of the store.
+	Wake(partition int, lane sessions.Lane)
+	// Emit publishes a live event without blocking. Events of one session that are
+	// emitted one after the other keep their order.
+	Emit(event sessions.Event)
+	// Follow delivers the live events of a session with a sequence number above
+	// after (0: only what comes from now on) until ctx ends. When it returns without an error
+	// the subscription stands: nothing emitted later is missed. The channel is
+	// closed when ctx ends, or when the reader is so slow that an event would have
+	// to be left out.
+	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
+}
+
+// Owner is what the bus tells of partitions. The bus makes the calls for one
+// partition one after the other, those for different partitions in parallel.
+type Owner interface {
+	// Acquire is called when this replica has got the partition, before any wake
+	// of it. An error gives the partition back. ctx is cancelled when the lease is lost or the bus stops.
+	Acquire(ctx context.Context, partition int) error
+	// Release is called when the partition was lost or is to be handed over. It
+	// returns once no work of the partition goes on here.
+	Release(ctx context.Context, partition int)
+	// Woken is called for each wake of an owned partition; it must not block.
+	Woken(partition int, lane sessions.Lane)
+}

@@ -1,0 +1,244 @@
+package router
+
+import (
+	"context"
+	"time"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Change is one transaction of the router: a sessions change and what goes with it, all or nothing.
+type Change struct {
+	sessions.Change
+	// Event is the inbound event that caused the change. A known key is ErrDuplicate and changes nothing.
+	Event *Event
+	// Deliver inserts deliveries; the store gives them their Seq. A known id or idempotency key is ErrDuplicate.
+	Deliver []Delivery
+	// Deliveries moves deliveries from one status to another.
+	Deliveries []DeliveryMove
+	// Remember appends unmentioned talk of groups; only the newest Keep lines of a lane stay.
+	Remember []Remembered
+	// Forget drops the history lines of a lane that a run has taken over.
+	Forget []Forget
+	// Pairings inserts or replaces pairing requests by (channel, account, user).
+	Pairings []Pairing
+	// Aliases records that a conversation has got a new id.
+	Aliases []Alias
+	Audit   []policy.AuditEntry
+}
+
+// Event is one inbound platform event. It is kept for ever: it is what makes a repeat a repeat.
+type Event struct {
+	Key      string // "<channel>/<account>/<event>"
+	Outcome  Outcome
+	Run      sessions.RunID // of Outcome run
+	Accepted time.Time
+}
+
+// Outcome says what became of an event.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeRun     Outcome = "run"     // a run was queued
+	OutcomeCommand Outcome = "command" // a chat command was carried out
+	OutcomeHistory Outcome = "history" // kept as a group's history
+	OutcomePairing Outcome = "pairing" // an unknown person; a code was told or is pending
+	OutcomeIgnored Outcome = "ignored" // not admitted by policy
+	OutcomeMoved   Outcome = "moved"   // a conversation got a new id
+)
+
+// DeliveryID names a delivery: "dlv_" and 32 hex digits that sort by time.
+type DeliveryID string
+
+// DeliveryStatus is where a delivery stands.
+type DeliveryStatus string
+
+// The delivery statuses.
+//
+//	preview ──► queued ──► sending ──► sent
+//	              ▲  │         ├─────► queued (again later) | failed (dead letter)
+//	              │  │         └─────► unknown (its answer was lost)
+//	       retry  │  └──► blocked (by the gate) | expired | discarded
+//
+// Preview is a message that is still being written by edits. Unknown, failed,
+// blocked and expired ones can be listed, sent again and discarded by a person.
+const (
+	DeliveryPreview   DeliveryStatus = "preview"
+	DeliveryQueued    DeliveryStatus = "queued"
+	DeliverySending   DeliveryStatus = "sending"
+	DeliverySent      DeliveryStatus = "sent"
+	DeliveryBlocked   DeliveryStatus = "blocked"
+	DeliveryFailed    DeliveryStatus = "failed"
+	DeliveryUnknown   DeliveryStatus = "unknown"
+	DeliveryExpired   DeliveryStatus = "expired"
+	DeliveryDiscarded DeliveryStatus = "discarded"
+)
+
+// DeliveryKind says what a delivery is.
+type DeliveryKind string
+
+// The delivery kinds.
+const (
+	KindReply   DeliveryKind = "reply"   // a run's answer
+	KindNotice  DeliveryKind = "notice"  // the gateway's own word: a command's answer, an overflow, a pairing code
+	KindMessage DeliveryKind = "message" // proactive: the message tool, POST /v1/messages, the CLI
+)
+
+// Delivery is one text on its way out.
+type Delivery struct {
+	ID        DeliveryID
+	Seq       int64 // order in the lane, given by the store
+	Lane      sessions.Lane
+	Partition int
+	Kind      DeliveryKind
+	Route     sessions.Route
+	Text      string // Markdown
+	Label     flow.Label
+	Session   sessions.ID    // empty if none
+	Run       sessions.RunID // the run that it answers; empty if none
+	// Idempotency makes a repeated request the same delivery; unique where not empty.
+	Idempotency string
+	// ResendOf is the unknown delivery that this one repeats.
+	ResendOf DeliveryID
+
+	Status   DeliveryStatus
+	Epoch    int64
+	Attempts int       // calls of the platform that failed or were lost
+	NextTry  time.Time // not before
+	Expires  time.Time
+	Chunks   []string           // the pieces of Text, set at the first send if there is more than one
+	Receipts []adapters.Receipt // one per piece that the platform has taken, in order
+	// PreviewID is the platform message that showed the preview and becomes the first piece.
+	PreviewID sessions.PlatformMessageID
+	Decision  *policy.Decision // of the gate; nil until asked
+	LastError string           // for the operator
+	Created   time.Time
+	Finished  time.Time // zero until a terminal status
+}
+
+// DeliveryMove replaces a delivery's mutable fields (text, label, status, epoch,
+// attempts, next try, expires, chunks, receipts, preview id, decision, last error,
+// finished, route, lane) if its stored status is From and its stored epoch is not greater than
+// Delivery.Epoch; else ErrConflict. With Delivery.Epoch above 0 the partition's
+// epoch must equal it, else ErrFenced; 0 asks for no fence and sets none.
+type DeliveryMove struct {
+	From     DeliveryStatus
+	Delivery Delivery
+}
+
+// Remembered is one line of a group's unmentioned talk.
+type Remembered struct {
+	Lane sessions.Lane
+	Line sessions.HistoryLine
+	Keep int
+}
+
+// Forget drops the history of a lane up to a time that is included.
+type Forget struct {
+	Lane sessions.Lane
+	Upto time.Time
+}
+
+// Pairing is a person's request to talk to an agent, and what became of it.
+type Pairing struct {
+	Channel, Account string
+	User             sessions.Peer
+	Conversation     sessions.ConversationID // where to tell that it was approved
+	Code             string                  // empty once approved or revoked
+	Status           PairingStatus
+	Created, Expires time.Time
+}
+
+// PairingStatus is where a pairing stands.
+type PairingStatus string
+
+// The pairing statuses.
+const (
+	PairingPending  PairingStatus = "pending"
+	PairingApproved PairingStatus = "approved"
+	PairingRevoked  PairingStatus = "revoked"
+)
+
+// Alias says that conversation To is known under the older id From.
+type Alias struct {
+	Channel, Account string
+	From, To         sessions.ConversationID
+}
+
+// Store is what the router needs of the database. A read sees every commit that
+// returned before it. Errors: the sentinels of package sessions, or one that says
+// what is wrong with the database and what to do.
+type Store interface {
+	sessions.Store
+
+	// Commit applies the change in one durable transaction. Waiting changes share one commit.
+	Commit(ctx context.Context, change Change) error
+
+	// SessionByKey reads the live session of a key.
+	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+	// WaitingRuns reads the runs of a session that have not ended, in order of Seq, at most limit.
+	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
+	// AbortRequested reports whether a running run was asked to end.
+	AbortRequested(ctx context.Context, id sessions.RunID) (bool, error)
+	// Run reads a run.
+	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+
+	// LaneDeliveries reads the deliveries of a lane that are queued or sending, in order of Seq, at most limit.
+	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]Delivery, error)
+	// RunDelivery reads the reply delivery of a run in status preview; ErrNotFound if there is none.
+	RunDelivery(ctx context.Context, run sessions.RunID) (Delivery, error)
+	// Delivery reads a delivery.
+	Delivery(ctx context.Context, id DeliveryID) (Delivery, error)
+	// DeliveryByIdempotency reads the delivery of an idempotency key.
+	DeliveryByIdempotency(ctx context.Context, key string) (Delivery, error)
+
+	// History reads a group's unmentioned talk, oldest first.
+	History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error)
+	// PairingOf reads a person's pairing; ErrNotFound if there is none.
+	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (Pairing, error)
+	// ListPairings reads the pairings of a status, newest first; an empty channel means all.
+	ListPairings(ctx context.Context, channel, account string, status PairingStatus) ([]Pairing, error)
+	// CanonicalConversation follows aliases to the oldest id of a conversation.
+	CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error)
+
+	// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
+	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)
+	// WaitingLanes lists the lanes of a partition with work: session lanes with
+	// queued or running runs, conversation lanes with queued or sending deliveries.
+	WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error)
+}
+
+// Query selects rows for people and programs to look at. Zero fields select everything.
+type Query struct {
+	Status  string
+	Channel string
+	Session sessions.ID
+	Limit   int    // at most 200; 0 is 50
+	After   string // id of the last row of the page before; empty for the first page
+}
+
+// Browser is what the operator views need of the database; newest first.
+type Browser interface {
+	ListSessions(ctx context.Context, q SessionQuery) ([]sessions.Record, error)
+	ListRuns(ctx context.Context, q Query) ([]sessions.Run, error)
+	ListDeliveries(ctx context.Context, q Query) ([]Delivery, error)
+	ListAudit(ctx context.Context, q Query) ([]policy.AuditEntry, error)
+	// CountDeliveries counts the deliveries of each status that is not sent or discarded.
+	CountDeliveries(ctx context.Context) (map[DeliveryStatus]int, error)
+	// Busy reports which of the sessions have a run that is queued or running.
+	Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error)
+}
+
+// SessionQuery selects live sessions, the last active first.
+type SessionQuery struct {
+	Agent       string
+	ActiveSince time.Time
+	IdleSince   time.Time  // last active before it
+	MaxLevel    flow.Level // rows with a taint above it are not there at all; invalid selects nothing
+	Limit       int        // at most 1000; 0 is 200
+	After       sessions.ID
+}

@@ -1,0 +1,89 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Errors of the store port.
+var (
+	// ErrNotFound: no such row. Hidden rows give the same error.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict: the row is not as the change expects it: read it again.
+	ErrConflict = errors.New("conflict")
+	// ErrFenced: another replica has taken the partition over.
+	ErrFenced = errors.New("partition has another owner")
+	// ErrDuplicate: an event, idempotency key or id is already stored.
+	ErrDuplicate = errors.New("duplicate")
+)
+
+// Change is what one transaction does to sessions, messages and runs: all of it or nothing.
+type Change struct {
+	// Create makes sessions. A live session with the same key or id is ErrConflict.
+	Create []Record
+	// Save writes the runtime fields of sessions (taint, route, head, compacted,
+	// usage, context size, aborted, title, last activity) where the stored
+	// revision equals Record.Revision, and makes the stored one greater by one; else ErrConflict.
+	Save []Record
+	// Patch writes settings; it does not touch the revision.
+	Patch []Patch
+	// End ends sessions; their key is then free. Runs already queued in them still finish. An ended one is ErrNotFound.
+	End []End
+	// Messages are inserted (Revision 0) or replaced (Revision greater than the stored one).
+	Messages []StoredMessage
+	// Enqueue inserts runs; the store gives them their Seq. A known id is ErrDuplicate.
+	Enqueue []Run
+	// Runs moves runs from one status to another.
+	Runs []RunMove
+	// Abort ends the queued runs of sessions and marks their running ones.
+	Abort []Abort
+}
+
+// Patch sets a session's settings; nil leaves a field as it is.
+type Patch struct {
+	ID         ID
+	SendPolicy *SendPolicy
+	Model      *string
+	Title      *string
+	Metadata   *[]byte
+}
+
+// End ends a session.
+type End struct {
+	ID ID
+	At time.Time
+}
+
+// StoredMessage is a message with the session that it belongs to.
+type StoredMessage struct {
+	Session ID
+	Message Message
+}
+
+// RunMove replaces a run's mutable fields (status, leader, epoch, attempts,
+// reply, error, model, usage, label, started, finished) if its stored status is From
+// and its stored epoch is not greater than Run.Epoch; else ErrConflict. With
+// Run.Epoch above 0 the partition's epoch must equal it, else ErrFenced; 0 asks for no fence.
+type RunMove struct {
+	From RunStatus
+	Run  Run
+}
+
+// Abort asks for the end of a session's runs: queued ones become aborted,
+// running ones get the mark that [Store.AbortRequested] reads.
+type Abort struct {
+	Session ID
+	At      time.Time
+}
+
+// Store is what the Session step API needs of the database.
+type Store interface {
+	// CommitSession applies the change in one transaction. It returns after the commit is durable.
+	CommitSession(ctx context.Context, change Change) error
+	// Session reads a session; an ended one too.
+	Session(ctx context.Context, id ID) (Record, error)
+	// Thread reads the selected thread of messages that ends at record.Head, oldest
+	// first. Where record.Compacted is set, that summary comes first, then only what follows its parent.
+	Thread(ctx context.Context, record Record) ([]Message, error)
+}

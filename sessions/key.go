@@ -1,0 +1,169 @@
+package sessions
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Key is a session's name in its canonical form. Platform ids in it keep their
+// case. The reserved words "global" and "unknown" never appear as keys.
+//
+//	agent:<agent>:<mainKey>                                      main direct chat
+//	agent:<agent>:direct:<peer>                                  dmScope per-peer
+//	agent:<agent>:<channel>:direct:<peer>                        dmScope per-channel-peer
+//	agent:<agent>:<channel>:<account>:direct:<peer>              dmScope per-account-channel-peer
+//	agent:<agent>:<channel>:group|channel:<id>[:thread|topic:<id>]
+//	agent:<agent>:http:<uuid>                                    made over HTTP
+//	agent:<agent>:subagent:<uuid> · cron:<job> · hook:<uuid> · node-<id>
+type Key string
+
+// KeyKind is the kind that sessions_list filters by (seed 002).
+type KeyKind string
+
+// The key kinds.
+const (
+	KindMain  KeyKind = "main"
+	KindGroup KeyKind = "group"
+	KindCron  KeyKind = "cron"
+	KindHook  KeyKind = "hook"
+	KindNode  KeyKind = "node"
+	KindOther KeyKind = "other"
+)
+
+// MainAlias is the key under which every caller may name its agent's main session.
+const MainAlias = "main"
+
+const (
+	maxKeyBytes = 512 // long enough for any platform's ids, short enough for an index
+	agentPrefix = "agent:"
+)
+
+// DMScope says which direct chats share a session.
+type DMScope string
+
+// The scopes of direct chats.
+const (
+	ScopeMain                  DMScope = "main"
+	ScopePerPeer               DMScope = "per-peer"
+	ScopePerChannelPeer        DMScope = "per-channel-peer"
+	ScopePerAccountChannelPeer DMScope = "per-account-channel-peer"
+)
+
+// Keyer makes keys from routes as configured.
+type Keyer struct {
+	Scope   DMScope
+	MainKey string // default "main"
+}
+
+// Main is an agent's main session.
+func (k Keyer) Main(agent string) Key {
+	main := k.MainKey
+	if main == "" {
+		main = MainAlias
+	}
+	return Key(agentPrefix + agent + ":" + main)
+}
+
+// Key names the session that hears what comes in by route from peer.
+func (k Keyer) Key(agent string, route Route, peer UserID) Key {
+	base := agentPrefix + agent + ":"
+	if route.ChatType != Direct {
+		key := base + route.Channel + ":" + string(route.ChatType) + ":" + string(route.Conversation)
+		if route.Thread != "" {
+			key += ":" + threadWord(route.Channel) + ":" + string(route.Thread)
+		}
+		return Key(key)
+	}
+	switch k.Scope {
+	case ScopePerPeer:
+		return Key(base + "direct:" + string(peer))
+	case ScopePerChannelPeer:
+		return Key(base + route.Channel + ":direct:" + string(peer))
+	case ScopePerAccountChannelPeer:
+		return Key(base + route.Channel + ":" + route.Account + ":direct:" + string(peer))
+	default:
+		return k.Main(agent)
+	}
+}
+
+// Resolve reads a key that a person or tool wrote; agent is the caller's. It
+// resolves "main" and checks the shape, not whether the session exists.
+func (k Keyer) Resolve(s, agent string) (Key, error) {
+	if s == MainAlias || s == "global" {
+		return k.Main(agent), nil
+	}
+	return ParseKey(s)
+}
+
+// threadWord is what the platform calls a part of a conversation.
+func threadWord(channel string) string {
+	if channel == "telegram" {
+		return "topic"
+	}
+	return "thread"
+}
+
+// ParseKey checks a canonical key.
+func ParseKey(s string) (Key, error) {
+	if len(s) > maxKeyBytes {
+		return "", fmt.Errorf("session key is %d bytes long, the most is %d", len(s), maxKeyBytes)
+	}
+	for _, r := range s {
+		if r <= ' ' || r == 0x7f || r == '\uFFFD' {
+			return "", fmt.Errorf("session key %q: has a space or an unprintable character", s)
+		}
+	}
+	switch {
+	case s == "global", s == "unknown":
+		return "", fmt.Errorf("session key %q is reserved", s)
+	case strings.HasPrefix(s, agentPrefix):
+		agent, rest, ok := strings.Cut(strings.TrimPrefix(s, agentPrefix), ":")
+		if !ok || agent == "" || rest == "" || strings.HasSuffix(rest, ":") {
+			return "", fmt.Errorf("session key %q: want agent:<agent>:<rest>", s)
+		}
+	case strings.HasPrefix(s, "cron:") && len(s) > len("cron:"),
+		strings.HasPrefix(s, "hook:") && len(s) > len("hook:"),
+		strings.HasPrefix(s, "node-") && len(s) > len("node-"):
+	default:
+		return "", fmt.Errorf("session key %q: want main, agent:…, cron:…, hook:… or node-…", s)
+	}
+	return Key(s), nil
+}
+
+// Agent is the agent that the key belongs to; empty for keys that name none.
+func (k Key) Agent() string {
+	rest, ok := strings.CutPrefix(string(k), agentPrefix)
+	if !ok {
+		return ""
+	}
+	agent, _, _ := strings.Cut(rest, ":")
+	return agent
+}
+
+// Kind is what sessions_list calls the session.
+func (k Key) Kind(keyer Keyer) KeyKind {
+	s := string(k)
+	switch {
+	case strings.HasPrefix(s, "cron:"):
+		return KindCron
+	case strings.HasPrefix(s, "hook:"):
+		return KindHook
+	case strings.HasPrefix(s, "node-"):
+		return KindNode
+	case k == keyer.Main(k.Agent()):
+		return KindMain
+	}
+	segments := strings.SplitN(s, ":", 5)
+	if len(segments) == 5 && (segments[3] == string(Group) || segments[3] == string(Channel)) {
+		return KindGroup
+	}
+	return KindOther
+}
+
+// Bare is the key without its "agent:<agent>:" prefix.
+func (k Key) Bare() string {
+	if agent := k.Agent(); agent != "" {
+		return strings.TrimPrefix(string(k), agentPrefix+agent+":")
+	}
+	return string(k)
+}

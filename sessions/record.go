@@ -1,0 +1,55 @@
+package sessions
+
+import (
+	"encoding/json"
+	"time"
+
+	"sluice/policy/flow"
+)
+
+// SendPolicy is a session's override of the configured send policy.
+type SendPolicy string
+
+// The overrides; SendInherit follows the configuration.
+const (
+	SendInherit SendPolicy = ""
+	SendAllow   SendPolicy = "allow"
+	SendDeny    SendPolicy = "deny"
+)
+
+// Record is a session's stored state without its messages.
+type Record struct {
+	ID        ID
+	Key       Key
+	Agent     string
+	Partition int
+	Revision  int64 // grows with each write; two writers: one gets a conflict
+
+	Taint     flow.Label // join of everything that the session has learnt
+	Clearance flow.Level // highest level it may ever reach
+
+	Route      Route // where it last heard from somebody; for display and for `last` only
+	SendPolicy SendPolicy
+	Model      string    // override; empty follows the agent
+	Head       MessageID // leaf of the selected thread; empty for none
+	Compacted  MessageID // summary message that stands before the kept ones; empty for none
+
+	Title      string
+	Metadata   json.RawMessage // free-form JSON object of the creator (seed 003)
+	FileAccess FileAccess
+	Persistent bool
+	TTL        time.Duration // hard cap on its life from Created; 0 for none
+
+	Usage        Usage // sum over its completions
+	ContextSize  int   // tokens of the last prompt
+	AbortedLast  bool
+	Created      time.Time
+	LastActivity time.Time
+	Ended        time.Time // reset or deleted; zero while it lives
+}
+
+// FileAccess scopes the workspace paths that a session sees (seed 003). An empty string is everything.
+type FileAccess struct {
+	Read  []string `json:"read"`
+	Write []string `json:"write"`
+}

@@ -1,0 +1,78 @@
+package sessions
+
+import (
+	"time"
+
+	"sluice/policy/flow"
+)
+
+// RunStatus is where a run stands. A run ends in exactly one terminal status.
+type RunStatus string
+
+// The run statuses; Queued and Running are not terminal. Dropped is a queue overflow, told to the sender.
+const (
+	RunQueued  RunStatus = "queued"
+	RunRunning RunStatus = "running"
+	RunDone    RunStatus = "done"
+	RunFailed  RunStatus = "failed"
+	RunTimeout RunStatus = "timeout"
+	RunAborted RunStatus = "aborted"
+	RunDropped RunStatus = "dropped"
+)
+
+// Terminal reports whether the run has ended.
+func (s RunStatus) Terminal() bool { return s != RunQueued && s != RunRunning }
+
+// RunKind says what caused a run.
+type RunKind string
+
+// The run kinds. More come with agent-to-agent exchanges, schedules and hooks.
+const (
+	KindMessage RunKind = "message" // a person's message
+)
+
+// Run is one input to one session, worked to its end.
+type Run struct {
+	ID        RunID
+	Seq       int64 // arrival order, given by the store
+	Session   ID
+	Partition int
+	Kind      RunKind
+	Status    RunStatus
+	Input     Input
+	Route     Route // where the answer goes; zero for nowhere
+	Label     flow.Label
+	EventKey  string // unique for ever: "<channel>/<account>/<platform event>"
+
+	Leader   RunID // the run that this one was merged into by the queue mode; empty for none
+	Epoch    int64 // of the partition's owner that last started it
+	Attempts int   // times it was started
+
+	Reply    string // the final text, once done
+	Error    string // told to people and programs; never an internal text
+	Model    string
+	Usage    Usage
+	Accepted time.Time
+	Started  time.Time // zero until then
+	Finished time.Time // zero until then
+}
+
+// Input is what a run works on.
+type Input struct {
+	Text        string            `json:"text"`
+	Sender      Peer              `json:"sender"`
+	Attachments []Attachment      `json:"attachments,omitempty"`
+	Owner       bool              `json:"owner,omitempty"`     // the sender is one of the owners
+	MessageID   PlatformMessageID `json:"messageId,omitempty"` // the platform's id of the message
+	Quoted      string            `json:"quoted,omitempty"`    // text of the message that it replies to
+	// History is unmentioned talk of the group since the last answer, oldest first.
+	History []HistoryLine `json:"history,omitempty"`
+}
+
+// HistoryLine is one message of a group that was not addressed to the agent.
+type HistoryLine struct {
+	Sender Peer       `json:"sender"`
+	Text   string     `json:"text"`
+	At     time.Time  `json:"at"`
+	Label  flow.Label `json:"label"`
+}

@@ -1,0 +1,162 @@
+package telegramtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-telegram/bot/models"
+)
+
+// Bot is one bot of the server, with its own chats, updates and webhook.
+type Bot struct {
+	srv   *Server
+	token string
+	self  User
+
+	// All of it is guarded by srv.mu.
+	chats      map[int64]*chat
+	migrated   map[int64]int64 // old chat id → new one
+	queue      []update
+	given      map[int64][]byte // every update ever made, for Redeliver; nil with Forget
+	nextUpdate int64
+	poll       *poll
+	webhook    webhook
+	commands   []models.BotCommand
+	files      map[string]File
+	revoked    bool
+}
+
+// chat is what the server knows of a chat that the bot is in.
+type chat struct {
+	Chat
+	nextMessage int64
+	messages    map[int64]*Message // sent by the bot; nil entries were sent by people
+	sent        []*Message
+	topics      map[int64]bool
+	typing      int
+	blocked     *apiError
+}
+
+func newBot(s *Server, token string, index int) *Bot {
+	id, _, _ := strings.Cut(token, ":")
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		number = int64(1_000_000 + index)
+	}
+	b := &Bot{
+		srv: s, token: token, nextUpdate: 1000*int64(index+1) + 1,
+		self:     User{ID: number, FirstName: "Bot " + strconv.Itoa(index), Username: "test" + strconv.Itoa(index) + "_bot", Bot: true},
+		chats:    map[int64]*chat{},
+		migrated: map[int64]int64{},
+		files:    map[string]File{},
+	}
+	if !s.opts.Forget {
+		b.given = map[int64][]byte{}
+	}
+	return b
+}
+
+// Self is the bot as Telegram shows it.
+func (b *Bot) Self() User { return b.self }
+
+// Token is the bot's token.
+func (b *Bot) Token() string { return b.token }
+
+// Join makes a chat known to the bot, so that it may send there.
+func (b *Bot) Join(c Chat) {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	b.chat(c)
+}
+
+// chat finds or makes a chat; srv.mu is held.
+func (b *Bot) chat(c Chat) *chat {
+	known := b.chats[c.ID]
+	if known == nil {
+		known = &chat{Chat: c, nextMessage: 1, messages: map[int64]*Message{}, topics: map[int64]bool{}}
+		b.chats[c.ID] = known
+	}
+	return known
+}
+
+// Revoke makes the token invalid, or valid again.
+func (b *Bot) Revoke(revoked bool) {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	b.revoked = revoked
+	b.interruptPoll(&apiError{Code: 401, Description: "Unauthorized"})
+}
+
+// Block makes a user or group refuse the bot's messages from now on.
+func (b *Bot) Block(chatID int64) {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	b.chat(Private(chatID)).blocked = &apiError{Code: 403, Description: "Forbidden: bot was blocked by the user"}
+}
+
+// Sent are the messages that the bot sent to a chat, as they stand now, in order of sending.
+func (b *Bot) Sent(chatID int64) []Message {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	return b.sent(chatID)
+}
+
+func (b *Bot) sent(chatID int64) []Message {
+	c := b.chats[chatID]
+	if c == nil {
+		return nil
+	}
+	messages := make([]Message, len(c.sent))
+	for i, m := range c.sent {
+		messages[i] = *m
+	}
+	return messages
+}
+
+// WaitSent waits until the bot has sent at least n messages to a chat and gives them.
+func (b *Bot) WaitSent(ctx context.Context, chatID int64, n int) ([]Message, error) {
+	var sent []Message
+	err := b.srv.wait(ctx, func() bool {
+		sent = b.sent(chatID)
+		return len(sent) >= n
+	})
+	if err != nil {
+		return sent, fmt.Errorf("wait for %d messages in chat %d, have %d: %w", n, chatID, len(sent), err)
+	}
+	return sent, nil
+}
+
+// Commands are the commands that setMyCommands published last.
+func (b *Bot) Commands() []models.BotCommand {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	return slices.Clone(b.commands)
+}
+
+// Pending is the number of updates that the bot has not confirmed.
+func (b *Bot) Pending() int {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	return len(b.queue)
+}
+
+// WaitConfirmed waits until the bot has confirmed every update.
+func (b *Bot) WaitConfirmed(ctx context.Context) error {
+	if err := b.srv.wait(ctx, func() bool { return len(b.queue) == 0 }); err != nil {
+		return fmt.Errorf("wait for the updates' confirmation, %d left: %w", b.Pending(), err)
+	}
+	return nil
+}
+
+// Typing is how often the bot showed that it is typing in a chat.
+func (b *Bot) Typing(chatID int64) int {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	if c := b.chats[chatID]; c != nil {
+		return c.typing
+	}
+	return 0
+}

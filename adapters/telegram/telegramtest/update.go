@@ -1,0 +1,184 @@
+package telegramtest
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/go-telegram/bot/models"
+)
+
+// Chat is a place where people and bots talk.
+type Chat struct {
+	ID    int64
+	Type  string // private, group, supergroup or channel
+	Title string
+	Forum bool
+}
+
+// User is a person or bot.
+type User struct {
+	ID        int64
+	FirstName string
+	Username  string
+	Bot       bool
+}
+
+// Said tells what a message of a person became.
+type Said struct{ UpdateID, MessageID int64 }
+
+// Private is the chat with one person; it has the person's id.
+func Private(user int64) Chat { return Chat{ID: user, Type: "private"} }
+
+// Group is a basic group; its id is negative.
+func Group(id int64, title string) Chat { return Chat{ID: id, Type: "group", Title: title} }
+
+// Supergroup is a supergroup; its id is below -100.
+func Supergroup(id int64, title string) Chat { return Chat{ID: id, Type: "supergroup", Title: title} }
+
+// update is one pending update as it goes over the wire.
+type update struct {
+	id   int64
+	json []byte
+	// again keeps a repeated update below the confirmed offset until it was given out once more.
+	again bool
+}
+
+// Say makes a person write a text in a chat.
+func (b *Bot) Say(in Chat, from User, text string) Said {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	c := b.chat(in)
+	said := Said{UpdateID: b.nextUpdate, MessageID: c.nextMessage}
+	c.nextMessage++
+	j := make([]byte, 0, 256+len(text))
+	j = append(j, `{"update_id":`...)
+	j = strconv.AppendInt(j, said.UpdateID, 10)
+	j = append(j, `,"message":{"message_id":`...)
+	j = strconv.AppendInt(j, said.MessageID, 10)
+	j = append(j, `,"from":`...)
+	j = from.append(j)
+	j = append(j, `,"chat":`...)
+	j = in.append(j)
+	j = append(j, `,"date":`...)
+	j = strconv.AppendInt(j, b.srv.now().Unix(), 10)
+	j = append(j, `,"text":`...)
+	j = appendQuoted(j, text)
+	j = append(j, `}}`...)
+	b.enqueue(j)
+	return said
+}
+
+// Post makes any message arrive. A zero id or date is filled in. The field
+// EditDate makes it an edited message; a channel's message is a channel post.
+func (b *Bot) Post(m models.Message) Said {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	c := b.chat(Chat{ID: m.Chat.ID, Type: string(m.Chat.Type), Title: m.Chat.Title, Forum: m.Chat.IsForum})
+	if m.ID == 0 {
+		m.ID = int(c.nextMessage)
+	}
+	c.nextMessage = max(c.nextMessage, int64(m.ID)+1)
+	if m.Date == 0 {
+		m.Date = int(b.srv.now().Unix())
+	}
+	if m.MessageThreadID != 0 {
+		c.topics[int64(m.MessageThreadID)] = true
+	}
+	u := models.Update{ID: b.nextUpdate}
+	switch {
+	case m.Chat.Type == models.ChatTypeChannel && m.EditDate != 0:
+		u.EditedChannelPost = &m
+	case m.Chat.Type == models.ChatTypeChannel:
+		u.ChannelPost = &m
+	case m.EditDate != 0:
+		u.EditedMessage = &m
+	default:
+		u.Message = &m
+	}
+	j, _ := json.Marshal(u) // the SDK's own types always marshal
+	b.enqueue(j)
+	return Said{u.ID, int64(m.ID)}
+}
+
+// PostRaw makes an update of any text arrive, well-formed or not. make gets the
+// update id that is due.
+func (b *Bot) PostRaw(makeJSON func(updateID int64) string) int64 {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	id := b.nextUpdate
+	b.enqueue([]byte(makeJSON(id)))
+	return id
+}
+
+// Redeliver makes an update arrive again, with its old id, confirmed or not.
+func (b *Bot) Redeliver(updateID int64) {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	j, ok := b.given[updateID]
+	if !ok {
+		return
+	}
+	b.queue = slices.Insert(b.queue, 0, update{updateID, j, true})
+	b.wake()
+}
+
+// Reverse turns the order of the pending updates round.
+func (b *Bot) Reverse() {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	slices.Reverse(b.queue)
+}
+
+// enqueue adds the update with the id that is due; srv.mu is held.
+func (b *Bot) enqueue(j []byte) {
+	b.queue = append(b.queue, update{id: b.nextUpdate, json: j})
+	if b.given != nil {
+		b.given[b.nextUpdate] = j
+	}
+	b.nextUpdate++
+	b.wake()
+}
+
+// wake tells whoever takes updates; srv.mu is held.
+func (b *Bot) wake() {
+	if b.poll != nil {
+		b.poll.signal()
+	}
+	b.webhook.signal()
+	b.srv.notify()
+}
+
+func (u User) append(j []byte) []byte {
+	j = append(j, `{"id":`...)
+	j = strconv.AppendInt(j, u.ID, 10)
+	j = append(j, `,"is_bot":`...)
+	j = strconv.AppendBool(j, u.Bot)
+	j = append(j, `,"first_name":`...)
+	j = appendQuoted(j, u.FirstName)
+	if u.Username != "" {
+		j = append(j, `,"username":`...)
+		j = appendQuoted(j, u.Username)
+	}
+	return append(j, '}')
+}
+
+func (c Chat) append(j []byte) []byte {
+	j = append(j, `{"id":`...)
+	j = strconv.AppendInt(j, c.ID, 10)
+	j = append(j, `,"type":`...)
+	j = appendQuoted(j, c.Type)
+	if c.Title != "" {
+		j = append(j, `,"title":`...)
+		j = appendQuoted(j, c.Title)
+	}
+	if c.Forum {
+		j = append(j, `,"is_forum":true`...)
+	}
+	return append(j, '}')
+}
+
+func appendQuoted(j []byte, text string) []byte {
+	quoted, _ := json.Marshal(text) // a string always marshals
+	return append(j, quoted...)
+}

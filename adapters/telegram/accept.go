@@ -1,0 +1,97 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/go-telegram/bot/models"
+	"golang.org/x/sync/errgroup"
+
+	"sluice/adapters"
+)
+
+// acceptParallel is how many chats of a batch are accepted at once, so that the
+// store can merge their commits.
+const acceptParallel = 64
+
+// What became of an update, for the metric.
+const (
+	outcomeAccepted  = "accepted"
+	outcomeIgnored   = "ignored"
+	outcomeMalformed = "malformed"
+	outcomeFailed    = "failed"
+)
+
+// acceptBatch gives a batch to the acceptor: each chat in order, chats in
+// parallel. It returns the lowest id that was not accepted and why; 0 and nil if all were.
+func (a *Adapter) acceptBatch(ctx context.Context, in adapters.Acceptor, updates []update, self *models.User) (int64, error) {
+	if len(updates) == 1 {
+		return a.acceptChat(ctx, in, updates, self)
+	}
+	var (
+		mu     sync.Mutex
+		failed int64
+		why    error
+		group  errgroup.Group
+	)
+	group.SetLimit(acceptParallel)
+	for _, chat := range byChat(updates) {
+		group.Go(func() error {
+			id, err := a.acceptChat(ctx, in, chat, self)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil && (failed == 0 || id < failed) {
+				failed, why = id, err
+			}
+			return nil // the others go on: what is accepted now is a cheap repeat later
+		})
+	}
+	_ = group.Wait() // never an error, see above
+	return failed, why
+}
+
+// byChat cuts a batch into one slice for each chat, each in the batch's order.
+func byChat(updates []update) [][]update {
+	var chats [][]update
+	place := make(map[int64]int, len(updates))
+	for i := range updates {
+		chat := updates[i].chat()
+		at, known := place[chat]
+		if !known {
+			at = len(chats)
+			place[chat] = at
+			chats = append(chats, nil)
+		}
+		chats[at] = append(chats[at], updates[i])
+	}
+	return chats
+}
+
+// acceptChat gives updates one after the other and stops at the first that fails.
+func (a *Adapter) acceptChat(ctx context.Context, in adapters.Acceptor, updates []update, self *models.User) (int64, error) {
+	for i := range updates {
+		if err := a.acceptOne(ctx, in, &updates[i], self); err != nil {
+			return updates[i].ID, err
+		}
+	}
+	return 0, nil
+}
+
+func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, u *update, self *models.User) error {
+	inbound, ok, err := a.normalise(u, self)
+	switch {
+	case err != nil:
+		a.malformed(fmt.Appendf(nil, "update_id %d", u.ID), err)
+		return nil
+	case !ok:
+		a.metrics.update(a.cfg.Account, outcomeIgnored)
+		return nil
+	}
+	if err := in.Accept(ctx, inbound); err != nil {
+		a.metrics.update(a.cfg.Account, outcomeFailed)
+		return fmt.Errorf("accept update %d: %w", u.ID, err)
+	}
+	a.metrics.update(a.cfg.Account, outcomeAccepted)
+	return nil
+}

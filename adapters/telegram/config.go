@@ -1,0 +1,142 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// DefaultAPIBase is Telegram's own Bot API server.
+const DefaultAPIBase = "https://api.telegram.org"
+
+// The defaults of a Config's times.
+const (
+	DefaultPollTimeout = 45 * time.Second
+	DefaultCallTimeout = 30 * time.Second
+)
+
+// Mode is how updates come in.
+type Mode string
+
+// The modes.
+const (
+	Polling Mode = "polling" // default: the adapter asks with getUpdates
+	Webhook Mode = "webhook" // Telegram posts to a public URL
+)
+
+// RichMode says whether answers go out as native rich messages (Bot API 10.1).
+type RichMode string
+
+// The rich message modes. The default is RichOff: not every Telegram client
+// shows rich messages yet, and they can't be edited back into plain ones, so
+// previews would change their look at the end. HTML looks the same everywhere.
+const (
+	RichOff  RichMode = "off"  // default: HTML, shown by every client
+	RichAuto RichMode = "auto" // rich only where HTML would lose structure: tables and nested lists
+	RichOn   RichMode = "on"   // rich wherever the server knows the method
+)
+
+// Secret is a text that prints as "<secret>".
+type Secret string
+
+// String hides the secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "<secret>"
+}
+
+// GoString hides the secret.
+func (s Secret) GoString() string { return s.String() }
+
+// LogValue hides the secret.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the secret.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Config is what one bot needs. Only Token is required.
+type Config struct {
+	Account       string // name in the configuration; empty for "default"
+	Token         Secret // from BotFather, "<bot id>:<secret>"
+	APIBase       string // empty for DefaultAPIBase
+	Mode          Mode   // empty for Polling
+	WebhookURL    string // public https URL of ServeCallback; required for Webhook
+	WebhookSecret Secret // what Telegram sends in its secret header; required for Webhook
+	RichMessages  RichMode
+	LinkPreviews  bool // show previews of links in answers; off by default
+
+	PollTimeout time.Duration // how long one getUpdates waits; 0 for DefaultPollTimeout
+	CallTimeout time.Duration // for every other call; 0 for DefaultCallTimeout
+
+	Now        func() time.Time      // nil for time.Now
+	Log        *slog.Logger          // nil for slog.Default
+	Registerer prometheus.Registerer // nil for no metrics
+}
+
+var (
+	tokenShape  = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+	secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+)
+
+// complete checks the configuration, all faults at once, and fills in defaults.
+func (c Config) complete() (Config, error) {
+	c.Account = or(c.Account, "default")
+	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/")
+	c.Mode = or(c.Mode, Polling)
+	c.RichMessages = or(c.RichMessages, RichOff)
+	c.PollTimeout = or(c.PollTimeout, DefaultPollTimeout)
+	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	c.Log = c.Log.With("channel", channelName, "account", c.Account)
+	var faults []error
+	if !tokenShape.MatchString(string(c.Token)) {
+		faults = append(faults, errors.New("token: want <bot id>:<secret> as BotFather gives it"))
+	}
+	if u, err := url.Parse(c.APIBase); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		faults = append(faults, fmt.Errorf("apiBase %q: want an http or https URL", c.APIBase))
+	}
+	switch c.RichMessages {
+	case RichOff, RichAuto, RichOn:
+	default:
+		faults = append(faults, fmt.Errorf("richMessages %q: want off, auto or on", c.RichMessages))
+	}
+	return c, errors.Join(append(faults, c.modeFaults()...)...)
+}
+
+func (c Config) modeFaults() []error {
+	var faults []error
+	switch c.Mode {
+	case Polling:
+	case Webhook:
+		if u, err := url.Parse(c.WebhookURL); err != nil || u.Host == "" {
+			faults = append(faults, fmt.Errorf("webhookURL %q: mode webhook wants the public URL of this gateway", c.WebhookURL))
+		}
+		if !secretShape.MatchString(string(c.WebhookSecret)) {
+			faults = append(faults, errors.New("webhookSecret: mode webhook wants 1 to 256 characters of A-Z a-z 0-9 _ -"))
+		}
+	default:
+		faults = append(faults, fmt.Errorf("mode %q: want polling or webhook", c.Mode))
+	}
+	return faults
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}

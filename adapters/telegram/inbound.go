@@ -1,0 +1,171 @@
+package telegram
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// generalTopic is the thread id of a forum's General topic. Messages there carry
+// no thread id, and sendMessage refuses it; only sendChatAction takes it.
+const generalTopic = 1
+
+// errMalformed: an update that lacks what every message has.
+var errMalformed = errors.New("update without chat or message id")
+
+// normalise makes an Inbound of an update. ok is false for what is no message to
+// the agent: other kinds of update, service messages, the bot's own words.
+func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, ok bool, err error) {
+	m, edited := u.message()
+	if m == nil {
+		return in, false, nil
+	}
+	if m.Chat.ID == 0 || m.ID == 0 {
+		return in, false, errMalformed
+	}
+	if m.From != nil && m.From.ID == self.ID {
+		return in, false, nil
+	}
+	in = adapters.Inbound{
+		Event:     eventName(m, edited),
+		Route:     a.route(m),
+		Sender:    sender(m),
+		MessageID: messageID(m.ID),
+		Edited:    edited,
+		SentAt:    time.Unix(m.Date, 0),
+	}
+	if in.Migrated = migration(m); in.Migrated != nil {
+		return in, true, nil
+	}
+	text, entities := m.Text, m.Entities
+	if text == "" {
+		text, entities = m.Caption, m.CaptionEntities
+	}
+	in.Attachments = attachments(m)
+	if text == "" && len(in.Attachments) == 0 {
+		return in, false, nil // a service message, or a kind that agents can't use
+	}
+	clean, mentioned := stripMentions(text, entities, self)
+	in.Text = valid(clean)
+	in.Quoted, in.Mentioned = quoted(m), mentioned || repliesTo(m, self) || in.Route.ChatType == sessions.Direct
+	return in, true, nil
+}
+
+// eventName is "<chat>/<message>", and for an edit "<chat>/<message>/edit/<edit date>".
+func eventName(m *message, edited bool) string {
+	name := strconv.FormatInt(m.Chat.ID, 10) + "/" + strconv.FormatInt(m.ID, 10)
+	if edited {
+		name += "/edit/" + strconv.FormatInt(m.EditDate, 10)
+	}
+	return name
+}
+
+func (a *Adapter) route(m *message) sessions.Route {
+	r := sessions.Route{
+		Channel: channelName, Account: a.cfg.Account, ChatType: chatType(m.Chat.Type),
+		Conversation: conversation(m.Chat.ID), ReplyTo: messageID(m.ID), Title: valid(chatTitle(m.Chat)),
+	}
+	switch {
+	case m.IsTopicMessage && m.ThreadID != 0:
+		r.Thread = sessions.ThreadID(strconv.FormatInt(m.ThreadID, 10))
+	case m.Chat.IsForum && r.ChatType == sessions.Group:
+		r.Thread = sessions.ThreadID(strconv.Itoa(generalTopic))
+	}
+	// A thread id without is_topic_message only groups the replies to a message.
+	return r
+}
+
+func chatType(t models.ChatType) sessions.ChatType {
+	switch t {
+	case models.ChatTypePrivate:
+		return sessions.Direct
+	case models.ChatTypeChannel:
+		return sessions.Channel
+	}
+	return sessions.Group
+}
+
+func chatTitle(c models.Chat) string {
+	if c.Title != "" {
+		return c.Title
+	}
+	return strings.TrimSpace(c.FirstName + " " + c.LastName)
+}
+
+// sender is who spoke: a chat where it speaks for itself (channel posts, anonymous admins), else the user.
+func sender(m *message) sessions.Peer {
+	switch {
+	case m.SenderChat != nil:
+		return peerOfChat(*m.SenderChat)
+	case m.From != nil:
+		return peerOf(*m.From)
+	}
+	return peerOfChat(m.Chat)
+}
+
+func peerOf(u models.User) sessions.Peer {
+	return sessions.Peer{
+		ID: sessions.UserID(strconv.FormatInt(u.ID, 10)), Name: valid(strings.TrimSpace(u.FirstName + " " + u.LastName)),
+		Username: valid(u.Username), Bot: u.IsBot,
+	}
+}
+
+func peerOfChat(c models.Chat) sessions.Peer {
+	return sessions.Peer{ID: sessions.UserID(strconv.FormatInt(c.ID, 10)), Name: valid(chatTitle(c)), Username: valid(c.Username)}
+}
+
+func migration(m *message) *adapters.Migration {
+	switch {
+	case m.MigrateTo != 0:
+		return &adapters.Migration{From: conversation(m.Chat.ID), To: conversation(m.MigrateTo)}
+	case m.MigrateFrom != 0:
+		return &adapters.Migration{From: conversation(m.MigrateFrom), To: conversation(m.Chat.ID)}
+	}
+	return nil
+}
+
+// realReply is the message that m answers. In a topic each message seems to
+// reply to the service message that made the topic.
+func realReply(m *message) *repliedMessage {
+	if m.ReplyTo == nil || m.ReplyTo.ForumTopicCreated != nil || (m.IsTopicMessage && m.ReplyTo.ID == m.ThreadID) {
+		return nil
+	}
+	return m.ReplyTo
+}
+
+func repliesTo(m *message, self *models.User) bool {
+	r := realReply(m)
+	return r != nil && r.From != nil && r.From.ID == self.ID
+}
+
+// quoted is the part that the writer marked, or the whole message that is replied to.
+func quoted(m *message) string {
+	if m.Quote != nil && m.Quote.Text != "" {
+		return valid(m.Quote.Text)
+	}
+	r := realReply(m)
+	if r == nil {
+		return ""
+	}
+	if r.Text != "" {
+		return valid(r.Text)
+	}
+	return valid(r.Caption)
+}
+
+func conversation(chat int64) sessions.ConversationID {
+	return sessions.ConversationID(strconv.FormatInt(chat, 10))
+}
+
+func messageID(id int64) sessions.PlatformMessageID {
+	return sessions.PlatformMessageID(strconv.FormatInt(id, 10))
+}
+
+// valid lets no broken UTF-8 further than here.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,0 +1,176 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"sluice/adapters"
+)
+
+// pollSlack is what a getUpdates call may take beyond its own waiting time
+// before the connection counts as dead.
+const pollSlack = 15 * time.Second
+
+// pollLimit is the most updates that one call gives.
+const pollLimit = 100
+
+// poller asks for updates and confirms those that were accepted.
+type poller struct {
+	*Adapter
+	in adapters.Acceptor
+
+	offset int64 // the first update that is not confirmed; 0 before the first one came
+	single bool  // ask for one update at a time: a batch could not be read
+}
+
+// getUpdatesParams is the body of getUpdates; the library's own is private.
+type getUpdatesParams struct {
+	Offset         int64    `json:"offset,omitempty"`
+	Limit          int      `json:"limit"`
+	Timeout        int      `json:"timeout"`
+	AllowedUpdates []string `json:"allowed_updates"`
+}
+
+// run polls until ctx ends or the token is refused.
+func (p *poller) run(ctx context.Context) error {
+	if err := p.retry(ctx, "deleteWebhook", p.dropWebhook); err != nil {
+		return err
+	}
+	for {
+		err := p.retry(ctx, methodGetUpdates, p.step)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// dropWebhook makes getUpdates possible again; pending updates are kept.
+func (p *poller) dropWebhook(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.CallTimeout)
+	defer cancel()
+	if _, err := p.sdk.DeleteWebhook(ctx, &bot.DeleteWebhookParams{}); err != nil {
+		return p.failure("deleteWebhook", err)
+	}
+	return nil
+}
+
+// step takes one batch: fetch, accept, move the offset.
+func (p *poller) step(ctx context.Context) error {
+	updates, err := p.fetch(ctx)
+	if err != nil {
+		if f := adapters.AsFailure(err); f.Kind == adapters.Transient && !f.Certain {
+			p.client.closeIdle() // the connection may be the one that went deaf
+		}
+		return err
+	}
+	p.state.heard(len(updates))
+	if len(updates) == 0 {
+		return nil
+	}
+	self, err := p.whoami(ctx)
+	if err != nil {
+		return err
+	}
+	failed, err := p.acceptBatch(ctx, p.in, updates, self)
+	p.advance(updates, failed)
+	if err != nil {
+		return &adapters.Failure{Kind: adapters.Transient, Err: err}
+	}
+	return nil
+}
+
+// advance moves the offset to the first update that was not accepted; failed 0 means none.
+func (p *poller) advance(updates []update, failed int64) {
+	next := p.offset
+	for _, u := range updates {
+		next = max(next, u.ID+1)
+	}
+	if failed != 0 {
+		next = failed
+	}
+	p.offset = next
+}
+
+func (p *poller) fetch(ctx context.Context) ([]update, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout+pollSlack)
+	defer cancel()
+	params := getUpdatesParams{Offset: p.offset, Limit: pollLimit, Timeout: int(p.cfg.PollTimeout / time.Second), AllowedUpdates: allowedUpdates}
+	if p.single {
+		params.Limit = 1
+	}
+	var updates []update
+	err := p.client.call(ctx, methodGetUpdates, params, &updates)
+	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
+		return p.salvage(unreadable)
+	}
+	if err != nil {
+		return nil, p.failure(methodGetUpdates, err)
+	}
+	p.single = false
+	return updates, nil
+}
+
+// salvage reads a batch with broken updates in it one by one. Where the batch
+// as a whole is no JSON, the next call asks for a single update, and of that
+// only the id is needed to step over it.
+func (p *poller) salvage(unreadable *unreadableError) ([]update, error) {
+	var raw []json.RawMessage
+	if json.Unmarshal(unreadable.Answer, &envelope{Result: &raw}) != nil {
+		return p.isolate(unreadable)
+	}
+	p.single = false
+	updates := make([]update, 0, len(raw))
+	for _, r := range raw {
+		var u update
+		if err := json.Unmarshal(r, &u); err != nil {
+			p.malformed(r, err)
+			u = update{ID: idOf(r)} // nothing in it: it is stepped over
+		}
+		if u.ID > 0 {
+			updates = append(updates, u)
+		}
+	}
+	return updates, nil
+}
+
+func (p *poller) isolate(unreadable *unreadableError) ([]update, error) {
+	if !p.single {
+		p.single = true
+		return nil, nil
+	}
+	id := max(idOf(unreadable.Answer), p.offset)
+	if id == 0 {
+		return nil, p.failure(methodGetUpdates, unreadable)
+	}
+	p.malformed(unreadable.Answer, unreadable.Err)
+	p.single = false
+	return []update{{ID: id}}, nil
+}
+
+var updateID = regexp.MustCompile(`"update_id"\s*:\s*(\d{1,18})`)
+
+// idOf finds the update id in a text that is no JSON; 0 for none.
+func idOf(raw []byte) int64 {
+	found := updateID.FindSubmatch(raw)
+	if found == nil {
+		return 0
+	}
+	id, err := strconv.ParseInt(string(found[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// malformed records an update that can't be read, before it is stepped over.
+func (a *Adapter) malformed(raw []byte, why error) {
+	const most = 2000
+	a.metrics.update(a.cfg.Account, outcomeMalformed)
+	a.cfg.Log.Error("malformed telegram update skipped", "error", why, "update", valid(string(raw[:min(len(raw), most)])), "bytes", len(raw))
+}

@@ -1,0 +1,63 @@
+package telegram
+
+import (
+	"context"
+
+	"github.com/go-telegram/bot/models"
+
+	"sluice/adapters"
+	"sluice/internal/markdown"
+)
+
+const methodRich = "sendRichMessage"
+
+// richParams is the body of sendRichMessage, which the library does not know yet.
+type richParams struct {
+	ChatID              int64                   `json:"chat_id"`
+	MessageThreadID     int                     `json:"message_thread_id,omitempty"`
+	RichMessage         richMessage             `json:"rich_message"`
+	DisableNotification bool                    `json:"disable_notification,omitempty"`
+	ReplyParameters     *models.ReplyParameters `json:"reply_parameters,omitempty"`
+}
+
+type richMessage struct {
+	Markdown string `json:"markdown"`
+}
+
+func (a *Adapter) wantsRich(out adapters.Outbound) bool {
+	if out.Plain || a.noRich.Load() {
+		return false
+	}
+	switch a.cfg.RichMessages {
+	case RichOn:
+		return true
+	case RichAuto:
+		return markdown.Structured(out.Text)
+	}
+	return false
+}
+
+// postRich tries a native rich message. done is false where the caller shall
+// send HTML instead: the server is too old, or refuses the text in this form.
+func (a *Adapter) postRich(ctx context.Context, out adapters.Outbound, to address) (receipt adapters.Receipt, done bool, err error) {
+	p := richParams{
+		ChatID: to.chat, RichMessage: richMessage{Markdown: valid(out.Text)},
+		DisableNotification: out.Silent, ReplyParameters: replyParameters(out, to),
+	}
+	if to.thread != generalTopic {
+		p.MessageThreadID = to.thread
+	}
+	var m sent
+	err = a.client.call(ctx, methodRich, p, &m)
+	switch {
+	case err == nil:
+		return receiptOf(m), true, nil
+	case unknownMethod(err):
+		a.noRich.Store(true)
+		a.cfg.Log.Info("this Bot API server has no rich messages, sending HTML", "error", err)
+		return receipt, false, nil
+	case badMarkup(err) || refusedWith(err, "rich"):
+		return receipt, false, nil
+	}
+	return receipt, true, a.failure(methodRich, err)
+}

@@ -1,0 +1,213 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"sluice/adapters"
+	"sluice/internal/markdown"
+	"sluice/sessions"
+)
+
+// maxText is the most UTF-16 code units of a message, its markup not counted.
+const maxText = 4096
+
+const (
+	methodSend = "sendMessage"
+	methodEdit = "editMessageText"
+)
+
+// sent is the part of a sent message that the receipt needs.
+type sent struct {
+	ID   int64 `json:"message_id"`
+	Date int64 `json:"date"`
+}
+
+// Send posts one message. A group that has become a supergroup is followed once:
+// the receipt then says where it went.
+func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	to, err := target(out.Route)
+	if err != nil {
+		return adapters.Receipt{}, err
+	}
+	receipt, err := a.post(ctx, out, to)
+	f := asMoved(err)
+	if f == nil {
+		return receipt, err
+	}
+	moved := *f.Moved
+	moved.From = out.Route.Conversation
+	if to.chat, err = strconv.ParseInt(string(moved.To), 10, 64); err != nil {
+		return adapters.Receipt{}, f
+	}
+	to.thread = 0 // topics came with the new id, the old group had none
+	receipt, err = a.post(ctx, out, to)
+	receipt.Moved = &moved
+	return receipt, err
+}
+
+func asMoved(err error) *adapters.Failure {
+	if err == nil {
+		return nil
+	}
+	if f := adapters.AsFailure(err); f.Moved != nil {
+		return f
+	}
+	return nil
+}
+
+// address is a route in Telegram's numbers.
+type address struct {
+	chat    int64
+	thread  int // 0 for none
+	replyTo int // 0 for none
+}
+
+func target(r sessions.Route) (address, error) {
+	var to address
+	var err error
+	if to.chat, err = strconv.ParseInt(string(r.Conversation), 10, 64); err != nil {
+		return to, permanent(fmt.Errorf("chat id %q is not a number", r.Conversation))
+	}
+	if r.Thread != "" {
+		if to.thread, err = strconv.Atoi(string(r.Thread)); err != nil {
+			return to, permanent(fmt.Errorf("topic id %q is not a number", r.Thread))
+		}
+	}
+	if r.ReplyTo != "" && r.ChatType != sessions.Direct {
+		to.replyTo, _ = strconv.Atoi(string(r.ReplyTo)) // an id of another sort can't be referred to
+	}
+	return to, nil
+}
+
+func permanent(err error) *adapters.Failure {
+	return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: err}
+}
+
+// post sends to one address: rich where that is wanted and known, else HTML, and
+// as plain text what Telegram refuses as HTML.
+func (a *Adapter) post(ctx context.Context, out adapters.Outbound, to address) (adapters.Receipt, error) {
+	if a.wantsRich(out) {
+		receipt, done, err := a.postRich(ctx, out, to)
+		if done {
+			return receipt, err
+		}
+	}
+	params := a.sendParams(out, to)
+	var m sent
+	err := a.client.call(ctx, methodSend, params, &m)
+	if badMarkup(err) && params.ParseMode != "" {
+		a.cfg.Log.Warn("telegram refused the markup, sending plain text", "delivery", out.DeliveryID, "part", out.Part, "error", err)
+		params.Text, params.ParseMode = out.Text, ""
+		err = a.client.call(ctx, methodSend, params, &m)
+	}
+	if err != nil {
+		return adapters.Receipt{}, a.failure(methodSend, err)
+	}
+	return receiptOf(m), nil
+}
+
+func receiptOf(m sent) adapters.Receipt {
+	return adapters.Receipt{MessageID: messageID(m.ID), At: time.Unix(m.Date, 0)}
+}
+
+func (a *Adapter) sendParams(out adapters.Outbound, to address) *bot.SendMessageParams {
+	text, mode := render(out)
+	p := &bot.SendMessageParams{
+		ChatID: to.chat, Text: text, ParseMode: mode,
+		DisableNotification: out.Silent, LinkPreviewOptions: a.linkPreviews(),
+	}
+	if to.thread != generalTopic {
+		p.MessageThreadID = to.thread
+	}
+	p.ReplyParameters = replyParameters(out, to)
+	return p
+}
+
+// replyParameters refers the first piece to its question where several people talk.
+func replyParameters(out adapters.Outbound, to address) *models.ReplyParameters {
+	if to.replyTo == 0 || out.Part > 0 {
+		return nil
+	}
+	return &models.ReplyParameters{MessageID: to.replyTo, AllowSendingWithoutReply: true}
+}
+
+func (a *Adapter) linkPreviews() *models.LinkPreviewOptions {
+	if a.cfg.LinkPreviews {
+		return nil
+	}
+	off := true
+	return &models.LinkPreviewOptions{IsDisabled: &off}
+}
+
+// render gives the text and its parse mode. A text that renders to nothing goes out as it is.
+func render(out adapters.Outbound) (string, models.ParseMode) {
+	text := valid(out.Text)
+	if out.Plain {
+		return text, ""
+	}
+	html := markdown.TelegramHTML(text)
+	if strings.TrimSpace(html) == "" {
+		return text, ""
+	}
+	return html, models.ParseModeHTML
+}
+
+// Edit replaces a message's text.
+func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out adapters.Outbound) error {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	to, err := target(out.Route)
+	if err != nil {
+		return err
+	}
+	number, err := strconv.Atoi(string(id))
+	if err != nil {
+		return permanent(fmt.Errorf("message id %q is not a number", id))
+	}
+	text, mode := render(out)
+	params := &bot.EditMessageTextParams{
+		ChatID: to.chat, MessageID: number, Text: text, ParseMode: mode, LinkPreviewOptions: a.linkPreviews(),
+	}
+	var m sent
+	err = a.client.call(ctx, methodEdit, params, &m)
+	if badMarkup(err) && mode != "" {
+		params.Text, params.ParseMode = valid(out.Text), ""
+		err = a.client.call(ctx, methodEdit, params, &m)
+	}
+	if err == nil || notModified(err) {
+		return nil
+	}
+	return a.failure(methodEdit, err)
+}
+
+// Typing shows that an answer is being written, for about five seconds.
+func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	to, err := target(route)
+	if err != nil {
+		return err
+	}
+	_, err = a.sdk.SendChatAction(ctx, &bot.SendChatActionParams{
+		ChatID: to.chat, MessageThreadID: to.thread, Action: models.ChatActionTyping,
+	})
+	if err != nil {
+		return a.failure("sendChatAction", err)
+	}
+	return nil
+}
+
+// Split cuts a text into pieces that each fit one Telegram message.
+func (a *Adapter) Split(text string) []string { return markdown.Split(valid(text), maxText) }
+
+// PreviewEvery is a second. Telegram allows about one edit a second in a chat.
+func (a *Adapter) PreviewEvery() time.Duration { return time.Second }

@@ -1,0 +1,124 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/adapters"
+	"sluice/adapters/telegram"
+	"sluice/adapters/telegram/telegramtest"
+	"sluice/sessions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var ada = telegramtest.User{ID: 1001, FirstName: "Ada", Username: "ada"}
+
+// inbox is an Acceptor that keeps what it gets.
+type inbox struct {
+	mu      sync.Mutex
+	got     []adapters.Inbound
+	refuse  func(adapters.Inbound) error
+	arrived chan struct{}
+}
+
+func newInbox() *inbox { return &inbox{arrived: make(chan struct{}, 1)} }
+
+var errRefused = errors.New("store is full")
+
+func (i *inbox) Accept(_ context.Context, in adapters.Inbound) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.refuse != nil {
+		if err := i.refuse(in); err != nil {
+			return err
+		}
+	}
+	i.got = append(i.got, in)
+	select {
+	case i.arrived <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// wait gives all events once there are n of them.
+func (i *inbox) wait(t *testing.T, n int) []adapters.Inbound {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		i.mu.Lock()
+		got := append([]adapters.Inbound(nil), i.got...)
+		i.mu.Unlock()
+		if len(got) >= n {
+			return got
+		}
+		select {
+		case <-i.arrived:
+		case <-deadline:
+			require.FailNow(t, "events did not arrive", "want %d, have %d", n, len(got))
+		}
+	}
+}
+
+// setup is one bot against one fake.
+type setup struct {
+	srv     *telegramtest.Server
+	adapter *telegram.Adapter
+	metrics *prometheus.Registry
+	inbox   *inbox
+	runErr  chan error
+}
+
+func newSetup(t *testing.T, opts telegramtest.Options, change func(*telegram.Config)) *setup {
+	t.Helper()
+	s := &setup{
+		srv: telegramtest.Start(t, opts), inbox: newInbox(),
+		metrics: prometheus.NewRegistry(), runErr: make(chan error, 1),
+	}
+	cfg := telegram.Config{
+		Token: telegram.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics,
+		Log: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	var err error
+	s.adapter, err = telegram.New(cfg)
+	require.NoError(t, err)
+	t.Cleanup(s.adapter.Close)
+	return s
+}
+
+// run runs the adapter until the test's end.
+func (s *setup) run(t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.runErr <- s.adapter.Run(ctx, s.inbox)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func direct(chat sessions.ConversationID) sessions.Route {
+	return sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: chat}
+}
+
+func out(route sessions.Route, text string) adapters.Outbound {
+	return adapters.Outbound{DeliveryID: "dlv_1", Route: route, Text: text}
+}

@@ -1,0 +1,86 @@
+package telegram
+
+import (
+	"sync"
+	"time"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// state is what is known of the account. Safe for concurrent use.
+type state struct {
+	now  func() time.Time
+	deaf time.Duration // without any answer for so long, a poller counts as deaf
+
+	mu        sync.Mutex
+	s         adapters.State
+	lastHeard time.Time // of any answer to the poller; zero while none is due
+}
+
+func newState(cfg Config) *state {
+	return &state{
+		now: cfg.Now, deaf: cfg.PollTimeout + 2*pollSlack,
+		s: adapters.State{Channel: channelName, Account: cfg.Account, Status: adapters.Stopped, Since: cfg.Now()},
+	}
+}
+
+func (s *state) read() adapters.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.s
+	if silent := s.now().Sub(s.lastHeard); out.Status == adapters.Connected && !s.lastHeard.IsZero() && silent > s.deaf {
+		out.Status = adapters.Retrying
+		out.Detail = "connected, but nothing was heard from Telegram for " + silent.Round(time.Second).String()
+	}
+	return out
+}
+
+func (s *state) set(status adapters.Status, detail string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setLocked(status, detail)
+}
+
+func (s *state) setLocked(status adapters.Status, detail string) {
+	if s.s.Status != status {
+		s.s.Since = s.now()
+	}
+	s.s.Status, s.s.Detail = status, detail
+	if status != adapters.Connected {
+		s.lastHeard = time.Time{}
+	}
+}
+
+// fail shows a failure: one that needs a person, or one that is tried again.
+func (s *state) fail(f *adapters.Failure) {
+	status := adapters.Retrying
+	if f.Kind == adapters.Auth || f.RetryAfter == conflictPause {
+		status = adapters.Failed
+	}
+	s.set(status, f.Err.Error())
+}
+
+// heard notes an answer to the poller, events that came, or both.
+func (s *state) heard(events int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setLocked(adapters.Connected, "")
+	s.lastHeard = s.now()
+	if events > 0 {
+		s.s.LastEvent = s.lastHeard
+	}
+}
+
+// event notes an event that came by webhook.
+func (s *state) event() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.s.LastEvent = s.now()
+}
+
+func (s *state) identify(self sessions.Peer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.s.Self = self
+}

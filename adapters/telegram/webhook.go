@@ -1,0 +1,96 @@
+package telegram
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"sluice/adapters"
+)
+
+// maxWebhookBody bounds an update that is posted.
+const maxWebhookBody = 1 << 20
+
+// webhookCheck is how often the webhook is set again, in case somebody removed it.
+const webhookCheck = 10 * time.Minute
+
+const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
+
+// keepWebhook sets the webhook, and again from time to time, until ctx ends.
+func (a *Adapter) keepWebhook(ctx context.Context) error {
+	for {
+		if err := a.retry(ctx, "setWebhook", a.setWebhook); err != nil {
+			return err
+		}
+		a.state.set(adapters.Connected, "")
+		if !sleep(ctx, webhookCheck) {
+			return nil
+		}
+	}
+}
+
+func (a *Adapter) setWebhook(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	_, err := a.sdk.SetWebhook(ctx, &bot.SetWebhookParams{
+		URL: a.cfg.WebhookURL, SecretToken: string(a.cfg.WebhookSecret), AllowedUpdates: allowedUpdates,
+	})
+	if err != nil {
+		return a.failure("setWebhook", err)
+	}
+	return nil
+}
+
+// ServeCallback takes one update that Telegram posts. It answers 200 once the
+// update is accepted or can never be, 401 for a wrong secret, 413 for a body
+// over 1 MiB, 400 for what is no JSON, and 503 where Telegram shall try again.
+func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	status := a.serveCallback(w, r, in)
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, http.StatusText(status)) // the caller may have gone
+}
+
+func (a *Adapter) serveCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) int {
+	switch {
+	case r.Method != http.MethodPost:
+		return http.StatusMethodNotAllowed
+	case a.cfg.Mode != Webhook:
+		return http.StatusNotFound
+	case subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(a.cfg.WebhookSecret)) != 1:
+		return http.StatusUnauthorized
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxWebhookBody))
+	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {
+		return http.StatusRequestEntityTooLarge
+	}
+	if err != nil || !json.Valid(body) {
+		return http.StatusBadRequest
+	}
+	return a.takePosted(r.Context(), body, in)
+}
+
+func (a *Adapter) takePosted(ctx context.Context, body []byte, in adapters.Acceptor) int {
+	var u update
+	if err := json.Unmarshal(body, &u); err != nil {
+		a.malformed(body, err)
+		return http.StatusOK // it will never be readable: Telegram must not send it for ever
+	}
+	self, err := a.whoami(ctx)
+	if err != nil {
+		a.cfg.Log.Warn("webhook update refused, the bot is not known yet", "error", err)
+		return http.StatusServiceUnavailable
+	}
+	if err := a.acceptOne(ctx, in, &u, self); err != nil {
+		a.cfg.Log.Warn("webhook update refused, Telegram will send it again", "error", err)
+		return http.StatusServiceUnavailable
+	}
+	a.state.event()
+	return http.StatusOK
+}

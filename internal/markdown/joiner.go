@@ -1,0 +1,65 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// joiner collects spans and joins neighbours that look the same, in linear time.
+type joiner struct {
+	spans []span
+	like  span   // style and link of what is in text
+	text  []byte // of the span that still grows
+}
+
+// add appends a span.
+func (j *joiner) add(s span) {
+	if s.text == "" {
+		return
+	}
+	s = normal(s)
+	j.turn(s)
+	j.text = append(j.text, s.text...)
+}
+
+// addRune appends one rune that looks like a span.
+func (j *joiner) addRune(r rune, s span) {
+	j.turn(s)
+	j.text = utf8.AppendRune(j.text, r)
+}
+
+// turn begins another span if it looks different.
+func (j *joiner) turn(s span) {
+	if s.style != j.like.style || s.url != j.like.url {
+		j.flush()
+		j.like = span{style: s.style, url: s.url}
+	}
+}
+
+func (j *joiner) flush() {
+	if len(j.text) > 0 {
+		j.like.text = string(j.text)
+		j.spans = append(j.spans, j.like)
+		j.text = j.text[:0]
+	}
+}
+
+// all gives the spans and starts anew.
+func (j *joiner) all() []span {
+	j.flush()
+	spans := j.spans
+	*j = joiner{text: j.text}
+	return spans
+}
+
+// normal is a span as platforms can show it: a link or code, never both, and code on one line.
+func normal(s span) span {
+	if s.url != "" {
+		s.style &^= code
+	}
+	if s.style&code != 0 {
+		s.style = code
+		s.text = strings.ReplaceAll(s.text, "\n", " ")
+	}
+	return s
+}

@@ -1,0 +1,254 @@
+package markdown
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	gmtext "github.com/yuin/goldmark/text"
+)
+
+// indent stands before nested list items, once for each level. Ordinary spaces
+// would be taken off at the start of a line.
+const (
+	indent    = "\u00a0\u00a0\u00a0"
+	maxIndent = 8
+)
+
+const rule = "———"
+
+// parse reads Markdown. Blocks that show nothing are left out.
+func parse(source string) []block {
+	source = plainSource(source)
+	if isPlain(source) {
+		return plainBlocks(source)
+	}
+	p := &builder{source: []byte(source)}
+	p.children(reader.Parse(gmtext.NewReader(p.source)), place{})
+	p.finish()
+	return p.blocks
+}
+
+// reader is shared by all: it does not change once it is made.
+var reader = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
+
+// isPlain: nothing in the text can be markup, so it needs no parser. Most short answers are so.
+func isPlain(source string) bool {
+	lineStart := true
+	for i := range len(source) {
+		switch c := source[i]; {
+		case strings.IndexByte("\\`*_[]<>&~|#", c) >= 0:
+			return false
+		case lineStart && (strings.IndexByte("-+=: \t", c) >= 0 || c >= '0' && c <= '9'):
+			return false
+		}
+		lineStart = source[i] == '\n'
+	}
+	return true
+}
+
+func plainBlocks(source string) []block {
+	p := &builder{}
+	for _, paragraph := range strings.Split(source, "\n\n") {
+		p.begin(place{})
+		p.write(paragraph, 0, "")
+	}
+	p.finish()
+	return p.blocks
+}
+
+// place is where in the document a node stands.
+type place struct {
+	quote bool
+	list  int // nesting of lists; 0 for none
+}
+
+// builder collects blocks.
+type builder struct {
+	source []byte
+	blocks []block
+
+	open bool   // the last block is a text that still grows
+	text joiner // that text
+	list bool   // that text is a list, so that the next item joins it
+	raw  style  // of HTML tags that are open
+}
+
+func (p *builder) children(n ast.Node, at place) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		p.node(c, at)
+	}
+}
+
+func (p *builder) node(n ast.Node, at place) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		p.begin(at)
+		p.inlines(n, bold, "")
+	case *ast.Blockquote:
+		at.quote = true
+		p.finish()
+		p.children(n, at)
+	case *ast.List:
+		p.items(n, at)
+	case *ast.FencedCodeBlock:
+		p.code(string(n.Language(p.source)), p.lines(n))
+	case *ast.CodeBlock:
+		p.code("", p.lines(n))
+	case *ast.ThematicBreak:
+		p.begin(at)
+		p.write(rule, 0, "")
+	case *ast.HTMLBlock:
+		p.begin(at)
+		p.write(p.lines(n)+p.closure(n), 0, "")
+	case *extast.Table:
+		p.code("", p.table(n))
+	default: // paragraphs, and whatever holds inlines
+		p.begin(at)
+		p.inlines(n, 0, "")
+	}
+}
+
+func (p *builder) closure(n *ast.HTMLBlock) string {
+	if !n.HasClosure() {
+		return ""
+	}
+	return string(n.ClosureLine.Value(p.source))
+}
+
+func (p *builder) lines(n ast.Node) string {
+	return string(n.Lines().Value(p.source))
+}
+
+func (p *builder) items(list *ast.List, at place) {
+	at.list++
+	number := list.Start
+	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
+		marker := "• "
+		if list.IsOrdered() {
+			marker = strconv.Itoa(number) + ". "
+			number++
+		}
+		p.begin(at)
+		p.write(strings.Repeat(indent, min(at.list-1, maxIndent))+marker, 0, "")
+		p.item(item, at)
+	}
+	if at.list == 1 {
+		p.finish()
+	}
+}
+
+// item writes what stands in an item, its first paragraph behind the marker.
+func (p *builder) item(item ast.Node, at place) {
+	for c := item.FirstChild(); c != nil; c = c.NextSibling() {
+		first := c == item.FirstChild()
+		switch c.(type) {
+		case *ast.Paragraph, *ast.TextBlock:
+			if !first {
+				p.begin(at)
+			}
+			p.inlines(c, 0, "")
+		case *ast.Heading:
+			if !first {
+				p.begin(at)
+			}
+			p.inlines(c, bold, "")
+		default:
+			p.node(c, at)
+		}
+	}
+}
+
+// begin starts a text block; inside a list it starts a line of the list's block.
+func (p *builder) begin(at place) {
+	p.raw = 0
+	if at.list > 0 && p.open && p.list && p.blocks[len(p.blocks)-1].quote == at.quote {
+		p.write("\n", 0, "")
+		return
+	}
+	p.finish()
+	p.blocks = append(p.blocks, block{quote: at.quote})
+	p.open, p.list = true, at.list > 0
+}
+
+// finish ends the growing text block, and drops it if it shows nothing.
+func (p *builder) finish() {
+	if !p.open {
+		return
+	}
+	p.open = false
+	last := &p.blocks[len(p.blocks)-1]
+	last.spans = tidy(p.text.all())
+	if len(last.spans) == 0 {
+		p.blocks = p.blocks[:len(p.blocks)-1]
+	}
+}
+
+// write adds text to the growing block.
+func (p *builder) write(text string, st style, url string) {
+	if !p.open {
+		p.begin(place{})
+	}
+	p.text.add(span{text, st, url})
+}
+
+func (p *builder) code(lang, content string) {
+	p.finish()
+	content = strings.TrimRight(content, "\n")
+	if strings.TrimSpace(content) == "" {
+		return
+	}
+	p.blocks = append(p.blocks, block{code: true, lang: cleanLang(lang), spans: []span{{text: content}}})
+}
+
+// cleanLang keeps what can stand in a fence and in an attribute.
+func cleanLang(lang string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+#._-", r)) {
+			return r
+		}
+		return -1
+	}, lang)
+}
+
+// tidy takes empty lines and the spaces at both ends of each line out of a text.
+func tidy(spans []span) []span {
+	var out joiner
+	var gap []span // white space that counts only if text follows it
+	start := true  // of a line
+	for _, s := range spans {
+		for _, r := range s.text {
+			switch {
+			case r == '\n':
+				if !start {
+					gap = []span{{"\n", s.style, s.url}}
+				}
+				start = true
+			case r == ' ' || r == '\t':
+				if !start {
+					gap = append(gap, span{string(r), s.style, s.url})
+				}
+			default:
+				for _, g := range gap {
+					out.add(g)
+				}
+				gap, start = gap[:0], false
+				out.addRune(r, s)
+			}
+		}
+	}
+	return dropInvisible(out.all())
+}
+
+// dropInvisible gives nothing for a text that no platform would show.
+func dropInvisible(spans []span) []span {
+	for _, s := range spans {
+		if strings.Trim(s.text, " \n\t\u00a0\u200b\u200c\u200d\u2060\ufeff") != "" {
+			return spans
+		}
+	}
+	return nil
+}

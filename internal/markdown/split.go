@@ -1,0 +1,159 @@
+package markdown
+
+import "strings"
+
+// maxEntities is how many styled runs one message may have; platforms drop the
+// styles of those beyond a hundred.
+const maxEntities = 90
+
+// Split cuts Markdown into pieces of at most limit UTF-16 code units each, as
+// counted after rendering. It prefers to cut between paragraphs, then lines,
+// sentences, words. A fence or style that goes over a cut is closed and opened
+// again; a link is cut only if it alone is longer than a piece. Only white space
+// at the cuts is lost. A text that fits is returned unchanged. The same text
+// gives the same pieces.
+func Split(text string, limit int) []string {
+	blocks := parse(text)
+	if len(blocks) == 0 {
+		blocks = plainBlocks(plainSource(text)) // shows nothing, a link definition for example: say it as it is
+	}
+	c := &chunker{limit: limit}
+	for _, b := range blocks {
+		c.add(b)
+	}
+	c.flush()
+	if len(c.pieces) <= 1 {
+		return []string{text}
+	}
+	out := make([]string, len(c.pieces))
+	for i, p := range c.pieces {
+		out[i] = source(p)
+	}
+	return out
+}
+
+// chunker collects blocks into pieces.
+type chunker struct {
+	limit  int
+	pieces [][]block
+
+	piece    []block
+	size     int
+	entities int
+}
+
+func (c *chunker) flush() {
+	if len(c.piece) > 0 {
+		c.pieces = append(c.pieces, c.piece)
+	}
+	c.piece, c.size, c.entities = nil, 0, 0
+}
+
+// room is what is left in the piece for another block.
+func (c *chunker) room() int {
+	if len(c.piece) == 0 {
+		return c.limit
+	}
+	return c.limit - c.size - len(separator)
+}
+
+func (c *chunker) add(b block) {
+	size, entities := measure(b)
+	if size <= c.room() && c.entities+entities <= maxEntities {
+		c.put(b, size, entities)
+		return
+	}
+	if size <= c.limit && entities <= maxEntities {
+		c.flush()
+		c.put(b, size, entities)
+		return
+	}
+	if c.room() < c.limit/4 || c.entities > maxEntities/2 {
+		c.flush()
+	}
+	head, tail := cut(b, c.room(), maxEntities-c.entities)
+	if len(head.spans) > 0 {
+		size, entities = measure(head)
+		c.put(head, size, entities)
+	}
+	c.flush()
+	if len(tail.spans) > 0 {
+		c.add(tail) // shorter by the head, which is never empty in an empty piece
+	}
+}
+
+func (c *chunker) put(b block, size, entities int) {
+	if len(c.piece) > 0 {
+		c.size += len(separator)
+	}
+	c.piece = append(c.piece, b)
+	c.size += size
+	c.entities += entities
+}
+
+func measure(b block) (size, entities int) {
+	if b.code || b.quote {
+		entities++
+	}
+	for _, s := range b.spans {
+		size += units(s.text)
+		entities += entitiesOf(s)
+	}
+	return size, entities
+}
+
+func entitiesOf(s span) int {
+	n := 0
+	if s.url != "" {
+		n++
+	}
+	for _, t := range htmlTags {
+		if s.style&t.style != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// cut takes a head of at most limit units and entities off a block.
+func cut(b block, limit, entities int) (head, tail block) {
+	at := findCut(b, limit, entities)
+	head, tail = b, b
+	head.spans, tail.spans = divide(b.spans, at)
+	if b.code {
+		trimCode(&head, &tail)
+		return head, tail
+	}
+	head.spans, tail.spans = tidy(head.spans), tidy(tail.spans)
+	return head, tail
+}
+
+// trimCode drops the line end at the cut: the fences bring their own.
+func trimCode(head, tail *block) {
+	h, t := head.spans[0].text, ""
+	if len(tail.spans) > 0 {
+		t = tail.spans[0].text
+	}
+	h, t = strings.TrimRight(h, "\n"), strings.TrimPrefix(t, "\n")
+	head.spans, tail.spans = codeSpans(h), codeSpans(t)
+}
+
+// divide cuts spans at a place.
+func divide(spans []span, at cutPlace) (head, tail []span) {
+	head = append(head, spans[:at.span]...)
+	if at.span >= len(spans) {
+		return head, nil
+	}
+	s := spans[at.span]
+	if at.offset > 0 {
+		h := s
+		h.text = s.text[:at.offset]
+		head = append(head, h)
+	}
+	if at.offset < len(s.text) {
+		t := s
+		t.text = s.text[at.offset:]
+		tail = append(tail, t)
+	}
+	return head, append(tail, spans[at.span+1:]...)
+}

@@ -1,0 +1,109 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+// table draws a table with aligned columns, to be shown as code.
+func (p *builder) table(t *extast.Table) string {
+	var rows [][]string
+	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []string
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, p.cell(cell))
+		}
+		rows = append(rows, cells)
+	}
+	widths := make([]int, len(t.Alignments))
+	for _, cells := range rows {
+		for i, c := range cells {
+			if i < len(widths) {
+				widths[i] = max(widths[i], utf8.RuneCountInString(c))
+			}
+		}
+	}
+	var out strings.Builder
+	for i, cells := range rows {
+		writeRow(&out, cells, widths, t.Alignments)
+		if i == 0 {
+			writeRule(&out, widths)
+		}
+	}
+	return out.String()
+}
+
+// cell is a cell's text without styles.
+func (p *builder) cell(n ast.Node) string {
+	inner := &builder{source: p.source}
+	inner.begin(place{})
+	inner.inlines(n, 0, "")
+	inner.finish()
+	var out strings.Builder
+	for _, b := range inner.blocks {
+		for _, s := range b.spans {
+			out.WriteString(strings.ReplaceAll(s.text, "\n", " "))
+			if s.url != "" && s.url != s.text {
+				out.WriteString(" (" + s.url + ")")
+			}
+		}
+	}
+	return out.String()
+}
+
+func writeRow(out *strings.Builder, cells []string, widths []int, aligned []extast.Alignment) {
+	var line strings.Builder
+	for i, c := range cells {
+		if i >= len(widths) {
+			break
+		}
+		if i > 0 {
+			line.WriteString(" | ")
+		}
+		pad := widths[i] - utf8.RuneCountInString(c)
+		left := 0
+		switch aligned[i] {
+		case extast.AlignRight:
+			left = pad
+		case extast.AlignCenter:
+			left = pad / 2
+		}
+		line.WriteString(strings.Repeat(" ", left) + c + strings.Repeat(" ", pad-left))
+	}
+	out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}
+
+func writeRule(out *strings.Builder, widths []int) {
+	for i, w := range widths {
+		if i > 0 {
+			out.WriteString("-+-")
+		}
+		out.WriteString(strings.Repeat("-", w))
+	}
+	out.WriteByte('\n')
+}
+
+// Structured reports whether a text has what flat messages can't show well: a
+// table, or a list inside a list.
+func Structured(source string) bool {
+	source = plainSource(source)
+	if isPlain(source) {
+		return false
+	}
+	found := false
+	document := reader.Parse(text.NewReader([]byte(source)))
+	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker gives no error
+		_, table := n.(*extast.Table)
+		list, isList := n.(*ast.List)
+		if table || isList && list.Parent() != nil && list.Parent().Kind() == ast.KindListItem {
+			found = true
+			return ast.WalkStop, nil
+		}
+		return ast.WalkContinue, nil
+	})
+	return found
+}

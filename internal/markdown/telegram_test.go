@@ -1,0 +1,76 @@
+package markdown_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/markdown"
+)
+
+func TestTelegramHTML(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ in, want string }{
+		"plain":                {"Hello, world!", "Hello, world!"},
+		"plain paragraphs":     {"one\ntwo\n\n\n three", "one\ntwo\n\nthree"},
+		"escapes":              {`1 < 2 & 3 > "2"`, "1 &lt; 2 &amp; 3 &gt; &quot;2&quot;"},
+		"styles":               {"**b** *i* ~~s~~ `c` ***bi***", "<b>b</b> <i>i</i> <s>s</s> <code>c</code> <b><i>bi</i></b>"},
+		"html styles":          {"<b>b</b> <u>u</u> x<br>y", "<b>b</b> <u>u</u> x\ny"},
+		"other html":           {"a <kbd>x</kbd>", "a &lt;kbd&gt;x&lt;/kbd&gt;"},
+		"html block":           {"<div>\nx & y\n</div>", "&lt;div&gt;\nx &amp; y\n&lt;/div&gt;"},
+		"heading":              {"# Title *one*\ntext", "<b>Title </b><b><i>one</i></b>\n\ntext"},
+		"link":                 {"[a **b**](https://example.org/?a=1&b=\"2\")", `<a href="https://example.org/?a=1&amp;b=&quot;2&quot;">a </a><a href="https://example.org/?a=1&amp;b=&quot;2&quot;"><b>b</b></a>`},
+		"link nowhere":         {"[a](file.txt) [b](http://localhost:1) [c](mailto:x@y.org)", "a (file.txt) b (http://localhost:1) c (x@y.org)"},
+		"autolink":             {"<https://example.org>", "https://example.org"},
+		"image":                {"![cat](https://example.org/c.png) ![](https://example.org/d.png)", `<a href="https://example.org/c.png">cat</a> https://example.org/d.png`},
+		"fence":                {"```go\nif a < b {\n}\n```", "<pre><code class=\"language-go\">if a &lt; b {\n}</code></pre>"},
+		"fence, odd language":  {"```c\" onclick=x\nx\n```", "<pre><code class=\"language-c\">x</code></pre>"},
+		"fence, open":          {"```\nx", "<pre>x</pre>"},
+		"indented code":        {"a\n\n    x <y>", "a\n\n<pre>x &lt;y&gt;</pre>"},
+		"list":                 {"- a\n- b\n  - c\n\n1. x\n2. y", "• a\n• b\n\u00a0\u00a0\u00a0• c\n\n1. x\n2. y"},
+		"loose list":           {"3. a\n\n   more\n\n4. b", "3. a\nmore\n4. b"},
+		"tasks":                {"- [x] done\n- [ ] open", "• ☑ done\n• ☐ open"},
+		"quote":                {"> a\n> b\n>\n> > c\n\nd", "<blockquote>a\nb\n\nc</blockquote>\n\nd"},
+		"code in quote":        {"> a\n> ```\n> x\n> ```\n> b", "<blockquote>a</blockquote>\n\n<pre>x</pre>\n\n<blockquote>b</blockquote>"},
+		"rule":                 {"a\n\n---\n\nb", "a\n\n———\n\nb"},
+		"table":                {"| a | bb |\n|---|---:|\n| **1** | 2 |", "<pre>a | bb\n--+---\n1 |  2</pre>"},
+		"entities":             {`&lt;b&gt; \&amp; &copy; &nope; &#65;`, "&lt;b&gt; &amp;amp; © &amp;nope; A"},
+		"invalid utf-8":        {"a\xff*b*", "a\uFFFD<i>b</i>"},
+		"controls":             {"a\x00b\r\nc", "ab\nc"},
+		"code drops styles":    {"**a `b` c**", "<b>a </b><code>b</code><b> c</b>"},
+		"intraword underscore": {"snake_case_name", "snake_case_name"},
+		"nothing":              {"[x]: https://example.org", ""},
+		"emoji":                {"**👩‍👩‍👧** 🇩🇪", "<b>👩‍👩‍👧</b> 🇩🇪"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, markdown.TelegramHTML(c.in))
+		})
+	}
+}
+
+func TestStructured(t *testing.T) {
+	t.Parallel()
+	require.True(t, markdown.Structured("| a |\n|---|\n| b |"))
+	require.True(t, markdown.Structured("- a\n  - b"))
+	require.False(t, markdown.Structured("- a\n- **b**"))
+}
+
+// TestHostileTextsAreQuick holds the time of texts that make naive parsers quadratic.
+func TestHostileTextsAreQuick(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{
+		"[", "*", "**a ", ">", "> ", "- ", "`", "<", "![", "_a", "~~", "|", "|a", "\\", "&", "[a](", "1. ", "<b>", "a\n",
+		"[]: x\n", "- a\n ", "*a_", "https://a.b ", "*a* ",
+	} {
+		t.Run(unit, func(t *testing.T) {
+			text := strings.Repeat(unit, 30_000/len(unit))
+			begin := time.Now()
+			pieces := markdown.Split(text, 4096)
+			t.Logf("%v, %d pieces", time.Since(begin).Round(time.Millisecond), len(pieces))
+			require.Less(t, time.Since(begin), 10*time.Second)
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package child
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// APIToken is the bearer token of every gateway that a [Config] describes.
+const APIToken = "token-of-the-gateway-under-test"
+
+// Config is the part of the gateway's configuration that these tests choose.
+type Config struct {
+	State    string // folder, made if missing; the configuration and the log stand beside it
+	Listen   string // host:port
+	Telegram string // base address of the Bot API
+	BotToken string
+	Model    string // "<provider>/<model>"
+	// ModelURL is the address of a Chat Completions server, known as provider "openai"; empty for none.
+	ModelURL  string
+	QueueMode string        // followup or collect
+	Debounce  time.Duration // of collect
+	StoreURL  string        // empty for the embedded store
+}
+
+// FreeAddr is a loopback address that nobody listened on a moment ago.
+func FreeAddr() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return ln.Addr().String(), ln.Close()
+}
+
+// path is where the configuration file stands.
+func (c Config) path() string { return c.State + ".yaml" }
+
+// write makes the state folder and the configuration file.
+func (c Config) write() error {
+	if err := os.MkdirAll(c.State, 0o700); err != nil {
+		return fmt.Errorf("make state folder: %w", err)
+	}
+	if err := os.WriteFile(filepath.Clean(c.path()), []byte(c.yaml()), 0o600); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+func (c Config) yaml() string {
+	text := fmt.Sprintf(`gateway: { listen: %q, token: %q }
+state: %q
+store: { url: %q }
+owners: []
+channels:
+  telegram:
+    dmPolicy: open
+    accounts:
+      default: { token: %q, apiBase: %q, mode: polling }
+session:
+  dmScope: per-channel-peer
+  queue: { mode: %s, cap: 100, debounceMs: %d }
+models:
+  default: %s
+`, c.Listen, APIToken, c.State, c.StoreURL, c.BotToken, c.Telegram, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
+	if c.ModelURL != "" {
+		text += fmt.Sprintf("  providers:\n    openai: { kind: openai, apiKey: none, baseURL: %q }\n", c.ModelURL)
+	}
+	return text
+}

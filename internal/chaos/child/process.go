@@ -1,0 +1,134 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Process is one life of the gateway. One goroutine waits for its end.
+type Process struct {
+	config Config
+	cmd    *exec.Cmd
+	log    *os.File
+	done   chan struct{} // closed once the process has ended
+	err    error         // of cmd.Wait; read after done
+}
+
+// Start writes the configuration and runs the binary. env is added to this process's environment.
+func Start(binary string, config Config, env ...string) (*Process, error) {
+	if err := config.write(); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(config.LogPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the gateway's log: %w", err)
+	}
+	p := &Process{config: config, log: log, done: make(chan struct{})}
+	p.cmd = exec.Command(binary, "serve", "--config", config.path())
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that its children die with it
+	if err := p.cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the gateway: %w", err), log.Close())
+	}
+	go func() { // ends with the process; Kill, Terminate and Wait wait for it
+		p.err = p.cmd.Wait()
+		_ = log.Close() // the process writes through its own descriptor
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// LogPath is the file to which every life of this gateway writes.
+func (c Config) LogPath() string { return c.State + ".log" }
+
+// Pid is the process's id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed once the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Kill ends the process and its children at once and waits for the end.
+func (p *Process) Kill() {
+	_ = syscall.Kill(-p.Pid(), syscall.SIGKILL) // it may have ended by itself
+	<-p.done
+}
+
+// ErrTooSlow: the process did not end in time.
+var ErrTooSlow = errors.New("the gateway did not end in time")
+
+// Terminate asks the process to end and returns its exit code; -1 if a signal ended it.
+func (p *Process) Terminate(within time.Duration) (int, error) {
+	if err := syscall.Kill(p.Pid(), syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return 0, fmt.Errorf("terminate the gateway: %w", err)
+	}
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode(), nil
+	case <-timer.C:
+		p.Kill()
+		return 0, ErrTooSlow
+	}
+}
+
+// Killed reports whether SIGKILL ended the process; it waits for the end until ctx ends.
+func (p *Process) Killed(ctx context.Context) (bool, error) {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		return false, fmt.Errorf("wait for the gateway's end: %w", context.Cause(ctx))
+	}
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL, nil
+}
+
+// readyEvery is how often readiness is asked for; it bounds the error of a measured start.
+const readyEvery = time.Millisecond
+
+// WaitReady waits until the gateway says that it is ready.
+func (p *Process) WaitReady(ctx context.Context) error {
+	ticker := time.NewTicker(readyEvery)
+	defer ticker.Stop()
+	for {
+		if status, err := p.status(ctx, "/readyz"); err == nil && status == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-p.done:
+			return fmt.Errorf("the gateway ended before it was ready: %w", errors.Join(p.err, errEnded))
+		case <-ctx.Done():
+			return fmt.Errorf("wait until the gateway is ready: %w", context.Cause(ctx))
+		}
+	}
+}
+
+var errEnded = errors.New("see its log")
+
+// Ready reports whether the gateway says that it is ready now.
+func (p *Process) Ready(ctx context.Context) bool {
+	status, err := p.status(ctx, "/readyz")
+	return err == nil && status == http.StatusOK
+}
+
+func (p *Process) status(ctx context.Context, path string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.config.Listen+path, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
+}

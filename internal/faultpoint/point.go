@@ -1,0 +1,43 @@
+// Package faultpoint names the steps of a message's life at which the kill test
+// ends the process. In a binary that is built without the tag "faultpoints"
+// [Hit] does nothing and costs nothing.
+package faultpoint
+
+// Point is a named step.
+type Point string
+
+// The steps, in the order in which a message passes them.
+const (
+	PollBeforeAccept   Point = "poll-before-accept"   // updates were fetched, none is stored
+	AcceptBeforeCommit Point = "accept-before-commit" // the run is made, not yet stored
+	AcceptAfterCommit  Point = "accept-after-commit"  // the run is stored, the platform does not know
+	ClaimBeforeCommit  Point = "claim-before-commit"  // a worker has picked the run
+	ClaimAfterCommit   Point = "claim-after-commit"   // the run is running
+	ModelCall          Point = "model-call"           // the first piece of an answer has come
+	ToolAfterIntent    Point = "tool-after-intent"    // the call is stored, the tool has not run
+	ToolAfterCall      Point = "tool-after-call"      // the tool has run, its result is not stored
+	PreviewBeforeSend  Point = "preview-before-send"  // the preview's row is stored
+	PreviewAfterSend   Point = "preview-after-send"   // the preview is shown, its id is not stored
+	PreviewBeforeFinal Point = "preview-before-final" // the final text is stored, the preview is not yet edited
+	FinishBeforeCommit Point = "finish-before-commit" // the answer is whole, not stored
+	FinishAfterCommit  Point = "finish-after-commit"  // the delivery is queued, nobody was woken
+	SendBeforeIntent   Point = "send-before-intent"   // the gate has agreed
+	SendAfterIntent    Point = "send-after-intent"    // "sending" is stored, the platform was not called
+	SendAfterCall      Point = "send-after-call"      // the platform has taken it, the receipt is not stored
+	SendBetweenPieces  Point = "send-between-pieces"  // the receipt of a piece is stored, the next was not sent
+	SendAfterReceipt   Point = "send-after-receipt"   // "sent" is stored
+)
+
+// Points are all of them.
+func Points() []Point {
+	return []Point{
+		PollBeforeAccept, AcceptBeforeCommit, AcceptAfterCommit, ClaimBeforeCommit, ClaimAfterCommit,
+		ModelCall, ToolAfterIntent, ToolAfterCall, PreviewBeforeSend, PreviewAfterSend, PreviewBeforeFinal,
+		FinishBeforeCommit, FinishAfterCommit, SendBeforeIntent, SendAfterIntent, SendAfterCall,
+		SendBetweenPieces, SendAfterReceipt,
+	}
+}
+
+// Env is the environment variable that arms a point: "<point>" or "<point>:<n>"
+// kills the process the n-th time that the point is reached.
+const Env = "SLUICE_FAULTPOINT"

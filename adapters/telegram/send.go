@@ -106,7 +106,7 @@ func (a *Adapter) post(ctx context.Context, out adapters.Outbound, to address) (
 	err := a.client.call(ctx, methodSend, params, &m)
 	if badMarkup(err) && params.ParseMode != "" {
 		a.cfg.Log.Warn("telegram refused the markup, sending plain text", "delivery", out.DeliveryID, "part", out.Part, "error", err)
-		params.Text, params.ParseMode = out.Text, ""
+		params.Text, params.ParseMode = plain(out), ""
 		err = a.client.call(ctx, methodSend, params, &m)
 	}
 	if err != nil {
@@ -152,13 +152,26 @@ func (a *Adapter) linkPreviews() *models.LinkPreviewOptions {
 func render(out adapters.Outbound) (string, models.ParseMode) {
 	text := valid(out.Text)
 	if out.Plain {
-		return text, ""
+		return plain(out), ""
 	}
 	html := markdown.TelegramHTML(text)
 	if strings.TrimSpace(html) == "" {
 		return text, ""
 	}
 	return html, models.ParseModeHTML
+}
+
+// plain is the text without markup: as it is where that fits, else without the
+// characters of its Markdown, which [Adapter.Split] did not count.
+func plain(out adapters.Outbound) string {
+	text := valid(out.Text)
+	if out.Plain && len(text) <= maxText { // no text has more UTF-16 units than bytes
+		return text
+	}
+	if shown := markdown.Plain(text); shown != "" {
+		return shown
+	}
+	return text
 }
 
 // Edit replaces a message's text.
@@ -180,7 +193,7 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 	var m sent
 	err = a.client.call(ctx, methodEdit, params, &m)
 	if badMarkup(err) && mode != "" {
-		params.Text, params.ParseMode = valid(out.Text), ""
+		params.Text, params.ParseMode = plain(out), ""
 		err = a.client.call(ctx, methodEdit, params, &m)
 	}
 	if err == nil || notModified(err) {

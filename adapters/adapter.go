@@ -136,3 +136,13 @@ type Prober interface {
 type Previewer interface {
 	PreviewEvery() time.Duration
 }
+
+// ConversationTyper tells the kind of a conversation from its id alone, where the platform's ids show it.
+type ConversationTyper interface {
+	ConversationType(id sessions.ConversationID) sessions.ChatType
+}
+
+// Stater says how the account is doing, for status, doctor and metrics.
+type Stater interface {
+	State() State
+}

@@ -10,6 +10,9 @@ import (
 // Action is what a decision says.
 type Action string
 
+// RuleFlow names the fixed flow check among the rules that a decision looked at.
+const RuleFlow = "flow"
+
 // The actions.
 const (
 	Allow Action = "allow"

@@ -8,6 +8,8 @@ import (
 
 // Agent works runs. Its methods are called from many goroutines, for one session from one at a time.
 type Agent interface {
+	// ModelName is the model that an agent uses when its session overrides none.
+	ModelName(agent string) string
 	// Open makes the step-API session of a record: its agent's model, prompt and
 	// tools are set and its selected thread is loaded.
 	Open(ctx context.Context, record sessions.Record) (*sessions.Session, error)

@@ -34,7 +34,9 @@ type Change struct {
 type Event struct {
 	Key      string // "<channel>/<account>/<event>"
 	Outcome  Outcome
+	Session  sessions.ID    // empty if none
 	Run      sessions.RunID // of Outcome run
+	Notice   DeliveryID     // the gateway's own answer to it; empty for none
 	Accepted time.Time
 }
 
@@ -178,6 +180,8 @@ type Store interface {
 	// Commit applies the change in one durable transaction. Waiting changes share one commit.
 	Commit(ctx context.Context, change Change) error
 
+	// Event reads what became of an inbound event.
+	Event(ctx context.Context, key string) (Event, error)
 	// SessionByKey reads the live session of a key.
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
 	// WaitingRuns reads the runs of a session that have not ended, in order of Seq, at most limit.
@@ -207,6 +211,9 @@ type Store interface {
 
 	// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
 	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)
+	// ExpiredSessions lists live sessions that are not busy and either past their
+	// TTL at now, or not persistent and last active before idleSince; at most limit.
+	ExpiredSessions(ctx context.Context, now, idleSince time.Time, limit int) ([]sessions.ID, error)
 	// WaitingLanes lists the lanes of a partition with work: session lanes with
 	// queued or running runs, conversation lanes with queued or sending deliveries.
 	WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error)

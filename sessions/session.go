@@ -1,5 +1,158 @@
 package sessions
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sluice/policy/flow"
+)
+
+// Errors of the step API.
+var (
+	// ErrDirty: the session has changes that are not stored, and the call would lose them.
+	ErrDirty = errors.New("session has changes that are not stored")
+	// ErrStepBusy: a completion is under way.
+	ErrStepBusy = errors.New("a completion is under way")
+	// ErrNoToolCall: the last message asks for no tools, or all its calls have results.
+	ErrNoToolCall = errors.New("the last message has no open tool call")
+)
+
+// Agent is what an agent brings to a session.
+type Agent struct {
+	ID           string
+	SystemPrompt string
+	Tools        []Tool
+}
+
 // Session owns what one agent conversation needs: model, tools, messages and
-// what of them is not stored yet. The caller drives it one step at a time.
-type Session struct{}
+// what of them is not stored yet. The caller drives it one step at a time:
+//
+//	Append(user) ─► RequestCompletion ─► drain events ─► PendingToolCalls?
+//	                      ▲                                  │ yes           no ─► answer
+//	                      └──── ConfirmAndExecuteTools ◄─────┘
+//
+// It can stop between any two steps; a session that was loaded while its last
+// message asks for tools goes on with ConfirmAndExecuteTools. One goroutine
+// drives a session; any may read it meanwhile: every method locks, and what is
+// returned is a copy.
+//
+// Its only goroutine is that of RequestCompletion, which ends before the event channel is closed.
+type Session struct {
+	store Store
+	now   func() time.Time
+
+	mu          sync.Mutex
+	record      Record
+	isNew       bool // the record is not stored yet
+	agent       Agent
+	model       Model
+	temperature *float32
+	maxTokens   *int
+	messages    []Message
+	unsaved     map[MessageID]bool // messages that are not stored as they are here
+	changed     bool               // the record has changes that are not stored
+	building    *builder           // nil while no completion is under way
+}
+
+// NewSession makes an empty session that is not stored yet.
+func NewSession(store Store, record Record, now func() time.Time) *Session {
+	return &Session{store: store, record: record, now: now, isNew: true, changed: true, unsaved: map[MessageID]bool{}}
+}
+
+// LoadSession loads the selected thread of a stored session.
+func LoadSession(ctx context.Context, store Store, record Record, now func() time.Time) (*Session, error) {
+	messages, err := store.Thread(ctx, record)
+	if err != nil {
+		return nil, fmt.Errorf("load session %s: %w", record.ID, err)
+	}
+	return &Session{store: store, record: record, now: now, messages: messages, unsaved: map[MessageID]bool{}}, nil
+}
+
+// Record is the session's state as it would be stored now; its revision is that of the last store.
+func (s *Session) Record() Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record
+}
+
+// Taint is the join of everything that the session has learnt.
+func (s *Session) Taint() flow.Label {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.Taint
+}
+
+// Messages are those of the selected thread, oldest first.
+func (s *Session) Messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	messages := slices.Clone(s.messages)
+	for i := range messages {
+		messages[i].Parts = slices.Clone(messages[i].Parts)
+	}
+	return messages
+}
+
+// SetAgent gives the session an agent's prompt and tools.
+func (s *Session) SetAgent(agent Agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agent = agent
+	if s.record.Agent != agent.ID {
+		s.record.Agent, s.changed = agent.ID, true
+	}
+}
+
+// SetModel gives the session a model. Overrides that the user made stay.
+func (s *Session) SetModel(model Model) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.model = model
+}
+
+// Model is the session's model; nil if none is set.
+func (s *Session) Model() Model {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model
+}
+
+// SetTemperature overrides the model's temperature; nil takes the override back.
+func (s *Session) SetTemperature(t *float32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.temperature = clonePointer(t)
+}
+
+// TemperatureOverride is what SetTemperature set; nil for none.
+func (s *Session) TemperatureOverride() *float32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return clonePointer(s.temperature)
+}
+
+// SetMaxTokens overrides how long an answer may be, in tokens; nil takes the override back.
+func (s *Session) SetMaxTokens(n *int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.maxTokens = clonePointer(n)
+}
+
+// MaxTokensOverride is what SetMaxTokens set; nil for none.
+func (s *Session) MaxTokensOverride() *int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return clonePointer(s.maxTokens)
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}

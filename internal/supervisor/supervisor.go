@@ -1,0 +1,230 @@
+// Package supervisor keeps the accounts of all channels running: each under its
+// lease, so that one replica receives for it, and started again when it ends.
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
+)
+
+const (
+	firstBackoff = time.Second
+	mostBackoff  = time.Minute
+	healthyAfter = time.Minute // a run this long starts the backoff over
+	menuTimeout  = 15 * time.Second
+)
+
+// Leaser gives leases: hold runs while this replica has the named one. It blocks until ctx ends.
+type Leaser interface {
+	Lease(ctx context.Context, name string, hold func(ctx context.Context) error) error
+}
+
+// Config is what a Supervisor is made of.
+type Config struct {
+	Adapters   []adapters.Adapter
+	Acceptor   adapters.Acceptor
+	Leases     Leaser
+	Commands   []adapters.Command // for the platforms' menus
+	Now        func() time.Time
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Supervisor runs one goroutine an account; Stop waits for all of them.
+type Supervisor struct {
+	cfg      Config
+	accounts []*account
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+	up       *prometheus.GaugeVec
+	restarts *prometheus.CounterVec
+}
+
+// account is one supervised adapter with what the supervisor knows of it.
+type account struct {
+	adapter adapters.Adapter
+	mu      sync.Mutex
+	state   adapters.State
+}
+
+// New makes a Supervisor; nothing runs before Start.
+func New(cfg Config) *Supervisor {
+	s := &Supervisor{
+		cfg: cfg,
+		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: "sluice", Subsystem: "adapter", Name: "up", Help: "1 while this replica receives for the account.",
+		}, []string{"channel", "account"}),
+		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "sluice", Subsystem: "adapter", Name: "restarts_total", Help: "Times an account ended and was started again.",
+		}, []string{"channel", "account"}),
+	}
+	cfg.Registerer.MustRegister(s.up, s.restarts)
+	for _, a := range cfg.Adapters {
+		acc := &account{adapter: a}
+		acc.state = adapters.State{Channel: a.Channel(), Account: a.Account(), Status: adapters.Standby, Since: cfg.Now()}
+		s.accounts = append(s.accounts, acc)
+	}
+	return s
+}
+
+// Start begins to run all accounts. It does not wait for them to connect.
+func (s *Supervisor) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	for _, acc := range s.accounts {
+		s.wg.Go(func() {
+			name := "adapter." + acc.adapter.Channel() + "." + acc.adapter.Account()
+			err := s.cfg.Leases.Lease(ctx, name, func(ctx context.Context) error { return s.hold(ctx, acc) })
+			if err != nil && ctx.Err() == nil {
+				s.cfg.Log.Error("account is not supervised any more", "channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", err)
+			}
+			s.set(acc, adapters.Stopped, "")
+		})
+	}
+}
+
+// Stop ends all accounts and waits for them. It is idempotent.
+func (s *Supervisor) Stop() {
+	if s.cancel != nil {
+		s.cancel()
+	}
+	s.wg.Wait()
+}
+
+// States says how each account is doing. An adapter that knows more than the supervisor is asked itself.
+func (s *Supervisor) States() []adapters.State {
+	states := make([]adapters.State, 0, len(s.accounts))
+	for _, acc := range s.accounts {
+		states = append(states, acc.current())
+	}
+	return states
+}
+
+func (a *account) current() adapters.State {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	st := a.state
+	stater, ok := a.adapter.(adapters.Stater)
+	if !ok || (st.Status != adapters.Connecting && st.Status != adapters.Connected) {
+		return st
+	}
+	own := stater.State()
+	own.Channel, own.Account, own.Restarts = st.Channel, st.Account, st.Restarts
+	if own.Status == "" {
+		own.Status = st.Status
+	}
+	return own
+}
+
+// hold runs an account again and again while this replica has its lease.
+func (s *Supervisor) hold(ctx context.Context, acc *account) error {
+	labels := []string{acc.adapter.Channel(), acc.adapter.Account()}
+	defer s.up.WithLabelValues(labels...).Set(0)
+	defer s.set(acc, adapters.Standby, "another replica has the account")
+	s.setMenu(ctx, acc)
+	wait := firstBackoff
+	for {
+		s.set(acc, adapters.Connecting, "")
+		s.up.WithLabelValues(labels...).Set(1)
+		started := s.cfg.Now()
+		err := runGuarded(ctx, acc.adapter, s.cfg.Acceptor)
+		s.up.WithLabelValues(labels...).Set(0)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if s.cfg.Now().Sub(started) > healthyAfter {
+			wait = firstBackoff
+		}
+		f := adapters.AsFailure(orEnded(err))
+		if f.Kind == adapters.Auth {
+			return s.giveUp(ctx, acc, f)
+		}
+		s.retryIn(acc, f, max(wait, f.RetryAfter))
+		if !sleep(ctx, max(wait, f.RetryAfter)) {
+			return nil
+		}
+		s.restarts.WithLabelValues(labels...).Inc()
+		wait = min(2*wait, mostBackoff)
+	}
+}
+
+var errEnded = errors.New("it ended by itself")
+
+func orEnded(err error) error {
+	if err == nil {
+		return errEnded
+	}
+	return err
+}
+
+// giveUp shows the account as failed until the configuration changes.
+func (s *Supervisor) giveUp(ctx context.Context, acc *account, f *adapters.Failure) error {
+	s.cfg.Log.Error("account is out of order until its configuration is mended",
+		"channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", f.Err)
+	s.set(acc, adapters.Failed, f.Err.Error())
+	<-ctx.Done()
+	return nil
+}
+
+func (s *Supervisor) retryIn(acc *account, f *adapters.Failure, wait time.Duration) {
+	s.cfg.Log.Warn("account ended; starting it again",
+		"channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", f.Err, "retry_in", wait.String())
+	s.set(acc, adapters.Retrying, f.Err.Error())
+	acc.mu.Lock()
+	acc.state.Restarts++
+	acc.mu.Unlock()
+}
+
+func (s *Supervisor) set(acc *account, status adapters.Status, detail string) {
+	acc.mu.Lock()
+	defer acc.mu.Unlock()
+	if acc.state.Status != status {
+		acc.state.Since = s.cfg.Now()
+	}
+	acc.state.Status, acc.state.Detail = status, detail
+}
+
+// setMenu publishes the chat commands. A platform that refuses works without a menu.
+func (s *Supervisor) setMenu(ctx context.Context, acc *account) {
+	setter, ok := acc.adapter.(adapters.CommandSetter)
+	if !ok || len(s.cfg.Commands) == 0 {
+		return
+	}
+	s.wg.Go(func() { // beside the receiving, so that a slow platform delays nothing
+		ctx, cancel := context.WithTimeout(ctx, menuTimeout)
+		defer cancel()
+		if err := setter.SetCommands(ctx, s.cfg.Commands); err != nil && ctx.Err() == nil {
+			s.cfg.Log.Warn("command menu not set", "channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", err)
+		}
+	})
+}
+
+func runGuarded(ctx context.Context, a adapters.Adapter, in adapters.Acceptor) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return a.Run(ctx, in)
+}
+
+// sleep waits; false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,292 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// admitTries bounds how often an admission is repeated after another one got in between.
+const admitTries = 5
+
+// Accept implements [adapters.Acceptor].
+func (r *Router) Accept(ctx context.Context, in adapters.Inbound) error {
+	_, err := r.Admit(ctx, Admission{Inbound: in})
+	return err
+}
+
+// Admit takes one inbound event. When it returns without an error, whatever
+// must follow from the event is durable; a repeated event changes nothing.
+// Errors: [ErrStopping], [ErrBusy], a *[RequestError], or the store's.
+func (r *Router) Admit(ctx context.Context, in Admission) (Admitted, error) {
+	if r.stopping.Load() {
+		return Admitted{}, ErrStopping
+	}
+	started := r.now()
+	sanitize(&in)
+	for range admitTries {
+		got, err := r.admitOnce(ctx, in)
+		switch {
+		case err == nil:
+			r.metrics.accepted.WithLabelValues(in.Route.Channel, string(got.Outcome)).Inc()
+			r.metrics.acceptSeconds.Observe(r.now().Sub(started).Seconds())
+			return got, nil
+		case errors.Is(err, sessions.ErrDuplicate):
+			if got, err = r.repeated(ctx, in); err == nil {
+				r.metrics.accepted.WithLabelValues(in.Route.Channel, "repeat").Inc()
+				return got, nil
+			}
+			if !errors.Is(err, sessions.ErrNotFound) {
+				return Admitted{}, err
+			}
+		case errors.Is(err, sessions.ErrConflict):
+		default:
+			return Admitted{}, err
+		}
+	}
+	return Admitted{}, fmt.Errorf("admit event %s: %w", in.Event, sessions.ErrConflict)
+}
+
+// sanitize makes texts safe to store: valid UTF-8 without NUL, which PostgreSQL refuses.
+func sanitize(in *Admission) {
+	clean := func(s string) string {
+		if utf8.ValidString(s) && !strings.ContainsRune(s, 0) {
+			return s
+		}
+		return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+	}
+	in.Text, in.Quoted = clean(in.Text), clean(in.Quoted)
+	in.Sender.Name, in.Sender.Username = clean(in.Sender.Name), clean(in.Sender.Username)
+	in.Route.Title = clean(in.Route.Title)
+	in.Event = clean(in.Event)
+}
+
+func eventKey(in Admission) string {
+	return in.Route.Channel + "/" + in.Route.Account + "/" + in.Event
+}
+
+// admitOnce is one attempt; ErrDuplicate and ErrConflict ask for another look.
+func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) {
+	s := r.settings.Load()
+	if in.Migrated != nil {
+		return r.admitMigration(ctx, in)
+	}
+	owner := s.isOwner(in.Route.Channel, in.Sender.ID)
+	how, err := r.access(ctx, s, in, owner)
+	if err != nil {
+		return Admitted{}, err
+	}
+	switch {
+	case how == admitPairing:
+		return r.requestPairing(ctx, s, in)
+	case how == admitHistory:
+		return r.admitHistory(ctx, s, in, owner)
+	case how == admitNone, how == admitCommand && !isCommand(in.Text):
+		r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
+		return Admitted{Outcome: OutcomeIgnored}, nil
+	case s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes:
+		text := fmt.Sprintf("That message is too long for me (%d bytes; the most is %d). Please send it in pieces or as a file.", len(in.Text), s.MaxTextBytes)
+		return r.answerEvent(ctx, s, in, OutcomeIgnored, text)
+	}
+	if cmd, ok := parseCommand(in.Text); ok && !in.Edited {
+		return r.command(ctx, s, in, owner, cmd)
+	}
+	if in.Text == "" && len(in.Attachments) == 0 {
+		return Admitted{Outcome: OutcomeIgnored}, nil
+	}
+	return r.admitRun(ctx, s, in, owner)
+}
+
+// repeated says what became of an event at its first delivery.
+func (r *Router) repeated(ctx context.Context, in Admission) (Admitted, error) {
+	e, err := r.store.Event(ctx, eventKey(in))
+	if err != nil {
+		return Admitted{}, err
+	}
+	got := Admitted{Outcome: e.Outcome, Session: e.Session, Run: e.Run, Repeat: true}
+	if e.Notice != "" {
+		d, err := r.store.Delivery(ctx, e.Notice)
+		if err != nil {
+			return Admitted{}, fmt.Errorf("read notice: %w", err)
+		}
+		got.Notice = d.Text
+	}
+	return got, nil
+}
+
+// commitEvent stores what an event led to and wakes whom it concerns.
+func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome, change Change) error {
+	event := &Event{Key: eventKey(in), Outcome: outcome, Accepted: r.now()}
+	if len(change.Enqueue) > 0 {
+		event.Session, event.Run = change.Enqueue[0].Session, change.Enqueue[0].ID
+	}
+	for _, d := range change.Deliver {
+		if d.Kind == KindNotice {
+			event.Notice, event.Session = d.ID, max(event.Session, d.Session)
+		}
+	}
+	change.Event = event
+	if err := r.store.Commit(ctx, change); err != nil {
+		return fmt.Errorf("commit event: %w", err)
+	}
+	for _, run := range change.Enqueue {
+		r.wake(run.Partition, sessions.SessionLane(run.Session))
+	}
+	for _, d := range change.Deliver {
+		r.wake(d.Partition, d.Lane)
+	}
+	return nil
+}
+
+// answerEvent stores the gateway's own answer to an event and nothing else.
+func (r *Router) answerEvent(ctx context.Context, s *Settings, in Admission, outcome Outcome, text string) (Admitted, error) {
+	notice := r.newNotice(s, in.Route, text)
+	notice.Session = in.Session
+	err := r.commitEvent(ctx, in, outcome, Change{Deliver: []Delivery{notice}})
+	return Admitted{Outcome: outcome, Session: in.Session, Notice: text}, err
+}
+
+func (r *Router) admitMigration(ctx context.Context, in Admission) (Admitted, error) {
+	err := r.commitEvent(ctx, in, OutcomeMoved, Change{Aliases: []Alias{{
+		Channel: in.Route.Channel, Account: in.Route.Account, From: in.Migrated.From, To: in.Migrated.To,
+	}}})
+	return Admitted{Outcome: OutcomeMoved}, err
+}
+
+// admitHistory keeps what was said in a group without addressing the agent.
+func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
+	if in.Text == "" || in.Edited {
+		return Admitted{Outcome: OutcomeIgnored}, nil
+	}
+	line := sessions.HistoryLine{Sender: in.Sender, Text: in.Text, At: r.now(), Label: r.inboundLabel(in.Route, owner)}
+	err := r.commitEvent(ctx, in, OutcomeHistory, Change{Remember: []Remembered{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
+	return Admitted{Outcome: OutcomeHistory}, err
+}
+
+// inboundLabel is the label of what is heard in a conversation: the
+// conversation's own level, trusted only from an owner.
+func (r *Router) inboundLabel(route sessions.Route, owner bool) flow.Label {
+	trust := flow.Untrusted
+	if owner {
+		trust = flow.Trusted
+	}
+	return flow.NewLabel(r.gate.SinkLevel(route), trust)
+}
+
+// admitRun queues a run for the message, in the session that its route names.
+func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
+	record, fresh, err := r.sessionFor(ctx, s, in, owner)
+	if err != nil {
+		return Admitted{}, err
+	}
+	var change Change
+	if fresh {
+		change.Create = append(change.Create, record)
+	}
+	run := r.newRun(s, in, record, owner)
+	if err := r.takeHistory(ctx, in, &run, &change); err != nil {
+		return Admitted{}, err
+	}
+	if !fresh {
+		instead, err := r.makeRoom(ctx, s, in, run, &change)
+		if err != nil {
+			return Admitted{}, err
+		}
+		if instead != nil {
+			return *instead, nil
+		}
+	}
+	change.Enqueue = append(change.Enqueue, run)
+	if err := r.commitEvent(ctx, in, OutcomeRun, change); err != nil {
+		return Admitted{}, err
+	}
+	r.emitUser(run)
+	return Admitted{Outcome: OutcomeRun, Session: record.ID, Run: run.ID}, nil
+}
+
+func (r *Router) newRun(s *Settings, in Admission, record sessions.Record, owner bool) sessions.Run {
+	return sessions.Run{
+		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
+		Kind: sessions.KindMessage, Status: sessions.RunQueued,
+		Input: sessions.Input{
+			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
+			MessageID: in.MessageID, Quoted: in.Quoted,
+		},
+		Route: in.Route, Label: r.inboundLabel(in.Route, owner), EventKey: eventKey(in), Accepted: r.now(),
+	}
+}
+
+// takeHistory moves a group's unmentioned talk into the run that answers there next.
+func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Run, change *Change) error {
+	if in.Route.ChatType == sessions.Direct {
+		return nil
+	}
+	lines, err := r.store.History(ctx, in.Route.Lane())
+	if err != nil {
+		return fmt.Errorf("read history: %w", err)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	run.Input.History = lines
+	for _, l := range lines {
+		run.Label = run.Label.Join(l.Label)
+	}
+	change.Forget = append(change.Forget, Forget{Lane: in.Route.Lane(), Upto: lines[len(lines)-1].At})
+	return nil
+}
+
+// sessionFor finds the session that an event belongs to, or makes its record.
+func (r *Router) sessionFor(ctx context.Context, s *Settings, in Admission, owner bool) (record sessions.Record, fresh bool, err error) {
+	if in.Session != "" {
+		record, err = r.store.Session(ctx, in.Session)
+		if err == nil && !record.Ended.IsZero() {
+			err = sessions.ErrNotFound
+		}
+		return record, false, err
+	}
+	route := in.Route
+	if route.ChatType != sessions.Direct {
+		if route.Conversation, err = r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation); err != nil {
+			return record, false, fmt.Errorf("resolve conversation: %w", err)
+		}
+	}
+	agent := s.agentFor(route, in.Sender.ID)
+	key := s.Keyer.Key(agent, route, in.Sender.ID)
+	record, err = r.store.SessionByKey(ctx, key)
+	switch {
+	case err == nil:
+		return record, false, nil
+	case !errors.Is(err, sessions.ErrNotFound):
+		return record, false, fmt.Errorf("read session: %w", err)
+	}
+	record = r.newRecord(key, agent, in.Route)
+	record.Clearance = clearance(owner, r.gate.SinkLevel(in.Route))
+	return record, true, nil
+}
+
+func (r *Router) newRecord(key sessions.Key, agent string, route sessions.Route) sessions.Record {
+	id := sessions.NewID()
+	now := r.now()
+	route.ReplyTo = ""
+	return sessions.Record{
+		ID: id, Key: key, Agent: agent, Partition: sessions.SessionLane(id).Partition(r.partitions),
+		Taint: flow.Bottom(), Clearance: flow.Restricted, Route: route, Title: route.Title,
+		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
+		Persistent: true, Created: now, LastActivity: now,
+	}
+}
+
+func (r *Router) emitUser(run sessions.Run) {
+	sender := run.Input.Sender
+	r.bus.Emit(sessions.Event{
+		Session: run.Session, Run: run.ID, Type: sessions.EventUser,
+		Text: run.Input.Text, Sender: &sender, At: run.Accepted,
+	})
+}

@@ -1,0 +1,270 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// command is a chat command: the whole message is "/name args".
+type command struct {
+	name string
+	args string
+}
+
+// commandSpec is one chat command.
+type commandSpec struct {
+	name  string
+	help  string
+	owner bool // only an owner may give it
+	run   func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
+}
+
+// commandCall is a command with who gave it and where.
+type commandCall struct {
+	settings *Settings
+	in       Admission
+	owner    bool
+	args     string
+	session  sessions.Record // zero ID: the conversation has no session yet
+}
+
+// commandTable lists the commands in the order of /help.
+func commandTable() []commandSpec {
+	return []commandSpec{
+		{name: "help", help: "what you can say", run: (*Router).commandHelp},
+		{name: "status", help: "the session, its model and its queue", run: (*Router).commandStatus},
+		{name: "whoami", help: "who I think you are", run: (*Router).commandWhoami},
+		{name: "new", help: "begin a new session", run: (*Router).commandReset},
+		{name: "reset", help: "the same as /new", run: (*Router).commandReset},
+		{name: "stop", help: "stop what I am doing here", run: (*Router).commandStop},
+		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
+		{name: "pair", help: "approve CODE: admit a person", owner: true, run: (*Router).commandPair},
+	}
+}
+
+// Commands are the chat commands for the platforms' menus.
+func Commands() []adapters.Command {
+	var menu []adapters.Command
+	for _, c := range commandTable() {
+		menu = append(menu, adapters.Command{Name: c.name, Description: c.help})
+	}
+	return menu
+}
+
+// isCommand reports whether a text is a chat command.
+func isCommand(text string) bool {
+	_, ok := parseCommand(text)
+	return ok
+}
+
+// parseCommand reads a command; a text that names none is not one, but talk. An
+// argument may follow a space or a colon. "/start", which Telegram sends at first contact, is /help.
+func parseCommand(text string) (command, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !ok || strings.Contains(rest, "\n") {
+		return command{}, false
+	}
+	name, args := rest, ""
+	if i := strings.IndexAny(rest, " :\t"); i >= 0 {
+		name, args = rest[:i], strings.TrimSpace(rest[i+1:])
+	}
+	name = strings.ToLower(name)
+	if name == "start" {
+		name = "help"
+	}
+	known := slices.ContainsFunc(commandTable(), func(c commandSpec) bool { return c.name == name })
+	return command{name, args}, known
+}
+
+// command carries out a chat command and answers its sender. The answer and the
+// effect are one transaction with the event, so a repeated event does nothing.
+func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner bool, cmd command) (Admitted, error) {
+	table := commandTable()
+	spec := table[slices.IndexFunc(table, func(c commandSpec) bool { return c.name == cmd.name })]
+	if spec.owner && !owner {
+		return r.denyCommand(ctx, s, in, cmd)
+	}
+	call := commandCall{settings: s, in: in, owner: owner, args: cmd.args}
+	record, fresh, err := r.sessionFor(ctx, s, in, owner)
+	switch {
+	case err != nil:
+		return Admitted{}, err
+	case !fresh:
+		call.session = record
+	}
+	change, answer, err := spec.run(r, ctx, call)
+	if err != nil {
+		return Admitted{}, fmt.Errorf("command /%s: %w", cmd.name, err)
+	}
+	notice := r.newNotice(s, in.Route, answer)
+	notice.Session = call.session.ID
+	change.Deliver = append(change.Deliver, notice)
+	if err := r.commitEvent(ctx, in, OutcomeCommand, change); err != nil {
+		return Admitted{}, err
+	}
+	for _, a := range change.Abort {
+		r.wakeAbort(a.Session)
+	}
+	return Admitted{Outcome: OutcomeCommand, Session: notice.Session, Notice: answer}, nil
+}
+
+// denyCommand audits an owner's command given by somebody else. The sender is
+// told so in a direct chat; a group hears nothing.
+func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd command) (Admitted, error) {
+	label := r.inboundLabel(in.Route, false)
+	change := Change{Audit: []policy.AuditEntry{{
+		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "command.denied",
+		Object: "/" + cmd.name, Label: label,
+		Detail: map[string]string{"conversation": string(in.Route.Conversation), "reason": "not an owner"},
+	}}}
+	got := Admitted{Outcome: OutcomeCommand}
+	if in.Route.ChatType == sessions.Direct {
+		got.Notice = "Only my owner may use /" + cmd.name + "."
+		change.Deliver = []Delivery{r.newNotice(s, in.Route, got.Notice)}
+	}
+	return got, r.commitEvent(ctx, in, OutcomeCommand, change)
+}
+
+func (r *Router) commandHelp(_ context.Context, c commandCall) (Change, string, error) {
+	var b strings.Builder
+	b.WriteString("Just talk to me. And these commands work, each as a whole message:\n\n")
+	for _, spec := range commandTable() {
+		if spec.owner && !c.owner {
+			continue
+		}
+		fmt.Fprintf(&b, "- `/%s` – %s\n", spec.name, spec.help)
+	}
+	return Change{}, b.String(), nil
+}
+
+func (r *Router) commandWhoami(_ context.Context, c commandCall) (Change, string, error) {
+	who := "a guest"
+	if c.owner {
+		who = "my owner"
+	}
+	name := c.in.Sender.Name
+	if name == "" {
+		name = "no name"
+	}
+	return Change{}, fmt.Sprintf("You are `%s` (%s), %s.", sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), name, who), nil
+}
+
+func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, string, error) {
+	if c.session.ID == "" {
+		return Change{}, "There is no session here yet. Say something to begin one.", nil
+	}
+	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
+	if err != nil {
+		return Change{}, "", fmt.Errorf("read queue: %w", err)
+	}
+	queued := len(queuedRuns(waiting))
+	model := c.session.Model
+	if model == "" {
+		model = r.agent.ModelName(c.session.Agent)
+	}
+	override := string(c.session.SendPolicy)
+	if override == "" {
+		override = "inherit"
+	}
+	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model `%s`\n- %s, %d waiting\n- tokens: %d in, %d out\n- send: %s",
+		c.session.Key, c.session.ID, c.session.Agent, model, busyWord(len(waiting) > queued), queued,
+		c.session.Usage.InputTokens, c.session.Usage.OutputTokens, override)
+	return Change{}, text, nil
+}
+
+func busyWord(busy bool) string {
+	if busy {
+		return "working"
+	}
+	return "idle"
+}
+
+// commandReset ends the session; what was queued in it before still finishes there.
+func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string, error) {
+	if c.session.ID == "" {
+		return Change{}, "This is a new session already.", nil
+	}
+	change, _ := r.reset(c.session)
+	return change, "A new session has begun. I have forgotten what we said here.", nil
+}
+
+// reset ends a session and begins a new one under its key, with its settings
+// that are the owner's but nothing that it has learnt.
+func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
+	fresh := r.newRecord(old.Key, old.Agent, old.Route)
+	fresh.Clearance, fresh.SendPolicy = old.Clearance, old.SendPolicy
+	var change Change
+	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}
+	change.Create = []sessions.Record{fresh}
+	return change, fresh
+}
+
+func (r *Router) commandStop(ctx context.Context, c commandCall) (Change, string, error) {
+	if c.session.ID == "" {
+		return Change{}, "There is nothing to stop.", nil
+	}
+	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
+	if err != nil {
+		return Change{}, "", fmt.Errorf("read queue: %w", err)
+	}
+	if len(waiting) == 0 {
+		return Change{}, "There is nothing to stop.", nil
+	}
+	var change Change
+	change.Abort = []sessions.Abort{{Session: c.session.ID, At: r.now()}}
+	return change, fmt.Sprintf("Stopped; %d waiting messages are left unanswered.", len(queuedRuns(waiting))), nil
+}
+
+// commandSend sets the session's override of the send policy. It is never gated itself.
+func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, error) {
+	var override sessions.SendPolicy
+	var answer string
+	switch strings.ToLower(c.args) {
+	case "on", "allow":
+		override, answer = sessions.SendAllow, "Sending is on for this session."
+	case "off", "deny":
+		override, answer = sessions.SendDeny, "Sending is off for this session: I still listen and work, but I say nothing here until `/send on` or `/send inherit`."
+	case "inherit", "default", "reset":
+		override, answer = sessions.SendInherit, "Sending follows the configuration again."
+	default:
+		return Change{}, "Usage: `/send on`, `/send off` or `/send inherit`.", nil
+	}
+	var change Change
+	record := c.session
+	if record.ID == "" {
+		key := c.settings.Keyer.Key(c.settings.agentFor(c.in.Route, c.in.Sender.ID), c.in.Route, c.in.Sender.ID)
+		record = r.newRecord(key, key.Agent(), c.in.Route)
+		record.SendPolicy = override
+		change.Create = []sessions.Record{record}
+	} else {
+		change.Patch = []sessions.Patch{{ID: record.ID, SendPolicy: &override}}
+	}
+	change.Audit = []policy.AuditEntry{{
+		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.sendPolicy",
+		Object: string(record.Key), Session: record.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
+	}}
+	return change, answer, nil
+}
+
+func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string, error) {
+	action, code, _ := strings.Cut(c.args, " ")
+	if !strings.EqualFold(action, "approve") || code == "" {
+		return Change{}, "Usage: `/pair approve CODE`.", nil
+	}
+	p, err := r.ApprovePairing(ctx, strings.ToUpper(strings.TrimSpace(code)), sessions.Principal(c.in.Route.Channel, c.in.Sender.ID))
+	var bad *RequestError
+	switch {
+	case errors.As(err, &bad):
+		return Change{}, bad.Text, nil
+	case err != nil:
+		return Change{}, "", err
+	}
+	return Change{}, fmt.Sprintf("%s (`%s`) is admitted.", p.User.Name, sessions.Principal(p.Channel, p.User.ID)), nil
+}

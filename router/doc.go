@@ -1,0 +1,28 @@
+// Package router takes messages in, has them worked, and sends the answers out.
+//
+//	Admit ── one commit: event, run [, session] ──► lane of the session ──► claim ── agent works ── one commit: last
+//	                                                                                message, run's end, delivery
+//	                                               lane of the conversation ◄──────────────────────────┘
+//	                                                    │
+//	                                                    └──► gate ── commit "sending" ── platform ── commit "sent"
+//
+// # Failure rules
+//
+// Truth is in the store. A wake that is lost is made good by the sweep, and by
+// the look that a new owner takes at its partition's rows. A process that dies
+// leaves rows behind: a queued run or delivery is worked by the next owner; a
+// running run is gone on with from its last stored step; a delivery in
+// "sending" becomes "unknown", because nobody knows whether it arrived, and is
+// repeated or held as the channel is configured. A worker that lost its
+// partition without knowing writes nothing: each of its writes carries its epoch.
+//
+// A receipt is stored before anything else happens in its lane, as long as it
+// takes, because forgetting one would repeat a message.
+//
+// # Goroutines
+//
+// One for each lane with work, owned by the partition's ownership, which waits
+// for it when the partition is released; timers of a run's show, which close
+// waits for; and the sweeper, which Stop waits for. Lock order: Router.ownMu,
+// ownership.mu; show.work, show.mu.
+package router

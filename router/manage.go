@@ -1,0 +1,226 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// idleLife is how long a session that was made over HTTP and is not persistent
+// lives after its last response (seed 003).
+const idleLife = 5 * time.Minute
+
+// ResolveSession finds a live session by its key, its id, or "main".
+func (r *Router) ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error) {
+	s := r.settings.Load()
+	if id, err := sessions.ParseID(keyOrID); err == nil {
+		record, err := r.store.Session(ctx, id)
+		if err == nil && !record.Ended.IsZero() {
+			err = sessions.ErrNotFound
+		}
+		return record, err
+	}
+	key, err := s.Keyer.Resolve(keyOrID, s.Agent)
+	if err != nil {
+		return sessions.Record{}, &RequestError{Field: "session", Text: err.Error()}
+	}
+	return r.store.SessionByKey(ctx, key)
+}
+
+// MainSession finds the default agent's main session, or makes it.
+func (r *Router) MainSession(ctx context.Context) (sessions.Record, error) {
+	s := r.settings.Load()
+	key := s.Keyer.Main(s.Agent)
+	for range admitTries {
+		record, err := r.store.SessionByKey(ctx, key)
+		if !errors.Is(err, sessions.ErrNotFound) {
+			return record, err
+		}
+		record = r.newRecord(key, s.Agent, sessions.Route{})
+		err = r.store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}})
+		if !errors.Is(err, sessions.ErrConflict) {
+			return record, err
+		}
+	}
+	return sessions.Record{}, fmt.Errorf("make main session: %w", sessions.ErrConflict)
+}
+
+// CreateSession makes a session that is spoken to over HTTP.
+func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Record, error) {
+	if r.stopping.Load() {
+		return sessions.Record{}, ErrStopping
+	}
+	agent := n.Agent
+	if agent == "" {
+		agent = r.settings.Load().Agent
+	}
+	if r.agent.ModelName(agent) == "" {
+		return sessions.Record{}, &RequestError{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", agent)}
+	}
+	record := r.newRecord("", agent, sessions.Route{})
+	record.Key = sessions.Key("agent:" + agent + ":http:" + string(record.ID))
+	record.Persistent, record.TTL, record.Metadata, record.Title = n.Persistent, n.TTL, n.Metadata, n.Title
+	if n.FileAccess.Read != nil || n.FileAccess.Write != nil {
+		record.FileAccess = n.FileAccess
+	}
+	if err := r.store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}}); err != nil {
+		return sessions.Record{}, fmt.Errorf("create session: %w", err)
+	}
+	return record, nil
+}
+
+// PatchSession changes a session's settings.
+func (r *Router) PatchSession(ctx context.Context, p sessions.Patch) (sessions.Record, error) {
+	if err := r.store.CommitSession(ctx, sessions.Change{Patch: []sessions.Patch{p}}); err != nil {
+		return sessions.Record{}, fmt.Errorf("patch session: %w", err)
+	}
+	return r.store.Session(ctx, p.ID)
+}
+
+// ResetSession begins a new session under the key of an old one.
+func (r *Router) ResetSession(ctx context.Context, id sessions.ID) (sessions.Record, error) {
+	old, err := r.store.Session(ctx, id)
+	if err != nil {
+		return old, err
+	}
+	change, fresh := r.reset(old)
+	if err := r.store.Commit(ctx, change); err != nil {
+		return sessions.Record{}, fmt.Errorf("reset session: %w", err)
+	}
+	return fresh, nil
+}
+
+// DeleteSession ends a session and stops what works in it.
+func (r *Router) DeleteSession(ctx context.Context, id sessions.ID) error {
+	now := r.now()
+	err := r.store.CommitSession(ctx, sessions.Change{
+		End:   []sessions.End{{ID: id, At: now}},
+		Abort: []sessions.Abort{{Session: id, At: now}},
+	})
+	if err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	r.wakeAbort(id)
+	return nil
+}
+
+// AbortSession stops what works and what waits in a session.
+func (r *Router) AbortSession(ctx context.Context, id sessions.ID) error {
+	err := r.store.CommitSession(ctx, sessions.Change{Abort: []sessions.Abort{{Session: id, At: r.now()}}})
+	if err != nil {
+		return fmt.Errorf("abort session: %w", err)
+	}
+	r.wakeAbort(id)
+	return nil
+}
+
+// WaitRun waits until a run has ended, at most for d, and returns it as it then is.
+func (r *Router) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
+	run, err := r.store.Run(ctx, id)
+	if err != nil || run.Status.Terminal() || d <= 0 {
+		return run, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	events, err := r.bus.Follow(waiting, run.Session, 0)
+	if err != nil {
+		return run, fmt.Errorf("follow session: %w", err)
+	}
+	// It may have ended before the subscription stood; the ticker makes good for an event that the bus lost.
+	ticker := time.NewTicker(2 * time.Second)
+	defer ticker.Stop()
+	for {
+		run, err = r.store.Run(ctx, id)
+		if err != nil || run.Status.Terminal() || waiting.Err() != nil {
+			return run, err
+		}
+		r.awaitEnd(waiting, id, events, ticker.C)
+	}
+}
+
+// awaitEnd returns when it is worth looking at the run again.
+func (r *Router) awaitEnd(ctx context.Context, id sessions.RunID, events <-chan sessions.Event, tick <-chan time.Time) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+			return
+		case e, ok := <-events:
+			if !ok {
+				events = nil // the ticker goes on
+			} else if e.Run == id && e.Type.Terminal() {
+				return
+			}
+		}
+	}
+}
+
+// expireSessions ends the sessions whose time is over: those past their TTL, and
+// those that are not persistent and had nothing said in them for a while.
+func (r *Router) expireSessions(ctx context.Context) {
+	now := r.now()
+	expired, err := r.store.ExpiredSessions(ctx, now, now.Add(-idleLife), expireBatch)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.log.Error("expired sessions not read", "err", err)
+		}
+		return
+	}
+	for _, id := range expired {
+		if err := r.DeleteSession(ctx, id); err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			r.log.Error("expired session not ended", "session", string(id), "err", err)
+		}
+	}
+}
+
+// expireBatch is how many sessions one sweep ends at most.
+const expireBatch = 500
+
+// RetryDelivery sends a delivery again that ended without success, or sends a waiting one at once.
+func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID) (Delivery, error) {
+	d, err := r.store.Delivery(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	from := d.Status
+	switch from {
+	case DeliveryFailed, DeliveryUnknown, DeliveryBlocked, DeliveryExpired, DeliveryQueued:
+	default:
+		return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued ones can be sent again", from)}
+	}
+	now := r.now()
+	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = DeliveryQueued, now, now.Add(life(r.settings.Load())), time.Time{}, ""
+	d.Epoch = 0
+	return d, r.changeDelivery(ctx, from, d, "delivery.retry")
+}
+
+// DiscardDelivery takes a delivery off the list of what a person must look at.
+func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID) (Delivery, error) {
+	d, err := r.store.Delivery(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	from := d.Status
+	if from == DeliverySent || from == DeliverySending || from == DeliveryPreview || from == DeliveryDiscarded {
+		return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
+	}
+	d.Status, d.Finished, d.Epoch = DeliveryDiscarded, r.now(), 0
+	return d, r.changeDelivery(ctx, from, d, "delivery.discard")
+}
+
+func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action string) error {
+	err := r.store.Commit(ctx, Change{
+		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
+		Audit:      []policy.AuditEntry{{At: r.now(), Actor: "operator", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}},
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", action, err)
+	}
+	r.wake(d.Partition, d.Lane)
+	return nil
+}

@@ -1,0 +1,45 @@
+package router
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	accepted        *prometheus.CounterVec // by channel and outcome
+	ignored         *prometheus.CounterVec // by channel and reason
+	dropped         *prometheus.CounterVec // by which end of the queue
+	runs            *prometheus.CounterVec // by terminal status
+	deliveries      *prometheus.CounterVec // by channel and terminal status
+	failures        *prometheus.CounterVec // by channel and kind
+	acceptSeconds   prometheus.Histogram
+	queueSeconds    prometheus.Histogram
+	runSeconds      prometheus.Histogram
+	deliverySeconds prometheus.Histogram
+	partitions      prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "sluice", Subsystem: "router", Name: name, Help: help,
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+		})
+	}
+	m := &metrics{
+		accepted:        counter("events_total", "Inbound events by what became of them.", "channel", "outcome"),
+		ignored:         counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
+		dropped:         counter("queue_dropped_total", "Messages that a full queue left out.", "which"),
+		runs:            counter("runs_total", "Runs that ended.", "status"),
+		deliveries:      counter("deliveries_total", "Deliveries that ended.", "channel", "status"),
+		failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
+		acceptSeconds:   histogram("accept_seconds", "From an event to its commit."),
+		queueSeconds:    histogram("queue_seconds", "From a run's commit to its start."),
+		runSeconds:      histogram("run_seconds", "From a run's start to its end."),
+		deliverySeconds: histogram("delivery_seconds", "From a delivery's commit to its receipt."),
+		partitions:      prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
+	}
+	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.runs, m.deliveries, m.failures,
+		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.deliverySeconds, m.partitions)
+	return m
+}

@@ -1,0 +1,327 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+const (
+	laneBatch   = 32               // deliveries of a lane read at a time
+	sendTimeout = 90 * time.Second // bound of one platform call; adapters have their own, shorter ones
+	retryMost   = 5 * time.Minute  // longest wait between two tries of our own choosing
+)
+
+// withheld is what a conversation is told when its answer may not be said there. It says nothing of why.
+const withheld = "I have an answer, but it may not be said in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."
+
+// outboxWorker sends the deliveries of one conversation, one after the other. It is used by its lane's goroutine alone.
+type outboxWorker struct {
+	*Router
+	owner *ownership
+	name  sessions.Lane
+}
+
+// turn sends what is due. A delivery that must wait holds back those behind it: a conversation stays in order.
+func (w *outboxWorker) turn() (rest, error) {
+	ctx := w.owner.ctx
+	due, err := w.store.LaneDeliveries(ctx, w.name, laneBatch)
+	if err != nil {
+		return rest{}, fmt.Errorf("read lane: %w", err)
+	}
+	for _, d := range due {
+		if w.stoppingLane() {
+			return rest{}, nil
+		}
+		if wait := d.NextTry.Sub(w.now()); wait > 0 && d.Status == DeliveryQueued {
+			return rest{wait: min(wait, time.Until(d.Expires)+time.Millisecond)}, nil
+		}
+		wait, err := w.deliver(ctx, d)
+		if errors.Is(err, sessions.ErrConflict) {
+			return rest{again: true}, nil // a person has retried or discarded it meanwhile
+		}
+		if err != nil || wait > 0 {
+			return rest{wait: wait}, err
+		}
+	}
+	return rest{again: len(due) == laneBatch}, nil
+}
+
+func (w *outboxWorker) stoppingLane() bool {
+	w.owner.mu.Lock()
+	defer w.owner.mu.Unlock()
+	return w.owner.closed
+}
+
+// deliver brings one delivery to a terminal status, or says how long it must wait.
+func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, error) {
+	from := d.Status
+	d.Epoch = w.owner.epoch
+	if from == DeliverySending && !d.editsPreview() {
+		return 0, w.lost(ctx, d, errors.New("the process ended between the call and its answer"))
+	}
+	if !d.Expires.After(w.now()) {
+		return 0, w.close(ctx, from, d, DeliveryExpired, "it was older than its life allows")
+	}
+	record, err := w.sessionOf(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	decision := w.gate.Decide(egress(d, record))
+	d.Decision = &decision
+	if decision.Action != policy.Allow {
+		return 0, w.blocked(ctx, from, d, decision)
+	}
+	a, ok := w.adapter(d.Route.Channel, d.Route.Account)
+	if !ok {
+		return 0, w.close(ctx, from, d, DeliveryFailed, fmt.Sprintf(
+			"no account %q on channel %q: add channels.%s.accounts.%s to the configuration, then retry it", d.Route.Account, d.Route.Channel, d.Route.Channel, d.Route.Account))
+	}
+	return w.send(ctx, from, d, a)
+}
+
+// editsPreview reports whether the next call only edits a message, so that making it twice does no harm.
+func (d Delivery) editsPreview() bool { return d.PreviewID != "" && len(d.Receipts) == 0 }
+
+func (w *outboxWorker) sessionOf(ctx context.Context, d Delivery) (sessions.Record, error) {
+	if d.Session == "" {
+		return sessions.Record{}, nil
+	}
+	record, err := w.store.Session(ctx, d.Session)
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return record, fmt.Errorf("read session: %w", err)
+	}
+	return record, nil
+}
+
+func egress(d Delivery, record sessions.Record) policy.Egress {
+	return policy.Egress{
+		Label: d.Label, Route: d.Route, Kind: string(d.Kind),
+		Agent: record.Agent, Key: record.Key, Override: record.SendPolicy,
+	}
+}
+
+// send posts the pieces that the platform has not taken yet: an intent before the first, a receipt after each.
+func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter) (time.Duration, error) {
+	pieces := w.pieces(&d, a)
+	d.Status = DeliverySending
+	if err := w.move(ctx, from, d); err != nil {
+		return 0, err
+	}
+	for i := len(d.Receipts); i < len(pieces); i++ {
+		receipt, err := w.post(ctx, a, d, pieces[i], i)
+		if err != nil {
+			return w.failed(ctx, d, adapters.AsFailure(err), i)
+		}
+		if receipt.Moved != nil {
+			w.followMove(ctx, &d, *receipt.Moved)
+		}
+		d.Receipts = append(d.Receipts, receipt)
+		if i < len(pieces)-1 {
+			if err := w.record(ctx, d); err != nil {
+				return 0, err
+			}
+		}
+	}
+	d.Status, d.Finished, d.LastError = DeliverySent, w.now(), ""
+	if err := w.record(ctx, d); err != nil {
+		return 0, err
+	}
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliverySent)).Inc()
+	w.metrics.deliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
+	return 0, nil
+}
+
+// pieces are what the text is split into. More than one are stored, so that a
+// later try sends the same ones.
+func (w *outboxWorker) pieces(d *Delivery, a adapters.Adapter) []string {
+	if len(d.Chunks) > 0 {
+		return d.Chunks
+	}
+	splitter, ok := a.(adapters.Splitter)
+	if !ok {
+		return []string{d.Text}
+	}
+	pieces := splitter.Split(d.Text)
+	if len(pieces) > 1 {
+		d.Chunks = pieces
+	}
+	return pieces
+}
+
+// post sends one piece; the first one becomes the text of the preview, if there is one.
+func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d Delivery, text string, i int) (adapters.Receipt, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	out := adapters.Outbound{DeliveryID: string(d.ID), Part: i, Route: d.Route, Text: text}
+	if i > 0 {
+		out.Route.ReplyTo = ""
+	}
+	editor, ok := a.(adapters.Editor)
+	if i > 0 || d.PreviewID == "" || !ok {
+		return a.Send(ctx, out)
+	}
+	err := editor.Edit(ctx, d.PreviewID, out)
+	if f := adapters.AsFailure(err); err != nil && (f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported) {
+		return a.Send(ctx, out) // the preview is gone: somebody deleted it
+	} else if err != nil {
+		again := *f
+		again.Certain = true // editing twice shows the same text once
+		return adapters.Receipt{}, &again
+	}
+	return adapters.Receipt{MessageID: d.PreviewID, At: w.now()}, nil
+}
+
+// failed decides what follows from a failed call.
+func (w *outboxWorker) failed(ctx context.Context, d Delivery, f *adapters.Failure, piece int) (time.Duration, error) {
+	if ctx.Err() != nil && f.Certain {
+		return 0, w.handBack(d)
+	}
+	w.metrics.failures.WithLabelValues(d.Route.Channel, string(f.Kind)).Inc()
+	d.LastError = f.Error()
+	switch {
+	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
+		return 0, w.close(ctx, DeliverySending, d, DeliveryFailed, f.Error())
+	case f.Kind == adapters.Transient && !f.Certain:
+		return 0, w.lost(ctx, d, f.Err)
+	}
+	d.Attempts++
+	wait := max(f.RetryAfter, retryWait(d.Attempts))
+	if f.Kind == adapters.RateLimited {
+		wait = max(f.RetryAfter, time.Second)
+	}
+	d.Status, d.NextTry = DeliveryQueued, w.now().Add(wait)
+	w.log.Info("delivery waits", "delivery", string(d.ID), "piece", piece, "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
+	if err := w.record(ctx, d); err != nil {
+		return 0, err
+	}
+	return wait, nil
+}
+
+// retryWait doubles from one second.
+func retryWait(attempts int) time.Duration {
+	return min(time.Second<<min(attempts-1, 20), retryMost)
+}
+
+// handBack puts a delivery that was certainly not sent back into the queue when its partition goes elsewhere.
+func (w *outboxWorker) handBack(d Delivery) error {
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	defer cancel()
+	d.Status = DeliveryQueued
+	return w.move(ctx, DeliverySending, d)
+}
+
+// lost settles a send whose answer never came. The delivery ends as unknown; if
+// the channel is set to resend, the rest of it goes on as a new delivery that names it.
+func (w *outboxWorker) lost(ctx context.Context, d Delivery, cause error) error {
+	if ctx.Err() != nil {
+		fresh, cancel := context.WithTimeout(context.Background(), settleTimeout)
+		defer cancel()
+		ctx = fresh
+	}
+	s := w.settings.Load()
+	d.Status, d.Finished, d.LastError = DeliveryUnknown, w.now(), "not known whether it arrived: "+cause.Error()
+	change := Change{Deliveries: []DeliveryMove{{From: DeliverySending, Delivery: d}}}
+	change.Audit = append(change.Audit, w.audit(d, "delivery.unknown", d.LastError))
+	if s.Channels[d.Route.Channel].OnUnknown != UnknownHold {
+		again := d
+		again.ID, again.ResendOf, again.Status = NewDeliveryID(), d.ID, DeliveryQueued
+		again.Epoch, again.Idempotency, again.Finished, again.LastError = 0, "", time.Time{}, ""
+		again.Attempts++
+		again.NextTry = w.now().Add(retryWait(again.Attempts))
+		if d.Attempts == 0 {
+			again.NextTry = w.now()
+		}
+		change.Deliver = append(change.Deliver, again)
+	}
+	if err := w.store.Commit(ctx, change); err != nil {
+		return fmt.Errorf("store unknown delivery: %w", err)
+	}
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryUnknown)).Inc()
+	w.wakeLane(w.owner, w.name)
+	return nil
+}
+
+// blocked records the gate's decision. A reply that the flow check held back is
+// made up for by a notice; one that the send policy forbids is silent, as asked.
+func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Delivery, decision policy.Decision) error {
+	d.Status, d.Finished, d.LastError = DeliveryBlocked, w.now(), decision.Reason
+	change := Change{Deliveries: []DeliveryMove{{From: from, Delivery: d}}}
+	entry := w.audit(d, "delivery.block", "")
+	entry.Detail = decision
+	change.Audit = append(change.Audit, entry)
+	if d.Kind == KindReply && decision.Rules[len(decision.Rules)-1].Rule == policy.RuleFlow {
+		change.Deliver = append(change.Deliver, w.newNotice(w.settings.Load(), d.Route, withheld))
+	}
+	if err := w.store.Commit(ctx, change); err != nil {
+		return fmt.Errorf("store blocked delivery: %w", err)
+	}
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryBlocked)).Inc()
+	if len(change.Deliver) > 0 {
+		w.wakeLane(w.owner, w.name)
+	}
+	return nil
+}
+
+// close ends a delivery without success. It stays listed until a person retries or discards it.
+func (w *outboxWorker) close(ctx context.Context, from DeliveryStatus, d Delivery, status DeliveryStatus, why string) error {
+	d.Status, d.Finished, d.LastError = status, w.now(), why
+	change := Change{
+		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
+		Audit:      []policy.AuditEntry{w.audit(d, "delivery."+string(status), why)},
+	}
+	if err := w.store.Commit(ctx, change); err != nil {
+		return fmt.Errorf("store %s delivery: %w", status, err)
+	}
+	w.log.Warn("delivery ended undelivered", "delivery", string(d.ID), "channel", d.Route.Channel, "status", string(status), "err", why)
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(status)).Inc()
+	return nil
+}
+
+func (w *outboxWorker) audit(d Delivery, action, detail string) policy.AuditEntry {
+	return policy.AuditEntry{
+		At: w.now(), Actor: "gateway", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label,
+		Detail: map[string]string{"channel": d.Route.Channel, "conversation": string(d.Route.Conversation), "error": detail},
+	}
+}
+
+func (w *outboxWorker) move(ctx context.Context, from DeliveryStatus, d Delivery) error {
+	if err := w.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: from, Delivery: d}}}); err != nil {
+		return fmt.Errorf("store delivery as %s: %w", d.Status, err)
+	}
+	return nil
+}
+
+// record stores what the platform answered. That must not be lost: forgetting it
+// would repeat the message. So it goes on while the store fails, and a little after the partition's end.
+func (w *outboxWorker) record(ctx context.Context, d Delivery) error {
+	for failures := 1; ; failures++ {
+		settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+		err := w.move(settle, DeliverySending, d)
+		cancel()
+		if err == nil || ctx.Err() != nil || errors.Is(err, sessions.ErrFenced) || errors.Is(err, sessions.ErrConflict) {
+			return err
+		}
+		w.log.Error("receipt not stored", "delivery", string(d.ID), "err", err, "retry_in", backoff(failures).String())
+		timer := time.NewTimer(backoff(failures))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// followMove notes that a conversation answered under a new id.
+func (w *outboxWorker) followMove(ctx context.Context, d *Delivery, m adapters.Migration) {
+	alias := Alias{Channel: d.Route.Channel, Account: d.Route.Account, From: m.From, To: m.To}
+	if err := w.store.Commit(ctx, Change{Aliases: []Alias{alias}}); err != nil {
+		w.log.Error("new conversation id not stored", "channel", alias.Channel, "from", string(m.From), "to", string(m.To), "err", err)
+	}
+	d.Route.Conversation = m.To
+}

@@ -1,0 +1,179 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/sessions"
+)
+
+// waitingMax is how many unfinished runs of one session are read at a time; a
+// configured cap is never above it.
+const waitingMax = 200
+
+// makeRoom looks at what already waits in the session before run is added to
+// it. It either changes the change so that there is room, or returns what became of the event instead.
+func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, run sessions.Run, change *Change) (*Admitted, error) {
+	waiting, err := r.store.WaitingRuns(ctx, run.Session, waitingMax)
+	if err != nil {
+		return nil, fmt.Errorf("read queue: %w", err)
+	}
+	if in.Exclusive && len(waiting) > 0 {
+		return r.busyOrRepeat(ctx, in)
+	}
+	queued := queuedRuns(waiting)
+	if in.Edited {
+		return r.replaceEdited(ctx, in, queued, change)
+	}
+	if len(queued) < s.Queue.Cap || s.Queue.Cap == 0 {
+		return nil, nil
+	}
+	return r.overflow(ctx, s, in, queued, waiting, change)
+}
+
+// busyOrRepeat tells a repeated request from one that came while another is worked on.
+func (r *Router) busyOrRepeat(ctx context.Context, in Admission) (*Admitted, error) {
+	got, err := r.repeated(ctx, in)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return nil, ErrBusy
+	}
+	return &got, err
+}
+
+func queuedRuns(waiting []sessions.Run) []sessions.Run {
+	var queued []sessions.Run
+	for _, w := range waiting {
+		if w.Status == sessions.RunQueued {
+			queued = append(queued, w)
+		}
+	}
+	return queued
+}
+
+// replaceEdited drops the waiting run of the message that was edited. An edit
+// that leaves the text as it was (a link preview, a reaction) is ignored.
+func (r *Router) replaceEdited(ctx context.Context, in Admission, queued []sessions.Run, change *Change) (*Admitted, error) {
+	for _, q := range queued {
+		if q.Input.MessageID == in.MessageID && q.Route.Lane() == in.Route.Lane() {
+			if q.Input.Text == in.Text {
+				return &Admitted{Outcome: OutcomeIgnored}, nil
+			}
+			old := q
+			old.Status, old.Error, old.Finished = sessions.RunAborted, "replaced by an edit of the message", r.now()
+			change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunQueued, Run: old})
+			return nil, nil
+		}
+	}
+	original, err := r.originalRun(ctx, in)
+	if err != nil || original == nil {
+		return nil, err
+	}
+	if original.Input.Text == in.Text {
+		return &Admitted{Outcome: OutcomeIgnored}, nil
+	}
+	return nil, nil
+}
+
+// originalRun is the run of the message that an edit replaces; nil if it had none.
+func (r *Router) originalRun(ctx context.Context, in Admission) (*sessions.Run, error) {
+	first := in
+	first.Event = string(in.Route.Conversation) + "/" + string(in.MessageID)
+	e, err := r.store.Event(ctx, eventKey(first))
+	if errors.Is(err, sessions.ErrNotFound) || (err == nil && e.Run == "") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read event: %w", err)
+	}
+	run, err := r.store.Run(ctx, e.Run)
+	if err != nil {
+		return nil, fmt.Errorf("read run: %w", err)
+	}
+	return &run, nil
+}
+
+// overflow drops a message, as configured the oldest that waits or the new one,
+// and tells the conversation once for each turn that holds the queue up.
+func (r *Router) overflow(ctx context.Context, s *Settings, in Admission, queued, waiting []sessions.Run, change *Change) (*Admitted, error) {
+	if s.Queue.DropNew {
+		r.metrics.dropped.WithLabelValues("new").Inc()
+		text := fmt.Sprintf("I am still busy and %d messages wait already. I did not take your last one; please send it again later.", len(queued))
+		got, err := r.answerEvent(ctx, s, in, OutcomeIgnored, text)
+		return &got, err
+	}
+	for _, oldest := range queued[:len(queued)-s.Queue.Cap+1] {
+		oldest.Status, oldest.Error, oldest.Finished = sessions.RunDropped, "the queue was full", r.now()
+		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunQueued, Run: oldest})
+		r.metrics.dropped.WithLabelValues("old").Inc()
+	}
+	notice := r.newNotice(s, in.Route, fmt.Sprintf(
+		"I am still busy and more than %d messages wait. I leave out the oldest of them, starting with: %s",
+		s.Queue.Cap, quote(queued[0].Input.Text)))
+	notice.Session = queued[0].Session
+	notice.Idempotency = "overflow/" + string(waiting[0].ID)
+	_, err := r.store.DeliveryByIdempotency(ctx, notice.Idempotency)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		change.Deliver = append(change.Deliver, notice)
+	case err != nil:
+		return nil, fmt.Errorf("read notice: %w", err)
+	}
+	return nil, nil
+}
+
+// quote shortens a text for a notice.
+func quote(text string) string {
+	const most = 60
+	runes := []rune(text)
+	if len(runes) > most {
+		return "“" + string(runes[:most]) + "…”"
+	}
+	return "“" + text + "”"
+}
+
+// pick chooses the runs that are worked next, from what waits in a session in
+// order. The first is the leader. wait above 0 says to look again later: the
+// queue mode wants quiet first. busy tells that a run has just ended here.
+func pick(q QueueSettings, waiting []sessions.Run, now time.Time, busy bool) (batch []sessions.Run, wait time.Duration) {
+	if len(waiting) == 0 {
+		return nil, 0
+	}
+	if resumed := resumable(waiting); len(resumed) > 0 {
+		return resumed, 0
+	}
+	if q.Mode != QueueCollect {
+		return waiting[:1], 0
+	}
+	n := 1
+	for n < len(waiting) && waiting[n].Route.Lane() == waiting[0].Route.Lane() {
+		n++
+	}
+	if busy {
+		if quiet := now.Sub(waiting[n-1].Accepted); quiet < q.Debounce {
+			return nil, q.Debounce - quiet
+		}
+	}
+	return waiting[:n], 0
+}
+
+// resumable is the run that was running when its worker died, and what was merged into it.
+func resumable(waiting []sessions.Run) []sessions.Run {
+	var batch []sessions.Run
+	for _, w := range waiting {
+		if w.Status == sessions.RunRunning && w.Leader == "" {
+			batch = append(batch, w)
+			break
+		}
+	}
+	if batch == nil {
+		return nil
+	}
+	for _, w := range waiting {
+		if w.Leader == batch[0].ID {
+			batch = append(batch, w)
+		}
+	}
+	return batch
+}

@@ -1,0 +1,162 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Gate decides what may leave. Its methods have no effects.
+type Gate interface {
+	Decide(e policy.Egress) policy.Decision
+	// SinkLevel is the highest level that may be said by a route.
+	SinkLevel(route sessions.Route) flow.Level
+}
+
+// Adapters finds the adapter of an account.
+type Adapters func(channel, account string) (adapters.Adapter, bool)
+
+// Config is what a Router is made of. All fields but Grace, SweepEvery and CachedSessions are required.
+type Config struct {
+	Store      Store
+	Bus        Bus
+	Agent      Agent
+	Gate       Gate
+	Adapters   Adapters
+	Settings   *Settings
+	Partitions int    // the same on all replicas, for ever
+	Replica    string // names this process among the replicas
+	Now        func() time.Time
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+
+	Grace          time.Duration // for work under way when a partition is released; default 4 s
+	SweepEvery     time.Duration // between two looks for lost wakes; default 30 s
+	CachedSessions int           // default 512
+}
+
+// Router takes messages in, has them worked and sends the answers out. Its
+// goroutines are those of the lanes (see ownership) and the sweeper.
+type Router struct {
+	store      Store
+	bus        Bus
+	agent      Agent
+	gate       Gate
+	adapter    Adapters
+	settings   atomic.Pointer[Settings]
+	partitions int
+	replica    string
+	now        func() time.Time
+	log        *slog.Logger
+	metrics    *metrics
+	grace      time.Duration
+	sweepEvery time.Duration
+	cache      *sessionCache
+
+	stopping atomic.Bool
+	ownMu    sync.RWMutex
+	owned    map[int]*ownership
+
+	sweepStop context.CancelFunc
+	sweepDone chan struct{}
+}
+
+var (
+	_ Owner             = (*Router)(nil)
+	_ adapters.Acceptor = (*Router)(nil)
+)
+
+// New makes a Router. It does nothing before Start and before the bus gives it partitions.
+func New(c Config) (*Router, error) {
+	if c.Store == nil || c.Bus == nil || c.Agent == nil || c.Gate == nil || c.Adapters == nil || c.Settings == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
+		return nil, errors.New("new router: a required field is not set")
+	}
+	if c.Partitions < 1 {
+		return nil, errors.New("new router: want at least one partition")
+	}
+	r := &Router{
+		store: c.Store, bus: c.Bus, agent: c.Agent, gate: c.Gate, adapter: c.Adapters,
+		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
+		grace: orDefault(c.Grace, 4*time.Second), sweepEvery: orDefault(c.SweepEvery, 30*time.Second),
+		cache: newSessionCache(orDefault(c.CachedSessions, 512)), owned: map[int]*ownership{},
+	}
+	r.settings.Store(c.Settings)
+	return r, nil
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// Start begins to sweep for lost wakes and expired sessions.
+func (r *Router) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
+	go func() {
+		defer close(r.sweepDone)
+		r.sweep(ctx)
+	}()
+}
+
+// StopIntake makes Admit refuse everything from now on.
+func (r *Router) StopIntake() { r.stopping.Store(true) }
+
+// Stop ends the sweeping and gives back partitions that the bus has not taken away yet. It is idempotent.
+func (r *Router) Stop(ctx context.Context) {
+	r.StopIntake()
+	if r.sweepStop != nil {
+		r.sweepStop()
+		<-r.sweepDone
+	}
+	r.ownMu.RLock()
+	var left []int
+	for p := range r.owned {
+		left = append(left, p)
+	}
+	r.ownMu.RUnlock()
+	var wg sync.WaitGroup
+	for _, p := range left {
+		wg.Go(func() { r.Release(ctx, p) })
+	}
+	wg.Wait()
+}
+
+func (r *Router) sweep(ctx context.Context) {
+	ticker := time.NewTicker(r.sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			r.rescanAll()
+			r.expireSessions(ctx)
+		}
+	}
+}
+
+func (r *Router) rescanAll() {
+	r.ownMu.RLock()
+	var partitions []int
+	for p := range r.owned {
+		partitions = append(partitions, p)
+	}
+	r.ownMu.RUnlock()
+	for _, p := range partitions {
+		r.Rescan(p)
+	}
+}

@@ -1,0 +1,371 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// errAborted is the cause with which a run is cancelled that somebody stopped.
+var errAborted = errors.New("stopped by a person")
+
+// silentReply is the exact answer with which an agent says that it has nothing to say.
+const silentReply = "NO_REPLY"
+
+// settleTimeout bounds the writes that a worker still makes when its own context has ended.
+const settleTimeout = 3 * time.Second
+
+// sessionWorker works the runs of one session, one after the other. It is used by its lane's goroutine alone.
+type sessionWorker struct {
+	*Router
+	owner *ownership
+	lane  *lane
+	id    sessions.ID
+	busy  bool // a run has just ended here: the queue mode may want quiet before the next
+}
+
+// turn works the next run of the session, if any.
+func (w *sessionWorker) turn() (rest, error) {
+	ctx := w.owner.ctx
+	waiting, err := w.store.WaitingRuns(ctx, w.id, waitingMax)
+	if err != nil {
+		return rest{}, fmt.Errorf("read queue: %w", err)
+	}
+	batch, wait := pick(w.settings.Load().Queue, waiting, w.now(), w.busy)
+	if len(batch) == 0 {
+		w.busy = wait > 0
+		return rest{wait: wait}, nil
+	}
+	w.busy = true
+	err = w.work(ctx, batch)
+	if errors.Is(err, sessions.ErrConflict) {
+		w.cache.remove(w.id) // somebody else wrote: look again with fresh eyes
+		return rest{again: true}, nil
+	}
+	return rest{again: len(batch) < len(waiting)}, err
+}
+
+// work drives a batch of runs, the first of which leads, to its end.
+func (w *sessionWorker) work(ctx context.Context, batch []sessions.Run) error {
+	record, err := w.store.Session(ctx, w.id)
+	if err != nil {
+		return fmt.Errorf("read session: %w", err)
+	}
+	session, err := w.open(ctx, record)
+	if err != nil {
+		return w.finishFailed(ctx, nil, record, batch, asWorkError(err))
+	}
+	if limit := w.settings.Load().MaxRunAttempt; limit > 0 && batch[0].Attempts >= limit {
+		return w.finishFailed(ctx, nil, record, batch, &sessions.WorkError{
+			Status: sessions.RunFailed,
+			Public: "I could not finish this: my process ended each time I tried. I have given up on that message.",
+			Err:    fmt.Errorf("run was started %d times and never ended", batch[0].Attempts),
+		})
+	}
+	if err := w.start(ctx, session, batch); err != nil {
+		return err
+	}
+	return w.drive(ctx, session, record, batch)
+}
+
+// open gives the session from the cache if nobody wrote to it since.
+func (w *sessionWorker) open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
+	if s, ok := w.cache.get(record.ID); ok {
+		if cached := s.Record(); cached.Revision == record.Revision && cached.Model == record.Model {
+			return s, nil
+		}
+	}
+	s, err := w.agent.Open(ctx, record)
+	if err != nil {
+		return nil, err
+	}
+	w.cache.put(record.ID, s)
+	return s, nil
+}
+
+// start marks the batch as running and stores its messages, in one transaction.
+func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, batch []sessions.Run) error {
+	known := map[sessions.RunID]bool{}
+	if batch[0].Status == sessions.RunRunning {
+		for _, m := range session.Messages() {
+			known[m.Run] = true
+		}
+	}
+	now := w.now()
+	moves := make([]sessions.RunMove, len(batch))
+	for i := range batch {
+		run := &batch[i]
+		if !known[run.ID] {
+			session.Append(userMessage(*run))
+		}
+		from := run.Status
+		run.Status, run.Epoch, run.Started = sessions.RunRunning, w.owner.epoch, now
+		run.Attempts++
+		if i > 0 {
+			run.Leader = batch[0].ID
+		}
+		moves[i] = sessions.RunMove{From: from, Run: *run}
+	}
+	change := session.Pending()
+	change.Runs = moves
+	if err := w.store.CommitSession(ctx, change); err != nil {
+		w.cache.remove(w.id)
+		return fmt.Errorf("start run: %w", err)
+	}
+	session.Saved(change)
+	w.metrics.queueSeconds.Observe(now.Sub(batch[0].Accepted).Seconds())
+	return nil
+}
+
+// drive lets the agent work and stores how it ended.
+func (w *sessionWorker) drive(ctx context.Context, session *sessions.Session, record sessions.Record, batch []sessions.Run) error {
+	run := batch[0]
+	runCtx, cancel := w.runContext(ctx, run.ID)
+	defer cancel(nil)
+	show := w.newShow(ctx, record, session.Taint, batch[len(batch)-1])
+	answer, err := w.agent.Work(runCtx, session, run, show.emit)
+	w.endAbort()
+	preview := show.close()
+	if ctx.Err() != nil {
+		return w.handBack(batch, context.Cause(ctx))
+	}
+	w.metrics.runSeconds.Observe(w.now().Sub(run.Started).Seconds())
+	if err != nil {
+		return w.finishFailed(ctx, session, record, batch, w.workError(runCtx, err), preview...)
+	}
+	return w.finish(ctx, session, record, batch, answer, show, preview)
+}
+
+// runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.
+func (w *sessionWorker) runContext(ctx context.Context, id sessions.RunID) (context.Context, context.CancelCauseFunc) {
+	timeout := w.settings.Load().RunTimeout
+	stop := context.CancelFunc(func() {})
+	if timeout > 0 {
+		ctx, stop = context.WithTimeout(ctx, timeout)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w.owner.mu.Lock()
+	w.lane.run, w.lane.abort = id, cancel
+	w.owner.mu.Unlock()
+	return ctx, func(cause error) { cancel(cause); stop() }
+}
+
+func (w *sessionWorker) endAbort() {
+	w.owner.mu.Lock()
+	w.lane.run, w.lane.abort = "", nil
+	w.owner.mu.Unlock()
+}
+
+// workError says how a failed run ended, as a run's status and a sentence.
+func (w *sessionWorker) workError(ctx context.Context, err error) *sessions.WorkError {
+	if errors.Is(context.Cause(ctx), errAborted) {
+		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Stopped.", Err: errAborted}
+	}
+	return asWorkError(err)
+}
+
+func asWorkError(err error) *sessions.WorkError {
+	if known, ok := errors.AsType[*sessions.WorkError](err); ok {
+		return known
+	}
+	return &sessions.WorkError{
+		Status: sessions.RunFailed, Err: err,
+		Public: "Something went wrong on my side, and I could not answer. My owner can see why with `sluice runs list --status failed`.",
+	}
+}
+
+// finish stores the last message, the end of the runs and the delivery of the answer, in one transaction.
+func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, record sessions.Record, batch []sessions.Run, answer Answer, show *show, preview []DeliveryMove) error {
+	last := batch[len(batch)-1]
+	change := Change{Change: session.Pending()}
+	w.touch(&change, last.Route)
+	for _, run := range batch {
+		run.Status, run.Finished, run.Reply, run.Model, run.Label = sessions.RunDone, w.now(), answer.Text, answer.Model, session.Taint()
+		if run.Leader == "" {
+			run.Usage = answer.Usage
+		}
+		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunRunning, Run: run})
+	}
+	if !silent(answer.Text) && !last.Route.IsZero() {
+		w.deliver(&change, w.reply(last, KindReply, answer.Text, session), preview)
+	} else {
+		change.Deliveries = discardPreview(preview, w.now())
+	}
+	if err := w.commitEnd(ctx, change); err != nil {
+		return err
+	}
+	session.Saved(change.Change)
+	text := answer.Text
+	if !show.allowed || silent(text) {
+		text = ""
+	}
+	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: text, Usage: &answer.Usage})
+	return nil
+}
+
+func silent(text string) bool {
+	t := strings.TrimSpace(text)
+	return t == "" || t == silentReply
+}
+
+// reply makes the delivery of a run's answer.
+func (w *sessionWorker) reply(run sessions.Run, kind DeliveryKind, text string, session *sessions.Session) Delivery {
+	label := noticeLabel()
+	if session != nil && kind == KindReply {
+		label = session.Taint()
+	}
+	d := w.newDelivery(w.settings.Load(), kind, run.Route, text, label)
+	d.Session, d.Run = run.Session, run.ID
+	return d
+}
+
+// deliver adds a delivery to the change: as a new one, or as the final text of the preview that shows already.
+func (w *sessionWorker) deliver(change *Change, d Delivery, preview []DeliveryMove) {
+	if len(preview) == 0 {
+		change.Deliver = append(change.Deliver, d)
+		return
+	}
+	move := preview[0]
+	move.Delivery.Text, move.Delivery.Label, move.Delivery.Kind = d.Text, d.Label, d.Kind
+	move.Delivery.Status, move.Delivery.NextTry, move.Delivery.Expires = DeliveryQueued, d.NextTry, d.Expires
+	move.Delivery.Epoch = 0
+	change.Deliveries = append(change.Deliveries, move)
+}
+
+func discardPreview(preview []DeliveryMove, now time.Time) []DeliveryMove {
+	for i := range preview {
+		preview[i].Delivery.Status, preview[i].Delivery.Finished = DeliveryDiscarded, now
+	}
+	return preview
+}
+
+// finishFailed stores that the runs ended without an answer and tells the person who waits.
+// session is nil where it could not be opened.
+func (w *sessionWorker) finishFailed(ctx context.Context, session *sessions.Session, record sessions.Record, batch []sessions.Run, why *sessions.WorkError, preview ...DeliveryMove) error {
+	w.log.Warn("run ended without an answer", "run", string(batch[0].ID), "session", string(w.id), "status", string(why.Status), "err", why.Err)
+	w.metrics.runs.WithLabelValues(string(why.Status)).Inc()
+	var change Change
+	if session != nil {
+		session.ResolveInterrupted()
+		change.Change = session.Pending()
+		w.touch(&change, batch[len(batch)-1].Route)
+	}
+	for _, run := range batch {
+		from := run.Status
+		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.owner.epoch
+		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
+	}
+	last := batch[len(batch)-1]
+	switch {
+	case last.Route.IsZero():
+	case why.Status == sessions.RunAborted:
+		change.Deliveries = discardPreview(preview, w.now()) // /stop has answered already
+	default:
+		w.deliver(&change, w.reply(last, KindNotice, why.Public, session), preview)
+	}
+	change.Audit = append(change.Audit, policy.AuditEntry{
+		At: w.now(), Actor: "agent:" + record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
+		Session: w.id, Label: record.Taint, Detail: map[string]string{"error": why.Err.Error()},
+	})
+	if err := w.commitEnd(ctx, change); err != nil {
+		return err
+	}
+	if session != nil {
+		session.Saved(change.Change)
+	}
+	event := sessions.Event{Type: sessions.EventFailed, Text: why.Public}
+	if why.Status == sessions.RunAborted {
+		event.Type = sessions.EventAborted
+	}
+	w.emitEnd(batch, event)
+	return nil
+}
+
+// touch writes where and when the session was last active.
+func (w *sessionWorker) touch(change *Change, route sessions.Route) {
+	for i := range change.Save {
+		route.ReplyTo = ""
+		change.Save[i].Route, change.Save[i].LastActivity = route, w.now()
+	}
+}
+
+func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
+	if err := w.store.Commit(ctx, change); err != nil {
+		w.cache.remove(w.id)
+		return fmt.Errorf("end run: %w", err)
+	}
+	for _, d := range change.Deliver {
+		w.wake(d.Partition, d.Lane)
+	}
+	for _, m := range change.Deliveries {
+		w.wake(m.Delivery.Partition, m.Delivery.Lane)
+	}
+	return nil
+}
+
+func (w *sessionWorker) emitEnd(batch []sessions.Run, event sessions.Event) {
+	for _, run := range batch {
+		event.Session, event.Run, event.At = w.id, run.ID, w.now()
+		w.bus.Emit(event)
+	}
+}
+
+// handBack returns the runs to the queue because the partition goes elsewhere. It counts no attempt.
+func (w *sessionWorker) handBack(batch []sessions.Run, cause error) error {
+	w.cache.remove(w.id)
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	defer cancel()
+	var change sessions.Change
+	for _, run := range batch {
+		run.Attempts--
+		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunRunning, Run: run})
+	}
+	if err := w.store.CommitSession(ctx, change); err != nil {
+		return fmt.Errorf("hand run back (%w): %w", cause, err)
+	}
+	return nil
+}
+
+// userMessage is what the agent sees of a run's input.
+func userMessage(run sessions.Run) sessions.Message {
+	in := run.Input
+	m := sessions.Message{Run: run.ID, Role: sessions.RoleUser, Sender: in.Sender, Label: run.Label}
+	add := func(text string) { m.Parts = append(m.Parts, sessions.TextPart(text, run.Label)) }
+	if len(in.History) > 0 {
+		var b strings.Builder
+		b.WriteString("[Said here since your last answer, not to you]")
+		for _, l := range in.History {
+			fmt.Fprintf(&b, "\n%s: %s", speaker(l.Sender), l.Text)
+		}
+		add(b.String())
+	}
+	if in.Quoted != "" {
+		add("[In reply to] " + in.Quoted)
+	}
+	text := in.Text
+	if run.Route.ChatType != sessions.Direct && text != "" {
+		text = speaker(in.Sender) + ": " + text
+	}
+	if text != "" {
+		add(text)
+	}
+	for _, a := range in.Attachments {
+		m.Parts = append(m.Parts, sessions.Part{Type: sessions.PartAttachment, Attachment: &a, Label: run.Label})
+	}
+	return m
+}
+
+func speaker(p sessions.Peer) string {
+	switch {
+	case p.Name != "":
+		return p.Name
+	case p.Username != "":
+		return p.Username
+	}
+	return string(p.ID)
+}

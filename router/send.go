@@ -1,0 +1,188 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// The words that a proactive message may use instead of a conversation's id.
+const (
+	toOwner = "owner" // the first configured owner on the channel
+	toLast  = "last"  // where the naming session was last spoken to
+)
+
+// Send queues a proactive message. The delivery that it returns shows what the
+// gate would decide now; the decision that counts is made when it is sent. A
+// repeated idempotency key gives the first delivery.
+func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
+	if r.stopping.Load() {
+		return Delivery{}, ErrStopping
+	}
+	if strings.TrimSpace(p.Text) == "" {
+		return Delivery{}, &RequestError{Field: "text", Text: "is empty: say what is to be sent"}
+	}
+	s := r.settings.Load()
+	if s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes {
+		return Delivery{}, &RequestError{Field: "text", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(p.Text), s.MaxTextBytes)}
+	}
+	route, err := r.proactiveRoute(ctx, s, p)
+	if err != nil {
+		return Delivery{}, err
+	}
+	target, err := r.conversationSession(ctx, s, p.Agent, route)
+	if err != nil {
+		return Delivery{}, err
+	}
+	if p.Label == (flow.Label{}) {
+		p.Label = flow.Bottom() // a program's or person's own words, unless they say otherwise
+	}
+	d := r.newDelivery(s, KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
+	d.Idempotency, d.Session = p.Idempotency, target.ID
+	decision := r.gate.Decide(egress(d, target))
+	err = r.store.Commit(ctx, Change{Deliver: []Delivery{d}, Audit: []policy.AuditEntry{{
+		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: p.Label,
+		Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
+	}}})
+	switch {
+	case errors.Is(err, sessions.ErrDuplicate) && p.Idempotency != "":
+		return r.store.DeliveryByIdempotency(ctx, p.Idempotency)
+	case err != nil:
+		return Delivery{}, fmt.Errorf("commit message: %w", err)
+	}
+	r.wake(d.Partition, d.Lane)
+	d.Decision = &decision
+	return d, nil
+}
+
+// proactiveRoute finds where a proactive message goes. Its words "owner" and "last" are the only guesses that are made.
+func (r *Router) proactiveRoute(ctx context.Context, s *Settings, p Proactive) (sessions.Route, error) {
+	if p.To == toLast {
+		return r.lastRoute(ctx, p)
+	}
+	if _, ok := s.Channels[p.Channel]; !ok {
+		return sessions.Route{}, &RequestError{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", p.Channel)}
+	}
+	account := orDefault(p.Account, "default")
+	a, ok := r.adapter(p.Channel, account)
+	if !ok {
+		return sessions.Route{}, &RequestError{Field: "account", Text: fmt.Sprintf("no account %q on channel %q", account, p.Channel)}
+	}
+	route := sessions.Route{
+		Channel: p.Channel, Account: account, ChatType: p.ChatType,
+		Conversation: sessions.ConversationID(p.To), Thread: sessions.ThreadID(p.Thread),
+	}
+	if p.To == toOwner {
+		id, err := s.ownerOn(p.Channel)
+		if err != nil {
+			return route, err
+		}
+		route.Conversation, route.ChatType = sessions.ConversationID(id), sessions.Direct
+	}
+	if route.Conversation == "" {
+		return route, &RequestError{Field: "to", Text: "is empty: want a conversation id, or \"owner\""}
+	}
+	if route.ChatType == "" {
+		route.ChatType = chatTypeOf(a, route.Conversation)
+	}
+	return route, nil
+}
+
+func chatTypeOf(a adapters.Adapter, id sessions.ConversationID) sessions.ChatType {
+	if typer, ok := a.(adapters.ConversationTyper); ok {
+		return typer.ConversationType(id)
+	}
+	return sessions.Direct
+}
+
+func (r *Router) lastRoute(ctx context.Context, p Proactive) (sessions.Route, error) {
+	none := &RequestError{Field: "to", Text: "\"last\" wants a session that somebody has spoken to"}
+	if p.Session == "" {
+		return sessions.Route{}, none
+	}
+	record, err := r.store.Session(ctx, p.Session)
+	if err != nil {
+		return sessions.Route{}, fmt.Errorf("read session: %w", err)
+	}
+	if record.Route.IsZero() {
+		return sessions.Route{}, none
+	}
+	return record.Route, nil
+}
+
+// ownerOn is the first owner on a channel.
+func (s *Settings) ownerOn(channel string) (sessions.UserID, error) {
+	for _, o := range s.Owners {
+		if c, id, _ := strings.Cut(o, ":"); c == channel {
+			return sessions.UserID(id), nil
+		}
+	}
+	return "", &RequestError{Field: "to", Text: fmt.Sprintf("no owner on channel %q: add %q to owners in the configuration", channel, channel+":<user id>")}
+}
+
+// conversationSession is the session whose send-policy override and key count
+// for what is said in a conversation; a zero record if it has none yet.
+func (r *Router) conversationSession(ctx context.Context, s *Settings, agent string, route sessions.Route) (sessions.Record, error) {
+	peer := sessions.UserID(route.Conversation)
+	if agent == "" {
+		agent = s.agentFor(route, peer)
+	}
+	if route.ChatType != sessions.Direct {
+		oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
+		if err != nil {
+			return sessions.Record{}, fmt.Errorf("resolve conversation: %w", err)
+		}
+		route.Conversation = oldest
+	}
+	key := s.Keyer.Key(agent, route, peer)
+	record, err := r.store.SessionByKey(ctx, key)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return sessions.Record{Key: key, Agent: agent}, nil
+	}
+	if err != nil {
+		return record, fmt.Errorf("read session: %w", err)
+	}
+	return record, nil
+}
+
+// CheckPolicy says what the gate would decide. It is the same decision as at a delivery, with no effect.
+func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, error) {
+	s := r.settings.Load()
+	if c.ChatType != "" && !c.ChatType.Valid() {
+		return policy.Decision{}, &RequestError{Field: "chat_type", Text: fmt.Sprintf("%q is not direct, group or channel", c.ChatType)}
+	}
+	route := sessions.Route{
+		Channel: c.Channel, Account: orDefault(c.Account, "default"), ChatType: orDefault(c.ChatType, sessions.Direct),
+		Conversation: sessions.ConversationID(c.To), Thread: sessions.ThreadID(c.Thread),
+	}
+	record, err := r.checkedSession(ctx, s, c, route)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	label := c.Label
+	switch {
+	case label.Valid():
+	case record.Taint.Valid():
+		label = record.Taint
+	default:
+		label = flow.Bottom()
+	}
+	d := Delivery{Kind: orDefault(c.Kind, KindReply), Route: route, Label: label}
+	return r.gate.Decide(egress(d, record)), nil
+}
+
+func (r *Router) checkedSession(ctx context.Context, s *Settings, c Check, route sessions.Route) (sessions.Record, error) {
+	switch {
+	case c.Session != "":
+		return r.ResolveSession(ctx, c.Session)
+	case c.To != "":
+		return r.conversationSession(ctx, s, "", route)
+	}
+	return sessions.Record{}, nil
+}

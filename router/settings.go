@@ -1,0 +1,113 @@
+package router
+
+import (
+	"slices"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Settings is what the configuration says to the router. It is never changed
+// after it was given; a new configuration is a new Settings.
+type Settings struct {
+	Owners   []string // principals, "<channel>:<user id>"
+	Channels map[string]ChannelSettings
+	Bindings []Binding
+	Agent    string // of what no binding matches
+	Keyer    sessions.Keyer
+	Queue    QueueSettings
+
+	RunTimeout    time.Duration // of one run, from its start
+	DeliveryLife  time.Duration // from queued to expired
+	MaxTextBytes  int           // of one inbound message; a longer one is refused and its sender told
+	HistoryKeep   int           // unmentioned messages kept a group
+	MaxRunAttempt int           // starts of one run before it counts as poisonous
+}
+
+// ChannelSettings says who may talk on a channel.
+type ChannelSettings struct {
+	DMPolicy    AccessPolicy
+	GroupPolicy AccessPolicy
+	AllowFrom   []string // user ids; "*" is anyone
+	Groups      map[string]GroupSettings
+	OnUnknown   UnknownPolicy
+}
+
+// GroupSettings are those of one group; "*" in the map stands for any other.
+type GroupSettings struct {
+	RequireMention bool
+}
+
+// AccessPolicy says who is admitted.
+type AccessPolicy string
+
+// The access policies. Pairing is for direct chats only.
+const (
+	AccessPairing   AccessPolicy = "pairing"
+	AccessAllowlist AccessPolicy = "allowlist"
+	AccessOpen      AccessPolicy = "open"
+	AccessDisabled  AccessPolicy = "disabled"
+)
+
+// UnknownPolicy says what follows when a platform's answer to a send was lost.
+type UnknownPolicy string
+
+// The choices: send it again (it may then be there twice), or hold it for a person to decide.
+const (
+	UnknownResend UnknownPolicy = "resend"
+	UnknownHold   UnknownPolicy = "hold"
+)
+
+// QueueMode says what happens to messages that come while a run works.
+type QueueMode string
+
+// The queue modes: all that waits becomes one run, or each is a run of its own.
+const (
+	QueueCollect  QueueMode = "collect"
+	QueueFollowup QueueMode = "followup"
+)
+
+// QueueSettings bound a session's queue.
+type QueueSettings struct {
+	Mode     QueueMode
+	Cap      int // messages that may wait behind a run
+	DropNew  bool
+	Debounce time.Duration // collect: quiet time before what waited is taken
+}
+
+// Binding sends what matches to an agent; an empty field matches anything.
+type Binding struct {
+	Channel, Account, Peer, Group string
+	Agent                         string
+}
+
+// isOwner reports whether a peer of a channel is one of the owners.
+func (s *Settings) isOwner(channel string, id sessions.UserID) bool {
+	return slices.Contains(s.Owners, sessions.Principal(channel, id))
+}
+
+// agentFor is the agent that hears what a peer says in a conversation.
+func (s *Settings) agentFor(route sessions.Route, peer sessions.UserID) string {
+	for _, b := range s.Bindings {
+		if b.matches(route, peer) {
+			return b.Agent
+		}
+	}
+	return s.Agent
+}
+
+func (b Binding) matches(route sessions.Route, peer sessions.UserID) bool {
+	return (b.Channel == "" || b.Channel == route.Channel) &&
+		(b.Account == "" || b.Account == route.Account) &&
+		(b.Peer == "" || (route.ChatType == sessions.Direct && b.Peer == string(peer))) &&
+		(b.Group == "" || (route.ChatType != sessions.Direct && b.Group == string(route.Conversation)))
+}
+
+// clearance is the highest level that a session started by this peer may reach.
+func clearance(owner bool, sink flow.Level) flow.Level {
+	if owner {
+		return flow.Restricted
+	}
+	return sink
+}

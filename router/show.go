@@ -1,0 +1,219 @@
+package router
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+const (
+	showDelay    = 500 * time.Millisecond // an answer that is faster shows no typing
+	typingEvery  = 4 * time.Second        // platforms end it by themselves after about five
+	previewCall  = 15 * time.Second       // bound of one platform call for a preview
+	previewFirst = 20                     // characters before a preview is worth showing
+)
+
+// show lets people see that a run works: live events, typing, and on platforms
+// that can edit a preview that becomes the final message. All of it stops at
+// close. A timer fires tick now and then; tick and close exclude each other by work.
+type show struct {
+	r       *Router
+	ctx     context.Context
+	run     sessions.Run
+	record  sessions.Record
+	taint   func() flow.Label
+	allowed bool // the gate lets the answer out, as far as can be told before it is written
+	adapter adapters.Adapter
+
+	mu     sync.Mutex
+	text   strings.Builder
+	closed bool
+	timer  *time.Timer
+
+	work       sync.Mutex // held while the platform is called; guards what follows
+	row        *Delivery  // the preview's delivery; nil until it was stored
+	shown      string
+	off        bool // no preview in this run any more
+	lastTyping time.Time
+	every      time.Duration
+}
+
+func (w *sessionWorker) newShow(ctx context.Context, record sessions.Record, taint func() flow.Label, run sessions.Run) *show {
+	s := &show{r: w.Router, ctx: ctx, run: run, record: record, taint: taint, every: typingEvery}
+	s.allowed = s.permitted()
+	if run.Route.IsZero() {
+		return s
+	}
+	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
+	if !ok {
+		return s
+	}
+	s.adapter = a
+	s.adopt(w.owner.epoch)
+	if p, ok := a.(adapters.Previewer); ok {
+		s.every = min(s.every, p.PreviewEvery())
+	} else {
+		s.off = true
+	}
+	if _, typer := a.(adapters.Typer); typer || !s.off {
+		s.timer = time.AfterFunc(showDelay, s.tick)
+	}
+	return s
+}
+
+// adopt takes over the preview that the run's worker left when it died.
+func (s *show) adopt(epoch int64) {
+	if s.run.Attempts < 2 {
+		return
+	}
+	row, err := s.r.store.RunDelivery(s.ctx, s.run.ID)
+	if err != nil {
+		return // none, or the store fails and the run with it
+	}
+	row.Epoch = epoch
+	s.row = &row
+}
+
+// permitted asks the gate whether the answer may be shown while it is written.
+func (s *show) permitted() bool {
+	return s.r.gate.Decide(policy.Egress{
+		Label: s.taint(), Route: s.run.Route, Agent: s.record.Agent, Kind: string(KindReply),
+		Key: s.record.Key, Override: s.record.SendPolicy,
+	}).Action == policy.Allow
+}
+
+// emit takes the agent's live events.
+func (s *show) emit(e sessions.Event) {
+	if e.Type == sessions.EventDelta || e.Type == sessions.EventThinking {
+		if !s.allowed || !s.permitted() {
+			return
+		}
+	}
+	s.mu.Lock()
+	switch e.Type {
+	case sessions.EventDelta:
+		s.text.WriteString(e.Text)
+	case sessions.EventRetrying:
+		s.text.Reset()
+	}
+	s.mu.Unlock()
+	e.Session, e.Run, e.At = s.run.Session, s.run.ID, s.r.now()
+	s.r.bus.Emit(e)
+}
+
+// tick shows the present state on the platform and sets the timer for the next time.
+func (s *show) tick() {
+	s.work.Lock()
+	defer s.work.Unlock()
+	if s.isClosed() || s.ctx.Err() != nil || !s.permitted() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, previewCall)
+	defer cancel()
+	if !s.preview(ctx) {
+		s.typing(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.timer = time.AfterFunc(s.every, s.tick)
+	}
+}
+
+func (s *show) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+func (s *show) typing(ctx context.Context) {
+	typer, ok := s.adapter.(adapters.Typer)
+	if !ok || s.r.now().Sub(s.lastTyping) < typingEvery-s.every/2 {
+		return
+	}
+	s.lastTyping = s.r.now()
+	if err := typer.Typing(ctx, s.run.Route); err != nil {
+		s.r.log.Debug("typing not shown", "channel", s.run.Route.Channel, "err", err)
+	}
+}
+
+// preview shows the text so far; false if there is nothing new to show.
+func (s *show) preview(ctx context.Context) bool {
+	editor, ok := s.adapter.(adapters.Editor)
+	if !ok || s.off {
+		return false
+	}
+	s.mu.Lock()
+	text := s.text.String()
+	s.mu.Unlock()
+	if text = firstPiece(s.adapter, text); len(text) < previewFirst || text == s.shown {
+		return false
+	}
+	var err error
+	if s.row == nil || s.row.PreviewID == "" {
+		err = s.firstPreview(ctx, text)
+	} else {
+		err = editor.Edit(ctx, s.row.PreviewID, s.outbound(text))
+	}
+	if err != nil {
+		s.off = true // the final message is on its way anyhow; a preview is never worth a retry
+		s.r.log.Debug("preview not shown", "run", string(s.run.ID), "err", err)
+		return false
+	}
+	s.shown = text
+	return true
+}
+
+func firstPiece(a adapters.Adapter, text string) string {
+	if splitter, ok := a.(adapters.Splitter); ok && text != "" {
+		return splitter.Split(text)[0]
+	}
+	return text
+}
+
+func (s *show) outbound(text string) adapters.Outbound {
+	return adapters.Outbound{DeliveryID: string(s.row.ID), Route: s.row.Route, Text: text}
+}
+
+// firstPreview stores the delivery before the preview is sent and its receipt after.
+func (s *show) firstPreview(ctx context.Context, text string) error {
+	if s.row == nil {
+		d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
+		d.Session, d.Run, d.Status = s.run.Session, s.run.ID, DeliveryPreview
+		if err := s.r.store.Commit(ctx, Change{Deliver: []Delivery{d}}); err != nil {
+			return err
+		}
+		s.row = &d
+	}
+	receipt, err := s.adapter.Send(ctx, s.outbound(text))
+	if err != nil {
+		return err
+	}
+	s.row.PreviewID = receipt.MessageID
+	stored := *s.row
+	stored.Epoch = 0
+	return s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: stored}}})
+}
+
+// close stops showing and waits for a call that is under way. It returns the
+// preview's delivery, still to be finished, if there is one.
+func (s *show) close() []DeliveryMove {
+	s.mu.Lock()
+	s.closed = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.mu.Unlock()
+	s.work.Lock()
+	defer s.work.Unlock()
+	if s.row == nil {
+		return nil
+	}
+	return []DeliveryMove{{From: DeliveryPreview, Delivery: *s.row}}
+}

@@ -1,0 +1,181 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// Step is one event of a completion. The last one of each completion, and no
+// other, is Done; then the channel is closed.
+type Step struct {
+	Chunk Chunk
+	Done  bool
+	// Err says why there is no new message; Done only. It is a *[ModelError], or
+	// [ErrStepBusy], or [ErrModelLevel].
+	Err error
+}
+
+// ErrModelLevel: what the session has learnt is too secret for its model's provider.
+var ErrModelLevel = errors.New("the session has learnt more than its model may see")
+
+// stepBuffer is how many events wait for a slow reader before the model is held up.
+const stepBuffer = 16
+
+// RequestCompletion begins one completion of the thread. The reader drains the
+// channel; the answer is then the last message, in memory only. After a
+// failure the thread is as it was. cancel is idempotent and ends the completion
+// with an error; it must be called at the end.
+func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, cancel context.CancelFunc) {
+	ctx, cancel = context.WithCancel(ctx)
+	out := make(chan Step, stepBuffer)
+	model, request, err := s.beginStep()
+	if err != nil {
+		out <- Step{Done: true, Err: err}
+		close(out)
+		return out, cancel
+	}
+	go func() {
+		defer close(out)
+		err := s.runStep(ctx, model, request, out)
+		finish(out, Step{Done: true, Err: err})
+	}()
+	return out, cancel
+}
+
+// finish sends the last event even to a reader that has stopped reading: a piece makes room for it.
+func finish(out chan Step, last Step) {
+	for {
+		select {
+		case out <- last:
+			return
+		default:
+		}
+		select {
+		case <-out:
+		default:
+		}
+	}
+}
+
+// beginStep takes the session for one completion and makes its request.
+func (s *Session) beginStep() (Model, Request, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.building != nil:
+		return nil, Request{}, ErrStepBusy
+	case s.model == nil:
+		return nil, Request{}, errors.New("the session has no model")
+	}
+	if c, ok := s.model.(Classified); ok && !s.record.Taint.FlowsTo(c.Classification()) {
+		return nil, Request{}, fmt.Errorf("%w: session %s is at %s, model %s at %s", ErrModelLevel, s.record.ID, s.record.Taint.Level(), s.model.Name(), c.Classification())
+	}
+	s.building = &builder{}
+	return s.model, s.request(), nil
+}
+
+func (s *Session) request() Request {
+	r := Request{System: s.agent.SystemPrompt, Messages: slices.Clone(s.messages), Temperature: s.temperature}
+	if s.maxTokens != nil {
+		r.MaxTokens = *s.maxTokens
+	}
+	for _, t := range s.agent.Tools {
+		r.Tools = append(r.Tools, t.Spec)
+	}
+	return r
+}
+
+func (s *Session) runStep(ctx context.Context, model Model, request Request, out chan<- Step) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &ModelError{Kind: ModelRefused, Model: model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+		}
+		s.mu.Lock()
+		s.building = nil
+		s.mu.Unlock()
+	}()
+	completion, err := model.Complete(ctx, request, func(c Chunk) {
+		s.mu.Lock()
+		s.building.add(c)
+		s.mu.Unlock()
+		select {
+		case out <- Step{Chunk: c}:
+		case <-ctx.Done():
+		}
+	})
+	if err != nil {
+		return err
+	}
+	s.answered(model, completion)
+	return nil
+}
+
+// answered appends the model's message. All of it is as secret as what the model has seen.
+func (s *Session) answered(model Model, completion Completion) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := Message{Role: RoleAssistant, Model: model.Name(), Usage: completion.Usage, Label: s.record.Taint, Parts: slices.Clone(completion.Parts)}
+	if last := s.last(); last != nil {
+		m.Run = last.Run
+	}
+	for i := range m.Parts {
+		m.Parts[i].Label = s.record.Taint
+	}
+	s.append(m)
+	s.record.Usage = s.record.Usage.Add(completion.Usage)
+	s.record.ContextSize = completion.Usage.InputTokens + completion.Usage.OutputTokens
+}
+
+// CurrentParts is what the completion under way has said so far; nil when none is.
+func (s *Session) CurrentParts() []Part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.building == nil {
+		return nil
+	}
+	parts := s.building.parts()
+	for i := range parts {
+		parts[i].Label = s.record.Taint
+	}
+	return parts
+}
+
+// builder puts the pieces of a streamed answer together.
+type builder struct {
+	done []Part
+	kind PartType
+	text strings.Builder
+}
+
+func (b *builder) add(c Chunk) {
+	if c.Type == PartToolCall {
+		b.flush()
+		b.done = append(b.done, Part{Type: PartToolCall, CallID: c.CallID, Tool: c.Tool})
+		return
+	}
+	if c.Type != b.kind {
+		b.flush()
+		b.kind = c.Type
+	}
+	b.text.WriteString(c.Text)
+}
+
+func (b *builder) flush() {
+	if b.text.Len() > 0 {
+		b.done = append(b.done, Part{Type: b.kind, Text: b.text.String()})
+		b.text.Reset()
+	}
+}
+
+// parts is never nil: a completion that has said nothing yet has none.
+func (b *builder) parts() []Part {
+	parts := append([]Part{}, b.done...)
+	if b.text.Len() > 0 {
+		parts = append(parts, Part{Type: b.kind, Text: b.text.String()})
+	}
+	return parts
+}

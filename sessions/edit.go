@@ -1,0 +1,137 @@
+package sessions
+
+import (
+	"fmt"
+	"slices"
+
+	"sluice/policy/flow"
+)
+
+// Append adds messages to the end of the thread, in memory only. An empty id,
+// time or label is filled in; the parent always is. The session's taint joins their labels.
+func (s *Session) Append(messages ...Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range messages {
+		s.append(m)
+	}
+}
+
+func (s *Session) append(m Message) {
+	if m.ID == "" {
+		m.ID = NewMessageID()
+	}
+	if m.Created.IsZero() {
+		m.Created = s.now()
+	}
+	m.Parent = s.record.Head
+	m.Parts = slices.Clone(m.Parts)
+	s.relabel(&m)
+	s.messages = append(s.messages, m)
+	s.unsaved[m.ID] = true
+	s.record.Head, s.record.LastActivity, s.changed = m.ID, m.Created, true
+}
+
+// relabel makes the message's label the join of what it says and of its parts,
+// and the session's taint at least that. A part without a label is as secret as can be.
+func (s *Session) relabel(m *Message) {
+	label := m.Label
+	if !label.Valid() {
+		label = flow.Bottom()
+		if len(m.Parts) == 0 {
+			label = s.record.Taint
+		}
+	}
+	for i := range m.Parts {
+		if !m.Parts[i].Label.Valid() {
+			m.Parts[i].Label = flow.Top()
+		}
+		label = label.Join(m.Parts[i].Label)
+	}
+	m.Label = label
+	s.raise(label)
+}
+
+func (s *Session) raise(label flow.Label) {
+	if taint := s.record.Taint.Join(label); taint != s.record.Taint {
+		s.record.Taint, s.changed = taint, true
+	}
+}
+
+// SetContent replaces a message's first text, or adds one. The label must be that of the new text.
+func (s *Session) SetContent(id MessageID, text string, label flow.Label) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	parts := slices.Clone(m.Parts)
+	i := slices.IndexFunc(parts, func(p Part) bool { return p.Type == PartText })
+	if i < 0 {
+		parts = append(parts, TextPart(text, label))
+	} else {
+		parts[i] = TextPart(text, label)
+	}
+	s.replace(m, parts)
+	return nil
+}
+
+// SetParts replaces a message's parts.
+func (s *Session) SetParts(id MessageID, parts []Part) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	s.replace(m, slices.Clone(parts))
+	return nil
+}
+
+// SetMessage replaces a message's role, sender, model and parts. Its place in the tree stays.
+func (s *Session) SetMessage(id MessageID, with Message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	m.Role, m.Sender, m.Model, m.Usage = with.Role, with.Sender, with.Model, with.Usage
+	s.replace(m, slices.Clone(with.Parts))
+	return nil
+}
+
+// IsDirty reports whether a message of the thread is not stored as it is here.
+func (s *Session) IsDirty(id MessageID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsaved[id]
+}
+
+// replace gives a message new parts. A message that was stored gets the next revision, once until it is stored again.
+func (s *Session) replace(m *Message, parts []Part) {
+	m.Parts = parts
+	s.relabel(m)
+	if !s.unsaved[m.ID] {
+		m.Revision++
+		s.unsaved[m.ID] = true
+	}
+}
+
+func (s *Session) find(id MessageID) (*Message, error) {
+	for i := len(s.messages) - 1; i >= 0; i-- {
+		if s.messages[i].ID == id {
+			return &s.messages[i], nil
+		}
+	}
+	return nil, fmt.Errorf("message %s in session %s: %w", id, s.record.ID, ErrNotFound)
+}
+
+// last is the newest message of the thread; nil if there is none.
+func (s *Session) last() *Message {
+	if len(s.messages) == 0 {
+		return nil
+	}
+	return &s.messages[len(s.messages)-1]
+}

@@ -1,10 +1,18 @@
 package telegram_test
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
+	"sluice/adapters/telegram"
 	"sluice/adapters/telegram/telegramtest"
 )
 
@@ -17,11 +25,167 @@ func TestMessageInAnswerOut(t *testing.T) {
 	in := s.inbox.wait(t, 1)[0]
 	require.Equal(t, "1001/1", in.Event)
 	require.Equal(t, "hello", in.Text)
-	require.Equal(t, "Ada", in.Sender.Name)
 	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+	require.Equal(t, adapters.Connected, s.adapter.State().Status)
+	require.Equal(t, "test0_bot", s.adapter.State().Self.Username)
 
 	receipt, err := s.adapter.Send(t.Context(), out(in.Route, "**hi** there"))
 	require.NoError(t, err)
 	require.Equal(t, "2", string(receipt.MessageID))
 	require.Len(t, s.srv.Sent(1001), 1)
+}
+
+func TestNothingIsConfirmedBeforeItIsAccepted(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	var refusals atomic.Int32
+	s.inbox.refuse = func(in adapters.Inbound) error {
+		if in.Text == "c" && refusals.Add(1) < 3 {
+			return errRefused
+		}
+		return nil
+	}
+	for i, text := range []string{"a", "b", "c", "d"} {
+		s.srv.Say(telegramtest.Private(1001+int64(i%2)), ada, text)
+	}
+	s.run(t)
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+	require.EqualValues(t, 3, refusals.Load())
+	seen := map[string]int{}
+	for _, in := range s.inbox.wait(t, 4) {
+		seen[in.Text]++
+	}
+	require.Equal(t, 1, seen["a"], "before the refused one: confirmed at once")
+	require.Equal(t, 1, seen["b"])
+	require.Equal(t, 1, seen["c"])
+	require.GreaterOrEqual(t, seen["d"], 1, "another chat's later message comes again: a repeat")
+}
+
+func TestUnconfirmedComesAgainAfterRestart(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.inbox.refuse = func(adapters.Inbound) error { return errRefused }
+	said := s.srv.Say(telegramtest.Private(1001), ada, "hello")
+	stop := s.run(t)
+	_, err := s.srv.WaitCalls(t.Context(), "getUpdates", 2)
+	require.NoError(t, err)
+	stop()
+	require.NoError(t, <-s.runErr)
+	require.Equal(t, 1, s.srv.Pending())
+
+	s.inbox.refuse = nil
+	s.run(t)
+	first := s.inbox.wait(t, 1)[0]
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+	s.srv.Redeliver(said.UpdateID)
+	require.Equal(t, first.Event, s.inbox.wait(t, 2)[1].Event, "a repeat has the same name")
+}
+
+func TestMessagesOfAChatStayInOrder(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	const chats, each = 20, 15
+	for i := range each {
+		for c := range int64(chats) {
+			s.srv.Say(telegramtest.Private(1001+c), ada, fmt.Sprint(i))
+		}
+	}
+	s.run(t)
+	next := map[string]int{}
+	for _, in := range s.inbox.wait(t, chats*each) {
+		chat := string(in.Route.Conversation)
+		require.Equal(t, fmt.Sprint(next[chat]), in.Text)
+		next[chat]++
+	}
+}
+
+func TestMalformedUpdatesAreSkipped(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]string{
+		"wrong types":     `{"update_id":%d,"message":{"message_id":"x","chat":[]}}`,
+		"unknown kind":    `{"update_id":%d,"brand_new_kind":{"a":1}}`,
+		"no chat":         `{"update_id":%d,"message":{"message_id":5,"text":"x"}}`,
+		"not json":        `{"update_id":%d,"message":{{{`,
+		"cut":             `{"update_id":%d,"message":{"text":"abc`,
+		"null":            `null`,
+		"a number":        `5`,
+		"bad id":          `{"update_id":"%d"}`,
+		"unknown forward": `{"update_id":%d,"message":{"message_id":1,"date":1,"chat":{"id":1,"type":"private"},"text":"","forward_origin":{"type":"telepathy"}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSetup(t, telegramtest.Options{}, nil)
+			s.srv.Say(telegramtest.Private(1001), ada, "before")
+			s.srv.PostRaw(func(id int64) string { return strings.ReplaceAll(broken, "%d", strconv.FormatInt(id, 10)) })
+			s.srv.Say(telegramtest.Private(1001), ada, "after")
+			s.run(t)
+			got := s.inbox.wait(t, 2)
+			require.Equal(t, "after", got[len(got)-1].Text)
+			require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+		})
+	}
+}
+
+func TestPollingOutlivesFailures(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]*telegramtest.Fault{
+		"5xx":      telegramtest.Status(502, "<html>"),
+		"cut":      telegramtest.DropBefore(),
+		"lost":     telegramtest.DropAfter(),
+		"429":      telegramtest.RateLimit(1),
+		"no json":  telegramtest.Status(200, "<html>"),
+		"deadline": telegramtest.Slow(time.Millisecond),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSetup(t, telegramtest.Options{}, nil)
+			s.srv.Inject(fault.On("getUpdates").For(2))
+			s.srv.Say(telegramtest.Private(1001), ada, "hello")
+			s.run(t)
+			s.inbox.wait(t, 1)
+			require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+		})
+	}
+}
+
+func TestConflictIsShown(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.srv.Inject(telegramtest.Conflict().On("getUpdates").For(telegramtest.Always))
+	s.run(t)
+	require.Eventually(t, func() bool { return s.adapter.State().Status == adapters.Failed }, 10*time.Second, time.Millisecond)
+	require.Contains(t, s.adapter.State().Detail, "another poller or a webhook uses this token")
+}
+
+func TestPollingTakesOverFromWebhook(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) {
+		c.Mode, c.WebhookURL, c.WebhookSecret = telegram.Webhook, "http://127.0.0.1:1/nobody", "s3cret"
+	})
+	stop := s.run(t)
+	_, err := s.srv.WaitCalls(t.Context(), "setWebhook", 1)
+	require.NoError(t, err)
+	s.srv.Say(telegramtest.Private(1001), ada, "kept")
+	require.Eventually(t, func() bool { return s.srv.WebhookURL() != "" }, 10*time.Second, time.Millisecond)
+	stop()
+
+	polling, err := telegram.New(telegram.Config{Token: telegram.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics})
+	require.NoError(t, err)
+	t.Cleanup(polling.Close)
+	s.adapter = polling
+	s.run(t)
+	require.Equal(t, "kept", s.inbox.wait(t, 1)[0].Text)
+	require.Empty(t, s.srv.WebhookURL())
+}
+
+func TestUpdatesAreCounted(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.srv.Say(telegramtest.Private(1001), ada, "hello")
+	s.srv.PostRaw(func(id int64) string { return fmt.Sprintf(`{"update_id":%d,"message":7}`, id) })
+	s.run(t)
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+	n, err := testutil.GatherAndCount(s.metrics, "sluice_telegram_updates_total")
+	require.NoError(t, err)
+	require.Equal(t, 3, n, "accepted, malformed, and ignored for the empty place of the malformed one")
 }

@@ -82,7 +82,7 @@ func newSetup(t *testing.T, opts telegramtest.Options, change func(*telegram.Con
 	t.Helper()
 	s := &setup{
 		srv: telegramtest.Start(t, opts), inbox: newInbox(),
-		metrics: prometheus.NewRegistry(), runErr: make(chan error, 1),
+		metrics: prometheus.NewRegistry(), runErr: make(chan error, 4),
 	}
 	cfg := telegram.Config{
 		Token: telegram.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics,

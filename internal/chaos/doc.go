@@ -1,0 +1,11 @@
+// Package chaos kills the gateway and counts what became of its messages.
+//
+// The gateway runs as a child process; the Telegram fake and the model run in
+// the test and outlive it. What people said, what the bot sent and which sends
+// the gateway itself calls unknown must agree: every message answered, and
+// none twice, but for a send whose response a kill has swallowed.
+//
+// In plain `go test` the runs are short; `make chaos` (the flag -chaos) makes
+// them long. A run prints its seed; -chaos.seed repeats its choices, though not
+// the machine's timing. SLUICE_BIN names a binary to be tested instead of a fresh build.
+package chaos

@@ -1,0 +1,67 @@
+package chaos_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sluice/internal/chaos/child"
+)
+
+var (
+	long = flag.Bool("chaos", false, "run the long kill tests")
+	seed = flag.Uint64("chaos.seed", uint64(time.Now().UnixNano()), "seed of the random choices")
+)
+
+// binaries are the gateways under test, built when first asked for.
+type binaries struct {
+	dir    string
+	usual  func() (string, error)
+	faulty func() (string, error) // with fault points
+}
+
+var built binaries
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "sluice-chaos-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	built = newBinaries(dir)
+	code := m.Run()
+	http.DefaultClient.CloseIdleConnections()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	_ = os.RemoveAll(dir) // what is left is in the temporary folder
+	os.Exit(code)
+}
+
+func newBinaries(dir string) binaries {
+	build := func(name string, tags ...string) func() (string, error) {
+		return sync.OnceValues(func() (string, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+			defer cancel()
+			out := filepath.Join(dir, name)
+			return out, child.Build(ctx, child.BuildParams{Out: out, Tags: tags})
+		})
+	}
+	b := binaries{dir: dir, usual: build("sluice"), faulty: build("sluice-faultpoints", "faultpoints")}
+	if named := os.Getenv("SLUICE_BIN"); named != "" {
+		b.usual = func() (string, error) { return named, nil }
+	}
+	return b
+}

@@ -1,0 +1,64 @@
+package chaos_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/chaos"
+)
+
+// quiet is how long a restarted gateway is watched for answers that nobody waits for.
+const quiet = 1500 * time.Millisecond
+
+// settle waits until everything is answered and nothing is on its way, and
+// restarts the gateway once more to see that this stays so.
+func (w *world) settle() {
+	w.t.Helper()
+	w.awaitAnswers()
+	w.terminate()
+	before := w.sent()
+	w.startReady()
+	w.pause(quiet)
+	require.Equal(w.t, before, w.sent(), "a restart without work must send nothing")
+	require.Empty(w.t, w.rows("failed", "expired", "blocked"), "dead letters")
+}
+
+func (w *world) awaitAnswers() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), answerWithin)
+	defer cancel()
+	require.NoError(w.t, w.fake.WaitConfirmed(ctx))
+	w.eventually(answerWithin, "every message answered", func() bool {
+		return len(chaos.Judge(w.said, w.sent()).Unanswered) == 0
+	})
+	w.eventually(answerWithin, "nothing on its way", func() bool {
+		return len(w.rows("queued", "sending", "preview")) == 0
+	})
+}
+
+// rows are the texts of the deliveries with any of these statuses.
+func (w *world) rows(statuses ...string) []string {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
+	defer cancel()
+	var texts []string
+	for _, status := range statuses {
+		rows, err := w.process.Deliveries(ctx, status)
+		require.NoError(w.t, err)
+		for _, r := range rows {
+			texts = append(texts, r.Text)
+		}
+	}
+	return texts
+}
+
+// judge fails the test where the promise was broken, and tells the tally.
+func (w *world) judge() (verdict chaos.Verdict, unknown []string) {
+	w.t.Helper()
+	verdict, unknown = chaos.Judge(w.said, w.sent()), w.rows("unknown")
+	w.t.Logf("%d messages, %d lives, %d unknown sends, %d messages repeated", len(w.said), w.lives, len(unknown), len(verdict.Repeats))
+	require.Empty(w.t, verdict.Faults(unknown), "seed -chaos.seed=%d", *seed)
+	return verdict, unknown
+}

@@ -1,0 +1,99 @@
+package chaos
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Said is one message of a person.
+type Said struct {
+	Chat     int64
+	Token    string // a word that stands in no other message and in every answer to it
+	UpdateID int64
+}
+
+// token finds the words that [Token] makes.
+var token = regexp.MustCompile(`m\d+x\d+x[0-9a-f]{6}`)
+
+// Token makes the word for a person's n-th message.
+func Token(person, n int, salt uint32) string {
+	return fmt.Sprintf("m%dx%dx%06x", person, n, salt&0xffffff)
+}
+
+// Verdict is what became of the messages.
+type Verdict struct {
+	Unanswered []string       // tokens that no answer has
+	Repeats    map[string]int // token → messages with it beyond the first
+	Disorder   []string       // one sentence for each chat whose answers changed places
+	Strays     []string       // messages of the bot without a token
+}
+
+// Judge compares what was said with the texts that the bot sent to each chat, in order.
+func Judge(said []Said, sent map[int64][]string) Verdict {
+	v := Verdict{Repeats: map[string]int{}}
+	order := map[int64][]string{}
+	for _, s := range said {
+		order[s.Chat] = append(order[s.Chat], s.Token)
+	}
+	for chat, asked := range order {
+		v.judgeChat(chat, asked, sent[chat])
+	}
+	slices.Sort(v.Unanswered)
+	slices.Sort(v.Strays)
+	return v
+}
+
+func (v *Verdict) judgeChat(chat int64, asked, texts []string) {
+	var answered []string
+	for _, text := range texts {
+		found := token.FindAllString(text, -1)
+		if len(found) == 0 {
+			v.Strays = append(v.Strays, text)
+		}
+		for _, t := range found {
+			if slices.Contains(answered, t) {
+				v.Repeats[t]++
+				continue
+			}
+			answered = append(answered, t)
+		}
+	}
+	var expected []string
+	for _, t := range asked {
+		if slices.Contains(answered, t) {
+			expected = append(expected, t)
+		} else {
+			v.Unanswered = append(v.Unanswered, t)
+		}
+	}
+	if !slices.Equal(expected, answered) {
+		v.Disorder = append(v.Disorder, fmt.Sprintf("chat %d: asked %s, answered %s", chat, strings.Join(expected, " "), strings.Join(answered, " ")))
+	}
+}
+
+// Faults are the ways in which the promise was broken, given the texts of the
+// deliveries that the gateway calls unknown. Each of them excuses one repeat of what it says.
+func (v Verdict) Faults(unknown []string) []string {
+	var faults []string
+	for _, t := range v.Unanswered {
+		faults = append(faults, "not answered: "+t)
+	}
+	faults = append(faults, v.Disorder...)
+	for _, text := range v.Strays {
+		faults = append(faults, "nobody asked for: "+text)
+	}
+	excused := map[string]int{}
+	for _, text := range unknown {
+		for _, t := range token.FindAllString(text, -1) {
+			excused[t]++
+		}
+	}
+	for t, n := range v.Repeats {
+		if n > excused[t] {
+			faults = append(faults, fmt.Sprintf("%s was repeated %d times, %d sends of it are unknown", t, n, excused[t]))
+		}
+	}
+	return faults
+}

@@ -1,0 +1,182 @@
+package chaos_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters/telegram/telegramtest"
+	"sluice/internal/chaos"
+	"sluice/internal/chaos/child"
+	"sluice/internal/chaos/completions"
+)
+
+const (
+	readyWithin  = 20 * time.Second
+	answerWithin = 3 * time.Minute
+	exitWithin   = 10 * time.Second
+	pollEvery    = 20 * time.Millisecond
+)
+
+// world is a Telegram, a model, and a gateway that lives, dies and lives again.
+type world struct {
+	t      *testing.T
+	binary string
+	fake   *telegramtest.Server
+	model  *completions.Server
+	config child.Config
+	rng    *rand.Rand
+	seed   uint64
+
+	process *child.Process // nil while the gateway is down
+	lives   int
+	said    []chaos.Said
+	count   map[int64]int // messages of each person
+}
+
+// options choose a world; zero fields have defaults.
+type options struct {
+	model    string // "" is the completions fake
+	queue    string // "" is followup
+	slow     time.Duration
+	state    string // "" is a folder of the test's own
+	binary   func() (string, error)
+	seedPlus uint64 // makes the choices of several tests under one seed differ
+}
+
+func newWorld(t *testing.T, o options) *world {
+	t.Helper()
+	if o.binary == nil {
+		o.binary = built.usual
+	}
+	binary, err := o.binary()
+	require.NoError(t, err)
+	w := &world{t: t, binary: binary, seed: *seed + o.seedPlus, count: map[int64]int{}}
+	t.Logf("seed: -chaos.seed=%d", *seed)
+	w.rng = rand.New(rand.NewPCG(w.seed, 0))
+	w.fake = telegramtest.Start(t, telegramtest.Options{})
+	w.model, err = completions.NewServer(completions.Options{Slow: o.slow, Tool: "session_status"})
+	require.NoError(t, err)
+	t.Cleanup(w.model.Close)
+	w.config = child.Config{
+		State: o.state, Telegram: w.fake.URL(), BotToken: telegramtest.DefaultToken, Model: o.model,
+		QueueMode: o.queue, Debounce: 50 * time.Millisecond, StoreURL: os.Getenv("SLUICE_CHAOS_STORE"),
+	}
+	w.fillConfig()
+	t.Cleanup(w.cleanup)
+	return w
+}
+
+func (w *world) fillConfig() {
+	c := &w.config
+	if c.State == "" {
+		c.State = filepath.Join(w.t.TempDir(), "state")
+	}
+	if c.Model == "" {
+		c.Model, c.ModelURL = "openai/fake", w.model.URL()
+	}
+	if c.QueueMode == "" {
+		c.QueueMode = "followup"
+	}
+	addr, err := child.FreeAddr()
+	require.NoError(w.t, err)
+	c.Listen = addr
+}
+
+// cleanup leaves no process behind and shows what the gateway said if the test failed.
+func (w *world) cleanup() {
+	if w.process != nil {
+		w.process.Kill()
+	}
+	if !w.t.Failed() {
+		return
+	}
+	log, err := os.ReadFile(w.config.LogPath())
+	if err != nil {
+		w.t.Log(err)
+		return
+	}
+	const tail = 6000
+	w.t.Logf("the gateway's log ends with:\n%s", log[max(0, len(log)-tail):])
+}
+
+func (w *world) start(env ...string) {
+	w.t.Helper()
+	p, err := child.Start(w.binary, w.config, env...)
+	require.NoError(w.t, err)
+	w.process = p
+	w.lives++
+}
+
+func (w *world) startReady(env ...string) {
+	w.t.Helper()
+	w.start(env...)
+	ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
+	defer cancel()
+	require.NoError(w.t, w.process.WaitReady(ctx))
+}
+
+func (w *world) kill() {
+	w.process.Kill()
+	w.process = nil
+}
+
+// terminate ends the gateway as an operator does.
+func (w *world) terminate() {
+	w.t.Helper()
+	began := time.Now()
+	code, err := w.process.Terminate(exitWithin)
+	w.process = nil
+	require.NoError(w.t, err)
+	require.Zero(w.t, code, "exit code after SIGTERM, %s later", time.Since(began))
+}
+
+// say lets a person write; words ask the model for something.
+func (w *world) say(person int64, words string) chaos.Said {
+	token := chaos.Token(int(person), w.count[person], w.rng.Uint32())
+	w.count[person]++
+	user := telegramtest.User{ID: person, FirstName: "P"}
+	said := w.fake.Say(telegramtest.Private(person), user, strings.TrimSpace(token+" "+words))
+	s := chaos.Said{Chat: person, Token: token, UpdateID: said.UpdateID}
+	w.said = append(w.said, s)
+	return s
+}
+
+// sent are the texts of each chat, as people see them now.
+func (w *world) sent() map[int64][]string {
+	texts := map[int64][]string{}
+	for person := range w.count {
+		for _, m := range w.fake.Sent(person) {
+			texts[person] = append(texts[person], m.Plain)
+		}
+	}
+	return texts
+}
+
+// pause lets a random moment come. The moments of kills are what these tests are about.
+func (w *world) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.t.Context().Done():
+	}
+}
+
+// eventually waits for a condition that no event tells.
+func (w *world) eventually(within time.Duration, what string, cond func() bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(within)
+	for !cond() {
+		if time.Now().After(deadline) {
+			require.FailNow(w.t, "not in time: "+what, "unanswered: %v", chaos.Judge(w.said, w.sent()).Unanswered)
+		}
+		w.pause(pollEvery)
+	}
+}

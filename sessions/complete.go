@@ -17,6 +17,9 @@ type Step struct {
 	// Err says why there is no new message; Done only. It is a *[ModelError], or
 	// [ErrStepBusy], or [ErrModelLevel].
 	Err error
+	// Usage is what the completion cost, and Truncated says that the answer hit the token limit; Done only.
+	Usage     Usage
+	Truncated bool
 }
 
 // ErrModelLevel: what the session has learnt is too secret for its model's provider.
@@ -40,8 +43,8 @@ func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, can
 	}
 	go func() {
 		defer close(out)
-		err := s.runStep(ctx, model, request, out)
-		finish(out, Step{Done: true, Err: err})
+		completion, err := s.runStep(ctx, model, request, out)
+		finish(out, Step{Done: true, Err: err, Usage: completion.Usage, Truncated: completion.Truncated})
 	}()
 	return out, cancel
 }
@@ -89,7 +92,7 @@ func (s *Session) request() Request {
 	return r
 }
 
-func (s *Session) runStep(ctx context.Context, model Model, request Request, out chan<- Step) (err error) {
+func (s *Session) runStep(ctx context.Context, model Model, request Request, out chan<- Step) (completion Completion, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &ModelError{Kind: ModelRefused, Model: model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
@@ -98,7 +101,7 @@ func (s *Session) runStep(ctx context.Context, model Model, request Request, out
 		s.building = nil
 		s.mu.Unlock()
 	}()
-	completion, err := model.Complete(ctx, request, func(c Chunk) {
+	completion, err = model.Complete(ctx, request, func(c Chunk) {
 		s.mu.Lock()
 		s.building.add(c)
 		s.mu.Unlock()
@@ -108,10 +111,10 @@ func (s *Session) runStep(ctx context.Context, model Model, request Request, out
 		}
 	})
 	if err != nil {
-		return err
+		return Completion{}, err
 	}
 	s.answered(model, completion)
-	return nil
+	return completion, nil
 }
 
 // answered appends the model's message. All of it is as secret as what the model has seen.

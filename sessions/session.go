@@ -97,6 +97,19 @@ func (s *Session) Messages() []Message {
 	return messages
 }
 
+// Last is the newest message of the thread; a zero one if there is none.
+func (s *Session) Last() Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.last()
+	if last == nil {
+		return Message{}
+	}
+	m := *last
+	m.Parts = slices.Clone(m.Parts)
+	return m
+}
+
 // SetAgent gives the session an agent's prompt and tools.
 func (s *Session) SetAgent(agent Agent) {
 	s.mu.Lock()

@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const messageSchema = `{"type":"object","additionalProperties":false,"required":["message"],"properties":{
+"message":{"type":"string","minLength":1,"description":"the text, in Markdown"},
+"channel":{"type":"string","description":"for example telegram; default: this conversation's"},
+"to":{"type":"string","description":"the conversation's id on the channel, or owner for its owner; default: this conversation"},
+"accountId":{"type":"string","description":"the bot to speak as; default: this conversation's"},
+"threadId":{"type":"string","description":"topic or thread in the conversation"}}}`
+
+type messageArgs struct {
+	Message   string `json:"message"`
+	Channel   string `json:"channel"`
+	To        string `json:"to"`
+	AccountID string `json:"accountId"`
+	ThreadID  string `json:"threadId"`
+}
+
+// messageResult is the result of the message tool.
+type messageResult struct {
+	Status     string            `json:"status"` // accepted | blocked
+	DeliveryID router.DeliveryID `json:"deliveryId"`
+	Channel    string            `json:"channel"`
+	To         string            `json:"to"`
+	Reason     string            `json:"reason,omitempty"` // blocked: why
+}
+
+// messageTool may be repeated after a crash: its idempotency key is made of the call.
+func (l *Loop) messageTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "message", Parameters: json.RawMessage(messageSchema),
+			Description: "Sends a message on its own, besides your answer: to another conversation, or to this one before you have finished.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, Idempotent: true,
+		Run: l.message,
+	}
+}
+
+func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args messageArgs
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if args.Message == "" {
+		return sessions.ToolResult{}, errors.New("message: is required")
+	}
+	request, err := addressed(caller, args)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	d, err := l.send(ctx, request)
+	if err != nil {
+		return sessions.ToolResult{}, publicSendError(err)
+	}
+	result := messageResult{Status: "accepted", DeliveryID: d.ID, Channel: d.Route.Channel, To: string(d.Route.Conversation)}
+	if d.Decision != nil && d.Decision.Action == policy.Block {
+		result.Status, result.Reason = "blocked", d.Decision.Reason
+	}
+	text, err := jsonResult(result)
+	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+}
+
+// addressed completes a message's address from the run's own route. Only an
+// owner's words may make an agent speak somewhere else.
+func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, error) {
+	p := router.Proactive{
+		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
+		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
+		Idempotency: "tool/" + string(caller.Run) + "/" + caller.CallID,
+	}
+	own := caller.Route
+	if p.Channel == "" {
+		p.Channel = own.Channel
+	}
+	if p.Channel == own.Channel && p.Account == "" {
+		p.Account = own.Account
+	}
+	if p.To == "" && p.Channel == own.Channel {
+		p.To = string(own.Conversation)
+		if p.Thread == "" {
+			p.Thread = string(own.Thread)
+		}
+	}
+	switch {
+	case p.Channel == "":
+		return p, errors.New("channel: this run has no conversation of its own; say which channel")
+	case p.To == "":
+		return p, errors.New("to: say which conversation on the channel")
+	}
+	here := p.Channel == own.Channel && p.Account == own.Account && p.To == string(own.Conversation)
+	if here {
+		p.ChatType = own.ChatType
+	}
+	if !here && !caller.Owner {
+		return p, errors.New("to: only an owner may have messages sent to another conversation")
+	}
+	return p, nil
+}
+
+// publicSendError lets a model see what is wrong with what it asked for, and nothing else.
+func publicSendError(err error) error {
+	if request, ok := errors.AsType[*router.RequestError](err); ok {
+		return request
+	}
+	return inside("queue message", err)
+}

@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"sluice/sessions"
+)
+
+// newTools are the tools that every agent has.
+func (l *Loop) newTools() []sessions.Tool {
+	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool()}
+	for i := range tools {
+		tools[i].Run = l.guarded(tools[i].Spec.Name, tools[i].Run)
+	}
+	return tools
+}
+
+// checkTools refuses a tool that does not say where its data comes from and goes to.
+func checkTools(tools []sessions.Tool) error {
+	seen := map[string]bool{}
+	for _, t := range tools {
+		name := t.Spec.Name
+		switch {
+		case name == "" || t.Spec.Description == "" || t.Run == nil:
+			return fmt.Errorf("tool %q: name, description and run are required", name)
+		case seen[name]:
+			return fmt.Errorf("tool %q: there are two of them", name)
+		case t.Flow.Reads == "" || t.Flow.Writes == "":
+			return fmt.Errorf("tool %q: does not declare what it reads and writes", name)
+		case !json.Valid(t.Spec.Parameters):
+			return fmt.Errorf("tool %q: its parameters are no JSON Schema", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+type toolFunc func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error)
+
+// guarded turns a tool's panic into the failure of its call; only the operator sees what it was.
+func (l *Loop) guarded(name string, run toolFunc) toolFunc {
+	return func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (result sessions.ToolResult, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				l.log.Error("tool panicked", "tool", name, "run", string(caller.Run), "err", p, "stack", string(debug.Stack()))
+				err = errInside
+			}
+		}()
+		result, err = run(ctx, caller, args)
+		if inside, ok := errors.AsType[*insideError](err); ok {
+			l.log.Error("tool failed", "tool", name, "run", string(caller.Run), "err", inside)
+			return sessions.ToolResult{}, errInside
+		}
+		return result, err
+	}
+}
+
+// errInside is all that a model learns of a fault that is not its own.
+var errInside = errors.New("the tool failed inside; it may work later")
+
+// insideError is a fault that the model's arguments did not cause.
+type insideError struct {
+	what string
+	err  error
+}
+
+func inside(what string, err error) error { return &insideError{what, err} }
+
+func (e *insideError) Error() string { return e.what + ": " + e.err.Error() }
+
+func (e *insideError) Unwrap() error { return e.err }
+
+// decodeArgs reads a call's arguments strictly. Its errors name the parameter.
+func decodeArgs(args json.RawMessage, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(into)
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s: want %s, got a JSON %s", te.Field, jsonType(te.Type.Kind().String()), te.Value)
+	}
+	if name, ok := strings.CutPrefix(errText(err), "json: unknown field "); ok {
+		return fmt.Errorf("%s: unknown parameter", strings.Trim(name, `"`))
+	}
+	if err != nil {
+		return fmt.Errorf("arguments: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("arguments: more than one JSON value")
+	}
+	return nil
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// jsonType is what a model calls a Go kind.
+func jsonType(kind string) string {
+	switch {
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"), strings.HasPrefix(kind, "float"):
+		return "a number"
+	case kind == "bool":
+		return "true or false"
+	case kind == "slice":
+		return "an array"
+	case kind == "ptr", kind == "struct", kind == "map":
+		return "an object"
+	}
+	return "a " + kind
+}
+
+// jsonResult is a tool's result as JSON.
+func jsonResult(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", inside("encode result", err)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Visibility says which sessions an agent's tools can see at all. Labels restrict it further.
+type Visibility string
+
+// The visibilities. Tree is the own session and those that it has started; an
+// owner who speaks in the agent's main session sees all of that agent's.
+const (
+	VisibleSelf  Visibility = "self"
+	VisibleTree  Visibility = "tree"
+	VisibleAgent Visibility = "agent"
+	VisibleAll   Visibility = "all"
+)
+
+// visible reports whether the caller's tools may see a session. What is more
+// secret than what the caller has learnt already is not there for it.
+func (l *Loop) visible(caller sessions.Caller, record sessions.Record) bool {
+	if !flow.CanFlow(record.Taint.Level(), caller.Taint.Level()) {
+		return false
+	}
+	if record.ID == caller.Session {
+		return true
+	}
+	switch l.settings.Visibility {
+	case VisibleAll:
+		return true
+	case VisibleAgent:
+		return record.Agent == caller.Agent
+	case VisibleSelf:
+		return false
+	default:
+		return caller.Owner && record.Agent == caller.Agent && caller.Key == l.settings.Keyer.Main(caller.Agent)
+	}
+}
+
+// target finds the session that a tool names by key or id; empty is the
+// caller's own. The error for a hidden session is that for an absent one.
+func (l *Loop) target(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
+	if name == "" || name == "current" {
+		record, err := l.store.Session(ctx, caller.Session)
+		if err != nil {
+			return record, inside("read session", err)
+		}
+		return record, nil
+	}
+	record, err := l.find(ctx, caller, name)
+	if err == nil && record.Ended.IsZero() && l.visible(caller, record) {
+		return record, nil
+	}
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return sessions.Record{}, inside("read session", err)
+	}
+	return sessions.Record{}, fmt.Errorf("sessionKey: there is no session %q; sessions_list shows those that you can see", name)
+}
+
+func (l *Loop) find(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
+	if id, err := sessions.ParseID(name); err == nil {
+		return l.store.Session(ctx, id)
+	}
+	key, err := l.settings.Keyer.Resolve(name, caller.Agent)
+	if err != nil {
+		return sessions.Record{}, sessions.ErrNotFound // what can't be a key names nothing
+	}
+	return l.store.SessionByKey(ctx, key)
+}

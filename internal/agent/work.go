@@ -1,0 +1,255 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	stepsMost       = 50 // completions of one run
+	compactionsMost = 3  // of one run
+	firstRetry      = time.Second
+	mostRetry       = 30 * time.Second
+	// nearlyFull is the share of a model's context at which the thread is shortened before the model complains.
+	nearlyFull = 0.85
+)
+
+// truncated is what stands behind an answer that hit the model's limit.
+const truncated = "\n\n_(The answer ends here because it reached the model's limit.)_"
+
+// work is one run being worked. It is used by one goroutine.
+type work struct {
+	*Loop
+	session     *sessions.Session
+	run         sessions.Run
+	emit        func(sessions.Event)
+	usage       sessions.Usage
+	compactions int
+	usedTools   bool
+	cut         bool // the last answer hit the model's limit
+}
+
+// Work implements [router.Agent].
+func (l *Loop) Work(ctx context.Context, session *sessions.Session, run sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
+	w := &work{Loop: l, session: session, run: run, emit: emit}
+	w.event(sessions.Event{Type: sessions.EventStarted})
+	if err := w.resume(ctx); err != nil {
+		return router.Answer{}, w.ended(ctx, err)
+	}
+	for range stepsMost {
+		if err := w.complete(ctx); err != nil {
+			return router.Answer{}, w.ended(ctx, err)
+		}
+		calls := session.PendingToolCalls()
+		if len(calls) == 0 {
+			return w.answer()
+		}
+		if err := w.execute(ctx, calls, approveAll(calls)); err != nil {
+			return router.Answer{}, w.ended(ctx, err)
+		}
+	}
+	return router.Answer{}, failed(fmt.Errorf("%d completions and no end", stepsMost),
+		"I went round in circles with my tools and gave up. Please put the question differently.")
+}
+
+func (w *work) event(e sessions.Event) {
+	e.Session, e.Run, e.At = w.run.Session, w.run.ID, w.now()
+	w.emit(e)
+}
+
+// resume goes on with tool calls that were open when the run's worker ended.
+func (w *work) resume(ctx context.Context) error {
+	calls := w.session.PendingToolCalls()
+	if len(calls) == 0 {
+		return nil
+	}
+	confirmations := make([]sessions.Confirmation, len(calls))
+	for i, call := range calls {
+		tool, ok := w.session.Tool(call.Tool)
+		if ok && tool.Idempotent {
+			confirmations[i] = sessions.Confirmation{CallID: call.CallID, Approved: true}
+		} else {
+			confirmations[i] = sessions.Interrupted(call.CallID)
+		}
+	}
+	return w.execute(ctx, calls, confirmations)
+}
+
+func approveAll(calls []sessions.Part) []sessions.Confirmation {
+	confirmations := make([]sessions.Confirmation, len(calls))
+	for i, call := range calls {
+		confirmations[i] = sessions.Confirmation{CallID: call.CallID, Approved: true}
+	}
+	return confirmations
+}
+
+// execute runs tool calls and shows it.
+func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
+	w.usedTools = true
+	for _, call := range calls {
+		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
+	}
+	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, Owner: w.run.Input.Owner}
+	if _, err := w.session.ConfirmAndExecuteTools(ctx, caller, confirmations); err != nil {
+		return err
+	}
+	for _, part := range w.session.Last().Parts {
+		result := "ok"
+		if part.Error {
+			result = "error"
+		}
+		w.metrics.tools.WithLabelValues(part.Tool, result).Inc()
+		w.event(sessions.Event{Type: sessions.EventToolDone, CallID: part.CallID, Tool: part.Tool, Failed: part.Error})
+	}
+	return nil
+}
+
+// complete brings one completion to its end: it tries again what may be tried
+// again, and shortens a thread that is too long.
+func (w *work) complete(ctx context.Context) error {
+	if w.nearlyFull() {
+		if err := w.compact(ctx); err != nil && !errors.Is(err, sessions.ErrNothingToCompact) {
+			return err
+		}
+	}
+	waits := backoff.NewExponentialBackOff()
+	waits.InitialInterval, waits.MaxInterval = firstRetry, mostRetry
+	var giveUp time.Time
+	for attempt := 1; ; attempt++ {
+		err := w.step(ctx)
+		me, ok := errors.AsType[*sessions.ModelError](err)
+		switch {
+		case err == nil, !ok, ctx.Err() != nil:
+			return err
+		case me.Kind == sessions.ModelOverflow:
+			if err := w.shorten(ctx, me); err != nil {
+				return err
+			}
+			continue
+		case !me.Retryable():
+			return err
+		}
+		if giveUp.IsZero() {
+			giveUp = w.now().Add(w.budget)
+		}
+		wait := max(waits.NextBackOff(), me.RetryAfter)
+		if w.now().Add(wait).After(giveUp) {
+			return err
+		}
+		w.log.Warn("model failed; trying again", "run", string(w.run.ID), "attempt", attempt, "retry_in", wait.String(), "err", me)
+		w.event(sessions.Event{Type: sessions.EventRetrying, Attempt: attempt})
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// step asks the model once and passes on what it says.
+func (w *work) step(ctx context.Context) error {
+	model := w.session.Model().Name()
+	started := w.now()
+	steps, cancel := w.session.RequestCompletion(ctx)
+	defer cancel()
+	var last sessions.Step
+	for last = range steps {
+		switch last.Chunk.Type {
+		case sessions.PartText:
+			w.event(sessions.Event{Type: sessions.EventDelta, Text: last.Chunk.Text})
+		case sessions.PartThinking:
+			w.event(sessions.Event{Type: sessions.EventThinking, Text: last.Chunk.Text})
+		}
+	}
+	w.metrics.seconds.WithLabelValues(model).Observe(w.now().Sub(started).Seconds())
+	if last.Err != nil {
+		w.metrics.completions.WithLabelValues(model, failureKind(last.Err)).Inc()
+		return last.Err
+	}
+	w.metrics.completions.WithLabelValues(model, "ok").Inc()
+	w.count(model, last)
+	return nil
+}
+
+func (w *work) count(model string, last sessions.Step) {
+	w.cut = last.Truncated
+	w.usage = w.usage.Add(last.Usage)
+	w.metrics.tokens.WithLabelValues(model, "input").Add(float64(last.Usage.InputTokens))
+	w.metrics.tokens.WithLabelValues(model, "output").Add(float64(last.Usage.OutputTokens))
+}
+
+func failureKind(err error) string {
+	if me, ok := errors.AsType[*sessions.ModelError](err); ok {
+		return string(me.Kind)
+	}
+	return "not_asked"
+}
+
+// answer is the run's end: the last message is a plain answer.
+func (w *work) answer() (router.Answer, error) {
+	last := w.session.Last()
+	text := last.Text()
+	if text == "" && !w.usedTools {
+		return router.Answer{}, failed(errors.New("the answer is empty"), "My model gave an empty answer. Please ask again.")
+	}
+	if w.cut {
+		text += truncated
+	}
+	return router.Answer{Text: text, Model: last.Model, Usage: w.usage}, nil
+}
+
+// ended says how the run failed, to the person who waits and to the operator.
+func (w *work) ended(ctx context.Context, err error) error {
+	if known, ok := errors.AsType[*sessions.WorkError](err); ok {
+		return known
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &sessions.WorkError{Status: sessions.RunTimeout, Err: err, Public: "I ran out of time for this. Please ask for less at once, or try again."}
+	}
+	if errors.Is(err, sessions.ErrModelLevel) {
+		return failed(err, "What this conversation contains may not be shown to its model. My owner can raise models.providers.<provider>.classification, or begin afresh with /new.")
+	}
+	me, ok := errors.AsType[*sessions.ModelError](err)
+	if !ok {
+		return err
+	}
+	switch me.Kind {
+	case sessions.ModelAuth:
+		return failed(err, "My access to the model was refused. My owner has to check its API key.")
+	case sessions.ModelOverflow:
+		return failed(err, "This is too long for my model, and I could not shorten it. Please send less at once, or begin afresh with /new.")
+	case sessions.ModelRefused:
+		return failed(err, "The model did not accept this request. My owner can see why with `sluice runs list --status failed`.")
+	default:
+		return failed(err, fmt.Sprintf("My model does not answer at the moment (%s); I have tried for a while. Please try again later.", publicKind(me.Kind)))
+	}
+}
+
+func publicKind(k sessions.ModelErrorKind) string {
+	switch k {
+	case sessions.ModelRateLimited:
+		return "too many requests"
+	case sessions.ModelOverloaded:
+		return "it is overloaded"
+	case sessions.ModelCut:
+		return "its answers break off"
+	default:
+		return "no connection"
+	}
+}

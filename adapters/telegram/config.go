@@ -33,13 +33,13 @@ const (
 // RichMode says whether answers go out as native rich messages (Bot API 10.1).
 type RichMode string
 
-// The rich message modes. The default is RichOff: not every Telegram client
-// shows rich messages yet, and they can't be edited back into plain ones, so
-// previews would change their look at the end. HTML looks the same everywhere.
+// The rich message modes. The default is RichAuto: HTML looks the same in every
+// Telegram client, old ones included, so a rich message is used only for what
+// HTML can't say. A server that does not know rich messages gets HTML in every mode.
 const (
-	RichOff  RichMode = "off"  // default: HTML, shown by every client
-	RichAuto RichMode = "auto" // rich only where HTML would lose structure: tables and nested lists
-	RichOn   RichMode = "on"   // rich wherever the server knows the method
+	RichOff  RichMode = "off"  // HTML always
+	RichAuto RichMode = "auto" // default: rich only where HTML would lose structure: tables and nested lists
+	RichOn   RichMode = "on"   // rich wherever the server knows it
 )
 
 // Secret is a text that prints as "<secret>".
@@ -64,14 +64,14 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Config is what one bot needs. Only Token is required.
 type Config struct {
-	Account       string // name in the configuration; empty for "default"
-	Token         Secret // from BotFather, "<bot id>:<secret>"
-	APIBase       string // empty for DefaultAPIBase
-	Mode          Mode   // empty for Polling
-	WebhookURL    string // public https URL of ServeCallback; required for Webhook
-	WebhookSecret Secret // what Telegram sends in its secret header; required for Webhook
-	RichMessages  RichMode
-	LinkPreviews  bool // show previews of links in answers; off by default
+	Account       string   // name in the configuration; empty for "default"
+	Token         Secret   // from BotFather, "<bot id>:<secret>"
+	APIBase       string   // empty for DefaultAPIBase
+	Mode          Mode     // empty for Polling
+	WebhookURL    string   // public https URL of ServeCallback; required for Webhook
+	WebhookSecret Secret   // what Telegram sends in its secret header; required for Webhook
+	RichMessages  RichMode // empty for RichAuto
+	LinkPreviews  bool     // show previews of links in answers; off by default
 
 	PollTimeout time.Duration // how long one getUpdates waits; 0 for DefaultPollTimeout
 	CallTimeout time.Duration // for every other call; 0 for DefaultCallTimeout
@@ -91,7 +91,7 @@ func (c Config) complete() (Config, error) {
 	c.Account = or(c.Account, "default")
 	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/")
 	c.Mode = or(c.Mode, Polling)
-	c.RichMessages = or(c.RichMessages, RichOff)
+	c.RichMessages = or(c.RichMessages, RichAuto)
 	c.PollTimeout = or(c.PollTimeout, DefaultPollTimeout)
 	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
 	if c.Now == nil {

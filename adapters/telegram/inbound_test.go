@@ -122,6 +122,9 @@ func TestInbound(t *testing.T) {
 		"migration": {models.Message{ID: 9, Chat: models.Chat{ID: -5, Type: models.ChatTypeGroup}, MigrateToChatID: -1005}, func(t *testing.T, in adapters.Inbound) {
 			require.Equal(t, &adapters.Migration{From: "-5", To: "-1005"}, in.Migrated)
 		}},
+		"migration seen from the new chat": {models.Message{ID: 9, Chat: models.Chat{ID: -1005, Type: models.ChatTypeSupergroup}, MigrateFromChatID: -5}, func(t *testing.T, in adapters.Inbound) {
+			require.Equal(t, &adapters.Migration{From: "-5", To: "-1005"}, in.Migrated)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"sluice/adapters"
+	"sluice/internal/faultpoint"
 )
 
 // pollSlack is what a getUpdates call may take beyond its own waiting time
@@ -77,6 +78,7 @@ func (p *poller) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	faultpoint.Hit(faultpoint.PollBeforeAccept)
 	failed, err := p.acceptBatch(ctx, p.in, updates, self)
 	p.advance(updates, failed)
 	if err != nil {

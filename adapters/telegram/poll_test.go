@@ -126,6 +126,17 @@ func TestMalformedUpdatesAreSkipped(t *testing.T) {
 	}
 }
 
+func TestMegabyteMessageComesThroughPolling(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.srv.Say(telegramtest.Private(1001), ada, strings.Repeat("a", 1<<20))
+	s.srv.Say(telegramtest.Private(1001), ada, "after")
+	s.run(t)
+	got := s.inbox.wait(t, 2)
+	require.Len(t, got[0].Text, 1<<20)
+	require.Equal(t, "after", got[1].Text)
+}
+
 func TestPollingOutlivesFailures(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]*telegramtest.Fault{

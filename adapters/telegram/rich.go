@@ -20,6 +20,14 @@ type richParams struct {
 	ReplyParameters     *models.ReplyParameters `json:"reply_parameters,omitempty"`
 }
 
+// richEdit is the body of editMessageText that makes the message a rich one.
+// Servers before Bot API 10.1 refuse it, because it has no text.
+type richEdit struct {
+	ChatID      int64       `json:"chat_id"`
+	MessageID   int         `json:"message_id"`
+	RichMessage richMessage `json:"rich_message"`
+}
+
 type richMessage struct {
 	Markdown string `json:"markdown"`
 }

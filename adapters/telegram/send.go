@@ -186,20 +186,32 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 	if err != nil {
 		return permanent(fmt.Errorf("message id %q is not a number", id))
 	}
-	text, mode := render(out)
-	params := &bot.EditMessageTextParams{
-		ChatID: to.chat, MessageID: number, Text: text, ParseMode: mode, LinkPreviewOptions: a.linkPreviews(),
-	}
-	var m sent
-	err = a.client.call(ctx, methodEdit, params, &m)
-	if badMarkup(err) && mode != "" {
-		params.Text, params.ParseMode = plain(out), ""
-		err = a.client.call(ctx, methodEdit, params, &m)
-	}
+	err = a.edit(ctx, number, out, to)
 	if err == nil || notModified(err) {
 		return nil
 	}
 	return a.failure(methodEdit, err)
+}
+
+// edit tries the forms of a text in the same order as [Adapter.post].
+func (a *Adapter) edit(ctx context.Context, id int, out adapters.Outbound, to address) error {
+	var m sent
+	if a.wantsRich(out) {
+		p := richEdit{ChatID: to.chat, MessageID: id, RichMessage: richMessage{Markdown: valid(out.Text)}}
+		if err := a.client.call(ctx, methodEdit, p, &m); !refusedWith(err, "") || notModified(err) {
+			return err
+		}
+	}
+	text, mode := render(out)
+	params := &bot.EditMessageTextParams{
+		ChatID: to.chat, MessageID: id, Text: text, ParseMode: mode, LinkPreviewOptions: a.linkPreviews(),
+	}
+	err := a.client.call(ctx, methodEdit, params, &m)
+	if badMarkup(err) && mode != "" {
+		params.Text, params.ParseMode = plain(out), ""
+		err = a.client.call(ctx, methodEdit, params, &m)
+	}
+	return err
 }
 
 // Typing shows that an answer is being written, for about five seconds.
@@ -221,6 +233,15 @@ func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
 
 // Split cuts a text into pieces that each fit one Telegram message.
 func (a *Adapter) Split(text string) []string { return markdown.Split(valid(text), maxText) }
+
+// ConversationType is direct for a person's id, which is positive, and group for
+// any other: a channel's id can't be told from a supergroup's, and group is the stricter guess.
+func (a *Adapter) ConversationType(id sessions.ConversationID) sessions.ChatType {
+	if strings.HasPrefix(string(id), "-") {
+		return sessions.Group
+	}
+	return sessions.Direct
+}
 
 // PreviewEvery is a second. Telegram allows about one edit a second in a chat.
 func (a *Adapter) PreviewEvery() time.Duration { return time.Second }

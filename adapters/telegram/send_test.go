@@ -3,6 +3,7 @@ package telegram_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +195,78 @@ func TestRichMessages(t *testing.T) {
 	require.Len(t, old.srv.Calls("sendRichMessage"), 1, "asked once, remembered")
 }
 
+func TestRichOnlyWhereHTMLWouldLoseStructure(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.srv.Join(telegramtest.Private(1001))
+	table := "| a | b |\n|---|---|\n| 1 | 2 |"
+	preview, err := s.adapter.Send(t.Context(), out(direct("1001"), "Here it **comes**"))
+	require.NoError(t, err)
+	require.False(t, s.srv.Sent(1001)[0].Rich)
+	require.NoError(t, s.adapter.Edit(t.Context(), preview.MessageID, out(direct("1001"), table)))
+	require.NoError(t, s.adapter.Edit(t.Context(), preview.MessageID, out(direct("1001"), table)), "unchanged is no error")
+	require.True(t, s.srv.Sent(1001)[0].Rich)
+	plain := out(direct("1001"), table)
+	plain.Plain = true
+	_, err = s.adapter.Send(t.Context(), plain)
+	require.NoError(t, err)
+	require.False(t, s.srv.Sent(1001)[1].Rich)
+
+	old := newSetup(t, telegramtest.Options{NoRichMessages: true}, nil)
+	old.srv.Join(telegramtest.Private(1001))
+	preview, err = old.adapter.Send(t.Context(), out(direct("1001"), "Here it comes"))
+	require.NoError(t, err)
+	require.NoError(t, old.adapter.Edit(t.Context(), preview.MessageID, out(direct("1001"), table)))
+	require.Contains(t, old.srv.Sent(1001)[0].Text, "<pre>")
+}
+
+func TestRefusedRichMessageGoesOutAsHTML(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) { c.RichMessages = telegram.RichOn })
+	s.srv.Join(telegramtest.Private(1001))
+	s.srv.Inject(telegramtest.BadEntities().On("sendRichMessage"))
+	_, err := s.adapter.Send(t.Context(), out(direct("1001"), "**hi**"))
+	require.NoError(t, err)
+	require.Equal(t, "<b>hi</b>", s.srv.Sent(1001)[0].Text)
+}
+
+func TestTopicAnswerStaysInItsTopic(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.srv.Post(models.Message{From: adaModel, Chat: forum, MessageThreadID: 7, IsTopicMessage: true, Text: "x"})
+	s.run(t)
+	in := s.inbox.wait(t, 1)[0]
+	_, err := s.adapter.Send(t.Context(), out(in.Route, "y"))
+	require.NoError(t, err)
+	require.EqualValues(t, 7, s.srv.Sent(-1008)[0].Thread)
+	require.NoError(t, s.adapter.Typing(t.Context(), in.Route))
+	require.Equal(t, map[int64]int{-1008: 1}, s.srv.Shown())
+}
+
+func TestConversationType(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	require.Equal(t, sessions.Direct, s.adapter.ConversationType("1001"))
+	require.Equal(t, sessions.Group, s.adapter.ConversationType("-5"))
+	require.Equal(t, sessions.Group, s.adapter.ConversationType("-1001234567890"))
+}
+
+func TestTokenIsInNoLog(t *testing.T) {
+	t.Parallel()
+	var log syncBuffer
+	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	s.srv.Inject(telegramtest.DropBefore().On("getMe"))
+	s.srv.Inject(telegramtest.DropBefore().On("getUpdates"))
+	s.srv.PostRaw(func(id int64) string { return `{"update_id":1001,"message":7}` })
+	s.run(t)
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+	require.Contains(t, log.String(), "trying again")
+	require.NotContains(t, log.String(), s.srv.Token())
+	require.NotContains(t, log.String(), strings.SplitN(s.srv.Token(), ":", 2)[1])
+}
+
 func TestCommandsAndProbe(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, telegramtest.Options{}, nil)
@@ -252,18 +325,4 @@ func TestConfigFaults(t *testing.T) {
 	}
 	require.NotContains(t, err.Error(), "nonsense-token")
 	require.Equal(t, "{<secret>}", fmt.Sprintf("%v", struct{ S telegram.Secret }{"x"}))
-}
-
-func BenchmarkSend(b *testing.B) {
-	srv, err := telegramtest.NewServer(telegramtest.Options{Forget: true})
-	require.NoError(b, err)
-	defer srv.Close()
-	srv.Join(telegramtest.Private(1001))
-	a, err := telegram.New(telegram.Config{Token: telegram.Secret(srv.Token()), APIBase: srv.URL()})
-	require.NoError(b, err)
-	for b.Loop() {
-		if _, err := a.Send(b.Context(), out(direct("1001"), "You said: **hello** there")); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -121,4 +122,22 @@ func direct(chat sessions.ConversationID) sessions.Route {
 
 func out(route sessions.Route, text string) adapters.Outbound {
 	return adapters.Outbound{DeliveryID: "dlv_1", Route: route, Text: text}
+}
+
+// syncBuffer is a log that is written while it is read.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }

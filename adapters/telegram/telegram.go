@@ -39,6 +39,9 @@ var (
 	_ adapters.CommandSetter = (*Adapter)(nil)
 	_ adapters.Prober        = (*Adapter)(nil)
 	_ adapters.Previewer     = (*Adapter)(nil)
+	_ adapters.Stater        = (*Adapter)(nil)
+
+	_ adapters.ConversationTyper = (*Adapter)(nil)
 )
 
 // New makes the adapter of one bot. It does not call Telegram. An error names

@@ -116,6 +116,19 @@ func (b *Bot) sent(chatID int64) []Message {
 	return messages
 }
 
+// Shown is how many of the bot's messages each chat shows.
+func (b *Bot) Shown() map[int64]int {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	shown := make(map[int64]int, len(b.chats))
+	for id, c := range b.chats {
+		if len(c.sent) > 0 {
+			shown[id] = len(c.sent)
+		}
+	}
+	return shown
+}
+
 // WaitSent waits until the bot has sent at least n messages to a chat and gives them.
 func (b *Bot) WaitSent(ctx context.Context, chatID int64, n int) ([]Message, error) {
 	var sent []Message

@@ -160,21 +160,22 @@ func (b *Bot) messageJSON(c Chat, m *Message) []byte {
 }
 
 func (b *Bot) editMessage(req *request) ([]byte, *apiError) {
-	plain, err := plainText(req.Text, req.ParseMode)
-	if err != nil {
-		return nil, badRequest("can't parse entities: " + err.Error())
+	method := "editmessagetext"
+	if req.RichMessage != nil && !b.srv.opts.NoRichMessages {
+		method = "sendrichmessage"
 	}
-	if apiErr := checkLength(plain, maxText); apiErr != nil {
+	edited, apiErr := b.compose(method, req)
+	if apiErr != nil {
 		return nil, apiErr
 	}
-	m, result, apiErr := b.replace(req, plain)
+	m, result, apiErr := b.replace(req, edited)
 	if apiErr == nil && b.srv.opts.OnSent != nil {
 		b.srv.opts.OnSent(m)
 	}
 	return result, apiErr
 }
 
-func (b *Bot) replace(req *request, plain string) (Message, []byte, *apiError) {
+func (b *Bot) replace(req *request, edited *Message) (Message, []byte, *apiError) {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()
 	c, apiErr := b.target(req)
@@ -187,12 +188,11 @@ func (b *Bot) replace(req *request, plain string) (Message, []byte, *apiError) {
 		m = &Message{Token: b.token, Chat: c.ID, ID: req.MessageID}
 	case m == nil:
 		return Message{}, nil, badRequest("message to edit not found")
-	case m.Text == req.Text && m.ParseMode == req.ParseMode:
+	case m.Text == edited.Text && m.ParseMode == edited.ParseMode && m.Rich == edited.Rich:
 		return Message{}, nil, badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
-	m.Text, m.Plain, m.ParseMode, m.Rich = req.Text, plain, req.ParseMode, false
+	m.Text, m.Plain, m.ParseMode, m.Rich, m.At = edited.Text, edited.Plain, edited.ParseMode, edited.Rich, edited.At
 	m.Edits++
-	m.At = b.srv.now()
 	b.srv.notify()
 	return *m, b.messageJSON(c.Chat, m), nil
 }

@@ -102,6 +102,9 @@ func loadSpecs(folder string) (*specs, error) {
 	return readSpecs(filepath.Join(folder, "telegram-api.json"))
 }
 
+// Checked reports whether requests are checked against the published description of the Bot API.
+func (s *Server) Checked() bool { return s.specs != nil }
+
 // URL is the server's address, for the adapter's APIBase.
 func (s *Server) URL() string { return s.url }
 

@@ -7,6 +7,7 @@ type TB interface {
 	Helper()
 	Cleanup(func())
 	Context() context.Context
+	Logf(format string, args ...any)
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
@@ -18,6 +19,9 @@ func Start(t TB, opts Options) *Server {
 	s, err := NewServer(opts)
 	if err != nil {
 		t.Fatalf("start telegram fake: %v", err)
+	}
+	if !s.Checked() {
+		t.Logf("SLUICE_API_SPECS is not set: requests are not checked against the published Bot API")
 	}
 	t.Cleanup(func() {
 		s.Close()

@@ -17,6 +17,9 @@ var errAborted = errors.New("stopped by a person")
 // silentReply is the exact answer with which an agent says that it has nothing to say.
 const silentReply = "NO_REPLY"
 
+// conflictsMost is how many conflicts in a row are only a reason to look again at once; more are a fault.
+const conflictsMost = 5
+
 // settleTimeout bounds the writes that a worker still makes when its own context has ended.
 const settleTimeout = 3 * time.Second
 
@@ -27,6 +30,8 @@ type sessionWorker struct {
 	lane  *lane
 	id    sessions.ID
 	busy  bool // a run has just ended here: the queue mode may want quiet before the next
+
+	conflicts int // in a row
 }
 
 // turn works the next run of the session, if any.
@@ -45,7 +50,12 @@ func (w *sessionWorker) turn() (rest, error) {
 	err = w.work(ctx, batch)
 	if errors.Is(err, sessions.ErrConflict) {
 		w.cache.remove(w.id) // somebody else wrote: look again with fresh eyes
-		return rest{again: true}, nil
+		w.conflicts++
+		if w.conflicts < conflictsMost {
+			return rest{again: true}, nil
+		}
+	} else {
+		w.conflicts = 0
 	}
 	return rest{again: len(batch) < len(waiting)}, err
 }
@@ -56,6 +66,7 @@ func (w *sessionWorker) work(ctx context.Context, batch []sessions.Run) error {
 	if err != nil {
 		return fmt.Errorf("read session: %w", err)
 	}
+	resumed := batch[0].Status == sessions.RunRunning
 	session, err := w.open(ctx, record)
 	if err != nil {
 		return w.finishFailed(ctx, nil, record, batch, asWorkError(err))
@@ -70,7 +81,7 @@ func (w *sessionWorker) work(ctx context.Context, batch []sessions.Run) error {
 	if err := w.start(ctx, session, batch); err != nil {
 		return err
 	}
-	return w.drive(ctx, session, record, batch)
+	return w.drive(ctx, session, record, batch, resumed)
 }
 
 // open gives the session from the cache if nobody wrote to it since.
@@ -123,11 +134,15 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 }
 
 // drive lets the agent work and stores how it ended.
-func (w *sessionWorker) drive(ctx context.Context, session *sessions.Session, record sessions.Record, batch []sessions.Run) error {
+func (w *sessionWorker) drive(ctx context.Context, session *sessions.Session, record sessions.Record, batch []sessions.Run, resumed bool) error {
 	run := batch[0]
 	runCtx, cancel := w.runContext(ctx, run.ID)
 	defer cancel(nil)
 	show := w.newShow(ctx, record, session.Taint, batch[len(batch)-1])
+	if resumed {
+		show.adopt(w.owner.epoch)
+	}
+	show.begin()
 	answer, err := w.agent.Work(runCtx, session, run, show.emit)
 	w.endAbort()
 	preview := show.close()
@@ -200,6 +215,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, r
 		return err
 	}
 	session.Saved(change.Change)
+	w.metrics.runs.WithLabelValues(string(sessions.RunDone)).Inc()
 	text := answer.Text
 	if !show.allowed || silent(text) {
 		text = ""

@@ -55,23 +55,28 @@ func (w *sessionWorker) newShow(ctx context.Context, record sessions.Record, tai
 		return s
 	}
 	s.adapter = a
-	s.adopt(w.owner.epoch)
 	if p, ok := a.(adapters.Previewer); ok {
 		s.every = min(s.every, p.PreviewEvery())
 	} else {
 		s.off = true
 	}
-	if _, typer := a.(adapters.Typer); typer || !s.off {
-		s.timer = time.AfterFunc(showDelay, s.tick)
-	}
 	return s
 }
 
-// adopt takes over the preview that the run's worker left when it died.
-func (s *show) adopt(epoch int64) {
-	if s.run.Attempts < 2 {
+// begin sets the timer for the first sign of life, where the platform can show one.
+func (s *show) begin() {
+	if s.adapter == nil {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, typer := s.adapter.(adapters.Typer); typer || !s.off {
+		s.timer = time.AfterFunc(showDelay, s.tick)
+	}
+}
+
+// adopt takes over the preview that the run's last worker left.
+func (s *show) adopt(epoch int64) {
 	row, err := s.r.store.RunDelivery(s.ctx, s.run.ID)
 	if err != nil {
 		return // none, or the store fails and the run with it

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/adapters"
+	"sluice/internal/faultpoint"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -132,9 +133,11 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 		}
 	}
 	change.Event = event
+	faultpoint.Hit(faultpoint.AcceptBeforeCommit)
 	if err := r.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("commit event: %w", err)
 	}
+	faultpoint.Hit(faultpoint.AcceptAfterCommit)
 	for _, run := range change.Enqueue {
 		r.wake(run.Partition, sessions.SessionLane(run.Session))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/faultpoint"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -110,14 +111,17 @@ func egress(d Delivery, record sessions.Record) policy.Egress {
 func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter) (time.Duration, error) {
 	pieces := w.pieces(&d, a)
 	d.Status = DeliverySending
+	faultpoint.Hit(faultpoint.SendBeforeIntent)
 	if err := w.move(ctx, from, d); err != nil {
 		return 0, err
 	}
+	faultpoint.Hit(faultpoint.SendAfterIntent)
 	for i := len(d.Receipts); i < len(pieces); i++ {
 		receipt, err := w.post(ctx, a, d, pieces[i], i)
 		if err != nil {
 			return w.failed(ctx, d, adapters.AsFailure(err), i)
 		}
+		faultpoint.Hit(faultpoint.SendAfterCall)
 		if receipt.Moved != nil {
 			w.followMove(ctx, &d, *receipt.Moved)
 		}
@@ -126,12 +130,14 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 			if err := w.record(ctx, d); err != nil {
 				return 0, err
 			}
+			faultpoint.Hit(faultpoint.SendBetweenPieces)
 		}
 	}
 	d.Status, d.Finished, d.LastError = DeliverySent, w.now(), ""
 	if err := w.record(ctx, d); err != nil {
 		return 0, err
 	}
+	faultpoint.Hit(faultpoint.SendAfterReceipt)
 	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliverySent)).Inc()
 	w.metrics.deliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
 	return 0, nil
@@ -166,6 +172,7 @@ func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d Delivery,
 	if i > 0 || d.PreviewID == "" || !ok {
 		return a.Send(ctx, out)
 	}
+	faultpoint.Hit(faultpoint.PreviewBeforeFinal)
 	err := editor.Edit(ctx, d.PreviewID, out)
 	if f := adapters.AsFailure(err); err != nil && (f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported) {
 		return a.Send(ctx, out) // the preview is gone: somebody deleted it

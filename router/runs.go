@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/faultpoint"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -124,11 +125,13 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 	}
 	change := session.Pending()
 	change.Runs = moves
+	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
 	if err := w.store.CommitSession(ctx, change); err != nil {
 		w.cache.remove(w.id)
 		return fmt.Errorf("start run: %w", err)
 	}
 	session.Saved(change)
+	faultpoint.Hit(faultpoint.ClaimAfterCommit)
 	w.metrics.queueSeconds.Observe(now.Sub(batch[0].Accepted).Seconds())
 	return nil
 }
@@ -311,10 +314,12 @@ func (w *sessionWorker) touch(change *Change, route sessions.Route) {
 }
 
 func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
+	faultpoint.Hit(faultpoint.FinishBeforeCommit)
 	if err := w.store.Commit(ctx, change); err != nil {
 		w.cache.remove(w.id)
 		return fmt.Errorf("end run: %w", err)
 	}
+	faultpoint.Hit(faultpoint.FinishAfterCommit)
 	for _, d := range change.Deliver {
 		w.wake(d.Partition, d.Lane)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/faultpoint"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -110,6 +111,19 @@ func (s *show) emit(e sessions.Event) {
 	s.mu.Unlock()
 	e.Session, e.Run, e.At = s.run.Session, s.run.ID, s.r.now()
 	s.r.bus.Emit(e)
+	hitEvent(e.Type)
+}
+
+// hitEvent names the steps that only events tell of.
+func hitEvent(t sessions.EventType) {
+	switch t {
+	case sessions.EventDelta:
+		faultpoint.Hit(faultpoint.ModelCall)
+	case sessions.EventToolCall:
+		faultpoint.Hit(faultpoint.ToolBeforeIntent)
+	case sessions.EventToolDone:
+		faultpoint.Hit(faultpoint.ToolAfterCall)
+	}
 }
 
 // tick shows the present state on the platform and sets the timer for the next time.
@@ -196,10 +210,12 @@ func (s *show) firstPreview(ctx context.Context, text string) error {
 		}
 		s.row = &d
 	}
+	faultpoint.Hit(faultpoint.PreviewBeforeSend)
 	receipt, err := s.adapter.Send(ctx, s.outbound(text))
 	if err != nil {
 		return err
 	}
+	faultpoint.Hit(faultpoint.PreviewAfterSend)
 	s.row.PreviewID = receipt.MessageID
 	stored := *s.row
 	stored.Epoch = 0

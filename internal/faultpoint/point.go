@@ -14,8 +14,8 @@ const (
 	ClaimBeforeCommit  Point = "claim-before-commit"  // a worker has picked the run
 	ClaimAfterCommit   Point = "claim-after-commit"   // the run is running
 	ModelCall          Point = "model-call"           // the first piece of an answer has come
-	ToolAfterIntent    Point = "tool-after-intent"    // the call is stored, the tool has not run
-	ToolAfterCall      Point = "tool-after-call"      // the tool has run, its result is not stored
+	ToolBeforeIntent   Point = "tool-before-intent"   // the model asks for a tool, the call is not stored
+	ToolAfterCall      Point = "tool-after-call"      // the tools have run, the last result is not stored
 	PreviewBeforeSend  Point = "preview-before-send"  // the preview's row is stored
 	PreviewAfterSend   Point = "preview-after-send"   // the preview is shown, its id is not stored
 	PreviewBeforeFinal Point = "preview-before-final" // the final text is stored, the preview is not yet edited
@@ -32,7 +32,7 @@ const (
 func Points() []Point {
 	return []Point{
 		PollBeforeAccept, AcceptBeforeCommit, AcceptAfterCommit, ClaimBeforeCommit, ClaimAfterCommit,
-		ModelCall, ToolAfterIntent, ToolAfterCall, PreviewBeforeSend, PreviewAfterSend, PreviewBeforeFinal,
+		ModelCall, ToolBeforeIntent, ToolAfterCall, PreviewBeforeSend, PreviewAfterSend, PreviewBeforeFinal,
 		FinishBeforeCommit, FinishAfterCommit, SendBeforeIntent, SendAfterIntent, SendAfterCall,
 		SendBetweenPieces, SendAfterReceipt,
 	}

@@ -7,14 +7,15 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/sessions/sessiontest"
 )
 
 // A caller drives a session one step at a time.
 func ExampleSession() {
 	ctx := context.Background()
-	store := newMemory()
+	store := sessiontest.NewMemory()
 	s := sessions.NewSession(store, sessions.Record{ID: sessions.NewID(), Key: "agent:main:main", Taint: flow.Bottom()}, time.Now)
-	s.SetModel(&scripted{answers: []answer{says("Four.")}, level: flow.Restricted})
+	s.SetModel(&sessiontest.Scripted{Answers: []sessiontest.Answer{sessiontest.Says("Four.")}, Level: flow.Restricted})
 
 	s.Append(sessions.Message{Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart("Two and two?", flow.Bottom())}})
 	for {

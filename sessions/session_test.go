@@ -13,13 +13,14 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/sessions/sessiontest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAnswerIsStoredWithItsQuestion(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, says("hello there"))
+	b := newBundle(t, sessiontest.Says("hello there"))
 	b.Append(user("hi"))
 	text, err := step(t.Context(), b.Session)
 	require.NoError(t, err)
@@ -28,7 +29,7 @@ func TestAnswerIsStoredWithItsQuestion(t *testing.T) {
 	require.NoError(t, b.Persist(t.Context()))
 	require.False(t, b.Dirty())
 	require.NoError(t, b.Persist(t.Context()), "persisting twice stores once")
-	require.Equal(t, 1, b.store.commits)
+	require.Equal(t, 1, b.store.Commits())
 
 	again := b.load(t)
 	messages := again.Messages()
@@ -42,7 +43,7 @@ func TestAnswerIsStoredWithItsQuestion(t *testing.T) {
 
 func TestToolStepProtocol(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, calls("a", "b"), says("done"))
+	b := newBundle(t, sessiontest.Calls("count", "{}", "a", "b"), sessiontest.Says("done"))
 	b.Append(user("count twice"))
 	_, err := step(t.Context(), b.Session)
 	require.NoError(t, err)
@@ -77,7 +78,7 @@ func TestConfirmationsMustMatchTheCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBundle(t, calls("a", "b"))
+			b := newBundle(t, sessiontest.Calls("count", "{}", "a", "b"))
 			b.Append(user("count"))
 			_, err := step(t.Context(), b.Session)
 			require.NoError(t, err)
@@ -98,14 +99,14 @@ func TestToolRunsAtMostOnceAcrossCrashes(t *testing.T) {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("commit %d late=%v", fail, late), func(t *testing.T) {
 				t.Parallel()
-				b := newBundle(t, calls("a", "b", "c"))
+				b := newBundle(t, sessiontest.Calls("count", "{}", "a", "b", "c"))
 				b.Append(user("count"))
 				require.NoError(t, b.Persist(t.Context()))
 				_, err := step(t.Context(), b.Session)
 				require.NoError(t, err)
-				b.store.fail, b.store.late = fail, late
+				b.store.FailAt(fail, late)
 				_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()))
-				require.ErrorIs(t, err, errCommits)
+				require.ErrorIs(t, err, sessiontest.ErrCommit)
 
 				again := b.load(t)
 				ran := len(b.ran)
@@ -218,14 +219,14 @@ func TestCancelEndsTheStep(t *testing.T) {
 
 func TestModelMustBeClearedForTheSession(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, says("secret"))
-	b.model.level = flow.Internal
+	b := newBundle(t, sessiontest.Says("secret"))
+	b.model.Level = flow.Internal
 	m := user("the plan")
 	m.Parts[0].Label = flow.NewLabel(flow.Confidential, flow.Trusted)
 	b.Append(m)
 	_, err := step(t.Context(), b.Session)
 	require.ErrorIs(t, err, sessions.ErrModelLevel)
-	require.Empty(t, b.model.asked, "the model saw nothing")
+	require.Empty(t, b.model.Asked(), "the model saw nothing")
 }
 
 func TestEditsAreStored(t *testing.T) {
@@ -290,8 +291,8 @@ func TestPersistProperty(t *testing.T) {
 				require.NoError(rt, b.Persist(t.Context()))
 			case "fail":
 				if b.Dirty() {
-					b.store.fail, b.store.late = 1, false
-					require.ErrorIs(rt, b.Persist(t.Context()), errCommits)
+					b.store.FailAt(1, false)
+					require.ErrorIs(rt, b.Persist(t.Context()), sessiontest.ErrCommit)
 				}
 			case "reload":
 				if !b.Dirty() {

@@ -1,0 +1,163 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/internal/agent"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/sessions/sessiontest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// store is the memory store with what the tools read besides.
+type store struct {
+	*sessiontest.Memory
+	records []sessions.Record
+	waiting []sessions.Run
+	broken  error
+}
+
+var _ agent.Store = (*store)(nil)
+
+func (s *store) SessionByKey(_ context.Context, key sessions.Key) (sessions.Record, error) {
+	for _, r := range s.records {
+		if r.Key == key {
+			return r, s.broken
+		}
+	}
+	return sessions.Record{}, sessions.ErrNotFound
+}
+
+func (s *store) ListSessions(_ context.Context, q router.SessionQuery) ([]sessions.Record, error) {
+	var found []sessions.Record
+	for _, r := range s.records {
+		if r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) {
+			found = append(found, r)
+		}
+	}
+	return found, s.broken
+}
+
+func (s *store) WaitingRuns(context.Context, sessions.ID, int) ([]sessions.Run, error) {
+	return s.waiting, s.broken
+}
+
+// bundle is an agent loop with a session to work in.
+type bundle struct {
+	*agent.Loop
+	store   *store
+	model   *sessiontest.Scripted
+	sent    []router.Proactive
+	refuse  error // what a send gives
+	session *sessions.Session
+	run     sessions.Run
+	events  []sessions.Event
+}
+
+// start is the time at which a bundle's world begins.
+var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // as in testing/synctest
+
+func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
+	t.Helper()
+	b := &bundle{
+		store: &store{Memory: sessiontest.NewMemory()},
+		model: &sessiontest.Scripted{Answers: answers, Level: flow.Restricted},
+	}
+	var err error
+	b.Loop, err = agent.New(agent.Config{
+		Settings: agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}},
+		Store:    b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Models: func(name string) (sessions.Model, error) {
+			if name != "test/scripted" {
+				return nil, errors.New("no such model")
+			}
+			return b.model, nil
+		},
+		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
+			b.sent = append(b.sent, p)
+			d := router.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}
+			if p.To == "forbidden" {
+				d.Decision = &policy.Decision{Action: policy.Block, Reason: "sendPolicy.rules[0] says no"}
+			}
+			return d, b.refuse
+		},
+	})
+	require.NoError(t, err)
+	record := b.record("agent:main:main", flow.Bottom())
+	b.session, err = b.Open(t.Context(), record)
+	require.NoError(t, err)
+	b.run = sessions.Run{
+		ID: sessions.NewRunID(), Session: record.ID, Input: sessions.Input{Owner: true},
+		Route: sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: "42"},
+	}
+	return b
+}
+
+// record stores a session.
+func (b *bundle) record(key sessions.Key, taint flow.Label) sessions.Record {
+	r := sessions.Record{ID: sessions.NewID(), Key: key, Agent: "main", Taint: taint, LastActivity: start}
+	if err := b.store.CommitSession(context.Background(), sessions.Change{Create: []sessions.Record{r}}); err != nil {
+		panic(err)
+	}
+	b.store.records = append(b.store.records, r)
+	return r
+}
+
+// ask works one message to its answer.
+func (b *bundle) ask(ctx context.Context, text string) (router.Answer, error) {
+	b.session.Append(sessions.Message{Role: sessions.RoleUser, Run: b.run.ID, Parts: []sessions.Part{sessions.TextPart(text, flow.Bottom())}})
+	if err := b.session.Persist(ctx); err != nil {
+		return router.Answer{}, err
+	}
+	return b.work(ctx)
+}
+
+func (b *bundle) work(ctx context.Context) (router.Answer, error) {
+	return b.Work(ctx, b.session, b.run, func(e sessions.Event) { b.events = append(b.events, e) })
+}
+
+// reopen loads the session as a new process would.
+func (b *bundle) reopen(t *testing.T) {
+	t.Helper()
+	record, err := b.store.Session(t.Context(), b.run.Session)
+	require.NoError(t, err)
+	b.session, err = b.Open(t.Context(), record)
+	require.NoError(t, err)
+}
+
+// tool calls a tool through the loop and gives its result.
+func (b *bundle) tool(t *testing.T, name, args string) sessions.Part {
+	t.Helper()
+	b.model.Answers = []sessiontest.Answer{sessiontest.Calls(name, args, "call_1"), sessiontest.Says("ok")}
+	_, err := b.ask(t.Context(), "use "+name)
+	require.NoError(t, err)
+	messages := b.session.Messages()
+	return messages[len(messages)-2].Parts[0]
+}
+
+func (b *bundle) kinds() []sessions.EventType {
+	var kinds []sessions.EventType
+	for _, e := range b.events {
+		kinds = append(kinds, e.Type)
+	}
+	return kinds
+}
+
+// fails is a completion that fails.
+func fails(kind sessions.ModelErrorKind, after time.Duration) sessiontest.Answer {
+	return func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
+		return sessions.Completion{}, &sessions.ModelError{Kind: kind, Model: "test/scripted", RetryAfter: after, Err: errors.New("no")}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // campaign is a number of messages and of kills between them.
@@ -15,22 +17,23 @@ type campaign struct {
 	end                 func(w *world) // how a life ends
 }
 
-func (c campaign) size(short, full int) int {
-	if *long {
-		return full
-	}
-	return short
-}
-
+// newCampaign has 200 messages of 20 people and 25 kills in the full run, 40 of 8 and 6 otherwise.
 func newCampaign() campaign {
 	c := campaign{words: func(*world) string { return "" }, end: (*world).kill, horizon: 80 * time.Millisecond}
-	c.people, c.each, c.kills = c.size(8, 20), c.size(5, 10), c.size(6, 25)
+	c.people, c.each, c.kills = 8, 5, 6
+	if full {
+		c.people, c.each, c.kills = 20, 10, 25
+	}
 	return c
 }
 
-// moods are words that make runs slow, long or use tools, now and then.
-func moods(w *world) string {
-	return []string{"", "[tool]", "[slow]", "[tool] [slow]"}[w.rng.IntN(4)]
+// thinking makes the runs of a campaign slow, long or use tools, now and then.
+func (c campaign) thinking() campaign {
+	c.horizon = 3 * time.Second
+	c.words = func(w *world) string {
+		return []string{"", "[tool]", "[slow]", "[tool] [slow]"}[w.rng.IntN(4)]
+	}
+	return c
 }
 
 // run says all messages while the gateway lives and dies.
@@ -80,33 +83,31 @@ func (c campaign) speakers(w *world) []int64 {
 	return order
 }
 
-func TestChaosKill(t *testing.T) {
+func TestKillAtRandom(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		options options
-		horizon time.Duration
-		words   func(*world) string
-	}{
-		"instant followup": {options: options{model: "offline/echo", queue: "followup", seedPlus: 1}},
-		"instant collect":  {options: options{model: "offline/echo", queue: "collect", seedPlus: 2}},
-		"slow followup":    {options: options{queue: "followup", slow: 1800 * time.Millisecond, seedPlus: 3}, horizon: 3 * time.Second, words: moods},
-		"slow collect":     {options: options{queue: "collect", slow: 1800 * time.Millisecond, seedPlus: 4}, horizon: 3 * time.Second, words: moods},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			c := newCampaign()
-			if tt.horizon > 0 {
-				c.horizon, c.words = tt.horizon, tt.words
-			}
-			w := newWorld(t, tt.options)
-			c.run(w)
+	for _, mode := range modes("followup", "collect") {
+		t.Run("instant model, "+mode, func(t *testing.T) {
+			w := newWorld(t, options{model: "offline/echo", queue: mode, seedPlus: 1})
+			newCampaign().run(w)
 			w.settle()
 			w.judge()
 		})
 	}
 }
 
-func TestChaosTerminate(t *testing.T) {
+func TestKillAtRandomWhileThinking(t *testing.T) {
+	t.Parallel()
+	for _, mode := range modes("collect", "followup") {
+		t.Run("slow model, "+mode, func(t *testing.T) {
+			w := newWorld(t, options{queue: mode, slow: 1800 * time.Millisecond, seedPlus: 3})
+			newCampaign().thinking().run(w)
+			w.settle()
+			w.judge()
+		})
+	}
+}
+
+func TestTerminateUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]options{
 		"instant": {model: "offline/echo", seedPlus: 5},
@@ -114,17 +115,16 @@ func TestChaosTerminate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCampaign()
-			c.end, c.kills = (*world).terminateSoon, c.size(4, 15)
 			if o.model == "" {
-				c.horizon, c.words = 2*time.Second, moods
+				c = c.thinking()
 			}
+			c.end, c.kills = (*world).terminateSoon, (c.kills+1)/2
 			w := newWorld(t, o)
 			c.run(w)
 			w.settle()
 			verdict, unknown := w.judge()
-			if len(unknown)+len(verdict.Repeats) > 0 {
-				t.Fatalf("an orderly end left %d unknown sends and repeated %v", len(unknown), verdict.Repeats)
-			}
+			require.Empty(t, unknown, "an orderly end leaves no doubt")
+			require.Empty(t, verdict.Repeats)
 		})
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	long = flag.Bool("chaos", false, "run the long kill tests")
+	full = os.Getenv("SLUICE_CHAOS") == "full"
 	seed = flag.Uint64("chaos.seed", uint64(time.Now().UnixNano()), "seed of the random choices")
 )
 

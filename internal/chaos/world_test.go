@@ -36,16 +36,19 @@ type world struct {
 
 	process *child.Process // nil while the gateway is down
 	lives   int
+	unknown int // sends that the gateway had called unknown when they were last counted
 	said    []chaos.Said
 	count   map[int64]int // messages of each person
 }
 
 // options choose a world; zero fields have defaults.
 type options struct {
-	model    string // "" is the completions fake
-	queue    string // "" is followup
-	slow     time.Duration
-	state    string // "" is a folder of the test's own
+	model    string        // "" is the completions fake
+	queue    string        // "" is followup
+	slow     time.Duration // what "[slow]" takes
+	silence  time.Duration // before every answer
+	store    string        // URL; "" is the embedded store
+	state    string        // "" is a folder of the test's own
 	binary   func() (string, error)
 	seedPlus uint64 // makes the choices of several tests under one seed differ
 }
@@ -61,12 +64,12 @@ func newWorld(t *testing.T, o options) *world {
 	t.Logf("seed: -chaos.seed=%d", *seed)
 	w.rng = rand.New(rand.NewPCG(w.seed, 0))
 	w.fake = telegramtest.Start(t, telegramtest.Options{})
-	w.model, err = completions.NewServer(completions.Options{Slow: o.slow, Tool: "session_status"})
+	w.model, err = completions.NewServer(completions.Options{Slow: o.slow, Silence: o.silence, Tool: "session_status"})
 	require.NoError(t, err)
 	t.Cleanup(w.model.Close)
 	w.config = child.Config{
 		State: o.state, Telegram: w.fake.URL(), BotToken: telegramtest.DefaultToken, Model: o.model,
-		QueueMode: o.queue, Debounce: 50 * time.Millisecond, StoreURL: os.Getenv("SLUICE_CHAOS_STORE"),
+		QueueMode: o.queue, Debounce: 50 * time.Millisecond, StoreURL: o.store,
 	}
 	w.fillConfig()
 	t.Cleanup(w.cleanup)
@@ -153,11 +156,16 @@ func (w *world) sent() map[int64][]string {
 	texts := map[int64][]string{}
 	for person := range w.count {
 		for _, m := range w.fake.Sent(person) {
-			texts[person] = append(texts[person], m.Plain)
+			if !strings.HasPrefix(m.Plain, "Line ") { // a later piece of a long answer
+				texts[person] = append(texts[person], m.Plain)
+			}
 		}
 	}
 	return texts
 }
+
+// megabyte is a message beyond any platform's limit.
+func megabyte() string { return strings.Repeat("Much ado. ", 1<<20/10) }
 
 // pause lets a random moment come. The moments of kills are what these tests are about.
 func (w *world) pause(d time.Duration) {

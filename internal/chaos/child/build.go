@@ -15,7 +15,7 @@ import (
 type BuildParams struct {
 	Out  string   // the file that the binary becomes
 	Tags []string // build tags
-	// Stripped builds as a release is built: no symbols, no paths.
+	// Stripped builds as a release is built: no symbols, no paths, no C.
 	Stripped bool
 	Env      []string // beyond that of this process, for example GOCACHE
 }
@@ -35,7 +35,10 @@ func Build(ctx context.Context, p BuildParams) error {
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/sluice")...)
 	cmd.Dir = root
-	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), p.Env...)
+	cmd.Env = append(os.Environ(), p.Env...)
+	if p.Stripped {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the gateway: %w\n%s", err, out)
 	}

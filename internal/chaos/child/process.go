@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -130,5 +131,6 @@ func (p *Process) status(ctx context.Context, path string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection is used again
 	return resp.StatusCode, resp.Body.Close()
 }

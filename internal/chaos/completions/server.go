@@ -100,6 +100,23 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	st.end("stop")
 }
 
+// LongLines is how many numbered lines an answer to a message with "[long]" has
+// after its echo: enough for several platform messages.
+const LongLines = 240
+
+// LongLine is the n-th of them, from 1.
+func LongLine(n int) string {
+	return fmt.Sprintf("Line %03d makes the answer longer than one platform message.", n)
+}
+
+func longTail() string {
+	var b strings.Builder
+	for n := range LongLines {
+		b.WriteString("\n\n" + LongLine(n+1))
+	}
+	return b.String()
+}
+
 var errClosing = errors.New("server is closing")
 
 func (s *Server) wait(ctx context.Context, d time.Duration) error {
@@ -141,7 +158,7 @@ func (s *Server) plan(req *request) plan {
 	}
 	answer := strings.Join(lines, "\n\n")
 	if strings.Contains(all, "[long]") {
-		answer += "\n\n" + strings.Repeat("A sentence that makes the answer long enough for several messages. ", 150)
+		answer += longTail()
 	}
 	p := plan{texts: []string{answer}}
 	if strings.Contains(all, "[slow]") {

@@ -1,0 +1,118 @@
+package chaos_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/chaos"
+	"sluice/internal/chaos/completions"
+	"sluice/internal/faultpoint"
+)
+
+// step is what it takes to reach a fault point, and what a kill there may cost.
+type step struct {
+	point faultpoint.Point
+	words string // asks the model for what the point needs
+	// unknown: the kill falls between a call of the platform and its receipt, so
+	// the gateway can't know whether the message was shown.
+	unknown bool
+}
+
+// steps are all points. A point that is missing here fails the test.
+func steps() []step {
+	var all []step
+	for _, p := range faultpoint.Points() {
+		s := step{point: p}
+		switch p {
+		case faultpoint.ToolBeforeIntent, faultpoint.ToolAfterCall:
+			s.words = "[tool]"
+		case faultpoint.PreviewBeforeSend, faultpoint.PreviewAfterSend, faultpoint.PreviewBeforeFinal:
+			s.words = "[slow]"
+			s.unknown = p != faultpoint.PreviewBeforeFinal
+		case faultpoint.SendBetweenPieces:
+			s.words, s.unknown = "[long]", true
+		case faultpoint.SendAfterIntent, faultpoint.SendAfterCall:
+			s.unknown = true
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func TestKillAtEveryStep(t *testing.T) {
+	t.Parallel()
+	for _, mode := range modes("followup", "collect") {
+		t.Run(mode, func(t *testing.T) {
+			w := newWorld(t, options{queue: mode, slow: 1500 * time.Millisecond, binary: built.faulty, seedPlus: 10})
+			for i, s := range steps() {
+				w.dieAt(s, int64(2001+i))
+			}
+			w.settle()
+			verdict, unknown := w.judge()
+			t.Logf("killed at %d steps; %d sends unknown, %d messages shown twice", len(steps()), len(unknown), len(verdict.Repeats))
+		})
+	}
+}
+
+// modes are the queue modes to be tested: the first alone in a short run.
+func modes(all ...string) []string {
+	if full {
+		return all
+	}
+	return all[:1]
+}
+
+// dieAt lets the gateway live until a person's message has come to a step, and
+// again without harm until the message is answered.
+func (w *world) dieAt(s step, person int64) {
+	w.t.Helper()
+	w.startReady(fmt.Sprintf("%s=%s", faultpoint.Env, s.point))
+	said := w.say(person, s.words)
+	ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
+	defer cancel()
+	killed, err := w.process.Killed(ctx)
+	require.NoError(w.t, err, "step %s was not reached", s.point)
+	require.True(w.t, killed, "step %s: the gateway ended otherwise", s.point)
+	w.startReady()
+	w.awaitAnswers()
+	unknown := len(w.rows("unknown")) - w.unknown
+	w.unknown += unknown
+	repeats := chaos.Judge([]chaos.Said{said}, w.sent()).Repeats[said.Token]
+	w.t.Logf("%-22s unknown %d, repeats %d", s.point, unknown, repeats)
+	if !s.unknown {
+		require.Zero(w.t, unknown, "step %s: nothing was on its way to the platform", s.point)
+	}
+	require.LessOrEqual(w.t, unknown, 1, "step %s", s.point)
+	require.LessOrEqual(w.t, repeats, unknown, "step %s: a repeat that nobody counts", s.point)
+	if strings.Contains(s.words, "[long]") {
+		w.wholeLongAnswer(person, unknown)
+	}
+	w.terminate()
+}
+
+// wholeLongAnswer checks that each line of a long answer is shown, in order; of
+// each unknown send one piece may be there twice.
+func (w *world) wholeLongAnswer(person int64, unknown int) {
+	w.t.Helper()
+	next, repeats := 1, 0
+	for _, m := range w.fake.Sent(person) {
+		first := next
+		for n := 1; n <= completions.LongLines; n++ {
+			switch has := strings.Contains(m.Plain, completions.LongLine(n)); {
+			case has && n == next:
+				next++
+			case has && n < first:
+				repeats++
+			case has:
+				require.Failf(w.t, "a line is missing", "want %d, found %d", next, n)
+			}
+		}
+	}
+	require.Equal(w.t, completions.LongLines+1, next, "the long answer is whole")
+	require.LessOrEqual(w.t, repeats, unknown*completions.LongLines)
+}

@@ -1,0 +1,216 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// checker looks at a whole tree for what single keys can't show.
+type checker struct {
+	*report
+	c *Config
+}
+
+func check(r *report, c *Config) {
+	k := checker{r, c}
+	k.gateway()
+	k.stores()
+	k.owners()
+	k.telegram()
+	k.models()
+	k.agents()
+	k.bindings()
+	k.session()
+}
+
+// must records a fault unless ok, or unless the path has one already.
+func (k checker) must(ok bool, path, format string, args ...any) {
+	if !ok && !k.faulty[path] {
+		k.add(path, format, args...)
+	}
+}
+
+func (k checker) gateway() {
+	g := k.c.Gateway
+	_, port, err := net.SplitHostPort(g.Listen)
+	_, bad := strconv.ParseUint(port, 10, 16)
+	k.must(err == nil && bad == nil, "gateway.listen", "%q: want address:port, for example %s", g.Listen, DefaultListen)
+	k.must(g.Token == "" || printable(g.Token.Reveal()), "gateway.token", "has a space or an unprintable character: a header can't carry it")
+	k.must(g.PublicURL == "" || isURL(g.PublicURL, "http", "https"), "gateway.publicURL", "%q: want an http or https address", g.PublicURL)
+	for i, host := range g.AllowedHosts {
+		k.must(hostShape.MatchString(host), fmt.Sprintf("gateway.allowedHosts[%d]", i), "%q: want a host name without scheme, path or port", host)
+	}
+}
+
+var hostShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)
+
+func (k checker) stores() {
+	store, bus := k.c.Store.URL.Reveal(), k.c.Bus.URL.Reveal()
+	k.must(store == "" || isURL(store, "postgres", "postgresql"), "store.url", "want postgres://user@host/database, or nothing for the embedded database")
+	for address := range strings.SplitSeq(bus, ",") {
+		k.must(bus == "" || isURL(strings.TrimSpace(address), "nats", "tls", "ws", "wss"), "bus.url", "want nats://host:port (several with commas), or nothing for the embedded bus")
+	}
+	_, tilde := trimHome(k.c.State)
+	k.must(k.c.State != "" && !tilde, "state", "has no folder: there is no home folder, so set state or $%s", EnvState)
+}
+
+func (k checker) owners() {
+	for i, owner := range k.c.Owners {
+		path := fmt.Sprintf("owners[%d]", i)
+		channel, id, ok := strings.Cut(owner, ":")
+		k.must(ok && id != "" && printable(owner), path, "%q: want <channel>:<user id>, for example telegram:1001", owner)
+		if ok && !k.faulty[path] {
+			k.channel(path, channel)
+		}
+	}
+}
+
+// channel checks a channel's name that stands somewhere else.
+func (k checker) channel(path, name string) {
+	s := channelNames()
+	switch {
+	case slices.Contains(s.later, name):
+		k.must(false, path, "channel %s is not in this version: take it out", name)
+	case name != "":
+		k.must(slices.Contains(s.names(), name), path, "no channel %q: %s", name, hint(name, s.names()))
+	}
+}
+
+var (
+	tokenShape   = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+	secretShape  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+	userShape    = regexp.MustCompile(`^[0-9]+$`)
+	groupShape   = regexp.MustCompile(`^-[0-9]+$`)
+	accountShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	agentShape   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+)
+
+func (k checker) telegram() {
+	t := k.c.Channels.Telegram
+	const path = "channels.telegram"
+	_, given := k.places[path]
+	k.must(!given || len(t.Accounts) > 0, path, "has no account: add accounts.default.token, or take it out")
+	for i, id := range t.AllowFrom {
+		k.must(id == "*" || userShape.MatchString(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a Telegram user id (a number), or \"*\"", id)
+	}
+	for id := range t.Groups {
+		k.must(id == "*" || groupShape.MatchString(id), join(path+".groups", id), "want a Telegram group id such as \"-1001234567890\", or \"*\"")
+	}
+	for name, a := range t.Accounts {
+		k.telegramAccount(join(path+".accounts", name), name, a)
+	}
+}
+
+func (k checker) telegramAccount(path, name string, a TelegramAccount) {
+	k.must(accountShape.MatchString(name), path, "want a name of A-Z a-z 0-9 _ -")
+	k.must(a.Token != "", path+".token", "is missing: get one from @BotFather")
+	k.must(tokenShape.MatchString(a.Token.Reveal()), path+".token", "want <bot id>:<secret> as @BotFather gives it")
+	k.must(isURL(a.APIBase, "http", "https"), path+".apiBase", "%q: want an http or https address", a.APIBase)
+	if a.Mode != "webhook" {
+		return
+	}
+	k.must(isURL(a.WebhookURL, "http", "https"), path+".webhookURL", "mode webhook wants the public https address: set it, or gateway.publicURL")
+	k.must(secretShape.MatchString(a.Secret.Reveal()), path+".secret", "mode webhook wants 1 to 256 characters of A-Z a-z 0-9 _ -")
+}
+
+func (k checker) models() {
+	for name, p := range k.c.Models.Providers {
+		path := join("models.providers", name)
+		k.must(accountShape.MatchString(name), path, "want a name of A-Z a-z 0-9 _ -")
+		k.must(name != OfflineProvider, path, "is built in: choose another name")
+		k.must(p.Kind != "", path+".kind", "is missing: want anthropic or openai")
+		k.must(p.BaseURL == "" || isURL(p.BaseURL, "http", "https"), path+".baseURL", "%q: want an http or https address", p.BaseURL)
+		k.must(p.APIKey != "" || p.BaseURL != "", path+".apiKey", "is missing: set it, or baseURL for a server that needs none")
+	}
+	k.model("models.default", k.c.Models.Default)
+}
+
+// model checks a "<provider>/<model>".
+func (k checker) model(path, ref string) {
+	provider, model, ok := strings.Cut(ref, "/")
+	if !ok || model == "" {
+		k.must(false, path, "%q: want <provider>/<model>, for example %s", ref, DefaultModel)
+		return
+	}
+	if provider == OfflineProvider {
+		k.must(ref == DefaultModel, path, "%q: the only model of offline is %s", ref, DefaultModel)
+		return
+	}
+	known := []string{OfflineProvider}
+	for name := range k.c.Models.Providers {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	k.must(slices.Contains(known, provider), path, "no provider %q under models.providers: %s", provider, hint(provider, known))
+}
+
+func (k checker) agents() {
+	seen, defaults := map[string]bool{}, 0
+	if k.c.Agents.Defaults.Model != k.c.Models.Default {
+		k.model("agents.defaults.model", k.c.Agents.Defaults.Model)
+	}
+	for i, a := range k.c.Agents.List {
+		path := fmt.Sprintf("agents.list[%d]", i)
+		k.must(a.ID != "", path+".id", "is missing")
+		k.must(agentShape.MatchString(a.ID), path+".id", "%q: want a-z 0-9 _ -", a.ID)
+		k.must(!seen[a.ID], path+".id", "%q stands twice: give each agent its own", a.ID)
+		seen[a.ID] = true
+		if a.Default {
+			defaults++
+		}
+		k.must(defaults < 2, path+".default", "another agent is the default already: keep one")
+		if a.Model != k.c.Agents.Defaults.Model {
+			k.model(path+".model", a.Model)
+		}
+	}
+}
+
+// agent checks an agent's id that stands somewhere else.
+func (k checker) agent(path, id string) {
+	ids := make([]string, len(k.c.Agents.List))
+	for i, a := range k.c.Agents.List {
+		ids[i] = a.ID
+	}
+	k.must(slices.Contains(ids, id), path, "no agent %q in agents.list: %s", id, hint(id, ids))
+}
+
+func (k checker) bindings() {
+	for i, b := range k.c.Bindings {
+		path := fmt.Sprintf("bindings[%d]", i)
+		k.channel(path+".match.channel", b.Match.Channel)
+		k.must(b.Agent != "", path+".agent", "is missing")
+		k.agent(path+".agent", b.Agent)
+	}
+}
+
+func (k checker) session() {
+	s := k.c.Session
+	k.must(agentShape.MatchString(s.MainKey), "session.mainKey", "%q: want a-z 0-9 _ -", s.MainKey)
+	for _, word := range []string{"global", "unknown", "direct", "subagent", "http"} {
+		k.must(s.MainKey != word, "session.mainKey", "%q has a meaning of its own: choose another", word)
+	}
+	for i, rule := range s.SendPolicy.Rules {
+		path := fmt.Sprintf("session.sendPolicy.rules[%d]", i)
+		k.must(rule.Action != "", path+".action", "is missing: want allow or deny")
+		k.channel(path+".match.channel", rule.Match.Channel)
+		if rule.Match.Agent != "" {
+			k.agent(path+".match.agent", rule.Match.Agent)
+		}
+	}
+}
+
+func isURL(s string, schemes ...string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Host != "" && slices.Contains(schemes, u.Scheme)
+}
+
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+func trimSlash(s string) string { return strings.TrimSuffix(s, "/") }

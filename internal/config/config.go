@@ -1,0 +1,218 @@
+package config
+
+import (
+	"sluice/policy/flow"
+)
+
+// Config is the whole configuration. What [Load] returns is complete: every
+// default is filled in and every level is valid.
+type Config struct {
+	Gateway  Gateway   `yaml:"gateway" doc:"The gateway's own HTTP server: page, API, callbacks."`
+	State    string    `yaml:"state" doc:"Folder of the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
+	Store    Store     `yaml:"store" doc:"Where sessions, messages, runs and deliveries are kept."`
+	Bus      Bus       `yaml:"bus" doc:"What wakes the owners of partitions and carries live events."`
+	Log      Log       `yaml:"log" doc:"The log on standard error."`
+	Owners   []string  `yaml:"owners" doc:"Who the gateway belongs to, each <channel>:<user id>. Owners may use every command."`
+	Channels Channels  `yaml:"channels" doc:"The chat platforms."`
+	Models   Models    `yaml:"models" doc:"Language models and who provides them."`
+	Agents   Agents    `yaml:"agents" doc:"The agents that answer."`
+	Bindings []Binding `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
+	Session  Session   `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
+	Tools    Tools     `yaml:"tools" doc:"What agents' tools may do."`
+	Limits   Limits    `yaml:"limits" doc:"Bounds."`
+
+	_ struct{} `later:"policy,cron,hooks"`
+}
+
+// Gateway is the HTTP server.
+type Gateway struct {
+	Listen       string   `yaml:"listen" doc:"Address and port to listen on."`
+	Token        Secret   `yaml:"token" doc:"Bearer token of the API. Empty: one is made at the first start and kept in <state>/token, mode 0600."`
+	PublicURL    string   `yaml:"publicURL" doc:"Address under which others reach the gateway, for example behind a proxy. Its host is allowed in requests."`
+	AllowedHosts []string `yaml:"allowedHosts" doc:"Further Host names that requests may carry. Loopback names and the listen address always may."`
+}
+
+// Store is the database.
+type Store struct {
+	URL Secret `yaml:"url" doc:"Empty: SQLite in the state folder. postgres://…: PostgreSQL."`
+}
+
+// Bus is the message bus.
+type Bus struct {
+	URL Secret `yaml:"url" doc:"Empty: NATS JetStream inside the gateway. nats://a,nats://b,…: a NATS cluster."`
+}
+
+// Log is the log.
+type Log struct {
+	Level  string `yaml:"level" enum:"debug,info,warn,error" doc:"The least level that is written."`
+	Format string `yaml:"format" enum:"text,json" doc:"One line of text, or one JSON object, a record."`
+}
+
+// Channels are the chat platforms.
+type Channels struct {
+	Telegram Telegram `yaml:"telegram" doc:"Telegram bots. On when it has an account."`
+	Webchat  Webchat  `yaml:"webchat" doc:"The chat on the gateway's own page."`
+
+	_ struct{} `later:"slack,discord"`
+}
+
+// Access says who may talk on a channel, and what may leave through it.
+type Access struct {
+	Classification flow.Level       `yaml:"classification" doc:"Ceiling of what may leave through this channel; what is heard on it is labelled so too."`
+	DMPolicy       string           `yaml:"dmPolicy" enum:"pairing,allowlist,open,disabled" doc:"Who may talk in direct chats besides owners: those who paired with a code, those in allowFrom, anyone, nobody."`
+	GroupPolicy    string           `yaml:"groupPolicy" enum:"allowlist,open,disabled" doc:"Which groups are heard: those in groups, any, none."`
+	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" is anyone."`
+	Groups         map[string]Group `yaml:"groups" doc:"Settings by group id; \"*\" is any other group."`
+	OnUnknown      string           `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost: send again (it may then be there twice), or hold it for a person to decide."`
+}
+
+// Group is one group of a channel.
+type Group struct {
+	RequireMention bool       `yaml:"requireMention" doc:"Only messages that mention the bot or answer it are worked on; others are kept as history."`
+	Classification flow.Level `yaml:"classification" doc:"Ceiling of this group, where it is lower than the channel's. Default: the channel's."`
+}
+
+// Telegram is the Telegram channel.
+type Telegram struct {
+	Access   `yaml:",inline"`
+	Accounts map[string]TelegramAccount `yaml:"accounts" doc:"Bots by a name of your choice; \"default\" is used where none is named."`
+}
+
+// TelegramAccount is one bot.
+type TelegramAccount struct {
+	Token        Secret `yaml:"token" doc:"What @BotFather gave, <bot id>:<secret>. Required."`
+	APIBase      string `yaml:"apiBase" doc:"Bot API server."`
+	Mode         string `yaml:"mode" enum:"polling,webhook" doc:"polling: the gateway asks Telegram. webhook: Telegram posts to webhookURL."`
+	WebhookURL   string `yaml:"webhookURL" doc:"Public https address of /channels/telegram/<account>. Default in mode webhook: made from gateway.publicURL."`
+	Secret       Secret `yaml:"secret" doc:"What Telegram sends with each post, 1 to 256 of A-Z a-z 0-9 _ -. Required in mode webhook."`
+	RichMessages string `yaml:"richMessages" enum:"off,auto,on" doc:"Send native rich messages: never, where HTML would lose structure, always."`
+	LinkPreviews bool   `yaml:"linkPreviews" doc:"Show previews of links in answers."`
+}
+
+// Webchat is the page.
+type Webchat struct {
+	Enabled        bool       `yaml:"enabled" doc:"Serve the chat."`
+	Classification flow.Level `yaml:"classification" doc:"Ceiling of what the page may show; what is typed there is labelled so too. Default: the highest of the other channels, so that a session shared with them keeps flowing both ways."`
+}
+
+// Models are the language models.
+type Models struct {
+	Default   string              `yaml:"default" doc:"<provider>/<model>. offline/guide needs no provider, no key and no network; it is a demonstration, not an AI."`
+	Providers map[string]Provider `yaml:"providers" doc:"Providers by the name used before the / of a model."`
+}
+
+// Provider is one model provider.
+type Provider struct {
+	Kind           string     `yaml:"kind" enum:"anthropic,openai" doc:"The API that it speaks; openai is any Chat Completions server. Required."`
+	APIKey         Secret     `yaml:"apiKey" doc:"Required where baseURL is empty."`
+	BaseURL        string     `yaml:"baseURL" doc:"Empty: the provider's own."`
+	Classification flow.Level `yaml:"classification" doc:"The highest level that may be sent to it. A session above it gets an error that names this setting."`
+	ContextWindow  int        `yaml:"contextWindow" min:"0" doc:"Tokens that a prompt and its answer may have; 0: as known of the model."`
+}
+
+// Agents are the agents.
+type Agents struct {
+	Defaults AgentDefaults `yaml:"defaults" doc:"What an agent has that does not say otherwise."`
+	List     []Agent       `yaml:"list" doc:"The agents. Empty: one agent, main."`
+}
+
+// AgentDefaults are what agents share.
+type AgentDefaults struct {
+	Model        string `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
+	SystemPrompt string `yaml:"systemPrompt" doc:"What the model is told first."`
+
+	_ struct{} `later:"workspace,subagents,sandbox"`
+}
+
+// Agent is one agent.
+type Agent struct {
+	ID           string `yaml:"id" doc:"Its name in session keys: a-z 0-9 _ -. Required."`
+	Default      bool   `yaml:"default" doc:"Hears what no binding matches. Default: the first."`
+	Name         string `yaml:"name" doc:"Its name for people. Default: its id."`
+	SystemPrompt string `yaml:"systemPrompt" doc:"Default: that of agents.defaults."`
+	Model        string `yaml:"model" doc:"Default: that of agents.defaults."`
+
+	_ struct{} `later:"workspace,subagents,sandbox,tools"`
+}
+
+// Binding sends what matches to an agent.
+type Binding struct {
+	Match BindingMatch `yaml:"match" doc:"What must be so; what is left out may be anything."`
+	Agent string       `yaml:"agent" doc:"Id of the agent. Required."`
+}
+
+// BindingMatch is what a binding looks at.
+type BindingMatch struct {
+	Channel string `yaml:"channel" doc:"Platform, for example telegram."`
+	Account string `yaml:"account" doc:"Account on it."`
+	Peer    string `yaml:"peer" doc:"User id of the person in a direct chat."`
+	Group   string `yaml:"group" doc:"Id of the group or channel."`
+
+	_ struct{} `later:"guild,team"`
+}
+
+// Session is how messages become sessions.
+type Session struct {
+	Scope      string     `yaml:"scope" enum:"per-sender" later:"global" doc:"Sessions are told apart by who speaks where."`
+	DMScope    string     `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account."`
+	MainKey    string     `yaml:"mainKey" doc:"Last part of the main session's key."`
+	Queue      Queue      `yaml:"queue" doc:"What happens to messages that come while the agent works."`
+	SendPolicy SendPolicy `yaml:"sendPolicy" doc:"What may be sent where. Any deny that matches counts, else any allow, else the default. A session's own /send on or off comes first."`
+	RunTimeout Duration   `yaml:"runTimeout" doc:"How long one run may work, from its start."`
+
+	_ struct{} `later:"identityLinks,reset,resetByType,resetByChannel,agentToAgent"`
+}
+
+// Queue bounds a session's queue.
+type Queue struct {
+	Mode       string `yaml:"mode" enum:"collect,followup" later:"steer,interrupt" doc:"collect: what waits becomes one run. followup: each message is a run of its own."`
+	Cap        int    `yaml:"cap" min:"1" max:"1000" doc:"Messages that may wait behind a run."`
+	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message goes when the queue is full; its sender is told."`
+	DebounceMs int    `yaml:"debounceMs" min:"0" max:"60000" doc:"In mode collect: quiet milliseconds before what waits is taken."`
+}
+
+// SendPolicy is what may be sent where.
+type SendPolicy struct {
+	Default string     `yaml:"default" enum:"allow,deny" doc:"Where no rule matches."`
+	Rules   []SendRule `yaml:"rules" doc:"Rules; their order does not count."`
+}
+
+// SendRule is one rule of the send policy.
+type SendRule struct {
+	Match  SendMatch `yaml:"match" doc:"What must be so; what is left out may be anything."`
+	Action string    `yaml:"action" enum:"allow,deny" doc:"Required."`
+}
+
+// SendMatch is what a rule looks at.
+type SendMatch struct {
+	Channel      string `yaml:"channel" doc:"Platform."`
+	ChatType     string `yaml:"chatType" enum:"direct,group,channel" doc:"Kind of the conversation."`
+	Account      string `yaml:"account" doc:"Account on the platform."`
+	To           string `yaml:"to" doc:"Id of the conversation."`
+	Thread       string `yaml:"thread" doc:"Id of the thread or topic."`
+	Agent        string `yaml:"agent" doc:"Id of the agent."`
+	Kind         string `yaml:"kind" enum:"reply,notice,message" doc:"What the text is: an answer, the gateway's own word, a proactive message."`
+	KeyPrefix    string `yaml:"keyPrefix" doc:"Beginning of the session's key, with or without agent:<id>:."`
+	RawKeyPrefix string `yaml:"rawKeyPrefix" doc:"Beginning of the session's whole key."`
+}
+
+// Tools are what agents' tools may do.
+type Tools struct {
+	Sessions SessionTools `yaml:"sessions" doc:"The tools that look at sessions."`
+
+	_ struct{} `later:"agentToAgent,subagents"`
+}
+
+// SessionTools are the tools that look at sessions.
+type SessionTools struct {
+	Visibility string `yaml:"visibility" enum:"self,tree,agent,all" doc:"Which sessions they see: their own, those they started too, all of their agent, all."`
+}
+
+// Limits are bounds.
+type Limits struct {
+	DeliveryLife    Duration `yaml:"deliveryLife" doc:"A delivery that could not be sent for so long expires."`
+	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of one message in; the sender of a longer one is told."`
+	HistoryKeep     int      `yaml:"historyKeep" min:"0" max:"1000" doc:"Unmentioned messages of a group that are kept for the next answer."`
+	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"Starts of one run, interrupted by crashes, before it counts as failed."`
+	Partitions      int      `yaml:"partitions" min:"1" max:"256" doc:"Parts that the work is cut into among replicas. It is fixed with the first start of a store."`
+}

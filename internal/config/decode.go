@@ -1,0 +1,285 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxNodes bounds how much a file may become by aliases that stand for aliases.
+const maxNodes = 100_000
+
+// decoder reads YAML nodes into the tree. Unlike the YAML library's own it
+// knows the place of each value, goes on after a fault, and takes no text for
+// a number or the other way round.
+type decoder struct {
+	*report
+	expand expander
+	nodes  int
+}
+
+func (d *decoder) root(n *yaml.Node, c *Config) { d.value(n, reflect.ValueOf(c).Elem(), field{}, "") }
+
+// value reads a node into v, which holds the default. A null keeps it.
+func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if d.nodes++; d.nodes > maxNodes {
+		if d.nodes == maxNodes+1 {
+			d.addAt(d.places[""], "", "is too large when its aliases are put in: write fewer")
+		}
+		return
+	}
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		return
+	}
+	if _, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		d.scalar(n, v, f, path)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		d.structure(n, v, path)
+	case reflect.Map:
+		d.table(n, v, path)
+	case reflect.Slice:
+		d.sequence(n, v, path)
+	default:
+		d.scalar(n, v, f, path)
+	}
+}
+
+// entries calls on for each key of a mapping that has a sound name, once.
+func (d *decoder) entries(n *yaml.Node, path string, on func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		d.add(path, "want keys with values, not %s", kindName(n))
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		for key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		at := Place{n.Content[i].Line, n.Content[i].Column}
+		if key.Kind != yaml.ScalarNode || key.Value == "" {
+			d.addAt(at, path, "has a key that is not a name: write a plain word")
+			continue
+		}
+		if line, ok := seen[key.Value]; ok {
+			d.addAt(at, join(path, key.Value), "stands twice: it is at line %d already", line)
+			continue
+		}
+		seen[key.Value] = at.Line
+		d.places[join(path, key.Value)] = at
+		on(key, n.Content[i+1])
+	}
+}
+
+func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
+	s := sectionOf(v.Type())
+	d.entries(n, path, func(key, value *yaml.Node) {
+		p := join(path, key.Value)
+		if f, ok := s.find(key.Value); ok {
+			d.locate(value, p)
+			d.value(value, v.FieldByIndex(f.index), f, p)
+			return
+		}
+		if slices.Contains(s.later, key.Value) {
+			d.add(p, "is not in this version: take it out")
+			return
+		}
+		d.add(p, "is no key of %s: %s", or(path, "the configuration"), hint(key.Value, s.names()))
+	})
+}
+
+// locate moves a path's place from its key to its value, where that is one word.
+func (d *decoder) locate(value *yaml.Node, path string) {
+	if value.Kind == yaml.ScalarNode && value.Value != "" {
+		d.places[path] = Place{value.Line, value.Column}
+	}
+}
+
+func (d *decoder) table(n *yaml.Node, v reflect.Value, path string) {
+	out := reflect.MakeMap(v.Type())
+	d.entries(n, path, func(key, value *yaml.Node) {
+		e := d.element(v.Type())
+		d.value(value, e, field{}, join(path, key.Value))
+		out.SetMapIndex(reflect.ValueOf(key.Value), e)
+	})
+	v.Set(out)
+}
+
+func (d *decoder) sequence(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.SequenceNode {
+		d.add(path, "want a list, not %s: write [ … ]", kindName(n))
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), 0, len(n.Content))
+	for i, item := range n.Content {
+		p := fmt.Sprintf("%s[%d]", path, i)
+		d.places[p] = Place{item.Line, item.Column}
+		e := d.element(v.Type())
+		d.value(item, e, field{}, p)
+		out = reflect.Append(out, e)
+	}
+	v.Set(out)
+}
+
+// element is a new element of a list or map, with its defaults.
+func (*decoder) element(t reflect.Type) reflect.Value {
+	e := reflect.New(t.Elem())
+	if x, ok := e.Interface().(defaulter); ok {
+		x.setDefaults()
+	}
+	return e.Elem()
+}
+
+func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f field, path string) {
+	if n.Kind != yaml.ScalarNode {
+		d.add(path, "want %s, not %s", wanted(v, f), kindName(n))
+		return
+	}
+	text, err := d.expand.value(n.Value)
+	if err != nil {
+		d.add(path, "%s", err)
+		return
+	}
+	if !suits(n, v, text != n.Value) {
+		d.add(path, "want %s, not %s", wanted(v, f), kindName(n))
+		return
+	}
+	d.set(v, f, path, text)
+}
+
+// suits reports whether a scalar as written may become a value of v's type.
+// What a reference stands for has no YAML type and may become any.
+func suits(n *yaml.Node, v reflect.Value, expanded bool) bool {
+	tag := n.ShortTag()
+	switch v.Kind() {
+	case reflect.Int:
+		return expanded || tag == "!!int"
+	case reflect.Bool:
+		return expanded || tag == "!!bool"
+	default:
+		return tag != "!!bool" // ids may look like numbers; true is a mistake
+	}
+}
+
+func (d *decoder) set(v reflect.Value, f field, path, text string) {
+	if text == "" && len(f.enum) > 0 && v.Kind() == reflect.String {
+		return // nothing was chosen: the default; an empty level, though, is a fault
+	}
+	if len(f.enum) > 0 && !d.oneOf(f, path, text) {
+		return
+	}
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if err := u.UnmarshalText([]byte(text)); err != nil {
+			d.add(path, "%s", err)
+		}
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(strings.ToLower(text))
+		if err != nil {
+			d.add(path, "want %s", wanted(v, f))
+		}
+		v.SetBool(b)
+	default:
+		d.setInt(v, f, path, text)
+	}
+}
+
+func (d *decoder) setInt(v reflect.Value, f field, path, text string) {
+	i, err := strconv.Atoi(text)
+	if err != nil || (f.min != nil && i < *f.min) || (f.max != nil && i > *f.max) {
+		d.add(path, "want %s", wanted(v, f))
+		return
+	}
+	v.SetInt(int64(i))
+}
+
+// oneOf checks a value against those that a key may have. Levels may be written in any case.
+func (d *decoder) oneOf(f field, path, text string) bool {
+	switch {
+	case slices.ContainsFunc(f.enum, func(e string) bool { return e == text || (isLevel(e) && strings.EqualFold(e, text)) }):
+		return true
+	case slices.Contains(f.later, text):
+		d.add(path, "%s is not in this version: want %s", text, choices(f.enum))
+	default:
+		d.add(path, "want %s", choices(f.enum))
+	}
+	return false
+}
+
+func isLevel(s string) bool { return strings.ToUpper(s) == s }
+
+// wanted says in words what a key takes.
+func wanted(v reflect.Value, f field) string {
+	if len(f.enum) > 0 {
+		return choices(f.enum)
+	}
+	switch v.Interface().(type) {
+	case Duration:
+		return "a time span such as 90s, 10m or 24h"
+	case int:
+		return wholeNumber(f)
+	case bool:
+		return "true or false"
+	}
+	return "a text (put it in quotes)"
+}
+
+func wholeNumber(f field) string {
+	switch {
+	case f.min != nil && f.max != nil:
+		return fmt.Sprintf("a whole number from %d to %d", *f.min, *f.max)
+	case f.min != nil:
+		return fmt.Sprintf("a whole number of at least %d", *f.min)
+	}
+	return "a whole number"
+}
+
+func choices(values []string) string {
+	if len(values) == 1 {
+		return values[0]
+	}
+	last := len(values) - 1
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+func kindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "keys with values"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "true or false"
+	}
+	return "a text"
+}
+
+// join adds a key to a path.
+func join(path, key string) string {
+	if strings.ContainsAny(key, ".[] ") {
+		return path + "[" + strconv.Quote(key) + "]"
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}

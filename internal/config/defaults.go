@@ -1,0 +1,149 @@
+package config
+
+import (
+	"path/filepath"
+	"time"
+
+	"sluice/policy/flow"
+)
+
+// Names that the program itself knows.
+const (
+	OfflineProvider = "offline" // provider that is always there
+	DefaultModel    = "offline/guide"
+	DefaultListen   = "127.0.0.1:8484"
+	DefaultAgent    = "main"
+)
+
+const defaultPrompt = "You are a helpful assistant in a chat. Answer briefly and plainly. Say so when you do not know."
+
+// Default is the configuration of an empty file, before it is completed: the
+// state folder is still relative to "~" and what follows from other keys is empty.
+func Default() *Config {
+	return &Config{
+		Gateway:  Gateway{Listen: DefaultListen},
+		State:    "~/.local/share/sluice",
+		Log:      Log{Level: "info", Format: "text"},
+		Owners:   []string{"webchat:local"},
+		Channels: Channels{Telegram: Telegram{Access: defaultAccess()}, Webchat: Webchat{Enabled: true}},
+		Models:   Models{Default: DefaultModel},
+		Agents:   Agents{Defaults: AgentDefaults{SystemPrompt: defaultPrompt}},
+		Session: Session{
+			Scope: "per-sender", DMScope: "main", MainKey: "main",
+			Queue:      Queue{Mode: "collect", Cap: 20, Drop: "old", DebounceMs: 500},
+			SendPolicy: SendPolicy{Default: "allow"},
+			RunTimeout: Duration(10 * time.Minute),
+		},
+		Tools: Tools{Sessions: SessionTools{Visibility: "tree"}},
+		Limits: Limits{
+			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10,
+			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,
+		},
+	}
+}
+
+func defaultAccess() Access {
+	return Access{Classification: flow.Public, DMPolicy: "pairing", GroupPolicy: "allowlist", OnUnknown: "resend"}
+}
+
+// defaulter is an element of a list or map that does not begin empty.
+type defaulter interface{ setDefaults() }
+
+var (
+	_ defaulter = (*Group)(nil)
+	_ defaulter = (*TelegramAccount)(nil)
+	_ defaulter = (*Provider)(nil)
+)
+
+func (g *Group) setDefaults() { g.RequireMention = true }
+
+func (a *TelegramAccount) setDefaults() {
+	a.APIBase, a.Mode, a.RichMessages = "https://api.telegram.org", "polling", "off"
+}
+
+// A provider is the owner's own choice, so it may see everything unless they say less.
+func (p *Provider) setDefaults() { p.Classification = flow.Restricted }
+
+// complete fills in what follows from other keys.
+func (c *Config) complete(home string) {
+	if rest, ok := trimHome(c.State); ok && home != "" {
+		c.State = filepath.Join(home, rest)
+	}
+	if c.Agents.Defaults.Model == "" {
+		c.Agents.Defaults.Model = c.Models.Default
+	}
+	c.completeAgents()
+	c.completeLevels()
+	c.completeWebhooks()
+}
+
+func trimHome(path string) (string, bool) {
+	if path == "~" {
+		return "", true
+	}
+	if len(path) > 1 && path[:2] == "~/" {
+		return path[2:], true
+	}
+	return path, false
+}
+
+func (c *Config) completeAgents() {
+	list := c.Agents.List
+	if len(list) == 0 {
+		list = []Agent{{ID: DefaultAgent, Name: "Main"}}
+		c.Agents.List = list
+	}
+	found := false
+	for i := range list {
+		a := &list[i]
+		found = found || a.Default
+		a.Name = or(a.Name, a.ID)
+		a.Model = or(a.Model, c.Agents.Defaults.Model)
+		a.SystemPrompt = or(a.SystemPrompt, c.Agents.Defaults.SystemPrompt)
+	}
+	if !found {
+		list[0].Default = true
+	}
+}
+
+// completeLevels gives the page the highest level of the other channels: at a
+// lower one it could not show what a shared session heard there; at a higher
+// one what is typed there would keep that session from answering there.
+func (c *Config) completeLevels() {
+	t := &c.Channels.Telegram
+	for id, g := range t.Groups {
+		if !g.Classification.Valid() {
+			g.Classification = t.Classification
+			t.Groups[id] = g
+		}
+	}
+	if w := &c.Channels.Webchat; !w.Classification.Valid() {
+		w.Classification = t.Classification
+	}
+}
+
+func (c *Config) completeWebhooks() {
+	for name, a := range c.Channels.Telegram.Accounts {
+		if a.Mode == "webhook" && a.WebhookURL == "" && c.Gateway.PublicURL != "" {
+			a.WebhookURL = trimSlash(c.Gateway.PublicURL) + "/channels/telegram/" + name
+			c.Channels.Telegram.Accounts[name] = a
+		}
+	}
+}
+
+// DefaultAgent is the agent that hears what no binding matches.
+func (c *Config) DefaultAgent() Agent {
+	for _, a := range c.Agents.List {
+		if a.Default {
+			return a
+		}
+	}
+	return c.Agents.List[0]
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+const maxSecretFileBytes = 64 << 10
+
+// expander puts in what ${VAR} and ${file:/path} stand for; $${ is a plain ${.
+type expander struct {
+	getenv func(name string) (string, bool)
+	dir    string // what relative paths are relative to
+}
+
+// reference matches an escaped brace, a whole reference, or one that has no end.
+var reference = regexp.MustCompile(`\$\$\{|\$\{[^}]*\}?`)
+
+// value expands a text. The error is a sentence for the configuration's author.
+func (e expander) value(text string) (string, error) {
+	var failed error
+	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
+		if ref == "$${" {
+			return "${"
+		}
+		value, err := e.lookup(ref)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		return value
+	})
+	return out, failed
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (e expander) lookup(ref string) (string, error) {
+	name, closed := strings.CutSuffix(strings.TrimPrefix(ref, "${"), "}")
+	if !closed {
+		return "", fmt.Errorf("%s has no }: close it, or write $${ for a plain ${", ref)
+	}
+	if path, ok := strings.CutPrefix(name, "file:"); ok {
+		return e.file(path)
+	}
+	if !variableName.MatchString(name) {
+		return "", fmt.Errorf("%s: want ${NAME} or ${file:/path}", ref)
+	}
+	value, ok := e.getenv(name)
+	if !ok {
+		return "", fmt.Errorf("the environment variable %s is not set: set it, or take %s out", name, ref)
+	}
+	return value, nil
+}
+
+// file reads a file, without the line ends at its end.
+func (e expander) file(path string) (string, error) {
+	if path != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(e.dir, path)
+	}
+	data, err := readBounded(path, maxSecretFileBytes)
+	if err != nil {
+		return "", fmt.Errorf("the file %s cannot be read: %s", path, reason(err))
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
+}

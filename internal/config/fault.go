@@ -1,0 +1,87 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Place is where something stands in a file, both from 1.
+type Place struct{ Line, Column int }
+
+// Fault is one thing that is wrong with a configuration.
+type Fault struct {
+	File string
+	Place
+	Path string // for example "channels.telegram.accounts.default.token"; empty for the file as a whole
+	Text string // what is wrong, and what to do
+}
+
+// String is "file:line:column: path: what is wrong, what to do".
+func (f Fault) String() string {
+	s := f.File
+	if f.Line > 0 {
+		s += fmt.Sprintf(":%d:%d", f.Line, f.Column)
+	}
+	if f.Path != "" {
+		s += ": " + f.Path
+	}
+	return strings.TrimPrefix(s+": "+f.Text, ": ")
+}
+
+// Faults are all the faults of a configuration, in the order of their places.
+type Faults []Fault
+
+// Error lists the faults, one a line.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// report collects faults and knows where each path stands.
+type report struct {
+	file   string
+	places map[string]Place
+	faults Faults
+	faulty map[string]bool // paths with a fault
+}
+
+func newReport(file string) *report {
+	return &report{file: file, places: map[string]Place{"": {}}, faulty: map[string]bool{}}
+}
+
+// add records a fault of a path that was read, or of the nearest one above it that was.
+func (r *report) add(path, format string, args ...any) {
+	r.addAt(r.place(path), path, format, args...)
+}
+
+func (r *report) addAt(at Place, path, format string, args ...any) {
+	r.faults = append(r.faults, Fault{File: r.file, Place: at, Path: path, Text: fmt.Sprintf(format, args...)})
+	r.faulty[path] = true
+}
+
+func (r *report) place(path string) Place {
+	for p := path; p != ""; p = parent(p) {
+		if at, ok := r.places[p]; ok {
+			return at
+		}
+	}
+	return r.places[""]
+}
+
+func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
+
+// err is nil if there are no faults.
+func (r *report) err() error {
+	if len(r.faults) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(r.faults, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return r.faults
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/policy/flow"
+)
+
+// field is what the tags of one struct field say.
+type field struct {
+	name     string
+	doc      string
+	enum     []string
+	later    []string // values of a later version
+	min, max *int
+	index    []int
+}
+
+// section is what the tags of a struct say.
+type section struct {
+	fields []field
+	later  []string // keys of a later version
+}
+
+func (s section) find(name string) (field, bool) {
+	i := slices.IndexFunc(s.fields, func(f field) bool { return f.name == name })
+	if i < 0 {
+		return field{}, false
+	}
+	return s.fields[i], true
+}
+
+func (s section) names() []string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// sectionOf reads the tags of a struct type; the fields of inlined structs count as its own.
+func sectionOf(t reflect.Type) section {
+	var s section
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch {
+		case f.Name == "_":
+			s.later = append(s.later, list(f.Tag.Get("later"))...)
+		case f.Anonymous:
+			inner := sectionOf(f.Type)
+			for _, g := range inner.fields {
+				g.index = append([]int{i}, g.index...)
+				s.fields = append(s.fields, g)
+			}
+			s.later = append(s.later, inner.later...)
+		default:
+			s.fields = append(s.fields, fieldOf(f, i))
+		}
+	}
+	return s
+}
+
+func fieldOf(f reflect.StructField, index int) field {
+	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+	g := field{name: name, doc: f.Tag.Get("doc"), enum: list(f.Tag.Get("enum")), later: list(f.Tag.Get("later")), index: []int{index}}
+	g.min, g.max = number(f.Tag.Get("min")), number(f.Tag.Get("max"))
+	if f.Type == reflect.TypeFor[flow.Level]() {
+		for _, l := range flow.Levels() {
+			g.enum = append(g.enum, l.String())
+		}
+	}
+	return g
+}
+
+func list(tag string) []string {
+	if tag == "" {
+		return nil
+	}
+	return strings.Split(tag, ",")
+}
+
+func number(tag string) *int {
+	n, err := strconv.Atoi(tag)
+	if err != nil {
+		return nil // no such tag; that the tags are numbers is tested
+	}
+	return &n
+}
+
+// channelNames are the keys under channels.
+func channelNames() section { return sectionOf(reflect.TypeFor[Channels]()) }

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The environment variables that are looked at besides those in ${…}.
+const (
+	EnvConfig = "SLUICE_CONFIG" // the file
+	EnvState  = "SLUICE_STATE"  // overrides the key state
+)
+
+// FileName is the configuration's usual name.
+const FileName = "sluice.yaml"
+
+const maxFileBytes = 1 << 20
+
+// Loader reads configurations; its fields are what it knows of the machine.
+type Loader struct {
+	Getenv func(name string) (string, bool)
+	Home   string // home folder; empty if there is none
+	Dir    string // folder in which sluice.yaml is looked for
+}
+
+// System is the loader of this process.
+func System() Loader {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // a fault is reported if the configuration needs it
+	}
+	return Loader{Getenv: os.LookupEnv, Home: home, Dir: "."}
+}
+
+// Find is the configuration file to use: the explicit one, $SLUICE_CONFIG,
+// ./sluice.yaml or $XDG_CONFIG_HOME/sluice/sluice.yaml; empty if there is none.
+// A file that is named must be there.
+func Find(explicit string) (string, error) { return System().Find(explicit) }
+
+// Load reads and checks a file; an empty path gives the defaults. The error is a [Faults] with all that is wrong.
+func Load(path string) (*Config, error) { return System().Load(path) }
+
+// Find is the package function Find for what this loader knows.
+func (l Loader) Find(explicit string) (string, error) {
+	named := explicit
+	if named == "" {
+		named, _ = l.Getenv(EnvConfig)
+	}
+	if named != "" {
+		if _, err := os.Stat(named); err != nil {
+			return "", fmt.Errorf("find configuration: %w", err)
+		}
+		return named, nil
+	}
+	for _, path := range l.usualPlaces() {
+		_, err := os.Stat(path)
+		switch {
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", fmt.Errorf("find configuration: %w", err)
+		}
+	}
+	return "", nil
+}
+
+func (l Loader) usualPlaces() []string {
+	places := []string{filepath.Join(l.Dir, FileName)}
+	dir, _ := l.Getenv("XDG_CONFIG_HOME")
+	if dir == "" && l.Home != "" {
+		dir = filepath.Join(l.Home, ".config")
+	}
+	if dir != "" {
+		places = append(places, filepath.Join(dir, "sluice", FileName))
+	}
+	return places
+}
+
+// Load is the package function Load for what this loader knows.
+func (l Loader) Load(path string) (*Config, error) {
+	if path == "" {
+		return l.Parse("", nil)
+	}
+	data, err := readBounded(path, maxFileBytes)
+	if err != nil {
+		return nil, Faults{{File: path, Text: "cannot be read: " + reason(err)}}
+	}
+	return l.Parse(path, data)
+}
+
+// Parse reads a configuration's text; file names it in faults, and relative
+// paths in ${file:…} are relative to its folder.
+func (l Loader) Parse(file string, data []byte) (*Config, error) {
+	r := newReport(file)
+	c := Default()
+	if root := parse(r, data); root != nil {
+		r.places[""] = Place{root.Line, root.Column}
+		d := decoder{report: r, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file)}}
+		d.root(root, c)
+	}
+	if state, _ := l.Getenv(EnvState); state != "" {
+		c.State = state
+	}
+	c.complete(l.Home)
+	check(r, c)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// parse gives the document's root; nil if there is none or it is no YAML.
+func parse(r *report, data []byte) *yaml.Node {
+	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
+	var document, second yaml.Node
+	err := decoder.Decode(&document)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		r.addAt(placeOf(err), "", "is not YAML: %s", plain(err))
+		return nil
+	case len(document.Content) == 0:
+		return nil
+	}
+	if err := decoder.Decode(&second); err == nil {
+		r.addAt(Place{second.Line, second.Column}, "", "has a second document: keep one")
+	} else if !errors.Is(err, io.EOF) {
+		r.addAt(placeOf(err), "", "is not YAML: %s", plain(err))
+	}
+	return document.Content[0]
+}
+
+// The YAML library tells the place in its text only.
+func placeOf(err error) Place {
+	if m := regexp.MustCompile(`line (\d+)`).FindStringSubmatch(err.Error()); m != nil {
+		if line, err := strconv.Atoi(m[1]); err == nil {
+			return Place{line, 1}
+		}
+	}
+	return Place{1, 1}
+}
+
+func plain(err error) string {
+	return regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(err.Error(), "")
+}
+
+// readBounded reads a regular file of at most limit bytes. Anything else, such as a pipe, could block for ever.
+func readBounded(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case info.Size() > limit:
+		return nil, fmt.Errorf("it has %d bytes, the most is %d", info.Size(), limit)
+	}
+	return os.ReadFile(filepath.Clean(path))
+}
+
+// reason is an error's cause without the path, which stands in the message already.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

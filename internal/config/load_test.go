@@ -1,0 +1,295 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/config"
+	"sluice/policy/flow"
+)
+
+// loader knows only the given variables, each "NAME=text".
+func loader(t *testing.T, env ...string) config.Loader {
+	t.Helper()
+	vars := map[string]string{}
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		vars[name] = value
+	}
+	return config.Loader{
+		Getenv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+		Home:   "/home/ann", Dir: t.TempDir(),
+	}
+}
+
+// faults parses what is wrong.
+func faults(t *testing.T, text string, env ...string) []string {
+	t.Helper()
+	_, err := loader(t, env...).Parse("sluice.yaml", []byte(text))
+	require.Error(t, err)
+	return strings.Split(err.Error(), "\n")
+}
+
+func parsed(t *testing.T, text string, env ...string) *config.Config {
+	t.Helper()
+	c, err := loader(t, env...).Parse("sluice.yaml", []byte(text))
+	require.NoError(t, err)
+	return c
+}
+
+func TestDefaultsAloneAreComplete(t *testing.T) {
+	t.Parallel()
+	c, err := loader(t).Load("")
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:8484", c.Gateway.Listen)
+	require.Equal(t, "/home/ann/.local/share/sluice", c.State)
+	require.Equal(t, []string{"webchat:local"}, c.Owners)
+	require.True(t, c.Channels.Webchat.Enabled)
+	require.Empty(t, c.Channels.Telegram.Accounts)
+	require.Equal(t, "main", c.Session.DMScope)
+	require.Equal(t, config.Queue{Mode: "collect", Cap: 20, Drop: "old", DebounceMs: 500}, c.Session.Queue)
+	require.Equal(t, 24*time.Hour, c.Limits.DeliveryLife.Std())
+	agent := c.DefaultAgent()
+	require.Equal(t, "main", agent.ID)
+	require.Equal(t, "offline/guide", agent.Model)
+	require.NotEmpty(t, agent.SystemPrompt)
+}
+
+func TestWholeTreeIsRead(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, `
+gateway: { listen: 0.0.0.0:9000, publicURL: https://bot.example/, allowedHosts: [bot.example] }
+state: /var/lib/sluice
+store: { url: "postgres://u:p@db/sluice" }
+bus: { url: "nats://a:4222,nats://b:4222" }
+owners: ["telegram:1001"]
+channels:
+  telegram:
+    classification: internal
+    dmPolicy: open
+    allowFrom: [1001, "*"]
+    groups: { "-100200": { requireMention: false, classification: PUBLIC }, "*": }
+    accounts:
+      default: { token: "1:a" }
+      hook: { token: "2:b", mode: webhook, secret: s3cret }
+  webchat:
+models:
+  default: local/llama
+  providers: { local: { kind: openai, baseURL: "http://127.0.0.1:11434/v1", classification: CONFIDENTIAL, contextWindow: 8192 } }
+agents:
+  list: [{ id: main }, { id: work, default: true, name: Work, model: offline/guide }]
+bindings: [{ match: { channel: telegram, group: -100200 }, agent: main }]
+session:
+  dmScope: per-channel-peer
+  queue: { mode: followup, cap: 5, drop: new, debounceMs: 0 }
+  sendPolicy: { default: deny, rules: [{ match: { channel: telegram, chatType: group }, action: allow }] }
+  runTimeout: 90s
+`)
+	telegram := c.Channels.Telegram
+	require.Equal(t, flow.Internal, telegram.Classification)
+	require.Equal(t, []string{"1001", "*"}, telegram.AllowFrom)
+	require.Equal(t, config.Group{Classification: flow.Public}, telegram.Groups["-100200"])
+	require.Equal(t, config.Group{RequireMention: true, Classification: flow.Internal}, telegram.Groups["*"])
+	require.Equal(t, "https://api.telegram.org", telegram.Accounts["default"].APIBase)
+	require.Equal(t, "https://bot.example/channels/telegram/hook", telegram.Accounts["hook"].WebhookURL)
+	require.Equal(t, flow.Internal, c.Channels.Webchat.Classification, "the page follows the other channels")
+	require.Equal(t, "work", c.DefaultAgent().ID)
+	require.Equal(t, "local/llama", c.Agents.List[0].Model)
+	require.Equal(t, "-100200", c.Bindings[0].Match.Group)
+	require.Equal(t, 90*time.Second, c.Session.RunTimeout.Std())
+	require.Equal(t, "deny", c.Session.SendPolicy.Default)
+}
+
+func TestFiveMistakesAreReportedTogetherWithTheirPlaces(t *testing.T) {
+	t.Parallel()
+	got := faults(t, `gateway:
+  listen: nowhere
+chanels: {}
+channels:
+  telegram:
+    dmPolicy: friends
+    accounts:
+      default: { token: "${TELEGRAM_TOKEN}" }
+session:
+  queue: { cap: many }
+`)
+	require.Equal(t, []string{
+		`sluice.yaml:2:11: gateway.listen: "nowhere": want address:port, for example 127.0.0.1:8484`,
+		`sluice.yaml:3:1: chanels: is no key of the configuration: did you mean channels?`,
+		`sluice.yaml:6:15: channels.telegram.dmPolicy: want pairing, allowlist, open or disabled`,
+		`sluice.yaml:8:25: channels.telegram.accounts.default.token: the environment variable TELEGRAM_TOKEN is not set: set it, or take ${TELEGRAM_TOKEN} out`,
+		`sluice.yaml:10:17: session.queue.cap: want a whole number from 1 to 1000, not a text`,
+	}, got)
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ text, want string }{
+		"no YAML":           {"a: [", "sluice.yaml:1:1: is not YAML: did not find expected node content"},
+		"a list":            {"[]", "sluice.yaml:1:1: want keys with values, not a list"},
+		"two documents":     {"state: /a\n---\nstate: /b", "sluice.yaml:2:1: has a second document: keep one"},
+		"key twice":         {"state: /a\nlog: {}\nstate: /b", "sluice.yaml:3:1: state: stands twice: it is at line 1 already"},
+		"later key":         {"cron: { jobs: [] }", "sluice.yaml:1:1: cron: is not in this version: take it out"},
+		"later channel":     {"channels:\n  slack: {}", "sluice.yaml:2:3: channels.slack: is not in this version: take it out"},
+		"later value":       {"session: { queue: { mode: steer } }", "sluice.yaml:1:27: session.queue.mode: steer is not in this version: want collect or followup"},
+		"later owner":       {"owners: [\"slack:U1\"]", "sluice.yaml:1:10: owners[0]: channel slack is not in this version: take it out"},
+		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
+		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, limits"},
+		"text for a list":   {"owners: telegram:1", "sluice.yaml:1:9: owners: want a list, not a text: write [ … ]"},
+		"number for yes":    {"channels: { webchat: { enabled: 1 } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a number"},
+		"yes is a text":     {"channels: { webchat: { enabled: yes } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a text"},
+		"list for text":     {"state: [a]", "sluice.yaml:1:1: state: want a text (put it in quotes), not a list"},
+		"level":             {"channels: { webchat: { classification: SECRET } }", "sluice.yaml:1:40: channels.webchat.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
+		"duration":          {"session: { runTimeout: 5 }", "sluice.yaml:1:24: session.runTimeout: want a time span such as 90s, 10m or 24h"},
+		"no account":        {"channels: { telegram: {} }", "sluice.yaml:1:13: channels.telegram: has no account: add accounts.default.token, or take it out"},
+		"no token":          {"channels: { telegram: { accounts: { default: {} } } }", "sluice.yaml:1:37: channels.telegram.accounts.default.token: is missing: get one from @BotFather"},
+		"no provider":       {"models: { default: opanai/x, providers: { openai: { kind: openai, apiKey: k } } }", "sluice.yaml:1:20: models.default: no provider \"opanai\" under models.providers: did you mean openai?"},
+		"no key":            {"models: { providers: { openai: { kind: openai } } }", "sluice.yaml:1:24: models.providers.openai.apiKey: is missing: set it, or baseURL for a server that needs none"},
+		"agent twice":       {"agents: { list: [{ id: a }, { id: a }] }", "sluice.yaml:1:35: agents.list[1].id: \"a\" stands twice: give each agent its own"},
+		"two defaults":      {"agents: { list: [{ id: a, default: true }, { id: b, default: true }] }", "sluice.yaml:1:62: agents.list[1].default: another agent is the default already: keep one"},
+		"unbound":           {"bindings: [{ agent: mein }]", "sluice.yaml:1:21: bindings[0].agent: no agent \"mein\" in agents.list: did you mean main?"},
+		"no action":         {"session: { sendPolicy: { rules: [{ match: { channel: telegram } }] } }", "sluice.yaml:1:34: session.sendPolicy.rules[0].action: is missing: want allow or deny"},
+		"open reference":    {"state: ${A", "sluice.yaml:1:8: state: ${A has no }: close it, or write $${ for a plain ${"},
+		"strange reference": {"state: \"${A-B}\"", "sluice.yaml:1:8: state: ${A-B}: want ${NAME} or ${file:/path}"},
+		"no file":           {"gateway: { token: \"${file:/nowhere/x}\" }", "sluice.yaml:1:19: gateway.token: the file /nowhere/x cannot be read: no such file or directory"},
+		"no postgres":       {"store: { url: \"mysql://h/d\" }", "sluice.yaml:1:15: store.url: want postgres://user@host/database, or nothing for the embedded database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, []string{test.want}, faults(t, test.text))
+		})
+	}
+}
+
+func TestWebhookModeWantsItsAddressAndSecret(t *testing.T) {
+	t.Parallel()
+	got := strings.Join(faults(t, "channels: { telegram: { accounts: { default: { token: '1:a', mode: webhook } } } }"), "\n")
+	require.Contains(t, got, "accounts.default.webhookURL: mode webhook wants")
+	require.Contains(t, got, "accounts.default.secret: mode webhook wants")
+}
+
+func TestReferencesAreTextAndNeverYAML(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "prompt")
+	require.NoError(t, os.WriteFile(file, []byte("x: [y]\n# no comment\n\n"), 0o600))
+	c := parsed(t, "agents: { defaults: { systemPrompt: \"a ${file:"+file+"} $${B}\", model: \"${MODEL}\" } }\nsession: { queue: { cap: \"${CAP}\" } }",
+		"MODEL=offline/guide", "CAP=7")
+	require.Equal(t, "a x: [y]\n# no comment ${B}", c.Agents.Defaults.SystemPrompt)
+	require.Equal(t, 7, c.Session.Queue.Cap)
+}
+
+func TestWhatAVariableHoldsIsNotExpandedAgain(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, "agents: { defaults: { systemPrompt: \"${A}\" } }", "A=${B}", "B=secret")
+	require.Equal(t, "${B}", c.Agents.Defaults.SystemPrompt)
+}
+
+func TestAPipeIsRefusedAndDoesNotBlock(t *testing.T) {
+	t.Parallel()
+	got := faults(t, "state: \"${file:/dev/zero}\"")
+	require.Contains(t, got[0], "it is not a regular file")
+}
+
+func TestFaultsNeverTellASecret(t *testing.T) {
+	t.Parallel()
+	got := strings.Join(faults(t, `
+gateway: { token: "hush hush" }
+store: { url: "${URL}" }
+log: { level: "${URL}" }
+channels: { telegram: { accounts: { default: { token: "${TOKEN}" } } } }
+`, "URL=mysql://u:hush@h/d", "TOKEN=hush"), "\n")
+	require.NotContains(t, got, "hush")
+	require.Equal(t, 4, strings.Count(got, "\n")+1)
+}
+
+func TestStateFolder(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "/srv/s", parsed(t, "state: /elsewhere", "SLUICE_STATE=/srv/s").State)
+	require.Equal(t, "/home/ann/s", parsed(t, "state: ~/s").State)
+	l := loader(t)
+	l.Home = ""
+	_, err := l.Load("")
+	require.ErrorContains(t, err, "there is no home folder")
+}
+
+func TestAliasesArePutInButNotWithoutEnd(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, "state: &s /srv/s\nagents: { defaults: { systemPrompt: *s } }")
+	require.Equal(t, "/srv/s", c.Agents.Defaults.SystemPrompt)
+
+	many := "owners: &o [" + strings.Repeat("x,", 60_000) + "]\nchannels: { telegram: { allowFrom: *o } }"
+	_, err := loader(t).Parse("sluice.yaml", []byte(many))
+	require.ErrorContains(t, err, "too large when its aliases are put in")
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	l := loader(t)
+	path, err := l.Find("")
+	require.NoError(t, err)
+	require.Empty(t, path, "no file is fine")
+
+	xdg := t.TempDir()
+	write := func(path string) string {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		return path
+	}
+	inXDG := write(filepath.Join(xdg, "sluice", config.FileName))
+	l = loader(t, "XDG_CONFIG_HOME="+xdg)
+	require.Equal(t, inXDG, found(t, l, ""))
+	inDir := write(filepath.Join(l.Dir, config.FileName))
+	require.Equal(t, inDir, found(t, l, ""))
+	named := write(filepath.Join(t.TempDir(), "other.yaml"))
+	l.Getenv = func(string) (string, bool) { return named, true }
+	require.Equal(t, named, found(t, l, ""))
+	require.Equal(t, inXDG, found(t, l, inXDG))
+	_, err = l.Find("/nowhere/sluice.yaml")
+	require.ErrorContains(t, err, "no such file")
+}
+
+func found(t *testing.T, l config.Loader, explicit string) string {
+	t.Helper()
+	path, err := l.Find(explicit)
+	require.NoError(t, err)
+	return path
+}
+
+func TestAFileThatCannotBeReadIsAFault(t *testing.T) {
+	t.Parallel()
+	_, err := loader(t).Load("/nowhere/sluice.yaml")
+	require.EqualError(t, err, "/nowhere/sluice.yaml: cannot be read: no such file or directory")
+	var f config.Faults
+	require.ErrorAs(t, err, &f)
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"", "state: /a", "channels: { telegram: { accounts: { default: { token: \"${T}\" } } } }", "a: &a [*a]", "owners: [a, 1, true, null]",
+		"? [a]\n: b", "<<: {}", "session: { queue: { cap: 0x10, mode: !!binary aGk= } }", "\xff\xfe", "{\"log\": {\"level\": \"info\"}}",
+	} {
+		f.Add(seed)
+	}
+	l := config.Loader{Getenv: func(string) (string, bool) { return "v", true }, Home: "/h", Dir: "."}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := l.Parse("f", []byte(text))
+		if err != nil {
+			var faults config.Faults
+			require.ErrorAs(t, err, &faults)
+			for _, fault := range faults {
+				require.NotEmpty(t, fault.Text)
+				require.Positive(t, fault.Line, fault.String())
+			}
+			return
+		}
+		_, err = c.YAML()
+		require.NoError(t, err, "what was read can be shown")
+		require.NotPanics(t, func() { c.DefaultAgent() })
+	})
+}

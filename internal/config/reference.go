@@ -1,0 +1,131 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"sluice/policy/flow"
+)
+
+const referenceHead = `# Configuration
+
+<!-- Made from the types in internal/config by "make generate"; do not edit. -->
+
+One file, ` + "`sluice.yaml`" + `, in YAML 1.2 (so JSON will do). It is looked for in this order: ` + "`--config`, `$SLUICE_CONFIG`, `./sluice.yaml`, `$XDG_CONFIG_HOME/sluice/sluice.yaml`" + `.
+With none at all the gateway runs on its embedded parts. ` + "`sluice init`" + ` writes one with comments, ` + "`sluice config check`" + ` finds all that is wrong with
+one and says where, ` + "`sluice config show`" + ` prints it with every default, secrets hidden. Editors can use the schema
+[sluice.schema.json](sluice.schema.json) (` + "`sluice config schema`" + `).
+
+- ` + "`${NAME}`" + ` in a value is the environment variable's text, ` + "`${file:/path}`" + ` a file's, without its last line end. What they hold is never read as YAML. One
+  that is not there is a fault. ` + "`$${`" + ` is a plain ` + "`${`" + `.
+- A key that is not known is a fault, never ignored. So is one that belongs to a later version.
+- Levels, from everybody's to nobody else's: ` + "`PUBLIC`, `INTERNAL`, `CONFIDENTIAL`, `RESTRICTED`" + `.
+- Time spans are written as ` + "`90s`, `10m`, `24h`" + `.
+
+`
+
+// Reference is docs/configuration.md, made from the tree's types.
+func Reference() []byte {
+	var b bytes.Buffer
+	b.WriteString(referenceHead)
+	root := reflect.ValueOf(*Default())
+	table(&b, "Top level", scalars(root))
+	for _, f := range sectionOf(root.Type()).fields {
+		if v := root.FieldByIndex(f.index); composite(v) {
+			describe(&b, f.name, f.doc, v)
+		}
+	}
+	return b.Bytes()
+}
+
+type row struct {
+	field
+	value reflect.Value
+}
+
+// describe writes the table of one section, then those below it.
+func describe(b *bytes.Buffer, path, doc string, v reflect.Value) {
+	suffix := ""
+	switch v.Kind() {
+	case reflect.Map:
+		suffix = ".<name>"
+	case reflect.Slice:
+		suffix = "[]"
+	}
+	if suffix != "" {
+		var d decoder
+		v = d.element(v.Type())
+	}
+	path += suffix
+	fmt.Fprintf(b, "## %s\n\n%s\n\n", "`"+path+"`", doc)
+	table(b, "", scalars(v))
+	for _, f := range sectionOf(v.Type()).fields {
+		if below := v.FieldByIndex(f.index); composite(below) {
+			describe(b, path+"."+f.name, f.doc, below)
+		}
+	}
+}
+
+func scalars(v reflect.Value) []row {
+	var rows []row
+	for _, f := range sectionOf(v.Type()).fields {
+		if x := v.FieldByIndex(f.index); !composite(x) {
+			rows = append(rows, row{f, x})
+		}
+	}
+	return rows
+}
+
+// composite reports whether a value has a section of its own.
+func composite(v reflect.Value) bool {
+	if _, level := v.Interface().(flow.Level); level {
+		return false
+	}
+	t := v.Type()
+	if t.Kind() == reflect.Map || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct
+}
+
+func table(b *bytes.Buffer, title string, rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	if title != "" {
+		fmt.Fprintf(b, "## %s\n\n", title)
+	}
+	b.WriteString("| key | default | meaning |\n| --- | --- | --- |\n")
+	for _, r := range rows {
+		doc := r.doc
+		if len(r.enum) > 0 {
+			doc += " One of `" + strings.Join(r.enum, "`, `") + "`."
+		}
+		if r.min != nil {
+			doc += " " + strings.ToUpper(wholeNumber(r.field)[:1]) + wholeNumber(r.field)[1:] + "."
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.name, shownDefault(r.value), forTable.Replace(doc))
+	}
+	b.WriteString("\n")
+}
+
+// forTable keeps what looks like a tag or a column from being one.
+var forTable = strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;")
+
+func shownDefault(v reflect.Value) string {
+	value, ok := defaultText(v)
+	if !ok {
+		return ""
+	}
+	if s, ok := value.(string); ok {
+		return "`" + s + "`"
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return "" // only plain values have a default
+	}
+	return "`" + string(data) + "`"
+}

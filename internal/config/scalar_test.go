@@ -1,0 +1,62 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"sluice/internal/config"
+)
+
+func TestSecretsPrintNowhere(t *testing.T) {
+	t.Parallel()
+	const text = "hush-hush"
+	type holder struct {
+		Token config.Secret `json:"token" yaml:"token"`
+	}
+	h := holder{text}
+	var out bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T %v"} {
+		fmt.Fprintf(&out, verb+"\n", h, h.Token)
+		fmt.Fprintf(&out, verb+"\n", h.Token, &h)
+	}
+	slog.New(slog.NewTextHandler(&out, nil)).Info("m", "token", h.Token, "holder", h)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "token", h.Token, "holder", h)
+	require.NoError(t, json.NewEncoder(&out).Encode([]any{h.Token, &h}))
+	data, err := yaml.Marshal(h)
+	require.NoError(t, err)
+	out.Write(data)
+	require.NotContains(t, out.String(), "hush")
+	require.NotContains(t, out.String(), fmt.Sprintf("%x", text))
+	require.Contains(t, out.String(), "<secret>")
+	require.Equal(t, text, h.Token.Reveal())
+}
+
+func TestTheShownTreeHidesSecretsAndIsReadAgain(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, "gateway: { token: hush-hush }\nstore: { url: \"postgres://u:hush@h/d\" }")
+	data, err := c.YAML()
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "hush")
+	require.Contains(t, string(data), "listen: 127.0.0.1:8484")
+
+	plain, err := parsed(t, "channels: { telegram: { accounts: { default: { token: \"1:a\" } } } }\nsession: { sendPolicy: { rules: [{ match: { channel: telegram }, action: deny }] } }").YAML()
+	require.NoError(t, err)
+	again, err := parsed(t, strings.Replace(string(plain), "<secret>", "1:a", 1)).YAML()
+	require.NoError(t, err)
+	require.Equal(t, string(plain), string(again))
+}
+
+func TestDurationsAreWrittenShort(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]time.Duration{"24h": 24 * time.Hour, "1h30m": 90 * time.Minute, "10m": 10 * time.Minute, "1m30s": 90 * time.Second, "500ms": 500 * time.Millisecond} {
+		require.Equal(t, want, config.Duration(d).String())
+	}
+}

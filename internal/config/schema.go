@@ -1,0 +1,112 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"sluice/policy/flow"
+)
+
+// Schema is the JSON Schema (draft 2020-12) of the file, made from the tree's types.
+func Schema() ([]byte, error) {
+	root := structSchema(reflect.ValueOf(*Default()))
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "sluice.yaml"
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(root); err != nil {
+		return nil, fmt.Errorf("write schema: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+type object = map[string]any
+
+// structSchema describes a struct; v holds the defaults.
+func structSchema(v reflect.Value) object {
+	properties := object{}
+	for _, f := range sectionOf(v.Type()).fields {
+		property := valueSchema(v.FieldByIndex(f.index), f)
+		property["description"] = f.doc
+		properties[f.name] = property
+	}
+	return object{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+}
+
+func valueSchema(v reflect.Value, f field) object {
+	switch v.Interface().(type) {
+	case flow.Level, Duration, Secret:
+		return withDefault(scalarSchema("string", f), v)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		return structSchema(v)
+	case reflect.Map:
+		return object{"type": []string{"object", "null"}, "additionalProperties": elementSchema(v)}
+	case reflect.Slice:
+		return withDefault(object{"type": []string{"array", "null"}, "items": elementSchema(v)}, v)
+	case reflect.Bool:
+		return withDefault(orReference(object{"type": "boolean"}), v)
+	case reflect.Int:
+		return withDefault(orReference(intSchema(f)), v)
+	}
+	return withDefault(scalarSchema("string", f), v)
+}
+
+func elementSchema(v reflect.Value) object {
+	var d decoder
+	return valueSchema(d.element(v.Type()), field{})
+}
+
+// scalarSchema is a text's: one of the key's values, if it has a list of them,
+// or a text with a reference. Ids that look like numbers need no quotes.
+func scalarSchema(kind string, f field) object {
+	if len(f.enum) > 0 {
+		return orReference(object{"enum": f.enum})
+	}
+	return object{"type": []string{kind, "number", "null"}}
+}
+
+func intSchema(f field) object {
+	s := object{"type": "integer"}
+	if f.min != nil {
+		s["minimum"] = *f.min
+	}
+	if f.max != nil {
+		s["maximum"] = *f.max
+	}
+	return s
+}
+
+// orReference also takes a text with a ${…} in it.
+func orReference(s object) object {
+	return object{"anyOf": []object{s, {"type": "string", "pattern": `\$\{`}, {"type": "null"}}}
+}
+
+func withDefault(s object, v reflect.Value) object {
+	if text, ok := defaultText(v); ok {
+		s["default"] = text
+	}
+	return s
+}
+
+// defaultText is a default as the schema and the reference show it; false if it is empty.
+func defaultText(v reflect.Value) (any, bool) {
+	if v.IsZero() && v.Kind() != reflect.Bool && v.Kind() != reflect.Int {
+		return nil, false
+	}
+	switch x := v.Interface().(type) {
+	case Secret:
+		return nil, false
+	case flow.Level:
+		return x.String(), true
+	case Duration:
+		return x.String(), true
+	default:
+		return x, true
+	}
+}

@@ -61,6 +61,7 @@ channels:
 session:
   dmScope: per-channel-peer
   queue: { mode: %s, cap: 100, debounceMs: %d }
+limits: { runAttempts: 100 } # kills are no reason to give up on a message
 models:
   default: %s
 `, c.Listen, APIToken, c.State, c.StoreURL, c.BotToken, c.Telegram, c.QueueMode, c.Debounce.Milliseconds(), c.Model)

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -36,6 +37,7 @@ type Server struct {
 	http    *http.Server
 	url     string
 	serving sync.WaitGroup
+	waiting atomic.Int64
 	closing context.Context
 	stop    context.CancelFunc
 }
@@ -61,6 +63,9 @@ func NewServer(opts Options) (*Server, error) {
 // URL is the server's base address, for the provider's baseURL.
 func (s *Server) URL() string { return s.url }
 
+// Waiting is how many requests are in their silence now.
+func (s *Server) Waiting() int { return int(s.waiting.Load()) }
+
 // Close ends every connection and waits for the server.
 func (s *Server) Close() {
 	s.stop()
@@ -77,7 +82,10 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if s.wait(r.Context(), s.opts.Silence) != nil {
+	s.waiting.Add(1)
+	err := s.wait(r.Context(), s.opts.Silence)
+	s.waiting.Add(-1)
+	if err != nil {
 		return
 	}
 	st := &stream{w: w, pieces: req.Stream}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"sluice/adapters/telegram/telegramtest"
+	"sluice/internal/chaos/child"
+)
+
+const (
+	readyWithin = 2 * time.Minute
+	exitWithin  = 15 * time.Second
+	settleFor   = 3 * time.Second // after a start, before memory is looked at
+)
+
+// gateway is a Telegram server and a gateway that serves it.
+type gateway struct {
+	fake    *telegramtest.Server
+	config  child.Config
+	process *child.Process
+	binary  string
+
+	answered atomic.Pointer[func(chat int64)]
+}
+
+// gatewayParams say what kind of gateway to make.
+type gatewayParams struct {
+	state    string
+	store    string // URL; empty for SQLite in state
+	model    string
+	modelURL string
+}
+
+var lives atomic.Int64
+
+// newState names a folder that no other gateway of this program uses.
+func (b *bench) newState() string {
+	return filepath.Join(b.dir, "state"+strconv.FormatInt(lives.Add(1), 10))
+}
+
+// newGateway makes a Telegram server and the configuration of a gateway; nothing runs yet.
+func (b *bench) newGateway(p gatewayParams) (*gateway, error) {
+	g := &gateway{binary: b.binary}
+	nobody := func(int64) {}
+	g.answered.Store(&nobody)
+	var err error
+	g.fake, err = telegramtest.NewServer(telegramtest.Options{
+		Forget: true,
+		OnSent: func(m telegramtest.Message) { (*g.answered.Load())(m.Chat) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	addr, err := child.FreeAddr()
+	if err != nil {
+		return nil, err
+	}
+	g.config = child.Config{
+		State: p.state, Listen: addr, Telegram: g.fake.URL(), BotToken: telegramtest.DefaultToken,
+		Model: p.model, ModelURL: p.modelURL, QueueMode: "followup", StoreURL: p.store,
+	}
+	if g.config.State == "" {
+		g.config.State = b.newState()
+	}
+	return g, nil
+}
+
+// start runs the gateway and gives the time until it was ready.
+func (g *gateway) start(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	began := time.Now()
+	var err error
+	if g.process, err = child.Start(g.binary, g.config); err != nil {
+		return 0, err
+	}
+	if err := g.process.WaitReady(ctx); err != nil {
+		g.process.Kill()
+		return 0, fmt.Errorf("%w\n%s", err, g.log())
+	}
+	return time.Since(began), nil
+}
+
+// log is the end of what the gateway wrote.
+func (g *gateway) log() []byte {
+	log, err := os.ReadFile(g.config.LogPath())
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return log[max(0, len(log)-3000):]
+}
+
+// stop ends the gateway in order; the Telegram server lives on.
+func (g *gateway) stop() error {
+	code, err := g.process.Terminate(exitWithin)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("the gateway ended with code %d\n%s", code, g.log())
+	}
+	return err
+}
+
+// close ends everything.
+func (g *gateway) close() {
+	if g.process != nil {
+		g.process.Kill()
+	}
+	g.fake.Close()
+}
+
+// onAnswer sets who is told of each message that the gateway sends. It must be quick.
+func (g *gateway) onAnswer(f func(chat int64)) { g.answered.Store(&f) }
+
+// say lets a person write to the bot.
+func (g *gateway) say(person int64, text string) {
+	g.fake.Say(telegramtest.Private(person), telegramtest.User{ID: person, FirstName: "Person"}, text)
+}
+
+// memory is the gateway's resident set in MB once it has come to rest.
+func (g *gateway) memory(ctx context.Context) (float64, error) {
+	if err := rest(ctx, settleFor); err != nil {
+		return 0, err
+	}
+	bytes, err := residentMemory(g.process.Pid())
+	return bytes / 1e6, err
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

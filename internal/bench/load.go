@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	question     = "What is the weather like today, and should I take an umbrella with me?"
+	chats        = 200
+	warmUp       = 2 * time.Second
+	sequential   = 500
+	firstPerson  = 1001
+	answerWithin = 30 * time.Second
+)
+
+var errNoAnswer = errors.New("an answer did not come in time")
+
+// oneByOne lets one person ask, and ask again when the answer has come. It gives
+// the time from each question's arrival at Telegram to its answer's, sorted.
+func (g *gateway) oneByOne(ctx context.Context, n int) ([]time.Duration, error) {
+	arrived := make(chan struct{}, 1)
+	g.onAnswer(func(int64) {
+		select {
+		case arrived <- struct{}{}:
+		default:
+		}
+	})
+	times := make([]time.Duration, 0, n)
+	for i := range n {
+		began := time.Now()
+		g.say(firstPerson, question+strconv.Itoa(i))
+		timer := time.NewTimer(answerWithin)
+		select {
+		case <-arrived:
+			times = append(times, time.Since(began))
+		case <-timer.C:
+			return nil, errNoAnswer
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		timer.Stop()
+	}
+	slices.Sort(times)
+	return times, nil
+}
+
+// quantile of sorted times.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
+
+// loaded is what a round of load came to.
+type loaded struct {
+	rate      float64       // messages answered a second
+	processor float64       // ms of the gateway's processor time a message
+	longest   time.Duration // that anybody waited for an answer
+}
+
+// crowd is people who each ask their next question when they were answered.
+type crowd struct {
+	g       *gateway
+	first   int64
+	answers atomic.Int64
+	stopped atomic.Bool
+	mu      sync.Mutex
+	asked   []time.Time
+	longest time.Duration
+}
+
+func (c *crowd) answer(chat int64) {
+	now := time.Now()
+	i := chat - c.first
+	c.mu.Lock()
+	c.longest = max(c.longest, now.Sub(c.asked[i]))
+	c.asked[i] = now
+	c.mu.Unlock()
+	c.answers.Add(1)
+	if !c.stopped.Load() {
+		c.g.say(chat, question)
+	}
+}
+
+// begin lets everybody ask for the first time.
+func (c *crowd) begin(people int) {
+	c.asked = make([]time.Time, people)
+	for i := range c.asked {
+		c.asked[i] = time.Now()
+	}
+	c.g.onAnswer(c.answer)
+	for i := range people {
+		c.g.say(c.first+int64(i), question)
+	}
+}
+
+// end waits until the last questions are answered.
+func (c *crowd) end(ctx context.Context) error {
+	c.stopped.Store(true)
+	last := int64(-1)
+	for n := c.answers.Load(); n != last; n = c.answers.Load() { // until none came for a while
+		last = n
+		if err := rest(ctx, 300*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load measures a crowd of so many people for so long.
+func (g *gateway) load(ctx context.Context, first int64, people int, length time.Duration) (loaded, error) {
+	c := &crowd{g: g, first: first}
+	c.begin(people)
+	if err := rest(ctx, warmUp); err != nil {
+		return loaded{}, err
+	}
+	began, before := time.Now(), c.answers.Load()
+	used, err := processorTime(g.process.Pid())
+	if err != nil {
+		return loaded{}, err
+	}
+	if err := rest(ctx, length); err != nil {
+		return loaded{}, err
+	}
+	n, took := float64(c.answers.Load()-before), time.Since(began)
+	usedAfter, err := processorTime(g.process.Pid())
+	if err != nil {
+		return loaded{}, err
+	}
+	if n == 0 {
+		return loaded{}, errNoAnswer
+	}
+	result := loaded{rate: n / took.Seconds(), processor: inMilliseconds(usedAfter-used) / n, longest: c.longest}
+	return result, c.end(ctx)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"sluice/internal/chaos/completions"
+)
+
+// instant is the model that answers at once.
+const instant = "offline/echo"
+
+// measureBinary looks at the file's size.
+func measureBinary(_ context.Context, b *bench) error {
+	info, err := os.Stat(b.binary)
+	if err != nil {
+		return fmt.Errorf("look at binary: %w", err)
+	}
+	b.report.add("stripped binary", "≤ 60 MB", megabytes, float64(info.Size())/1e6)
+	return nil
+}
+
+// series are the values of all rounds of a store's measurements.
+type series struct {
+	fresh, again, memory, p50, p99, rate, processor, after []float64
+}
+
+// goals of a store: SQLite's and PostgreSQL's rates differ.
+func goalRate(store string) string {
+	if store == "PostgreSQL" {
+		return "≥ 1,000/s"
+	}
+	return "≥ 1,500/s"
+}
+
+// measureStore measures a gateway that begins with an empty store.
+func (b *bench) measureStore(ctx context.Context, name, url string) error {
+	var s series
+	for range b.rounds {
+		if err := b.round(ctx, &s, gatewayParams{store: url, model: instant}); err != nil {
+			return err
+		}
+	}
+	add := func(what, goal string, format func(float64) string, values []float64) {
+		b.report.add(name+": "+what, goal, format, values...)
+	}
+	if url == "" { // the one database of a PostgreSQL is fresh in the first round alone
+		add("start to ready, first time", "≤ 150 ms", milliseconds, s.fresh)
+	}
+	add("start to ready, again", "≤ 150 ms", milliseconds, s.again)
+	add("memory, idle", "≤ 50 MB", megabytes, s.memory)
+	add("message in → answer out, p50", "≤ 10 ms", milliseconds, s.p50)
+	add("message in → answer out, p99", "≤ 50 ms", milliseconds, s.p99)
+	add("messages through 200 chats", goalRate(name), perSecond, s.rate)
+	add("processor time a message", "≤ 1 ms", milliseconds, s.processor)
+	add("memory after the load", "", megabytes, s.after)
+	if disk := b.report.median(diskOne); disk > 0 {
+		add("messages for each synced write of the disk", "", ratio, []float64{b.report.median(name+": messages through 200 chats") / disk})
+	}
+	return nil
+}
+
+// round is one gateway's life: started, asked one by one, loaded, started again.
+func (b *bench) round(ctx context.Context, s *series, p gatewayParams) error {
+	g, err := b.newGateway(p)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	took, err := g.start(ctx)
+	if err != nil {
+		return err
+	}
+	s.fresh = append(s.fresh, inMilliseconds(took))
+	memory, err := g.memory(ctx)
+	if err != nil {
+		return err
+	}
+	s.memory = append(s.memory, memory)
+	if err := b.converse(ctx, g, s); err != nil {
+		return err
+	}
+	if err := g.stop(); err != nil {
+		return err
+	}
+	if took, err = g.start(ctx); err != nil {
+		return err
+	}
+	s.again = append(s.again, inMilliseconds(took))
+	return g.stop()
+}
+
+// converse measures answers, first to one person, then to many.
+func (b *bench) converse(ctx context.Context, g *gateway, s *series) error {
+	if _, err := g.oneByOne(ctx, sequential/10); err != nil { // warm-up
+		return err
+	}
+	times, err := g.oneByOne(ctx, sequential)
+	if err != nil {
+		return err
+	}
+	s.p50 = append(s.p50, inMilliseconds(quantile(times, 0.5)))
+	s.p99 = append(s.p99, inMilliseconds(quantile(times, 0.99)))
+	result, err := g.load(ctx, 2001, chats, b.load)
+	if err != nil {
+		return err
+	}
+	s.rate = append(s.rate, result.rate)
+	s.processor = append(s.processor, result.processor)
+	memory, err := g.memory(ctx)
+	s.after = append(s.after, memory)
+	return err
+}
+
+// thinks is how long the slow model is silent; every session must have asked by then.
+const thinks = 2 * time.Minute
+
+// measureWaiting looks at the memory of sessions that each wait for a model's first word over HTTP.
+func measureWaiting(ctx context.Context, b *bench) error {
+	model, err := completions.NewServer(completions.Options{Silence: thinks})
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	g, err := b.newGateway(gatewayParams{model: "openai/slow", modelURL: model.URL()})
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if _, err := g.start(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	for i := range int64(b.waiting) {
+		g.say(firstPerson+i, question)
+	}
+	for model.Waiting() < b.waiting {
+		if time.Since(began) > thinks {
+			return fmt.Errorf("only %d of %d sessions had asked the model within %s", model.Waiting(), b.waiting, thinks)
+		}
+		if err := rest(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	b.report.add(fmt.Sprintf("%d sessions: until each has asked the model", b.waiting), "", seconds, time.Since(began).Seconds())
+	memory, err := g.memory(ctx)
+	b.report.add(fmt.Sprintf("%d sessions waiting for a slow model: memory", b.waiting), "≤ 500 MB", megabytes, memory)
+	return err
+}
+
+func seconds(v float64) string { return fmt.Sprintf("%.1f s", v) }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticksPerSecond is the unit of /proc/<pid>/stat, the same on every Linux.
+const ticksPerSecond = 100
+
+// processorTime is what a process has used, in user and kernel mode together.
+func processorTime(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read processor time: %w", err)
+	}
+	// The command's name may hold anything, a closing bracket too: fields count from the last one.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	const utime, stime = 11, 12
+	if len(fields) <= stime {
+		return 0, fmt.Errorf("read processor time: %d fields", len(fields))
+	}
+	var ticks int64
+	for _, field := range []string{fields[utime], fields[stime]} {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read processor time: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
+}
+
+// residentMemory is a process's resident set in bytes.
+func residentMemory(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read memory: %w", err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if size, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kB, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(size), "kB")), 64)
+			if err != nil {
+				return 0, fmt.Errorf("read memory: %w", err)
+			}
+			return kB * 1024, nil
+		}
+	}
+	return 0, fmt.Errorf("read memory: process %d has none", pid)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// row is one line of the table.
+type row struct {
+	what   string
+	goal   string // empty: none
+	values []float64
+	format func(float64) string
+	note   string
+}
+
+// report collects the rows in the order in which they were measured.
+type report struct{ rows []row }
+
+// add notes the values of all rounds of one measurement.
+func (r *report) add(what, goal string, format func(float64) string, values ...float64) {
+	if len(values) == 0 {
+		return
+	}
+	added := row{what: what, goal: goal, format: format, values: slices.Sorted(slices.Values(values))}
+	r.rows = append(r.rows, added)
+	fmt.Fprintf(os.Stderr, "  %s: %s\n", what, added.text())
+}
+
+// median of the rows with this name; 0 if it was not measured.
+func (r *report) median(what string) float64 {
+	for _, row := range r.rows {
+		if row.what == what {
+			return middle(row.values)
+		}
+	}
+	return 0
+}
+
+// text is the median, with the range if there was more than one round.
+func (r row) text() string {
+	text := r.format(middle(r.values))
+	if n := len(r.values); n > 1 {
+		text += fmt.Sprintf(" (%s–%s)", r.format(r.values[0]), r.format(r.values[n-1]))
+	}
+	return text
+}
+
+func middle(sorted []float64) float64 {
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return (sorted[n/2-1] + sorted[n/2]) / 2
+}
+
+// markdown is the table with what it was measured on.
+func (r *report) markdown() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s, %d cores (%s), %s, %s/%s\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	out.WriteString("| what | measured | goal |\n| --- | --- | --- |\n")
+	for _, row := range r.rows {
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", row.what, row.text(), row.goal)
+	}
+	return out.String()
+}
+
+// processor is the machine's processor as Linux names it.
+func processor() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown processor"
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+		}
+	}
+	return "unknown processor"
+}
+
+// The units.
+func milliseconds(v float64) string { return fmt.Sprintf("%.3g ms", v) }
+func megabytes(v float64) string    { return fmt.Sprintf("%.1f MB", v) }
+func perSecond(v float64) string    { return fmt.Sprintf("%.0f/s", v) }
+func ratio(v float64) string        { return fmt.Sprintf("%.2f", v) }
+
+func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

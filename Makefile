@@ -1,0 +1,91 @@
+# Everything that one does with this repository. `make` alone explains itself.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BIN     := $(CURDIR)/.bin
+OUT     := $(CURDIR)/bin
+
+# Test time-outs are per package; two busy cores with the race detector need room.
+TESTTIMEOUT ?= 15m
+FUZZTIME    ?= 10s
+CHAOSFLAGS  ?=
+BENCHFLAGS  ?=
+
+.PHONY: help run build test lint fmt bench fuzz chaos vuln verify generate tidy clean
+
+help: ## show the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build and serve on the embedded parts; prints the address to open
+	@exec $(OUT)/sluice serve
+
+build: ## build bin/sluice: static, without symbols and paths
+	@mkdir -p $(OUT)
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(OUT)/sluice ./cmd/sluice
+
+# The published descriptions of the chat platforms' APIs, where somebody keeps
+# them beside the repository: the fakes then check every request against them.
+API_SPECS := $(abspath $(CURDIR)/../shared/data)
+
+test: ## run every test under the race detector, installing what they need where that is possible
+	@tools/testdeps
+	@export CI=true; \
+	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
+	go test -race -timeout $(TESTTIMEOUT) ./...
+
+lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting and the module files
+	$(BIN)/golangci-lint run
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r $(BIN)/gofumpt -l); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):"; echo "$$unformatted"; exit 1; fi
+	go vet -tags faultpoints ./internal/faultpoint
+	go mod tidy -diff
+
+fmt: $(BIN)/gofumpt ## format the code
+	git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r $(BIN)/gofumpt -w
+
+bench: ## measure the gateway as people run it (BENCHFLAGS: see go run ./internal/bench -h)
+	go run ./internal/bench $(BENCHFLAGS)
+
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed 's/_test.go:func /_test.go /' | \
+	while read -r file target; do \
+		echo "$$(dirname "$$file") $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+	done
+
+chaos: ## kill the gateway at random moments and at every named step, and count what became of its messages
+	go test -v -count 1 -timeout 60m ./internal/chaos -chaos $(CHAOSFLAGS)
+
+vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what is used
+	@if ! timeout 20 curl -fsS -o /dev/null https://vuln.go.dev/index/db.json; then \
+		echo "the vulnerability database (vuln.go.dev) cannot be reached: nothing was checked" >&2; exit 0; fi; \
+	$(BIN)/govulncheck ./...
+
+generate: ## make the generated files anew
+	go generate ./...
+
+verify: ## fail if generated files are not up to date
+	@before=$$(git diff | sha256sum); go generate ./...; \
+	if [ "$$before" != "$$(git diff | sha256sum)" ]; then git diff --stat; echo "generated files were not up to date; they are now: commit them"; exit 1; fi
+
+tidy: ## tidy the module files
+	go mod tidy
+	go -C tools mod tidy
+
+clean: ## remove what was built
+	rm -rf $(OUT) $(BIN)
+
+# The tools' versions stand in tools/go.mod. They are built once; golangci-lint takes a few minutes.
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+GOFUMPT       := mvdan.cc/gofumpt
+GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck
+
+$(BIN)/golangci-lint: PKG := $(GOLANGCI_LINT)
+$(BIN)/gofumpt:       PKG := $(GOFUMPT)
+$(BIN)/govulncheck:   PKG := $(GOVULNCHECK)
+$(BIN)/%: tools/go.mod tools/go.sum
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 go -C tools build -o $@ $(PKG)

@@ -1,0 +1,139 @@
+package archtest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "sluice"
+
+// layers is the whole architecture, lowest first. A new package is written
+// down here before it can be used; "…/*" stands for everything below a folder.
+func layers() [][]string {
+	return [][]string{
+		{"policy/flow", "internal/faultpoint", "internal/archtest"},
+		{"sessions", "internal/markdown"},
+		{"policy", "adapters"},
+		{"router", "announce"},
+		{"store"},
+		{
+			"store/sqlite", "store/postgres", "store/storetest",
+			"adapters/telegram", "adapters/webchat", "adapters/adaptertest",
+			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
+			"internal/metrics", "internal/model", "internal/supervisor",
+		},
+		{"internal/app", "internal/cli", "internal/config/gen", "sessions/sessiontest", "internal/model/modeltest", "internal/bus/bustest", "adapters/telegram/telegramtest"},
+		{"cmd/sluice"},
+		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside
+		{"internal/chaos", "internal/bench"},
+	}
+}
+
+// testSupport are packages that only tests import.
+func testSupport() []string {
+	return []string{
+		"store/storetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/telegram/telegramtest", "internal/model/modeltest", "internal/bus/bustest",
+		"internal/chaos", "internal/chaos/child", "internal/chaos/completions",
+	}
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+// packages lists the module's packages with what their non-test code imports.
+func packages(t *testing.T, tags string) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-tags", tags, "-json=ImportPath,Imports", module+"/...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	var all []pkg
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		p.ImportPath = strings.TrimPrefix(p.ImportPath, module+"/")
+		all = append(all, p)
+	}
+}
+
+// own is an import's path in this module; false for others.
+func own(path string) (string, bool) { return strings.CutPrefix(path, module+"/") }
+
+func layerOf(path string) int {
+	return slices.IndexFunc(layers(), func(layer []string) bool { return slices.Contains(layer, path) })
+}
+
+func TestImportsOnlyGoDown(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t, "faultpoints") {
+		from := layerOf(p.ImportPath)
+		if from < 0 {
+			t.Errorf("%s is in no layer: put it into the table", p.ImportPath)
+			continue
+		}
+		for _, path := range p.Imports {
+			to, ok := own(path)
+			if !ok {
+				continue
+			}
+			if at := layerOf(to); at >= from {
+				t.Errorf("%s (layer %d) imports %s (layer %d): imports only go down", p.ImportPath, from, to, at)
+			}
+		}
+	}
+}
+
+func TestTheProgramHasNoTestCode(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t, "") {
+		support := slices.Contains(testSupport(), p.ImportPath) || p.ImportPath == "internal/bench"
+		if support {
+			continue
+		}
+		for _, path := range p.Imports {
+			to, _ := own(path)
+			if path == "testing" || strings.HasPrefix(path, "github.com/stretchr/testify") || slices.Contains(testSupport(), to) {
+				t.Errorf("%s imports %s outside of its tests", p.ImportPath, path)
+			}
+		}
+	}
+}
+
+func TestTheLowestLayerIsStandardLibraryOnly(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t, "faultpoints") {
+		if p.ImportPath != "policy/flow" && p.ImportPath != "internal/faultpoint" {
+			continue
+		}
+		for _, path := range p.Imports {
+			first, _, _ := strings.Cut(path, "/")
+			require.NotContains(t, first, ".", "%s imports %s", p.ImportPath, path)
+		}
+	}
+}
+
+func TestNoPackageStandsTwice(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, layer := range layers() {
+		for _, path := range layer {
+			require.False(t, seen[path], path)
+			seen[path] = true
+		}
+	}
+}

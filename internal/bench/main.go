@@ -36,7 +36,6 @@ func main() {
 type options struct {
 	binary   string
 	dir      string
-	postgres string
 	only     string
 	rounds   int
 	load     time.Duration
@@ -50,7 +49,6 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.binary, "binary", "", "gateway to measure; empty: a fresh stripped build")
 	flags.StringVar(&o.dir, "dir", "", "folder for databases, on the disk to be measured; empty: a temporary one")
-	flags.StringVar(&o.postgres, "postgres", os.Getenv("SLUICE_BENCH_POSTGRES"), "URL of an empty PostgreSQL database; empty: a cluster of its own, where PostgreSQL is installed")
 	flags.StringVar(&o.only, "only", "", "comma-separated parts: "+strings.Join(partNames(), ", "))
 	flags.IntVar(&o.rounds, "rounds", 3, "rounds of each measurement; the median and the range are shown")
 	flags.DurationVar(&o.load, "load", 10*time.Second, "length of one round of load")
@@ -88,7 +86,7 @@ func parts() []part {
 	return []part{
 		{"binary", measureBinary},
 		{"disk", measureDisk},
-		{"sqlite", func(ctx context.Context, b *bench) error { return b.measureStore(ctx, "SQLite", "") }},
+		{"sqlite", measureSQLite},
 		{"waiting", measureWaiting},
 		{"stored", measureStored},
 		{"postgres", measurePostgres},

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"sluice/internal/chaos/child"
+)
+
+func measureSQLite(ctx context.Context, b *bench) error {
+	return b.measureStore(ctx, "SQLite", func(context.Context) (string, error) { return "", nil })
+}
+
+// measurePostgres uses a cluster of its own, on the same disk and as durable as PostgreSQL is by default.
+func measurePostgres(ctx context.Context, b *bench) (err error) {
+	cluster, err := child.StartPostgres(ctx, filepath.Join(b.dir, "pg"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	created := 0
+	return b.measureStore(ctx, "PostgreSQL", func(ctx context.Context) (string, error) {
+		created++
+		return cluster.Create(ctx, fmt.Sprintf("bench%d", created))
+	})
+}

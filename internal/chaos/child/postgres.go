@@ -1,0 +1,131 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// ErrNoPostgres: PostgreSQL's programs are not installed.
+var ErrNoPostgres = errors.New("PostgreSQL is not installed: install the distribution's package postgresql")
+
+// Postgres is a PostgreSQL cluster of its own, with its data in one folder,
+// reached over a Unix socket, and with the durability that PostgreSQL has by default.
+type Postgres struct {
+	bin, dir string
+	as       *syscall.Credential // nil: the user that runs this process
+}
+
+// StartPostgres makes a cluster in dir, which must not exist, and starts it.
+func StartPostgres(ctx context.Context, dir string) (*Postgres, error) {
+	bin, err := postgresPrograms()
+	if err != nil {
+		return nil, err
+	}
+	p := &Postgres{bin: bin, dir: dir}
+	if err := p.own(); err != nil {
+		return nil, err
+	}
+	if err := p.run(ctx, "initdb", "-D", p.data(), "-U", "sluice", "-A", "trust", "-E", "UTF8", "--locale=C"); err != nil {
+		return nil, err
+	}
+	options := fmt.Sprintf("-c listen_addresses='' -c unix_socket_directories='%s' -c max_connections=200", dir)
+	return p, p.run(ctx, "pg_ctl", "-D", p.data(), "-w", "-l", filepath.Join(dir, "log"), "-o", options, "start")
+}
+
+// postgresPrograms is the folder of the newest PostgreSQL's programs.
+func postgresPrograms() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian and Ubuntu have them
+	if err == nil && len(found) > 0 {
+		slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
+		return filepath.Dir(found[len(found)-1]), nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", ErrNoPostgres
+	}
+	return filepath.Dir(path), nil
+}
+
+func version(path string) int {
+	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// own makes the folder. PostgreSQL refuses to run as root, so root lends it to another user.
+func (p *Postgres) own() error {
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		return fmt.Errorf("make folder of PostgreSQL: %w", err)
+	}
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return fmt.Errorf("find a user for PostgreSQL: %w", err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return fmt.Errorf("find a user for PostgreSQL: %w", err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return fmt.Errorf("find a user for PostgreSQL: %w", err)
+	}
+	p.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	if err := os.Chown(p.dir, int(uid), int(gid)); err != nil {
+		return fmt.Errorf("lend folder to PostgreSQL: %w", err)
+	}
+	return os.Chmod(filepath.Dir(p.dir), 0o711) //nolint:gosec // a temporary folder that the other user must pass through
+}
+
+func (p *Postgres) data() string { return filepath.Join(p.dir, "data") }
+
+// run runs one of PostgreSQL's programs to its end.
+func (p *Postgres) run(ctx context.Context, program string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, program), args...)
+	cmd.Dir = p.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as}
+	// A file and no pipe: the server keeps the descriptor, and a pipe would be waited for until its end.
+	log, err := os.OpenFile(filepath.Clean(p.dir+"."+program+".out"), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("run %s: %w", program, err)
+	}
+	defer os.Remove(log.Name()) //nolint:errcheck // a temporary file
+	defer log.Close()           //nolint:errcheck // only read from
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(log.Name()) // the failure itself is err
+		return fmt.Errorf("run %s: %w\n%s", program, err, said)
+	}
+	return nil
+}
+
+// Create makes an empty database and gives its URL.
+func (p *Postgres) Create(ctx context.Context, name string) (string, error) {
+	if err := p.run(ctx, "createdb", "-h", p.dir, "-U", "sluice", name); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("postgres://sluice@/%s?host=%s", name, p.dir), nil
+}
+
+// Stop ends the cluster at once. Its folder stays.
+func (p *Postgres) Stop() error {
+	return p.run(context.Background(), "pg_ctl", "-D", p.data(), "-m", "fast", "-w", "stop")
+}

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/go-telegram/bot"
-	"github.com/go-telegram/bot/models"
 
 	"sluice/adapters"
-	"sluice/internal/markdown"
 	"sluice/sessions"
 )
 
@@ -132,48 +130,6 @@ func (a *Adapter) sendParams(out adapters.Outbound, to address) *bot.SendMessage
 	return p
 }
 
-// replyParameters refers the first piece to its question where several people talk.
-func replyParameters(out adapters.Outbound, to address) *models.ReplyParameters {
-	if to.replyTo == 0 || out.Part > 0 {
-		return nil
-	}
-	return &models.ReplyParameters{MessageID: to.replyTo, AllowSendingWithoutReply: true}
-}
-
-func (a *Adapter) linkPreviews() *models.LinkPreviewOptions {
-	if a.cfg.LinkPreviews {
-		return nil
-	}
-	off := true
-	return &models.LinkPreviewOptions{IsDisabled: &off}
-}
-
-// render gives the text and its parse mode. A text that renders to nothing goes out as it is.
-func render(out adapters.Outbound) (string, models.ParseMode) {
-	text := valid(out.Text)
-	if out.Plain {
-		return plain(out), ""
-	}
-	html := markdown.TelegramHTML(text)
-	if strings.TrimSpace(html) == "" {
-		return text, ""
-	}
-	return html, models.ParseModeHTML
-}
-
-// plain is the text without markup: as it is where that fits, else without the
-// characters of its Markdown, which [Adapter.Split] did not count.
-func plain(out adapters.Outbound) string {
-	text := valid(out.Text)
-	if out.Plain && len(text) <= maxText { // no text has more UTF-16 units than bytes
-		return text
-	}
-	if shown := markdown.Plain(text); shown != "" {
-		return shown
-	}
-	return text
-}
-
 // Edit replaces a message's text.
 func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out adapters.Outbound) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
@@ -213,26 +169,6 @@ func (a *Adapter) edit(ctx context.Context, id int, out adapters.Outbound, to ad
 	}
 	return err
 }
-
-// Typing shows that an answer is being written, for about five seconds.
-func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
-	defer cancel()
-	to, err := target(route)
-	if err != nil {
-		return err
-	}
-	_, err = a.sdk.SendChatAction(ctx, &bot.SendChatActionParams{
-		ChatID: to.chat, MessageThreadID: to.thread, Action: models.ChatActionTyping,
-	})
-	if err != nil {
-		return a.failure("sendChatAction", err)
-	}
-	return nil
-}
-
-// Split cuts a text into pieces that each fit one Telegram message.
-func (a *Adapter) Split(text string) []string { return markdown.Split(valid(text), maxText) }
 
 // ConversationType is direct for a person's id, which is positive, and group for
 // any other: a channel's id can't be told from a supergroup's, and group is the stricter guess.

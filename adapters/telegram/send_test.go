@@ -267,6 +267,18 @@ func TestTokenIsInNoLog(t *testing.T) {
 	require.NotContains(t, log.String(), strings.SplitN(s.srv.Token(), ":", 2)[1])
 }
 
+func TestTypingLeavesRoomForMessages(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.srv.Join(telegramtest.Private(1001))
+	began := time.Now()
+	for range 200 {
+		require.NoError(t, s.adapter.Typing(t.Context(), direct("1001")))
+	}
+	require.LessOrEqual(t, s.srv.Typing(1001), 21+int(10*time.Since(began).Seconds()))
+	require.GreaterOrEqual(t, s.srv.Typing(1001), 20)
+}
+
 func TestCommandsAndProbe(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, telegramtest.Options{}, nil)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
+	"golang.org/x/time/rate"
 
 	"sluice/adapters"
 	"sluice/sessions"
@@ -27,6 +28,7 @@ type Adapter struct {
 	self atomic.Pointer[models.User] // set by the first getMe that succeeds
 	ask  sync.Mutex                  // one getMe at a time
 
+	typing *rate.Limiter
 	noRich atomic.Bool // the server does not know sendRichMessage
 }
 
@@ -55,7 +57,7 @@ func New(config Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register telegram metrics: %w", err)
 	}
-	a := &Adapter{cfg: cfg, client: newClient(cfg, m), metrics: m, state: newState(cfg)}
+	a := &Adapter{cfg: cfg, client: newClient(cfg, m), metrics: m, state: newState(cfg), typing: newTypingLimit()}
 	a.sdk, err = bot.New(string(cfg.Token), bot.WithServerURL(cfg.APIBase), bot.WithSkipGetMe(),
 		bot.WithHTTPClient(cfg.CallTimeout, a.client), bot.WithErrorsHandler(a.sdkError))
 	if err != nil {

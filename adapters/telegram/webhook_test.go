@@ -1,10 +1,12 @@
 package telegram_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,4 +105,39 @@ func TestWebhookWaitsUntilTheBotIsKnown(t *testing.T) {
 		s.adapter.ServeCallback(w, r, s.inbox)
 		require.Equal(t, want, w.Code)
 	}
+}
+
+// FuzzUpdate posts anything as an update: it is taken or refused, never a panic,
+// and what goes on is valid text.
+func FuzzUpdate(f *testing.F) {
+	for _, seed := range []string{
+		`{"update_id":1,"message":{"message_id":1,"date":1,"chat":{"id":1,"type":"private"},"text":"x"}}`,
+		`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"supergroup","is_forum":true},"is_topic_message":true,"message_thread_id":3,"text":"@test0_bot \ud83d","entities":[{"type":"mention","offset":0,"length":10}],"reply_to_message":{"message_id":3}}}`,
+		`{"update_id":2,"edited_channel_post":{"message_id":9,"chat":{"id":-5,"type":"channel"},"caption":"c","photo":[{"file_id":"a"}]}}`,
+		`{"update_id":"x"}`, `[]`, `{`, ``,
+	} {
+		f.Add(seed)
+	}
+	srv, err := telegramtest.NewServer(telegramtest.Options{})
+	require.NoError(f, err)
+	f.Cleanup(srv.Close)
+	a, err := telegram.New(telegram.Config{
+		Token: telegram.Secret(srv.Token()), APIBase: srv.URL(), Log: slog.New(slog.DiscardHandler),
+		Mode: telegram.Webhook, WebhookURL: "https://example.org", WebhookSecret: "s3cret",
+	})
+	require.NoError(f, err)
+	f.Cleanup(a.Close)
+	f.Fuzz(func(t *testing.T, body string) {
+		box := newInbox()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+		r.Header.Set("X-Telegram-Bot-Api-Secret-Token", "s3cret")
+		w := httptest.NewRecorder()
+		a.ServeCallback(w, r, box)
+		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, w.Code)
+		for _, in := range box.got {
+			require.NotEmpty(t, in.Event)
+			require.NotEmpty(t, in.Route.Conversation)
+			require.True(t, utf8.ValidString(in.Text+in.Quoted+in.Sender.Name+in.Route.Title))
+		}
+	})
 }

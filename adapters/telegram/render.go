@@ -1,0 +1,55 @@
+package telegram
+
+import (
+	"strings"
+
+	"github.com/go-telegram/bot/models"
+
+	"sluice/adapters"
+	"sluice/internal/markdown"
+)
+
+// Split cuts a text into pieces that each fit one Telegram message.
+func (a *Adapter) Split(text string) []string { return markdown.Split(valid(text), maxText) }
+
+// replyParameters refers the first piece to its question where several people talk.
+func replyParameters(out adapters.Outbound, to address) *models.ReplyParameters {
+	if to.replyTo == 0 || out.Part > 0 {
+		return nil
+	}
+	return &models.ReplyParameters{MessageID: to.replyTo, AllowSendingWithoutReply: true}
+}
+
+func (a *Adapter) linkPreviews() *models.LinkPreviewOptions {
+	if a.cfg.LinkPreviews {
+		return nil
+	}
+	off := true
+	return &models.LinkPreviewOptions{IsDisabled: &off}
+}
+
+// render gives the text and its parse mode. A text that renders to nothing goes out as it is.
+func render(out adapters.Outbound) (string, models.ParseMode) {
+	text := valid(out.Text)
+	if out.Plain {
+		return plain(out), ""
+	}
+	html := markdown.TelegramHTML(text)
+	if strings.TrimSpace(html) == "" {
+		return text, ""
+	}
+	return html, models.ParseModeHTML
+}
+
+// plain is the text without markup: as it is where that fits, else without the
+// characters of its Markdown, which [Adapter.Split] did not count.
+func plain(out adapters.Outbound) string {
+	text := valid(out.Text)
+	if out.Plain && len(text) <= maxText { // no text has more UTF-16 units than bytes
+		return text
+	}
+	if shown := markdown.Plain(text); shown != "" {
+		return shown
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"sluice/policy"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func (b *writer) event(e router.Event) {
+	b.add(Statement{
+		SQL:       `INSERT INTO events (event_key, outcome, session_id, run_id, notice_id, accepted) VALUES (?, ?, ?, ?, ?, ?)`,
+		Args:      []any{e.Key, string(e.Outcome), string(e.Session), string(e.Run), string(e.Notice), micros(e.Accepted)},
+		Duplicate: sessions.ErrDuplicate,
+	})
+}
+
+// Event implements [router.Store].
+func (db *DB) Event(ctx context.Context, key string) (router.Event, error) {
+	e := router.Event{Key: key}
+	var outcome, session, run, notice string
+	var accepted int64
+	err := db.one(ctx, `SELECT outcome, session_id, run_id, notice_id, accepted FROM events WHERE event_key = ?`, []any{key},
+		&outcome, &session, &run, &notice, &accepted)
+	e.Outcome, e.Session, e.Run = router.Outcome(outcome), sessions.ID(session), sessions.RunID(run)
+	e.Notice, e.Accepted = router.DeliveryID(notice), fromMicros(accepted)
+	return e, err
+}
+
+func (b *writer) remember(r router.Remembered) {
+	level, trust := label(r.Line.Label)
+	b.add(Statement{
+		SQL:  `INSERT INTO history (lane, at, sender, body, level, trust) VALUES (?, ?, ?, ?, ?, ?)`,
+		Args: []any{string(r.Lane), micros(r.Line.At), b.text(r.Line.Sender), r.Line.Text, level, trust},
+	})
+	b.add(Statement{
+		SQL: `DELETE FROM history WHERE lane = ? AND seq <=
+			(SELECT seq FROM history WHERE lane = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
+		Args: []any{string(r.Lane), string(r.Lane), r.Keep},
+	})
+}
+
+// History implements [router.Store].
+func (db *DB) History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error) {
+	return all(ctx, db, `SELECT at, sender, body, level, trust FROM history WHERE lane = ? ORDER BY seq`, []any{string(lane)},
+		func(row Row) (sessions.HistoryLine, error) {
+			var l sessions.HistoryLine
+			var at int64
+			var sender string
+			var level, trust int
+			if err := row.Scan(&at, &sender, &l.Text, &level, &trust); err != nil {
+				return l, err
+			}
+			l.At, l.Label = fromMicros(at), labelFrom(level, trust)
+			return l, decode(sender, &l.Sender)
+		})
+}
+
+const pairingColumns = `channel, account, user_id, person, conversation, code, status, created, expires`
+
+func (b *writer) pairing(p router.Pairing) {
+	b.add(Statement{
+		SQL: `INSERT INTO pairings (` + pairingColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (channel, account, user_id) DO UPDATE SET person = excluded.person, conversation = excluded.conversation,
+			code = excluded.code, status = excluded.status, created = excluded.created, expires = excluded.expires`,
+		Args: []any{
+			p.Channel, p.Account, string(p.User.ID), b.text(p.User), string(p.Conversation), p.Code, string(p.Status),
+			micros(p.Created), micros(p.Expires),
+		},
+	})
+}
+
+func scanPairing(row Row) (router.Pairing, error) {
+	var p router.Pairing
+	var user, person, conversation, status string
+	var created, expires int64
+	if err := row.Scan(&p.Channel, &p.Account, &user, &person, &conversation, &p.Code, &status, &created, &expires); err != nil {
+		return p, err
+	}
+	p.Conversation, p.Status = sessions.ConversationID(conversation), router.PairingStatus(status)
+	p.Created, p.Expires = fromMicros(created), fromMicros(expires)
+	return p, decode(person, &p.User)
+}
+
+// PairingOf implements [router.Store].
+func (db *DB) PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (router.Pairing, error) {
+	return single(ctx, db, `SELECT `+pairingColumns+` FROM pairings WHERE channel = ? AND account = ? AND user_id = ?`,
+		[]any{channel, account, string(user)}, scanPairing)
+}
+
+// ListPairings implements [router.Store].
+func (db *DB) ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error) {
+	f := filter{}
+	f.add(`status = ?`, string(status))
+	f.addIf(channel != "", `channel = ?`, channel)
+	f.addIf(account != "", `account = ?`, account)
+	return all(ctx, db, `SELECT `+pairingColumns+` FROM pairings`+f.where()+` ORDER BY created DESC LIMIT 1000`, f.args, scanPairing)
+}
+
+// aliasesMost bounds how often a conversation's id is followed.
+const aliasesMost = 16
+
+// CanonicalConversation implements [router.Store].
+func (db *DB) CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error) {
+	for range aliasesMost {
+		var older string
+		err := db.one(ctx, `SELECT older FROM aliases WHERE channel = ? AND account = ? AND known_as = ?`,
+			[]any{channel, account, string(id)}, &older)
+		switch {
+		case errors.Is(err, sessions.ErrNotFound):
+			return id, nil
+		case err != nil:
+			return id, err
+		}
+		id = sessions.ConversationID(older)
+	}
+	return id, nil
+}
+
+func (b *writer) audit(e policy.AuditEntry) {
+	level, trust := label(e.Label)
+	detail := ""
+	if e.Detail != nil {
+		detail = b.text(e.Detail)
+	}
+	b.add(Statement{
+		SQL:  `INSERT INTO audit (at, actor, action, object, session_id, level, trust, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		Args: []any{micros(e.At), e.Actor, e.Action, e.Object, string(e.Session), level, trust, detail},
+	})
+}
+
+// ListAudit implements [router.Browser]. Status selects by action; After is not used: the trail has no ids.
+func (db *DB) ListAudit(ctx context.Context, q router.Query) ([]policy.AuditEntry, error) {
+	f := filter{}
+	f.addIf(q.Status != "", `action = ?`, q.Status)
+	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
+	return all(ctx, db, `SELECT at, actor, action, object, session_id, level, trust, detail FROM audit`+f.where()+` ORDER BY seq DESC LIMIT ?`,
+		append(f.args, page(q.Limit)), func(row Row) (policy.AuditEntry, error) {
+			var e policy.AuditEntry
+			var at int64
+			var session, detail string
+			var level, trust int
+			if err := row.Scan(&at, &e.Actor, &e.Action, &e.Object, &session, &level, &trust, &detail); err != nil {
+				return e, err
+			}
+			e.At, e.Session, e.Label = fromMicros(at), sessions.ID(session), labelFrom(level, trust)
+			if detail != "" {
+				e.Detail = json.RawMessage(detail)
+			}
+			return e, nil
+		})
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// changeWrite turns a change into its statements. Their order is that of what
+// depends on what; within a kind it is the change's own.
+func changeWrite(c router.Change) (Write, error) {
+	b := &writer{}
+	if c.Event != nil {
+		b.event(*c.Event)
+	}
+	for _, e := range c.End {
+		b.add(Statement{SQL: endSession, Args: []any{micros(e.At), string(e.ID)}, Else: sessions.ErrNotFound})
+	}
+	for _, r := range c.Create {
+		b.createSession(r)
+	}
+	for _, r := range c.Save {
+		b.saveSession(r)
+	}
+	for _, p := range c.Patch {
+		b.patchSession(p)
+	}
+	for _, m := range c.Messages {
+		b.message(m)
+	}
+	for _, r := range c.Enqueue {
+		b.enqueue(r)
+	}
+	for _, m := range c.Runs {
+		b.moveRun(m)
+	}
+	for _, a := range c.Abort {
+		b.add(Statement{SQL: abortQueued, Args: []any{micros(a.At), string(a.Session)}})
+		b.add(Statement{SQL: abortRunning, Args: []any{string(a.Session)}})
+	}
+	for _, d := range c.Deliver {
+		b.deliver(d)
+	}
+	for _, m := range c.Deliveries {
+		b.moveDelivery(m)
+	}
+	b.rest(c)
+	return b.write, b.err
+}
+
+// writer builds the statements of a change.
+type writer struct {
+	encoding
+	write Write
+}
+
+func (b *writer) add(s Statement) { b.write = append(b.write, s) }
+
+// rest are the parts of a change that few changes have.
+func (b *writer) rest(c router.Change) {
+	for _, r := range c.Remember {
+		b.remember(r)
+	}
+	for _, f := range c.Forget {
+		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{string(f.Lane), micros(f.Upto)}})
+	}
+	for _, p := range c.Pairings {
+		b.pairing(p)
+	}
+	for _, a := range c.Aliases {
+		b.add(Statement{
+			SQL: `INSERT INTO aliases (channel, account, known_as, older) VALUES (?, ?, ?, ?)
+				ON CONFLICT (channel, account, known_as) DO UPDATE SET older = excluded.older`,
+			Args: []any{a.Channel, a.Account, string(a.To), string(a.From)},
+		})
+	}
+	for _, e := range c.Audit {
+		b.audit(e)
+	}
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// DB is the store on one engine. It is safe for concurrent use.
+type DB struct {
+	engine Engine
+	group  *group
+
+	mu     sync.Mutex
+	failed error // of the last write, if the database was at fault
+}
+
+var (
+	_ router.Store   = (*DB)(nil)
+	_ router.Browser = (*DB)(nil)
+)
+
+// New makes a store on an engine whose schema is up to date.
+func New(engine Engine) *DB { return &DB{engine: engine, group: newGroup(engine)} }
+
+// Close finishes the writes that wait and closes the database.
+func (db *DB) Close() error {
+	db.group.stop()
+	return db.engine.Close()
+}
+
+// Commit implements [router.Store].
+func (db *DB) Commit(ctx context.Context, change router.Change) error {
+	write, err := changeWrite(change)
+	if err != nil {
+		return err
+	}
+	return db.write(ctx, write, change)
+}
+
+// CommitSession implements [sessions.Store].
+func (db *DB) CommitSession(ctx context.Context, change sessions.Change) error {
+	return db.Commit(ctx, router.Change{Change: change})
+}
+
+func (db *DB) write(ctx context.Context, write Write, change router.Change) error {
+	err := db.group.commit(ctx, write)
+	db.note(err)
+	if errors.Is(err, sessions.ErrConflict) {
+		return db.conflict(ctx, change)
+	}
+	return err
+}
+
+// note keeps a database's fault for Ready until a write succeeds.
+func (db *DB) note(err error) {
+	if err != nil && !isUnavailable(err) {
+		return
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.failed = err
+}
+
+// conflict tells a lost partition from a row that is not as expected.
+func (db *DB) conflict(ctx context.Context, change router.Change) error {
+	for _, m := range change.Runs {
+		if err := db.fenced(ctx, m.Run.Partition, m.Run.Epoch); err != nil {
+			return err
+		}
+	}
+	for _, m := range change.Deliveries {
+		if err := db.fenced(ctx, m.Delivery.Partition, m.Delivery.Epoch); err != nil {
+			return err
+		}
+	}
+	return sessions.ErrConflict
+}
+
+func (db *DB) fenced(ctx context.Context, partition int, epoch int64) error {
+	if epoch == 0 {
+		return nil
+	}
+	var stored int64
+	err := db.one(ctx, `SELECT epoch FROM partitions WHERE id = ?`, []any{partition}, &stored)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound), err == nil && stored != epoch:
+		return sessions.ErrFenced
+	}
+	return err
+}
+
+// Ready returns nil if the database can be read and written, else what is wrong with it.
+func (db *DB) Ready(ctx context.Context) error {
+	var n int64
+	if err := db.one(ctx, `SELECT count(*) FROM partitions`, nil, &n); err != nil {
+		return err
+	}
+	db.mu.Lock()
+	failed := db.failed
+	db.mu.Unlock()
+	if failed == nil {
+		return nil
+	}
+	// A write failed; see whether the next one would. This one changes nothing.
+	return db.write(ctx, Write{{SQL: `UPDATE partitions SET epoch = epoch WHERE id = -1`}}, router.Change{})
+}
+
+// one reads the single row of a query; none is ErrNotFound.
+func (db *DB) one(ctx context.Context, sql string, args []any, dest ...any) error {
+	found := false
+	err := db.engine.Query(ctx, sql, args, func(row Row) error {
+		found = true
+		return row.Scan(dest...)
+	})
+	if err == nil && !found {
+		err = sessions.ErrNotFound
+	}
+	return err
+}
+
+// all reads the rows of a query.
+func all[T any](ctx context.Context, db *DB, sql string, args []any, scan func(Row) (T, error)) ([]T, error) {
+	var rows []T
+	err := db.engine.Query(ctx, sql, args, func(row Row) error {
+		v, err := scan(row)
+		if err == nil {
+			rows = append(rows, v)
+		}
+		return err
+	})
+	return rows, err
+}
+
+// single reads the only row of a query; none is ErrNotFound.
+func single[T any](ctx context.Context, db *DB, sql string, args []any, scan func(Row) (T, error)) (T, error) {
+	rows, err := all(ctx, db, sql, args, scan)
+	if err == nil && len(rows) == 0 {
+		err = sessions.ErrNotFound
+	}
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return rows[0], nil
+}
+
+// TakePartition implements [router.Store].
+func (db *DB) TakePartition(ctx context.Context, partition int, owner string) (int64, error) {
+	take := Statement{SQL: `INSERT INTO partitions (id, epoch, owner) VALUES (?, 1, ?)
+		ON CONFLICT (id) DO UPDATE SET epoch = partitions.epoch + 1, owner = excluded.owner`, Args: []any{partition, owner}}
+	if err := db.write(ctx, Write{take}, router.Change{}); err != nil {
+		return 0, fmt.Errorf("take partition: %w", err)
+	}
+	var epoch int64
+	err := db.one(ctx, `SELECT epoch FROM partitions WHERE id = ? AND owner = ?`, []any{partition, owner}, &epoch)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return 0, sessions.ErrFenced // another one took it in between
+	}
+	return epoch, err
+}

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	deliveryColumns = `seq, id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency, resend_of, status,
+		epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished`
+	insertDelivery = `INSERT INTO deliveries (id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency,
+		resend_of, status, epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished, channel)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// openDeliveries is the condition of the partial index that keeps looking for work independent of what is stored.
+	openDeliveries = `status IN ('queued', 'sending')`
+	moveDelivery   = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
+		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?
+		WHERE id = ? AND status = ? AND epoch <= ?` + fence
+)
+
+// deliveryValues are the columns that both an insert and a move write.
+func (b *writer) deliveryTexts(d router.Delivery) (chunks, receipts, decision string) {
+	if len(d.Chunks) > 0 {
+		chunks = b.text(d.Chunks)
+	}
+	if len(d.Receipts) > 0 {
+		receipts = b.text(d.Receipts)
+	}
+	if d.Decision != nil {
+		decision = b.text(d.Decision)
+	}
+	return chunks, receipts, decision
+}
+
+func (b *writer) deliver(d router.Delivery) {
+	level, trust := label(d.Label)
+	chunks, receipts, decision := b.deliveryTexts(d)
+	b.add(Statement{SQL: insertDelivery, Duplicate: sessions.ErrDuplicate, Args: []any{
+		string(d.ID), string(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
+		d.Idempotency, string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires),
+		chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Created), micros(d.Finished), d.Route.Channel,
+	}})
+}
+
+func (b *writer) moveDelivery(m router.DeliveryMove) {
+	d := m.Delivery
+	level, trust := label(d.Label)
+	chunks, receipts, decision := b.deliveryTexts(d)
+	b.add(Statement{SQL: moveDelivery, Else: sessions.ErrConflict, Args: []any{
+		string(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
+		d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires), chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Finished),
+		string(d.ID), string(m.From), guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
+	}})
+}
+
+func scanDelivery(row Row) (router.Delivery, error) {
+	var d router.Delivery
+	var id, lane, kind, route, session, run, resend, status, chunks, receipts, preview, decision string
+	var level, trust int
+	var next, expires, created, finished int64
+	err := row.Scan(&d.Seq, &id, &lane, &d.Partition, &kind, &route, &d.Text, &level, &trust, &session, &run, &d.Idempotency, &resend, &status,
+		&d.Epoch, &d.Attempts, &next, &expires, &chunks, &receipts, &preview, &decision, &d.LastError, &created, &finished)
+	if err != nil {
+		return d, err
+	}
+	d.ID, d.Lane, d.Kind, d.Status = router.DeliveryID(id), sessions.Lane(lane), router.DeliveryKind(kind), router.DeliveryStatus(status)
+	d.Session, d.Run, d.ResendOf = sessions.ID(session), sessions.RunID(run), router.DeliveryID(resend)
+	d.PreviewID, d.Label = sessions.PlatformMessageID(preview), labelFrom(level, trust)
+	d.NextTry, d.Expires, d.Created, d.Finished = fromMicros(next), fromMicros(expires), fromMicros(created), fromMicros(finished)
+	var dec decoding
+	dec.into(route, &d.Route)
+	dec.into(chunks, &d.Chunks)
+	dec.into(receipts, &d.Receipts)
+	dec.into(decision, &d.Decision)
+	return d, dec.err
+}
+
+// LaneDeliveries implements [router.Store].
+func (db *DB) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]router.Delivery, error) {
+	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq LIMIT ?`,
+		[]any{string(lane), limit}, scanDelivery)
+}
+
+// RunDelivery implements [router.Store].
+func (db *DB) RunDelivery(ctx context.Context, run sessions.RunID) (router.Delivery, error) {
+	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND status = 'preview'`, []any{string(run)}, scanDelivery)
+}
+
+// Delivery implements [router.Store].
+func (db *DB) Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error) {
+	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = ?`, []any{string(id)}, scanDelivery)
+}
+
+// DeliveryByIdempotency implements [router.Store].
+func (db *DB) DeliveryByIdempotency(ctx context.Context, key string) (router.Delivery, error) {
+	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE idempotency = ? AND idempotency <> ''`, []any{key}, scanDelivery)
+}
+
+// ListDeliveries implements [router.Browser].
+func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Delivery, error) {
+	f := filter{}
+	f.addIf(q.Status != "", `status = ?`, q.Status)
+	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.addIf(q.Channel != "", `channel = ?`, q.Channel)
+	f.addIf(q.After != "", `seq < (SELECT seq FROM deliveries WHERE id = ?)`, q.After)
+	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC LIMIT ?`,
+		append(f.args, page(q.Limit)), scanDelivery)
+}
+
+// CountDeliveries implements [router.Browser].
+func (db *DB) CountDeliveries(ctx context.Context) (map[router.DeliveryStatus]int, error) {
+	counts := map[router.DeliveryStatus]int{}
+	err := db.engine.Query(ctx, `SELECT status, count(*) FROM deliveries WHERE status NOT IN ('sent', 'discarded') GROUP BY status`, nil,
+		func(row Row) error {
+			var status string
+			var n int
+			err := row.Scan(&status, &n)
+			counts[router.DeliveryStatus(status)] = n
+			return err
+		})
+	return counts, err
+}

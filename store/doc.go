@@ -1,0 +1,23 @@
+// Package store keeps sessions, messages, runs, deliveries and the audit trail
+// in a database: the shared SQL of SQLite and PostgreSQL.
+//
+// # Transactions
+//
+// A [router.Change] becomes one list of statements, each with what it must
+// have done. Waiting lists are merged into one transaction (group commit), so
+// that many callers share the wait for the disk. If one of the statements has
+// not done what it must, the transaction is rolled back and each list is tried
+// alone, so that only the guilty caller gets an error.
+//
+// # Failure rules
+//
+// Commit returns nil only after the commit is durable. An [Unavailable] error
+// says what is wrong with the database and what to do; nothing of the change was
+// written, unless the connection broke during the commit itself: the caller
+// must look again, which every caller does because its changes name the state
+// that they expect. When the cause is gone the store works again by itself.
+//
+// # Goroutines
+//
+// The group committer's workers, which Close waits for.
+package store

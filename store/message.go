@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"sluice/sessions"
+)
+
+const (
+	messageColumns = `id, parent, run_id, role, parts, level, trust, model, input_tokens, output_tokens, cached_tokens, created, sender, revision`
+	insertMessage  = `INSERT INTO messages (session_id, ` + messageColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	updateMessage  = `UPDATE messages SET role = ?, parts = ?, level = ?, trust = ?, model = ?,
+		input_tokens = ?, output_tokens = ?, cached_tokens = ?, sender = ?, revision = ? WHERE id = ? AND session_id = ? AND revision < ?`
+)
+
+func (b *writer) message(s sessions.StoredMessage) {
+	m := s.Message
+	level, trust := label(m.Label)
+	sender := ""
+	if m.Sender != (sessions.Peer{}) {
+		sender = b.text(m.Sender)
+	}
+	if m.Revision == 0 {
+		b.add(Statement{SQL: insertMessage, Duplicate: sessions.ErrDuplicate, Args: []any{
+			string(s.Session), string(m.ID), string(m.Parent), string(m.Run), string(m.Role), b.text(m.Parts), level, trust, m.Model,
+			m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CachedTokens, micros(m.Created), sender, m.Revision,
+		}})
+		return
+	}
+	b.add(Statement{SQL: updateMessage, Else: sessions.ErrConflict, Args: []any{
+		string(m.Role), b.text(m.Parts), level, trust, m.Model,
+		m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CachedTokens, sender, m.Revision, string(m.ID), string(s.Session), m.Revision,
+	}})
+}
+
+func scanMessage(row Row) (sessions.Message, error) {
+	var m sessions.Message
+	var id, parent, run, role, parts, sender string
+	var level, trust int
+	var created int64
+	err := row.Scan(&id, &parent, &run, &role, &parts, &level, &trust, &m.Model,
+		&m.Usage.InputTokens, &m.Usage.OutputTokens, &m.Usage.CachedTokens, &created, &sender, &m.Revision)
+	if err != nil {
+		return m, err
+	}
+	m.ID, m.Parent, m.Run, m.Role = sessions.MessageID(id), sessions.MessageID(parent), sessions.RunID(run), sessions.Role(role)
+	m.Label, m.Created = labelFrom(level, trust), fromMicros(created)
+	var d decoding
+	d.into(parts, &m.Parts)
+	d.into(sender, &m.Sender)
+	return m, d.err
+}
+
+// Thread implements [sessions.Store]. It reads the session's messages behind the
+// summary's place and then follows the parents from the head: one range of an index.
+func (db *DB) Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error) {
+	if record.Head == "" {
+		return nil, nil
+	}
+	var thread []sessions.Message
+	after := int64(0)
+	if record.Compacted != "" {
+		summary, err := single(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE id = ?`, []any{string(record.Compacted)}, scanMessage)
+		if err != nil {
+			return nil, err
+		}
+		if err := db.one(ctx, `SELECT seq FROM messages WHERE id = ?`, []any{string(summary.Parent)}, &after); err != nil {
+			return nil, err
+		}
+		thread = append(thread, summary)
+	}
+	rows, err := all(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`,
+		[]any{string(record.ID), after}, scanMessage)
+	if err != nil {
+		return nil, err
+	}
+	return append(thread, selected(rows, record.Head)...), nil
+}
+
+// selected is the path that ends at head, oldest first. A message stands behind its parent.
+func selected(rows []sessions.Message, head sessions.MessageID) []sessions.Message {
+	var path []sessions.Message
+	for _, m := range slices.Backward(rows) {
+		if m.ID == head {
+			path = append(path, m)
+			head = m.Parent
+		}
+	}
+	slices.Reverse(path)
+	return path
+}

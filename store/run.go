@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	runColumns = `seq, id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch, attempts,
+		reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished`
+	insertRun = `INSERT INTO runs (id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch,
+		attempts, reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// openRuns is the condition of the partial index that keeps looking for work independent of what is stored.
+	openRuns = `status IN ('queued', 'running')`
+	moveRun  = `UPDATE runs SET status = ?, leader = ?, epoch = ?, attempts = ?, reply = ?, error = ?, model = ?, input_tokens = ?,
+		output_tokens = ?, cached_tokens = ?, level = ?, trust = ?, started = ?, finished = ?
+		WHERE id = ? AND status = ? AND epoch <= ?` + fence
+	abortQueued  = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued'`
+	abortRunning = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND status = 'running'`
+)
+
+// fence lets a statement change a row only while the partition still has the
+// writer's epoch. A new owner that takes the partition between the look and the
+// commit is no danger: it changes rows itself only as long as they are as it has read them.
+const fence = ` AND (CAST(? AS BIGINT) = 0 OR EXISTS (SELECT 1 FROM partitions p WHERE p.id = ? AND p.epoch = ?))`
+
+func (b *writer) enqueue(r sessions.Run) {
+	level, trust := label(r.Label)
+	b.add(Statement{SQL: insertRun, Duplicate: sessions.ErrDuplicate, Args: []any{
+		string(r.ID), string(r.Session), r.Partition, string(r.Kind), string(r.Status), b.text(r.Input), b.route(r.Route), level, trust,
+		r.EventKey, string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
+		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, micros(r.Accepted), micros(r.Started), micros(r.Finished),
+	}})
+}
+
+func (b *writer) moveRun(m sessions.RunMove) {
+	r := m.Run
+	level, trust := label(r.Label)
+	b.add(Statement{SQL: moveRun, Else: sessions.ErrConflict, Args: []any{
+		string(r.Status), string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
+		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, level, trust, micros(r.Started), micros(r.Finished),
+		string(r.ID), string(m.From), guard(r.Epoch), r.Epoch, r.Partition, r.Epoch,
+	}})
+}
+
+// guard is the greatest stored epoch that a move replaces: its own, or any if it asks for no fence.
+func guard(epoch int64) int64 {
+	if epoch == 0 {
+		return 1<<63 - 1
+	}
+	return epoch
+}
+
+func scanRun(row Row) (sessions.Run, error) {
+	var r sessions.Run
+	var id, session, kind, status, input, route, leader string
+	var level, trust int
+	var accepted, started, finished int64
+	err := row.Scan(&r.Seq, &id, &session, &r.Partition, &kind, &status, &input, &route, &level, &trust, &r.EventKey, &leader, &r.Epoch,
+		&r.Attempts, &r.Reply, &r.Error, &r.Model, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CachedTokens,
+		&accepted, &started, &finished)
+	if err != nil {
+		return r, err
+	}
+	r.ID, r.Session, r.Leader = sessions.RunID(id), sessions.ID(session), sessions.RunID(leader)
+	r.Kind, r.Status, r.Label = sessions.RunKind(kind), sessions.RunStatus(status), labelFrom(level, trust)
+	r.Accepted, r.Started, r.Finished = fromMicros(accepted), fromMicros(started), fromMicros(finished)
+	var d decoding
+	d.into(input, &r.Input)
+	d.into(route, &r.Route)
+	return r, d.err
+}
+
+// Run implements [router.Store].
+func (db *DB) Run(ctx context.Context, id sessions.RunID) (sessions.Run, error) {
+	return single(ctx, db, `SELECT `+runColumns+` FROM runs WHERE id = ?`, []any{string(id)}, scanRun)
+}
+
+// WaitingRuns implements [router.Store].
+func (db *DB) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error) {
+	return all(ctx, db, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq LIMIT ?`,
+		[]any{string(id), limit}, scanRun)
+}
+
+// AbortRequested implements [router.Store].
+func (db *DB) AbortRequested(ctx context.Context, id sessions.RunID) (bool, error) {
+	var asked int
+	err := db.one(ctx, `SELECT abort_asked FROM runs WHERE id = ?`, []any{string(id)}, &asked)
+	return asked == 1, err
+}
+
+// WaitingLanes implements [router.Store].
+func (db *DB) WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error) {
+	return all(ctx, db, `SELECT DISTINCT session_id AS lane FROM runs WHERE partition_no = ? AND `+openRuns+`
+		UNION ALL SELECT DISTINCT lane FROM deliveries WHERE partition_no = ? AND `+openDeliveries,
+		[]any{partition, partition}, func(row Row) (sessions.Lane, error) {
+			var lane string
+			err := row.Scan(&lane)
+			return sessions.Lane(lane), err
+		})
+}
+
+// ListRuns implements [router.Browser].
+func (db *DB) ListRuns(ctx context.Context, q router.Query) ([]sessions.Run, error) {
+	f := filter{}
+	f.addIf(q.Status != "", `status = ?`, q.Status)
+	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.addIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
+	f.addIf(q.After != "", `seq < (SELECT seq FROM runs WHERE id = ?)`, q.After)
+	return all(ctx, db, `SELECT `+runColumns+` FROM runs`+f.where()+` ORDER BY seq DESC LIMIT ?`, append(f.args, page(q.Limit)), scanRun)
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, model, head, compacted,
+	title, metadata, file_access, persistent, ttl, input_tokens, output_tokens, cached_tokens, context_size, aborted_last,
+	created, last_activity, ended`
+
+const (
+	createSession = `INSERT INTO sessions (` + sessionColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	saveSession = `UPDATE sessions SET revision = revision + 1, agent = ?, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
+		title = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
+		WHERE id = ? AND revision = ?`
+	patchSession = `UPDATE sessions SET send_policy = COALESCE(?, send_policy), model = COALESCE(?, model),
+		title = COALESCE(?, title), metadata = COALESCE(?, metadata) WHERE id = ? AND ended = 0`
+	endSession = `UPDATE sessions SET ended = ? WHERE id = ? AND ended = 0`
+)
+
+func (b *writer) createSession(r sessions.Record) {
+	level, trust := label(r.Taint)
+	b.add(Statement{SQL: createSession, Duplicate: sessions.ErrConflict, Args: []any{
+		string(r.ID), string(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
+		string(r.SendPolicy), r.Model, string(r.Head), string(r.Compacted), r.Title, string(r.Metadata), b.text(r.FileAccess),
+		flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
+		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended),
+	}})
+}
+
+func (b *writer) saveSession(r sessions.Record) {
+	level, trust := label(r.Taint)
+	b.add(Statement{SQL: saveSession, Else: sessions.ErrConflict, Args: []any{
+		r.Agent, level, trust, b.route(r.Route), string(r.Head), string(r.Compacted), r.Title,
+		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize, flag(r.AbortedLast), micros(r.LastActivity),
+		string(r.ID), r.Revision,
+	}})
+}
+
+func (b *writer) patchSession(p sessions.Patch) {
+	args := []any{nil, nil, nil, nil, string(p.ID)}
+	if p.SendPolicy != nil {
+		args[0] = string(*p.SendPolicy)
+	}
+	if p.Model != nil {
+		args[1] = *p.Model
+	}
+	if p.Title != nil {
+		args[2] = *p.Title
+	}
+	if p.Metadata != nil {
+		args[3] = string(*p.Metadata)
+	}
+	b.add(Statement{SQL: patchSession, Args: args, Else: sessions.ErrNotFound})
+}
+
+// route is a route as it is stored; that of what leads nowhere is empty.
+func (b *writer) route(r sessions.Route) string {
+	if r == (sessions.Route{}) {
+		return ""
+	}
+	return b.text(r)
+}
+
+func scanSession(row Row) (sessions.Record, error) {
+	var r sessions.Record
+	var id, key, override, head, compacted, route, metadata, access string
+	var level, trust, clearance, persistent, aborted int
+	var ttl, created, active, ended int64
+	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &r.Model, &head,
+		&compacted, &r.Title, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
+		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended)
+	if err != nil {
+		return r, err
+	}
+	r.ID, r.Key, r.SendPolicy = sessions.ID(id), sessions.Key(key), sessions.SendPolicy(override)
+	r.Head, r.Compacted = sessions.MessageID(head), sessions.MessageID(compacted)
+	r.Taint = labelFrom(level, trust)
+	r.Clearance, _ = flow.LevelFromRank(clearance) // an invalid one reaches nothing
+	r.Persistent, r.AbortedLast, r.TTL = persistent == 1, aborted == 1, time.Duration(ttl)*time.Microsecond
+	r.Created, r.LastActivity, r.Ended = fromMicros(created), fromMicros(active), fromMicros(ended)
+	if metadata != "" {
+		r.Metadata = json.RawMessage(metadata)
+	}
+	var d decoding
+	d.into(route, &r.Route)
+	d.into(access, &r.FileAccess)
+	return r, d.err
+}
+
+// Session implements [sessions.Store].
+func (db *DB) Session(ctx context.Context, id sessions.ID) (sessions.Record, error) {
+	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, []any{string(id)}, scanSession)
+}
+
+// SessionByKey implements [router.Store].
+func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error) {
+	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{string(key)}, scanSession)
+}
+
+// ExpiredSessions implements [router.Store].
+func (db *DB) ExpiredSessions(ctx context.Context, now, idleSince time.Time, limit int) ([]sessions.ID, error) {
+	return all(ctx, db, `SELECT id FROM sessions s WHERE ended = 0 AND (persistent = 0 OR ttl > 0)
+		AND ((ttl > 0 AND created + ttl <= ?) OR (persistent = 0 AND last_activity < ?))
+		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND r.status IN ('queued', 'running'))
+		LIMIT ?`, []any{micros(now), micros(idleSince), limit}, func(row Row) (sessions.ID, error) {
+		var id string
+		err := row.Scan(&id)
+		return sessions.ID(id), err
+	})
+}
+
+// ListSessions implements [router.Browser].
+func (db *DB) ListSessions(ctx context.Context, q router.SessionQuery) ([]sessions.Record, error) {
+	if !q.MaxLevel.Valid() {
+		return nil, nil
+	}
+	f := filter{}
+	f.add(`ended = 0`)
+	f.add(`level <= ?`, q.MaxLevel.Rank())
+	f.addIf(q.Agent != "", `agent = ?`, q.Agent)
+	f.addIf(!q.ActiveSince.IsZero(), `last_activity >= ?`, micros(q.ActiveSince))
+	f.addIf(!q.IdleSince.IsZero(), `last_activity < ?`, micros(q.IdleSince))
+	f.addIf(q.After != "", `(last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = ?)`, string(q.After))
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 200
+	}
+	return all(ctx, db, `SELECT `+sessionColumns+` FROM sessions`+f.where()+` ORDER BY last_activity DESC, id DESC LIMIT ?`,
+		append(f.args, min(limit, 1000)), scanSession)
+}
+
+// Busy implements [router.Browser].
+func (db *DB) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error) {
+	busy := map[sessions.ID]bool{}
+	for _, id := range ids {
+		var n int
+		err := db.one(ctx, `SELECT count(*) FROM runs WHERE session_id = ? AND status IN ('queued', 'running')`, []any{string(id)}, &n)
+		if err != nil {
+			return nil, err
+		}
+		busy[id] = n > 0
+	}
+	return busy, nil
+}

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Unavailable says that the database can't be used at present.
+type Unavailable struct {
+	Reason string // what is wrong, for example "the disk is full"
+	Fix    string // what to do
+	Err    error
+}
+
+// Error implements error.
+func (e *Unavailable) Error() string {
+	text := "store is not available: " + e.Reason
+	if e.Fix != "" {
+		text += "; " + e.Fix
+	}
+	if e.Err != nil {
+		text = fmt.Sprintf("%s (%v)", text, e.Err)
+	}
+	return text
+}
+
+// Unwrap gives the cause.
+func (e *Unavailable) Unwrap() error { return e.Err }
+
+// NewerSchema is the error for a database that a newer version has written.
+func NewerSchema(have, known int64) *Unavailable {
+	return &Unavailable{
+		Reason: fmt.Sprintf("its schema has version %d, this program knows up to %d", have, known),
+		Fix:    "run the newer sluice that made it, or restore the backup from before the upgrade",
+	}
+}
+
+func isUnavailable(err error) bool {
+	_, ok := errors.AsType[*Unavailable](err)
+	return ok
+}

@@ -5,7 +5,7 @@
 // the gateway itself calls unknown must agree: every message answered, and
 // none twice, but for a send whose response a kill has swallowed.
 //
-// In plain `go test` the runs are short; `make chaos` (SLUICE_CHAOS=full) makes
+// In plain `go test` the runs are short; `make chaos` (the flag -chaos, or SLUICE_CHAOS=full) makes
 // them long. A run prints its seed; -chaos.seed repeats its choices, though not
 // the machine's timing. SLUICE_BIN names a binary to be tested instead of a fresh build.
 package chaos

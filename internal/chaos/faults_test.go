@@ -58,7 +58,7 @@ func TestChatsDoNotWaitForEachOther(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	asked := 2
-	if full {
+	if *long {
 		asked = 30
 	}
 	w := newWorld(t, options{model: "offline/echo", seedPlus: 22})
@@ -93,7 +93,7 @@ func TestRateLimit(t *testing.T) {
 func TestTelegramIsDown(t *testing.T) {
 	t.Parallel()
 	outage := 3 * time.Second
-	if full {
+	if *long {
 		outage = 20 * time.Second
 	}
 	w := newWorld(t, options{model: "offline/echo", seedPlus: 23})

@@ -21,7 +21,7 @@ type campaign struct {
 func newCampaign() campaign {
 	c := campaign{words: func(*world) string { return "" }, end: (*world).kill, horizon: 80 * time.Millisecond}
 	c.people, c.each, c.kills = 8, 5, 6
-	if full {
+	if *long {
 		c.people, c.each, c.kills = 20, 10, 25
 	}
 	return c

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	full = os.Getenv("SLUICE_CHAOS") == "full"
+	long = flag.Bool("chaos", os.Getenv("SLUICE_CHAOS") == "full", "run the long kill tests; SLUICE_CHAOS=full does the same")
 	seed = flag.Uint64("chaos.seed", uint64(time.Now().UnixNano()), "seed of the random choices")
 )
 

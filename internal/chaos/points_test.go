@@ -61,7 +61,7 @@ func TestKillAtEveryStep(t *testing.T) {
 
 // modes are the queue modes to be tested: the first alone in a short run.
 func modes(all ...string) []string {
-	if full {
+	if *long {
 		return all
 	}
 	return all[:1]

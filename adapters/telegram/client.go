@@ -204,7 +204,7 @@ func (c *client) redact(err error) error {
 	if err == nil {
 		return nil
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok && err == error(u) {
+	if u, ok := err.(*url.Error); ok { //nolint:errorlint // only the outermost: what it wraps stays
 		err = u.Err
 	}
 	if strings.Contains(err.Error(), c.token) {

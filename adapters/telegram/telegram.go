@@ -85,11 +85,11 @@ func (a *Adapter) State() adapters.State { return a.state.read() }
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	a.state.set(adapters.Connecting, "")
 	err := a.run(ctx, in)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		a.state.set(adapters.Stopped, "")
-		return nil
-	case err != nil:
+		return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
+	}
+	if err != nil {
 		a.state.fail(adapters.AsFailure(err))
 	}
 	return err

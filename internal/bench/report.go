@@ -15,7 +15,6 @@ type row struct {
 	goal   string // empty: none
 	values []float64
 	format func(float64) string
-	note   string
 }
 
 // report collects the rows in the order in which they were measured.

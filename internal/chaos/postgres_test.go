@@ -17,7 +17,7 @@ import (
 // skipped where PostgreSQL is not installed.
 func postgresURL(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sluice-chaos-pg-") // t.TempDir is too long a path for a socket
+	dir, err := os.MkdirTemp("", "sluice-chaos-pg-") //nolint:usetesting // t.TempDir is too long a path for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

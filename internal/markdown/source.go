@@ -74,13 +74,13 @@ func (w *writer) text(spans []span) {
 func marks(s span, before, after rune) (open, closing string) {
 	first, _ := utf8.DecodeRuneInString(s.text)
 	last, _ := utf8.DecodeLastRuneInString(s.text)
-	clear := s.url == "" && isWord(first) && isWord(last) && unicode.IsSpace(before) && unicode.IsSpace(after)
+	free := s.url == "" && isWord(first) && isWord(last) && unicode.IsSpace(before) && unicode.IsSpace(after)
 	switch {
-	case clear && s.style == bold:
+	case free && s.style == bold:
 		return "**", "**"
-	case clear && s.style == italic:
+	case free && s.style == italic:
 		return "*", "*"
-	case clear && s.style == strike:
+	case free && s.style == strike:
 		return "~~", "~~"
 	}
 	for _, t := range htmlTags {

@@ -3,6 +3,7 @@ package telegramtest
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -103,14 +104,14 @@ func readRequest(r *http.Request) (*request, error) {
 
 func multipartObject(body io.Reader, boundary string) ([]byte, error) {
 	buffered := bufio.NewReader(body)
-	if _, err := buffered.Peek(1); err == io.EOF { //nolint:errorlint // documented to be bare
+	if _, err := buffered.Peek(1); errors.Is(err, io.EOF) {
 		return nil, nil // a method without parameters
 	}
 	parts := multipart.NewReader(buffered, boundary)
 	fields := map[string]json.RawMessage{}
 	for {
 		part, err := parts.NextPart()
-		if err == io.EOF { //nolint:errorlint // documented to be bare
+		if errors.Is(err, io.EOF) {
 			return json.Marshal(fields)
 		}
 		if err != nil {

@@ -27,7 +27,7 @@ type updates struct {
 	Result      []models.Update `json:"result"`
 }
 
-func ask(t *testing.T, ctx context.Context, srv *telegramtest.Server, body string) updates {
+func ask(ctx context.Context, t *testing.T, srv *telegramtest.Server, body string) updates {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL()+"/bot"+srv.Token()+"/getUpdates", strings.NewReader(body))
 	require.NoError(t, err)
@@ -49,16 +49,16 @@ func TestOffsetConfirmsUpdates(t *testing.T) {
 	first := srv.Say(telegramtest.Private(1001), ada, "one")
 	srv.Say(telegramtest.Private(1001), ada, "two \"q\" \u2028")
 
-	got := ask(t, t.Context(), srv, `{"timeout":5}`)
+	got := ask(t.Context(), t, srv, `{"timeout":5}`)
 	require.Len(t, got.Result, 2)
 	require.Equal(t, "two \"q\" \u2028", got.Result[1].Message.Text)
-	require.Len(t, ask(t, t.Context(), srv, `{"limit":1}`).Result, 1, "not confirmed, so given again")
-	again := ask(t, t.Context(), srv, `{"offset":`+json.Number(itoa(first.UpdateID+1)).String()+`}`)
+	require.Len(t, ask(t.Context(), t, srv, `{"limit":1}`).Result, 1, "not confirmed, so given again")
+	again := ask(t.Context(), t, srv, `{"offset":`+json.Number(itoa(first.UpdateID+1)).String()+`}`)
 	require.Len(t, again.Result, 1)
 	require.Equal(t, 1, srv.Pending())
 
 	srv.Redeliver(first.UpdateID)
-	repeat := ask(t, t.Context(), srv, `{"offset":`+itoa(first.UpdateID+1)+`}`)
+	repeat := ask(t.Context(), t, srv, `{"offset":`+itoa(first.UpdateID+1)+`}`)
 	require.Equal(t, first.UpdateID, repeat.Result[0].ID)
 }
 
@@ -68,7 +68,7 @@ func TestSecondPollerEndsTheFirst(t *testing.T) {
 	t.Parallel()
 	srv := telegramtest.Start(t, telegramtest.Options{})
 	ended := make(chan updates, 1)
-	go func() { ended <- ask(t, t.Context(), srv, `{"timeout":30}`) }()
+	go func() { ended <- ask(t.Context(), t, srv, `{"timeout":30}`) }()
 	_, err := srv.WaitCalls(t.Context(), "getUpdates", 1)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +77,7 @@ func TestSecondPollerEndsTheFirst(t *testing.T) {
 	go func() {
 		defer close(second)
 		srv.Say(telegramtest.Private(1001), ada, "hi")
-		ask(t, ctx, srv, `{"timeout":0}`)
+		ask(ctx, t, srv, `{"timeout":0}`)
 	}()
 	<-second
 	<-ended // it got the message or the conflict, whichever came first

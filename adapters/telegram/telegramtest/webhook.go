@@ -82,13 +82,13 @@ func (b *Bot) deliver(ctx context.Context, url, secret string, wake <-chan struc
 		u, ok := b.first()
 		var wait <-chan time.Time
 		if ok {
-			if err := post(ctx, client, url, secret, u.json); err == "" {
+			failure := post(ctx, client, url, secret, u.json)
+			if failure == "" {
 				b.delivered(u)
 				pause = webhookPause
 				continue
-			} else {
-				b.webhookFailed(err)
 			}
+			b.webhookFailed(failure)
 			wait = time.After(pause)
 			pause = min(2*pause, webhookMaxPause)
 			wakeAfter(ctx, wait)

@@ -90,7 +90,7 @@ func (p *Postgres) own() error {
 	if err := os.Chown(p.dir, int(uid), int(gid)); err != nil {
 		return fmt.Errorf("lend folder to PostgreSQL: %w", err)
 	}
-	return os.Chmod(filepath.Dir(p.dir), 0o711) //nolint:gosec // a temporary folder that the other user must pass through
+	return os.Chmod(filepath.Dir(p.dir), 0o711)
 }
 
 func (p *Postgres) data() string { return filepath.Join(p.dir, "data") }

@@ -1,0 +1,35 @@
+// Command sluice is a gateway between chat channels and AI agents.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"sluice/internal/app"
+	"sluice/internal/cli"
+	"sluice/internal/config"
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	stdin, stdout := int(os.Stdin.Fd()), int(os.Stdout.Fd())
+	os.Exit(cli.Execute(context.Background(), cli.Deps{
+		Args: os.Args[1:], Version: version, Now: time.Now, Loader: config.System(),
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Terminal: term.IsTerminal(stdin) && term.IsTerminal(stdout),
+		Secret:   func() (string, error) { data, err := term.ReadPassword(stdin); return string(data), err },
+		Serve: func(ctx context.Context, o cli.ServeOptions) error {
+			return app.Run(ctx, app.Options{ConfigPath: o.ConfigPath, Listen: o.Listen, Version: o.Version, Stdout: o.Stdout, Stderr: o.Stderr})
+		},
+		Signals: signals, Exit: os.Exit,
+	}))
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/config"
+)
+
+// The exit codes.
+const (
+	ExitDone   = 0
+	ExitFailed = 1
+	ExitUsage  = 2
+)
+
+// Deps is what the command line is given by the program. Every field is required but Signals, Exit and Secret.
+type Deps struct {
+	Args    []string // without the program's name
+	Version string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Loader  config.Loader
+	Now     func() time.Time
+
+	// Serve runs a gateway until its context ends.
+	Serve func(ctx context.Context, o ServeOptions) error
+
+	Terminal bool                   // standard input and output are a terminal
+	Secret   func() (string, error) // reads a line without showing it; nil: from Stdin
+	Signals  <-chan os.Signal       // interrupts; nil for none
+	Exit     func(code int)         // ends the process at once, at the second interrupt; nil: nothing does
+}
+
+// ServeOptions say how to serve.
+type ServeOptions struct {
+	ConfigPath string // as given; empty: looked for in the usual places
+	Listen     string // overrides gateway.listen; empty: not
+	Version    string
+	Stdout     io.Writer
+	Stderr     io.Writer
+}
+
+// app is one invocation.
+type app struct {
+	Deps
+	configPath string
+	http       *http.Client
+}
+
+// failure is an error of a command that was used rightly.
+type failure struct{ err error }
+
+func (f failure) Error() string { return f.err.Error() }
+func (f failure) Unwrap() error { return f.err }
+
+// usageError is a wrong use that only the command itself can see.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+// errReported ends with code 1; everything has been said.
+var errReported = errors.New("reported")
+
+// Execute runs one command and gives the process's exit code.
+func Execute(ctx context.Context, d Deps) int {
+	a := &app{Deps: d, http: &http.Client{Transport: newTransport()}}
+	defer a.http.CloseIdleConnections()
+	root := a.root()
+	root.SetArgs(d.Args)
+	root.SetIn(d.Stdin)
+	root.SetOut(d.Stdout)
+	root.SetErr(d.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.exitCode(cmd, err)
+}
+
+func (a *app) exitCode(cmd *cobra.Command, err error) int {
+	var failed failure
+	var usage usageError
+	var faults config.Faults
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.Is(err, errReported):
+		return ExitFailed
+	case errors.As(err, &faults):
+		fmt.Fprintln(a.Stderr, faults)
+		return ExitUsage
+	case !errors.As(err, &failed), errors.As(err, &usage):
+		fmt.Fprintf(a.Stderr, "sluice: %s\nSee: %s --help\n", firstUpperless(err.Error()), cmd.CommandPath())
+		return ExitUsage
+	}
+	fmt.Fprintf(a.Stderr, "sluice: %s\n", err)
+	return ExitFailed
+}
+
+// firstUpperless keeps cobra's own sentences in the style of the others.
+func firstUpperless(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\n\n", "\n")) }
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sluice",
+		Short: "A gateway between chat channels and AI agents",
+		Long: `Sluice is a gateway between chat channels and AI agents.
+
+"sluice serve" runs it; with no configuration at all it starts on embedded
+parts and prints the address of its page. "sluice init" writes a configuration.`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args:    unknownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version: a.Version,
+	}
+	root.SetVersionTemplate("sluice {{.Version}}\n")
+	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
+	root.AddCommand(
+		a.serveCommand(), a.initCommand(), a.chatCommand(), a.sendCommand(),
+		a.sessionsCommand(), a.policyCommand(), a.deliveriesCommand(), a.runsCommand(), a.pairingCommand(),
+		a.configCommand(), a.doctorCommand(), a.statusCommand(), a.versionCommand(),
+	)
+	root.CompletionOptions.DisableDescriptions = false
+	return root
+}
+
+// group is a command that only has commands below it.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: unknownCommand, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	g.AddCommand(commands...)
+	return g
+}
+
+// unknownCommand refuses words where a command is wanted, and says which was probably meant.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += ": did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError{text}
+}
+
+// task is a command's work.
+type task func(ctx context.Context, args []string) error
+
+// run makes a task end at the first interrupt. Its errors are failures, not wrong use.
+func (a *app) run(t task) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, cancel := context.WithCancel(cmd.Context())
+		done := make(chan struct{})
+		ended := make(chan struct{})
+		go func() { // ends with this function
+			defer close(ended)
+			a.watch(cancel, done)
+		}()
+		err := t(ctx, args)
+		close(done)
+		<-ended
+		cancel()
+		return failed(err)
+	}
+}
+
+// watch cancels at the first interrupt and ends the process at the second.
+func (a *app) watch(cancel context.CancelFunc, done <-chan struct{}) {
+	for n := 0; ; n++ {
+		select {
+		case <-done:
+			return
+		case <-a.Signals:
+			cancel()
+			if n > 0 && a.Exit != nil {
+				a.Exit(ExitFailed)
+			}
+		}
+	}
+}
+
+func failed(err error) error {
+	if err == nil || errors.Is(err, errReported) {
+		return err
+	}
+	return failure{err}
+}

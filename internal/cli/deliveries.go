@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// route is where a delivery goes.
+type route struct {
+	Channel      string `json:"channel"`
+	Account      string `json:"account"`
+	Conversation string `json:"conversation"`
+	Thread       string `json:"thread"`
+	Title        string `json:"title"`
+}
+
+// String is "<channel>/<account> <conversation>".
+func (r route) String() string {
+	if r.Channel == "" {
+		return ""
+	}
+	s := r.Channel + "/" + r.Account + " " + r.Conversation
+	if r.Thread != "" {
+		s += "#" + r.Thread
+	}
+	return s
+}
+
+// decision is what the gate said.
+type decision struct {
+	Action string `json:"action"`
+	Reason string `json:"reason"`
+	Rules  []struct {
+		Rule    string `json:"rule"`
+		Matched bool   `json:"matched"`
+		Action  string `json:"action"`
+		Detail  string `json:"detail"`
+	} `json:"rules"`
+}
+
+// delivery is the API's delivery.
+type delivery struct {
+	ID       string          `json:"id"`
+	Kind     string          `json:"kind"`
+	Status   string          `json:"status"`
+	Route    route           `json:"route"`
+	Text     string          `json:"text"`
+	Label    json.RawMessage `json:"label"`
+	Session  string          `json:"session"`
+	Run      string          `json:"run"`
+	Attempts int             `json:"attempts"`
+	Error    string          `json:"error"`
+	Decision *decision       `json:"decision"`
+	Created  time.Time       `json:"created"`
+	Expires  time.Time       `json:"expires"`
+}
+
+func (a *app) deliveriesCommand() *cobra.Command {
+	return group("deliveries", "What is on its way out, was sent, blocked, lost or given up",
+		a.deliveriesList(), a.deliveriesShow(),
+		a.deliveriesChange("retry", "Send again what failed, expired, was blocked or is unknown"),
+		a.deliveriesChange("discard", "Give up a delivery"))
+}
+
+// page is how much of a list is asked for.
+type page struct {
+	status, after string
+	limit         int
+}
+
+func (p *page) flags(cmd *cobra.Command, statuses string) *cobra.Command {
+	cmd.Flags().StringVar(&p.status, "status", "", "only those that are: "+statuses)
+	cmd.Flags().IntVar(&p.limit, "limit", 50, "at most this `number`")
+	cmd.Flags().StringVar(&p.after, "after", "", "go on after this `id`")
+	return cmd
+}
+
+func (p *page) query() url.Values {
+	return queryOf("status", p.status, "limit", strconv.Itoa(p.limit), "after", p.after)
+}
+
+func (a *app) deliveriesList() *cobra.Command {
+	var o output
+	var p page
+	return p.flags(o.flag(&cobra.Command{
+		Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var got struct {
+				Deliveries []delivery     `json:"deliveries"`
+				Counts     map[string]int `json:"counts"`
+			}
+			raw, err := c.get(ctx, "/v1/deliveries", p.query(), &got)
+			if err != nil {
+				return err
+			}
+			return o.show(a, raw, func() error { return a.printDeliveries(got.Deliveries, got.Counts) })
+		}),
+	}), "queued, sending, sent, blocked, failed, unknown, expired, discarded")
+}
+
+func (a *app) printDeliveries(list []delivery, counts map[string]int) error {
+	rows := make([][]string, len(list))
+	for i, d := range list {
+		rows[i] = []string{d.ID, d.Status, d.Kind, d.Route.String(), short(d.Text), a.ago(d.Created)}
+	}
+	if err := a.table([]string{"ID", "STATUS", "KIND", "TO", "TEXT", "CREATED"}, rows); err != nil {
+		return err
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	parts := make([]string, 0, len(counts))
+	for _, status := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", status, counts[status]))
+	}
+	_, err := fmt.Fprintf(a.Stdout, "\nIn all: %s\n", strings.Join(parts, ", "))
+	return err
+}
+
+func (a *app) deliveriesShow() *cobra.Command {
+	var o output
+	return o.flag(&cobra.Command{
+		Use: "show DELIVERY", Short: "Show a delivery and what the gate decided", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var d delivery
+			raw, err := c.get(ctx, "/v1/deliveries/"+url.PathEscape(args[0]), nil, &d)
+			if err != nil {
+				return err
+			}
+			return o.show(a, raw, func() error { return a.printDelivery(d) })
+		}),
+	})
+}
+
+func (a *app) printDelivery(d delivery) error {
+	err := a.pairs("id", d.ID, "status", d.Status, "kind", d.Kind, "to", d.Route.String(), "label", word(d.Label), "session", d.Session, "run", d.Run,
+		"attempts", strconv.Itoa(d.Attempts), "error", d.Error, "created", a.ago(d.Created))
+	if err != nil {
+		return err
+	}
+	if d.Decision != nil {
+		if err := a.printDecision(*d.Decision); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(a.Stdout, "\n%s\n", safe(d.Text))
+	return err
+}
+
+// printDecision prints what a gate said and every rule that it looked at.
+func (a *app) printDecision(d decision) error {
+	if _, err := fmt.Fprintf(a.Stdout, "gate: %s: %s\n", d.Action, clean(d.Reason)); err != nil {
+		return err
+	}
+	for _, r := range d.Rules {
+		verdict := "does not match"
+		if r.Matched {
+			verdict = orText(r.Action, "matches")
+		}
+		if _, err := fmt.Fprintf(a.Stdout, "  %s: %s %s\n", r.Rule, verdict, clean(r.Detail)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) deliveriesChange(verb, short string) *cobra.Command {
+	var o output
+	return o.flag(&cobra.Command{
+		Use: verb + " DELIVERY", Short: short, Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			raw, err := c.call(ctx, request{method: http.MethodPost, path: "/v1/deliveries/" + url.PathEscape(args[0]) + "/" + verb})
+			if err != nil {
+				return err
+			}
+			var d delivery
+			if err := json.Unmarshal(raw, &d); err != nil {
+				return fmt.Errorf("read answer: %w", err)
+			}
+			return o.show(a, raw, func() error { _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", d.ID, d.Status); return err })
+		}),
+	})
+}

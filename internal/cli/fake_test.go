@@ -1,0 +1,161 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+)
+
+const fakeToken = "t0ken-of-the-fake"
+
+// fake is a gateway's API with canned answers. It tells what it was asked.
+type fake struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked []string
+
+	slow      chan struct{} // a slow run has begun
+	cancelled chan struct{} // a run was cancelled
+}
+
+func newFake() *fake {
+	f := &fake{slow: make(chan struct{}, 1), cancelled: make(chan struct{}, 1)}
+	mux := http.NewServeMux()
+	f.routes(mux)
+	f.Server = httptest.NewServer(f.guard(mux))
+	return f
+}
+
+// guard notes each request and asks for the token.
+func (f *fake) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		f.mu.Lock()
+		f.asked = append(f.asked, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
+		f.mu.Unlock()
+		open := strings.HasSuffix(r.URL.Path, "z") || strings.HasPrefix(r.URL.Path, "/bot")
+		if !open && r.Header.Get("Authorization") != "Bearer "+fakeToken {
+			refuse(w, http.StatusUnauthorized, "unauthorized", "a token is wanted")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"error":%q,"message":%q}`, code, message)
+}
+
+const fakeSession = `{"id":"sess_1","created_at":1777222996.07,"last_activity":1777222996.07,"busy":false,"persistent":true,"ttl":0,"status":"ready",
+	"metadata":{},"file_access":{"read":[""],"write":[""]},"key":"agent:main:main","agent":"main","taint":"INTERNAL","send_policy":"","title":"Ann\u001b[31m","model":""}`
+
+const fakeDelivery = `{"id":"dlv_1","kind":"message","status":"blocked","route":{"channel":"telegram","account":"default","conversation":"1001"},"text":"hello\nworld",
+	"label":"RESTRICTED","attempts":0,"created":"2026-04-26T17:03:16Z","decision":{"action":"block","reason":"RESTRICTED may not flow to PUBLIC",
+	"rules":[{"rule":"flow","matched":true,"action":"block","detail":"telegram is PUBLIC"},{"rule":"sendPolicy.default","matched":false}]}}`
+
+func (f *fake) routes(mux *http.ServeMux) {
+	answers := map[string]string{
+		"GET /healthz":                           `ok`,
+		"GET /readyz":                            `{"ready":true}`,
+		"GET /v1/status":                         `{"version":"v1","ready":true,"channels":[{"name":"telegram/default","state":"connected"}],"store":{"kind":"sqlite"}}`,
+		"GET /v1/sessions":                       `[` + fakeSession + `]`,
+		"GET /v1/sessions/{id}":                  fakeSession,
+		"PATCH /v1/sessions/{id}":                strings.Replace(fakeSession, `"send_policy":""`, `"send_policy":"deny"`, 1),
+		"POST /v1/sessions/{id}/reset":           strings.Replace(fakeSession, "sess_1", "sess_2", 1),
+		"DELETE /v1/sessions/{id}":               ``,
+		"GET /v1/sessions/{id}/history":          `{"messages":[{"role":"user","sender":{"name":"Ann"},"parts":[{"type":"text","text":"hi"}]},{"role":"assistant","parts":[{"type":"toolCall","tool":"sessions_list","args":{"limit":1}},{"type":"text","text":"hello"}]}]}`,
+		"GET /v1/deliveries":                     `{"deliveries":[` + fakeDelivery + `],"counts":{"blocked":1,"sent":7}}`,
+		"GET /v1/deliveries/{id}":                fakeDelivery,
+		"POST /v1/deliveries/{id}/{verb}":        strings.Replace(fakeDelivery, `"blocked"`, `"queued"`, 1),
+		"POST /v1/messages":                      fakeDelivery,
+		"GET /v1/runs":                           `{"runs":[{"id":"run_1","session":"sess_1","status":"failed","error":"the model is down"}]}`,
+		"GET /v1/runs/{id}":                      `{"id":"run_1","session":"sess_1","status":"done","reply":"hello"}`,
+		"GET /v1/pairings":                       `{"pairings":[{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"code":"ABCD2345","status":"pending"}]}`,
+		"POST /v1/pairings/{code}/approve":       `{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"status":"approved"}`,
+		"POST /v1/pairings/revoke":               ``,
+		"GET /v1/policy/check":                   `{"action":"allow","reason":"no rule is against it","rules":[{"rule":"flow","matched":true,"action":"allow"}]}`,
+		"POST /v1/sessions/{id}/runs/{r}/cancel": `{}`,
+		"GET /bot1:good/getMe":                   `{"ok":true,"result":{"username":"good_bot"}}`,
+	}
+	for pattern, answer := range answers {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if r.PathValue("id") == "gone" {
+				refuse(w, http.StatusNotFound, "not_found", "there is no such thing")
+				return
+			}
+			if strings.HasSuffix(r.URL.Path, "/cancel") {
+				f.cancelled <- struct{}{}
+			}
+			fmt.Fprint(w, answer)
+		})
+	}
+	mux.HandleFunc("POST /v1/sessions/{id}/messages", f.turn)
+	mux.HandleFunc("GET /bot1:bad/getMe", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"ok":false,"description":"Unauthorized"}`)
+	})
+}
+
+// turn answers a message as its text asks.
+func (f *fake) turn(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Message string }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		refuse(w, http.StatusBadRequest, "bad_request", err.Error())
+		return
+	}
+	if body.Message == "busy" {
+		refuse(w, http.StatusConflict, "busy", "the session has a run")
+		return
+	}
+	if r.Header.Get("Accept") != "text/event-stream" {
+		fmt.Fprintf(w, `{"run_id":"run_1","status":"ok","reply":"you said %s"}`, body.Message)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(event, data string) {
+		fmt.Fprintf(w, ": beat\n\nid: 1\nevent: %s\ndata: %s\n\n", event, data)
+		_ = http.NewResponseController(w).Flush() // the client may be gone
+	}
+	switch body.Message {
+	case "/help":
+		send("message.notice", `{"type":"message.notice","text":"Commands: /help"}`)
+	case "stuck":
+		f.slow <- struct{}{}
+		<-r.Context().Done()
+	case "fail":
+		send("run.started", `{"type":"run.started","run":"run_1"}`)
+		send("run.failed", `{"type":"run.failed","run":"run_1","text":"the model is down"}`)
+	case "cut":
+		send("text.delta", `{"type":"text.delta","run":"run_1","text":"half"}`)
+	case "slow":
+		f.slow <- struct{}{}
+		send("run.started", `{"type":"run.started","run":"run_1"}`)
+		select {
+		case <-f.cancelled:
+			send("run.aborted", `{"type":"run.aborted","run":"run_1"}`)
+		case <-r.Context().Done():
+		}
+	default:
+		send("tool.call", `{"type":"tool.call","run":"run_1","tool":"sessions_list"}`)
+		send("text.delta", `{"type":"text.delta","run":"run_1","text":"you said "}`)
+		send("text.delta", fmt.Sprintf(`{"type":"text.delta","run":"run_1","text":%q}`, body.Message))
+		send("run.done", fmt.Sprintf(`{"type":"run.done","run":"run_1","text":"you said %s"}`, body.Message))
+	}
+}
+
+// Asked are the requests so far, one a line.
+func (f *fake) Asked() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Join(f.asked, "\n")
+}

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/config"
+)
+
+// answers are what init asks for.
+type answers struct {
+	Telegram string // bot token; empty for none
+	Owner    string // Telegram user id
+	Provider string // offline, openai, anthropic or local
+	Model    string // without the provider
+	APIKey   string
+	BaseURL  string
+}
+
+func (a *app) initCommand() *cobra.Command {
+	var yes, force bool
+	cmd := &cobra.Command{
+		Use: "init", Short: "Write a commented sluice.yaml, asking for what it needs", Args: cobra.NoArgs,
+		Long: "Write a commented configuration to --config (default ./" + config.FileName + "), mode 0600, asking for what it needs.",
+		RunE: a.run(func(ctx context.Context, _ []string) error { return a.init(ctx, yes, force) }),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask nothing: web chat and the offline model")
+	cmd.Flags().BoolVar(&force, "force", false, "write over a file that is there")
+	return cmd
+}
+
+func (a *app) init(_ context.Context, yes, force bool) error {
+	path := orText(a.configPath, config.FileName)
+	if _, err := os.Lstat(path); err == nil && !force {
+		return fmt.Errorf("%s is there already: --force writes over it", path)
+	}
+	got := answers{Provider: config.OfflineProvider}
+	if !yes {
+		if !a.Terminal {
+			return usageError{"nobody can be asked, this is no terminal: use --yes for the defaults"}
+		}
+		if err := a.ask(&got); err != nil {
+			return err
+		}
+	}
+	text, err := got.yaml()
+	if err != nil {
+		return err
+	}
+	if _, err := a.Loader.Parse(path, text); err != nil {
+		return err // what was answered does not fit
+	}
+	if err := writeFile(path, text, force); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "Wrote %s. Next: sluice serve\n", path)
+	return err
+}
+
+// writeFile writes a file that only its owner can read.
+func writeFile(path string, text []byte, over bool) (err error) {
+	if over {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("write configuration: %w", err)
+		}
+	}
+	f, err := os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write configuration: %w", err), os.Remove(path))
+	}
+	return nil
+}
+
+// ask asks one question after the other.
+func (a *app) ask(got *answers) error {
+	in := bufio.NewReader(a.Stdin)
+	var err error
+	if got.Telegram, err = a.question(in, "Telegram bot token from @BotFather (empty: no Telegram)", "", true); err != nil {
+		return err
+	}
+	if got.Telegram != "" {
+		if got.Owner, err = a.question(in, "Your Telegram user id (@userinfobot tells it; empty: pair later)", "", false); err != nil {
+			return err
+		}
+	}
+	if got.Provider, err = a.question(in, "Model provider: offline, openai, anthropic, or local for a server of yours", config.OfflineProvider, false); err != nil {
+		return err
+	}
+	return a.askModel(in, got)
+}
+
+func (a *app) askModel(in *bufio.Reader, got *answers) error {
+	model := map[string]string{"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5", "local": "llama3.2"}[got.Provider]
+	var err error
+	switch got.Provider {
+	case config.OfflineProvider:
+		return nil
+	case "openai", "anthropic":
+		got.APIKey, err = a.question(in, "API key", "", true)
+	case "local":
+		got.BaseURL, err = a.question(in, "Address of its Chat Completions API", "http://127.0.0.1:11434/v1", false)
+	default:
+		return usageError{fmt.Sprintf("provider %q: want offline, openai, anthropic or local", got.Provider)}
+	}
+	if err != nil {
+		return err
+	}
+	got.Model, err = a.question(in, "Model", model, false)
+	return err
+}
+
+// question asks for one line; secret ones are not shown as they are typed.
+func (a *app) question(in *bufio.Reader, text, otherwise string, secret bool) (string, error) {
+	if otherwise != "" {
+		text += " [" + otherwise + "]"
+	}
+	fmt.Fprint(a.Stdout, text+": ")
+	var answer string
+	var err error
+	if secret && a.Secret != nil {
+		answer, err = a.Secret()
+		fmt.Fprintln(a.Stdout)
+	} else {
+		answer, err = in.ReadString('\n')
+	}
+	if err != nil && (!errors.Is(err, io.EOF) || answer == "") {
+		return "", fmt.Errorf("read answer: %w", err)
+	}
+	return orText(strings.TrimSpace(answer), otherwise), nil
+}
+
+// yaml fills in the template.
+func (got answers) yaml() ([]byte, error) {
+	t, err := template.New(config.FileName).Funcs(template.FuncMap{"quote": quote}).Parse(initTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("read template: %w", err)
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, got); err != nil {
+		return nil, fmt.Errorf("write configuration: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// quote writes a text so that YAML and the loader read it as it stands. A whole reference stays one.
+func quote(s string) (string, error) {
+	if !strings.HasPrefix(s, "${") || !strings.HasSuffix(s, "}") {
+		s = strings.ReplaceAll(s, "${", "$${")
+	}
+	data, err := json.Marshal(s)
+	return string(data), err
+}
+
+const initTemplate = `# Sluice's configuration. Every key: docs/configuration.md. "sluice config check" finds what is wrong with it.
+# ${NAME} stands for an environment variable, ${file:/path} for a file's text.
+
+gateway:
+  listen: 127.0.0.1:8484
+  # token: "${SLUICE_TOKEN}" # of the API; without one a token is made and kept in <state>/token
+
+# state: ~/.local/share/sluice # embedded database, bus files, token
+# store: { url: "postgres://user@host/sluice" } # instead of the embedded SQLite
+# bus: { url: "nats://a:4222,nats://b:4222" } # instead of the embedded NATS
+
+# Who the gateway belongs to: <channel>:<user id>. Owners may use every command.
+owners: ["webchat:local"{{if .Owner}}, {{quote (print "telegram:" .Owner)}}{{end}}]
+
+channels:
+  webchat: {} # the chat on the gateway's page
+{{- if .Telegram}}
+  telegram:
+    dmPolicy: pairing # others get a code; "sluice pairing approve CODE" lets them in
+    groupPolicy: allowlist
+    # groups: { "-1001234567890": { requireMention: true } }
+    accounts:
+      default: { token: {{quote .Telegram}} }
+{{- else}}
+  # telegram: # a bot: get a token from @BotFather
+  #   accounts:
+  #     default: { token: "${TELEGRAM_TOKEN}" }
+{{- end}}
+
+models:
+{{- if eq .Provider "offline"}}
+  default: offline/guide # a demonstration that needs no key, not an AI
+  # providers:
+  #   openai: { kind: openai, apiKey: "${OPENAI_API_KEY}" } # then: default: openai/<model>
+  #   anthropic: { kind: anthropic, apiKey: "${ANTHROPIC_API_KEY}" }
+  #   local: { kind: openai, baseURL: "http://127.0.0.1:11434/v1" } # any Chat Completions server
+{{- else}}
+  default: {{quote (print .Provider "/" .Model)}}
+  providers:
+{{- if eq .Provider "local"}}
+    local: { kind: openai, baseURL: {{quote .BaseURL}} }
+{{- else}}
+    {{.Provider}}: { kind: {{.Provider}}, apiKey: {{quote .APIKey}} }
+{{- end}}
+{{- end}}
+
+# agents:
+#   list:
+#     - { id: main, default: true, name: Main, systemPrompt: "You are a helpful assistant." }
+
+session:
+  dmScope: main # all your direct chats are one session; per-channel-peer: one for each person
+  queue: { mode: collect, debounceMs: 500 } # what waits while the agent works becomes one question
+`

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// pairing is the API's pairing: somebody who asked to be let in.
+type pairing struct {
+	Channel string `json:"channel"`
+	Account string `json:"account"`
+	User    struct {
+		ID       string `json:"id"`
+		Name     string `json:"name"`
+		Username string `json:"username"`
+	} `json:"user"`
+	Code    string    `json:"code"`
+	Status  string    `json:"status"`
+	Created time.Time `json:"created"`
+}
+
+func (p pairing) who() string {
+	return p.Channel + ":" + p.User.ID + " " + orText(p.User.Name, p.User.Username)
+}
+
+func (a *app) pairingCommand() *cobra.Command {
+	return group("pairing", "Who may talk to the agents in direct chats", a.pairingList(), a.pairingApprove(), a.pairingRevoke())
+}
+
+func (a *app) pairingList() *cobra.Command {
+	var o output
+	return o.flag(&cobra.Command{
+		Use: "list", Short: "List who has asked and who is let in", Args: cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var got struct {
+				Pairings []pairing `json:"pairings"`
+			}
+			raw, err := c.get(ctx, "/v1/pairings", nil, &got)
+			if err != nil {
+				return err
+			}
+			return o.show(a, raw, func() error {
+				rows := make([][]string, len(got.Pairings))
+				for i, p := range got.Pairings {
+					rows[i] = []string{p.Code, p.Status, p.who(), p.Account, a.ago(p.Created)}
+				}
+				return a.table([]string{"CODE", "STATUS", "WHO", "ACCOUNT", "ASKED"}, rows)
+			})
+		}),
+	})
+}
+
+func (a *app) pairingApprove() *cobra.Command {
+	return &cobra.Command{
+		Use: "approve CODE", Short: "Let somebody in who was told this code", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			raw, err := c.call(ctx, request{method: http.MethodPost, path: "/v1/pairings/" + url.PathEscape(args[0]) + "/approve"})
+			if err != nil {
+				return err
+			}
+			var p pairing
+			if err := json.Unmarshal(raw, &p); err != nil {
+				return fmt.Errorf("read answer: %w", err)
+			}
+			_, err = fmt.Fprintf(a.Stdout, "%s may talk now\n", clean(p.who()))
+			return err
+		}),
+	}
+}
+
+func (a *app) pairingRevoke() *cobra.Command {
+	var account string
+	cmd := &cobra.Command{
+		Use: "revoke CHANNEL USER", Short: "Let somebody in no longer", Args: cobra.ExactArgs(2),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			body := map[string]string{"channel": args[0], "account": account, "user": args[1]}
+			if _, err := c.call(ctx, request{method: http.MethodPost, path: "/v1/pairings/revoke", body: body}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Stdout, "%s:%s may talk no longer\n", args[0], args[1])
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&account, "account", "default", "account of the channel")
+	return cmd
+}

@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// session is the API's session record.
+type session struct {
+	ID           string          `json:"id"`
+	Key          string          `json:"key"`
+	Agent        string          `json:"agent"`
+	Title        string          `json:"title"`
+	Taint        json.RawMessage `json:"taint"`
+	SendPolicy   string          `json:"send_policy"`
+	Model        string          `json:"model"`
+	CreatedAt    float64         `json:"created_at"`
+	LastActivity float64         `json:"last_activity"`
+	Busy         bool            `json:"busy"`
+	Persistent   bool            `json:"persistent"`
+	TTL          float64         `json:"ttl"`
+	Status       string          `json:"status"`
+	Metadata     json.RawMessage `json:"metadata"`
+}
+
+// state is what the session is doing.
+func (s session) state() string {
+	if s.Busy {
+		return "busy"
+	}
+	return s.Status
+}
+
+// epoch is a time that the API gives in seconds.
+func epoch(seconds float64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(seconds * 1000))
+}
+
+// word is a JSON text without its quotes, or any other JSON value as it stands.
+func word(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// sessionPath is a session's address; id may be its key.
+func sessionPath(id, below string) string { return "/v1/sessions/" + url.PathEscape(id) + below }
+
+func (a *app) sessionsCommand() *cobra.Command {
+	return group("sessions", "List, read and steer sessions",
+		a.sessionsList(), a.sessionsShow(), a.sessionsHistory(), a.sessionsSend(), a.sessionsPatch(), a.sessionsReset(), a.sessionsDelete())
+}
+
+func (a *app) sessionsList() *cobra.Command {
+	var o output
+	return o.flag(&cobra.Command{
+		Use: "list", Short: "List the sessions", Args: cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var list []session
+			raw, err := c.get(ctx, "/v1/sessions", nil, &list)
+			if err != nil {
+				return err
+			}
+			return o.show(a, raw, func() error {
+				rows := make([][]string, len(list))
+				for i, s := range list {
+					rows[i] = []string{s.ID, s.Key, short(s.Title), word(s.Taint), s.state(), a.ago(epoch(s.LastActivity))}
+				}
+				return a.table([]string{"ID", "KEY", "TITLE", "TAINT", "STATE", "LAST"}, rows)
+			})
+		}),
+	})
+}
+
+func (a *app) sessionsShow() *cobra.Command {
+	var o output
+	return o.flag(&cobra.Command{
+		Use: "show SESSION", Short: "Show a session, named by its id or key", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var s session
+			raw, err := c.get(ctx, sessionPath(args[0], ""), nil, &s)
+			if err != nil {
+				return err
+			}
+			return o.show(a, raw, func() error { return a.printSession(s) })
+		}),
+	})
+}
+
+func (a *app) printSession(s session) error {
+	ttl := ""
+	if s.TTL > 0 {
+		ttl = (time.Duration(s.TTL) * time.Second).String()
+	}
+	return a.pairs("id", s.ID, "key", s.Key, "title", s.Title, "agent", s.Agent, "model", s.Model, "state", s.state(),
+		"taint", word(s.Taint), "send policy", orText(s.SendPolicy, "inherit"), "persistent", strconv.FormatBool(s.Persistent), "ttl", ttl,
+		"created", a.ago(epoch(s.CreatedAt)), "last", a.ago(epoch(s.LastActivity)), "metadata", string(s.Metadata))
+}
+
+// message is one line of a transcript.
+type message struct {
+	ID     string `json:"id"`
+	Role   string `json:"role"`
+	Text   string `json:"text"`
+	Sender *struct {
+		Name string `json:"name"`
+		ID   string `json:"id"`
+	} `json:"sender"`
+	Parts []struct {
+		Type string          `json:"type"`
+		Text string          `json:"text"`
+		Tool string          `json:"tool"`
+		Args json.RawMessage `json:"args"`
+	} `json:"parts"`
+}
+
+// who names the speaker for people.
+func (m message) who() string {
+	if m.Sender != nil && (m.Sender.Name != "" || m.Sender.ID != "") {
+		return orText(m.Sender.Name, m.Sender.ID)
+	}
+	return m.Role
+}
+
+// words are what was said, and which tools were used.
+func (m message) words() string {
+	var lines []string
+	for _, p := range m.Parts {
+		switch {
+		case p.Tool != "" && len(p.Args) > 0:
+			lines = append(lines, fmt.Sprintf("[%s %s]", p.Tool, p.Args))
+		case p.Text != "" && p.Type != "thinking":
+			lines = append(lines, p.Text)
+		}
+	}
+	if len(lines) == 0 {
+		return m.Text
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (a *app) sessionsHistory() *cobra.Command {
+	var o output
+	var limit int
+	cmd := o.flag(&cobra.Command{
+		Use: "history SESSION", Short: "Print a session's transcript", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var got struct {
+				Messages []message `json:"messages"`
+			}
+			raw, err := c.get(ctx, sessionPath(args[0], "/history"), queryOf("limit", strconv.Itoa(limit)), &got)
+			if err != nil {
+				return err
+			}
+			return o.show(a, raw, func() error { return a.printTranscript(got.Messages) })
+		}),
+	})
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most this `number` of messages, the newest")
+	return cmd
+}
+
+func (a *app) printTranscript(messages []message) error {
+	for _, m := range messages {
+		if _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", clean(m.who()), safe(m.words())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer is what a turn over JSON gives.
+type answer struct {
+	Run    string `json:"run_id"`
+	Status string `json:"status"`
+	Reply  string `json:"reply"`
+}
+
+func (a *app) sessionsSend() *cobra.Command {
+	var o output
+	var timeout time.Duration
+	cmd := o.flag(&cobra.Command{
+		Use: "send SESSION TEXT", Short: "Say something in a session and print the answer", Args: cobra.ExactArgs(2),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s (it is still being worked on: sluice sessions history %s)", timeout, args[0]))
+			defer cancel()
+			raw, err := c.read(ctx, request{method: http.MethodPost, path: sessionPath(args[0], "/messages"), body: map[string]string{"message": args[1]}})
+			if err != nil {
+				return err
+			}
+			var got answer
+			if err := json.Unmarshal(raw, &got); err != nil {
+				return fmt.Errorf("read answer: %w", err)
+			}
+			err = o.show(a, raw, func() error { _, err := fmt.Fprintln(a.Stdout, safe(got.Reply)); return err })
+			if err == nil && got.Status != "ok" {
+				return fmt.Errorf("run %s: %s", got.Run, got.Status)
+			}
+			return err
+		}),
+	})
+	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "wait at most so long")
+	return cmd
+}
+
+func (a *app) sessionsPatch() *cobra.Command {
+	var o output
+	var sendPolicy, model, title string
+	cmd := &cobra.Command{Use: "patch SESSION", Short: "Change a session's settings", Args: cobra.ExactArgs(1)}
+	cmd.RunE = a.run(func(ctx context.Context, args []string) error {
+		body := map[string]any{}
+		for flag, set := range map[string]func(){
+			"send-policy": func() { body["send_policy"] = sendPolicy },
+			"model":       func() { body["model"] = model },
+			"title":       func() { body["title"] = title },
+		} {
+			if cmd.Flags().Changed(flag) {
+				set()
+			}
+		}
+		if len(body) == 0 {
+			return usageError{"nothing to change: name --send-policy, --model or --title"}
+		}
+		return a.changeSession(ctx, &o, request{method: http.MethodPatch, path: sessionPath(args[0], ""), body: body})
+	})
+	cmd.Flags().StringVar(&sendPolicy, "send-policy", "", "allow, deny or inherit")
+	cmd.Flags().StringVar(&model, "model", "", "<provider>/<model>; empty follows the agent")
+	cmd.Flags().StringVar(&title, "title", "", "its `name` for people")
+	return o.flag(cmd)
+}
+
+func (a *app) sessionsReset() *cobra.Command {
+	var o output
+	return o.flag(&cobra.Command{
+		Use: "reset SESSION", Short: "Begin a session anew: same key, empty, what it had learnt forgotten", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.changeSession(ctx, &o, request{method: http.MethodPost, path: sessionPath(args[0], "/reset")})
+		}),
+	})
+}
+
+// changeSession sends a change that is answered with the session's record.
+func (a *app) changeSession(ctx context.Context, o *output, r request) error {
+	c, err := a.client()
+	if err != nil {
+		return err
+	}
+	raw, err := c.call(ctx, r)
+	if err != nil {
+		return err
+	}
+	var s session
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return o.show(a, raw, func() error { return a.printSession(s) })
+}
+
+func (a *app) sessionsDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete SESSION", Short: "End a session", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if _, err := c.call(ctx, request{method: http.MethodDelete, path: sessionPath(args[0], "")}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Stdout, "%s: deleted\n", args[0])
+			return err
+		}),
+	}
+}

@@ -23,7 +23,7 @@ var errNoAnswer = errors.New("an answer did not come in time")
 
 // oneByOne lets one person ask, and ask again when the answer has come. It gives
 // the time from each question's arrival at Telegram to its answer's, sorted.
-func (g *gateway) oneByOne(ctx context.Context, n int) ([]time.Duration, error) {
+func (g *gateway) oneByOne(ctx context.Context, person int64, n int) ([]time.Duration, error) {
 	arrived := make(chan struct{}, 1)
 	g.onAnswer(func(int64) {
 		select {
@@ -34,7 +34,7 @@ func (g *gateway) oneByOne(ctx context.Context, n int) ([]time.Duration, error) 
 	times := make([]time.Duration, 0, n)
 	for i := range n {
 		began := time.Now()
-		g.say(firstPerson, question+strconv.Itoa(i))
+		g.say(person, question+strconv.Itoa(i))
 		timer := time.NewTimer(answerWithin)
 		select {
 		case <-arrived:

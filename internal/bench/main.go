@@ -105,7 +105,8 @@ func partNames() []string {
 // bench is one run of the program.
 type bench struct {
 	options
-	report report
+	report   report
+	pastUsed int // people of the past who have asked again
 }
 
 func run(ctx context.Context, args []string) error {

@@ -81,7 +81,7 @@ func (b *bench) round(ctx context.Context, s *series, p gatewayParams) error {
 		return err
 	}
 	s.memory = append(s.memory, memory)
-	if err := b.converse(ctx, g, s); err != nil {
+	if err := b.converse(ctx, g, s, firstPerson); err != nil {
 		return err
 	}
 	if err := g.stop(); err != nil {
@@ -94,18 +94,18 @@ func (b *bench) round(ctx context.Context, s *series, p gatewayParams) error {
 	return g.stop()
 }
 
-// converse measures answers, first to one person, then to many.
-func (b *bench) converse(ctx context.Context, g *gateway, s *series) error {
-	if _, err := g.oneByOne(ctx, sequential/10); err != nil { // warm-up
+// converse measures answers, first to one person, then to many, who have the ids from first on.
+func (b *bench) converse(ctx context.Context, g *gateway, s *series, first int64) error {
+	if _, err := g.oneByOne(ctx, first, sequential/10); err != nil { // warm-up
 		return err
 	}
-	times, err := g.oneByOne(ctx, sequential)
+	times, err := g.oneByOne(ctx, first, sequential)
 	if err != nil {
 		return err
 	}
 	s.p50 = append(s.p50, inMilliseconds(quantile(times, 0.5)))
 	s.p99 = append(s.p99, inMilliseconds(quantile(times, 0.99)))
-	result, err := g.load(ctx, 2001, chats, b.load)
+	result, err := g.load(ctx, first+1, chats, b.load)
 	if err != nil {
 		return err
 	}

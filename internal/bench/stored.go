@@ -3,8 +3,95 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
+
+	"sluice/internal/chaos/child"
 )
 
-var errNotYet = errors.New("the store's schema is not known yet")
+// databaseFile is the embedded database in the state folder.
+const databaseFile = "sluice.db"
 
-func measureStored(_ context.Context, _ *bench) error { return errNotYet }
+// measureStored measures SQLite and PostgreSQL with a past.
+func measureStored(ctx context.Context, b *bench) (err error) {
+	state := b.newState()
+	preload := func() error { return preloadSQLite(ctx, filepath.Join(state, databaseFile), b.people()) }
+	if err := b.measurePast(ctx, "SQLite", gatewayParams{model: instant, state: state}, preload); err != nil {
+		return err
+	}
+	cluster, err := child.StartPostgres(ctx, filepath.Join(b.dir, "pgstored"))
+	if errors.Is(err, child.ErrNoPostgres) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	url, err := cluster.Create(ctx, "past")
+	if err != nil {
+		return err
+	}
+	preload = func() error { return preloadPostgres(ctx, url, b.people()) }
+	return b.measurePast(ctx, "PostgreSQL", gatewayParams{model: instant, store: url}, preload)
+}
+
+// people who had a conversation before, so many that the messages add up.
+func (b *bench) people() int { return max(b.stored, b.messages/(2*turns)) }
+
+// measurePast has the one real conversation, copies it, and measures a gateway on that database.
+func (b *bench) measurePast(ctx context.Context, store string, p gatewayParams, preload func() error) error {
+	g, err := b.newGateway(p)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	if _, err := g.start(ctx); err != nil {
+		return err
+	}
+	if _, err := g.oneByOne(ctx, modelPerson, turns); err != nil {
+		return err
+	}
+	if err := rest(ctx, settleFor); err != nil {
+		return err
+	}
+	if err := g.stop(); err != nil {
+		return err
+	}
+	if err := preload(); err != nil {
+		return err
+	}
+	var s series
+	for range b.rounds {
+		if err := b.pastRound(ctx, g, &s); err != nil {
+			return err
+		}
+	}
+	name := fmt.Sprintf("%s with %d sessions, %d messages stored: ", store, b.people(), b.people()*2*turns)
+	b.report.add(name+"start to ready", "≤ 150 ms", milliseconds, s.again...)
+	b.report.add(name+"memory, idle", "≤ 50 MB", megabytes, s.memory...)
+	b.report.add(name+"message in → answer out, p50", "≤ 10 ms", milliseconds, s.p50...)
+	b.report.add(name+"message in → answer out, p99", "≤ 50 ms", milliseconds, s.p99...)
+	b.report.add(name+"messages through 200 chats", goalRate(store), perSecond, s.rate...)
+	b.report.add(name+"processor time a message", "≤ 1 ms", milliseconds, s.processor...)
+	b.report.add(name+"memory after the load", "", megabytes, s.after...)
+	return nil
+}
+
+// pastRound is a life of a gateway with a past: people who are known ask again.
+func (b *bench) pastRound(ctx context.Context, g *gateway, s *series) error {
+	took, err := g.start(ctx)
+	if err != nil {
+		return err
+	}
+	s.again = append(s.again, inMilliseconds(took))
+	memory, err := g.memory(ctx)
+	if err != nil {
+		return err
+	}
+	s.memory = append(s.memory, memory)
+	b.pastUsed += chats + 1
+	if err := b.converse(ctx, g, s, pastPerson+int64(b.pastUsed)); err != nil {
+		return err
+	}
+	return g.stop()
+}

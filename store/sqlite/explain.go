@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	sqlite3 "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"sluice/store"
+)
+
+// explain turns a fault of the file or the disk into an error that says what to do; others stay as they are.
+func explain(err error, dir string) error {
+	path := filepath.Join(dir, FileName)
+	unavailable := func(reason, fix string) error { return &store.Unavailable{Reason: reason, Fix: fix, Err: err} }
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return unavailable("the disk is full", "free space for "+dir)
+	case errors.Is(err, syscall.EROFS):
+		return unavailable("the file system of "+dir+" is read-only", "mount it writable, or set state to another folder")
+	case errors.Is(err, fs.ErrPermission):
+		return unavailable("no permission to use "+dir, "give its user write permission, or set state to another folder")
+	}
+	e, ok := errors.AsType[*sqlite3.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Code() & 0xff { // the primary code; the rest is detail
+	case lib.SQLITE_FULL:
+		return unavailable("the disk is full", "free space for "+dir)
+	case lib.SQLITE_READONLY:
+		return unavailable("the database can only be read", "give write permission on "+path+" and its folder")
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return unavailable("another program holds the database's lock", "close what has "+path+" open")
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return unavailable("the database is damaged", "stop, keep a copy of "+path+", and restore a backup or salvage it with: sqlite3 "+FileName+" .recover")
+	case lib.SQLITE_IOERR:
+		return unavailable("the disk gives errors", "look at the system's log for the disk of "+dir)
+	case lib.SQLITE_CANTOPEN:
+		return unavailable("the database can't be opened", "see that "+path+" is a file that this user can read and write")
+	}
+	return err
+}

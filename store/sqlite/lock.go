@@ -1,0 +1,29 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"sluice/store"
+)
+
+// lockFolder makes sure that one process uses the state folder. The lock ends with the process, however it ends.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(filepath.Clean(dir), "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, explain(err, dir)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errors.Join(&store.Unavailable{
+			Reason: "another sluice uses the state folder " + dir,
+			Fix:    "stop it, or set state or $SLUICE_STATE to another folder",
+		}, f.Close())
+	case err != nil:
+		return nil, errors.Join(explain(err, dir), f.Close())
+	}
+	return f, nil
+}

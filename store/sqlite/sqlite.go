@@ -1,0 +1,148 @@
+// Package sqlite is the embedded database: one file in the state folder, one
+// writer at a time whose transactions are merged, and readers beside it.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver
+
+	"sluice/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// FileName is the database's name in the state folder.
+const FileName = "sluice.db"
+
+// readers are connections for reads. SQLite's readers do not wait for its writer.
+const readers = 4
+
+// Config says where the database is.
+type Config struct {
+	Dir string // state folder; made if it is not there
+	Log *slog.Logger
+}
+
+// engine is SQLite as a [store.Engine].
+type engine struct {
+	dir   string
+	lock  *os.File
+	write *sql.DB // one connection
+	read  *sql.DB
+	stmts *statements // of the writing connection; used by the one worker
+}
+
+var _ store.Engine = (*engine)(nil)
+
+// Open opens the database, makes it if there is none, and brings its schema up
+// to date. An error that is an *[store.Unavailable] says what to do.
+func Open(ctx context.Context, c Config) (*store.DB, error) {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, explain(err, c.Dir)
+	}
+	lock, err := lockFolder(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{dir: c.Dir, lock: lock}
+	if err := e.open(ctx); err != nil {
+		return nil, errors.Join(explain(err, c.Dir), e.Close())
+	}
+	return store.New(e), nil
+}
+
+func (e *engine) open(ctx context.Context) (err error) {
+	path := filepath.Join(e.dir, FileName)
+	if err := private(path); err != nil {
+		return err
+	}
+	if e.write, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	e.write.SetMaxOpenConns(1)
+	if e.read, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(1)")); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	e.read.SetMaxOpenConns(readers)
+	e.read.SetMaxIdleConns(readers)
+	if err := migrate(ctx, e.write); err != nil {
+		return err
+	}
+	e.stmts, err = newStatements(ctx, e.write)
+	return err
+}
+
+// private makes the database's file readable for its owner only. Its companions get their mode from it.
+func private(path string) error {
+	f, err := os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("make database: %w", err)
+	}
+	return f.Close()
+}
+
+// dsn: synchronous=FULL makes a commit durable when it returns; WAL lets readers
+// go on meanwhile; the journal is cut back to 64 MB after a burst.
+func dsn(path string, more string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() +
+		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(0)" +
+		"&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-8000)&_pragma=temp_store(2)&" + more
+}
+
+// migrate brings the schema up to date. The usual case, that it is, costs one look.
+func migrate(ctx context.Context, db *sql.DB) error {
+	source, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, source)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	sources := provider.ListSources()
+	newest := sources[len(sources)-1].Version
+	var have int64
+	err = db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&have)
+	switch {
+	case err == nil && have == newest:
+		return nil
+	case err == nil && have > newest:
+		return store.NewerSchema(have, newest)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate database: %w", err)
+	}
+	return nil
+}
+
+// Workers is one: SQLite has one writer.
+func (e *engine) Workers() int { return 1 }
+
+// Close implements [store.Engine].
+func (e *engine) Close() error {
+	var errs []error
+	if e.stmts != nil {
+		errs = append(errs, e.stmts.close())
+	}
+	for _, db := range []*sql.DB{e.read, e.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(append(errs, e.lock.Close())...)
+}

@@ -53,7 +53,7 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed 's/_test.go:func /_test.go /' | \
 	while read -r file target; do \
 		echo "$$(dirname "$$file") $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")"; \
 	done
 
 chaos: ## kill the gateway at random moments and at every named step, and count what became of its messages

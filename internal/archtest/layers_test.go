@@ -1,11 +1,11 @@
 package archtest_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
-	"os/exec"
+	"fmt"
+	"go/build"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +16,7 @@ import (
 const module = "sluice"
 
 // layers is the whole architecture, lowest first. A new package is written
-// down here before it can be used; "…/*" stands for everything below a folder.
+// down here before it can be used.
 func layers() [][]string {
 	return [][]string{
 		{"policy/flow", "internal/faultpoint", "internal/archtest"},
@@ -46,29 +46,43 @@ func testSupport() []string {
 }
 
 type pkg struct {
-	ImportPath string
+	ImportPath string // without the module
 	Imports    []string
 }
 
-// packages lists the module's packages with what their non-test code imports.
-func packages(t *testing.T, tags string) []pkg {
+// packages reads what the non-test code of each package imports. It reads the
+// sources itself, so that a cached result of this test is as old as they are.
+func packages(t *testing.T, tags ...string) []pkg {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-tags", tags, "-json=ImportPath,Imports", module+"/...")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoError(t, err, stderr.String())
+	root := filepath.Join("..", "..")
+	sources := build.Default
+	sources.BuildTags = tags
 	var all []pkg
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p pkg
-		err := decoder.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			return all
+	err := filepath.WalkDir(root, func(dir string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
 		}
-		require.NoError(t, err)
-		p.ImportPath = strings.TrimPrefix(p.ImportPath, module+"/")
-		all = append(all, p)
-	}
+		if name := entry.Name(); dir != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		found, err := sources.ImportDir(dir, 0)
+		var none *build.NoGoError
+		if errors.As(err, &none) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", dir, err)
+		}
+		if len(found.GoFiles) == 0 {
+			return nil // tests alone
+		}
+		path, err := filepath.Rel(root, dir)
+		all = append(all, pkg{filepath.ToSlash(path), found.Imports})
+		return err
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	return all
 }
 
 // own is an import's path in this module; false for others.
@@ -100,7 +114,7 @@ func TestImportsOnlyGoDown(t *testing.T) {
 
 func TestTheProgramHasNoTestCode(t *testing.T) {
 	t.Parallel()
-	for _, p := range packages(t, "") {
+	for _, p := range packages(t) {
 		support := slices.Contains(testSupport(), p.ImportPath) || p.ImportPath == "internal/bench"
 		if support {
 			continue

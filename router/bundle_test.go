@@ -1,0 +1,394 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store"
+	"sluice/store/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const partitions = 4
+
+// bundle is a router on a real database, with a bus, a platform and an agent that tests control.
+type bundle struct {
+	*router.Router
+	t        testing.TB
+	store    *store.DB
+	bus      *localBus
+	chat     *chat
+	adapter  adapters.Adapter // chat, or what a test puts around it
+	agent    *scriptedAgent
+	gate     *testGate
+	settings *router.Settings
+	dir      string
+}
+
+func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
+	t.Helper()
+	b := &bundle{
+		t: t, dir: t.TempDir(), chat: newChat(), gate: &testGate{},
+		agent: &scriptedAgent{answer: echo},
+		settings: &router.Settings{
+			Owners: []string{"test:owner"}, Agent: "main",
+			Channels: map[string]router.ChannelSettings{"test": {
+				DMPolicy: router.AccessOpen, GroupPolicy: router.AccessOpen,
+				Groups: map[string]router.GroupSettings{"*": {RequireMention: true}},
+			}},
+			Queue:      router.QueueSettings{Mode: router.QueueFollowup, Cap: 20},
+			RunTimeout: time.Minute, DeliveryLife: 24 * time.Hour, MaxTextBytes: 1000, HistoryKeep: 50, MaxRunAttempt: 3,
+			Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer},
+		},
+	}
+	b.adapter = b.chat
+	for _, o := range options {
+		o(b)
+	}
+	b.open()
+	b.start()
+	t.Cleanup(func() {
+		b.stop()
+		require.NoError(t, b.store.Close())
+	})
+	return b
+}
+
+func (b *bundle) open() {
+	var err error
+	b.store, err = sqlite.Open(context.Background(), sqlite.Config{Dir: b.dir, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(b.t, err)
+	b.agent.store = b.store
+}
+
+// start makes a router on the store, as a new process would.
+func (b *bundle) start() {
+	b.t.Helper()
+	b.bus = &localBus{}
+	var err error
+	b.Router, err = router.New(router.Config{
+		Store: b.store, Bus: b.bus, Agent: b.agent, Gate: b.gate, Settings: b.settings,
+		Adapters:   func(channel, _ string) (adapters.Adapter, bool) { return b.adapter, channel == "test" },
+		Partitions: partitions, Replica: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Registerer: prometheus.NewRegistry(), Grace: 10 * time.Millisecond, SweepEvery: time.Hour,
+	})
+	require.NoError(b.t, err)
+	b.Router.Start()
+	b.bus.own(b.t, b.Router)
+}
+
+func (b *bundle) stop() { b.Router.Stop(context.Background()) }
+
+// restart stops the router in an orderly way and starts another one.
+func (b *bundle) restart() {
+	b.stop()
+	b.start()
+}
+
+// in is a message of a person in a direct chat.
+func in(who, id, text string) adapters.Inbound {
+	return adapters.Inbound{
+		Event:  "chat-" + who + "/" + id,
+		Route:  sessions.Route{Channel: "test", Account: "default", ChatType: sessions.Direct, Conversation: sessions.ConversationID("chat-" + who), ReplyTo: sessions.PlatformMessageID(id)},
+		Sender: sessions.Peer{ID: sessions.UserID(who), Name: who}, Text: text, Mentioned: true,
+		MessageID: sessions.PlatformMessageID(id), SentAt: time.Now(),
+	}
+}
+
+// inGroup is a message of a person in a group.
+func inGroup(group, who, id, text string, mentioned bool) adapters.Inbound {
+	m := in(who, id, text)
+	m.Event = group + "/" + id
+	m.Route.ChatType, m.Route.Conversation, m.Mentioned = sessions.Group, sessions.ConversationID(group), mentioned
+	return m
+}
+
+// hear gives the router a message and says what became of it.
+func (b *bundle) hear(m adapters.Inbound) router.Admitted {
+	b.t.Helper()
+	got, err := b.Admit(context.Background(), router.Admission{Inbound: m})
+	require.NoError(b.t, err)
+	return got
+}
+
+// deliveries are those with a status, oldest first.
+func (b *bundle) deliveries(status router.DeliveryStatus) []router.Delivery {
+	b.t.Helper()
+	found, err := b.store.ListDeliveries(context.Background(), router.Query{Status: string(status), Limit: 200})
+	require.NoError(b.t, err)
+	slices.Reverse(found)
+	return found
+}
+
+// ended waits until a run has ended.
+func (b *bundle) ended(id sessions.RunID) sessions.Run {
+	b.t.Helper()
+	run, err := b.WaitRun(context.Background(), id, time.Hour)
+	require.NoError(b.t, err)
+	require.True(b.t, run.Status.Terminal(), "run is %s", run.Status)
+	return run
+}
+
+// said is one message that the platform has shown.
+type said struct {
+	To    sessions.ConversationID
+	Text  string
+	ID    sessions.PlatformMessageID
+	Reply sessions.PlatformMessageID
+	At    time.Time
+}
+
+// chat is a platform in memory. fail decides what a call gives; nil: it works.
+type chat struct {
+	mu     sync.Mutex
+	said   []said
+	edits  int
+	typing int
+	fail   func(out adapters.Outbound, n int) error // n counts the calls from 0
+	calls  int
+	shown  chan struct{} // gets one for each message shown; large enough for a test
+	piece  int           // length of a piece; 0: no splitting
+}
+
+var (
+	_ adapters.Adapter  = (*chat)(nil)
+	_ adapters.Splitter = (*chat)(nil)
+)
+
+func newChat() *chat { return &chat{shown: make(chan struct{}, 10_000)} }
+
+func (*chat) Channel() string { return "test" }
+func (*chat) Account() string { return "default" }
+
+func (*chat) Run(ctx context.Context, _ adapters.Acceptor) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (c *chat) Send(_ context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.calls
+	c.calls++
+	if c.fail != nil {
+		if err := c.fail(out, n); err != nil {
+			return adapters.Receipt{}, err
+		}
+	}
+	return adapters.Receipt{MessageID: c.show(out), At: time.Now()}, nil
+}
+
+// show puts a message on the screen; the caller holds the lock.
+func (c *chat) show(out adapters.Outbound) sessions.PlatformMessageID {
+	id := sessions.PlatformMessageID(fmt.Sprint(len(c.said) + 1))
+	c.said = append(c.said, said{To: out.Route.Conversation, Text: out.Text, ID: id, Reply: out.Route.ReplyTo, At: time.Now()})
+	c.shown <- struct{}{}
+	return id
+}
+
+func (c *chat) Split(text string) []string {
+	if c.piece == 0 || len(text) <= c.piece {
+		return []string{text}
+	}
+	var pieces []string
+	for chunk := range slices.Chunk([]byte(text), c.piece) {
+		pieces = append(pieces, string(chunk))
+	}
+	return pieces
+}
+
+// texts are what a conversation has seen, in order.
+func (c *chat) texts(to string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var texts []string
+	for _, s := range c.said {
+		if to == "" || s.To == sessions.ConversationID("chat-"+to) || s.To == sessions.ConversationID(to) {
+			texts = append(texts, s.Text)
+		}
+	}
+	return texts
+}
+
+// await waits until n more messages were shown.
+func (b *bundle) await(n int) {
+	b.t.Helper()
+	for range n {
+		select {
+		case <-b.chat.shown:
+		case <-time.After(time.Hour): // in a test's own time
+			b.t.Fatal("nothing was shown")
+		}
+	}
+}
+
+// editable is a chat that can edit and shows typing.
+type editable struct{ *chat }
+
+func (c editable) Edit(_ context.Context, id sessions.PlatformMessageID, out adapters.Outbound) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.edits++
+	for i := range c.said {
+		if c.said[i].ID == id {
+			c.said[i].Text = out.Text
+			return nil
+		}
+	}
+	return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: errors.New("message to edit not found")}
+}
+
+func (c editable) PreviewEvery() time.Duration { return time.Second }
+
+func (c editable) Typing(context.Context, sessions.Route) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.typing++
+	return nil
+}
+
+// scriptedAgent answers with a function.
+type scriptedAgent struct {
+	store  sessions.Store
+	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
+}
+
+func echo(_ context.Context, text string, _ func(sessions.Event)) (string, error) {
+	return "echo: " + text, nil
+}
+
+func (*scriptedAgent) ModelName(agent string) string {
+	if agent != "main" {
+		return ""
+	}
+	return "test/model"
+}
+
+func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
+	return sessions.LoadSession(ctx, a.store, record, time.Now)
+}
+
+func (a *scriptedAgent) Work(ctx context.Context, s *sessions.Session, run sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
+	var pending []string
+	for _, m := range slices.Backward(s.Messages()) {
+		if m.Role != sessions.RoleUser {
+			break
+		}
+		pending = append(pending, m.Text())
+	}
+	slices.Reverse(pending)
+	text := ""
+	for i, p := range pending {
+		if i > 0 {
+			text += " | "
+		}
+		text += p
+	}
+	emit(sessions.Event{Type: sessions.EventStarted})
+	answer, err := a.answer(ctx, text, emit)
+	if err != nil {
+		return router.Answer{}, err
+	}
+	s.Append(sessions.Message{Role: sessions.RoleAssistant, Run: run.ID, Parts: []sessions.Part{sessions.TextPart(answer, s.Taint())}})
+	return router.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
+}
+
+// testGate allows everything but what tests forbid.
+type testGate struct {
+	mu     sync.Mutex
+	forbid func(e policy.Egress) *policy.Decision
+	level  flow.Level
+}
+
+func (g *testGate) Decide(e policy.Egress) policy.Decision {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.forbid != nil {
+		if d := g.forbid(e); d != nil {
+			return *d
+		}
+	}
+	if e.Override == sessions.SendDeny && e.Kind != string(router.KindNotice) {
+		return policy.Decision{Action: policy.Block, Reason: "override", Rules: []policy.Looked{{Rule: "override", Matched: true, Action: policy.Block}}}
+	}
+	return policy.Decision{Action: policy.Allow, Rules: []policy.Looked{{Rule: "sendPolicy.default", Matched: true, Action: policy.Allow}}}
+}
+
+func (g *testGate) SinkLevel(sessions.Route) flow.Level {
+	if g.level.Valid() {
+		return g.level
+	}
+	return flow.Public
+}
+
+// localBus is the bus of one process.
+type localBus struct {
+	mu        sync.Mutex
+	owner     router.Owner
+	followers map[sessions.ID][]chan sessions.Event
+	events    []sessions.Event
+}
+
+var _ router.Bus = (*localBus)(nil)
+
+func (l *localBus) own(t testing.TB, owner router.Owner) {
+	t.Helper()
+	l.owner = owner
+	for p := range partitions {
+		require.NoError(t, owner.Acquire(context.Background(), p))
+	}
+}
+
+func (l *localBus) Wake(partition int, lane sessions.Lane) { l.owner.Woken(partition, lane) }
+
+func (l *localBus) Emit(e sessions.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, e)
+	for _, f := range l.followers[e.Session] {
+		select {
+		case f <- e:
+		default:
+		}
+	}
+}
+
+func (l *localBus) Follow(ctx context.Context, id sessions.ID, _ uint64) (<-chan sessions.Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.followers == nil {
+		l.followers = map[sessions.ID][]chan sessions.Event{}
+	}
+	f := make(chan sessions.Event, 1000)
+	l.followers[id] = append(l.followers[id], f)
+	return f, ctx.Err()
+}
+
+// seen are the types of the events of a run, in order.
+func (l *localBus) seen(run sessions.RunID) []sessions.EventType {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var types []sessions.EventType
+	for _, e := range l.events {
+		if e.Run == run {
+			types = append(types, e.Type)
+		}
+	}
+	return types
+}

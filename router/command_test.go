@@ -1,0 +1,140 @@
+package router_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/help":      "begin a new session",
+		"/start":     "Just talk to me",
+		"/whoami":    "`test:ann` (ann), a guest",
+		"/status":    "no session here yet",
+		"/new":       "a new session already",
+		"/stop":      "nothing to stop",
+		"/send off":  "Only my owner",
+		"/pair":      "Only my owner",
+		"/HELP":      "Just talk to me",
+		"/unknown":   "echo: /unknown",
+		"/help\nme":  "echo: /help\nme",
+		"see /help":  "echo: see /help",
+		"/send: off": "Only my owner",
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t)
+				b.hear(in("ann", "1", text))
+				b.await(1)
+				require.Contains(t, b.chat.texts("ann")[0], want)
+			})
+		})
+	}
+}
+
+func TestCommandIsCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		first := b.hear(in("ann", "1", "hi"))
+		b.await(1)
+		reset := in("ann", "2", "/new")
+		said := b.hear(reset)
+		b.await(1)
+		second := b.hear(in("ann", "3", "hi"))
+		require.NotEqual(t, first.Session, second.Session)
+		again := b.hear(reset)
+		require.True(t, again.Repeat)
+		require.Equal(t, said.Notice, again.Notice)
+		require.Equal(t, second.Session, b.hear(in("ann", "4", "hi")).Session, "the repeat resets nothing")
+	})
+}
+
+func TestOwnersCommandByAnotherIsAudited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.hear(inGroup("g1", "ann", "1", "/send off", true))
+		b.hear(in("ann", "2", "/send off"))
+		b.await(1)
+		synctest.Wait()
+		require.Empty(t, b.chat.texts("g1"), "a group hears nothing of it")
+		entries, err := b.store.ListAudit(t.Context(), router.Query{})
+		require.NoError(t, err)
+		denied := 0
+		for _, e := range entries {
+			if e.Action == "command.denied" && e.Actor == "test:ann" {
+				denied++
+			}
+		}
+		require.Equal(t, 2, denied)
+	})
+}
+
+// In a denied session everything still works but speaking; commands answer, and /send on works.
+func TestSendOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.hear(in("owner", "1", "/send off"))
+		b.await(1)
+		run := b.hear(in("owner", "2", "are you there?"))
+		require.Equal(t, sessions.RunDone, b.ended(run.Run).Status, "it still listens and works")
+		synctest.Wait()
+		require.Len(t, b.chat.texts("owner"), 1)
+		blocked := b.deliveries(router.DeliveryBlocked)
+		require.Len(t, blocked, 1)
+		require.Equal(t, "override", blocked[0].Decision.Rules[0].Rule, "the decision is recorded with what it looked at")
+
+		b.hear(in("owner", "3", "/status"))
+		b.await(1)
+		require.Contains(t, b.chat.texts("owner")[1], "send: deny")
+		b.hear(in("owner", "4", "/send on"))
+		b.hear(in("owner", "5", "and now?"))
+		b.await(2)
+		require.Contains(t, b.chat.texts("owner")[3], "and now?")
+		b.hear(in("owner", "6", "/send inherit"))
+		b.await(1)
+		record, err := b.store.Session(t.Context(), run.Session)
+		require.NoError(t, err)
+		require.Equal(t, sessions.SendInherit, record.SendPolicy)
+
+		_, err = b.RetryDelivery(t.Context(), blocked[0].ID)
+		require.NoError(t, err)
+		b.await(1)
+		require.Contains(t, b.chat.texts("owner")[5], "are you there?", "what was held back can be sent")
+	})
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.agent.answer = func(ctx context.Context, _ string, _ func(sessions.Event)) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		working := b.hear(in("ann", "1", "think hard"))
+		synctest.Wait()
+		waiting := b.hear(in("ann", "2", "and harder"))
+		b.hear(in("ann", "3", "/stop"))
+		b.await(1)
+		require.Contains(t, b.chat.texts("ann")[0], "Stopped; 1 waiting")
+		require.Equal(t, sessions.RunAborted, b.ended(working.Run).Status)
+		require.Equal(t, sessions.RunAborted, b.ended(waiting.Run).Status)
+		b.agent.answer = echo
+		b.hear(in("ann", "4", "something easier"))
+		b.await(1)
+		time.Sleep(time.Minute)
+		require.Len(t, b.chat.texts("ann"), 2)
+	})
+}

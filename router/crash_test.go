@@ -1,0 +1,87 @@
+package router_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// rival is a second replica on the same store.
+func (b *bundle) rival(t *testing.T, chat adapters.Adapter) *router.Router {
+	t.Helper()
+	bus := &localBus{}
+	r, err := router.New(router.Config{
+		Store: b.store, Bus: bus, Agent: &scriptedAgent{store: b.store, answer: echo}, Gate: b.gate, Settings: b.settings,
+		Adapters:   func(string, string) (adapters.Adapter, bool) { return chat, true },
+		Partitions: partitions, Replica: "rival", Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	require.NoError(t, err)
+	r.Start()
+	bus.own(t, r)
+	t.Cleanup(func() { r.Stop(context.Background()) })
+	return r
+}
+
+// An owner that lost its partition without knowing finishes its run in vain: the new owner's answer is the only one.
+func TestStaleOwnerWritesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		release := b.busy()
+		run := b.hear(in("ann", "1", "hi"))
+		synctest.Wait()
+		other := newChat()
+		rival := b.rival(t, other)
+		got, err := rival.WaitRun(t.Context(), run.Run, time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, sessions.RunDone, got.Status)
+		require.Equal(t, 2, got.Attempts)
+		release()
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"echo: hi"}, other.texts("ann"))
+		require.Empty(t, b.chat.texts(""), "the stale owner says nothing")
+	})
+}
+
+// A delivery that was being sent when its owner died may have arrived: it becomes unknown and is repeated once.
+func TestSendingAtDeathIsUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		held := make(chan struct{})
+		b.adapter = stuck{b.chat, held}
+		b.hear(in("ann", "1", "hi"))
+		b.await(1)
+		other := newChat()
+		b.rival(t, other)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"echo: hi"}, other.texts("ann"))
+		require.Len(t, b.deliveries(router.DeliveryUnknown), 1)
+		require.Len(t, b.deliveries(router.DeliverySent), 1)
+		close(held)
+		time.Sleep(time.Minute)
+		require.Len(t, b.chat.texts("ann"), 1)
+	})
+}
+
+// stuck shows a message and then does not answer.
+type stuck struct {
+	*chat
+	held chan struct{}
+}
+
+func (s stuck) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	receipt, err := s.chat.Send(ctx, out)
+	<-s.held
+	return receipt, err
+}

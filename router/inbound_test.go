@@ -1,0 +1,343 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func TestMessageIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		m := in("ann", "1", "hello")
+		first := b.hear(m)
+		require.Equal(t, router.OutcomeRun, first.Outcome)
+		b.await(1)
+		require.Equal(t, []string{"echo: hello"}, b.chat.texts("ann"))
+		run := b.ended(first.Run)
+		require.Equal(t, sessions.RunDone, run.Status)
+		require.Equal(t, "echo: hello", run.Reply)
+		require.Equal(t, []sessions.EventType{sessions.EventUser, sessions.EventStarted, sessions.EventDone}, b.bus.seen(first.Run))
+
+		again := b.hear(m)
+		require.True(t, again.Repeat)
+		require.Equal(t, first.Run, again.Run)
+		b.restart()
+		require.True(t, b.hear(m).Repeat)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Len(t, b.chat.texts(""), 1)
+		sent := b.deliveries(router.DeliverySent)
+		require.Len(t, sent, 1)
+		require.Equal(t, sessions.PlatformMessageID("1"), sent[0].Route.ReplyTo, "the answer refers to the message")
+	})
+}
+
+// One chat in order; many chats beside each other, in about the time of one.
+func TestOrderWithinAndParallelAcrossChats(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.agent.answer = func(ctx context.Context, text string, _ func(sessions.Event)) (string, error) {
+			time.Sleep(2 * time.Second)
+			return text, ctx.Err()
+		}
+		begun := time.Now()
+		const chats, each = 30, 3
+		for n := range each {
+			for c := range chats {
+				b.hear(in(fmt.Sprint("p", c), fmt.Sprint(n), fmt.Sprint("text ", n)))
+			}
+		}
+		b.await(chats * each)
+		require.Less(t, time.Since(begun), each*2*time.Second+time.Second)
+		for c := range chats {
+			require.Equal(t, []string{"text 0", "text 1", "text 2"}, b.chat.texts(fmt.Sprint("p", c)))
+		}
+	})
+}
+
+// busy makes the agent wait with its first answer until release is called.
+func (b *bundle) busy() (release func()) {
+	held := make(chan struct{})
+	b.agent.answer = func(ctx context.Context, text string, emit func(sessions.Event)) (string, error) {
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		return echo(ctx, text, emit)
+	}
+	return sync.OnceFunc(func() { close(held) })
+}
+
+func TestCollectMakesOneRunOfWhatWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) {
+			b.settings.Queue = router.QueueSettings{Mode: router.QueueCollect, Cap: 20, Debounce: 500 * time.Millisecond}
+		})
+		release := b.busy()
+		b.hear(in("ann", "1", "one"))
+		synctest.Wait()
+		runs := []sessions.RunID{b.hear(in("ann", "2", "two")).Run, b.hear(in("ann", "3", "three")).Run}
+		release()
+		b.await(2)
+		require.Equal(t, []string{"echo: one", "echo: two | three"}, b.chat.texts("ann"))
+		for _, id := range runs {
+			require.Equal(t, sessions.RunDone, b.ended(id).Status)
+		}
+		require.Equal(t, runs[0], b.ended(runs[1]).Leader)
+	})
+}
+
+func TestFollowupAnswersEach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		release := b.busy()
+		for i, text := range []string{"one", "two", "three"} {
+			b.hear(in("ann", fmt.Sprint(i), text))
+		}
+		release()
+		b.await(3)
+		require.Equal(t, []string{"echo: one", "echo: two", "echo: three"}, b.chat.texts("ann"))
+	})
+}
+
+func TestOverflowIsTold(t *testing.T) {
+	t.Parallel()
+	for _, dropNew := range []bool{false, true} {
+		t.Run(fmt.Sprint("new=", dropNew), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, func(b *bundle) { b.settings.Queue.Cap, b.settings.Queue.DropNew = 2, dropNew })
+				release := b.busy()
+				b.hear(in("ann", "0", "working"))
+				synctest.Wait()
+				var last router.Admitted
+				for i := range 4 {
+					last = b.hear(in("ann", fmt.Sprint(i+1), fmt.Sprint("waits ", i)))
+				}
+				synctest.Wait()
+				told := b.chat.texts("ann")
+				release()
+				if dropNew {
+					require.Len(t, told, 2, "each refused message is told")
+					require.Contains(t, told[0], "did not take")
+					require.Equal(t, router.OutcomeIgnored, last.Outcome)
+					b.await(5)
+					require.Equal(t, []string{"echo: working", "echo: waits 0", "echo: waits 1"}, b.chat.texts("ann")[2:])
+					return
+				}
+				require.Len(t, told, 1, "told once while the same turn holds the queue up")
+				require.Contains(t, told[0], "waits 0")
+				b.await(4)
+				require.Equal(t, []string{"echo: working", "echo: waits 2", "echo: waits 3"}, b.chat.texts("ann")[1:])
+				dropped, err := b.store.ListRuns(t.Context(), router.Query{Status: string(sessions.RunDropped)})
+				require.NoError(t, err)
+				require.Len(t, dropped, 2, "what was left out stays visible")
+			})
+		})
+	}
+}
+
+func TestEditReplacesWhatStillWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		release := b.busy()
+		b.hear(in("ann", "1", "first"))
+		synctest.Wait()
+		b.hear(in("ann", "2", "teh second"))
+		edit := in("ann", "2", "the second")
+		edit.Event, edit.Edited = "chat-ann/2/edit/1", true
+		b.hear(edit)
+		same := edit
+		same.Event = "chat-ann/2/edit/2"
+		require.Equal(t, router.OutcomeIgnored, b.hear(same).Outcome, "an edit that changes nothing")
+		release()
+		b.await(2)
+		late := in("ann", "1", "first, but other")
+		late.Event, late.Edited = "chat-ann/1/edit/1", true
+		b.hear(late)
+		b.await(1)
+		require.Equal(t, []string{"echo: first", "echo: the second", "echo: first, but other"}, b.chat.texts("ann"))
+	})
+}
+
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	direct := in("ann", "1", "hi")
+	group := inGroup("g1", "ann", "1", "hi", true)
+	quiet := inGroup("g1", "ann", "1", "hi", false)
+	owners := inGroup("g1", "owner", "1", "/send off", false)
+	for name, c := range map[string]struct {
+		channel router.ChannelSettings
+		event   func() router.Admission
+		want    router.Outcome
+	}{
+		"open":                        {router.ChannelSettings{DMPolicy: router.AccessOpen}, admission(direct), router.OutcomeRun},
+		"disabled":                    {router.ChannelSettings{DMPolicy: router.AccessDisabled}, admission(direct), router.OutcomeIgnored},
+		"listed":                      {router.ChannelSettings{DMPolicy: router.AccessAllowlist, AllowFrom: []string{"ann"}}, admission(direct), router.OutcomeRun},
+		"anyone is listed":            {router.ChannelSettings{DMPolicy: router.AccessAllowlist, AllowFrom: []string{"*"}}, admission(direct), router.OutcomeRun},
+		"not listed":                  {router.ChannelSettings{DMPolicy: router.AccessAllowlist}, admission(direct), router.OutcomeIgnored},
+		"unpaired":                    {router.ChannelSettings{DMPolicy: router.AccessPairing}, admission(direct), router.OutcomePairing},
+		"nothing set":                 {router.ChannelSettings{}, admission(direct), router.OutcomeIgnored},
+		"group open":                  {router.ChannelSettings{GroupPolicy: router.AccessOpen}, admission(group), router.OutcomeRun},
+		"group not listed":            {router.ChannelSettings{GroupPolicy: router.AccessAllowlist}, admission(group), router.OutcomeIgnored},
+		"group listed":                {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}, admission(group), router.OutcomeRun},
+		"not mentioned":               {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}, admission(quiet), router.OutcomeHistory},
+		"needs no mention":            {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", false)}, admission(quiet), router.OutcomeRun},
+		"group disabled":              {router.ChannelSettings{GroupPolicy: router.AccessDisabled, Groups: listed("g1", false)}, admission(group), router.OutcomeIgnored},
+		"owner commands in any group": {router.ChannelSettings{GroupPolicy: router.AccessDisabled}, admission(owners), router.OutcomeCommand},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t, func(b *bundle) { b.settings.Channels["test"] = c.channel })
+			got, err := b.Admit(t.Context(), c.event())
+			require.NoError(t, err)
+			require.Equal(t, c.want, got.Outcome)
+		})
+	}
+	b := newBundle(t)
+	bot := direct
+	bot.Sender.Bot = true
+	require.Equal(t, router.OutcomeIgnored, b.hear(bot).Outcome)
+	elsewhere := direct
+	elsewhere.Route.Channel = "fax"
+	require.Equal(t, router.OutcomeIgnored, b.hear(elsewhere).Outcome)
+}
+
+func admission(m adapters.Inbound) func() router.Admission {
+	return func() router.Admission { return router.Admission{Inbound: m} }
+}
+
+func listed(group string, mention bool) map[string]router.GroupSettings {
+	return map[string]router.GroupSettings{group: {RequireMention: mention}}
+}
+
+func TestPairing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) { b.settings.Channels["test"] = router.ChannelSettings{DMPolicy: router.AccessPairing} })
+		b.hear(in("ann", "1", "let me in"))
+		b.hear(in("ann", "2", "please"))
+		b.await(1)
+		synctest.Wait()
+		require.Len(t, b.chat.texts("ann"), 1, "the code is told once")
+		pending, err := b.store.ListPairings(t.Context(), "", "", router.PairingPending)
+		require.NoError(t, err)
+		require.Len(t, pending, 1)
+		require.Contains(t, b.chat.texts("ann")[0], pending[0].Code)
+
+		b.hear(in("owner", "3", "/pair approve wrong"))
+		b.await(1)
+		require.Contains(t, b.chat.texts("owner")[0], "no pending pairing")
+		b.hear(in("owner", "4", "/pair approve "+strings.ToLower(pending[0].Code)))
+		b.await(2)
+		b.hear(in("ann", "5", "thanks"))
+		b.await(1)
+		require.Equal(t, "echo: thanks", b.chat.texts("ann")[2])
+
+		require.NoError(t, b.RevokePairing(t.Context(), "test", "default", "ann", "operator"))
+		require.Equal(t, router.OutcomePairing, b.hear(in("ann", "6", "hello?")).Outcome)
+		for i, who := range []string{"b", "c", "d", "e"} {
+			b.hear(in(who, fmt.Sprint(i), "me too"))
+		}
+		b.await(3)
+		synctest.Wait()
+		require.Empty(t, b.chat.texts("e"), "at most three wait")
+
+		time.Sleep(2 * time.Hour)
+		b.hear(in("b", "9", "again"))
+		b.await(1)
+		require.Len(t, b.chat.texts("b"), 2, "an expired code is replaced")
+	})
+}
+
+func TestGroupHistory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		for i := range 60 {
+			b.hear(inGroup("g1", "ann", fmt.Sprint(i), fmt.Sprint("chatter ", i), false))
+		}
+		b.restart()
+		b.hear(inGroup("g1", "bob", "100", "what do you think?", true))
+		b.await(1)
+		text := b.chat.texts("g1")[0]
+		require.NotContains(t, text, "chatter 9\n", "only the newest fifty are kept")
+		require.Contains(t, text, "ann: chatter 10\n")
+		require.Contains(t, text, "ann: chatter 59")
+		require.Contains(t, text, "bob: what do you think?")
+
+		b.hear(inGroup("g1", "bob", "101", "and now?", true))
+		b.await(1)
+		require.NotContains(t, b.chat.texts("g1")[1], "chatter", "what an answer has taken over is not told again")
+	})
+}
+
+func TestLabelsFollowTheConversation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) { b.gate.level = flow.Confidential })
+		guest := b.ended(b.hear(in("ann", "1", "hi")).Run)
+		require.Equal(t, flow.NewLabel(flow.Confidential, flow.Untrusted), guest.Label)
+		owner := b.ended(b.hear(in("owner", "1", "hi")).Run)
+		require.Equal(t, flow.NewLabel(flow.Confidential, flow.Trusted), owner.Label)
+		b.await(2)
+		synctest.Wait()
+		for _, d := range b.deliveries(router.DeliverySent) {
+			require.Equal(t, flow.Confidential, d.Label.Level())
+		}
+	})
+}
+
+func TestBadInputLosesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.hear(in("ann", "1", strings.Repeat("x", 1<<20)))
+		b.await(1)
+		require.Contains(t, b.chat.texts("ann")[0], "too long")
+		b.hear(in("ann", "2", "caf\xe9 \x00 au lait"))
+		b.await(1)
+		require.Equal(t, "echo: caf\uFFFD  au lait", b.chat.texts("ann")[1])
+		require.Equal(t, router.OutcomeIgnored, b.hear(in("ann", "3", "")).Outcome)
+
+		b.StopIntake()
+		_, err := b.Admit(t.Context(), router.Admission{Inbound: in("ann", "4", "late")})
+		require.ErrorIs(t, err, router.ErrStopping)
+	})
+}
+
+func TestGroupMovesToANewID(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) {
+			b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}
+		})
+		before := b.hear(inGroup("g1", "ann", "1", "hi", true))
+		b.await(1)
+		move := inGroup("g2", "ann", "2", "", true)
+		move.Migrated = &adapters.Migration{From: "g1", To: "g2"}
+		require.Equal(t, router.OutcomeMoved, b.hear(move).Outcome)
+		after := b.hear(inGroup("g2", "ann", "3", "still there?", true))
+		require.Equal(t, before.Session, after.Session, "the session goes on")
+		b.await(1)
+		require.Len(t, b.chat.texts("g2"), 1)
+	})
+}

@@ -28,6 +28,7 @@ type poller struct {
 
 	offset int64 // the first update that is not confirmed; 0 before the first one came
 	single bool  // ask for one update at a time: a batch could not be read
+	proven bool  // the last call succeeded; else the next one doesn't wait for updates, so that it soon shows how things stand
 }
 
 // getUpdatesParams is the body of getUpdates; the library's own is private.
@@ -64,6 +65,7 @@ func (p *poller) dropWebhook(ctx context.Context) error {
 // step takes one batch: fetch, accept, move the offset.
 func (p *poller) step(ctx context.Context) error {
 	updates, err := p.fetch(ctx)
+	p.proven = err == nil
 	if err != nil {
 		if f := adapters.AsFailure(err); f.Kind == adapters.Transient && !f.Certain {
 			p.client.closeIdle() // the connection may be the one that went deaf
@@ -102,7 +104,10 @@ func (p *poller) advance(updates []update, failed int64) {
 func (p *poller) fetch(ctx context.Context) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout+pollSlack)
 	defer cancel()
-	params := getUpdatesParams{Offset: p.offset, Limit: pollLimit, Timeout: int(p.cfg.PollTimeout / time.Second), AllowedUpdates: allowedUpdates}
+	params := getUpdatesParams{Offset: p.offset, Limit: pollLimit, AllowedUpdates: allowedUpdates}
+	if p.proven {
+		params.Timeout = int(p.cfg.PollTimeout / time.Second)
+	}
 	if p.single {
 		params.Limit = 1
 	}

@@ -35,6 +35,20 @@ func TestMessageInAnswerOut(t *testing.T) {
 	require.Len(t, s.srv.Sent(1001), 1)
 }
 
+func TestConnectedWithoutWaitingForAMessage(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.srv.Inject(telegramtest.Status(502, "").On("getUpdates"))
+	began := time.Now()
+	s.run(t)
+	require.Eventually(t, func() bool { return s.adapter.State().Status == adapters.Connected }, 10*time.Second, time.Millisecond)
+	require.Less(t, time.Since(began), 10*time.Second, "less than a call that waits for updates")
+	calls, err := s.srv.WaitCalls(t.Context(), "getUpdates", 3)
+	require.NoError(t, err)
+	require.NotContains(t, string(calls[1].Params), `"timeout":45`)
+	require.Contains(t, string(calls[2].Params), `"timeout":45`)
+}
+
 func TestNothingIsConfirmedBeforeItIsAccepted(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, telegramtest.Options{}, nil)

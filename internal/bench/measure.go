@@ -10,7 +10,7 @@ import (
 )
 
 // instant is the model that answers at once.
-const instant = "offline/echo"
+const instant = "offline/guide"
 
 // measureBinary looks at the file's size.
 func measureBinary(_ context.Context, b *bench) error {

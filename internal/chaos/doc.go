@@ -7,5 +7,6 @@
 //
 // In plain `go test` the runs are short; `make chaos` (the flag -chaos, or SLUICE_CHAOS=full) makes
 // them long. A run prints its seed; -chaos.seed repeats its choices, though not
-// the machine's timing. SLUICE_BIN names a binary to be tested instead of a fresh build.
+// the machine's timing. SLUICE_BIN and
+// SLUICE_BIN_FAULTPOINTS name binaries to be tested instead of fresh builds.
 package chaos

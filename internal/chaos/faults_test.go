@@ -14,7 +14,7 @@ import (
 
 func TestUpdateGivenAgainIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{model: "offline/echo", seedPlus: 20})
+	w := newWorld(t, options{seedPlus: 20})
 	w.startReady()
 	first := w.say(1001, "")
 	w.awaitAnswers()
@@ -61,7 +61,7 @@ func TestRateLimit(t *testing.T) {
 	if *long {
 		asked = 30
 	}
-	w := newWorld(t, options{model: "offline/echo", seedPlus: 22})
+	w := newWorld(t, options{seedPlus: 22})
 	w.startReady()
 	limited := w.fake.Inject(telegramtest.RateLimit(asked).On("sendMessage").InChat(1001).For(2))
 	for range 3 {
@@ -96,7 +96,7 @@ func TestTelegramIsDown(t *testing.T) {
 	if *long {
 		outage = 20 * time.Second
 	}
-	w := newWorld(t, options{model: "offline/echo", seedPlus: 23})
+	w := newWorld(t, options{seedPlus: 23})
 	w.startReady()
 	w.say(1001, "")
 	w.awaitAnswers()

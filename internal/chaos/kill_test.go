@@ -87,7 +87,7 @@ func TestKillAtRandom(t *testing.T) {
 	t.Parallel()
 	for _, mode := range modes("followup", "collect") {
 		t.Run("instant model, "+mode, func(t *testing.T) {
-			w := newWorld(t, options{model: "offline/echo", queue: mode, seedPlus: 1})
+			w := newWorld(t, options{queue: mode, seedPlus: 1})
 			newCampaign().run(w)
 			w.settle()
 			w.judge()
@@ -110,12 +110,12 @@ func TestKillAtRandomWhileThinking(t *testing.T) {
 func TestTerminateUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]options{
-		"instant": {model: "offline/echo", seedPlus: 5},
+		"instant": {seedPlus: 5},
 		"slow":    {slow: 1800 * time.Millisecond, seedPlus: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCampaign()
-			if o.model == "" {
+			if o.slow > 0 {
 				c = c.thinking()
 			}
 			c.end, c.kills = (*world).terminateSoon, (c.kills+1)/2

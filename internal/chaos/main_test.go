@@ -60,8 +60,10 @@ func newBinaries(dir string) binaries {
 		})
 	}
 	b := binaries{dir: dir, usual: build("sluice"), faulty: build("sluice-faultpoints", "faultpoints")}
-	if named := os.Getenv("SLUICE_BIN"); named != "" {
-		b.usual = func() (string, error) { return named, nil }
+	for variable, built := range map[string]*func() (string, error){"SLUICE_BIN": &b.usual, "SLUICE_BIN_FAULTPOINTS": &b.faulty} {
+		if named := os.Getenv(variable); named != "" {
+			*built = func() (string, error) { return named, nil }
+		}
 	}
 	return b
 }

@@ -35,7 +35,7 @@ func postgresURL(t *testing.T) string {
 
 func TestKillOnPostgres(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{model: "offline/echo", store: postgresURL(t), seedPlus: 30})
+	w := newWorld(t, options{store: postgresURL(t), seedPlus: 30})
 	newCampaign().run(w)
 	w.settle()
 	w.judge()

@@ -43,7 +43,6 @@ type world struct {
 
 // options choose a world; zero fields have defaults.
 type options struct {
-	model    string        // "" is the completions fake
 	queue    string        // "" is followup
 	slow     time.Duration // what "[slow]" takes
 	silence  time.Duration // before every answer
@@ -68,7 +67,7 @@ func newWorld(t *testing.T, o options) *world {
 	require.NoError(t, err)
 	t.Cleanup(w.model.Close)
 	w.config = child.Config{
-		State: o.state, Telegram: w.fake.URL(), BotToken: telegramtest.DefaultToken, Model: o.model,
+		State: o.state, Telegram: w.fake.URL(), BotToken: telegramtest.DefaultToken, Model: "openai/fake", ModelURL: w.model.URL(),
 		QueueMode: o.queue, Debounce: 50 * time.Millisecond, StoreURL: o.store,
 	}
 	w.fillConfig()
@@ -80,9 +79,6 @@ func (w *world) fillConfig() {
 	c := &w.config
 	if c.State == "" {
 		c.State = filepath.Join(w.t.TempDir(), "state")
-	}
-	if c.Model == "" {
-		c.Model, c.ModelURL = "openai/fake", w.model.URL()
 	}
 	if c.QueueMode == "" {
 		c.QueueMode = "followup"

@@ -15,6 +15,9 @@ type DB struct {
 	engine Engine
 	group  *group
 
+	closing sync.Once
+	closed  error // of the engine's Close
+
 	mu     sync.Mutex
 	failed error // of the last write, if the database was at fault
 }
@@ -27,10 +30,13 @@ var (
 // New makes a store on an engine whose schema is up to date.
 func New(engine Engine) *DB { return &DB{engine: engine, group: newGroup(engine)} }
 
-// Close finishes the writes that wait and closes the database.
+// Close finishes the writes that wait and closes the database. Closing again does nothing.
 func (db *DB) Close() error {
-	db.group.stop()
-	return db.engine.Close()
+	db.closing.Do(func() {
+		db.group.stop()
+		db.closed = db.engine.Close()
+	})
+	return db.closed
 }
 
 // Commit implements [router.Store].
@@ -48,6 +54,9 @@ func (db *DB) CommitSession(ctx context.Context, change sessions.Change) error {
 }
 
 func (db *DB) write(ctx context.Context, write Write, change router.Change) error {
+	for _, s := range write {
+		clean(s.Args)
+	}
 	err := db.group.commit(ctx, write)
 	db.note(err)
 	if errors.Is(err, sessions.ErrConflict) {
@@ -58,7 +67,7 @@ func (db *DB) write(ctx context.Context, write Write, change router.Change) erro
 
 // note keeps a database's fault for Ready until a write succeeds.
 func (db *DB) note(err error) {
-	if err != nil && !isUnavailable(err) {
+	if err != nil && !IsUnavailable(err) {
 		return
 	}
 	db.mu.Lock()
@@ -106,13 +115,14 @@ func (db *DB) Ready(ctx context.Context) error {
 	if failed == nil {
 		return nil
 	}
-	// A write failed; see whether the next one would. This one changes nothing.
-	return db.write(ctx, Write{{SQL: `UPDATE partitions SET epoch = epoch WHERE id = -1`}}, router.Change{})
+	// A write failed: see whether the next one would.
+	return db.write(ctx, Write{{SQL: `INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1`}}, router.Change{})
 }
 
 // one reads the single row of a query; none is ErrNotFound.
 func (db *DB) one(ctx context.Context, sql string, args []any, dest ...any) error {
 	found := false
+	clean(args)
 	err := db.engine.Query(ctx, sql, args, func(row Row) error {
 		found = true
 		return row.Scan(dest...)
@@ -126,6 +136,7 @@ func (db *DB) one(ctx context.Context, sql string, args []any, dest ...any) erro
 // all reads the rows of a query.
 func all[T any](ctx context.Context, db *DB, sql string, args []any, scan func(Row) (T, error)) ([]T, error) {
 	var rows []T
+	clean(args)
 	err := db.engine.Query(ctx, sql, args, func(row Row) error {
 		v, err := scan(row)
 		if err == nil {
@@ -149,17 +160,39 @@ func single[T any](ctx context.Context, db *DB, sql string, args []any, scan fun
 	return rows[0], nil
 }
 
+// takeTries bounds how often a take is tried against others that take the same partition.
+const takeTries = 100
+
 // TakePartition implements [router.Store].
 func (db *DB) TakePartition(ctx context.Context, partition int, owner string) (int64, error) {
-	take := Statement{SQL: `INSERT INTO partitions (id, epoch, owner) VALUES (?, 1, ?)
-		ON CONFLICT (id) DO UPDATE SET epoch = partitions.epoch + 1, owner = excluded.owner`, Args: []any{partition, owner}}
-	if err := db.write(ctx, Write{take}, router.Change{}); err != nil {
-		return 0, fmt.Errorf("take partition: %w", err)
+	for range takeTries {
+		epoch, err := db.takePartition(ctx, partition, owner)
+		if err == nil {
+			return epoch, nil
+		}
+		if !errors.Is(err, sessions.ErrConflict) {
+			return 0, fmt.Errorf("take partition: %w", err)
+		}
 	}
+	return 0, fmt.Errorf("take partition %d: %w: others take it over and over", partition, sessions.ErrConflict)
+}
+
+// takePartition makes the epoch that it has read greater by one, unless another has.
+func (db *DB) takePartition(ctx context.Context, partition int, owner string) (int64, error) {
 	var epoch int64
-	err := db.one(ctx, `SELECT epoch FROM partitions WHERE id = ? AND owner = ?`, []any{partition, owner}, &epoch)
-	if errors.Is(err, sessions.ErrNotFound) {
-		return 0, sessions.ErrFenced // another one took it in between
+	err := db.one(ctx, `SELECT epoch FROM partitions WHERE id = ?`, []any{partition}, &epoch)
+	take := Statement{
+		SQL:  `UPDATE partitions SET epoch = epoch + 1, owner = ? WHERE id = ? AND epoch = ?`,
+		Args: []any{owner, partition, epoch}, Else: sessions.ErrConflict,
 	}
-	return epoch, err
+	if errors.Is(err, sessions.ErrNotFound) {
+		take, err = Statement{
+			SQL:  `INSERT INTO partitions (owner, id, epoch) VALUES (?, ?, 1)`,
+			Args: []any{owner, partition}, Duplicate: sessions.ErrConflict,
+		}, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return epoch + 1, db.write(ctx, Write{take}, router.Change{})
 }

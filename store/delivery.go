@@ -15,6 +15,8 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// openDeliveries is the condition of the partial index that keeps looking for work independent of what is stored.
 	openDeliveries = `status IN ('queued', 'sending')`
+	// undoneDeliveries is that of the index over what a person may have to look at.
+	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
 	moveDelivery   = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?
 		WHERE id = ? AND status = ? AND epoch <= ?` + fence
@@ -98,10 +100,16 @@ func (db *DB) DeliveryByIdempotency(ctx context.Context, key string) (router.Del
 	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE idempotency = ? AND idempotency <> ''`, []any{key}, scanDelivery)
 }
 
+func undone(status string) bool {
+	s := router.DeliveryStatus(status)
+	return s != "" && s != router.DeliverySent && s != router.DeliveryDiscarded
+}
+
 // ListDeliveries implements [router.Browser].
 func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Delivery, error) {
 	f := filter{}
 	f.addIf(q.Status != "", `status = ?`, q.Status)
+	f.addIf(undone(q.Status), undoneDeliveries)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `channel = ?`, q.Channel)
 	f.addIf(q.After != "", `seq < (SELECT seq FROM deliveries WHERE id = ?)`, q.After)
@@ -112,7 +120,7 @@ func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Deli
 // CountDeliveries implements [router.Browser].
 func (db *DB) CountDeliveries(ctx context.Context) (map[router.DeliveryStatus]int, error) {
 	counts := map[router.DeliveryStatus]int{}
-	err := db.engine.Query(ctx, `SELECT status, count(*) FROM deliveries WHERE status NOT IN ('sent', 'discarded') GROUP BY status`, nil,
+	err := db.engine.Query(ctx, `SELECT status, count(*) FROM deliveries WHERE `+undoneDeliveries+` GROUP BY status`, nil,
 		func(row Row) error {
 			var status string
 			var n int

@@ -3,11 +3,17 @@ package store
 import "context"
 
 // Engine runs statements on one kind of database.
+//
+// The statements are the same text for all kinds: arguments are "?", and what
+// stands between "/*pg" and "*/" is for PostgreSQL only.
 type Engine interface {
-	// Apply runs the writes in one durable transaction, in their order. An error
-	// means that nothing was written; it is a statement's own Else or Duplicate, or an *[Unavailable].
-	// It is called by Workers goroutines.
-	Apply(ctx context.Context, writes []Write) error
+	// Apply runs the writes in their order in one durable transaction. With an error
+	// nothing was written, unless it says that the connection broke during the commit.
+	// Guilty is the index of the write whose statement failed; the error is then the
+	// statement's own Else or Duplicate or a fault of that statement. It is -1 where
+	// no single write is to blame; the error is then an *[Unavailable]. Apply is
+	// called by Workers goroutines.
+	Apply(ctx context.Context, writes []Write) (guilty int, err error)
 	// Query runs a read and calls scan for each row.
 	Query(ctx context.Context, sql string, args []any, scan func(Row) error) error
 	// Workers is how many transactions the engine can have under way at once.
@@ -23,7 +29,7 @@ type Row interface {
 // Write is what one transaction does at least.
 type Write []Statement
 
-// Statement is one statement of a write, with "?" for its arguments.
+// Statement is one statement of a write. Its text is one of a fixed number, so that engines can keep it prepared.
 type Statement struct {
 	SQL  string
 	Args []any

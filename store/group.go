@@ -3,12 +3,15 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 )
 
 const (
-	groupMost = 256  // writes of one transaction
-	queueMost = 1024 // writes that wait; further callers are held up
+	groupMost   = 256              // writes of one transaction
+	queueMost   = 1024             // writes that wait; further callers are held up
+	applyWithin = 30 * time.Second // for one transaction; a database that hangs must not hold its callers for ever
 )
 
 // errClosed: the store was closed.
@@ -19,9 +22,10 @@ var errClosed = errors.New("store is closed")
 type group struct {
 	engine Engine
 	queue  chan *waiting
-	closed chan struct{}
-	once   sync.Once
 	wg     sync.WaitGroup
+
+	mu     sync.RWMutex // read-held by who puts into the queue, so that it is not closed under them
+	closed bool
 }
 
 // waiting is a write whose caller waits.
@@ -32,7 +36,7 @@ type waiting struct {
 }
 
 func newGroup(engine Engine) *group {
-	g := &group{engine: engine, queue: make(chan *waiting, queueMost), closed: make(chan struct{})}
+	g := &group{engine: engine, queue: make(chan *waiting, queueMost)}
 	for range engine.Workers() {
 		g.wg.Go(g.work)
 	}
@@ -46,17 +50,8 @@ func (g *group) commit(ctx context.Context, write Write) error {
 		return nil
 	}
 	w := &waiting{ctx: ctx, write: write, done: make(chan error, 1)}
-	select {
-	case <-g.closed:
-		return errClosed
-	default:
-	}
-	select {
-	case g.queue <- w:
-	case <-g.closed:
-		return errClosed
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := g.enqueue(w); err != nil {
+		return err
 	}
 	select {
 	case err := <-w.done:
@@ -66,71 +61,100 @@ func (g *group) commit(ctx context.Context, write Write) error {
 	}
 }
 
+func (g *group) enqueue(w *waiting) error {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.closed {
+		return errClosed
+	}
+	select {
+	case g.queue <- w:
+		return nil
+	case <-w.ctx.Done():
+		return context.Cause(w.ctx)
+	}
+}
+
 // stop lets the workers finish what waits and ends them.
 func (g *group) stop() {
-	g.once.Do(func() { close(g.closed) })
+	g.mu.Lock()
+	if !g.closed {
+		g.closed = true
+		close(g.queue)
+	}
+	g.mu.Unlock()
 	g.wg.Wait()
 }
 
 func (g *group) work() {
-	for {
-		select {
-		case w := <-g.queue:
-			g.flush(g.gather(w))
-		case <-g.closed:
-			for {
-				select {
-				case w := <-g.queue:
-					g.flush(g.gather(w))
-				default:
-					return
-				}
-			}
-		}
+	for w := range g.queue {
+		g.flush(g.gather(w))
 	}
 }
 
 // gather takes what waits besides the first. Who has given up waiting is left out.
 func (g *group) gather(first *waiting) []*waiting {
 	batch := make([]*waiting, 0, 16)
-	add := func(w *waiting) {
+	for w := first; ; {
 		if err := w.ctx.Err(); err != nil {
 			w.done <- context.Cause(w.ctx)
-			return
+		} else {
+			batch = append(batch, w)
 		}
-		batch = append(batch, w)
-	}
-	add(first)
-	for len(batch) < groupMost {
+		if len(batch) == groupMost {
+			return batch
+		}
 		select {
-		case w := <-g.queue:
-			add(w)
+		case next, ok := <-g.queue:
+			if !ok {
+				return batch
+			}
+			w = next
 		default:
 			return batch
 		}
 	}
-	return batch
 }
 
+// flush brings every write of a batch to its end. A write fails for good only at
+// the head of a transaction, where nothing stands before it that could still be
+// undone: else a repeat could be refused for the sake of a first that is then lost.
 func (g *group) flush(batch []*waiting) {
-	if len(batch) == 0 {
-		return
-	}
-	writes := make([]Write, len(batch))
-	for i, w := range batch {
-		writes[i] = w.write
-	}
-	err := g.apply(writes)
-	if err == nil || len(batch) == 1 || isUnavailable(err) {
-		for _, w := range batch {
-			w.done <- err
+	for n := len(batch); len(batch) > 0; {
+		guilty, err := g.apply(batch[:n])
+		switch {
+		case err == nil || guilty < 0:
+			answer(batch[:n], err)
+			batch = batch[n:]
+			n = len(batch)
+		case guilty == 0:
+			answer(batch[:1], err)
+			batch = batch[1:]
+			n = len(batch)
+		default:
+			n = guilty // commit the innocent before it; it is then the head
 		}
-		return
 	}
-	for _, w := range batch { // one of them is guilty: let it fail alone
-		w.done <- g.apply([]Write{w.write})
+}
+
+func answer(batch []*waiting, err error) {
+	for _, w := range batch {
+		w.done <- err
 	}
 }
 
 // apply is not tied to any one caller: a transaction that has begun is brought to its end.
-func (g *group) apply(writes []Write) error { return g.engine.Apply(context.Background(), writes) }
+func (g *group) apply(batch []*waiting) (guilty int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			guilty, err = -1, fmt.Errorf("apply writes: panic: %v", p)
+		}
+	}()
+	writes := make([]Write, len(batch))
+	for i, w := range batch {
+		writes[i] = w.write
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), applyWithin)
+	defer cancel()
+	return g.engine.Apply(ctx, writes)
+}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"sluice/sessions"
@@ -59,34 +61,51 @@ func (db *DB) Thread(ctx context.Context, record sessions.Record) ([]sessions.Me
 		return nil, nil
 	}
 	var thread []sessions.Message
-	after := int64(0)
+	after, stop := int64(0), sessions.MessageID("")
 	if record.Compacted != "" {
 		summary, err := single(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE id = ?`, []any{string(record.Compacted)}, scanMessage)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read summary: %w", err)
 		}
-		if err := db.one(ctx, `SELECT seq FROM messages WHERE id = ?`, []any{string(summary.Parent)}, &after); err != nil {
-			return nil, err
-		}
-		thread = append(thread, summary)
+		thread, stop = append(thread, summary), summary.Parent
 	}
+	if stop != "" {
+		if err := db.one(ctx, `SELECT seq FROM messages WHERE id = ?`, []any{string(stop)}, &after); err != nil {
+			return nil, fmt.Errorf("read place of summary: %w", err)
+		}
+	}
+	path, err := db.path(ctx, record, after, stop)
+	if after > 0 && errors.Is(err, sessions.ErrNotFound) {
+		path, err = db.path(ctx, record, 0, stop) // the head is on a branch that left before the summary
+	}
+	return append(thread, path...), err
+}
+
+// path reads the session's messages that stand behind a place and selects the way from behind stop to the head.
+func (db *DB) path(ctx context.Context, record sessions.Record, after int64, stop sessions.MessageID) ([]sessions.Message, error) {
 	rows, err := all(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`,
 		[]any{string(record.ID), after}, scanMessage)
 	if err != nil {
 		return nil, err
 	}
-	return append(thread, selected(rows, record.Head)...), nil
+	return selected(rows, record.Head, stop)
 }
 
-// selected is the path that ends at head, oldest first. A message stands behind its parent.
-func selected(rows []sessions.Message, head sessions.MessageID) []sessions.Message {
+// selected is the path from behind stop to head, oldest first.
+func selected(rows []sessions.Message, head, stop sessions.MessageID) ([]sessions.Message, error) {
+	place := make(map[sessions.MessageID]int, len(rows))
+	for i, m := range rows {
+		place[m.ID] = i
+	}
 	var path []sessions.Message
-	for _, m := range slices.Backward(rows) {
-		if m.ID == head {
-			path = append(path, m)
-			head = m.Parent
+	for id := head; id != "" && id != stop; {
+		i, ok := place[id]
+		if !ok || len(path) == len(rows) {
+			return nil, fmt.Errorf("read thread: message %s: %w", id, sessions.ErrNotFound)
 		}
+		path = append(path, rows[i])
+		id = rows[i].Parent
 	}
 	slices.Reverse(path)
-	return path
+	return path, nil
 }

@@ -23,9 +23,9 @@ const (
 )
 
 // fence lets a statement change a row only while the partition still has the
-// writer's epoch. A new owner that takes the partition between the look and the
-// commit is no danger: it changes rows itself only as long as they are as it has read them.
-const fence = ` AND (CAST(? AS BIGINT) = 0 OR EXISTS (SELECT 1 FROM partitions p WHERE p.id = ? AND p.epoch = ?))`
+// writer's epoch. Who takes the partition over waits for the commit of those that
+// have passed the fence: SQLite has one writer anyway, PostgreSQL is asked for the lock.
+const fence = ` AND (CAST(? AS BIGINT) = 0 OR EXISTS (SELECT 1 FROM partitions p WHERE p.id = ? AND p.epoch = ? /*pg FOR SHARE*/))`
 
 func (b *writer) enqueue(r sessions.Run) {
 	level, trust := label(r.Label)
@@ -103,9 +103,21 @@ func (db *DB) WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane,
 		})
 }
 
+// runStatus is the condition of the partial index that has the runs of a status, for what the database can't conclude itself.
+func runStatus(status string) string {
+	switch sessions.RunStatus(status) {
+	case "", sessions.RunDone:
+		return `1 = 1`
+	case sessions.RunQueued, sessions.RunRunning:
+		return openRuns
+	}
+	return `status NOT IN ('done', 'queued', 'running')`
+}
+
 // ListRuns implements [router.Browser].
 func (db *DB) ListRuns(ctx context.Context, q router.Query) ([]sessions.Run, error) {
 	f := filter{}
+	f.addIf(q.Status != "", runStatus(q.Status))
 	f.addIf(q.Status != "", `status = ?`, q.Status)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"

@@ -17,7 +17,7 @@ const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, c
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	saveSession = `UPDATE sessions SET revision = revision + 1, agent = ?, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
+	saveSession = `UPDATE sessions SET revision = revision + 1, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		title = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
 	patchSession = `UPDATE sessions SET send_policy = COALESCE(?, send_policy), model = COALESCE(?, model),
@@ -38,7 +38,7 @@ func (b *writer) createSession(r sessions.Record) {
 func (b *writer) saveSession(r sessions.Record) {
 	level, trust := label(r.Taint)
 	b.add(Statement{SQL: saveSession, Else: sessions.ErrConflict, Args: []any{
-		r.Agent, level, trust, b.route(r.Route), string(r.Head), string(r.Compacted), r.Title,
+		level, trust, b.route(r.Route), string(r.Head), string(r.Compacted), r.Title,
 		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize, flag(r.AbortedLast), micros(r.LastActivity),
 		string(r.ID), r.Revision,
 	}})
@@ -105,12 +105,15 @@ func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Reco
 	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{string(key)}, scanSession)
 }
 
+// expiredSessions looks in two indexes, one for each way to expire, so that sessions with time left cost nothing.
+const expiredSessions = `SELECT id FROM (
+		SELECT id FROM sessions WHERE ended = 0 AND persistent = 0 AND last_activity < ?
+		UNION SELECT id FROM sessions WHERE ended = 0 AND ttl > 0 AND created + ttl <= ?) s
+	WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `) LIMIT ?`
+
 // ExpiredSessions implements [router.Store].
 func (db *DB) ExpiredSessions(ctx context.Context, now, idleSince time.Time, limit int) ([]sessions.ID, error) {
-	return all(ctx, db, `SELECT id FROM sessions s WHERE ended = 0 AND (persistent = 0 OR ttl > 0)
-		AND ((ttl > 0 AND created + ttl <= ?) OR (persistent = 0 AND last_activity < ?))
-		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND r.status IN ('queued', 'running'))
-		LIMIT ?`, []any{micros(now), micros(idleSince), limit}, func(row Row) (sessions.ID, error) {
+	return all(ctx, db, expiredSessions, []any{micros(idleSince), micros(now), limit}, func(row Row) (sessions.ID, error) {
 		var id string
 		err := row.Scan(&id)
 		return sessions.ID(id), err
@@ -142,7 +145,7 @@ func (db *DB) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool
 	busy := map[sessions.ID]bool{}
 	for _, id := range ids {
 		var n int
-		err := db.one(ctx, `SELECT count(*) FROM runs WHERE session_id = ? AND status IN ('queued', 'running')`, []any{string(id)}, &n)
+		err := db.one(ctx, `SELECT count(*) FROM runs WHERE session_id = ? AND `+openRuns, []any{string(id)}, &n)
 		if err != nil {
 			return nil, err
 		}

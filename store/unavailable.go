@@ -35,7 +35,8 @@ func NewerSchema(have, known int64) *Unavailable {
 	}
 }
 
-func isUnavailable(err error) bool {
+// IsUnavailable reports whether the error says that the database can't be used.
+func IsUnavailable(err error) bool {
 	_, ok := errors.AsType[*Unavailable](err)
 	return ok
 }

@@ -3,7 +3,9 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sluice/policy/flow"
 )
@@ -99,4 +101,14 @@ func (e *encoding) text(v any) string {
 		e.err = err
 	}
 	return text
+}
+
+// clean makes texts fit for both databases: PostgreSQL takes neither a NUL nor
+// broken UTF-8, and a foreign text must not make its own commit impossible for ever.
+func clean(args []any) {
+	for i, arg := range args {
+		if text, ok := arg.(string); ok && (strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text)) {
+			args[i] = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+		}
+	}
 }

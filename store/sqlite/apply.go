@@ -53,31 +53,41 @@ func (s *statements) close() error {
 }
 
 // Apply implements [store.Engine].
-func (e *engine) Apply(_ context.Context, writes []store.Write) error {
-	err := e.transact(writes)
-	if err != nil {
-		// After some faults SQLite has rolled back by itself; then this is an error that says so.
-		_, _ = e.stmts.exec(`ROLLBACK`, nil)
-		return explain(err, e.dir)
+func (e *engine) Apply(_ context.Context, writes []store.Write) (guilty int, err error) {
+	committed := false
+	defer func() {
+		if !committed {
+			// After some faults SQLite has rolled back by itself; then this is an error that says so.
+			_, _ = e.stmts.exec(`ROLLBACK`, nil)
+		}
+	}()
+	guilty, err = e.transact(writes)
+	if err == nil {
+		committed = true
+		return -1, nil
 	}
-	return nil
+	err = explain(err, e.dir)
+	if store.IsUnavailable(err) {
+		guilty = -1
+	}
+	return guilty, err
 }
 
-func (e *engine) transact(writes []store.Write) error {
+func (e *engine) transact(writes []store.Write) (guilty int, err error) {
 	if _, err := e.stmts.exec(`BEGIN IMMEDIATE`, nil); err != nil {
-		return fmt.Errorf("begin transaction: %w", err)
+		return -1, fmt.Errorf("begin transaction: %w", err)
 	}
-	for _, w := range writes {
+	for i, w := range writes {
 		for _, s := range w {
 			if err := e.run(s); err != nil {
-				return err
+				return i, err
 			}
 		}
 	}
 	if _, err := e.stmts.exec(`COMMIT`, nil); err != nil {
-		return fmt.Errorf("commit transaction: %w", err)
+		return -1, fmt.Errorf("commit transaction: %w", err)
 	}
-	return nil
+	return -1, nil
 }
 
 func (e *engine) run(s store.Statement) error {

@@ -29,7 +29,8 @@ CREATE TABLE sessions (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX sessions_live_key ON sessions (skey) WHERE ended = 0;
 CREATE INDEX sessions_live_activity ON sessions (last_activity, id) WHERE ended = 0;
-CREATE INDEX sessions_mortal ON sessions (last_activity) WHERE ended = 0 AND (persistent = 0 OR ttl > 0);
+CREATE INDEX sessions_passing ON sessions (last_activity) WHERE ended = 0 AND persistent = 0;
+CREATE INDEX sessions_capped ON sessions (created + ttl) WHERE ended = 0 AND ttl > 0;
 
 CREATE TABLE messages (
     seq           INTEGER PRIMARY KEY,
@@ -147,6 +148,7 @@ CREATE TABLE pairings (
     expires      INTEGER NOT NULL,
     PRIMARY KEY (channel, account, user_id)
 ) WITHOUT ROWID;
+CREATE INDEX pairings_status ON pairings (status, created);
 
 CREATE TABLE aliases (
     channel  TEXT NOT NULL,
@@ -175,3 +177,9 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_session ON audit (session_id, seq);
 CREATE INDEX audit_action ON audit (action, seq);
+
+-- What Ready writes after a fault, to see whether it is over.
+CREATE TABLE probe (
+    id    INTEGER PRIMARY KEY,
+    count INTEGER NOT NULL
+);

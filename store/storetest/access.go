@@ -1,0 +1,118 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func testHistory(t *testing.T, b *bundle) {
+	line := func(i int) sessions.HistoryLine {
+		return sessions.HistoryLine{Sender: sessions.Peer{ID: "5", Name: "Eve"}, Text: fmt.Sprint(i), At: at(i), Label: secret}
+	}
+	for i := range 6 {
+		b.commit(router.Change{Remember: []router.Remembered{
+			{Lane: "c|x", Line: line(i), Keep: 4}, {Lane: "c|y", Line: line(i), Keep: 9},
+		}})
+	}
+	texts := func(lane sessions.Lane) (texts []string) {
+		lines, err := b.History(b.ctx, lane)
+		require.NoError(t, err)
+		for _, l := range lines {
+			texts = append(texts, l.Text)
+		}
+		return texts
+	}
+	require.Equal(t, []string{"2", "3", "4", "5"}, texts("c|x"))
+	lines, err := b.History(b.ctx, "c|x")
+	require.NoError(t, err)
+	require.Equal(t, line(2), lines[0])
+
+	b.commit(router.Change{Forget: []router.Forget{{Lane: "c|x", Upto: at(4)}}})
+	require.Equal(t, []string{"5"}, texts("c|x"))
+	require.Len(t, texts("c|y"), 6)
+}
+
+func testPairings(t *testing.T, b *bundle) {
+	p := router.Pairing{
+		Channel: "telegram", Account: "default", User: sessions.Peer{ID: "5", Name: "Eve"}, Conversation: "5", Code: "ABC",
+		Status: router.PairingPending, Created: start, Expires: at(60),
+	}
+	later := p
+	later.User.ID, later.Created = "6", at(1)
+	elsewhere := p
+	elsewhere.Channel, elsewhere.Created = "slack", at(2)
+	b.commit(router.Change{Pairings: []router.Pairing{p, later, elsewhere}})
+
+	got, err := b.PairingOf(b.ctx, "telegram", "default", "5")
+	require.NoError(t, err)
+	require.Equal(t, p, got)
+	list := func(channel, account string) []router.Pairing {
+		rows, err := b.ListPairings(b.ctx, channel, account, router.PairingPending)
+		require.NoError(t, err)
+		return rows
+	}
+	require.Equal(t, []router.Pairing{later, p}, list("telegram", "default"))
+	require.Equal(t, []router.Pairing{elsewhere, later, p}, list("", ""))
+
+	p.Status, p.Code = router.PairingApproved, ""
+	b.commit(router.Change{Pairings: []router.Pairing{p}})
+	got, err = b.PairingOf(b.ctx, "telegram", "default", "5")
+	require.NoError(t, err)
+	require.Equal(t, p, got)
+	require.Equal(t, []router.Pairing{later}, list("telegram", ""))
+	_, err = b.PairingOf(b.ctx, "telegram", "other", "5")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+func testAliases(t *testing.T, b *bundle) {
+	alias := func(from, to sessions.ConversationID) router.Alias {
+		return router.Alias{Channel: "telegram", Account: "default", From: from, To: to}
+	}
+	b.commit(router.Change{Aliases: []router.Alias{alias("a", "b"), alias("b", "c")}})
+	b.commit(router.Change{Aliases: []router.Alias{alias("a", "b")}}) // a repeat
+	for id, want := range map[sessions.ConversationID]sessions.ConversationID{"c": "a", "b": "a", "a": "a", "z": "z"} {
+		got, err := b.CanonicalConversation(b.ctx, "telegram", "default", id)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	got, err := b.CanonicalConversation(b.ctx, "telegram", "other", "c")
+	require.NoError(t, err)
+	require.Equal(t, sessions.ConversationID("c"), got)
+}
+
+func testPartitions(t *testing.T, b *bundle) {
+	last := int64(0)
+	for _, owner := range []string{"a", "b", "b", "a"} {
+		epoch := b.take(1, owner)
+		require.Greater(t, epoch, last)
+		last = epoch
+	}
+	require.Positive(t, b.take(2, "a"))
+}
+
+// testPartitionRace lets many take a partition at once, all under one name: no epoch is given twice.
+func testPartitionRace(t *testing.T, b *bundle) {
+	const takers = 12
+	epochs := make(chan int64, takers)
+	for range takers {
+		go func() {
+			epoch, err := b.TakePartition(b.ctx, 5, "same")
+			if err != nil {
+				epoch = -1
+			}
+			epochs <- epoch
+		}()
+	}
+	seen := map[int64]bool{}
+	for range takers {
+		epoch := <-epochs
+		require.Positive(t, epoch)
+		require.False(t, seen[epoch], "epoch %d was given twice", epoch)
+		seen[epoch] = true
+	}
+}

@@ -1,0 +1,135 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func testDeliveryRoundTrip(t *testing.T, b *bundle) {
+	d := newDelivery("c|telegram|default|-100|7")
+	d.Session, d.Run, d.Idempotency, d.ResendOf = "sess_1", "run_1", "once", "dlv_0"
+	d.Epoch, d.Attempts, d.Chunks, d.PreviewID, d.LastError = 4, 2, []string{"a", "b"}, "77", "it failed"
+	d.Receipts = []adapters.Receipt{{MessageID: "9", At: start, Moved: &adapters.Migration{From: "a", To: "b"}}}
+	d.Decision = &policy.Decision{Action: policy.Allow, Reason: "because", Rules: []policy.Looked{{Rule: "flow", Matched: true}}}
+	d.Finished = at(1)
+	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	got := b.delivery(d.ID)
+	require.Positive(t, got.Seq)
+	d.Seq = got.Seq
+	require.Equal(t, d, got)
+	got, err := b.DeliveryByIdempotency(b.ctx, "once")
+	require.NoError(t, err)
+	require.Equal(t, d, got)
+
+	plain := newDelivery("c|x")
+	b.commit(router.Change{Deliver: []router.Delivery{plain}})
+	plain.Seq = b.delivery(plain.ID).Seq
+	require.Equal(t, plain, b.delivery(plain.ID))
+	_, err = b.DeliveryByIdempotency(b.ctx, "")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	_, err = b.Delivery(b.ctx, "dlv_none")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+func testDeliveryDuplicate(t *testing.T, b *bundle) {
+	d, again := newDelivery("c|x"), newDelivery("c|x")
+	d.Idempotency, again.Idempotency = "once", "once"
+	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	b.refuse(sessions.ErrDuplicate, router.Change{Deliver: []router.Delivery{again}})
+	again.ID, again.Idempotency = d.ID, ""
+	b.refuse(sessions.ErrDuplicate, router.Change{Deliver: []router.Delivery{again}})
+	b.commit(router.Change{Deliver: []router.Delivery{newDelivery("c|x"), newDelivery("c|x")}}) // none is no key
+}
+
+func testDeliveryMove(t *testing.T, b *bundle) {
+	epoch := b.take(3, "a")
+	d := newDelivery("c|x")
+	d.Status, d.Run = router.DeliveryPreview, "run_1"
+	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	got, err := b.RunDelivery(b.ctx, "run_1")
+	require.NoError(t, err)
+	require.Equal(t, d.ID, got.ID)
+
+	moved := got
+	moved.Status, moved.Text, moved.Label, moved.Epoch, moved.Attempts = router.DeliverySending, "final", flow.Bottom(), epoch, 1
+	moved.NextTry, moved.Expires, moved.Finished = at(1), at(2), at(3)
+	moved.Chunks, moved.PreviewID, moved.LastError = []string{"x", "y"}, "5", "oops"
+	moved.Receipts = []adapters.Receipt{{MessageID: "1", At: at(1)}}
+	moved.Decision = &policy.Decision{Action: policy.Block}
+	moved.Lane, moved.Route.Conversation = "c|moved", "-200"
+	want := moved
+	moved.Idempotency, moved.Session = "other", "sess_other"
+	b.commit(moveDelivery(router.DeliveryPreview, moved))
+	require.Equal(t, want, b.delivery(d.ID))
+	_, err = b.RunDelivery(b.ctx, "run_1")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+
+	b.refuse(sessions.ErrConflict, moveDelivery(router.DeliveryPreview, moved))
+	want.Status, want.Epoch = router.DeliveryDiscarded, 0
+	b.commit(moveDelivery(router.DeliverySending, want)) // without a fence
+}
+
+func testLane(t *testing.T, b *bundle) {
+	var want []router.DeliveryID
+	for i := range 5 {
+		d, other := newDelivery("c|x"), newDelivery("c|y")
+		b.commit(router.Change{Deliver: []router.Delivery{d, other}})
+		if i == 2 {
+			d.Status = router.DeliverySent
+			b.commit(moveDelivery(router.DeliveryQueued, d))
+			continue
+		}
+		if i == 0 {
+			d.Status = router.DeliverySending
+			b.commit(moveDelivery(router.DeliveryQueued, d))
+		}
+		want = append(want, d.ID)
+	}
+	for limit, n := range map[int]int{9: 4, 2: 2} {
+		rows, err := b.LaneDeliveries(b.ctx, "c|x", limit)
+		require.NoError(t, err)
+		var got []router.DeliveryID
+		for _, d := range rows {
+			got = append(got, d.ID)
+		}
+		require.Equal(t, want[:n], got)
+	}
+}
+
+func testWaitingLanes(t *testing.T, b *bundle) {
+	queued, running, done, elsewhere := newRun("sess_q"), newRun("sess_r"), newRun("sess_d"), newRun("sess_e")
+	elsewhere.Partition = 4
+	b.enqueue(queued, newRun("sess_q"), running, done, elsewhere)
+	running.Status, done.Status = sessions.RunRunning, sessions.RunDone
+	b.commit(moveRun(sessions.RunQueued, running))
+	b.commit(moveRun(sessions.RunQueued, done))
+	open, sent := newDelivery("c|open"), newDelivery("c|sent")
+	sent.Status = router.DeliverySent
+	b.commit(router.Change{Deliver: []router.Delivery{open, sent, newDelivery("c|open")}})
+
+	lanes, err := b.WaitingLanes(b.ctx, 3)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []sessions.Lane{"sess_q", "sess_r", "c|open"}, lanes)
+}
+
+func testForeignText(t *testing.T, b *bundle) {
+	d := newDelivery("c|x")
+	d.Text, d.LastError, d.Idempotency = "nul \x00 and \xff broken", "e\x00", "key\x00"
+	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	require.Equal(t, "nul \uFFFD and \uFFFD broken", b.delivery(d.ID).Text)
+	got, err := b.DeliveryByIdempotency(b.ctx, "key\x00")
+	require.NoError(t, err)
+	require.Equal(t, d.ID, got.ID)
+
+	r := newRun("sess_1")
+	r.Input.Text = "nul \x00"
+	b.enqueue(r)
+	require.Equal(t, "nul \x00", b.run(r.ID).Input.Text)
+}

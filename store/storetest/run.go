@@ -1,0 +1,188 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func testRunRoundTrip(t *testing.T, b *bundle) {
+	r := newRun(sessions.NewID())
+	r.Input.History = []sessions.HistoryLine{{Sender: sessions.Peer{ID: "6"}, Text: "before", At: start, Label: secret}}
+	r.Input.Attachments = []sessions.Attachment{{Kind: "photo", Ref: "x"}}
+	r.Leader, r.Attempts, r.Reply, r.Error, r.Model = "run_l", 2, "reply", "error", "p/m"
+	r.Usage, r.Started, r.Finished = sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}, at(1), at(2)
+	b.enqueue(r)
+	got := b.run(r.ID)
+	require.Positive(t, got.Seq)
+	r.Seq = got.Seq
+	require.Equal(t, r, got)
+	b.refuse(sessions.ErrDuplicate, router.Change{Change: sessions.Change{Enqueue: []sessions.Run{r}}})
+	_, err := b.Run(b.ctx, "run_none")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+
+	nowhere := newRun(sessions.NewID())
+	nowhere.Route, nowhere.Input.Text = sessions.Route{}, ""
+	b.enqueue(nowhere)
+	nowhere.Seq = b.run(nowhere.ID).Seq
+	require.Equal(t, nowhere, b.run(nowhere.ID))
+}
+
+func testWaitingRuns(t *testing.T, b *bundle) {
+	id := sessions.NewID()
+	var want []sessions.RunID
+	for i := range 6 {
+		r := newRun(id)
+		b.enqueue(r, newRun(sessions.NewID()))
+		if i == 1 {
+			r.Status = sessions.RunDone
+			b.commit(moveRun(sessions.RunQueued, r))
+			continue
+		}
+		want = append(want, r.ID)
+	}
+	for limit, n := range map[int]int{10: 5, 3: 3} {
+		waiting, err := b.WaitingRuns(b.ctx, id, limit)
+		require.NoError(t, err)
+		var got []sessions.RunID
+		for _, r := range waiting {
+			got = append(got, r.ID)
+		}
+		require.Equal(t, want[:n], got)
+	}
+	busy, err := b.Busy(b.ctx, []sessions.ID{id, "sess_idle"})
+	require.NoError(t, err)
+	require.True(t, busy[id])
+	require.False(t, busy["sess_idle"])
+}
+
+func testRunMove(t *testing.T, b *bundle) {
+	epoch := b.take(3, "a")
+	r := newRun(sessions.NewID())
+	b.enqueue(r)
+	moved := r
+	moved.Status, moved.Leader, moved.Epoch, moved.Attempts = sessions.RunRunning, "run_l", epoch, 1
+	moved.Reply, moved.Error, moved.Model, moved.Usage = "reply", "error", "p/m", sessions.Usage{InputTokens: 7}
+	moved.Label, moved.Started, moved.Finished = flow.Bottom(), at(1), at(2)
+	want := moved
+	moved.Input.Text, moved.EventKey, moved.Session = "other", "other", "sess_other"
+	b.commit(moveRun(sessions.RunQueued, moved))
+	want.Seq = b.run(r.ID).Seq
+	require.Equal(t, want, b.run(r.ID))
+
+	b.refuse(sessions.ErrConflict, moveRun(sessions.RunQueued, moved))
+	moved.ID = "run_none"
+	b.refuse(sessions.ErrConflict, moveRun(sessions.RunRunning, moved))
+	want.Status, want.Epoch = sessions.RunDone, 0
+	b.commit(moveRun(sessions.RunRunning, want)) // without a fence
+}
+
+func testRunFence(t *testing.T, b *bundle) {
+	old := b.take(3, "a")
+	r := newRun(sessions.NewID())
+	b.enqueue(r)
+	fresh := b.take(3, "b")
+	move := r
+	move.Status, move.Epoch = sessions.RunRunning, old
+	b.refuse(sessions.ErrFenced, moveRun(sessions.RunQueued, move))
+	move.Epoch = fresh + 1
+	b.refuse(sessions.ErrFenced, moveRun(sessions.RunQueued, move))
+	move.Epoch, move.Partition = fresh, 4
+	b.refuse(sessions.ErrFenced, moveRun(sessions.RunQueued, move))
+	require.Equal(t, sessions.RunQueued, b.run(r.ID).Status)
+	move.Partition = 3
+	b.commit(moveRun(sessions.RunQueued, move))
+	b.refuse(sessions.ErrConflict, moveRun(sessions.RunQueued, move))
+
+	d := newDelivery("c|x")
+	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	d.Status, d.Epoch = router.DeliverySending, old
+	b.refuse(sessions.ErrFenced, moveDelivery(router.DeliveryQueued, d))
+	d.Epoch = fresh
+	b.commit(moveDelivery(router.DeliveryQueued, d))
+}
+
+func testAbort(t *testing.T, b *bundle) {
+	id := sessions.NewID()
+	running, queued, other := newRun(id), newRun(id), newRun(sessions.NewID())
+	b.enqueue(running, queued, other)
+	running.Status = sessions.RunRunning
+	b.commit(moveRun(sessions.RunQueued, running))
+	b.commit(router.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: id, At: at(1)}}}})
+
+	require.Equal(t, sessions.RunAborted, b.run(queued.ID).Status)
+	require.Equal(t, at(1), b.run(queued.ID).Finished)
+	require.Equal(t, sessions.RunRunning, b.run(running.ID).Status)
+	require.Equal(t, sessions.RunQueued, b.run(other.ID).Status)
+	for run, want := range map[sessions.RunID]bool{running.ID: true, queued.ID: false, other.ID: false} {
+		asked, err := b.AbortRequested(b.ctx, run)
+		require.NoError(t, err)
+		require.Equal(t, want, asked)
+	}
+}
+
+func testAtomic(t *testing.T, b *bundle) {
+	taken := b.create(newSession("agent:main:main"))
+	r, d, fresh := newRun(taken.ID), newDelivery("c|x"), newSession("agent:main:fresh")
+	conflict := newRun(taken.ID)
+	b.refuse(sessions.ErrConflict, router.Change{
+		Change: sessions.Change{
+			Create: []sessions.Record{fresh}, Enqueue: []sessions.Run{r},
+			Messages: []sessions.StoredMessage{{Session: taken.ID, Message: newMessage("", "x")}},
+			Runs:     []sessions.RunMove{{From: sessions.RunRunning, Run: conflict}},
+		},
+		Event: &router.Event{Key: "k"}, Deliver: []router.Delivery{d},
+	})
+	_, err := b.Session(b.ctx, fresh.ID)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	_, err = b.Run(b.ctx, r.ID)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	_, err = b.Delivery(b.ctx, d.ID)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	_, err = b.Event(b.ctx, "k")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+// testGroup commits much at once; a third of it is wrong and must not harm the rest.
+func testGroup(t *testing.T, b *bundle) {
+	const writers = 90
+	b.commit(router.Change{Event: &router.Event{Key: "known"}})
+	runs := make([]sessions.Run, writers)
+	errs := make(chan error, writers)
+	for i := range writers {
+		runs[i] = newRun(sessions.NewID())
+		change := router.Change{Change: sessions.Change{Enqueue: runs[i : i+1]}, Event: &router.Event{Key: string(runs[i].ID)}}
+		if i%3 == 0 {
+			change.Event.Key = "known"
+		}
+		go func() { errs <- b.Commit(b.ctx, change) }()
+	}
+	refused := 0
+	for range writers {
+		if err := <-errs; err != nil {
+			require.ErrorIs(t, err, sessions.ErrDuplicate)
+			refused++
+		}
+	}
+	require.Equal(t, writers/3, refused)
+	for i, r := range runs {
+		_, err := b.Run(b.ctx, r.ID)
+		require.Equal(t, i%3 == 0, errors.Is(err, sessions.ErrNotFound))
+	}
+}
+
+func testEvent(t *testing.T, b *bundle) {
+	e := router.Event{Key: "telegram/default/1", Outcome: router.OutcomeRun, Session: "sess_1", Run: "run_1", Notice: "dlv_1", Accepted: start}
+	b.commit(router.Change{Event: &e})
+	b.refuse(sessions.ErrDuplicate, router.Change{Event: &e})
+	got, err := b.Event(b.ctx, e.Key)
+	require.NoError(t, err)
+	require.Equal(t, e, got)
+	_, err = b.Event(b.ctx, "telegram/default/2")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}

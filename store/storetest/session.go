@@ -1,0 +1,173 @@
+package storetest
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func testSessionRoundTrip(t *testing.T, b *bundle) {
+	r := newSession("agent:main:main")
+	r.Taint, r.Route, r.SendPolicy, r.Model, r.Head, r.Compacted = secret, route, sessions.SendDeny, "p/m", "msg_h", "msg_c"
+	r.Title, r.Metadata = "a title", json.RawMessage(`{"a": [1, 2]}`)
+	r.FileAccess = sessions.FileAccess{Read: []string{"/a"}, Write: []string{""}}
+	r.TTL, r.Usage = time.Hour, sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}
+	r.ContextSize, r.AbortedLast, r.Ended = 9, true, at(3)
+	b.create(r)
+	require.Equal(t, r, b.session(r.ID))
+
+	plain := b.create(newSession("agent:main:plain"))
+	require.Equal(t, plain, b.session(plain.ID))
+	_, err := b.Session(b.ctx, "sess_none")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+func testSessionKey(t *testing.T, b *bundle) {
+	first := b.create(newSession("agent:main:main"))
+	again := newSession("agent:main:main")
+	b.refuse(sessions.ErrConflict, router.Change{Change: sessions.Change{Create: []sessions.Record{again}}})
+	again.ID, again.Key = first.ID, "agent:main:other"
+	b.refuse(sessions.ErrConflict, router.Change{Change: sessions.Change{Create: []sessions.Record{again}}})
+
+	// One change may end a session and make the next one of the same key.
+	next := newSession("agent:main:main")
+	b.commit(router.Change{Change: sessions.Change{End: []sessions.End{{ID: first.ID, At: at(1)}}, Create: []sessions.Record{next}}})
+	got, err := b.SessionByKey(b.ctx, "agent:main:main")
+	require.NoError(t, err)
+	require.Equal(t, next.ID, got.ID)
+	require.Equal(t, at(1), b.session(first.ID).Ended)
+	_, err = b.SessionByKey(b.ctx, "agent:main:none")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+func testSaveRevision(t *testing.T, b *bundle) {
+	r := b.create(newSession("agent:main:main"))
+	r.Title = "first"
+	save := router.Change{Change: sessions.Change{Save: []sessions.Record{r}}}
+	b.commit(save)
+	require.Equal(t, r.Revision+1, b.session(r.ID).Revision)
+	b.refuse(sessions.ErrConflict, save)
+	r.Revision++
+	b.commit(router.Change{Change: sessions.Change{Save: []sessions.Record{r}}})
+	b.refuse(sessions.ErrConflict, router.Change{Change: sessions.Change{Save: []sessions.Record{newSession("agent:main:new")}}})
+}
+
+func testSaveFields(t *testing.T, b *bundle) {
+	r := b.create(newSession("agent:main:main"))
+	changed := r
+	changed.Taint, changed.Route, changed.Head, changed.Compacted = secret, route, "msg_h", "msg_c"
+	changed.Usage, changed.ContextSize, changed.AbortedLast = sessions.Usage{InputTokens: 5}, 6, true
+	changed.Title, changed.LastActivity = "title", at(5)
+	want := changed
+	changed.Key, changed.Agent, changed.Partition, changed.Clearance = "agent:x:y", "x", 9, flow.Public
+	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, "m", false, time.Hour
+	changed.Metadata, changed.Created, changed.Ended = json.RawMessage(`{}`), at(9), at(9)
+	b.commit(router.Change{Change: sessions.Change{Save: []sessions.Record{changed}}})
+	want.Revision++
+	require.Equal(t, want, b.session(r.ID))
+}
+
+func testPatchEnd(t *testing.T, b *bundle) {
+	r := b.create(newSession("agent:main:main"))
+	deny, model, title, meta := sessions.SendDeny, "p/m", "named", []byte(`{"k":"v"}`)
+	patch := func(p sessions.Patch) router.Change {
+		p.ID = r.ID
+		return router.Change{Change: sessions.Change{Patch: []sessions.Patch{p}}}
+	}
+	b.commit(patch(sessions.Patch{SendPolicy: &deny, Model: &model}))
+	b.commit(patch(sessions.Patch{Title: &title, Metadata: &meta}))
+	want := r
+	want.SendPolicy, want.Model, want.Title, want.Metadata = deny, model, title, meta
+	require.Equal(t, want, b.session(r.ID))
+	inherit := sessions.SendInherit
+	b.commit(patch(sessions.Patch{SendPolicy: &inherit}))
+	require.Equal(t, inherit, b.session(r.ID).SendPolicy)
+
+	end := router.Change{Change: sessions.Change{End: []sessions.End{{ID: r.ID, At: at(2)}}}}
+	b.commit(end)
+	b.refuse(sessions.ErrNotFound, end)
+	require.Equal(t, at(2), b.session(r.ID).Ended)
+}
+
+// chain stores a line of messages below parent and gives their ids.
+func (b *bundle) chain(session sessions.ID, parent sessions.MessageID, texts ...string) []sessions.MessageID {
+	var change sessions.Change
+	var ids []sessions.MessageID
+	for _, text := range texts {
+		m := newMessage(parent, text)
+		change.Messages = append(change.Messages, sessions.StoredMessage{Session: session, Message: m})
+		ids, parent = append(ids, m.ID), m.ID
+	}
+	require.NoError(b.t, b.CommitSession(b.ctx, change))
+	return ids
+}
+
+func (b *bundle) thread(r sessions.Record) []string {
+	messages, err := b.Thread(b.ctx, r)
+	require.NoError(b.t, err)
+	var texts []string
+	for _, m := range messages {
+		texts = append(texts, m.Text())
+	}
+	return texts
+}
+
+func testThread(t *testing.T, b *bundle) {
+	r := b.create(newSession("agent:main:main"))
+	require.Empty(t, b.thread(r))
+	trunk := b.chain(r.ID, "", "1", "2", "3")
+	left := b.chain(r.ID, trunk[1], "3a", "4a")
+	right := b.chain(r.ID, trunk[2], "4b")
+	b.chain(sessions.NewID(), "", "somebody else's")
+	for head, want := range map[sessions.MessageID][]string{
+		left[1]: {"1", "2", "3a", "4a"}, right[0]: {"1", "2", "3", "4b"}, trunk[0]: {"1"},
+	} {
+		r.Head = head
+		require.Equal(t, want, b.thread(r))
+	}
+	r.Head = "msg_none"
+	_, err := b.Thread(b.ctx, r)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+func testCompactedThread(t *testing.T, b *bundle) {
+	r := b.create(newSession("agent:main:main"))
+	trunk := b.chain(r.ID, "", "1", "2", "3", "4")
+	r.Compacted = b.chain(r.ID, trunk[1], "sum of 1 and 2")[0]
+	r.Head = trunk[3]
+	require.Equal(t, []string{"sum of 1 and 2", "3", "4"}, b.thread(r))
+	r.Head = trunk[1]
+	require.Equal(t, []string{"sum of 1 and 2"}, b.thread(r))
+	r.Head, r.Compacted = trunk[3], b.chain(r.ID, "", "sum of nothing")[0]
+	require.Equal(t, []string{"sum of nothing", "1", "2", "3", "4"}, b.thread(r))
+}
+
+func testMessageEdit(t *testing.T, b *bundle) {
+	r := b.create(newSession("agent:main:main"))
+	m := newMessage("", "draft")
+	m.Role, m.Run, m.Model, m.Usage = sessions.RoleAssistant, "run_1", "p/m", sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 1}
+	m.Parts = append(m.Parts, sessions.Part{Type: sessions.PartToolCall, CallID: "c", Tool: "t", Args: json.RawMessage(`{"a":1}`), Label: secret})
+	store := func(m sessions.Message) router.Change {
+		return router.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: r.ID, Message: m}}}}
+	}
+	b.commit(store(m))
+	b.refuse(sessions.ErrDuplicate, store(m))
+	r.Head = m.ID
+	got, err := b.Thread(b.ctx, r)
+	require.NoError(t, err)
+	require.Equal(t, []sessions.Message{m}, got)
+
+	m.Revision, m.Parts = 2, []sessions.Part{sessions.TextPart("final", flow.Bottom())}
+	m.Label = flow.Bottom()
+	b.commit(store(m))
+	b.refuse(sessions.ErrConflict, store(m))
+	got, err = b.Thread(b.ctx, r)
+	require.NoError(t, err)
+	require.Equal(t, []sessions.Message{m}, got)
+}

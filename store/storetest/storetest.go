@@ -1,0 +1,169 @@
+// Package storetest is the conformance suite of the stores, and a PostgreSQL
+// server for tests.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store"
+)
+
+// Run checks a store against the contracts of the router and of the sessions.
+// Open gives an empty store that nobody else uses, and closes it when the test ends.
+func Run(t *testing.T, open func(t *testing.T) *store.DB) {
+	t.Helper()
+	cases := map[string]func(*testing.T, *bundle){
+		"session is kept as it was":         testSessionRoundTrip,
+		"session key is taken once":         testSessionKey,
+		"save expects the revision":         testSaveRevision,
+		"save leaves settings alone":        testSaveFields,
+		"patch and end":                     testPatchEnd,
+		"thread follows parents":            testThread,
+		"thread begins at the summary":      testCompactedThread,
+		"message is edited by revision":     testMessageEdit,
+		"run is kept as it was":             testRunRoundTrip,
+		"waiting runs are in order":         testWaitingRuns,
+		"run move expects status and epoch": testRunMove,
+		"run move is fenced":                testRunFence,
+		"abort":                             testAbort,
+		"change is all or nothing":          testAtomic,
+		"group of writes fails one by one":  testGroup,
+		"event is known for ever":           testEvent,
+		"delivery is kept as it was":        testDeliveryRoundTrip,
+		"delivery is inserted once":         testDeliveryDuplicate,
+		"delivery moves":                    testDeliveryMove,
+		"lane is in order":                  testLane,
+		"waiting lanes":                     testWaitingLanes,
+		"history keeps the newest":          testHistory,
+		"pairings":                          testPairings,
+		"aliases":                           testAliases,
+		"partitions":                        testPartitions,
+		"partition takers in parallel":      testPartitionRace,
+		"expired sessions":                  testExpired,
+		"lists of sessions":                 testListSessions,
+		"lists of runs and deliveries":      testLists,
+		"audit":                             testAudit,
+		"foreign texts":                     testForeignText,
+		"ended callers":                     testCancelled,
+		"closed store":                      testClosed,
+		"readiness":                         testReady,
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, &bundle{DB: open(t), t: t, ctx: t.Context()})
+		})
+	}
+}
+
+// bundle is a store with what tests do to it again and again.
+type bundle struct {
+	*store.DB
+	t   *testing.T
+	ctx context.Context //nolint:containedctx // lives as long as the test
+}
+
+// start is the time at which the tests' world begins.
+var start = time.UnixMicro(1_700_000_000_123_456).UTC()
+
+func at(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+
+var secret = flow.NewLabel(flow.Confidential, flow.Untrusted)
+
+var route = sessions.Route{
+	Channel: "telegram", Account: "default", ChatType: sessions.Group, Conversation: "-100", Thread: "7", ReplyTo: "42", Title: "Team ünï",
+}
+
+func newSession(key string) sessions.Record {
+	return sessions.Record{
+		ID: sessions.NewID(), Key: sessions.Key(key), Agent: "main", Partition: 3, Taint: flow.Bottom(), Clearance: flow.Confidential,
+		Persistent: true, Created: start, LastActivity: start,
+	}
+}
+
+func newRun(session sessions.ID) sessions.Run {
+	id := sessions.NewRunID()
+	return sessions.Run{
+		ID: id, Session: session, Partition: 3, Kind: sessions.KindMessage, Status: sessions.RunQueued,
+		Input: sessions.Input{Text: "hello", Sender: sessions.Peer{ID: "5"}}, Route: route, Label: secret,
+		EventKey: "telegram/default/" + string(id), Accepted: start,
+	}
+}
+
+func newDelivery(lane sessions.Lane) router.Delivery {
+	return router.Delivery{
+		ID: router.NewDeliveryID(), Lane: lane, Partition: 3, Kind: router.KindReply, Route: route, Text: "answer", Label: secret,
+		Status: router.DeliveryQueued, NextTry: start, Expires: at(60), Created: start,
+	}
+}
+
+func newMessage(parent sessions.MessageID, text string) sessions.Message {
+	return sessions.Message{
+		ID: sessions.NewMessageID(), Parent: parent, Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(text, secret)},
+		Label: secret, Created: start, Sender: sessions.Peer{ID: "5", Name: "Eve"},
+	}
+}
+
+func (b *bundle) commit(c router.Change) {
+	b.t.Helper()
+	require.NoError(b.t, b.Commit(b.ctx, c))
+}
+
+func (b *bundle) refuse(want error, c router.Change) {
+	b.t.Helper()
+	require.ErrorIs(b.t, b.Commit(b.ctx, c), want)
+}
+
+func (b *bundle) create(r sessions.Record) sessions.Record {
+	b.t.Helper()
+	b.commit(router.Change{Change: sessions.Change{Create: []sessions.Record{r}}})
+	return r
+}
+
+func (b *bundle) session(id sessions.ID) sessions.Record {
+	b.t.Helper()
+	r, err := b.Session(b.ctx, id)
+	require.NoError(b.t, err)
+	return r
+}
+
+func (b *bundle) enqueue(runs ...sessions.Run) {
+	b.t.Helper()
+	b.commit(router.Change{Change: sessions.Change{Enqueue: runs}})
+}
+
+func (b *bundle) run(id sessions.RunID) sessions.Run {
+	b.t.Helper()
+	r, err := b.Run(b.ctx, id)
+	require.NoError(b.t, err)
+	return r
+}
+
+func (b *bundle) delivery(id router.DeliveryID) router.Delivery {
+	b.t.Helper()
+	d, err := b.Delivery(b.ctx, id)
+	require.NoError(b.t, err)
+	return d
+}
+
+func (b *bundle) take(partition int, owner string) int64 {
+	b.t.Helper()
+	epoch, err := b.TakePartition(b.ctx, partition, owner)
+	require.NoError(b.t, err)
+	return epoch
+}
+
+func moveRun(from sessions.RunStatus, r sessions.Run) router.Change {
+	return router.Change{Change: sessions.Change{Runs: []sessions.RunMove{{From: from, Run: r}}}}
+}
+
+func moveDelivery(from router.DeliveryStatus, d router.Delivery) router.Change {
+	return router.Change{Deliveries: []router.DeliveryMove{{From: from, Delivery: d}}}
+}

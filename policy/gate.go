@@ -1,0 +1,87 @@
+package policy
+
+import (
+	"fmt"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// KindNotice is the delivery kind of the gateway's own words. They answer
+// commands, so the send policy does not gate them: /send on must always answer.
+const KindNotice = "notice"
+
+// Sink is the level of a channel and of the places in it that have a level of
+// their own. A place without one has the channel's; an invalid channel level is PUBLIC.
+type Sink struct {
+	Level         flow.Level
+	Accounts      map[string]flow.Level
+	Conversations map[sessions.ConversationID]flow.Level
+}
+
+// Gate is the one way out. It is immutable and safe for concurrent use; a new
+// configuration is a new Gate.
+type Gate struct {
+	sinks map[string]Sink
+	send  *SendPolicy
+}
+
+// NewGate makes a gate. A channel that is not among the sinks is PUBLIC; a nil send policy allows everything.
+func NewGate(sinks map[string]Sink, send *SendPolicy) *Gate {
+	if send == nil {
+		send = &SendPolicy{}
+	}
+	return &Gate{sinks: sinks, send: send}
+}
+
+// SinkLevel is the highest level that may be said by a route: the lowest of channel, account and conversation.
+func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
+	sink, ok := g.sinks[route.Channel]
+	if !ok || !sink.Level.Valid() {
+		return flow.Public
+	}
+	level := sink.Level
+	if l, ok := sink.Accounts[route.Account]; ok && l.Valid() {
+		level = flow.Min(level, l)
+	}
+	if l, ok := sink.Conversations[route.Conversation]; ok && l.Valid() {
+		level = flow.Min(level, l)
+	}
+	return level
+}
+
+// Decide says whether a text may leave, and why. It has no effects.
+func (g *Gate) Decide(e Egress) Decision {
+	var d Decision
+	level := g.SinkLevel(e.Route)
+	detail := fmt.Sprintf("text %s, place %s", e.Label.Level(), level)
+	if !e.Label.FlowsTo(level) {
+		d.look(RuleFlow, true, Block, detail)
+		d.Action = Block
+		d.Reason = fmt.Sprintf("the text is %s and %s may carry %s at most; raise channels.%s.classification, or begin a new session with /new",
+			e.Label.Level(), place(e.Route), level, e.Route.Channel)
+		return d
+	}
+	d.look(RuleFlow, false, Block, detail)
+	if e.Kind == KindNotice {
+		d.Action, d.Reason = Allow, "the gateway's own words are not gated by the send policy"
+		return d
+	}
+	g.send.decide(e, &d)
+	return d
+}
+
+func place(r sessions.Route) string {
+	if r.Conversation == "" {
+		return "channel " + r.Channel
+	}
+	return fmt.Sprintf("%s conversation %s", r.Channel, r.Conversation)
+}
+
+// look records a rule that was looked at.
+func (d *Decision) look(rule string, matched bool, action Action, detail string) {
+	if d.Rules == nil {
+		d.Rules = make([]Looked, 0, 4)
+	}
+	d.Rules = append(d.Rules, Looked{Rule: rule, Matched: matched, Action: action, Detail: detail})
+}

@@ -1,0 +1,121 @@
+package sessions_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"sluice/sessions"
+)
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	direct := sessions.Route{Channel: "telegram", Account: "work", ChatType: sessions.Direct, Conversation: "7"}
+	group := sessions.Route{Channel: "telegram", Account: "work", ChatType: sessions.Group, Conversation: "-100", Thread: "3"}
+	thread := sessions.Route{Channel: "slack", Account: "default", ChatType: sessions.Channel, Conversation: "C0AB", Thread: "1.2"}
+	for scope, want := range map[sessions.DMScope]string{
+		"":                                  "agent:main:main",
+		sessions.ScopeMain:                  "agent:main:main",
+		sessions.ScopePerPeer:               "agent:main:direct:7",
+		sessions.ScopePerChannelPeer:        "agent:main:telegram:direct:7",
+		sessions.ScopePerAccountChannelPeer: "agent:main:telegram:work:direct:7",
+	} {
+		k := sessions.Keyer{Scope: scope}
+		require.Equal(t, sessions.Key(want), k.Key("main", direct, "7"))
+		require.Equal(t, sessions.Key("agent:main:telegram:group:-100:topic:3"), k.Key("main", group, "7"), "a group's key knows no scope")
+		require.Equal(t, sessions.Key("agent:main:slack:channel:C0AB:thread:1.2"), k.Key("main", thread, "7"), "ids keep their case")
+	}
+}
+
+func TestKeyKinds(t *testing.T) {
+	t.Parallel()
+	k := sessions.Keyer{}
+	for key, want := range map[sessions.Key]sessions.KeyKind{
+		"agent:main:main":                    sessions.KindMain,
+		"agent:main:telegram:group:-1":       sessions.KindGroup,
+		"agent:main:slack:channel:C0:thread": sessions.KindGroup,
+		"agent:main:direct:7":                sessions.KindOther,
+		"agent:main:http:sess_1":             sessions.KindOther,
+		"cron:nightly":                       sessions.KindCron,
+		"hook:1":                             sessions.KindHook,
+		"node-7":                             sessions.KindNode,
+	} {
+		require.Equal(t, want, key.Kind(k), key)
+	}
+	require.Equal(t, "telegram:group:-1", sessions.Key("agent:main:telegram:group:-1").Bare())
+	main, err := k.Resolve("main", "ops")
+	require.NoError(t, err)
+	require.Equal(t, sessions.Key("agent:ops:main"), main)
+	global, err := k.Resolve("global", "ops")
+	require.NoError(t, err)
+	require.Equal(t, main, global, "the reserved word never shows")
+}
+
+func FuzzParseKey(f *testing.F) {
+	for _, s := range []string{"agent:main:main", "cron:x", "hook:1", "node-1", "global", "agent:", "agent:a:", "agent:a:b c", "main"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		key, err := sessions.ParseKey(s)
+		if err != nil {
+			require.Empty(t, key)
+			return
+		}
+		require.Equal(t, s, string(key), "a key is what was written")
+		require.NotContains(t, []string{"global", "unknown"}, s)
+		if agent := key.Agent(); agent != "" {
+			require.Equal(t, s, "agent:"+agent+":"+key.Bare())
+		}
+	})
+}
+
+func FuzzParseIDs(f *testing.F) {
+	f.Add("sess_0123456789ab")
+	f.Add("run_00000000000000000000000000000000")
+	f.Fuzz(func(t *testing.T, s string) {
+		if id, err := sessions.ParseID(s); err == nil {
+			require.Len(t, string(id), len("sess_")+12)
+		}
+		if id, err := sessions.ParseRunID(s); err == nil {
+			require.Len(t, string(id), len("run_")+32)
+		}
+		if id, err := sessions.ParseMessageID(s); err == nil {
+			require.Len(t, string(id), len("msg_")+32)
+		}
+	})
+}
+
+func TestMadeIDsParse(t *testing.T) {
+	t.Parallel()
+	_, err := sessions.ParseID(string(sessions.NewID()))
+	require.NoError(t, err)
+	first, second := sessions.NewRunID(), sessions.NewRunID()
+	_, err = sessions.ParseRunID(string(first))
+	require.NoError(t, err)
+	require.Less(t, first, second, "ids sort by time")
+	_, err = sessions.ParseMessageID(string(sessions.NewMessageID()))
+	require.NoError(t, err)
+}
+
+// Two different conversations never share a lane, whatever is in their ids.
+func TestLanesAreDistinctProperty(t *testing.T) {
+	t.Parallel()
+	piece := rapid.StringMatching(`[a|%:7C]{0,3}`)
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(name string) sessions.Route {
+			return sessions.Route{
+				Channel: piece.Draw(rt, name), Account: piece.Draw(rt, name),
+				Conversation: sessions.ConversationID(piece.Draw(rt, name)), Thread: sessions.ThreadID(piece.Draw(rt, name)),
+			}
+		}
+		a, b := draw("a"), draw("b")
+		require.Equal(rt, a == b, a.Lane() == b.Lane())
+		require.Less(rt, a.Lane().Partition(16), 16)
+		_, err := sessions.ParseID(string(a.Lane()))
+		require.Error(rt, err, "a conversation's lane is never a session's")
+		answered := a
+		answered.ReplyTo, answered.Title = "9", "x"
+		require.Equal(rt, a.Lane(), answered.Lane())
+	})
+}

@@ -17,7 +17,7 @@ const (
 	openDeliveries = `status IN ('queued', 'sending')`
 	// undoneDeliveries is that of the index over what a person may have to look at.
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
-	moveDelivery   = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
+	moveDelivery     = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?
 		WHERE id = ? AND status = ? AND epoch <= ?` + fence
 )

@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sluice/store"
+)
+
+// tries is how often a transaction is tried that was undone through no fault of
+// its own: another replica's locks stood in the way, or an idle connection was dead.
+const tries = 6
+
+// errUndone marks a transaction that was certainly not committed and may be tried again.
+var errUndone = errors.New("transaction was undone")
+
+// Apply implements [store.Engine].
+func (e *engine) Apply(ctx context.Context, writes []store.Write) (guilty int, err error) {
+	for try := range tries {
+		guilty, err = e.transact(ctx, writes)
+		if !errors.Is(err, errUndone) {
+			break
+		}
+		if wait(ctx, try) != nil {
+			break
+		}
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = unavailable("PostgreSQL does not answer in time", "look at its load and its locks; the gateway goes on by itself", err)
+	case err != nil:
+		err = explain(err)
+	}
+	if store.IsUnavailable(err) {
+		guilty = -1
+	}
+	return guilty, err
+}
+
+// wait spreads the tries of replicas that have met.
+func wait(ctx context.Context, try int) error {
+	timer := time.NewTimer(rand.N(time.Duration(try+1) * 10 * time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *engine) transact(ctx context.Context, writes []store.Write) (guilty int, err error) {
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return -1, fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Release()
+	guilty, err = e.send(ctx, conn, writes)
+	if err != nil {
+		// Where the connection is broken the server rolls back by itself; the pool drops a connection that is still in a transaction.
+		_, _ = conn.Exec(ctx, `ROLLBACK`)
+		return guilty, err
+	}
+	tag, err := conn.Exec(ctx, `COMMIT`)
+	switch {
+	case undone(err):
+		return -1, errors.Join(errUndone, err)
+	case err != nil:
+		return -1, unavailable("the connection broke during a commit", "nothing: what was not stored is tried again; see that the server runs", err)
+	case tag.String() != "COMMIT":
+		return -1, fmt.Errorf("commit transaction: the server answered %s", tag)
+	}
+	return -1, nil
+}
+
+// send runs the statements in one round trip, all but the commit: whether they did what they must is not known before.
+func (e *engine) send(ctx context.Context, conn *pgxpool.Conn, writes []store.Write) (guilty int, err error) {
+	batch := &pgx.Batch{}
+	batch.Queue(`BEGIN`)
+	for _, w := range writes {
+		for _, s := range w {
+			batch.Queue(e.sql.get(s.SQL), s.Args...)
+		}
+	}
+	results := conn.SendBatch(ctx, batch)
+	defer func() {
+		if closed := results.Close(); err == nil && closed != nil {
+			guilty, err = -1, fmt.Errorf("send writes: %w", closed)
+		}
+	}()
+	if _, err := results.Exec(); err != nil {
+		return -1, lostBeforeCommit(ctx, fmt.Errorf("begin transaction: %w", err))
+	}
+	for i, w := range writes {
+		for _, s := range w {
+			tag, err := results.Exec()
+			if err := outcome(s, tag, err); err != nil {
+				return i, lostBeforeCommit(ctx, err)
+			}
+		}
+	}
+	return -1, nil
+}
+
+// outcome is nil if the statement has done what it must.
+func outcome(s store.Statement, tag pgconn.CommandTag, err error) error {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case ok && e.Code == uniqueViolation && s.Duplicate != nil:
+		return s.Duplicate
+	case err != nil:
+		return fmt.Errorf("run statement: %w", err)
+	case s.Else != nil && tag.RowsAffected() == 0:
+		return s.Else
+	}
+	return nil
+}
+
+// lostBeforeCommit marks an error as one that a new try may mend: the commit was not asked for yet.
+func lostBeforeCommit(ctx context.Context, err error) error {
+	if ctx.Err() == nil && (undone(err) || broken(err)) {
+		return errors.Join(errUndone, err)
+	}
+	return err
+}
+
+// Query implements [store.Engine].
+func (e *engine) Query(ctx context.Context, text string, args []any, scan func(store.Row) error) error {
+	text = e.sql.get(text)
+	for try := 1; ; try++ {
+		seen, err := e.query(ctx, text, args, scan)
+		if err == nil {
+			return nil
+		}
+		if seen || try == tries || ctx.Err() != nil || !broken(err) {
+			return explain(err)
+		}
+	}
+}
+
+// query reports besides whether scan was called: then the read must not be repeated.
+func (e *engine) query(ctx context.Context, text string, args []any, scan func(store.Row) error) (seen bool, err error) {
+	rows, err := e.pool.Query(ctx, text, args...)
+	if err != nil {
+		return false, fmt.Errorf("query: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		seen = true
+		if err := scan(rows); err != nil {
+			return seen, fmt.Errorf("scan row: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return seen, fmt.Errorf("query: %w", err)
+	}
+	return seen, nil
+}

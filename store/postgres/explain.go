@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"sluice/store"
+)
+
+// The SQLSTATE codes that are looked at one by one.
+const (
+	uniqueViolation      = "23505"
+	serializationFailure = "40001"
+	deadlock             = "40P01"
+	diskFull             = "53100"
+	tooManyConnections   = "53300"
+	readOnly             = "25006"
+	noDatabase           = "3D000"
+	noTable              = "42P01"
+	noPrivilege          = "42501"
+	idleTooLong          = "25P03"
+)
+
+func unavailable(reason, fix string, err error) error {
+	return &store.Unavailable{Reason: reason, Fix: fix, Err: err}
+}
+
+// explain turns a fault of the server or of the way to it into an error that says what to do; others stay as they are.
+func explain(err error) error {
+	if store.IsUnavailable(err) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return explainServer(e, err)
+	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	if connecting && !errors.Is(err, context.DeadlineExceeded) || broken(err) {
+		return unavailable("PostgreSQL can't be reached", "start it, or correct store.url; the gateway goes on by itself", err)
+	}
+	return err
+}
+
+func explainServer(e *pgconn.PgError, err error) error {
+	switch {
+	case e.Code == diskFull:
+		return unavailable("the disk of PostgreSQL is full", "free space there", err)
+	case e.Code == tooManyConnections:
+		return unavailable("PostgreSQL has no connection left", "raise its max_connections, or lower pool_max_conns in store.url", err)
+	case e.Code == readOnly:
+		return unavailable("the database can only be read", "point store.url at the primary server", err)
+	case e.Code == noDatabase:
+		return unavailable("there is no such database", "make it with createdb, or correct store.url", err)
+	case e.Code == noTable:
+		return unavailable("the database has lost its tables", "restore a backup, or start with an empty database", err)
+	case e.Code == noPrivilege:
+		return unavailable("PostgreSQL denies a privilege", "make the user of store.url the owner of the database", err)
+	case strings.HasPrefix(e.Code, "28"):
+		return unavailable("PostgreSQL refuses the user", "correct user and password in store.url", err)
+	case strings.HasPrefix(e.Code, "57P"):
+		return unavailable("PostgreSQL is shutting down or starting", "wait; the gateway goes on by itself", err)
+	case strings.HasPrefix(e.Code, "XX"), strings.HasPrefix(e.Code, "58"):
+		return unavailable("PostgreSQL has an internal fault", "look at its log; its data may be damaged", err)
+	}
+	return err
+}
+
+// undone reports an error with which the server has rolled back for the sake of others.
+func undone(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == serializationFailure || e.Code == deadlock)
+}
+
+// broken reports that the connection is lost; a new one may do. A connection that
+// can't be made at all is another matter.
+func broken(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false // the caller's own end
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return false
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(e.Code, "57P") || e.Code == idleTooLong // said to those that are connected while it shuts down
+	}
+	return lost(err)
+}
+
+// lost reports a failure of the network, or of a connection that had failed before.
+func lost(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || pgconn.SafeToRetry(err)
+}

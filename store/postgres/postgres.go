@@ -1,0 +1,141 @@
+// Package postgres is the database of several gateways together. Waiting
+// transactions are merged and sent as one pipeline.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"sluice/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+const (
+	writers     = 4  // transactions under way at once
+	connections = 12 // of one gateway, unless the URL's pool_max_conns says otherwise
+)
+
+// Config says where the database is.
+type Config struct {
+	URL string // postgres://user:password@host:port/database; an empty database is enough
+	Log *slog.Logger
+}
+
+// engine is PostgreSQL as a [store.Engine].
+type engine struct {
+	pool *pgxpool.Pool
+	sql  rebound
+}
+
+var _ store.Engine = (*engine)(nil)
+
+// Open connects to the database and brings its schema up to date; of several
+// gateways that start together one does it. An error that is an *[store.Unavailable] says what to do.
+func Open(ctx context.Context, c Config) (*store.DB, error) {
+	config, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("read database URL: %w", err) // pgx leaves the password out
+	}
+	if !strings.Contains(c.URL, "pool_max_conns") {
+		config.MaxConns = connections
+	}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "sluice"
+	}
+	config.AfterConnect = prepareConnection
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, explain(fmt.Errorf("connect: %w", err))
+	}
+	applied, err := migrate(ctx, pool)
+	if err != nil {
+		pool.Close()
+		return nil, explain(err)
+	}
+	if applied > 0 {
+		c.Log.Info("database schema brought up to date", "migrations", applied)
+	}
+	return store.New(&engine{pool: pool}), nil
+}
+
+// prepareConnection lets the server end what a gateway that has vanished left open, with the locks that it holds.
+func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SET idle_in_transaction_session_timeout = '60s'`)
+	return err
+}
+
+// migrate brings the schema up to date. The usual case, that it is, costs one look.
+func migrate(ctx context.Context, pool *pgxpool.Pool) (applied int, err error) {
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	provider, newest, err := newProvider(db)
+	if err != nil {
+		return 0, fmt.Errorf("read migrations: %w", err)
+	}
+	var there bool
+	if err := pool.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL`).Scan(&there); err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	if there {
+		have, err := schemaVersion(ctx, pool)
+		if err != nil || have == newest {
+			return 0, err
+		}
+		if have > newest {
+			return 0, store.NewerSchema(have, newest)
+		}
+	}
+	results, err := provider.Up(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("migrate database: %w", err)
+	}
+	return len(results), nil
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, int64, error) {
+	source, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, 0, err
+	}
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return nil, 0, err
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, source, goose.WithSessionLocker(locker))
+	if err != nil {
+		return nil, 0, err
+	}
+	sources := provider.ListSources()
+	return provider, sources[len(sources)-1].Version, nil
+}
+
+func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err error) {
+	err = pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
+	if err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	return have, nil
+}
+
+// Workers implements [store.Engine].
+func (e *engine) Workers() int { return writers }
+
+// Close implements [store.Engine].
+func (e *engine) Close() error {
+	e.pool.Close()
+	return nil
+}

@@ -1,0 +1,149 @@
+package storetest
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Server is a PostgreSQL server of the tests' own, reached over a Unix socket.
+// A shell guards it: when this process ends, however it ends, the shell's input
+// closes, and it stops the server and removes its folder.
+type Server struct {
+	bin, dir string
+	options  string
+	as       *syscall.Credential // nil: the user that runs this process
+	guard    *exec.Cmd           // nil while it is stopped
+	input    *os.File
+}
+
+// guardScript starts the server, says so, and waits for the end of its input.
+const guardScript = `trap '' INT TERM
+"$0/pg_ctl" start -s -w -t 60 -D "$1/data" -l "$1/log" -o "$2" && echo ready || { tail -n 20 "$1/log"; exit 1; }
+read word
+"$0/pg_ctl" stop -s -m immediate -w -D "$1/data" >/dev/null 2>&1
+[ "$word" = keep ] || rm -rf "$1"`
+
+// newServer makes a cluster and starts it. Without durable it forgets fsync, for speed.
+func newServer(bin string, durable bool) (*Server, error) {
+	dir, err := os.MkdirTemp("", "sluice-pg-") // a short path: a socket's may have 107 bytes
+	if err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	s := &Server{bin: bin, dir: dir}
+	s.options = "-c listen_addresses='' -c max_connections=200 -c unix_socket_directories='" + dir + "'"
+	if !durable {
+		s.options += " -c fsync=off -c full_page_writes=off"
+	}
+	if err := s.lend(); err != nil {
+		return nil, err
+	}
+	initdb := s.command("initdb", "-D", filepath.Join(dir, "data"), "-U", "sluice", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	if said, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("make cluster: %w\n%s", err, said)
+	}
+	return s, s.start()
+}
+
+// lend gives the folder to another user: PostgreSQL refuses to run as root.
+func (s *Server) lend() error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return fmt.Errorf("find a user for PostgreSQL: %w", err)
+	}
+	uid, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		return fmt.Errorf("find a user for PostgreSQL: %w", err)
+	}
+	gid, err := strconv.Atoi(u.Gid)
+	if err != nil {
+		return fmt.Errorf("find a user for PostgreSQL: %w", err)
+	}
+	s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return os.Chown(s.dir, uid, gid)
+}
+
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, program), args...) //nolint:gosec,noctx // a program of PostgreSQL, which ends by itself
+	cmd.Dir = s.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setsid: true}
+	return cmd
+}
+
+func (s *Server) start() error {
+	in, input, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start server: %w", err)
+	}
+	output, out, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start server: %w", err)
+	}
+	guard := s.command("pg_ctl")
+	guard.Path, guard.Args = "/bin/sh", []string{"sh", "-c", guardScript, s.bin, s.dir, s.options}
+	guard.Stdin, guard.Stdout = in, out
+	err = guard.Start()
+	_, _ = in.Close(), out.Close() // the guard has them
+	defer output.Close()           //nolint:errcheck // only read from
+	if err != nil {
+		return fmt.Errorf("start server: %w", err)
+	}
+	s.guard, s.input = guard, input
+	said := bufio.NewReader(output)
+	line, _ := said.ReadString('\n') // what is missing shows in the next line
+	if strings.TrimSpace(line) != "ready" {
+		return fmt.Errorf("start server: %s", line)
+	}
+	return nil
+}
+
+// stop ends the server at once, as a crash would. The folder stays if keep says so.
+func (s *Server) stop(keep bool) error {
+	if s.guard == nil {
+		return nil
+	}
+	if keep {
+		_, _ = s.input.WriteString("keep\n") // a guard that is gone shows in Wait
+	}
+	_ = s.input.Close() // the same
+	err := s.guard.Wait()
+	s.guard = nil
+	return err
+}
+
+// url is the address of one of the server's databases.
+func (s *Server) url(database string) string {
+	return fmt.Sprintf("postgres://sluice@/%s?host=%s", database, s.dir)
+}
+
+// programs is the folder of the newest PostgreSQL's programs; empty if there is none.
+func programs() string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian and Ubuntu have them; the pattern is good
+	if len(found) > 0 {
+		slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
+		return filepath.Dir(found[len(found)-1])
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
+func version(initdb string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb)))) // 0 for what is no number
+	return n
+}

@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -84,4 +85,31 @@ func (s stuck) Send(ctx context.Context, out adapters.Outbound) (adapters.Receip
 	receipt, err := s.chat.Send(ctx, out)
 	<-s.held
 	return receipt, err
+}
+
+// A preview whose answer was lost may show: it is counted as unknown, and the answer is a message of its own.
+func TestLostPreviewIsUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, withEdits)
+		b.chat.fail = func(out adapters.Outbound, n int) error {
+			if n > 0 {
+				return nil
+			}
+			b.chat.show(out)
+			return &adapters.Failure{Kind: adapters.Transient, Err: errors.New("connection reset")}
+		}
+		b.agent.answer = func(_ context.Context, _ string, emit func(sessions.Event)) (string, error) {
+			emit(sessions.Event{Type: sessions.EventDelta, Text: "the beginning of a long answer"})
+			time.Sleep(10 * time.Second)
+			return "the whole answer", nil
+		}
+		run := b.hear(in("ann", "1", "slowly please"))
+		b.await(2)
+		require.Equal(t, sessions.RunDone, b.ended(run.Run).Status)
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"the beginning of a long answer", "the whole answer"}, b.chat.texts("ann"))
+		require.Len(t, b.deliveries(router.DeliveryUnknown), 1)
+		require.Len(t, b.deliveries(router.DeliverySent), 1)
+	})
 }

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -84,6 +85,23 @@ func (s *show) adopt(epoch int64) {
 	}
 	row.Epoch = epoch
 	s.row = &row
+	if row.PreviewID == "" {
+		s.lose(s.ctx, errors.New("the process ended between the call and its answer"))
+	}
+}
+
+// lose gives up a preview that may or may not show: its delivery ends as
+// unknown, and the answer will be a message of its own.
+func (s *show) lose(ctx context.Context, cause error) {
+	lost := *s.row
+	lost.Epoch = 0 // its lane's partition may be another than the session's
+	lost.Status, lost.Finished, lost.LastError = DeliveryUnknown, s.r.now(), "not known whether the beginning of the answer shows: "+cause.Error()
+	if err := s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: lost}}}); err != nil {
+		s.r.log.Error("lost preview not stored", "delivery", string(lost.ID), "err", err)
+		return // it stays what it is and becomes the answer
+	}
+	s.row = nil
+	s.r.metrics.deliveries.WithLabelValues(lost.Route.Channel, string(DeliveryUnknown)).Inc()
 }
 
 // permitted asks the gate whether the answer may be shown while it is written.
@@ -213,6 +231,9 @@ func (s *show) firstPreview(ctx context.Context, text string) error {
 	faultpoint.Hit(faultpoint.PreviewBeforeSend)
 	receipt, err := s.adapter.Send(ctx, s.outbound(text))
 	if err != nil {
+		if f := adapters.AsFailure(err); f.Kind == adapters.Transient && !f.Certain {
+			s.lose(context.WithoutCancel(ctx), err)
+		}
 		return err
 	}
 	faultpoint.Hit(faultpoint.PreviewAfterSend)

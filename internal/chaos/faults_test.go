@@ -121,6 +121,7 @@ func TestOddMessages(t *testing.T) {
 	w.startReady()
 	ctx, cancel := context.WithTimeout(t.Context(), answerWithin)
 	defer cancel()
+	w.fake.Join(telegramtest.Private(1500))
 	w.fake.PostRaw(func(int64) string { return `{"update_id":1001,"message":{"message_id":"x"}}` })
 	w.fake.PostRaw(func(int64) string {
 		return `{"update_id":1002,"message":{"message_id":1,"date":1,"chat":{"id":1500,"type":"private"},"from":{"id":1500,"is_bot":false,"first_name":"P"},"text":"bad \ud800 text ` + "\xff" + `"}}`

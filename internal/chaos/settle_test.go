@@ -16,6 +16,9 @@ const quiet = 1500 * time.Millisecond
 // restarts the gateway once more to see that this stays so.
 func (w *world) settle() {
 	w.t.Helper()
+	if w.process == nil {
+		w.startReady()
+	}
 	w.awaitAnswers()
 	w.terminate()
 	before := w.sent()
@@ -33,9 +36,23 @@ func (w *world) awaitAnswers() {
 	w.eventually(answerWithin, "every message answered", func() bool {
 		return len(chaos.Judge(w.said, w.sent()).Unanswered) == 0
 	})
-	w.eventually(answerWithin, "nothing on its way", func() bool {
-		return len(w.rows("queued", "sending", "preview")) == 0
+	w.eventually(answerWithin, "nothing at work and nothing on its way", func() bool {
+		return w.working() == 0 && len(w.rows("queued", "sending", "preview")) == 0
 	})
+}
+
+// working is how many runs have not ended.
+func (w *world) working() int {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
+	defer cancel()
+	n := 0
+	for _, status := range []string{"queued", "running"} {
+		rows, err := w.process.Runs(ctx, status)
+		require.NoError(w.t, err)
+		n += len(rows)
+	}
+	return n
 }
 
 // rows are the texts of the deliveries with any of these statuses.

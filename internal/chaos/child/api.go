@@ -21,19 +21,24 @@ type Row struct {
 
 // Deliveries lists all deliveries of a status, over all pages.
 func (p *Process) Deliveries(ctx context.Context, status string) ([]Row, error) {
-	return p.list(ctx, "/v1/deliveries", status)
+	return p.list(ctx, "deliveries", status)
 }
 
-func (p *Process) list(ctx context.Context, path, status string) ([]Row, error) {
+// Runs lists all runs of a status, over all pages.
+func (p *Process) Runs(ctx context.Context, status string) ([]Row, error) {
+	return p.list(ctx, "runs", status)
+}
+
+func (p *Process) list(ctx context.Context, what, status string) ([]Row, error) {
 	var rows []Row
 	for after := ""; ; {
 		query := url.Values{"status": {status}, "limit": {strconv.Itoa(pageSize)}}
 		if after != "" {
 			query.Set("after", after)
 		}
-		page, err := p.page(ctx, path+"?"+query.Encode())
+		page, err := p.page(ctx, what, query)
 		if err != nil {
-			return nil, fmt.Errorf("list %s %s: %w", status, path, err)
+			return nil, fmt.Errorf("list %s %s: %w", status, what, err)
 		}
 		rows = append(rows, page...)
 		if len(page) < pageSize {
@@ -43,8 +48,9 @@ func (p *Process) list(ctx context.Context, path, status string) ([]Row, error) 
 	}
 }
 
-func (p *Process) page(ctx context.Context, path string) ([]Row, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.config.Listen+path, http.NoBody)
+func (p *Process) page(ctx context.Context, what string, query url.Values) ([]Row, error) {
+	address := url.URL{Scheme: "http", Host: p.config.Listen, Path: "/v1/" + what, RawQuery: query.Encode()}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +63,13 @@ func (p *Process) page(ctx context.Context, path string) ([]Row, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the gateway answered %s", resp.Status)
 	}
-	var page []Row
+	var page map[string]json.RawMessage
 	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
-	return page, nil
+	var rows []Row
+	if err := json.Unmarshal(page[what], &rows); err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	return rows, nil
 }

@@ -21,7 +21,8 @@ type Bus interface {
 	// after (0: only what comes from now on) until ctx ends. When it returns without an error
 	// the subscription stands: nothing emitted later is missed. The channel is
 	// closed when ctx ends, or when the reader is so slow that an event would have
-	// to be left out.
+	// to be left out. Only a bounded number of events is kept for those who read later;
+	// what a run came to is in its last event, and in the store.
 	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
 }
 

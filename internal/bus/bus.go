@@ -1,0 +1,192 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/router"
+)
+
+const (
+	connectTimeout = 10 * time.Second // for the first connection
+	requestTimeout = 2 * time.Second  // of one call of the server
+	reconnectWait  = 250 * time.Millisecond
+	// outbox bounds what is kept for publishing while the server is away.
+	outbox = 4 << 20
+)
+
+// Config is what a Bus is made of.
+type Config struct {
+	URL        string // "nats://a,nats://b"; empty: an embedded server
+	Dir        string // state folder, for the embedded server's files
+	Partitions int
+	Replica    string // unique among the replicas
+	Now        func() time.Time
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Bus is one replica's connection. It is safe for concurrent use.
+type Bus struct {
+	cfg     Config
+	metrics *metrics
+	server  *server.Server // nil for a cluster
+	conn    *nats.Conn
+	js      jetstream.JetStream
+
+	ctx    context.Context // ends with Stop
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	events   jetstream.Stream
+	leases   jetstream.KeyValue
+	held     map[string]*lease
+	members  map[string]time.Time // when a replica was last heard of
+	changed  chan struct{}        // closed and replaced when members change
+	leaving  bool
+	owner    router.Owner
+	owned    map[int]bool
+	handover sync.WaitGroup // the partitions' goroutines
+}
+
+var _ router.Bus = (*Bus)(nil)
+
+// Start connects, and with an empty URL starts the server first.
+func Start(ctx context.Context, cfg Config) (*Bus, error) {
+	b := &Bus{
+		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, owned: map[int]bool{},
+		members: map[string]time.Time{}, changed: make(chan struct{}),
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	if err := b.start(ctx); err != nil {
+		b.Stop(ctx)
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *Bus) start(ctx context.Context) error {
+	if b.solo() {
+		if err := b.startServer(); err != nil {
+			return err
+		}
+	}
+	if err := b.connect(); err != nil {
+		return err
+	}
+	var err error
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return fmt.Errorf("use JetStream: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	return b.ensure(ctx)
+}
+
+// solo reports whether this is the only replica.
+func (b *Bus) solo() bool { return b.cfg.URL == "" }
+
+func (b *Bus) connect() error {
+	options := []nats.Option{
+		nats.Name("sluice " + b.cfg.Replica), nats.Timeout(connectTimeout), nats.MaxReconnects(-1),
+		nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(outbox), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				b.cfg.Log.Warn("bus connection lost", "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { b.reconnected() }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { b.cfg.Log.Warn("bus reported", "err", err) }),
+	}
+	if b.server != nil {
+		options = append(options, nats.InProcessServer(b.server))
+	}
+	conn, err := nats.Connect(b.cfg.URL, options...)
+	if err != nil {
+		return fmt.Errorf("connect to bus (is NATS running, with JetStream, at bus.url?): %w", err)
+	}
+	b.conn = conn
+	return nil
+}
+
+// reconnected makes good for what the server may have lost: it may have been
+// restarted, and what it keeps is in memory.
+func (b *Bus) reconnected() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() != nil {
+		return
+	}
+	b.metrics.reconnects.Inc()
+	b.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(b.ctx, connectTimeout)
+		defer cancel()
+		if err := b.ensure(ctx); err != nil && b.ctx.Err() == nil {
+			b.cfg.Log.Error("bus is back, but its streams are not", "err", err)
+		}
+		b.rescan()
+	})
+}
+
+// rescanner is the optional ability of an owner to look at all rows of a partition again.
+type rescanner interface{ Rescan(partition int) }
+
+func (b *Bus) rescan() {
+	b.mu.Lock()
+	r, ok := b.owner.(rescanner)
+	var partitions []int
+	for p := range b.owned {
+		partitions = append(partitions, p)
+	}
+	b.mu.Unlock()
+	if !ok {
+		return
+	}
+	for _, p := range partitions {
+		r.Rescan(p)
+	}
+}
+
+// Ready returns nil if the bus is connected, else what is wrong.
+func (b *Bus) Ready() error {
+	if b.conn == nil || !b.conn.IsConnected() {
+		return fmt.Errorf("bus is not connected to %s; it reconnects by itself once NATS is back", b.address())
+	}
+	return nil
+}
+
+func (b *Bus) address() string {
+	if b.solo() {
+		return "its embedded server"
+	}
+	return b.cfg.URL
+}
+
+// Stop ends everything. It is idempotent. Partitions that are still owned are handed over first.
+func (b *Bus) Stop(ctx context.Context) {
+	b.Handover(ctx)
+	b.mu.Lock() // no goroutine begins after this
+	b.cancel()
+	b.mu.Unlock()
+	b.wg.Wait()
+	if b.conn != nil {
+		b.conn.Close()
+	}
+	if b.server != nil {
+		b.server.Shutdown()
+		b.server.WaitForShutdown()
+	}
+}
+
+// errClosed: the bus was stopped.
+var errClosed = errors.New("bus is stopped")

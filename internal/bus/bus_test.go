@@ -1,0 +1,373 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/internal/bus"
+	"sluice/sessions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	partitions = 8
+	patience   = 30 * time.Second // a wait that is longer than this is a failure
+)
+
+// owner records what it owns, and what was woken.
+type owner struct {
+	mu     sync.Mutex
+	name   string
+	owned  map[int]bool
+	scans  int
+	woken  chan sessions.Lane
+	change chan struct{} // gets one for each change, as far as there is room
+	board  *board
+	refuse int // so many acquisitions fail
+}
+
+// board watches that no partition has two owners.
+type board struct {
+	mu     sync.Mutex
+	owners map[int]map[string]bool
+	double []string
+}
+
+func newOwner(name string, b *board) *owner {
+	return &owner{name: name, owned: map[int]bool{}, woken: make(chan sessions.Lane, 1000), change: make(chan struct{}, 1000), board: b}
+}
+
+func (o *owner) Acquire(ctx context.Context, p int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.refuse > 0 {
+		o.refuse--
+		if o.refuse%2 == 1 {
+			panic("owner panics")
+		}
+		return errors.New("not now")
+	}
+	o.owned[p] = true
+	o.board.set(p, o.name, true)
+	context.AfterFunc(ctx, func() { o.board.set(p, o.name, false) })
+	o.change <- struct{}{}
+	return nil
+}
+
+func (b *board) set(p int, name string, on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.owners[p] == nil {
+		b.owners[p] = map[string]bool{}
+	}
+	if !on {
+		delete(b.owners[p], name)
+		return
+	}
+	b.owners[p][name] = true
+	if len(b.owners[p]) > 1 {
+		b.double = append(b.double, fmt.Sprint(p, b.owners[p]))
+	}
+}
+
+func (o *owner) Release(_ context.Context, p int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.owned, p)
+	o.change <- struct{}{}
+}
+
+func (o *owner) Woken(_ int, lane sessions.Lane) { o.woken <- lane }
+
+func (o *owner) Rescan(int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.scans++
+	o.change <- struct{}{}
+}
+
+func (o *owner) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.owned)
+}
+
+// until waits till ok, looking again at each change of any of the owners.
+func until(t *testing.T, ok func() bool, owners ...*owner) {
+	t.Helper()
+	deadline := time.After(patience)
+	for !ok() {
+		var other <-chan struct{}
+		if len(owners) > 1 {
+			other = owners[1].change
+		}
+		select {
+		case <-owners[0].change:
+		case <-other:
+		case <-deadline:
+			t.Fatal("it did not come to pass")
+		}
+	}
+}
+
+func start(t *testing.T, url, name string) *bus.Bus {
+	t.Helper()
+	b, err := bus.Start(t.Context(), bus.Config{
+		URL: url, Dir: t.TempDir(), Partitions: partitions, Replica: name, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { b.Stop(context.Background()) })
+	return b
+}
+
+// cluster is a NATS server with a port.
+type cluster struct {
+	t    *testing.T
+	port int
+	*server.Server
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c := &cluster{t: t, port: l.Addr().(*net.TCPAddr).Port}
+	require.NoError(t, l.Close())
+	c.start()
+	t.Cleanup(c.stop)
+	return c
+}
+
+func (c *cluster) start() {
+	c.t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: c.port, JetStream: true, StoreDir: c.t.TempDir(), NoSigs: true, NoLog: true})
+	require.NoError(c.t, err)
+	s.Start()
+	require.True(c.t, s.ReadyForConnections(patience))
+	c.Server = s
+}
+
+func (c *cluster) stop() {
+	c.Shutdown()
+	c.WaitForShutdown()
+}
+
+func (c *cluster) url() string { return "nats://127.0.0.1:" + strconv.Itoa(c.port) }
+
+func TestEmbeddedOwnsAllAtOnce(t *testing.T) {
+	t.Parallel()
+	b := start(t, "", "one")
+	o := newOwner("one", &board{owners: map[int]map[string]bool{}})
+	require.NoError(t, b.Own(t.Context(), o))
+	require.Equal(t, partitions, o.count())
+	require.NoError(t, b.Ready())
+	b.Wake(3, "sess_1")
+	require.Equal(t, sessions.Lane("sess_1"), <-o.woken)
+
+	held := false
+	require.NoError(t, b.Lease(t.Context(), "adapter", func(context.Context) error { held = true; return nil }))
+	require.True(t, held)
+	b.Handover(t.Context())
+	require.Zero(t, o.count())
+	b.Stop(t.Context())
+	b.Stop(t.Context())
+	require.Error(t, b.Ready())
+}
+
+func TestEventsAreFollowedAndResumed(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"", newCluster(t).url()} {
+		b := start(t, url, "one")
+		ctx, cancel := context.WithCancel(t.Context())
+		live, err := b.Follow(ctx, "sess_1", 0)
+		require.NoError(t, err)
+		for i := range 20 {
+			b.Emit(sessions.Event{Session: "sess_1", Type: sessions.EventDelta, Text: fmt.Sprint(i)})
+			b.Emit(sessions.Event{Session: "sess_2", Type: sessions.EventDelta, Text: "another's"})
+		}
+		var middle uint64
+		for i := range 20 {
+			e := <-live
+			require.Equal(t, fmt.Sprint(i), e.Text)
+			if i == 10 {
+				middle = e.Seq
+			}
+		}
+		cancel()
+		_, open := <-live
+		require.False(t, open)
+		rest, err := b.Follow(t.Context(), "sess_1", middle)
+		require.NoError(t, err)
+		require.Equal(t, "11", (<-rest).Text, "a reader that comes back gets what it missed")
+		ahead, err := b.Follow(t.Context(), "sess_1", 1_000_000)
+		require.NoError(t, err)
+		require.Equal(t, "0", (<-ahead).Text, "a number from an earlier server's life starts over")
+	}
+}
+
+func TestSlowReaderIsCutOff(t *testing.T) {
+	t.Parallel()
+	b := start(t, "", "one")
+	events, err := b.Follow(t.Context(), "sess_1", 0)
+	require.NoError(t, err)
+	for i := range 2000 {
+		b.Emit(sessions.Event{Session: "sess_1", Text: strconv.Itoa(i)})
+	}
+	got, last := 0, uint64(0)
+	for e := range events {
+		require.Greater(t, e.Seq, last, "in order")
+		got, last = got+1, e.Seq
+	}
+	require.Less(t, got, 2000)
+}
+
+func TestPartitionsMoveWithTheReplicas(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	watch := &board{owners: map[int]map[string]bool{}}
+	first, one := start(t, c.url(), "one"), newOwner("one", watch)
+	require.NoError(t, first.Own(t.Context(), one))
+	until(t, func() bool { return one.count() == partitions }, one)
+
+	second, two := start(t, c.url(), "two"), newOwner("two", watch)
+	two.refuse = 2
+	require.NoError(t, second.Own(t.Context(), two))
+	until(t, func() bool { return two.count() > 0 && one.count()+two.count() == partitions }, one, two)
+
+	for p := range partitions {
+		first.Wake(p, "sess_x")
+	}
+	for range partitions {
+		select {
+		case <-one.woken:
+		case <-two.woken:
+		case <-time.After(patience):
+			t.Fatal("a wake was not heard")
+		}
+	}
+
+	begun := time.Now()
+	first.Handover(t.Context())
+	require.Zero(t, one.count())
+	until(t, func() bool { return two.count() == partitions }, two)
+	require.Less(t, time.Since(begun), 4*time.Second, "an orderly hand-over waits for no lease to end")
+	require.Empty(t, watch.double)
+}
+
+func TestDeadReplicaIsReplaced(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	watch := &board{owners: map[int]map[string]bool{}}
+	// The first replica reaches the server through a wire that is then cut, as if its machine had died.
+	wire := newWire(t, c.port)
+	first, one := start(t, wire.url(), "one"), newOwner("one", watch)
+	require.NoError(t, first.Own(t.Context(), one))
+	until(t, func() bool { return one.count() == partitions }, one)
+	second, two := start(t, c.url(), "two"), newOwner("two", watch)
+	require.NoError(t, second.Own(t.Context(), two))
+	until(t, func() bool { return two.count() > 0 && one.count()+two.count() == partitions }, one, two)
+
+	begun := time.Now()
+	wire.cut()
+	until(t, func() bool { return two.count() == partitions }, two)
+	require.Less(t, time.Since(begun), 12*time.Second)
+	until(t, func() bool { return one.count() == 0 }, one)
+	require.Empty(t, watch.double, "the dead one had let go before the other took over")
+}
+
+func TestServerRestart(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	watch := &board{owners: map[int]map[string]bool{}}
+	b, o := start(t, c.url(), "one"), newOwner("one", watch)
+	require.NoError(t, b.Own(t.Context(), o))
+	until(t, func() bool { return o.count() == partitions }, o)
+	c.stop()
+	c.start()
+	until(t, func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.scans >= partitions || (o.scans > 0 && len(o.owned) == partitions)
+	}, o)
+	until(t, func() bool { return o.count() == partitions && b.Ready() == nil }, o)
+
+	events, err := b.Follow(t.Context(), "sess_1", 0)
+	require.NoError(t, err)
+	b.Emit(sessions.Event{Session: "sess_1", Text: "after"})
+	require.Equal(t, "after", (<-events).Text)
+	b.Wake(0, "sess_1")
+	require.Equal(t, sessions.Lane("sess_1"), <-o.woken)
+}
+
+func TestLeaseHasOneHolder(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	first, second := start(t, c.url(), "one"), start(t, c.url(), "two")
+	for _, b := range []*bus.Bus{first, second} {
+		require.NoError(t, b.Own(t.Context(), newOwner("x", &board{owners: map[int]map[string]bool{}})))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	holding, let := make(chan string, 10), make(chan struct{})
+	var wg sync.WaitGroup
+	var holders sync.Mutex
+	for name, b := range map[string]*bus.Bus{"one": first, "two": second} {
+		wg.Go(func() {
+			err := b.Lease(ctx, "adapter.x", func(ctx context.Context) error {
+				if !holders.TryLock() {
+					panic("two holders")
+				}
+				defer holders.Unlock()
+				holding <- name
+				select {
+				case <-let:
+				case <-ctx.Done():
+				}
+				return nil
+			})
+			if err != nil {
+				panic(err)
+			}
+		})
+	}
+	<-holding
+	let <- struct{}{}
+	<-holding
+	cancel()
+	wg.Wait()
+}
+
+func TestUnreachableServerIsAClearError(t *testing.T) {
+	t.Parallel()
+	_, err := bus.Start(t.Context(), bus.Config{
+		URL: "nats://127.0.0.1:1", Partitions: 1, Replica: "one", Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	require.ErrorContains(t, err, "bus.url")
+}
+
+func BenchmarkEmit(b *testing.B) {
+	bus, err := bus.Start(b.Context(), bus.Config{
+		Dir: b.TempDir(), Partitions: 1, Replica: "one", Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	require.NoError(b, err)
+	defer bus.Stop(context.Background())
+	i := 0
+	for b.Loop() {
+		i++
+		bus.Emit(sessions.Event{Session: sessions.ID(fmt.Sprint("sess_", i%1000)), Type: sessions.EventDelta, Text: "a piece of an answer"})
+	}
+}

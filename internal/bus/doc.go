@@ -1,0 +1,27 @@
+// Package bus connects replicas over NATS: it wakes the owners of partitions,
+// carries live events, and gives leases. The server is embedded, or a cluster.
+//
+//	sluice.wake.<partition>   core NATS: a lane's name, for the partition's owner
+//	sluice.members            core NATS: heartbeats and farewells of replicas
+//	sluice.events.<session>   JetStream stream SLUICE_EVENTS, in memory, bounded: live and resumed views
+//	SLUICE_LEASES             JetStream key-value bucket with a TTL: partition.<n>, and names
+//
+// # Failure rules
+//
+// Everything here may be lost. A new owner subscribes to its wakes before it
+// looks at the rows, so that no wake falls in between; after a reconnect all
+// owned partitions are looked at again. A lease is trusted for less time than
+// it lasts at the server, counted from before it was asked for, so that two
+// replicas never trust the same one; and each write of an owner carries its
+// epoch besides. Events that can't be published are counted and gone: messages
+// and runs are in the store.
+//
+// With the embedded server there is one replica, which owns all partitions and
+// has every lease at once.
+//
+// # Goroutines
+//
+// The keeper (heartbeats, renewals), one a partition, one a followed session,
+// and those of the NATS client and server. Stop waits for all but the last,
+// which end with their server.
+package bus

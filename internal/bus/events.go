@@ -1,0 +1,126 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"sluice/sessions"
+)
+
+const (
+	wakeSubject = "sluice.wake."
+	// followBuffer is how far the reader of a followed session may fall behind.
+	followBuffer = 256
+)
+
+// Wake implements [router.Bus].
+func (b *Bus) Wake(partition int, lane sessions.Lane) {
+	if b.solo() {
+		b.mu.Lock()
+		owner := b.owner
+		b.mu.Unlock()
+		if owner != nil {
+			owner.Woken(partition, lane)
+		}
+		return
+	}
+	if err := b.conn.Publish(wakeSubject+strconv.Itoa(partition), []byte(lane)); err != nil {
+		b.metrics.dropped.WithLabelValues("wake").Inc()
+	}
+}
+
+// Emit implements [router.Bus].
+func (b *Bus) Emit(event sessions.Event) {
+	text, err := json.Marshal(event)
+	if err == nil {
+		err = b.conn.Publish(eventsSubject+string(event.Session), text)
+	}
+	if err != nil {
+		b.metrics.dropped.WithLabelValues("event").Inc()
+	}
+}
+
+// Follow implements [router.Bus].
+func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error) {
+	consumer, err := b.follower(ctx, id, after)
+	if err != nil {
+		return nil, fmt.Errorf("follow session %s: %w", id, err)
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(followBuffer))
+	if err != nil {
+		return nil, fmt.Errorf("follow session %s: %w", id, err)
+	}
+	out := make(chan sessions.Event, followBuffer)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() != nil {
+		messages.Stop()
+		return nil, errClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(b.ctx, cancel)
+	context.AfterFunc(ctx, messages.Stop)
+	b.wg.Go(func() {
+		defer close(out)
+		defer cancel()
+		b.pass(messages, out)
+	})
+	return out, nil
+}
+
+// follower makes the consumer. It begins at a fixed sequence number, so that nothing that comes from now on is missed.
+func (b *Bus) follower(ctx context.Context, id sessions.ID, after uint64) (jetstream.Consumer, error) {
+	b.mu.Lock()
+	stream := b.events
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	start := after + 1
+	switch {
+	case after == 0:
+		start = info.State.LastSeq + 1
+	case after > info.State.LastSeq:
+		start = 1 // the server has begun anew: the reader has seen nothing of this stream
+	}
+	return stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{eventsSubject + string(id)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,
+	})
+}
+
+// pass hands events on until the follower is stopped or its reader is too slow.
+func (b *Bus) pass(messages jetstream.MessagesContext, out chan<- sessions.Event) {
+	for {
+		m, err := messages.Next()
+		if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
+			return
+		}
+		if err != nil {
+			b.cfg.Log.Debug("follower ended", "err", err)
+			return
+		}
+		var event sessions.Event
+		meta, err := m.Metadata()
+		if err == nil {
+			err = json.Unmarshal(m.Data(), &event)
+		}
+		if err != nil {
+			b.cfg.Log.Warn("event not understood", "subject", m.Subject(), "err", err)
+			continue
+		}
+		event.Seq = meta.Sequence.Stream
+		select {
+		case out <- event:
+		default:
+			return // too slow: it comes again and resumes
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	leaseTTL = 5 * time.Second // at the server
+	// leaseTrust is how long a replica relies on a lease, from before it asked for it.
+	leaseTrust = 4 * time.Second
+	renewEvery = time.Second
+	// tryEvery is the pause between two tries to get a lease that another one has.
+	tryEvery = 300 * time.Millisecond
+)
+
+// errLost is the cause with which a lease's context ends when it was not renewed in time.
+var errLost = errors.New("lease was lost")
+
+// lease is one that this replica has.
+type lease struct {
+	key      string
+	revision uint64
+	cancel   context.CancelCauseFunc
+	expiry   *time.Timer // ends the trust
+}
+
+// Lease runs hold while this replica has the named lease, again and again until
+// ctx ends or hold returns an error. The context that hold gets ends when the
+// lease is lost; another replica gets it only after that.
+func (b *Bus) Lease(ctx context.Context, name string, hold func(ctx context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(b.ctx, stop)()
+	if b.solo() {
+		return hold(ctx)
+	}
+	for ctx.Err() == nil {
+		held, l := b.acquire(ctx, name)
+		if l == nil {
+			return nil
+		}
+		err := hold(held)
+		b.release(l)
+		if err != nil {
+			return fmt.Errorf("under lease %s: %w", name, err)
+		}
+		if ctx.Err() == nil {
+			pause(ctx, tryEvery)
+		}
+	}
+	return nil
+}
+
+// acquire waits until it has the lease; nil if ctx ended first.
+func (b *Bus) acquire(ctx context.Context, key string) (context.Context, *lease) {
+	for ctx.Err() == nil {
+		asked := time.Now() // the trust begins before the request
+		revision, err := b.create(ctx, key)
+		if err == nil && time.Since(asked) < leaseTrust {
+			return b.keep(ctx, key, revision, asked)
+		}
+		if err != nil && !errors.Is(err, jetstream.ErrKeyExists) && ctx.Err() == nil {
+			b.cfg.Log.Debug("lease not asked for", "lease", key, "err", err)
+		}
+		pause(ctx, tryEvery)
+	}
+	return nil, nil
+}
+
+func (b *Bus) bucket() jetstream.KeyValue {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.leases
+}
+
+func (b *Bus) create(ctx context.Context, key string) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return b.bucket().Create(ctx, key, []byte(b.cfg.Replica))
+}
+
+// keep registers a lease with the keeper, which renews it.
+func (b *Bus) keep(ctx context.Context, key string, revision uint64, asked time.Time) (context.Context, *lease) {
+	held, cancel := context.WithCancelCause(ctx)
+	l := &lease{key: key, revision: revision, cancel: cancel}
+	l.expiry = time.AfterFunc(leaseTrust-time.Since(asked), func() {
+		b.metrics.lost.Inc()
+		cancel(errLost)
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held[key] = l
+	return held, l
+}
+
+// release gives a lease back, so that another replica need not wait for its end.
+func (b *Bus) release(l *lease) {
+	b.mu.Lock()
+	delete(b.held, l.key)
+	revision := l.revision
+	b.mu.Unlock()
+	l.expiry.Stop()
+	l.cancel(nil)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), requestTimeout)
+	defer cancel()
+	err := b.bucket().Delete(ctx, l.key, jetstream.LastRevision(revision))
+	if err != nil && b.conn.IsConnected() {
+		b.cfg.Log.Debug("lease not given back; it ends by itself", "lease", l.key, "err", err)
+	}
+}
+
+// renew asks for more time for a lease. Where the server has forgotten it, it
+// is asked for anew: nobody else had it, or the call fails.
+func (b *Bus) renew(ctx context.Context, l *lease) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	b.mu.Lock()
+	revision := l.revision
+	b.mu.Unlock()
+	asked := time.Now()
+	next, err := b.bucket().Update(ctx, l.key, []byte(b.cfg.Replica), revision)
+	if err != nil && b.conn.IsConnected() {
+		asked = time.Now()
+		next, err = b.bucket().Create(ctx, l.key, []byte(b.cfg.Replica))
+	}
+	if err != nil {
+		return // the trust runs out unless the next try succeeds
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held[l.key] == l && l.expiry.Stop() {
+		l.revision = next
+		l.expiry.Reset(leaseTrust - time.Since(asked))
+	}
+}
+
+// pause waits a while, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,22 @@
+package bus
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	dropped    *prometheus.CounterVec // by what
+	reconnects prometheus.Counter
+	lost       prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	counter := func(name, help string) prometheus.CounterOpts {
+		return prometheus.CounterOpts{Namespace: "sluice", Subsystem: "bus", Name: name, Help: help}
+	}
+	m := &metrics{
+		dropped:    prometheus.NewCounterVec(counter("dropped_total", "Wakes and events that could not be published; the store makes good for them."), []string{"what"}),
+		reconnects: prometheus.NewCounter(counter("reconnects_total", "Times the connection was made again.")),
+		lost:       prometheus.NewCounter(counter("leases_lost_total", "Leases that could not be renewed in time.")),
+	}
+	reg.MustRegister(m.dropped, m.reconnects, m.lost)
+	return m
+}

@@ -1,0 +1,303 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	memberSubject = "sluice.members"
+	memberTTL     = 5 * time.Second // a replica that was not heard of for so long is gone
+	farewell      = "-"             // before the name of a replica that leaves
+	// releaseTimeout bounds a release that a lost lease asks for; the router cancels its work itself.
+	releaseTimeout = 10 * time.Second
+	// retryAcquire is the pause after an owner refused a partition.
+	retryAcquire = time.Second
+)
+
+// Own begins to take partitions for the owner. With the embedded server it
+// returns when all are taken; else they come as other replicas let go of them.
+func (b *Bus) Own(ctx context.Context, owner router.Owner) error {
+	b.mu.Lock()
+	b.owner = owner
+	b.members[b.cfg.Replica] = b.cfg.Now()
+	b.mu.Unlock()
+	if b.solo() {
+		return b.ownAll()
+	}
+	if _, err := b.conn.Subscribe(memberSubject, func(m *nats.Msg) { b.heard(string(m.Data)) }); err != nil {
+		return fmt.Errorf("subscribe to members: %w", err)
+	}
+	b.greet()
+	b.wg.Go(b.keeper)
+	for p := range b.cfg.Partitions {
+		b.handover.Go(func() { b.tend(p) })
+	}
+	return nil
+}
+
+func (b *Bus) ownAll() error {
+	var g errgroup.Group
+	for p := range b.cfg.Partitions {
+		g.Go(func() error {
+			if err := b.take(b.ctx, p); err != nil {
+				return err
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// take gives a partition to the owner.
+func (b *Bus) take(ctx context.Context, p int) (err error) {
+	defer recovered(&err)
+	if err := b.owner.Acquire(ctx, p); err != nil {
+		return fmt.Errorf("acquire partition %d: %w", p, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owned[p] = true
+	return nil
+}
+
+// giveBack takes a partition from the owner and waits until it has let go.
+func (b *Bus) giveBack(ctx context.Context, p int) {
+	b.mu.Lock()
+	delete(b.owned, p)
+	b.mu.Unlock()
+	var err error
+	func() {
+		defer recovered(&err)
+		b.owner.Release(ctx, p)
+	}()
+	if err != nil {
+		b.cfg.Log.Error("partition not released", "partition", p, "err", err)
+	}
+}
+
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
+}
+
+// Handover lets go of all partitions and takes none any more. Other replicas
+// take them at once. It waits for work under way as long as the owner does.
+func (b *Bus) Handover(ctx context.Context) {
+	b.mu.Lock()
+	first := !b.leaving
+	b.leaving = true
+	owned := slices.Sorted(maps.Keys(b.owned))
+	close(b.changed)
+	b.changed = make(chan struct{})
+	b.mu.Unlock()
+	if b.solo() {
+		var g errgroup.Group
+		for _, p := range owned {
+			g.Go(func() error { b.giveBack(ctx, p); return nil })
+		}
+		_ = g.Wait() // none fails
+		return
+	}
+	if first && b.conn != nil {
+		if err := b.conn.Publish(memberSubject, []byte(farewell+b.cfg.Replica)); err != nil {
+			b.cfg.Log.Debug("farewell not said", "err", err)
+		}
+	}
+	b.handover.Wait()
+}
+
+// tend takes a partition whenever it falls to this replica, and lets go of it
+// when it falls to another one, is lost, or the replica leaves.
+func (b *Bus) tend(p int) {
+	key := "partition." + strconv.Itoa(p)
+	for {
+		ctx, cancel := b.whileMine(p)
+		if ctx == nil {
+			return
+		}
+		if held, l := b.acquire(ctx, key); l != nil {
+			b.serve(held, p)
+			b.release(l)
+		}
+		cancel()
+	}
+}
+
+// whileMine waits until the partition falls to this replica. The context that
+// it gives ends when it does so no more; nil when the replica leaves.
+func (b *Bus) whileMine(p int) (context.Context, context.CancelFunc) {
+	for {
+		mine, changed, leaving := b.mine(p)
+		if leaving {
+			return nil, nil
+		}
+		if mine {
+			break
+		}
+		<-changed
+	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	b.wg.Go(func() {
+		for ctx.Err() == nil {
+			mine, changed, leaving := b.mine(p)
+			if !mine || leaving {
+				cancel()
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return ctx, cancel
+}
+
+// mine reports whether a partition falls to this replica: the member with the
+// highest hash has it (rendezvous hashing), so that a change of members moves few.
+func (b *Bus) mine(p int) (mine bool, changed <-chan struct{}, leaving bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	best, bestHash := "", uint64(0)
+	for _, member := range slices.Sorted(maps.Keys(b.members)) {
+		h := fnv.New64a()
+		_, _ = fmt.Fprintf(h, "%s/%d", member, p) // never fails
+		if sum := mix(h.Sum64()); best == "" || sum > bestHash {
+			best, bestHash = member, sum
+		}
+	}
+	return best == b.cfg.Replica, b.changed, b.leaving
+}
+
+// mix spreads what FNV leaves close together for names that end alike (the finalizer of MurmurHash3).
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// serve owns a partition until ctx ends. It hears the wakes before the owner
+// looks at the rows: whatever is woken later is heard, whatever was before is seen.
+func (b *Bus) serve(ctx context.Context, p int) {
+	sub, err := b.conn.Subscribe(wakeSubject+strconv.Itoa(p), func(m *nats.Msg) {
+		b.owner.Woken(p, sessions.Lane(m.Data))
+	})
+	if err == nil {
+		err = b.conn.FlushTimeout(requestTimeout)
+	}
+	if err == nil {
+		err = b.take(ctx, p)
+	}
+	if err == nil {
+		b.cfg.Log.Info("partition taken", "partition", p)
+		<-ctx.Done()
+		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		defer cancel()
+		b.giveBack(releasing, p)
+		b.cfg.Log.Info("partition given back", "partition", p, "cause", context.Cause(ctx).Error())
+	} else if ctx.Err() == nil {
+		b.cfg.Log.Error("partition not taken", "partition", p, "err", err)
+		pause(ctx, retryAcquire)
+	}
+	if sub != nil {
+		if err := sub.Unsubscribe(); err != nil {
+			b.cfg.Log.Debug("wakes not unsubscribed", "partition", p, "err", err)
+		}
+	}
+}
+
+// heard notes that a replica is there, or leaves.
+func (b *Bus) heard(name string) {
+	gone, leaves := strings.CutPrefix(name, farewell)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, known := b.members[name]
+	if leaves {
+		if _, known := b.members[gone]; known && gone != b.cfg.Replica {
+			delete(b.members, gone)
+			b.membersChanged()
+		}
+		return
+	}
+	b.members[name] = b.cfg.Now()
+	if !known {
+		b.membersChanged()
+	}
+}
+
+// membersChanged tells all who wait; the caller holds the lock.
+func (b *Bus) membersChanged() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func (b *Bus) greet() {
+	b.mu.Lock()
+	leaving := b.leaving
+	b.mu.Unlock()
+	if leaving {
+		return
+	}
+	if err := b.conn.Publish(memberSubject, []byte(b.cfg.Replica)); err != nil {
+		b.cfg.Log.Debug("heartbeat not sent", "err", err)
+	}
+}
+
+// keeper renews leases, sends heartbeats and forgets replicas that are gone.
+func (b *Bus) keeper() {
+	ticker := time.NewTicker(renewEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-b.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		b.greet()
+		b.forget()
+		b.renewAll()
+	}
+}
+
+func (b *Bus) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := len(b.members)
+	for name, seen := range b.members {
+		if name != b.cfg.Replica && b.cfg.Now().Sub(seen) > memberTTL {
+			delete(b.members, name)
+		}
+	}
+	if len(b.members) != before {
+		b.membersChanged()
+	}
+}
+
+// renewAll renews beside each other, so that a slow answer delays no other lease.
+func (b *Bus) renewAll() {
+	b.mu.Lock()
+	leases := slices.Collect(maps.Values(b.held))
+	b.mu.Unlock()
+	var g errgroup.Group
+	for _, l := range leases {
+		g.Go(func() error { b.renew(b.ctx, l); return nil })
+	}
+	_ = g.Wait() // none fails
+}

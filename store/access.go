@@ -137,8 +137,8 @@ func (db *DB) ListAudit(ctx context.Context, q router.Query) ([]policy.AuditEntr
 	f := filter{}
 	f.addIf(q.Status != "", `action = ?`, q.Status)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
-	return all(ctx, db, `SELECT at, actor, action, object, session_id, level, trust, detail FROM audit`+f.where()+` ORDER BY seq DESC LIMIT ?`,
-		append(f.args, page(q.Limit)), func(row Row) (policy.AuditEntry, error) {
+	return all(ctx, db, `SELECT at, actor, action, object, session_id, level, trust, detail FROM audit`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args,
+		func(row Row) (policy.AuditEntry, error) {
 			var e policy.AuditEntry
 			var at int64
 			var session, detail string

@@ -15,6 +15,9 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// openDeliveries is the condition of the partial index that keeps looking for work independent of what is stored.
 	openDeliveries = `status IN ('queued', 'sending')`
+	// previews is that of the index of previews. It is a list, with a status that none
+	// has, because SQLite plans "status = ?" anew at every run if an index has "status = 'preview'".
+	previews = `status IN ('preview', '')`
 	// undoneDeliveries is that of the index over what a person may have to look at.
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
 	moveDelivery     = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
@@ -81,13 +84,13 @@ func scanDelivery(row Row) (router.Delivery, error) {
 
 // LaneDeliveries implements [router.Store].
 func (db *DB) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]router.Delivery, error) {
-	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq LIMIT ?`,
-		[]any{string(lane), limit}, scanDelivery)
+	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq`+most(limit),
+		[]any{string(lane)}, scanDelivery)
 }
 
 // RunDelivery implements [router.Store].
 func (db *DB) RunDelivery(ctx context.Context, run sessions.RunID) (router.Delivery, error) {
-	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND status = 'preview'`, []any{string(run)}, scanDelivery)
+	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND `+previews, []any{string(run)}, scanDelivery)
 }
 
 // Delivery implements [router.Store].
@@ -113,8 +116,7 @@ func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Deli
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `channel = ?`, q.Channel)
 	f.addIf(q.After != "", `seq < (SELECT seq FROM deliveries WHERE id = ?)`, q.After)
-	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC LIMIT ?`,
-		append(f.args, page(q.Limit)), scanDelivery)
+	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args, scanDelivery)
 }
 
 // CountDeliveries implements [router.Browser].

@@ -1,6 +1,9 @@
 package store
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // filter builds a WHERE clause. What selects nothing in particular is left out,
 // so that an index can serve what is left.
@@ -34,3 +37,7 @@ func page(limit int) int {
 	}
 	return min(limit, 200)
 }
+
+// most is a query's limit. It is no argument, because SQLite plans a query anew
+// for each value of one; there are few different values.
+func most(limit int) string { return ` LIMIT ` + strconv.Itoa(limit) }

@@ -81,8 +81,8 @@ func (db *DB) Run(ctx context.Context, id sessions.RunID) (sessions.Run, error) 
 
 // WaitingRuns implements [router.Store].
 func (db *DB) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error) {
-	return all(ctx, db, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq LIMIT ?`,
-		[]any{string(id), limit}, scanRun)
+	return all(ctx, db, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq`+most(limit),
+		[]any{string(id)}, scanRun)
 }
 
 // AbortRequested implements [router.Store].
@@ -122,5 +122,5 @@ func (db *DB) ListRuns(ctx context.Context, q router.Query) ([]sessions.Run, err
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
 	f.addIf(q.After != "", `seq < (SELECT seq FROM runs WHERE id = ?)`, q.After)
-	return all(ctx, db, `SELECT `+runColumns+` FROM runs`+f.where()+` ORDER BY seq DESC LIMIT ?`, append(f.args, page(q.Limit)), scanRun)
+	return all(ctx, db, `SELECT `+runColumns+` FROM runs`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args, scanRun)
 }

@@ -109,11 +109,11 @@ func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Reco
 const expiredSessions = `SELECT id FROM (
 		SELECT id FROM sessions WHERE ended = 0 AND persistent = 0 AND last_activity < ?
 		UNION SELECT id FROM sessions WHERE ended = 0 AND ttl > 0 AND created + ttl <= ?) s
-	WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `) LIMIT ?`
+	WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `)`
 
 // ExpiredSessions implements [router.Store].
 func (db *DB) ExpiredSessions(ctx context.Context, now, idleSince time.Time, limit int) ([]sessions.ID, error) {
-	return all(ctx, db, expiredSessions, []any{micros(idleSince), micros(now), limit}, func(row Row) (sessions.ID, error) {
+	return all(ctx, db, expiredSessions+most(limit), []any{micros(idleSince), micros(now)}, func(row Row) (sessions.ID, error) {
 		var id string
 		err := row.Scan(&id)
 		return sessions.ID(id), err
@@ -136,8 +136,7 @@ func (db *DB) ListSessions(ctx context.Context, q router.SessionQuery) ([]sessio
 	if limit <= 0 {
 		limit = 200
 	}
-	return all(ctx, db, `SELECT `+sessionColumns+` FROM sessions`+f.where()+` ORDER BY last_activity DESC, id DESC LIMIT ?`,
-		append(f.args, min(limit, 1000)), scanSession)
+	return all(ctx, db, `SELECT `+sessionColumns+` FROM sessions`+f.where()+` ORDER BY last_activity DESC, id DESC`+most(min(limit, 1000)), f.args, scanSession)
 }
 
 // Busy implements [router.Browser].

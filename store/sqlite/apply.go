@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -11,46 +10,6 @@ import (
 
 	"sluice/store"
 )
-
-// statements keeps the writing connection with its prepared statements. The
-// program has a fixed number of different statements, so the map is bounded.
-type statements struct {
-	conn     *sql.Conn
-	prepared map[string]*sql.Stmt
-}
-
-func newStatements(ctx context.Context, db *sql.DB) (*statements, error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open writing connection: %w", err)
-	}
-	return &statements{conn: conn, prepared: map[string]*sql.Stmt{}}, nil
-}
-
-// exec runs a statement. It takes no caller's context: the driver would begin a
-// goroutine for each statement to watch it, and a transaction that has begun is brought to its end.
-func (s *statements) exec(text string, args []any) (rows int64, err error) {
-	stmt, ok := s.prepared[text]
-	if !ok {
-		if stmt, err = s.conn.PrepareContext(context.Background(), text); err != nil {
-			return 0, err
-		}
-		s.prepared[text] = stmt
-	}
-	result, err := stmt.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-func (s *statements) close() error {
-	var errs []error
-	for _, stmt := range s.prepared {
-		errs = append(errs, stmt.Close())
-	}
-	return errors.Join(append(errs, s.conn.Close())...)
-}
 
 // Apply implements [store.Engine].
 func (e *engine) Apply(_ context.Context, writes []store.Write) (guilty int, err error) {
@@ -106,20 +65,19 @@ func (e *engine) run(s store.Statement) error {
 
 // Query implements [store.Engine].
 func (e *engine) Query(ctx context.Context, text string, args []any, scan func(store.Row) error) error {
-	rows, err := e.read.QueryContext(ctx, text, args...)
-	if err != nil {
-		return explain(fmt.Errorf("query: %w", err), e.dir)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err below has what matters
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return fmt.Errorf("scan row: %w", err)
+	select {
+	case reader, open := <-e.readers:
+		if !open {
+			return errClosed
 		}
+		defer func() { e.readers <- reader }()
+		return explain(reader.query(text, args, scan), e.dir)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	if err := rows.Err(); err != nil {
-		return explain(fmt.Errorf("read rows: %w", err), e.dir)
-	}
-	return nil
 }
 
 func isUnique(err error) bool {

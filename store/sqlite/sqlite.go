@@ -26,8 +26,8 @@ var migrations embed.FS
 // FileName is the database's name in the state folder.
 const FileName = "sluice.db"
 
-// readers are connections for reads. SQLite's readers do not wait for its writer.
-const readers = 4
+// readersMost is the number of connections for reads. SQLite's readers do not wait for its writer.
+const readersMost = 4
 
 // Config says where the database is.
 type Config struct {
@@ -42,7 +42,13 @@ type engine struct {
 	write *sql.DB // one connection
 	read  *sql.DB
 	stmts *statements // of the writing connection; used by the one worker
+
+	opened  int              // readers
+	readers chan *statements // those at rest; closed after Close has collected them all
 }
+
+// errClosed: the database was closed.
+var errClosed = errors.New("database is closed")
 
 var _ store.Engine = (*engine)(nil)
 
@@ -56,7 +62,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{dir: c.Dir, lock: lock}
+	e := &engine{dir: c.Dir, lock: lock, readers: make(chan *statements, readersMost)}
 	if err := e.open(ctx); err != nil {
 		return nil, errors.Join(explain(err, c.Dir), e.Close())
 	}
@@ -75,13 +81,21 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.read, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(1)")); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	e.read.SetMaxOpenConns(readers)
-	e.read.SetMaxIdleConns(readers)
 	if err := migrate(ctx, e.write); err != nil {
 		return err
 	}
-	e.stmts, err = newStatements(ctx, e.write)
-	return err
+	if e.stmts, err = newStatements(ctx, e.write); err != nil {
+		return err
+	}
+	for range readersMost {
+		reader, err := newStatements(ctx, e.read)
+		if err != nil {
+			return err
+		}
+		e.readers <- reader
+		e.opened++
+	}
+	return nil
 }
 
 // private makes the database's file readable for its owner only. Its companions get their mode from it.
@@ -133,9 +147,14 @@ func migrate(ctx context.Context, db *sql.DB) error {
 // Workers is one: SQLite has one writer.
 func (e *engine) Workers() int { return 1 }
 
-// Close implements [store.Engine].
+// Close implements [store.Engine]. It waits for the reads that are under way.
 func (e *engine) Close() error {
 	var errs []error
+	for range e.opened {
+		reader := <-e.readers
+		errs = append(errs, reader.close())
+	}
+	close(e.readers)
 	if e.stmts != nil {
 		errs = append(errs, e.stmts.close())
 	}

@@ -121,7 +121,7 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_open ON deliveries (lane, seq, partition_no) WHERE status IN ('queued', 'sending');
 CREATE UNIQUE INDEX deliveries_idempotency ON deliveries (idempotency) WHERE idempotency <> '';
-CREATE INDEX deliveries_preview ON deliveries (run_id) WHERE status = 'preview';
+CREATE INDEX deliveries_preview ON deliveries (run_id) WHERE status IN ('preview', '');
 CREATE INDEX deliveries_session ON deliveries (session_id, seq) WHERE kind <> 'reply';
 CREATE INDEX deliveries_undone ON deliveries (status, seq) WHERE status NOT IN ('sent', 'discarded');
 

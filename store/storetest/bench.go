@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store"
+)
+
+// BenchmarkMessage measures a message's five commits and the reads between them,
+// with 200 conversations at once. It reports this process's processor time for
+// a message; PostgreSQL's own comes on top of that.
+func BenchmarkMessage(b *testing.B, db *store.DB) {
+	const lanes = 200
+	epoch, err := db.TakePartition(b.Context(), 3, "bench")
+	require.NoError(b, err)
+	records := make([]sessions.Record, lanes)
+	for i := range records {
+		records[i] = newSession(fmt.Sprintf("agent:main:%d", i))
+		require.NoError(b, db.CommitSession(b.Context(), sessions.Change{Create: records[i : i+1]}))
+	}
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var failed atomic.Pointer[error]
+	var lane sync.WaitGroup
+	b.ResetTimer()
+	began, used := time.Now(), processor()
+	for i := range records {
+		lane.Go(func() {
+			for left.Add(-1) >= 0 {
+				if err := message(b.Context(), db, &records[i], epoch); err != nil {
+					failed.Store(&err)
+					return
+				}
+			}
+		})
+	}
+	lane.Wait()
+	b.StopTimer()
+	if err := failed.Load(); err != nil {
+		b.Fatal(*err)
+	}
+	b.ReportMetric(float64((processor()-used).Microseconds())/float64(b.N), "cpu-µs/msg")
+	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "msg/s")
+}
+
+// processor is the processor time that this process has used.
+func processor() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// message is what the router does for one message from its arrival to its answer's receipt.
+func message(ctx context.Context, db *store.DB, record *sessions.Record, epoch int64) error {
+	run := newRun(record.ID)
+	event := router.Event{Key: run.EventKey, Outcome: router.OutcomeRun, Session: record.ID, Run: run.ID, Accepted: start}
+	if err := db.Commit(ctx, router.Change{Event: &event, Change: sessions.Change{Enqueue: []sessions.Run{run}}}); err != nil {
+		return err
+	}
+	waiting, err := db.WaitingRuns(ctx, record.ID, 20)
+	if err != nil {
+		return err
+	}
+	run = waiting[0]
+	if err := work(ctx, db, record, run, epoch); err != nil {
+		return err
+	}
+	queued, err := db.LaneDeliveries(ctx, sessions.Lane(record.ID), 10)
+	if err != nil {
+		return err
+	}
+	d := queued[0]
+	for _, status := range []router.DeliveryStatus{router.DeliverySending, router.DeliverySent} {
+		from := d.Status
+		d.Status, d.Epoch = status, epoch
+		if err := db.Commit(ctx, moveDelivery(from, d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// work is a run: the question is stored with its start, the answer with its end and the delivery.
+func work(ctx context.Context, db *store.DB, record *sessions.Record, run sessions.Run, epoch int64) error {
+	say := func(text string, change router.Change) error {
+		m := newMessage(record.Head, text)
+		record.Head = m.ID
+		change.Save = []sessions.Record{*record}
+		change.Messages = []sessions.StoredMessage{{Session: record.ID, Message: m}}
+		err := db.Commit(ctx, change)
+		record.Revision++
+		return err
+	}
+	run.Status, run.Epoch, run.Started = sessions.RunRunning, epoch, start
+	if err := say("hello", moveRun(sessions.RunQueued, run)); err != nil {
+		return err
+	}
+	run.Status, run.Reply, run.Finished = sessions.RunDone, "answer", start
+	change := moveRun(sessions.RunRunning, run)
+	change.Deliver = []router.Delivery{newDelivery(sessions.Lane(record.ID))}
+	return say("answer", change)
+}

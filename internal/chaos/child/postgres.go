@@ -117,12 +117,12 @@ func (p *Postgres) run(ctx context.Context, program string, args ...string) erro
 	return nil
 }
 
-// Create makes an empty database and gives its URL.
+// Create makes an empty database and gives its URL, which leads to the socket.
 func (p *Postgres) Create(ctx context.Context, name string) (string, error) {
 	if err := p.run(ctx, "createdb", "-h", p.dir, "-U", "sluice", name); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("postgres://sluice@/%s?host=%s", name, p.dir), nil
+	return fmt.Sprintf("postgres://sluice@localhost/%s?host=%s", name, p.dir), nil
 }
 
 // Stop ends the cluster at once. Its folder stays.

@@ -1,0 +1,109 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"sluice/internal/model/wire"
+	"sluice/sessions"
+)
+
+type request struct {
+	Model       string    `json:"model"`
+	System      string    `json:"system,omitempty"`
+	Messages    []message `json:"messages"`
+	Tools       []tool    `json:"tools,omitempty"`
+	MaxTokens   int       `json:"max_tokens"`
+	Temperature *float32  `json:"temperature,omitempty"`
+	Stream      bool      `json:"stream"`
+}
+
+type message struct {
+	Role    string    `json:"role"`
+	Content []content `json:"content"`
+}
+
+// content is one block; which fields it has depends on its type.
+type content struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	Thinking  string          `json:"thinking,omitempty"`
+	Signature string          `json:"signature,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   string          `json:"content,omitempty"`
+	IsError   bool            `json:"is_error,omitempty"`
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+func newRequest(model string, req sessions.Request) request {
+	r := request{Model: model, System: req.System, MaxTokens: req.MaxTokens, Temperature: req.Temperature, Stream: true}
+	if r.MaxTokens == 0 {
+		r.MaxTokens = defaultMaxTokens
+	}
+	for _, m := range req.Messages {
+		r.add(roleOf(m.Role), blocksOf(m))
+	}
+	for _, t := range req.Tools {
+		r.Tools = append(r.Tools, tool{t.Name, t.Description, t.Parameters})
+	}
+	return r
+}
+
+// add appends blocks. The API wants the roles to alternate, so that messages of one role become one.
+func (r *request) add(role string, blocks []content) {
+	if len(blocks) == 0 {
+		return
+	}
+	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role {
+		r.Messages[n-1].Content = append(r.Messages[n-1].Content, blocks...)
+		return
+	}
+	r.Messages = append(r.Messages, message{role, blocks})
+}
+
+func roleOf(role sessions.Role) string {
+	if role == sessions.RoleAssistant {
+		return "assistant"
+	}
+	return "user"
+}
+
+func blocksOf(m sessions.Message) []content {
+	var blocks []content
+	for _, p := range m.Parts {
+		if b, ok := blockOf(m.Role, p); ok {
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks
+}
+
+// blockOf makes a part's block. An empty text is none: the API refuses it. Reasoning
+// without its signature is left out: the API takes none that it has not signed.
+func blockOf(role sessions.Role, p sessions.Part) (content, bool) {
+	switch p.Type {
+	case sessions.PartText:
+		if role == sessions.RoleSummary {
+			return content{Type: "text", Text: "[What was said before, in short]\n" + p.Text}, true
+		}
+		return content{Type: "text", Text: p.Text}, p.Text != ""
+	case sessions.PartThinking:
+		return content{Type: "thinking", Thinking: p.Text, Signature: p.Signature}, p.Signature != ""
+	case sessions.PartToolCall:
+		return content{Type: "tool_use", ID: p.CallID, Name: p.Tool, Input: p.Args}, true
+	case sessions.PartToolResult:
+		return content{Type: "tool_result", ToolUseID: p.CallID, Content: p.Text, IsError: p.Error}, true
+	case sessions.PartAttachment:
+		if p.Attachment != nil {
+			return content{Type: "text", Text: wire.Describe(p.Attachment)}, true
+		}
+	}
+	return content{}, false
+}

@@ -1,0 +1,197 @@
+package offline
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/sessions"
+)
+
+const help = `I am **Sluice's offline guide**: a demonstration that runs without a key and without a network. I am not an AI; I understand a few plain sentences and do them with the real tools:
+
+- **list sessions** – the conversations that you may see
+- **show history of main** – what was said in one
+- **status** – this session's state
+- **tell telegram 42: dinner is ready** – a message to another conversation (or: *tell telegram owner: …*)
+- **repeat …** – I say it back
+
+Commands such as ` + "`/help`" + ` work everywhere. For a real assistant, add a provider and a model to ` + "`sluice.yaml`" + `:
+
+` + "```yaml" + `
+models:
+  default: anthropic/claude-sonnet-4-5
+  providers:
+    anthropic: { kind: anthropic, apiKey: ${ANTHROPIC_API_KEY} }
+` + "```"
+
+// sentence is one that the guide understands.
+type sentence struct {
+	pattern *regexp.Regexp
+	tool    string
+	args    func(match []string) map[string]any
+}
+
+// sentences are tried in their order.
+func sentences() []sentence {
+	return []sentence{
+		{regexp.MustCompile(`(?i)^(?:please )?(?:list|show)(?: me)?(?: all| my| the)? (?:sessions|conversations)[.!?]?$`), "sessions_list",
+			func([]string) map[string]any { return map[string]any{"messageLimit": 1} }},
+		{regexp.MustCompile(`(?i)^(?:please )?show(?: me)?(?: the)? history(?: of (\S+?))?[.!?]?$`), "sessions_history",
+			func(m []string) map[string]any { return map[string]any{"sessionKey": or(m[1], "main"), "limit": 10} }},
+		{regexp.MustCompile(`(?i)^(?:show )?(?:the |your |my )?status[.!?]?$`), "session_status",
+			func([]string) map[string]any { return map[string]any{} }},
+		{regexp.MustCompile(`(?is)^(?:tell|message) (\w+) (\S+): *(.+)$`), "message",
+			func(m []string) map[string]any {
+				return map[string]any{"channel": strings.ToLower(m[1]), "to": m[2], "message": m[3]}
+			}},
+	}
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// guide answers the last message, or tells what its tools gave.
+func guide(req sessions.Request) sessions.Completion {
+	if done := results(req); done != nil {
+		var texts []string
+		for _, r := range done {
+			texts = append(texts, render(r))
+		}
+		return says(strings.Join(texts, "\n\n"))
+	}
+	asked := pending(req)
+	if len(asked) == 0 {
+		return says(help)
+	}
+	last := asked[len(asked)-1]
+	text := strings.TrimSpace(last.Text())
+	for _, s := range sentences() {
+		if m := s.pattern.FindStringSubmatch(text); m != nil {
+			return calls(s.tool, s.args(m), last.ID)
+		}
+	}
+	if said, ok := cutFold(text, "repeat "); ok {
+		return says(said)
+	}
+	return says(help)
+}
+
+func cutFold(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return "", false
+	}
+	return s[len(prefix):], true
+}
+
+// calls asks for a tool. The call's id comes from the message, so that the same question makes the same call.
+func calls(tool string, args map[string]any, asked sessions.MessageID) sessions.Completion {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return says("I could not write down the call: " + err.Error())
+	}
+	return sessions.Completion{Parts: []sessions.Part{{
+		Type: sessions.PartToolCall, CallID: "call_" + strings.TrimPrefix(string(asked), "msg_"), Tool: tool, Args: text,
+	}}}
+}
+
+// result is what the guide reads of the tools' results.
+type result struct {
+	row
+	Count     *int      `json:"count"`
+	Sessions  []row     `json:"sessions"`
+	Messages  []message `json:"messages"`
+	Status    string    `json:"status"`
+	Reason    string    `json:"reason"`
+	To        string    `json:"to"`
+	Running   int       `json:"running"`
+	Queued    int       `json:"queued"`
+	Truncated bool      `json:"truncated"`
+}
+
+type row struct {
+	Key       string    `json:"key"`
+	Kind      string    `json:"kind"`
+	Channel   string    `json:"channel"`
+	Model     string    `json:"model"`
+	Tokens    int       `json:"totalTokens"`
+	UpdatedAt int64     `json:"updatedAt"`
+	Messages  []message `json:"messages"`
+}
+
+type message struct {
+	Role    string          `json:"role"`
+	Sender  string          `json:"sender"`
+	Content []sessions.Part `json:"content"`
+}
+
+// render tells a tool's result in plain words.
+func render(p sessions.Part) string {
+	if p.Error {
+		return "That did not work: " + p.Text
+	}
+	var r result
+	if err := json.Unmarshal([]byte(p.Text), &r); err != nil {
+		return p.Text
+	}
+	switch p.Tool {
+	case "sessions_list":
+		return renderList(r)
+	case "sessions_history":
+		return renderHistory(r)
+	case "session_status":
+		return fmt.Sprintf("- session `%s` (%s)\n- model `%s`\n- tokens so far: %d\n- runs: %d working, %d waiting",
+			r.Key, r.Kind, r.Model, r.Tokens, r.Running, r.Queued)
+	case "message":
+		if r.Status == "blocked" {
+			return "The gate holds it back: " + r.Reason
+		}
+		return "It is on its way to " + r.Channel + " " + r.To + "."
+	}
+	return p.Text
+}
+
+func renderList(r result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "You may see %s:\n", plural(len(r.Sessions), "session"))
+	for _, s := range r.Sessions {
+		fmt.Fprintf(&b, "\n- `%s` – %s, last active %s", s.Key, s.Channel, time.UnixMilli(s.UpdatedAt).UTC().Format("2 Jan 15:04 UTC"))
+		for _, m := range s.Messages {
+			fmt.Fprintf(&b, ": “%s”", brief(m))
+		}
+	}
+	return b.String()
+}
+
+func renderHistory(r result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The last %s:\n", plural(len(r.Messages), "message"))
+	for _, m := range r.Messages {
+		fmt.Fprintf(&b, "\n- **%s**: %s", or(m.Sender, m.Role), brief(m))
+	}
+	return b.String()
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "one " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}
+
+// brief is the beginning of a message's text, on one line.
+func brief(m message) string {
+	const most = 80
+	text := strings.Join(strings.Fields(sessions.Message{Parts: m.Content}.Text()), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+// Package offline has models that need no network: a guide that shows what the
+// gateway can do, and instruments for tests. None of them is an AI.
+package offline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// The names of the models. Slow is followed by a duration: "slow-2s".
+const (
+	Guide = "guide"
+	Echo  = "echo"
+	Slow  = "slow-"
+)
+
+// Model is one of the offline models.
+type Model struct {
+	name   string
+	delay  time.Duration
+	answer func(req sessions.Request) sessions.Completion
+}
+
+var (
+	_ sessions.Model      = (*Model)(nil)
+	_ sessions.Classified = (*Model)(nil)
+)
+
+// New makes the model of a name.
+func New(name string) (*Model, error) {
+	if name == Guide {
+		return &Model{name: name, answer: guide}, nil
+	}
+	if name == Echo {
+		return &Model{name: name, answer: echo}, nil
+	}
+	if wait, ok := strings.CutPrefix(name, Slow); ok {
+		if delay, err := time.ParseDuration(wait); err == nil && delay >= 0 {
+			return &Model{name: name, delay: delay, answer: echo}, nil
+		}
+	}
+	return nil, fmt.Errorf("model offline/%s: there are offline/%s, offline/%s and offline/%s<duration>, for example offline/slow-2s", name, Guide, Echo, Slow)
+}
+
+// Name implements [sessions.Model].
+func (m *Model) Name() string { return "offline/" + m.name }
+
+// ContextWindow implements [sessions.Model]: it is not bounded.
+func (m *Model) ContextWindow() int { return 0 }
+
+// Classification implements [sessions.Classified]: nothing leaves the process.
+func (m *Model) Classification() flow.Level { return flow.Restricted }
+
+// Complete implements [sessions.Model]. It streams word by word.
+func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	if m.delay > 0 {
+		timer := time.NewTimer(m.delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return sessions.Completion{}, &sessions.ModelError{Kind: sessions.ModelUnavailable, Model: m.Name(), Err: context.Cause(ctx)}
+		}
+	}
+	c := m.answer(req)
+	for _, p := range c.Parts {
+		if p.Type == sessions.PartToolCall {
+			on(sessions.Chunk{Type: p.Type, CallID: p.CallID, Tool: p.Tool})
+			continue
+		}
+		stream(p.Text, on)
+	}
+	c.Usage = sessions.Usage{InputTokens: tokens(req), OutputTokens: words(c)}
+	return c, nil
+}
+
+// pieceMost is how many pieces an answer is streamed in at most.
+const pieceMost = 200
+
+// stream cuts a text into pieces at spaces.
+func stream(text string, on func(sessions.Chunk)) {
+	least := len(text)/pieceMost + 1
+	for len(text) > 0 {
+		cut := len(text)
+		if least < len(text) {
+			if i := strings.IndexByte(text[least:], ' '); i >= 0 {
+				cut = least + i + 1
+			}
+		}
+		on(sessions.Chunk{Type: sessions.PartText, Text: text[:cut]})
+		text = text[cut:]
+	}
+}
+
+// tokens counts the words of the newest messages, as a stand-in for tokens. Older ones cost the same each time and say nothing.
+func tokens(req sessions.Request) int {
+	n := 0
+	for _, m := range pending(req) {
+		n += len(strings.Fields(m.Text()))
+	}
+	return n
+}
+
+func words(c sessions.Completion) int {
+	n := 0
+	for _, p := range c.Parts {
+		n += len(strings.Fields(p.Text))
+	}
+	return n
+}
+
+// pending are the people's messages that have no answer yet.
+func pending(req sessions.Request) []sessions.Message {
+	i := len(req.Messages)
+	for i > 0 && req.Messages[i-1].Role == sessions.RoleUser {
+		i--
+	}
+	return req.Messages[i:]
+}
+
+func echo(req sessions.Request) sessions.Completion {
+	var texts []string
+	for _, m := range pending(req) {
+		texts = append(texts, m.Text())
+	}
+	return says("echo: " + strings.Join(texts, "\n"))
+}
+
+func says(text string) sessions.Completion {
+	return sessions.Completion{Parts: []sessions.Part{{Type: sessions.PartText, Text: text}}}
+}
+
+// results are the tool results that the last answer asked for; nil if the thread does not end with any.
+func results(req sessions.Request) []sessions.Part {
+	if len(req.Messages) == 0 {
+		return nil
+	}
+	last := req.Messages[len(req.Messages)-1]
+	if last.Role != sessions.RoleToolResult {
+		return nil
+	}
+	return slices.Clone(last.Parts)
+}

@@ -1,0 +1,115 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"sluice/internal/model/wire"
+	"sluice/sessions"
+)
+
+type request struct {
+	Model         string        `json:"model"`
+	Messages      []message     `json:"messages"`
+	Tools         []tool        `json:"tools,omitempty"`
+	Stream        bool          `json:"stream"`
+	StreamOptions streamOptions `json:"stream_options"`
+	MaxTokens     int           `json:"max_completion_tokens,omitempty"`
+	Temperature   *float32      `json:"temperature,omitempty"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type message struct {
+	Role       string     `json:"role"`
+	Content    *string    `json:"content"`
+	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+type toolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function functionCall `json:"function"`
+}
+
+type functionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+func newRequest(model string, req sessions.Request) request {
+	r := request{
+		Model: model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
+		MaxTokens: req.MaxTokens, Temperature: req.Temperature,
+	}
+	if req.System != "" {
+		r.Messages = append(r.Messages, text("system", req.System))
+	}
+	for _, m := range req.Messages {
+		r.Messages = append(r.Messages, messagesOf(m)...)
+	}
+	for _, t := range req.Tools {
+		r.Tools = append(r.Tools, tool{Type: "function", Function: function{t.Name, t.Description, t.Parameters}})
+	}
+	return r
+}
+
+func text(role, content string) message { return message{Role: role, Content: &content} }
+
+func messagesOf(m sessions.Message) []message {
+	switch m.Role {
+	case sessions.RoleAssistant:
+		return []message{assistant(m)}
+	case sessions.RoleToolResult:
+		var results []message
+		for _, p := range m.Parts {
+			result := text("tool", p.Text)
+			result.ToolCallID = p.CallID
+			results = append(results, result)
+		}
+		return results
+	case sessions.RoleSummary:
+		return []message{text("user", "[What was said before, in short]\n"+m.Text())}
+	}
+	return []message{text("user", content(m))}
+}
+
+func assistant(m sessions.Message) message {
+	out := message{Role: "assistant"}
+	if t := m.Text(); t != "" {
+		out.Content = &t
+	}
+	for _, p := range m.ToolCalls() {
+		out.ToolCalls = append(out.ToolCalls, toolCall{ID: p.CallID, Type: "function", Function: functionCall{p.Tool, string(p.Args)}})
+	}
+	if out.Content == nil && out.ToolCalls == nil {
+		empty := ""
+		out.Content = &empty
+	}
+	return out
+}
+
+// content is a person's message with what it says of its attachments.
+func content(m sessions.Message) string {
+	texts := []string{m.Text()}
+	for _, p := range m.Parts {
+		if p.Type == sessions.PartAttachment && p.Attachment != nil {
+			texts = append(texts, wire.Describe(p.Attachment))
+		}
+	}
+	return strings.TrimPrefix(strings.Join(texts, "\n"), "\n")
+}

@@ -1,0 +1,107 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store/storetest"
+)
+
+// TestTakeWaitsForTheFence holds an owner's transaction up after it has passed
+// the fence. Another replica's take may not return before that one has
+// committed: else the new owner would act on rows that still change under it.
+func TestTakeWaitsForTheFence(t *testing.T) {
+	t.Parallel()
+	url := storetest.Postgres(t)
+	owner, other := open(t, url), open(t, url)
+	epoch, err := owner.TakePartition(t.Context(), 1, "owner")
+	require.NoError(t, err)
+	change := sessions.Change{}
+	for _, id := range []sessions.RunID{"run_free", "run_held"} {
+		r := sessions.Run{ID: id, Session: "sess_1", Partition: 1, Status: sessions.RunQueued}
+		require.NoError(t, owner.CommitSession(t.Context(), sessions.Change{Enqueue: []sessions.Run{r}}))
+		r.Status, r.Epoch = sessions.RunRunning, epoch
+		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunQueued, Run: r})
+	}
+	release := hold(t, url, `SELECT 1 FROM runs WHERE id = 'run_held' FOR UPDATE`)
+
+	committed, taken := make(chan error, 1), make(chan error, 1)
+	go func() { committed <- owner.CommitSession(t.Context(), change) }()
+	require.True(t, waiters(t, url, 1, taken))
+	go func() {
+		_, err := other.TakePartition(t.Context(), 1, "other")
+		taken <- err
+	}()
+	require.True(t, waiters(t, url, 2, taken), "the take did not wait")
+	release()
+	require.NoError(t, <-taken)
+	r, err := other.Run(t.Context(), "run_free")
+	require.NoError(t, err)
+	require.Equal(t, sessions.RunRunning, r.Status)
+	require.NoError(t, <-committed)
+	change.Runs[0].From, change.Runs[0].Run.Status = sessions.RunRunning, sessions.RunDone
+	require.ErrorIs(t, owner.CommitSession(t.Context(), change), sessions.ErrFenced)
+}
+
+// hold takes a lock until release is called.
+func hold(t *testing.T, url, sql string) (release func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), sql)
+	require.NoError(t, err)
+	return func() {
+		require.NoError(t, tx.Rollback(t.Context()))
+		require.NoError(t, conn.Close(t.Context()))
+	}
+}
+
+// waiters returns true when n transactions wait for a lock, false when one of results is there before that.
+func waiters(t *testing.T, url string, n int, results <-chan error) bool {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(t.Context()) //nolint:errcheck // only read from
+	for {
+		var waiting int
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity, pg_sleep(0.01)
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting))
+		if waiting >= n {
+			return true
+		}
+		if len(results) > 0 {
+			return false
+		}
+	}
+}
+
+// TestDeadlocksAreUndone lets two gateways change the same rows in opposite order.
+func TestDeadlocksAreUndone(t *testing.T) {
+	t.Parallel()
+	url := storetest.Postgres(t)
+	first, second := open(t, url), open(t, url)
+	var rows []router.Delivery
+	for i := range 300 {
+		rows = append(rows, router.Delivery{ID: router.DeliveryID(fmt.Sprint("dlv_", i)), Lane: "c|x", Status: router.DeliveryQueued})
+	}
+	require.NoError(t, first.Commit(t.Context(), router.Change{Deliver: rows}))
+	var forth, back []router.DeliveryMove
+	for i := range rows {
+		forth = append(forth, router.DeliveryMove{From: router.DeliveryQueued, Delivery: rows[i]})
+		back = append(back, router.DeliveryMove{From: router.DeliveryQueued, Delivery: rows[len(rows)-1-i]})
+	}
+	results := make(chan error, 2)
+	for range 2 {
+		go func() { results <- first.Commit(t.Context(), router.Change{Deliveries: forth}) }()
+		go func() { results <- second.Commit(t.Context(), router.Change{Deliveries: back}) }()
+		require.NoError(t, <-results)
+		require.NoError(t, <-results)
+	}
+}

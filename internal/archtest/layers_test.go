@@ -23,7 +23,8 @@ func layers() [][]string {
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters"},
 		{"router", "announce"},
-		{"store"},
+		{"store", "internal/model/wire"},
+		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",
 			"adapters/telegram", "adapters/webchat", "adapters/adaptertest",

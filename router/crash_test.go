@@ -87,6 +87,28 @@ func (s stuck) Send(ctx context.Context, out adapters.Outbound) (adapters.Receip
 	return receipt, err
 }
 
+// A message that is sent again stays before those that were said after it.
+func TestResendKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.settings.Queue.Mode = router.QueueFollowup
+		held := make(chan struct{})
+		b.adapter = stuck{b.chat, held}
+		b.hear(in("ann", "1", "one"))
+		b.await(1)
+		b.hear(in("ann", "2", "two"))
+		synctest.Wait()
+		other := newChat()
+		b.rival(t, other)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"echo: one", "echo: two"}, other.texts("ann"))
+		close(held)
+		time.Sleep(time.Minute)
+	})
+}
+
 // A preview whose answer was lost may show: it is counted as unknown, and the answer is a message of its own.
 func TestLostPreviewIsUnknown(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 	from := d.Status
 	d.Epoch = w.owner.epoch
 	if from == DeliverySending && !d.editsPreview() {
-		return 0, w.lost(ctx, d, errors.New("the process ended between the call and its answer"))
+		return w.lost(ctx, d, errors.New("the process ended between the call and its answer"))
 	}
 	if !d.Expires.After(w.now()) {
 		return 0, w.close(ctx, from, d, DeliveryExpired, "it was older than its life allows")
@@ -195,7 +195,7 @@ func (w *outboxWorker) failed(ctx context.Context, d Delivery, f *adapters.Failu
 	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
 		return 0, w.close(ctx, DeliverySending, d, DeliveryFailed, f.Error())
 	case f.Kind == adapters.Transient && !f.Certain:
-		return 0, w.lost(ctx, d, f.Err)
+		return w.lost(ctx, d, f.Err)
 	}
 	d.Attempts++
 	wait := max(f.RetryAfter, retryWait(d.Attempts))
@@ -223,35 +223,37 @@ func (w *outboxWorker) handBack(d Delivery) error {
 	return w.move(ctx, DeliverySending, d)
 }
 
-// lost settles a send whose answer never came. The delivery ends as unknown; if
-// the channel is set to resend, the rest of it goes on as a new delivery that names it.
-func (w *outboxWorker) lost(ctx context.Context, d Delivery, cause error) error {
+// lost settles a send whose answer never came. What was tried is listed as
+// unknown. If the channel is set to resend, that is a row of its own, and the
+// delivery keeps its place in the conversation and goes on with what is left of
+// it. It says how long the lane must wait for that.
+func (w *outboxWorker) lost(ctx context.Context, d Delivery, cause error) (time.Duration, error) {
 	if ctx.Err() != nil {
 		fresh, cancel := context.WithTimeout(context.Background(), settleTimeout)
 		defer cancel()
 		ctx = fresh
 	}
-	s := w.settings.Load()
-	d.Status, d.Finished, d.LastError = DeliveryUnknown, w.now(), "not known whether it arrived: "+cause.Error()
-	change := Change{Deliveries: []DeliveryMove{{From: DeliverySending, Delivery: d}}}
-	change.Audit = append(change.Audit, w.audit(d, "delivery.unknown", d.LastError))
-	if s.Channels[d.Route.Channel].OnUnknown != UnknownHold {
-		again := d
-		again.ID, again.ResendOf, again.Status = NewDeliveryID(), d.ID, DeliveryQueued
-		again.Epoch, again.Idempotency, again.Finished, again.LastError = 0, "", time.Time{}, ""
-		again.Attempts++
-		again.NextTry = w.now().Add(retryWait(again.Attempts))
-		if d.Attempts == 0 {
-			again.NextTry = w.now()
+	tried := d
+	tried.Status, tried.Finished, tried.LastError = DeliveryUnknown, w.now(), "not known whether it arrived: "+cause.Error()
+	change := Change{Deliveries: []DeliveryMove{{From: DeliverySending, Delivery: tried}}}
+	wait := time.Duration(0)
+	if w.settings.Load().Channels[d.Route.Channel].OnUnknown != UnknownHold {
+		wait = time.Nanosecond // at once, but after a fresh look at the lane
+		if d.Attempts > 0 {
+			wait = retryWait(d.Attempts + 1)
 		}
-		change.Deliver = append(change.Deliver, again)
+		tried.ID, tried.Idempotency, tried.Epoch = NewDeliveryID(), "", 0
+		d.Status, d.ResendOf, d.LastError = DeliveryQueued, tried.ID, ""
+		d.Attempts++
+		d.NextTry = w.now().Add(wait)
+		change.Deliver, change.Deliveries[0].Delivery = []Delivery{tried}, d
 	}
+	change.Audit = append(change.Audit, w.audit(tried, "delivery.unknown", tried.LastError))
 	if err := w.store.Commit(ctx, change); err != nil {
-		return fmt.Errorf("store unknown delivery: %w", err)
+		return 0, fmt.Errorf("store unknown delivery: %w", err)
 	}
 	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryUnknown)).Inc()
-	w.wakeLane(w.owner, w.name)
-	return nil
+	return wait, nil
 }
 
 // blocked records the gate's decision. A reply that the flow check held back is

@@ -124,7 +124,7 @@ type Delivery struct {
 
 // DeliveryMove replaces a delivery's mutable fields (text, label, status, epoch,
 // attempts, next try, expires, chunks, receipts, preview id, decision, last error,
-// finished, route, lane) if its stored status is From and its stored epoch is not greater than
+// finished, resend of, route, lane) if its stored status is From and its stored epoch is not greater than
 // Delivery.Epoch; else ErrConflict. With Delivery.Epoch above 0 the partition's
 // epoch must equal it, else ErrFenced; 0 asks for no fence and sets none.
 type DeliveryMove struct {

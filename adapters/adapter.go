@@ -75,6 +75,10 @@ type Outbound struct {
 	// Part is the place of this message among those that the delivery was split into, from 0.
 	Part  int
 	Route sessions.Route
+	// Session is the session that the text belongs to; empty for none. Reply says that
+	// it is a run's answer, which the session's own history shows.
+	Session sessions.ID
+	Reply   bool
 	// Text is Markdown, as given by [Splitter.Split] where the adapter has it.
 	Text string
 	// Plain asks for no markup.

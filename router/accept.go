@@ -116,7 +116,7 @@ func (r *Router) repeated(ctx context.Context, in Admission) (Admitted, error) {
 		if err != nil {
 			return Admitted{}, fmt.Errorf("read notice: %w", err)
 		}
-		got.Notice = d.Text
+		got.Notice, got.NoticeID = d.Text, d.ID
 	}
 	return got, nil
 }
@@ -152,7 +152,7 @@ func (r *Router) answerEvent(ctx context.Context, s *Settings, in Admission, out
 	notice := r.newNotice(s, in.Route, text)
 	notice.Session = in.Session
 	err := r.commitEvent(ctx, in, outcome, Change{Deliver: []Delivery{notice}})
-	return Admitted{Outcome: outcome, Session: in.Session, Notice: text}, err
+	return Admitted{Outcome: outcome, Session: in.Session, Notice: text, NoticeID: notice.ID}, err
 }
 
 func (r *Router) admitMigration(ctx context.Context, in Admission) (Admitted, error) {

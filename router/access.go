@@ -152,7 +152,7 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 			Object: string(in.Sender.ID), Label: notice.Label,
 		}},
 	})
-	return Admitted{Outcome: OutcomePairing, Notice: text}, err
+	return Admitted{Outcome: OutcomePairing, Notice: text, NoticeID: notice.ID}, err
 }
 
 func countPending(pairings []Pairing, now time.Time) int {

@@ -50,6 +50,8 @@ type Admitted struct {
 	Run     sessions.RunID // Outcome run
 	// Notice is the gateway's own answer, if it gave one: a command's result, a pairing code.
 	Notice string
+	// NoticeID is the notice's delivery.
+	NoticeID DeliveryID
 	// Repeat: the event was accepted before.
 	Repeat bool
 }

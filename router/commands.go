@@ -112,7 +112,7 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	for _, a := range change.Abort {
 		r.wakeAbort(a.Session)
 	}
-	return Admitted{Outcome: OutcomeCommand, Session: notice.Session, Notice: answer}, nil
+	return Admitted{Outcome: OutcomeCommand, Session: notice.Session, Notice: answer, NoticeID: notice.ID}, nil
 }
 
 // denyCommand audits an owner's command given by somebody else. The sender is
@@ -127,7 +127,8 @@ func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd
 	got := Admitted{Outcome: OutcomeCommand}
 	if in.Route.ChatType == sessions.Direct {
 		got.Notice = "Only my owner may use /" + cmd.name + "."
-		change.Deliver = []Delivery{r.newNotice(s, in.Route, got.Notice)}
+		notice := r.newNotice(s, in.Route, got.Notice)
+		got.NoticeID, change.Deliver = notice.ID, []Delivery{notice}
 	}
 	return got, r.commitEvent(ctx, in, OutcomeCommand, change)
 }

@@ -215,7 +215,7 @@ func firstPiece(a adapters.Adapter, text string) string {
 }
 
 func (s *show) outbound(text string) adapters.Outbound {
-	return adapters.Outbound{DeliveryID: string(s.row.ID), Route: s.row.Route, Text: text}
+	return adapters.Outbound{DeliveryID: string(s.row.ID), Route: s.row.Route, Session: s.run.Session, Reply: true, Text: text}
 }
 
 // firstPreview stores the delivery before the preview is sent and its receipt after.

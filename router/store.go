@@ -224,8 +224,10 @@ type Query struct {
 	Status  string
 	Channel string
 	Session sessions.ID
-	Limit   int    // at most 200; 0 is 50
-	After   string // id of the last row of the page before; empty for the first page
+	// NoReplies leaves out the deliveries that are answers of runs.
+	NoReplies bool
+	Limit     int    // at most 200; 0 is 50
+	After     string // id of the last row of the page before; empty for the first page
 }
 
 // Browser is what the operator views need of the database; newest first.

@@ -9,14 +9,16 @@ type Event struct {
 	Run     RunID     `json:"run,omitempty"`
 	Seq     uint64    `json:"seq,omitempty"` // given by the bus, grows within a session
 	Type    EventType `json:"type"`
-	Text    string    `json:"text,omitempty"`    // delta, final text, notice or error text
-	CallID  string    `json:"callId,omitempty"`  // tool events
-	Tool    string    `json:"tool,omitempty"`    // tool events
-	Failed  bool      `json:"failed,omitempty"`  // tool.result: the call failed
-	Sender  *Peer     `json:"sender,omitempty"`  // message.user
-	Usage   *Usage    `json:"usage,omitempty"`   // run.done
-	Attempt int       `json:"attempt,omitempty"` // run.retrying: what was streamed so far is void
-	At      time.Time `json:"at"`
+	Text    string    `json:"text,omitempty"` // delta, final text, notice or error text
+	// Delivery is that of a notice, to know it again in the history.
+	Delivery string    `json:"delivery,omitempty"`
+	CallID   string    `json:"callId,omitempty"`  // tool events
+	Tool     string    `json:"tool,omitempty"`    // tool events
+	Failed   bool      `json:"failed,omitempty"`  // tool.result: the call failed
+	Sender   *Peer     `json:"sender,omitempty"`  // message.user
+	Usage    *Usage    `json:"usage,omitempty"`   // run.done
+	Attempt  int       `json:"attempt,omitempty"` // run.retrying: what was streamed so far is void
+	At       time.Time `json:"at"`
 }
 
 // EventType names a live event, as it stands in an SSE frame.

@@ -22,7 +22,7 @@ const (
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
 	moveDelivery     = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?,
-		resend_of = ? WHERE id = ? AND status = ? AND epoch <= ?` + fence
+		resend_of = ? WHERE id = ? AND status = ? AND epoch <= ? AND (1 = 1 OR ? + ? + ? > 0)`
 )
 
 // deliveryValues are the columns that both an insert and a move write.
@@ -115,6 +115,7 @@ func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Deli
 	f.addIf(undone(q.Status), undoneDeliveries)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `channel = ?`, q.Channel)
+	f.addIf(q.NoReplies, `kind <> 'reply'`)
 	f.addIf(q.After != "", `seq < (SELECT seq FROM deliveries WHERE id = ?)`, q.After)
 	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args, scanDelivery)
 }

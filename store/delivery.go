@@ -22,7 +22,7 @@ const (
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
 	moveDelivery     = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?,
-		resend_of = ? WHERE id = ? AND status = ? AND epoch <= ? AND (1 = 1 OR ? + ? + ? > 0)`
+		resend_of = ? WHERE id = ? AND status = ? AND epoch <= ?` + fence
 )
 
 // deliveryValues are the columns that both an insert and a move write.

@@ -108,12 +108,13 @@ func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Reco
 // expiredSessions looks in two indexes, one for each way to expire, so that sessions with time left cost nothing.
 const expiredSessions = `SELECT id FROM (
 		SELECT id FROM sessions WHERE ended = 0 AND persistent = 0 AND last_activity < ?
-		UNION SELECT id FROM sessions WHERE ended = 0 AND ttl > 0 AND created + ttl <= ?) s
+		UNION ALL SELECT id FROM sessions WHERE ended = 0 AND ttl > 0 AND created + ttl <= ?
+			AND NOT (persistent = 0 AND last_activity < ?)) s
 	WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `)`
 
 // ExpiredSessions implements [router.Store].
 func (db *DB) ExpiredSessions(ctx context.Context, now, idleSince time.Time, limit int) ([]sessions.ID, error) {
-	return all(ctx, db, expiredSessions+most(limit), []any{micros(idleSince), micros(now)}, func(row Row) (sessions.ID, error) {
+	return all(ctx, db, expiredSessions+most(limit), []any{micros(idleSince), micros(now), micros(idleSince)}, func(row Row) (sessions.ID, error) {
 		var id string
 		err := row.Scan(&id)
 		return sessions.ID(id), err

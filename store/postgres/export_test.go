@@ -1,0 +1,4 @@
+package postgres
+
+// Rebind is rebind for tests.
+func Rebind(text string) string { return rebind(text) }

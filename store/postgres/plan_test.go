@@ -1,0 +1,46 @@
+package postgres_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"sluice/store/postgres"
+	"sluice/store/storetest"
+)
+
+func TestRebind(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "a = $1 AND b = $2  FOR SHARE", postgres.Rebind("a = ? AND b = ? /*pg FOR SHARE*/"))
+}
+
+// sorted are the few statements that sort, and what they sort is small: a
+// session's runs that wait, one status of what is unfinished, one kind of pairing.
+var sorted = regexp.MustCompile(`status = \$1 AND status (NOT )?IN|FROM pairings`)
+
+// TestPlans forbids the planner all that reads or sorts whole tables: where it does so still, there is no index.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	url := storetest.Postgres(t)
+	open(t, url)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(t.Context()) }) // only read from
+	_, err = conn.Exec(t.Context(), `SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off`)
+	require.NoError(t, err)
+	for _, s := range storetest.HotStatements(t) {
+		text := postgres.Rebind(s.SQL)
+		rows, err := conn.Query(t.Context(), "EXPLAIN "+text, s.Args...)
+		require.NoError(t, err, text)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err, text)
+		plan := strings.Join(lines, "\n")
+		require.NotContains(t, plan, "Seq Scan", text)
+		if !sorted.MatchString(text) {
+			require.NotRegexp(t, `(^|->  )Sort`, plan, text)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/store/sqlite"
+	"sluice/store/storetest"
+)
+
+// bounded are indexes that hold only what is unfinished, or have the order in
+// which a page is read; they may be read through.
+var bounded = regexp.MustCompile(`INDEX (sessions_live_activity|runs_open|deliveries_open|deliveries_undone|runs_undone)`)
+
+// newest are lists of the newest rows: read in their order till the page is full.
+var newest = regexp.MustCompile(`^SELECT [^?]* FROM (runs|deliveries) ORDER BY seq DESC LIMIT 50$`)
+
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, open(t, dir).Close())
+	db, err := sql.Open("sqlite", filepath.Join(dir, sqlite.FileName))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	for _, s := range storetest.HotStatements(t) {
+		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+s.SQL, s.Args...)
+		require.NoError(t, err, s.SQL)
+		for rows.Next() {
+			var id, parent, unused int
+			var step string
+			require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
+			if !bounded.MatchString(step) && !newest.MatchString(s.SQL) {
+				require.NotRegexp(t, `^SCAN (runs|deliveries|sessions|messages|events|history|audit|pairings|aliases)\b`, step, s.SQL)
+			}
+			if s.SQL[0] == 'S' && !bounded.MatchString(step) {
+				require.NotContains(t, step, "B-TREE FOR ORDER BY", s.SQL)
+			}
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, rows.Close())
+	}
+}

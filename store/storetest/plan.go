@@ -1,0 +1,119 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store"
+)
+
+// recorder is an engine without a database that notes what it is asked to do.
+type recorder struct {
+	mu   sync.Mutex
+	seen []store.Statement
+}
+
+func (r *recorder) Apply(_ context.Context, writes []store.Write) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range writes {
+		r.seen = append(r.seen, w...)
+	}
+	return -1, nil
+}
+
+func (r *recorder) Query(_ context.Context, sql string, args []any, _ func(store.Row) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, store.Statement{SQL: sql, Args: args})
+	return nil
+}
+
+func (r *recorder) Workers() int { return 1 }
+func (r *recorder) Close() error { return nil }
+
+// HotStatements are the statements whose cost must not grow with what is
+// stored: all that a message needs, and what is run again and again.
+func HotStatements(t *testing.T) []store.Statement {
+	t.Helper()
+	r := &recorder{}
+	db := store.New(r)
+	for _, change := range hotChanges() {
+		require.NoError(t, db.Commit(t.Context(), change))
+	}
+	for _, read := range hotReads(t.Context(), db) {
+		if err := read(); err != nil {
+			require.ErrorIs(t, err, sessions.ErrNotFound)
+		}
+	}
+	require.NoError(t, db.Close())
+	return r.seen
+}
+
+func hotChanges() []router.Change {
+	s := newSession("agent:main:main")
+	m := newMessage("", "x")
+	edited := m
+	edited.Revision = 1
+	run, d := newRun(s.ID), newDelivery("c|x")
+	title := "title"
+	return []router.Change{
+		{
+			Event: &router.Event{Key: "k"},
+			Change: sessions.Change{
+				Create: []sessions.Record{s}, Save: []sessions.Record{s}, Patch: []sessions.Patch{{ID: s.ID, Title: &title}},
+				Messages: []sessions.StoredMessage{{Session: s.ID, Message: m}, {Session: s.ID, Message: edited}},
+				Enqueue:  []sessions.Run{run}, Runs: []sessions.RunMove{{From: sessions.RunQueued, Run: run}},
+				Abort: []sessions.Abort{{Session: s.ID}}, End: []sessions.End{{ID: s.ID, At: start}},
+			},
+			Deliver:    []router.Delivery{d},
+			Deliveries: []router.DeliveryMove{{From: router.DeliveryQueued, Delivery: d}},
+			Remember:   []router.Remembered{{Lane: "c|x", Keep: 3}},
+			Forget:     []router.Forget{{Lane: "c|x", Upto: start}},
+			Pairings:   []router.Pairing{{Channel: "c"}},
+			Aliases:    []router.Alias{{Channel: "c"}},
+		},
+	}
+}
+
+func hotReads(ctx context.Context, db *store.DB) []func() error {
+	return []func() error{
+		func() error { _, err := db.Event(ctx, "k"); return err },
+		func() error { _, err := db.Session(ctx, "sess_1"); return err },
+		func() error { _, err := db.SessionByKey(ctx, "agent:main:main"); return err },
+		func() error { _, err := db.Thread(ctx, sessions.Record{ID: "sess_1", Head: "msg_1"}); return err },
+		func() error {
+			_, err := db.Thread(ctx, sessions.Record{ID: "sess_1", Head: "msg_1", Compacted: "msg_2"})
+			return err
+		},
+		func() error { _, err := db.Run(ctx, "run_1"); return err },
+		func() error { _, err := db.WaitingRuns(ctx, "sess_1", 20); return err },
+		func() error { _, err := db.AbortRequested(ctx, "run_1"); return err },
+		func() error { _, err := db.LaneDeliveries(ctx, "c|x", 20); return err },
+		func() error { _, err := db.RunDelivery(ctx, "run_1"); return err },
+		func() error { _, err := db.Delivery(ctx, "dlv_1"); return err },
+		func() error { _, err := db.DeliveryByIdempotency(ctx, "once"); return err },
+		func() error { _, err := db.History(ctx, "c|x"); return err },
+		func() error { _, err := db.PairingOf(ctx, "c", "a", "u"); return err },
+		func() error { _, err := db.ListPairings(ctx, "c", "a", router.PairingPending); return err },
+		func() error { _, err := db.CanonicalConversation(ctx, "c", "a", "x"); return err },
+		func() error { _, err := db.ExpiredSessions(ctx, start, start.Add(time.Hour), 10); return err },
+		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
+		func() error { _, err := db.CountDeliveries(ctx); return err },
+		func() error { _, err := db.Busy(ctx, []sessions.ID{"sess_1"}); return err },
+		func() error { _, err := db.ListSessions(ctx, router.SessionQuery{MaxLevel: flow.Internal}); return err },
+		func() error { _, err := db.ListRuns(ctx, router.Query{}); return err },
+		func() error { _, err := db.ListRuns(ctx, router.Query{Status: "failed"}); return err },
+		func() error { _, err := db.ListRuns(ctx, router.Query{Session: "sess_1"}); return err },
+		func() error { _, err := db.ListDeliveries(ctx, router.Query{}); return err },
+		func() error { _, err := db.ListDeliveries(ctx, router.Query{Status: "unknown"}); return err },
+		func() error { _, err := db.ListAudit(ctx, router.Query{Session: "sess_1"}); return err },
+	}
+}

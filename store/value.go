@@ -64,14 +64,6 @@ func encode(v any) (string, error) {
 	return string(text), nil
 }
 
-// encodeList is the same for a list; an empty one is an empty text.
-func encodeList[T any](v []T) (string, error) {
-	if len(v) == 0 {
-		return "", nil
-	}
-	return encode(v)
-}
-
 // decode reads what encode wrote; an empty text is the zero value.
 func decode(text string, into any) error {
 	if text == "" {

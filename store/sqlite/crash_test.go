@@ -87,7 +87,7 @@ func TestCrash(t *testing.T) {
 // killed runs the child until it has acknowledged n changes, kills it, and gives all that it had acknowledged.
 func killed(t *testing.T, dir string, n int) (keys []string) {
 	t.Helper()
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashChild$", "-test.v") //nolint:gosec // this very program
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
 	child.Env = append(os.Environ(), envCrash+"="+dir)
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)

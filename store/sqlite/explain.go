@@ -38,9 +38,18 @@ func explain(err error, dir string) error {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return unavailable("the database is damaged", "stop, keep a copy of "+path+", and restore a backup or salvage it with: sqlite3 "+FileName+" .recover")
 	case lib.SQLITE_IOERR:
+		if full(dir) { // SQLite can't tell what has kept it from making its shared memory file greater
+			return unavailable("the disk is full", "free space for "+dir)
+		}
 		return unavailable("the disk gives errors", "look at the system's log for the disk of "+dir)
 	case lib.SQLITE_CANTOPEN:
 		return unavailable("the database can't be opened", "see that "+path+" is a file that this user can read and write")
 	}
 	return err
+}
+
+// full reports a file system with less space than SQLite needs for its next step.
+func full(dir string) bool {
+	var stat syscall.Statfs_t
+	return syscall.Statfs(dir, &stat) == nil && stat.Bavail*uint64(stat.Bsize) < 64<<10
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/store"
 	"sluice/store/sqlite"
 	"sluice/store/storetest"
 )
@@ -27,12 +28,7 @@ func TestPlans(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	for _, s := range storetest.HotStatements(t) {
-		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+s.SQL, s.Args...)
-		require.NoError(t, err, s.SQL)
-		for rows.Next() {
-			var id, parent, unused int
-			var step string
-			require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
+		for _, step := range plan(t, db, s) {
 			if !bounded.MatchString(step) && !newest.MatchString(s.SQL) {
 				require.NotRegexp(t, `^SCAN (runs|deliveries|sessions|messages|events|history|audit|pairings|aliases)\b`, step, s.SQL)
 			}
@@ -40,7 +36,21 @@ func TestPlans(t *testing.T) {
 				require.NotContains(t, step, "B-TREE FOR ORDER BY", s.SQL)
 			}
 		}
-		require.NoError(t, rows.Err())
-		require.NoError(t, rows.Close())
 	}
+}
+
+// plan are the steps that SQLite takes for a statement.
+func plan(t *testing.T, db *sql.DB, s store.Statement) (steps []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+s.SQL, s.Args...)
+	require.NoError(t, err, s.SQL)
+	defer rows.Close() //nolint:errcheck // rows.Err below has what matters
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
+		steps = append(steps, step)
+	}
+	require.NoError(t, rows.Err())
+	return steps
 }

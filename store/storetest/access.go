@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +12,7 @@ import (
 
 func testHistory(t *testing.T, b *bundle) {
 	line := func(i int) sessions.HistoryLine {
-		return sessions.HistoryLine{Sender: sessions.Peer{ID: "5", Name: "Eve"}, Text: fmt.Sprint(i), At: at(i), Label: secret}
+		return sessions.HistoryLine{Sender: sessions.Peer{ID: "5", Name: "Eve"}, Text: strconv.Itoa(i), At: at(i), Label: secret}
 	}
 	for i := range 6 {
 		b.commit(router.Change{Remember: []router.Remembered{

@@ -5,9 +5,16 @@
 //
 // A [router.Change] becomes one list of statements, each with what it must
 // have done. Waiting lists are merged into one transaction (group commit), so
-// that many callers share the wait for the disk. If one of the statements has
-// not done what it must, the transaction is rolled back and each list is tried
-// alone, so that only the guilty caller gets an error.
+// that many callers share the wait for the disk. If a statement has not done
+// what it must, the transaction is rolled back, the lists before the guilty one
+// are committed, and it is tried again at the head of the next transaction. Only
+// there does it fail for good: what it was refused for is then durable.
+//
+// # Fences
+//
+// A move of a run or a delivery that names an epoch changes its row only while
+// the partition has that epoch, in the same transaction and under a lock that a
+// new owner's take waits for. Once a take has returned, no write of an older epoch appears.
 //
 // # Failure rules
 //

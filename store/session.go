@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/policy/flow"
@@ -140,16 +142,31 @@ func (db *DB) ListSessions(ctx context.Context, q router.SessionQuery) ([]sessio
 	return all(ctx, db, `SELECT `+sessionColumns+` FROM sessions`+f.where()+` ORDER BY last_activity DESC, id DESC`+most(min(limit, 1000)), f.args, scanSession)
 }
 
+// busyMost is how many sessions one statement asks for; a fixed number, so that it stays prepared.
+const busyMost = 50
+
+var busySessions = `SELECT DISTINCT session_id FROM runs WHERE session_id IN (?` + strings.Repeat(`, ?`, busyMost-1) + `) AND ` + openRuns
+
 // Busy implements [router.Browser].
 func (db *DB) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error) {
 	busy := map[sessions.ID]bool{}
-	for _, id := range ids {
-		var n int
-		err := db.one(ctx, `SELECT count(*) FROM runs WHERE session_id = ? AND `+openRuns, []any{string(id)}, &n)
+	for chunk := range slices.Chunk(ids, busyMost) {
+		args := make([]any, busyMost)
+		for i := range args {
+			args[i] = ""
+			if i < len(chunk) {
+				args[i] = string(chunk[i])
+			}
+		}
+		err := db.engine.Query(ctx, busySessions, args, func(row Row) error {
+			var id string
+			err := row.Scan(&id)
+			busy[sessions.ID(id)] = true
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		busy[id] = n > 0
 	}
 	return busy, nil
 }

@@ -31,8 +31,8 @@ const (
 
 // Config says where the database is.
 type Config struct {
-	URL string // postgres://user:password@host:port/database; an empty database is enough
-	Log *slog.Logger
+	URL string       // postgres://user:password@host:port/database; an empty database is enough
+	Log *slog.Logger // nil: no logs
 }
 
 // engine is PostgreSQL as a [store.Engine].
@@ -46,6 +46,9 @@ var _ store.Engine = (*engine)(nil)
 // Open connects to the database and brings its schema up to date; of several
 // gateways that start together one does it. An error that is an *[store.Unavailable] says what to do.
 func Open(ctx context.Context, c Config) (*store.DB, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	config, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("read database URL: %w", err) // pgx leaves the password out

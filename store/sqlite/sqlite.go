@@ -31,8 +31,8 @@ const readersMost = 4
 
 // Config says where the database is.
 type Config struct {
-	Dir string // state folder; made if it is not there
-	Log *slog.Logger
+	Dir string       // state folder; made if it is not there
+	Log *slog.Logger // nil: no logs
 }
 
 // engine is SQLite as a [store.Engine].
@@ -62,14 +62,17 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	e := &engine{dir: c.Dir, lock: lock, readers: make(chan *statements, readersMost)}
-	if err := e.open(ctx); err != nil {
+	if err := e.open(ctx, c.Log); err != nil {
 		return nil, errors.Join(explain(err, c.Dir), e.Close())
 	}
 	return store.New(e), nil
 }
 
-func (e *engine) open(ctx context.Context) (err error) {
+func (e *engine) open(ctx context.Context, log *slog.Logger) (err error) {
 	path := filepath.Join(e.dir, FileName)
 	if err := private(path); err != nil {
 		return err
@@ -81,8 +84,12 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.read, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(1)")); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	if err := migrate(ctx, e.write); err != nil {
+	applied, err := migrate(ctx, e.write)
+	if err != nil {
 		return err
+	}
+	if applied > 0 {
+		log.Info("database schema brought up to date", "migrations", applied)
 	}
 	if e.stmts, err = newStatements(ctx, e.write); err != nil {
 		return err
@@ -119,14 +126,14 @@ func dsn(path string, more string) string {
 }
 
 // migrate brings the schema up to date. The usual case, that it is, costs one look.
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, db *sql.DB) (applied int, err error) {
 	source, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+		return 0, fmt.Errorf("read migrations: %w", err)
 	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, source)
 	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+		return 0, fmt.Errorf("read migrations: %w", err)
 	}
 	sources := provider.ListSources()
 	newest := sources[len(sources)-1].Version
@@ -134,14 +141,15 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	err = db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&have)
 	switch {
 	case err == nil && have == newest:
-		return nil
+		return 0, nil
 	case err == nil && have > newest:
-		return store.NewerSchema(have, newest)
+		return 0, store.NewerSchema(have, newest)
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate database: %w", err)
+	results, err := provider.Up(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("migrate database: %w", err)
 	}
-	return nil
+	return len(results), nil
 }
 
 // Workers is one: SQLite has one writer.

@@ -77,7 +77,7 @@ func (s *Server) lend() error {
 }
 
 func (s *Server) command(program string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, program), args...) //nolint:noctx // a program of PostgreSQL, which ends by itself
+	cmd := exec.Command(filepath.Join(s.bin, program), args...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setsid: true}
 	return cmd

@@ -57,8 +57,8 @@ type State struct {
 	Status    Status        `json:"status"`
 	Detail    string        `json:"detail,omitempty"` // why, and what to do
 	Self      sessions.Peer `json:"self"`
-	Since     time.Time     `json:"since"`
-	LastEvent time.Time     `json:"lastEvent"` // zero if none came yet
+	Since     time.Time     `json:"since,omitzero"`
+	LastEvent time.Time     `json:"lastEvent,omitzero"` // zero if none came yet
 	Restarts  int           `json:"restarts"`
 }
 

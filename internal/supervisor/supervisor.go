@@ -122,6 +122,9 @@ func (a *account) current() adapters.State {
 	if own.Status == "" {
 		own.Status = st.Status
 	}
+	if own.Since.IsZero() {
+		own.Since = st.Since
+	}
 	return own
 }
 

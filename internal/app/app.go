@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+
+	"sluice/internal/agent"
+	"sluice/internal/bus"
+	"sluice/internal/config"
+	"sluice/internal/httpapi"
+	"sluice/internal/model"
+	"sluice/internal/supervisor"
+	"sluice/router"
+	"sluice/store"
+)
+
+// stopTimeout bounds an orderly stop; what is not done then is cut off and taken up at the next start.
+const stopTimeout = 9 * time.Second
+
+// App is one gateway process. Start and Stop are for one goroutine each; Stop is idempotent.
+type App struct {
+	cfg      *config.Config
+	version  string
+	now      func() time.Time
+	log      *slog.Logger
+	registry *prometheus.Registry
+	replica  string
+
+	token      string
+	listener   net.Listener
+	store      *store.DB
+	bus        *bus.Bus
+	models     *model.Registry
+	loop       *agent.Loop
+	router     *router.Router
+	channels   *channels
+	supervisor *supervisor.Supervisor
+	http       *httpapi.Server
+	stopped    bool
+}
+
+// New makes a gateway from a checked configuration. Nothing runs before Start.
+func New(cfg *config.Config, version string, log *slog.Logger) *App {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return &App{cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName()}
+}
+
+// Start brings the gateway up. On an error everything that has started is stopped again.
+func (a *App) Start(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+			defer cancel()
+			a.Stop(stopping)
+		}
+	}()
+	if err := os.MkdirAll(a.cfg.State, 0o700); err != nil {
+		return fmt.Errorf("make state folder (set state or $SLUICE_STATE to one that can be written): %w", err)
+	}
+	if a.listener, err = net.Listen("tcp", a.cfg.Gateway.Listen); err != nil {
+		return fmt.Errorf("listen on %s (is another gateway running? change gateway.listen or use --listen): %w", a.cfg.Gateway.Listen, err)
+	}
+	if err := a.openStoreAndBus(ctx); err != nil {
+		return err
+	}
+	if a.token, err = apiToken(a.cfg); err != nil {
+		return err
+	}
+	if err := a.wire(); err != nil {
+		return err
+	}
+	a.http.Start(a.listener)
+	a.router.Start()
+	if err := a.bus.Own(ctx, a.router); err != nil {
+		return fmt.Errorf("take partitions: %w", err)
+	}
+	a.supervisor.Start()
+	return nil
+}
+
+// openStoreAndBus starts the two beside each other; each takes a part of the start's time.
+func (a *App) openStoreAndBus(ctx context.Context) error {
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		a.store, err = a.openStore(ctx)
+		return err
+	})
+	g.Go(func() (err error) {
+		a.bus, err = bus.Start(ctx, bus.Config{
+			URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
+			Now: a.now, Log: a.log, Registerer: a.registry,
+		})
+		if err != nil {
+			return fmt.Errorf("start bus: %w", err)
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// replicaName tells this process from any other, also from the one before it.
+func replicaName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "gateway"
+	}
+	return host + "-" + uuid.NewString()[:8]
+}
+
+// wire makes the parts that live between the store and the platforms.
+func (a *App) wire() error {
+	gate, err := newGate(a.cfg)
+	if err != nil {
+		return fmt.Errorf("configure gate: %w", err)
+	}
+	if a.models, err = model.New(providers(a.cfg)); err != nil {
+		return fmt.Errorf("configure models: %w", err)
+	}
+	if a.channels, err = newChannels(a); err != nil {
+		return fmt.Errorf("configure channels: %w", err)
+	}
+	a.loop, err = agent.New(agent.Config{
+		Settings: agentSettings(a.cfg), Store: a.store, Models: a.models.Model, Now: a.now, Log: a.log, Registerer: a.registry,
+		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
+	})
+	if err != nil {
+		return fmt.Errorf("make agent loop: %w", err)
+	}
+	a.router, err = router.New(router.Config{
+		Store: a.store, Bus: a.bus, Agent: a.loop, Gate: gate, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
+		Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
+	})
+	if err != nil {
+		return fmt.Errorf("make router: %w", err)
+	}
+	a.supervisor = supervisor.New(supervisor.Config{
+		Adapters: a.channels.all, Acceptor: a.router, Leases: a.bus, Commands: router.Commands(),
+		Now: a.now, Log: a.log, Registerer: a.registry,
+	})
+	return a.newHTTP()
+}
+
+// Stop ends the gateway in an orderly way within the context's time. Nothing is
+// lost if it is cut short: the next process takes up what is left.
+func (a *App) Stop(ctx context.Context) {
+	if a.stopped {
+		return
+	}
+	a.stopped = true
+	if a.router != nil {
+		a.router.StopIntake()
+	}
+	if a.supervisor != nil {
+		a.supervisor.Stop()
+	}
+	if a.bus != nil {
+		a.bus.Handover(ctx)
+	}
+	if a.router != nil {
+		a.router.Stop(ctx)
+	}
+	a.stopServers(ctx)
+}
+
+func (a *App) stopServers(ctx context.Context) {
+	var errs []error
+	switch {
+	case a.http != nil:
+		errs = append(errs, a.http.Stop(ctx))
+	case a.listener != nil:
+		errs = append(errs, a.listener.Close())
+	}
+	if a.bus != nil {
+		a.bus.Stop(ctx)
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		a.log.Error("gateway did not stop cleanly", "err", err)
+	}
+}
+
+// Addr is the address on which the gateway serves.
+func (a *App) Addr() net.Addr { return a.listener.Addr() }
+
+// Token is the HTTP API's token.
+func (a *App) Token() string { return a.token }

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"sluice/adapters"
+	"sluice/internal/console"
+	"sluice/internal/httpapi"
+)
+
+// bodySpare is what a request's body may have besides its text: JSON's escapes at their worst, and names.
+const bodySpare = 64 << 10
+
+func (a *App) newHTTP() error {
+	hosts, err := a.hosts()
+	if err != nil {
+		return err
+	}
+	a.http = httpapi.New(httpapi.Config{
+		Router: a.router, Store: a.store, Events: a.bus, Parts: a.parts, Accounts: a.supervisor.States,
+		Callback:  a.callback,
+		ModelName: a.loop.ModelName,
+		CheckModel: func(name string) error {
+			_, err := a.models.Model(name)
+			return err
+		},
+		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
+		Token: a.token, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
+		Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry,
+	})
+	return nil
+}
+
+// hosts are the names under which others may call the gateway.
+func (a *App) hosts() ([]string, error) {
+	hosts := append([]string(nil), a.cfg.Gateway.AllowedHosts...)
+	if host, _, err := net.SplitHostPort(a.cfg.Gateway.Listen); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	if public := a.cfg.Gateway.PublicURL; public != "" {
+		u, err := url.Parse(public)
+		if err != nil {
+			return nil, fmt.Errorf("read gateway.publicURL: %w", err)
+		}
+		hosts = append(hosts, u.Hostname())
+	}
+	return hosts, nil
+}
+
+func (a *App) callback(channel, account string) (adapters.Callback, bool) {
+	found, ok := a.channels.find(channel, account)
+	if !ok {
+		return nil, false
+	}
+	c, ok := found.(adapters.Callback)
+	return c, ok
+}
+
+// parts say how the gateway's parts do. An account that another replica runs is all right here.
+func (a *App) parts(ctx context.Context) []httpapi.Health {
+	parts := []httpapi.Health{part("store", a.store.Ready(ctx)), part("bus", a.bus.Ready())}
+	for _, s := range a.supervisor.States() {
+		p := httpapi.Health{Name: s.Channel + "/" + s.Account, OK: s.Status == adapters.Connected || s.Status == adapters.Standby}
+		if p.Detail = s.Detail; !p.OK && p.Detail == "" {
+			p.Detail = string(s.Status)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+func part(name string, err error) httpapi.Health {
+	if err != nil {
+		return httpapi.Health{Name: name, Detail: err.Error()}
+	}
+	return httpapi.Health{Name: name, OK: true}
+}

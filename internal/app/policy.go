@@ -1,0 +1,51 @@
+package app
+
+import (
+	"sluice/internal/config"
+	"sluice/internal/model"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// newGate makes the way out of the configured levels and send policy.
+func newGate(c *config.Config) (*policy.Gate, error) {
+	var rules []policy.SendRule
+	for _, r := range c.Session.SendPolicy.Rules {
+		rules = append(rules, policy.SendRule{Match: policy.SendMatch(r.Match), Action: action(r.Action)})
+	}
+	send, err := policy.NewSendPolicy(action(c.Session.SendPolicy.Default), rules)
+	if err != nil {
+		return nil, err
+	}
+	telegram := policy.Sink{Level: c.Channels.Telegram.Classification, Conversations: map[sessions.ConversationID]flow.Level{}}
+	for id, g := range c.Channels.Telegram.Groups {
+		telegram.Conversations[sessions.ConversationID(id)] = g.Classification
+	}
+	return policy.NewGate(map[string]policy.Sink{
+		channelTelegram: telegram,
+		channelWebchat:  {Level: c.Channels.Webchat.Classification},
+	}, send), nil
+}
+
+// action is a configured action; what is neither is refused where it is used.
+func action(word string) policy.Action {
+	switch word {
+	case "allow":
+		return policy.Allow
+	case "deny":
+		return policy.Block
+	}
+	return policy.Action(word)
+}
+
+// providers are the configured model providers.
+func providers(c *config.Config) map[string]model.ProviderConfig {
+	all := map[string]model.ProviderConfig{}
+	for name, p := range c.Models.Providers {
+		all[name] = model.ProviderConfig{
+			Kind: p.Kind, APIKey: p.APIKey.Reveal(), BaseURL: p.BaseURL, Classification: p.Classification, ContextWindow: p.ContextWindow,
+		}
+	}
+	return all
+}

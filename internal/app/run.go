@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+
+	"sluice/internal/config"
+)
+
+// Options say how to run a gateway.
+type Options struct {
+	ConfigPath string // as given on the command line; empty: looked for in the usual places
+	Listen     string // overrides gateway.listen; empty: not
+	Version    string
+	Stdout     io.Writer // the address to open
+	Stderr     io.Writer // the log
+}
+
+// Run serves until ctx ends, then stops in an orderly way. A configuration error is a [config.Faults].
+func Run(ctx context.Context, o Options) error {
+	path, err := config.Find(o.ConfigPath)
+	if err != nil {
+		return err
+	}
+	cfg, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	if o.Listen != "" {
+		cfg.Gateway.Listen = o.Listen
+	}
+	log, err := newLogger(cfg.Log, o.Stderr)
+	if err != nil {
+		return err
+	}
+	a := New(cfg, o.Version, log)
+	if err := a.Start(ctx); err != nil {
+		return err
+	}
+	a.greet(o.Stdout, path)
+	<-ctx.Done()
+	log.Info("stopping")
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	a.Stop(stopping)
+	log.Info("stopped")
+	return nil
+}
+
+func newLogger(c config.Log, w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
+		return nil, fmt.Errorf("log.level: %w", err)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, options)), nil
+}
+
+// greet says where to go, on standard output, so that it can be read by a person and by a script.
+func (a *App) greet(w io.Writer, path string) {
+	where := "no configuration file: everything embedded, offline demonstration model"
+	if path != "" {
+		where = "configuration " + path
+	}
+	fmt.Fprintf(w, "Sluice %s is ready (%s, state in %s).\n\n  Open  %s\n\n", a.version, where, a.cfg.State, a.pageURL())
+}
+
+// pageURL is the page's address with the token in its fragment, which no browser sends to any server.
+func (a *App) pageURL() string {
+	host, port, err := net.SplitHostPort(a.Addr().String())
+	if err != nil {
+		return "http://" + a.Addr().String() + "/#token=" + a.token
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/#token=" + a.token
+}

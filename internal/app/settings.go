@@ -1,0 +1,74 @@
+package app
+
+import (
+	"time"
+
+	"sluice/adapters/webchat"
+	"sluice/internal/agent"
+	"sluice/internal/config"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	channelTelegram = "telegram"
+	channelWebchat  = webchat.Channel
+)
+
+// routerSettings is what the configuration says to the router.
+func routerSettings(c *config.Config) *router.Settings {
+	s := &router.Settings{
+		Owners: c.Owners, Channels: channelSettings(c), Keyer: keyer(c),
+		Queue: router.QueueSettings{
+			Mode: router.QueueMode(c.Session.Queue.Mode), Cap: c.Session.Queue.Cap,
+			DropNew: c.Session.Queue.Drop == "new", Debounce: time.Duration(c.Session.Queue.DebounceMs) * time.Millisecond,
+		},
+		RunTimeout: c.Session.RunTimeout.Std(), DeliveryLife: c.Limits.DeliveryLife.Std(),
+		MaxTextBytes: c.Limits.MaxMessageBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
+	}
+	for _, a := range c.Agents.List {
+		if a.Default {
+			s.Agent = a.ID
+		}
+	}
+	for _, b := range c.Bindings {
+		s.Bindings = append(s.Bindings, router.Binding{
+			Channel: b.Match.Channel, Account: b.Match.Account, Peer: b.Match.Peer, Group: b.Match.Group, Agent: b.Agent,
+		})
+	}
+	return s
+}
+
+func keyer(c *config.Config) sessions.Keyer {
+	return sessions.Keyer{Scope: sessions.DMScope(c.Session.DMScope), MainKey: c.Session.MainKey}
+}
+
+func channelSettings(c *config.Config) map[string]router.ChannelSettings {
+	channels := map[string]router.ChannelSettings{}
+	if len(c.Channels.Telegram.Accounts) > 0 {
+		channels[channelTelegram] = accessSettings(c.Channels.Telegram.Access)
+	}
+	// Who speaks on the page, or in a session over the API, has the gateway's token.
+	channels[channelWebchat] = router.ChannelSettings{DMPolicy: router.AccessOpen, GroupPolicy: router.AccessDisabled, OnUnknown: router.UnknownResend}
+	return channels
+}
+
+func accessSettings(a config.Access) router.ChannelSettings {
+	s := router.ChannelSettings{
+		DMPolicy: router.AccessPolicy(a.DMPolicy), GroupPolicy: router.AccessPolicy(a.GroupPolicy), AllowFrom: a.AllowFrom,
+		OnUnknown: router.UnknownPolicy(a.OnUnknown), Groups: map[string]router.GroupSettings{},
+	}
+	for id, g := range a.Groups {
+		s.Groups[id] = router.GroupSettings{RequireMention: g.RequireMention}
+	}
+	return s
+}
+
+// agentSettings is what the configuration says to the agent loop.
+func agentSettings(c *config.Config) agent.Settings {
+	s := agent.Settings{Keyer: keyer(c), Visibility: agent.Visibility(c.Tools.Sessions.Visibility)}
+	for _, a := range c.Agents.List {
+		s.Agents = append(s.Agents, agent.Definition{ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model})
+	}
+	return s
+}

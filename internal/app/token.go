@@ -1,0 +1,56 @@
+package app
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sluice/internal/config"
+)
+
+// tokenFile is where a token is kept that the configuration does not name.
+const tokenFile = "token"
+
+// apiToken is the token of the HTTP API: the configured one, or one that is made once and kept.
+func apiToken(c *config.Config) (string, error) {
+	if t := c.Gateway.Token.Reveal(); t != "" {
+		return t, nil
+	}
+	path := filepath.Join(c.State, tokenFile)
+	raw, err := os.ReadFile(path)
+	if token := strings.TrimSpace(string(raw)); err == nil && token != "" {
+		return token, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails, see crypto/rand
+	token := base64.RawURLEncoding.EncodeToString(secret)
+	if err := writeSecret(path, token+"\n"); err != nil {
+		return "", fmt.Errorf("keep token: %w", err)
+	}
+	return token, nil
+}
+
+// writeSecret writes a file that only its owner can read, whole or not at all.
+func writeSecret(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".token-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

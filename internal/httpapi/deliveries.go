@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// operator is who acts over the API: whoever has the token.
+const operator = "operator"
+
+func (s *Server) deliveryRoutes(api huma.API) {
+	huma.Register(api, op(http.MethodPost, "/v1/messages", "send-message", "Send a message that nobody waits for, through the gate", http.StatusAccepted), s.sendMessage)
+	huma.Register(api, op(http.MethodGet, "/v1/deliveries", "list-deliveries", "List deliveries, newest first, and count the unsettled ones"), s.listDeliveries)
+	huma.Register(api, op(http.MethodGet, "/v1/deliveries/{delivery}", "get-delivery", "Show a delivery"), s.getDelivery)
+	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/retry", "retry-delivery", "Send a delivery again that ended without success"), s.changeDelivery(s.cfg.Router.RetryDelivery))
+	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/discard", "discard-delivery", "Give a delivery up"), s.changeDelivery(s.cfg.Router.DiscardDelivery))
+	huma.Register(api, op(http.MethodGet, "/v1/policy/check", "check-policy", "What the gate would decide, and every rule it looked at; no effects"), s.checkPolicy)
+}
+
+type sendInput struct {
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"the same as key in the body"`
+	Body struct {
+		Channel  string `json:"channel" minLength:"1" example:"telegram"`
+		Account  string `json:"account,omitempty" doc:"default: default"`
+		To       string `json:"to" minLength:"1" doc:"the conversation's id; owner for the owner's direct chat"`
+		ChatType string `json:"chat_type,omitempty" enum:"direct,group,channel" doc:"default: as the id shows, else direct"`
+		Thread   string `json:"thread,omitempty"`
+		Text     string `json:"text" minLength:"1"`
+		Label    string `json:"label,omitempty" doc:"level of the text, or LEVEL/trust; default PUBLIC"`
+		Key      string `json:"key,omitempty" maxLength:"200" doc:"a repeated key is the same message, sent once"`
+	}
+}
+
+func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*body[deliveryRecord], error) {
+	label, err := labelOf(in.Body.Label)
+	if err != nil {
+		return nil, err
+	}
+	key := in.Body.Key
+	if key == "" {
+		key = in.Key
+	}
+	if key != "" {
+		key = "api/" + key
+	}
+	d, err := s.cfg.Router.Send(ctx, router.Proactive{
+		Channel: in.Body.Channel, Account: in.Body.Account, To: in.Body.To, ChatType: sessions.ChatType(in.Body.ChatType),
+		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: key, Actor: operator,
+	})
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	return &body[deliveryRecord]{deliveryOf(d)}, nil
+}
+
+// labelOf reads a level or a label; none is that of a fresh text.
+func labelOf(text string) (flow.Label, error) {
+	if text == "" {
+		return flow.Label{}, nil
+	}
+	if level, err := flow.ParseLevel(text); err == nil {
+		return flow.NewLabel(level, flow.Trusted), nil
+	}
+	l, err := flow.Parse(text)
+	if err != nil {
+		return l, badRequest("label: " + err.Error())
+	}
+	return l, nil
+}
+
+type deliveryList struct {
+	Deliveries []deliveryRecord              `json:"deliveries"`
+	Counts     map[router.DeliveryStatus]int `json:"counts" doc:"how many there are of each status but sent and discarded"`
+}
+
+func (s *Server) listDeliveries(ctx context.Context, in *struct {
+	PageQuery
+	Channel string `query:"channel"`
+	Session string `query:"session" doc:"a session's id"`
+}) (*body[deliveryList], error) {
+	found, err := s.cfg.Store.ListDeliveries(ctx, router.Query{
+		Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After,
+	})
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	counts, err := s.cfg.Store.CountDeliveries(ctx)
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	out := deliveryList{Deliveries: make([]deliveryRecord, len(found)), Counts: counts}
+	for i, d := range found {
+		out.Deliveries[i] = deliveryOf(d)
+	}
+	return &body[deliveryList]{out}, nil
+}
+
+type deliveryPath struct {
+	Delivery string `path:"delivery"`
+}
+
+func (s *Server) getDelivery(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
+	d, err := s.cfg.Store.Delivery(ctx, router.DeliveryID(in.Delivery))
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	return &body[deliveryRecord]{deliveryOf(d)}, nil
+}
+
+func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID) (router.Delivery, error)) func(context.Context, *deliveryPath) (*body[deliveryRecord], error) {
+	return func(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
+		d, err := change(ctx, router.DeliveryID(in.Delivery))
+		if err != nil {
+			return nil, s.problem(err)
+		}
+		return &body[deliveryRecord]{deliveryOf(d)}, nil
+	}
+}
+
+func (s *Server) checkPolicy(ctx context.Context, in *struct {
+	Channel  string `query:"channel" required:"true"`
+	ChatType string `query:"chatType" enum:"direct,group,channel"`
+	Account  string `query:"account"`
+	To       string `query:"to"`
+	Thread   string `query:"thread"`
+	Session  string `query:"session" doc:"key or id of the session that speaks"`
+	Label    string `query:"label" doc:"level of the text; default: what the session has learnt, else PUBLIC"`
+	Kind     string `query:"kind" enum:"reply,notice,message"`
+}) (*body[policy.Decision], error) {
+	label, err := labelOf(in.Label)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.cfg.Router.CheckPolicy(ctx, router.Check{
+		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
+		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind),
+	})
+	if err != nil {
+		return nil, s.problem(fmt.Errorf("check policy: %w", err))
+	}
+	return &body[policy.Decision]{d}, nil
+}

@@ -1,0 +1,49 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"sluice/sessions"
+)
+
+// documentStreams describes the operations that are not registered with the API library.
+func documentStreams(api huma.API) {
+	schemas := api.OpenAPI().Components.Schemas
+	event := schemas.Schema(reflect.TypeFor[sessions.Event](), true, "Event")
+	session := &huma.Param{Name: "id", In: "path", Required: true, Description: "a session's id or key, or main", Schema: &huma.Schema{Type: huma.TypeString}}
+	turn := op(http.MethodPost, "/v1/sessions/{id}/messages", "say", "Say something in a session; the answer comes as events, or with Accept: application/json whole")
+	turn.Parameters = []*huma.Param{session, {Name: "Idempotency-Key", In: "header", Description: "the same as id in the body", Schema: &huma.Schema{Type: huma.TypeString}}}
+	turn.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		"application/json": {Schema: schemas.Schema(reflect.TypeFor[turnRequest](), true, "Turn")},
+	}}
+	turn.Responses = answers(http.StatusConflict, map[string]*huma.MediaType{
+		"text/event-stream": {Schema: event},
+		"application/json":  {Schema: schemas.Schema(reflect.TypeFor[turnReply](), true, "TurnReply")},
+	})
+	events := op(http.MethodGet, "/v1/sessions/{id}/events", "events", "What happens in a session, live; goes on behind Last-Event-ID")
+	events.Parameters = []*huma.Param{
+		session,
+		{Name: "Last-Event-ID", In: "header", Description: "number of the last event that the caller has", Schema: &huma.Schema{Type: huma.TypeInteger}},
+		{Name: "after", In: "query", Description: "the same as Last-Event-ID", Schema: &huma.Schema{Type: huma.TypeInteger}},
+	}
+	events.Responses = answers(http.StatusServiceUnavailable, map[string]*huma.MediaType{"text/event-stream": {Schema: event}})
+	for _, o := range []*huma.Operation{&turn, &events} {
+		api.OpenAPI().AddOperation(o)
+	}
+}
+
+func answers(failure int, content map[string]*huma.MediaType) map[string]*huma.Response {
+	problem := map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/ApiError"}}}
+	return map[string]*huma.Response{
+		"200":               {Description: "OK", Content: content},
+		statusText(failure): {Description: http.StatusText(failure), Content: problem},
+		"default":           {Description: "Error", Content: problem},
+	}
+}
+
+func statusText(status int) string {
+	return string([]byte{byte('0' + status/100), byte('0' + status/10%10), byte('0' + status%10)})
+}

@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// open reports whether a path needs no token: what only says how the gateway
+// does, what platforms sign themselves, and the page's files, which hold no data.
+func open(path string) bool {
+	return path == "/healthz" || path == "/readyz" || path == "/openapi.json" || path == "/openapi.yaml" ||
+		strings.HasPrefix(path, "/channels/") || (!strings.HasPrefix(path, "/v1/") && path != "/metrics")
+}
+
+// guard stands before everything that the server serves.
+func (s *Server) guard(next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(s.cfg.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.survive(w, r)
+		secure(w.Header())
+		if !strings.HasPrefix(r.URL.Path, "/channels/") { // a platform calls by a public name and signs what it says
+			if e := s.foreign(r); e != nil {
+				writeError(w, e)
+				return
+			}
+		}
+		if !open(r.URL.Path) && !authorized(r, want) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="sluice"`)
+			writeError(w, &apiError{http.StatusUnauthorized, "unauthorized", "want the header Authorization: Bearer <token>; the token is in the file token of the state folder"})
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+		// A slow body is cut off; answers that stream set their own deadlines.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one
+		next.ServeHTTP(w, r)
+	})
+}
+
+// authorized compares hashes, so that neither the token's length nor its beginning shows in the time.
+func authorized(r *http.Request, want [sha256.Size]byte) bool {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// secure sets the headers that keep a browser from doing more than the page needs.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+		"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// foreign refuses a request that does not name this gateway (DNS rebinding) or that another site's page makes.
+func (s *Server) foreign(r *http.Request) *apiError {
+	if !s.ownHost(r.Host) {
+		return &apiError{http.StatusMisdirectedRequest, "unknown_host", "this gateway does not answer to the host " + printableHost(r.Host) + "; add it to gateway.allowedHosts or set gateway.publicURL"}
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		return &apiError{http.StatusForbidden, "cross_site", "another site's page may not use this gateway"}
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host != r.Host {
+			return &apiError{http.StatusForbidden, "cross_site", "another site's page may not use this gateway"}
+		}
+	}
+	return nil
+}
+
+// ownHost reports whether a Host header names this gateway: by a configured name,
+// or by an address. Only names can be made to point somewhere else.
+func (s *Server) ownHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if name == "localhost" || net.ParseIP(name) != nil {
+		return true
+	}
+	for _, h := range s.cfg.Hosts {
+		if strings.EqualFold(h, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func printableHost(host string) string {
+	const most = 100
+	if len(host) > most {
+		host = host[:most]
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, host)
+}
+
+// survive answers for a handler that panicked.
+func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler { //nolint:errorlint,err113 // the documented value
+		panic(p)
+	}
+	s.cfg.Log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
+	writeError(w, &apiError{http.StatusInternalServerError, "internal", "something went wrong inside; the log says what"})
+}

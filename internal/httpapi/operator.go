@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func (s *Server) operatorRoutes(api huma.API) {
+	huma.Register(api, op(http.MethodGet, "/v1/status", "status", "How the gateway does"), s.status)
+	huma.Register(api, op(http.MethodGet, "/v1/audit", "list-audit", "The audit trail, newest first"), s.audit)
+	huma.Register(api, op(http.MethodGet, "/v1/pairings", "list-pairings", "Who has asked to talk and who may"), s.pairings)
+	huma.Register(api, op(http.MethodPost, "/v1/pairings/{code}/approve", "approve-pairing", "Let somebody in who was told this code"), s.approve)
+	huma.Register(api, op(http.MethodPost, "/v1/pairings/revoke", "revoke-pairing", "Let somebody in no longer", http.StatusNoContent), s.revoke)
+}
+
+type statusRecord struct {
+	Version    string                        `json:"version"`
+	Started    time.Time                     `json:"started"`
+	Uptime     string                        `json:"uptime"`
+	Ready      bool                          `json:"ready"`
+	Parts      []Health                        `json:"parts"`
+	Accounts   []adapters.State              `json:"accounts"`
+	Deliveries map[router.DeliveryStatus]int `json:"deliveries" doc:"how many there are of each status but sent and discarded"`
+}
+
+func (s *Server) status(ctx context.Context, _ *struct{}) (*body[statusRecord], error) {
+	out := statusRecord{
+		Version: s.cfg.Version, Started: s.started.UTC(), Uptime: s.cfg.Now().Sub(s.started).Round(time.Second).String(),
+		Parts: s.cfg.Parts(ctx), Accounts: s.cfg.Accounts(),
+	}
+	out.Ready = allOK(out.Parts)
+	counts, err := s.cfg.Store.CountDeliveries(ctx)
+	if err == nil { // a store that is away is among the parts
+		out.Deliveries = counts
+	}
+	return &body[statusRecord]{out}, nil
+}
+
+func allOK(parts []Health) bool {
+	for _, p := range parts {
+		if !p.OK {
+			return false
+		}
+	}
+	return true
+}
+
+// readyTimeout bounds the look at the parts.
+const readyTimeout = 3 * time.Second
+
+// ready answers 200 only when every part works, and says which does not.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	parts := s.cfg.Parts(ctx)
+	out := struct {
+		Ready bool   `json:"ready"`
+		Parts []Health `json:"parts"`
+	}{allOK(parts), parts}
+	w.Header().Set("Content-Type", "application/json")
+	if !out.Ready {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(out) // the caller has gone
+}
+
+type auditRecord struct {
+	At      time.Time   `json:"at"`
+	Actor   string      `json:"actor"`
+	Action  string      `json:"action"`
+	Object  string      `json:"object"`
+	Session sessions.ID `json:"session,omitempty"`
+	Label   string      `json:"label"`
+	Detail  any         `json:"detail,omitempty"`
+}
+
+type auditList struct {
+	Entries []auditRecord `json:"entries"`
+}
+
+func (s *Server) audit(ctx context.Context, in *struct {
+	Action  string `query:"action" doc:"only this action, for example delivery.block"`
+	Session string `query:"session" doc:"a session's id"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+}) (*body[auditList], error) {
+	entries, err := s.cfg.Store.ListAudit(ctx, router.Query{Status: in.Action, Session: sessions.ID(in.Session), Limit: in.Limit})
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	out := auditList{Entries: make([]auditRecord, len(entries))}
+	for i, e := range entries {
+		out.Entries[i] = auditOf(e)
+	}
+	return &body[auditList]{out}, nil
+}
+
+func auditOf(e policy.AuditEntry) auditRecord {
+	return auditRecord{At: e.At, Actor: e.Actor, Action: e.Action, Object: e.Object, Session: e.Session, Label: e.Label.String(), Detail: e.Detail}
+}
+
+type pairingList struct {
+	Pairings []pairingRecord `json:"pairings"`
+}
+
+func (s *Server) pairings(ctx context.Context, _ *struct{}) (*body[pairingList], error) {
+	out := pairingList{Pairings: []pairingRecord{}}
+	for _, status := range []router.PairingStatus{router.PairingPending, router.PairingApproved} {
+		found, err := s.cfg.Store.ListPairings(ctx, "", "", status)
+		if err != nil {
+			return nil, s.problem(err)
+		}
+		for _, p := range found {
+			if status == router.PairingPending && !p.Expires.After(s.cfg.Now()) {
+				continue
+			}
+			out.Pairings = append(out.Pairings, pairingOf(p))
+		}
+	}
+	return &body[pairingList]{out}, nil
+}
+
+func (s *Server) approve(ctx context.Context, in *struct {
+	Code string `path:"code" maxLength:"32"`
+}) (*body[pairingRecord], error) {
+	p, err := s.cfg.Router.ApprovePairing(ctx, strings.ToUpper(in.Code), operator)
+	if bad, ok := asRequestError(err); ok {
+		return nil, &apiError{http.StatusNotFound, "not_found", bad.Text}
+	}
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	return &body[pairingRecord]{pairingOf(p)}, nil
+}
+
+func (s *Server) revoke(ctx context.Context, in *struct {
+	Body struct {
+		Channel string `json:"channel" minLength:"1"`
+		Account string `json:"account,omitempty" doc:"default: default"`
+		User    string `json:"user" minLength:"1" doc:"the person's id on the channel"`
+	}
+}) (*struct{}, error) {
+	account := in.Body.Account
+	if account == "" {
+		account = "default"
+	}
+	if err := s.cfg.Router.RevokePairing(ctx, in.Body.Channel, account, sessions.UserID(in.Body.User), operator); err != nil {
+		return nil, s.problem(err)
+	}
+	return nil, nil
+}

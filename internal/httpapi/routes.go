@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// routes are all that the server serves.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	api := s.newAPI(mux)
+	s.sessionRoutes(api)
+	s.runRoutes(api)
+	s.deliveryRoutes(api)
+	s.operatorRoutes(api)
+	s.streamRoutes(mux, api)
+	s.cfgRoutes(mux)
+	return s.measured(s.guard(mux))
+}
+
+// newAPI is the part that documents itself. Its errors have the API's own shape.
+func (s *Server) newAPI(mux *http.ServeMux) huma.API {
+	config := huma.DefaultConfig("Sluice", s.cfg.Version)
+	config.Info.Description = "A gateway between chat channels and AI agents."
+	config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", nil
+	config.Transformers = []huma.Transformer{plainErrors}
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, else the file token in the state folder"},
+	}
+	config.Security = []map[string][]string{{"token": {}}}
+	api := humago.New(mux, config)
+	registry := api.OpenAPI().Components.Schemas
+	registry.Schema(reflect.TypeFor[apiError](), true, "Error")
+	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[apiError]())
+	return api
+}
+
+// cfgRoutes are those that the configuration's parts serve themselves.
+func (s *Server) cfgRoutes(mux *http.ServeMux) {
+	mux.Handle("GET /metrics", s.cfg.Metrics)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte("ok\n")) // the caller has gone
+	})
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("POST /channels/{channel}/{account}", s.callback)
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, _ *http.Request) { writeError(w, errNotFound) })
+	mux.Handle("/", s.cfg.Page)
+}
+
+// callback hands a platform's own request to its adapter, which checks the signature.
+func (s *Server) callback(w http.ResponseWriter, r *http.Request) {
+	c, ok := s.cfg.Callback(r.PathValue("channel"), r.PathValue("account"))
+	if !ok {
+		writeError(w, errNotFound)
+		return
+	}
+	c.ServeCallback(w, r, s.cfg.Router)
+}

@@ -1,0 +1,147 @@
+// Package httpapi is the gateway's HTTP face: the API for programs and the page,
+// the platforms' callbacks, and what operators watch.
+//
+// Who may call: everything but /healthz, /readyz, the platforms' signed
+// callbacks and the page's own files wants the token. Before that, a request
+// must name a host that this gateway answers to and must not come from another
+// site, so that no page in somebody's browser can drive a local gateway.
+//
+// Failure rules: an error is {"error": code, "message": text}; its text never
+// shows what is inside. What is missing, foreign or hidden is the same 404.
+//
+// Goroutines: the server's own, which Stop waits for. Streams end with Stop.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// Router is what the API needs of the router.
+type Router interface {
+	adapters.Acceptor
+	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
+	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
+	MainSession(ctx context.Context) (sessions.Record, error)
+	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
+	PatchSession(ctx context.Context, p sessions.Patch) (sessions.Record, error)
+	ResetSession(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	DeleteSession(ctx context.Context, id sessions.ID) error
+	AbortSession(ctx context.Context, id sessions.ID) error
+	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
+	Send(ctx context.Context, p router.Proactive) (router.Delivery, error)
+	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
+	RetryDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
+	DiscardDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
+	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
+	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
+}
+
+// Store is what the API reads besides.
+type Store interface {
+	router.Browser
+	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
+	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+	Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
+	ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error)
+}
+
+// Events gives the live events of a session, as [router.Bus] does.
+type Events interface {
+	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
+}
+
+// Health is how one part of the gateway does.
+type Health struct {
+	Name   string `json:"name" doc:"store, bus, or <channel>/<account>"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty" doc:"what is wrong, and what to do"`
+}
+
+// Config is what a Server is made of. All fields but Hosts are required.
+type Config struct {
+	Router     Router
+	Store      Store
+	Events     Events
+	Parts      func(ctx context.Context) []Health
+	Accounts   func() []adapters.State
+	Callback   func(channel, account string) (adapters.Callback, bool)
+	ModelName  func(agent string) string // of an agent whose session overrides none
+	CheckModel func(name string) error   // nil if the model is configured
+	Page       http.Handler
+	Metrics    http.Handler
+	Token      string
+	Hosts      []string // further Host names that requests may carry, without port
+	MaxBody    int64    // bytes of a request's body
+	Version    string
+	Now        func() time.Time
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+const (
+	headerTimeout = 10 * time.Second
+	bodyTimeout   = time.Minute
+	idleTimeout   = 2 * time.Minute
+	headerMost    = 32 << 10
+)
+
+// Server is the HTTP server.
+type Server struct {
+	cfg     Config
+	handler http.Handler
+	http    *http.Server
+	started time.Time
+
+	ending  context.Context // ends the streams when the server stops
+	end     context.CancelFunc
+	serving sync.WaitGroup
+}
+
+// New makes a server; it serves nothing before Start.
+func New(cfg Config) *Server {
+	s := &Server{cfg: cfg, started: cfg.Now()}
+	s.ending, s.end = context.WithCancel(context.Background())
+	s.handler = s.routes()
+	s.http = &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerMost,
+		ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+// Handler is all that the server serves.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Start serves on a listener, which it closes at the end.
+func (s *Server) Start(l net.Listener) {
+	s.serving.Go(func() {
+		if err := s.http.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			s.cfg.Log.Error("http server ended", "err", err)
+		}
+	})
+}
+
+// Stop ends the streams, lets other requests finish within ctx, and waits for the server's end. It is idempotent.
+func (s *Server) Stop(ctx context.Context) error {
+	s.end()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("stop http server: %w", err), s.http.Close())
+	}
+	s.serving.Wait()
+	return err
+}

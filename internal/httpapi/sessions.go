@@ -1,0 +1,326 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	defaultTTL  = 14400 // seconds, as other implementations of this API have it
+	historyMost = 500
+	listMost    = 1000
+)
+
+// body is an answer with a JSON body.
+type body[T any] struct{ Body T }
+
+// SessionPath names a session. It is exported because the API library sees no fields of embedded types that are not.
+type SessionPath struct {
+	ID string `path:"id" doc:"a session's id or key, or main" maxLength:"512"`
+}
+
+func (s *Server) sessionRoutes(api huma.API) {
+	huma.Register(api, op(http.MethodPost, "/v1/sessions", "create-session", "Create a session", http.StatusCreated), s.createSession)
+	huma.Register(api, op(http.MethodGet, "/v1/sessions", "list-sessions", "List the sessions, the last active first"), s.listSessions)
+	huma.Register(api, op(http.MethodDelete, "/v1/sessions", "delete-sessions", "End the sessions that match"), s.deleteSessions)
+	huma.Register(api, op(http.MethodGet, "/v1/sessions/{id}", "get-session", "Show a session"), s.getSession)
+	huma.Register(api, op(http.MethodPatch, "/v1/sessions/{id}", "patch-session", "Change a session's settings"), s.patchSession)
+	huma.Register(api, op(http.MethodDelete, "/v1/sessions/{id}", "delete-session", "End a session", http.StatusNoContent), s.deleteSession)
+	huma.Register(api, op(http.MethodPost, "/v1/sessions/{id}/reset", "reset-session", "Begin a session anew under its key"), s.resetSession)
+	huma.Register(api, op(http.MethodGet, "/v1/sessions/{id}/history", "history", "A session's transcript, oldest first"), s.history)
+}
+
+// op is an operation with the statuses that every one can answer with.
+func op(method, path, id, summary string, status ...int) huma.Operation {
+	o := huma.Operation{
+		Method: method, Path: path, OperationID: id, Summary: summary,
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+	}
+	if len(status) > 0 {
+		o.DefaultStatus = status[0]
+	}
+	return o
+}
+
+// session finds the session that a path names. The main session is made if it is not there.
+func (s *Server) session(ctx context.Context, name string) (sessions.Record, error) {
+	if name == sessions.MainAlias {
+		r, err := s.cfg.Router.MainSession(ctx)
+		if err != nil {
+			return r, s.problem(err)
+		}
+		return r, nil
+	}
+	r, err := s.cfg.Router.ResolveSession(ctx, name)
+	if _, bad := asRequestError(err); bad {
+		return r, errNotFound // what can't be a key names nothing
+	}
+	if err != nil {
+		return r, s.problem(err)
+	}
+	return r, nil
+}
+
+func (s *Server) shown(ctx context.Context, r sessions.Record) (*body[sessionRecord], error) {
+	busy, err := s.cfg.Store.Busy(ctx, []sessions.ID{r.ID})
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	return &body[sessionRecord]{s.record(r, busy[r.ID])}, nil
+}
+
+type createInput struct {
+	Body *struct {
+		Persistent bool            `json:"persistent,omitempty" doc:"false: it ends five minutes after its last answer"`
+		TTL        *int64          `json:"ttl,omitempty" minimum:"1" doc:"seconds to its end, whatever happens; default 14400"`
+		Metadata   json.RawMessage `json:"metadata,omitempty" doc:"any JSON object"`
+		FileAccess *struct {
+			Read  []string `json:"read,omitempty"`
+			Write []string `json:"write,omitempty"`
+		} `json:"file_access,omitempty" doc:"workspace paths; \"\" is all of it"`
+		Agent string `json:"agent,omitempty" doc:"default: the default agent"`
+		Title string `json:"title,omitempty" maxLength:"200"`
+	}
+}
+
+func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sessionRecord], error) {
+	n := router.NewSession{TTL: defaultTTL * time.Second}
+	if b := in.Body; b != nil {
+		n.Agent, n.Persistent, n.Title, n.Metadata = b.Agent, b.Persistent, b.Title, b.Metadata
+		if b.TTL != nil {
+			n.TTL = time.Duration(min(*b.TTL, int64(100*365*24*time.Hour/time.Second))) * time.Second
+		}
+		if b.FileAccess != nil {
+			n.FileAccess = sessions.FileAccess{Read: emptyNotNil(b.FileAccess.Read), Write: emptyNotNil(b.FileAccess.Write)}
+		}
+		if len(b.Metadata) > 0 && json.Unmarshal(b.Metadata, &map[string]any{}) != nil {
+			return nil, badRequest("metadata: want a JSON object")
+		}
+	}
+	r, err := s.cfg.Router.CreateSession(ctx, n)
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	return &body[sessionRecord]{s.record(r, false)}, nil
+}
+
+func emptyNotNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+func (s *Server) listSessions(ctx context.Context, in *struct {
+	Agent string `query:"agent"`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
+	After string `query:"after" doc:"id of the last session of the page before"`
+}) (*body[[]sessionRecord], error) {
+	return s.list(ctx, router.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: flow.Restricted})
+}
+
+func (s *Server) list(ctx context.Context, q router.SessionQuery) (*body[[]sessionRecord], error) {
+	records, err := s.cfg.Store.ListSessions(ctx, q)
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	busy, err := s.cfg.Store.Busy(ctx, ids(records))
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	out := make([]sessionRecord, len(records))
+	for i, r := range records {
+		out[i] = s.record(r, busy[r.ID])
+	}
+	return &body[[]sessionRecord]{out}, nil
+}
+
+func ids(records []sessions.Record) []sessions.ID {
+	all := make([]sessions.ID, len(records))
+	for i, r := range records {
+		all[i] = r.ID
+	}
+	return all
+}
+
+func (s *Server) getSession(ctx context.Context, in *SessionPath) (*body[sessionRecord], error) {
+	r, err := s.session(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.shown(ctx, r)
+}
+
+type patchInput struct {
+	SessionPath
+	Body struct {
+		SendPolicy *string          `json:"send_policy,omitempty" enum:"allow,deny,inherit"`
+		Model      *string          `json:"model,omitempty" doc:"<provider>/<model>; empty follows the agent"`
+		Title      *string          `json:"title,omitempty" maxLength:"200"`
+		Metadata   *json.RawMessage `json:"metadata,omitempty"`
+	}
+}
+
+func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessionRecord], error) {
+	r, err := s.session(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	p := sessions.Patch{ID: r.ID, Model: in.Body.Model, Title: in.Body.Title}
+	if in.Body.SendPolicy != nil {
+		override := sessions.SendPolicy(*in.Body.SendPolicy)
+		if override == "inherit" {
+			override = sessions.SendInherit
+		}
+		p.SendPolicy = &override
+	}
+	if m := in.Body.Metadata; m != nil {
+		if json.Unmarshal(*m, &map[string]any{}) != nil {
+			return nil, badRequest("metadata: want a JSON object")
+		}
+		text := []byte(*m)
+		p.Metadata = &text
+	}
+	if m := in.Body.Model; m != nil && *m != "" {
+		if err := s.cfg.CheckModel(*m); err != nil {
+			return nil, badRequest(err.Error())
+		}
+	}
+	if r, err = s.cfg.Router.PatchSession(ctx, p); err != nil {
+		return nil, s.problem(err)
+	}
+	return s.shown(ctx, r)
+}
+
+func (s *Server) deleteSession(ctx context.Context, in *SessionPath) (*struct{}, error) {
+	r, err := s.cfg.Router.ResolveSession(ctx, in.ID)
+	if _, bad := asRequestError(err); bad {
+		return nil, errNotFound
+	}
+	if err == nil {
+		err = s.cfg.Router.DeleteSession(ctx, r.ID)
+	}
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	return nil, nil
+}
+
+// age is a duration of s, m and h, combinable: 1h30m.
+var age = regexp.MustCompile(`^([0-9]{1,9}[smh])+$`)
+
+type deleted struct {
+	Deleted int `json:"deleted"`
+}
+
+// deleteSessions ends what matches. Without any condition it refuses: nobody deletes everything by leaving something out.
+func (s *Server) deleteSessions(ctx context.Context, in *struct {
+	Status    string `query:"status" enum:"idle" doc:"only sessions that are not busy"`
+	OlderThan string `query:"older_than" doc:"only sessions without activity for so long: digits with s, m or h, for example 1h30m"`
+}) (*body[deleted], error) {
+	q := router.SessionQuery{MaxLevel: flow.Restricted, Limit: listMost}
+	if in.OlderThan != "" {
+		idle, err := time.ParseDuration(in.OlderThan)
+		if err != nil || !age.MatchString(in.OlderThan) {
+			return nil, badRequest(fmt.Sprintf("older_than: %q is not a duration such as 45s, 30m or 1h30m", in.OlderThan))
+		}
+		q.IdleSince = s.cfg.Now().Add(-idle)
+	}
+	if in.Status == "" && in.OlderThan == "" {
+		return nil, badRequest("want status=idle or older_than: nothing is deleted without a condition")
+	}
+	n := 0
+	for {
+		records, err := s.cfg.Store.ListSessions(ctx, q)
+		if err != nil {
+			return nil, s.problem(err)
+		}
+		ended, err := s.endSessions(ctx, records, in.Status == "idle")
+		if n += ended; err != nil {
+			return nil, s.problem(err)
+		}
+		if len(records) < listMost {
+			return &body[deleted]{deleted{n}}, nil
+		}
+		q.After = records[len(records)-1].ID
+	}
+}
+
+func (s *Server) endSessions(ctx context.Context, records []sessions.Record, idleOnly bool) (n int, err error) {
+	busy, err := s.cfg.Store.Busy(ctx, ids(records))
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range records {
+		if idleOnly && busy[r.ID] {
+			continue
+		}
+		switch err := s.cfg.Router.DeleteSession(ctx, r.ID); {
+		case err == nil:
+			n++
+		case s.problem(err) != error(errNotFound):
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (s *Server) resetSession(ctx context.Context, in *SessionPath) (*body[sessionRecord], error) {
+	r, err := s.session(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = s.cfg.Router.ResetSession(ctx, r.ID); err != nil {
+		return nil, s.problem(err)
+	}
+	return s.shown(ctx, r)
+}
+
+type transcript struct {
+	Session  sessions.ID     `json:"session"`
+	Messages []messageRecord `json:"messages"`
+}
+
+// history is the thread with what else was shown on the session's page, in the order of time.
+func (s *Server) history(ctx context.Context, in *struct {
+	SessionPath
+	Limit int `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"the newest so many"`
+}) (*body[transcript], error) {
+	r, err := s.session(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	thread, err := s.cfg.Store.Thread(ctx, r)
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	notices, err := s.cfg.Store.ListDeliveries(ctx, router.Query{Session: r.ID, Channel: pageChannel, NoReplies: true, Limit: historyMost})
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	messages := make([]messageRecord, 0, len(thread)+len(notices))
+	for _, m := range thread {
+		messages = append(messages, messageOf(m))
+	}
+	for _, d := range notices {
+		if d.Status == router.DeliverySent {
+			messages = append(messages, noticeOf(d))
+		}
+	}
+	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
+	if len(messages) > in.Limit {
+		messages = messages[len(messages)-in.Limit:]
+	}
+	return &body[transcript]{transcript{r.ID, messages}}, nil
+}

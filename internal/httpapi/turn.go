@@ -1,0 +1,283 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"sluice/adapters"
+	"sluice/adapters/webchat"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	pageChannel = webchat.Channel
+	// turnMost is how long a caller that wants JSON is kept waiting for its answer.
+	turnMost = 30 * time.Minute
+	// lookEvery is how often a stream looks at its run's row, in case the bus has lost the end.
+	lookEvery = 5 * time.Second
+	keyMost   = 200
+)
+
+// streamRoutes are those that answer with events. They are documented by hand.
+func (s *Server) streamRoutes(mux *http.ServeMux, api huma.API) {
+	mux.HandleFunc("POST /v1/sessions/{id}/messages", s.turn)
+	mux.HandleFunc("GET /v1/sessions/{id}/events", s.events)
+	documentStreams(api)
+}
+
+// turnRequest is the body of one turn.
+type turnRequest struct {
+	Message string `json:"message" doc:"what is said; a chat command works too"`
+	ID      string `json:"id,omitempty" doc:"names the message: the same id again is the same message"`
+}
+
+// turnReply is the answer to a caller that wants JSON.
+type turnReply struct {
+	Run    sessions.RunID `json:"run_id,omitempty"`
+	Status string         `json:"status" enum:"ok,error,timeout"`
+	Reply  string         `json:"reply"`
+}
+
+// turn says something in a session, and shows or gives the answer.
+func (s *Server) turn(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := s.untilStop(r.Context())
+	defer cancel()
+	request, err := readTurn(r)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	record, err := s.session(ctx, r.PathValue("id"))
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	// The events are followed before the message is admitted, so that none of its is missed.
+	events, err := s.cfg.Events.Follow(ctx, record.ID, 0)
+	if err != nil {
+		s.cfg.Log.Warn("turn is not followed live", "session", string(record.ID), "err", err)
+		events = nil // the run's row tells the end
+	}
+	got, err := s.cfg.Router.Admit(ctx, admission(record, request, s.cfg.Now()))
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	w.Header().Set("X-Session-Id", string(record.ID))
+	if got.Run != "" {
+		w.Header().Set("X-Run-Id", string(got.Run))
+	}
+	if wantsJSON(r) {
+		s.turnJSON(ctx, w, got)
+		return
+	}
+	s.turnStream(ctx, w, record, got, events)
+}
+
+// readTurn reads the body strictly. The name of the message is the body's id, else the header's, else a new one.
+func readTurn(r *http.Request) (turnRequest, error) {
+	var t turnRequest
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&t)
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return t, &apiError{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the request is longer than %d bytes", big.Limit)}
+	}
+	if err != nil {
+		return t, badRequest("the body is not a JSON object {\"message\": text}: " + err.Error())
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return t, badRequest("the body has more than one JSON value")
+	}
+	if strings.TrimSpace(t.Message) == "" {
+		return t, badRequest("message: is empty")
+	}
+	if t.ID == "" {
+		t.ID = r.Header.Get("Idempotency-Key")
+	}
+	if len(t.ID) > keyMost {
+		return t, badRequest(fmt.Sprintf("id: is longer than %d bytes", keyMost))
+	}
+	if t.ID == "" {
+		t.ID = uuid.NewString()
+	}
+	return t, nil
+}
+
+// admission is a turn as the router takes it: the owner's words on the page. A
+// session that a program has made takes one message at a time.
+func admission(record sessions.Record, t turnRequest, now time.Time) router.Admission {
+	route := webchat.Route()
+	return router.Admission{
+		Inbound: adapters.Inbound{
+			Event: string(record.Key) + "/" + t.ID, Route: route, Sender: sessions.Peer{ID: webchat.Person}, Text: t.Message,
+			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: now,
+		},
+		Session: record.ID, Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
+	}
+}
+
+func wantsJSON(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
+}
+
+func (s *Server) turnJSON(ctx context.Context, w http.ResponseWriter, got router.Admitted) {
+	reply := turnReply{Run: got.Run, Status: "ok", Reply: got.Notice}
+	if got.Run != "" {
+		run, err := s.cfg.Router.WaitRun(ctx, got.Run, turnMost)
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		reply = replyOf(run)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(reply) // the caller has gone
+}
+
+func replyOf(run sessions.Run) turnReply {
+	r := turnReply{Run: run.ID, Status: "ok", Reply: run.Reply}
+	switch {
+	case run.Status == sessions.RunTimeout, !run.Status.Terminal():
+		r.Status, r.Reply = "timeout", run.Error
+	case run.Status != sessions.RunDone:
+		r.Status, r.Reply = "error", run.Error
+	}
+	return r
+}
+
+// turnStream shows a run's events up to its end. A command's answer is one event.
+func (s *Server) turnStream(ctx context.Context, w http.ResponseWriter, record sessions.Record, got router.Admitted, events <-chan sessions.Event) {
+	out, err := newStream(w)
+	if err != nil {
+		return // the caller has gone
+	}
+	if got.Run == "" {
+		if got.Notice != "" {
+			notice := sessions.Event{Session: record.ID, Type: sessions.EventNotice, Text: got.Notice, Delivery: string(got.NoticeID), At: s.cfg.Now()}
+			_ = out.event(notice) // the caller has gone
+		}
+		return
+	}
+	if err := s.follow(ctx, out, got.Run, events); err != nil {
+		s.cfg.Log.Debug("turn's stream ended early", "run", string(got.Run), "err", err)
+	}
+}
+
+// follow passes on the events of one run until it has ended.
+func (s *Server) follow(ctx context.Context, out *stream, id sessions.RunID, events <-chan sessions.Event) error {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	done, err := s.endOf(ctx, out, id) // a repeated message's run may have ended long ago
+	for err == nil && !done {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case e, ok := <-events:
+			switch {
+			case !ok:
+				events = nil
+			case e.Run == id:
+				err, done = out.event(e), e.Type.Terminal()
+			}
+		case <-look.C:
+			if err = out.beat(); err == nil {
+				done, err = s.endOf(ctx, out, id)
+			}
+		}
+	}
+	return err
+}
+
+// endOf tells a run's end from its row, if it has ended.
+func (s *Server) endOf(ctx context.Context, out *stream, id sessions.RunID) (bool, error) {
+	run, err := s.cfg.Store.Run(ctx, id)
+	if err != nil || !run.Status.Terminal() {
+		return false, err
+	}
+	return true, out.event(lastEvent(run))
+}
+
+// lastEvent is the event with which a run ended.
+func lastEvent(run sessions.Run) sessions.Event {
+	e := sessions.Event{Session: run.Session, Run: run.ID, Type: sessions.EventFailed, Text: run.Error, At: run.Finished}
+	switch run.Status {
+	case sessions.RunDone:
+		e.Type, e.Text, e.Usage = sessions.EventDone, run.Reply, &run.Usage
+	case sessions.RunAborted:
+		e.Type = sessions.EventAborted
+	case sessions.RunDropped:
+		e.Type = sessions.EventDropped
+	}
+	return e
+}
+
+// events shows what happens in a session until the caller goes. It goes on behind Last-Event-ID.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := s.untilStop(r.Context())
+	defer cancel()
+	after, err := lastSeen(r)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	record, err := s.session(ctx, r.PathValue("id"))
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	events, err := s.cfg.Events.Follow(ctx, record.ID, after)
+	if err != nil {
+		s.cfg.Log.Warn("session is not followed", "session", string(record.ID), "err", err)
+		s.fail(w, &apiError{http.StatusServiceUnavailable, "unavailable", "live events are not available at the moment; try again"})
+		return
+	}
+	w.Header().Set("X-Session-Id", string(record.ID))
+	out, err := newStream(w)
+	if err != nil {
+		return // the caller has gone
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case e, ok := <-events:
+			if !ok {
+				return // too slow: it comes back and goes on
+			}
+			err = out.event(e)
+		case <-beat.C:
+			err = out.beat()
+		}
+	}
+}
+
+// lastSeen is the number of the last event that the caller has: a browser's header, or the query's after.
+func lastSeen(r *http.Request) (uint64, error) {
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		text = r.URL.Query().Get("after")
+	}
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, badRequest("after: want the id of an event, a number")
+	}
+	return n, nil
+}

@@ -18,8 +18,8 @@ const (
 	moveRun  = `UPDATE runs SET status = ?, leader = ?, epoch = ?, attempts = ?, reply = ?, error = ?, model = ?, input_tokens = ?,
 		output_tokens = ?, cached_tokens = ?, level = ?, trust = ?, started = ?, finished = ?
 		WHERE id = ? AND status = ? AND epoch <= ?` + fence
-	abortQueued  = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued'`
-	abortRunning = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND status = 'running'`
+	abortQueued  = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND ` + openRuns
+	abortRunning = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND status = 'running' AND ` + openRuns
 )
 
 // fence lets a statement change a row only while the partition still has the

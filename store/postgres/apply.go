@@ -44,9 +44,10 @@ func (e *engine) Apply(ctx context.Context, writes []store.Write) (guilty int, e
 	return guilty, err
 }
 
-// wait spreads the tries of replicas that have met.
+// wait lets the other transaction go through before the next try, and spreads replicas that have met.
 func wait(ctx context.Context, try int) error {
-	timer := time.NewTimer(rand.N(time.Duration(try+1) * 10 * time.Millisecond))
+	pause := 20 * time.Millisecond << try
+	timer := time.NewTimer(pause + rand.N(pause))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -34,7 +34,7 @@ func (e *engine) Apply(ctx context.Context, writes []store.Write) (guilty int, e
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		err = unavailable("PostgreSQL does not answer in time", "look at its load and its locks; the gateway goes on by itself", err)
+		err = hangs(err)
 	case err != nil:
 		err = explain(err)
 	}
@@ -135,10 +135,16 @@ func lostBeforeCommit(ctx context.Context, err error) error {
 // Query implements [store.Engine].
 func (e *engine) Query(ctx context.Context, text string, args []any, scan func(store.Row) error) error {
 	text = e.sql.get(text)
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
 	for try := 1; ; try++ {
 		seen, err := e.query(ctx, text, args, scan)
 		if err == nil {
 			return nil
+		}
+		if ctx.Err() != nil && caller.Err() == nil {
+			return hangs(err)
 		}
 		if seen || try == tries || ctx.Err() != nil || !broken(err) {
 			return explain(err)

@@ -31,6 +31,11 @@ func unavailable(reason, fix string, err error) error {
 	return &store.Unavailable{Reason: reason, Fix: fix, Err: err}
 }
 
+// hangs is for what was given up after the longest time that it may take.
+func hangs(err error) error {
+	return unavailable("PostgreSQL does not answer in time", "look at its load and its locks; the gateway goes on by itself", err)
+}
+
 // explain turns a fault of the server or of the way to it into an error that says what to do; others stay as they are.
 func explain(err error) error {
 	if store.IsUnavailable(err) || errors.Is(err, context.Canceled) {

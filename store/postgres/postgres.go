@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,8 +26,10 @@ import (
 var migrations embed.FS
 
 const (
-	writers     = 4  // transactions under way at once
-	connections = 12 // of one gateway, unless the URL's pool_max_conns says otherwise
+	writers       = 4                // transactions under way at once
+	connections   = 12               // of one gateway, unless the URL's pool_max_conns says otherwise
+	connectWithin = 5 * time.Second  // unless the URL's connect_timeout says otherwise
+	readWithin    = 30 * time.Second // for one read, whatever its caller allows
 )
 
 // Config says where the database is.
@@ -58,6 +61,9 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	}
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "sluice"
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectWithin
 	}
 	config.AfterConnect = prepareConnection
 	pool, err := pgxpool.NewWithConfig(ctx, config)

@@ -203,20 +203,25 @@ func (c *chat) stream(ctx context.Context, text string, events chan<- event) err
 		return err
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing is written
-	err = frames(resp.Body, func(f frame) error {
-		var e event
-		if err := json.Unmarshal([]byte(f.data), &e); err != nil {
-			return fmt.Errorf("read event %s: %w", f.event, err)
-		}
-		e.Type = orText(e.Type, f.event)
+	pass := func(e event) error {
 		select {
 		case events <- e:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	}
+	if err := pass(event{Run: resp.Header.Get("X-Run-Id")}); err != nil { // so that it can be stopped before it begins
+		return err
+	}
+	return frames(resp.Body, func(f frame) error {
+		var e event
+		if err := json.Unmarshal([]byte(f.data), &e); err != nil {
+			return fmt.Errorf("read event %s: %w", f.event, err)
+		}
+		e.Type = orText(e.Type, f.event)
+		return pass(e)
 	})
-	return err
 }
 
 // stop asks for the end of a run. That it ended comes as an event.

@@ -58,6 +58,7 @@ type delivery struct {
 	Label    json.RawMessage `json:"label"`
 	Session  string          `json:"session"`
 	Run      string          `json:"run"`
+	ResendOf string          `json:"resend_of"`
 	Attempts int             `json:"attempts"`
 	Error    string          `json:"error"`
 	Decision *decision       `json:"decision"`
@@ -151,7 +152,7 @@ func (a *app) deliveriesShow() *cobra.Command {
 }
 
 func (a *app) printDelivery(d delivery) error {
-	err := a.pairs("id", d.ID, "status", d.Status, "kind", d.Kind, "to", d.Route.String(), "label", word(d.Label), "session", d.Session, "run", d.Run,
+	err := a.pairs("id", d.ID, "status", d.Status, "kind", d.Kind, "to", d.Route.String(), "label", word(d.Label), "session", d.Session, "run", d.Run, "repeats", d.ResendOf,
 		"attempts", strconv.Itoa(d.Attempts), "error", d.Error, "created", a.ago(d.Created))
 	if err != nil {
 		return err

@@ -260,13 +260,10 @@ func (d *doctor) running(ctx context.Context) {
 		return
 	}
 	status, body, err := d.fetch(ctx, c.base+"/readyz", "")
-	switch {
-	case err != nil:
+	if err != nil {
 		d.add(wrong("ready", err.Error(), "sluice status"))
-	case status != http.StatusOK:
-		d.add(notReady(body)...)
-	default:
-		d.add(sound("ready", "store, bus and channels"))
+	} else {
+		d.add(ready(status, body)...)
 	}
 	if _, err := c.call(ctx, request{method: http.MethodGet, path: "/v1/status"}); err != nil {
 		d.add(wrong("api", err.Error(), "export "+EnvToken+"=$(cat "+tokenPath(d.cfg)+")"))

@@ -12,14 +12,45 @@ import (
 	"sluice/internal/config"
 )
 
-// notReady makes findings of what /readyz says.
-func notReady(body []byte) []finding {
-	const mend = "sluice status"
-	var got map[string]any
-	if json.Unmarshal(body, &got) != nil {
-		return []finding{wrong("ready", "the gateway is not ready: "+clean(string(body)), mend)}
+// health is what a gateway says of one of its parts.
+type health struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+// ready makes findings of what /readyz says.
+func ready(status int, body []byte) []finding {
+	var got struct {
+		Parts []health `json:"parts"`
 	}
-	return []finding{wrong("ready", "the gateway is not ready: "+scalar(got), mend)}
+	if err := json.Unmarshal(body, &got); err != nil || (len(got.Parts) == 0 && status != http.StatusOK) {
+		return []finding{wrong("ready", fmt.Sprintf("the gateway is not ready (%d)", status), "sluice status")}
+	}
+	if len(got.Parts) == 0 {
+		return []finding{sound("ready", "all parts")}
+	}
+	findings := make([]finding, len(got.Parts))
+	for i, p := range got.Parts {
+		detail := clean(p.Detail)
+		if p.OK {
+			findings[i] = sound(clean(p.Name), orText(detail, "works"))
+		} else {
+			findings[i] = wrong(clean(p.Name), orText(detail, "does not work"), remedy(p.Name))
+		}
+	}
+	return findings
+}
+
+// remedy is the command for a part that the gateway says does not work.
+func remedy(part string) string {
+	switch {
+	case part == "store", part == "bus":
+		return "sluice config check (is " + part + ".url right, and the disk not full?); the gateway goes on by itself"
+	case strings.Contains(part, "/"):
+		return "sluice status (what the platform says of the account)"
+	}
+	return "sluice status"
 }
 
 // telegram asks Telegram whether it knows each bot.

@@ -66,7 +66,7 @@ const fakeDelivery = `{"id":"dlv_1","kind":"message","status":"blocked","route":
 func (f *fake) routes(mux *http.ServeMux) {
 	answers := map[string]string{
 		"GET /healthz":                           `ok`,
-		"GET /readyz":                            `{"ready":true}`,
+		"GET /readyz":                            `{"ready":true,"parts":[{"name":"store","ok":true,"detail":"sqlite"}]}`,
 		"GET /v1/status":                         `{"version":"v1","ready":true,"channels":[{"name":"telegram/default","state":"connected"}],"store":{"kind":"sqlite"}}`,
 		"GET /v1/sessions":                       `[` + fakeSession + `]`,
 		"GET /v1/sessions/{id}":                  fakeSession,

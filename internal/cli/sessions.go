@@ -150,6 +150,8 @@ func (m message) words() string {
 		switch {
 		case p.Tool != "" && len(p.Args) > 0:
 			lines = append(lines, fmt.Sprintf("[%s %s]", p.Tool, p.Args))
+		case p.Type == "toolResult":
+			lines = append(lines, fmt.Sprintf("[%s: %s]", p.Tool, short(p.Text)))
 		case p.Text != "" && p.Type != "thinking":
 			lines = append(lines, p.Text)
 		}

@@ -1,0 +1,19 @@
+package cli
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadinessBecomesFindings(t *testing.T) {
+	t.Parallel()
+	body := `{"ready":false,"parts":[{"name":"store","ok":true},{"name":"telegram/default","ok":false,"detail":"Unauthorized"}]}`
+	require.Equal(t, []finding{
+		sound("store", "works"),
+		wrong("telegram/default", "Unauthorized", "sluice status (what the platform says of the account)"),
+	}, ready(http.StatusServiceUnavailable, []byte(body)))
+	require.NotEmpty(t, ready(http.StatusBadGateway, []byte("<html>"))[0].mend)
+	require.NotEmpty(t, ready(http.StatusServiceUnavailable, []byte("{}"))[0].mend)
+}

@@ -32,6 +32,7 @@ type show struct {
 	taint   func() flow.Label
 	allowed bool // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
+	pieces  pieces // of the text, on their way to those who follow the session
 
 	mu     sync.Mutex
 	text   strings.Builder
@@ -48,6 +49,7 @@ type show struct {
 
 func (w *sessionWorker) newShow(ctx context.Context, record sessions.Record, taint func() flow.Label, run sessions.Run) *show {
 	s := &show{r: w.Router, ctx: ctx, run: run, record: record, taint: taint, every: typingEvery}
+	s.pieces.publish = s.publish
 	s.allowed = s.permitted()
 	if run.Route.IsZero() {
 		return s
@@ -114,10 +116,8 @@ func (s *show) permitted() bool {
 
 // emit takes the agent's live events.
 func (s *show) emit(e sessions.Event) {
-	if e.Type == sessions.EventDelta || e.Type == sessions.EventThinking {
-		if !s.allowed || !s.permitted() {
-			return
-		}
+	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.allowed {
+		return
 	}
 	s.mu.Lock()
 	switch e.Type {
@@ -127,9 +127,18 @@ func (s *show) emit(e sessions.Event) {
 		s.text.Reset()
 	}
 	s.mu.Unlock()
+	s.pieces.add(e)
+	hitEvent(e.Type)
+}
+
+// publish gives an event to whoever follows the session. What the session has
+// learnt meanwhile may forbid to show its text.
+func (s *show) publish(e sessions.Event) {
+	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.permitted() {
+		return
+	}
 	e.Session, e.Run, e.At = s.run.Session, s.run.ID, s.r.now()
 	s.r.bus.Emit(e)
-	hitEvent(e.Type)
 }
 
 // hitEvent names the steps that only events tell of.
@@ -246,6 +255,7 @@ func (s *show) firstPreview(ctx context.Context, text string) error {
 // close stops showing and waits for a call that is under way. It returns the
 // preview's delivery, still to be finished, if there is one.
 func (s *show) close() []DeliveryMove {
+	s.pieces.close()
 	s.mu.Lock()
 	s.closed = true
 	if s.timer != nil {

@@ -1,0 +1,76 @@
+package router
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/sessions"
+)
+
+// piecesEvery is how often the text of an answer is published while it is
+// written: models give a word at a time, and nobody sees them singly.
+const piecesEvery = 50 * time.Millisecond
+
+// pieces joins the text events of a run. The first one is published at once,
+// what follows at most every piecesEvery, and all of it before any other event. Its timer stops at close.
+type pieces struct {
+	publish func(sessions.Event) // must not block; called with the lock held, so that order is kept
+
+	mu     sync.Mutex
+	kind   sessions.EventType // of the text that waits
+	text   strings.Builder    // what waits
+	timer  *time.Timer        // set while text may not be published at once
+	closed bool
+}
+
+// add takes one event; they come from one goroutine.
+func (p *pieces) add(e sessions.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.Type != p.kind {
+		p.flush()
+	}
+	if e.Type != sessions.EventDelta && e.Type != sessions.EventThinking {
+		p.publish(e)
+		return
+	}
+	p.kind = e.Type
+	p.text.WriteString(e.Text)
+	if p.timer == nil && !p.closed {
+		p.flush()
+		p.timer = time.AfterFunc(piecesEvery, p.due)
+	}
+}
+
+// due is the timer's: it publishes what waits, and goes on as long as something does.
+func (p *pieces) due() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.text.Len() == 0 {
+		p.timer = nil
+		return
+	}
+	p.flush()
+	p.timer.Reset(piecesEvery)
+}
+
+// flush publishes what waits; the lock is held.
+func (p *pieces) flush() {
+	if p.text.Len() == 0 {
+		return
+	}
+	p.publish(sessions.Event{Type: p.kind, Text: p.text.String()})
+	p.text.Reset()
+}
+
+// close publishes what waits; nothing is published after it.
+func (p *pieces) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.flush()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}

@@ -266,6 +266,9 @@ func (p *printer) event(e event) {
 		if !p.shown {
 			p.text(e.Text)
 		}
+		if !p.shown {
+			p.note("[the answer was not sent here: sluice deliveries list --status blocked]")
+		}
 	case "run.failed", "run.aborted", "run.dropped":
 		p.closed, p.failure = true, true
 		p.fail(e)

@@ -176,7 +176,10 @@ func (a *app) printDecision(d decision) error {
 		if r.Matched {
 			verdict = orText(r.Action, "matches")
 		}
-		if _, err := fmt.Fprintf(a.Stdout, "  %s: %s %s\n", r.Rule, verdict, clean(r.Detail)); err != nil {
+		if r.Detail != "" {
+			verdict += " (" + clean(r.Detail) + ")"
+		}
+		if _, err := fmt.Fprintf(a.Stdout, "  %s: %s\n", r.Rule, verdict); err != nil {
 			return err
 		}
 	}

@@ -115,7 +115,7 @@ func (a *app) printSession(s session) error {
 	}
 	return a.pairs("id", s.ID, "key", s.Key, "title", s.Title, "agent", s.Agent, "model", s.Model, "state", s.state(),
 		"taint", word(s.Taint), "send policy", orText(s.SendPolicy, "inherit"), "persistent", strconv.FormatBool(s.Persistent), "ttl", ttl,
-		"created", a.ago(epoch(s.CreatedAt)), "last", a.ago(epoch(s.LastActivity)), "metadata", string(s.Metadata))
+		"created", a.ago(epoch(s.CreatedAt)), "last", a.ago(epoch(s.LastActivity)), "metadata", strings.TrimPrefix(string(s.Metadata), "{}"))
 }
 
 // message is one line of a transcript.

@@ -6,6 +6,23 @@ import "strings"
 // styles of those beyond a hundred.
 const maxEntities = 90
 
+// surelyFits is true for the usual short answer, whose tree need not be made to
+// know that it is one piece. Rendered, a text is at most a few times as long as
+// it was, but for tables, and it has no more styled runs than half its marks.
+func surelyFits(text string, limit int) bool {
+	const longer = 4
+	if len(text) > limit/longer || strings.ContainsRune(text, '|') {
+		return false
+	}
+	marks := 0
+	for i := range len(text) {
+		if strings.IndexByte("*_~`[<#!:", text[i]) >= 0 { // also bare addresses and headings
+			marks++
+		}
+	}
+	return marks < maxEntities
+}
+
 // Split cuts Markdown into pieces of at most limit UTF-16 code units each, as
 // counted after rendering. It prefers to cut between paragraphs, then lines,
 // sentences, words. A fence or style that goes over a cut is closed and opened
@@ -13,6 +30,9 @@ const maxEntities = 90
 // at the cuts is lost. A text that fits is returned unchanged. The same text
 // gives the same pieces.
 func Split(text string, limit int) []string {
+	if surelyFits(text, limit) {
+		return []string{text}
+	}
 	blocks := parse(text)
 	if len(blocks) == 0 {
 		blocks = plainBlocks(plainSource(text)) // shows nothing, a link definition for example: say it as it is

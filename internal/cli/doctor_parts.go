@@ -60,7 +60,18 @@ func (d *doctor) telegram(ctx context.Context) {
 		d.add(wrong("channels", "none is on: nobody can talk to the agents", "sluice init --force"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
-		d.add(d.telegramAccount(ctx, name, accounts[name]))
+		d.merge(d.telegramAccount(ctx, name, accounts[name]))
+	}
+}
+
+// merge adds a finding of our own to what the gateway says of the same part: what is wrong counts, ours first.
+func (d *doctor) merge(f finding) {
+	i := slices.IndexFunc(d.findings, func(known finding) bool { return known.part == f.part })
+	switch {
+	case i < 0:
+		d.add(f)
+	case f.mend != "" || d.findings[i].mend == "":
+		d.findings[i] = f
 	}
 }
 

@@ -17,3 +17,15 @@ func TestReadinessBecomesFindings(t *testing.T) {
 	require.NotEmpty(t, ready(http.StatusBadGateway, []byte("<html>"))[0].mend)
 	require.NotEmpty(t, ready(http.StatusServiceUnavailable, []byte("{}"))[0].mend)
 }
+
+func TestOnePartHasOneFinding(t *testing.T) {
+	t.Parallel()
+	well, ill, worse := sound("p", "well"), wrong("p", "ill", "x"), wrong("p", "worse", "y")
+	for _, test := range []struct{ theirs, ours, want finding }{
+		{well, ill, ill}, {ill, well, ill}, {ill, worse, worse}, {well, sound("p", "very well"), sound("p", "very well")},
+	} {
+		d := doctor{findings: []finding{test.theirs}}
+		d.merge(test.ours)
+		require.Equal(t, []finding{test.want}, d.findings)
+	}
+}

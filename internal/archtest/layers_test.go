@@ -24,10 +24,10 @@ func layers() [][]string {
 		{"policy", "adapters"},
 		{"router", "announce"},
 		{"store", "internal/model/wire"},
-		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai", "adapters/webchat"}, // the API speaks for the page
+		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",
-			"adapters/telegram", "adapters/adaptertest",
+			"adapters/telegram", "adapters/webchat", "adapters/adaptertest",
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
 			"internal/metrics", "internal/model", "internal/supervisor",
 		},

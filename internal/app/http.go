@@ -9,8 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"sluice/adapters"
+	"sluice/adapters/webchat"
 	"sluice/internal/console"
 	"sluice/internal/httpapi"
+	"sluice/sessions"
 )
 
 // bodySpare is what a request's body may have besides its text: JSON's escapes at their worst, and names.
@@ -29,8 +31,9 @@ func (a *App) newHTTP() error {
 			_, err := a.models.Model(name)
 			return err
 		},
-		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
-		Token: a.token, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
+		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
+		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
+		Token:   a.token, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	return nil

@@ -28,7 +28,7 @@ type statusRecord struct {
 	Started    time.Time                     `json:"started"`
 	Uptime     string                        `json:"uptime"`
 	Ready      bool                          `json:"ready"`
-	Parts      []Health                        `json:"parts"`
+	Parts      []Health                      `json:"parts"`
 	Accounts   []adapters.State              `json:"accounts"`
 	Deliveries map[router.DeliveryStatus]int `json:"deliveries" doc:"how many there are of each status but sent and discarded"`
 }
@@ -64,7 +64,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	parts := s.cfg.Parts(ctx)
 	out := struct {
-		Ready bool   `json:"ready"`
+		Ready bool     `json:"ready"`
 		Parts []Health `json:"parts"`
 	}{allOK(parts), parts}
 	w.Header().Set("Content-Type", "application/json")

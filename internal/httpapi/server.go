@@ -82,6 +82,8 @@ type Config struct {
 	ModelName  func(agent string) string // of an agent whose session overrides none
 	CheckModel func(name string) error   // nil if the model is configured
 	Page       http.Handler
+	PageRoute  sessions.Route // where those are who speak over the API and on the page
+	PagePerson sessions.Peer  // who they are
 	Metrics    http.Handler
 	Token      string
 	Hosts      []string // further Host names that requests may carry, without port

@@ -305,7 +305,7 @@ func (s *Server) history(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	notices, err := s.cfg.Store.ListDeliveries(ctx, router.Query{Session: r.ID, Channel: pageChannel, NoReplies: true, Limit: historyMost})
+	notices, err := s.cfg.Store.ListDeliveries(ctx, router.Query{Session: r.ID, Channel: s.cfg.PageRoute.Channel, NoReplies: true, Limit: historyMost})
 	if err != nil {
 		return nil, s.problem(err)
 	}

@@ -15,13 +15,11 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/adapters"
-	"sluice/adapters/webchat"
 	"sluice/router"
 	"sluice/sessions"
 )
 
 const (
-	pageChannel = webchat.Channel
 	// turnMost is how long a caller that wants JSON is kept waiting for its answer.
 	turnMost = 30 * time.Minute
 	// lookEvery is how often a stream looks at its run's row, in case the bus has lost the end.
@@ -69,7 +67,7 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request) {
 		s.cfg.Log.Warn("turn is not followed live", "session", string(record.ID), "err", err)
 		events = nil // the run's row tells the end
 	}
-	got, err := s.cfg.Router.Admit(ctx, admission(record, request, s.cfg.Now()))
+	got, err := s.cfg.Router.Admit(ctx, s.admission(record, request))
 	if err != nil {
 		s.fail(w, err)
 		return
@@ -117,12 +115,11 @@ func readTurn(r *http.Request) (turnRequest, error) {
 
 // admission is a turn as the router takes it: the owner's words on the page. A
 // session that a program has made takes one message at a time.
-func admission(record sessions.Record, t turnRequest, now time.Time) router.Admission {
-	route := webchat.Route()
+func (s *Server) admission(record sessions.Record, t turnRequest) router.Admission {
 	return router.Admission{
 		Inbound: adapters.Inbound{
-			Event: string(record.Key) + "/" + t.ID, Route: route, Sender: sessions.Peer{ID: webchat.Person}, Text: t.Message,
-			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: now,
+			Event: string(record.Key) + "/" + t.ID, Route: s.cfg.PageRoute, Sender: s.cfg.PagePerson, Text: t.Message,
+			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: s.cfg.Now(),
 		},
 		Session: record.ID, Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
 	}

@@ -1,0 +1,92 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/internal/app"
+	"sluice/internal/config"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// The NATS server leaves a few behind that end by themselves a little later.
+		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).startGoRoutine.func1"),
+	)
+}
+
+// patience is how long a wait may take before it is a failure.
+const patience = 30 * time.Second
+
+// gateway is a whole gateway in this process.
+type gateway struct {
+	*app.App
+	t     *testing.T
+	state string
+	cfg   *config.Config
+}
+
+// load reads a configuration that a test writes. It always has a state folder and a free port of its own.
+func load(t *testing.T, state, text string) *config.Config {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sluice.yaml")
+	text = "gateway: { listen: 127.0.0.1:0, token: test-token }\nstate: " + state + "\n" + text
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	cfg, err := config.Load(path)
+	require.NoError(t, err)
+	return cfg
+}
+
+func start(t *testing.T, text string) *gateway {
+	t.Helper()
+	g := &gateway{t: t, state: t.TempDir()}
+	g.cfg = load(t, g.state, text)
+	g.begin()
+	t.Cleanup(g.end)
+	return g
+}
+
+func (g *gateway) begin() {
+	g.t.Helper()
+	g.App = app.New(g.cfg, "test", slog.New(slog.DiscardHandler))
+	require.NoError(g.t, g.Start(g.t.Context()))
+}
+
+func (g *gateway) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	g.Stop(ctx)
+}
+
+func (g *gateway) url(path string) string { return "http://" + g.Addr().String() + path }
+
+// call makes a request to the API with its token.
+func (g *gateway) call(method, path, body string, headers ...string) *http.Response {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url(path), strings.NewReader(body))
+	require.NoError(g.t, err)
+	req.Header.Set("Authorization", "Bearer "+g.Token())
+	req.Header.Set("Accept", "application/json")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(g.t, err)
+	g.t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}

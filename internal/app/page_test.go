@@ -1,0 +1,205 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// browser is a real browser that looks at a gateway's page.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// newBrowser starts a browser. In CI there must be one.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("no browser: install the package chromium")
+		}
+		t.Skip("no browser")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()))
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(func() { closeTab(); stop() })
+	b := &browser{t: t, ctx: ctx}
+	b.do(chromedp.EmulateViewport(1200, 800)) // the first call starts the browser and has no deadline
+	return b
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, steps...))
+}
+
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url))
+}
+
+// until waits in the page until a JavaScript condition holds.
+func (b *browser) until(condition string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	wait := fmt.Sprintf(`new Promise((done) => { const look = () => (%s) ? done(true) : setTimeout(look, 20); look(); })`, condition)
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.picture("failed")
+		require.NoError(b.t, err, "%s\nlog: %s", condition, b.log())
+	}
+}
+
+func (b *browser) shows(text string) {
+	b.t.Helper()
+	b.until(`document.getElementById("log").innerText.includes(` + strconv.Quote(text) + `)`)
+}
+
+func (b *browser) state(text string) {
+	b.t.Helper()
+	b.until(`document.getElementById("state").innerText.includes(` + strconv.Quote(text) + `)`)
+}
+
+func (b *browser) log() string {
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.getElementById("log").innerText`))
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// says types a message and sends it.
+func (b *browser) says(text string) {
+	b.t.Helper()
+	b.do(chromedp.SendKeys(chromedp.CSS("#text"), text), chromedp.Click(chromedp.CSS("#send")))
+}
+
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// picture keeps a screenshot where SLUICE_SCREENSHOTS says so.
+func (b *browser) picture(name string) {
+	dir := os.Getenv("SLUICE_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(b.t, err)
+	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), image, 0o600))
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/guide }\n")
+	b := newBrowser(t)
+	b.open(g.url("/#token=" + g.Token()))
+	b.state("connected")
+	b.picture("empty")
+	b.says("What can you do?")
+	b.shows("offline guide")
+	b.says("list sessions")
+	b.shows("agent:main:main")
+	b.shows("sessions_list")
+	b.says("/help")
+	b.shows("begin a new session")
+	b.says("repeat <img src=x onerror=alert(1)> **bold**")
+	b.shows("<img src=x onerror=alert(1)> bold")
+	b.picture("chat")
+	address, err := chromedp.Run(b.ctx, chromedp.Location())
+	require.NoError(t, err)
+	require.NotContains(t, address, "token", "the token does not stay in the address")
+
+	b.do(chromedp.Reload())
+	b.state("connected")
+	b.shows("offline guide")
+	b.shows("begin a new session")
+	b.shows("sessions_list")
+	entries, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.querySelectorAll("#log .entry").length`))
+	require.NoError(t, err)
+	require.Equal(t, 8, entries, "after a reload all is there once: %s", b.log())
+
+	b.click("#panel-toggle")
+	for _, tab := range []string{"sessions", "deliveries", "status"} {
+		b.click(`[data-tab="` + tab + `"]`)
+		b.until(`document.querySelector("#view .row")`)
+		b.picture(tab)
+	}
+	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2)))
+	b.picture("phone-panel")
+	b.click("#panel-toggle")
+	b.picture("phone")
+	b.says("/new")
+	b.shows("Nothing was said here yet")
+	b.picture("phone-new")
+}
+
+// While the gateway is away a message waits with a button; once it is back the same message is sent, once.
+func TestPageSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\n")
+	b := newBrowser(t)
+	b.open(g.url("/#token=" + g.Token()))
+	b.state("connected")
+	b.says("before")
+	b.shows("echo: before")
+	g.cfg.Gateway.Listen = g.Addr().String()
+	g.end()
+	b.state("connecti") // reconnecting, or no connection
+	b.says("meanwhile")
+	b.shows("not sent")
+	b.picture("away")
+	g.begin()
+	b.state("connected")
+	b.click("#log .under button")
+	b.shows("echo: meanwhile")
+	require.NotContains(t, b.log(), "not sent")
+}
+
+// A slow answer shows that it is worked on, also after a reload, and can be stopped.
+func TestPageShowsWorkAndStops(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/slow-1h }\n")
+	b := newBrowser(t)
+	b.open(g.url("/#token=" + g.Token()))
+	b.state("connected")
+	b.says("think")
+	b.until(`document.querySelector(".thinking")`)
+	b.state("working")
+	b.picture("thinking")
+	b.do(chromedp.Reload())
+	b.until(`document.querySelector(".thinking")`)
+	b.click("#stop")
+	b.shows("stopped")
+	b.until(`document.getElementById("stop").hidden`)
+	b.picture("stopped")
+}
+
+func TestPageAsksForTheToken(t *testing.T) {
+	t.Parallel()
+	g := start(t, "")
+	b := newBrowser(t)
+	b.open(g.url("/"))
+	b.until(`document.getElementById("ask").open`)
+	b.picture("token")
+	b.do(chromedp.SendKeys(chromedp.CSS("#token"), g.Token()), chromedp.Click(chromedp.CSS("#ask button")))
+	b.state("connected")
+}

@@ -1,0 +1,134 @@
+// The page: a chat with the main session, and details beside it.
+
+import { call, events, json, Refused, setToken, takeToken } from "./api.js";
+import { Log } from "./log.js";
+import { Panel } from "./panel.js";
+
+const $ = (id) => document.getElementById(id);
+const session = "/v1/sessions/main";
+const log = new Log($("log"), { retry: say, suggest: say });
+const panel = new Panel($("panel"), $("view"), $("panel-toggle"));
+let lastEvent = 0; // number of the last event seen in this session
+let sessionId = "";
+let live = new AbortController();
+
+function state(text, kind = "") {
+  $("state").textContent = text;
+  $("state").className = "pill " + kind;
+}
+
+function showWork() {
+  const busy = log.busy();
+  $("stop").hidden = !busy;
+  if (live.connected) state(busy ? "working" : "connected", "good");
+}
+
+// follow keeps the page up to date: the history first, then what happens, again after each interruption.
+async function follow() {
+  for (let failures = 0; ; failures++) {
+    try {
+      live = new AbortController();
+      const resume = lastEvent ? { "Last-Event-ID": String(lastEvent) } : {};
+      const answer = await call(session + "/events", { headers: { Accept: "text/event-stream", ...resume }, signal: live.signal });
+      if (answer.headers.get("X-Session-Id") !== sessionId) {
+        sessionId = answer.headers.get("X-Session-Id");
+        lastEvent = 0;
+      }
+      await reload();
+      failures = 0;
+      live.connected = true;
+      showWork();
+      await events(answer, onEvent);
+    } catch (problem) {
+      if (problem instanceof Refused && problem.status === 401) await askToken();
+      else if (problem.name !== "AbortError") console.warn(problem);
+    }
+    live.connected = false;
+    if (!live.signal.aborted) {
+      state(failures > 2 ? "no connection to the gateway" : "reconnecting…", failures > 2 ? "bad" : "warn");
+      await new Promise((done) => setTimeout(done, Math.min(500 * 2 ** failures, 8000)));
+    }
+  }
+}
+
+async function reload() {
+  const [history, running, queued] = await Promise.all([
+    json(session + "/history?limit=200"), json(session + "/runs?status=running&limit=5"), json(session + "/runs?status=queued&limit=50"),
+  ]);
+  log.show(history.messages, running.runs.reverse(), queued.runs.reverse());
+  showWork();
+}
+
+function onEvent(event) {
+  if (event.seq) lastEvent = event.seq;
+  log.event(event);
+  showWork();
+  panel.stale();
+}
+
+// say posts a message. Its id stays the same when a failed post is repeated, so that it is the same message.
+async function say(text, id = crypto.randomUUID?.() ?? String(Date.now()) + Math.random()) {
+  const entry = log.say(text, id);
+  try {
+    const answer = await call(session + "/messages", { method: "POST", headers: { Accept: "text/event-stream" }, body: { message: text, id } });
+    const run = answer.headers.get("X-Run-Id");
+    if (run) log.accepted(entry, run);
+    else await events(answer, (event) => log.event(event));
+    answer.body.cancel().catch(() => {});
+    if (!run) {
+      log.answered(entry);
+      if (/^\s*\/(new|reset)\b/i.test(text)) live.abort(); // another session now: look at it from its beginning
+    }
+  } catch (problem) {
+    if (problem instanceof Refused && problem.status === 401) await askToken();
+    log.failed(entry, problem instanceof Refused ? problem.message : "it did not reach the gateway");
+  }
+  showWork();
+}
+
+function askToken() {
+  return new Promise((done) => {
+    state("wants a token", "warn");
+    $("ask").addEventListener("close", () => { setToken($("token").value); done(); }, { once: true });
+    if (!$("ask").open) $("ask").showModal();
+  });
+}
+
+$("composer").addEventListener("submit", (e) => {
+  e.preventDefault();
+  const text = $("text").value.trim();
+  if (!text) return;
+  $("text").value = "";
+  grow();
+  say(text);
+});
+
+$("text").addEventListener("keydown", (e) => {
+  if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
+    e.preventDefault();
+    $("composer").requestSubmit();
+  }
+});
+
+function grow() {
+  const t = $("text");
+  t.style.height = "auto";
+  t.style.height = t.scrollHeight + 2 + "px";
+}
+$("text").addEventListener("input", grow);
+
+$("stop").addEventListener("click", async () => {
+  const run = log.busy();
+  if (!run) return;
+  $("stop").disabled = true;
+  try {
+    await call(session + "/runs/" + run + "/cancel", { method: "POST" });
+  } catch (problem) {
+    state(problem.message, "bad");
+  }
+  $("stop").disabled = false;
+});
+
+takeToken();
+$("text").focus();
+follow();

@@ -1,0 +1,258 @@
+// The conversation as it is shown: what is stored, and what happens now.
+
+import { markdown } from "./markdown.js";
+
+const suggestions = ["What can you do?", "list sessions", "/help"];
+
+export class Log {
+  constructor(box, { retry, suggest }) {
+    this.box = box;
+    this.retry = retry;
+    this.suggest = suggest;
+    this.users = new Map(); // run → entry of what was said
+    this.answers = new Map(); // run → entry of its answer, while it works
+    this.seen = new Set(); // ids of deliveries that are shown
+    this.unsent = new Map(); // id → entry that has no run yet
+  }
+
+  // busy is a run that works, if any.
+  busy() {
+    return [...this.answers.keys()][0];
+  }
+
+  // show draws the stored conversation anew and keeps what is not stored yet.
+  show(messages, running, queued) {
+    const kept = [...this.unsent.values()];
+    const partial = new Map([...this.answers].map(([run, entry]) => [run, entry.text]));
+    this.box.replaceChildren();
+    this.users.clear();
+    this.answers.clear();
+    this.seen.clear();
+    for (const m of messages) this.stored(m);
+    for (const run of queued) if (!this.users.has(run.id)) this.users.set(run.id, this.user(run.input, "waiting"));
+    for (const run of running) this.think(run.id, partial.get(run.id));
+    for (const entry of kept) this.box.append(entry.node);
+    this.welcome();
+    this.bottom(true);
+  }
+
+  stored(m) {
+    if (m.role === "user") this.users.set(m.run, this.user(m.text));
+    else if (m.role === "notice") this.notice(m.text, m.id);
+    else if (m.role === "summary") this.notice("Earlier messages were shortened to a summary.");
+    else if (m.role === "assistant") {
+      const tools = (m.parts ?? []).filter((p) => p.type === "toolCall");
+      if (!m.text && !tools.length) return;
+      const entry = this.entry("assistant");
+      for (const t of tools) this.tool(entry, t.callId, t.tool);
+      if (m.text && m.text.trim() !== "NO_REPLY") entry.bubble.append(markdown(m.text));
+      else entry.bubble.remove();
+    }
+  }
+
+  entry(kind) {
+    const node = document.createElement("li");
+    node.className = "entry " + kind;
+    const bubble = document.createElement("div");
+    bubble.className = "bubble";
+    node.append(bubble);
+    const stay = this.atBottom();
+    this.box.querySelector(".welcome")?.remove();
+    this.box.append(node);
+    this.bottom(stay);
+    return { node, bubble, text: "", under: null, tools: null };
+  }
+
+  user(text, under = "") {
+    const entry = this.entry("user");
+    entry.text = text;
+    entry.bubble.textContent = text;
+    this.under(entry, under);
+    return entry;
+  }
+
+  notice(text, id) {
+    if (id && this.seen.has(id)) return;
+    if (id) this.seen.add(id);
+    this.entry("notice").bubble.append(markdown(text));
+  }
+
+  under(entry, text, bad = false, action = null) {
+    entry.under?.remove();
+    entry.under = null;
+    if (!text && !action) return;
+    entry.under = document.createElement("div");
+    entry.under.className = "under" + (bad ? " bad" : "");
+    entry.under.append(text);
+    if (action) {
+      const b = document.createElement("button");
+      b.className = "small";
+      b.type = "button";
+      b.textContent = action.label;
+      b.addEventListener("click", () => { b.disabled = true; action.run(); });
+      entry.under.append(b);
+    }
+    entry.node.append(entry.under);
+  }
+
+  // say shows what was just typed; the same id again is the same entry.
+  say(text, id) {
+    const entry = this.unsent.get(id) ?? this.user(text);
+    entry.id = id;
+    this.unsent.set(id, entry);
+    this.under(entry, "sending…");
+    this.bottom(true);
+    return entry;
+  }
+
+  accepted(entry, run) {
+    this.unsent.delete(entry.id);
+    const shown = this.users.get(run);
+    if (shown && shown !== entry) entry.node.remove(); // its event came first
+    else this.users.set(run, entry);
+    if (entry.under?.textContent === "sending…") this.under(entry, "");
+  }
+
+  answered(entry) {
+    this.unsent.delete(entry.id);
+    this.under(entry, "");
+  }
+
+  failed(entry, why) {
+    this.under(entry, "not sent: " + why, true, { label: "Retry", run: () => this.retry(entry.text, entry.id) });
+  }
+
+  // think shows that a run works; it gives the answer's entry.
+  think(run, text = "") {
+    let entry = this.answers.get(run);
+    if (!entry) {
+      entry = this.entry("assistant");
+      this.answers.set(run, entry);
+      this.write(entry, text);
+      const said = this.users.get(run);
+      if (said) this.under(said, "");
+    }
+    return entry;
+  }
+
+  write(entry, text) {
+    entry.text = text;
+    entry.bubble.classList.toggle("thinking", text === "");
+    if (entry.drawing) return;
+    entry.drawing = true;
+    requestAnimationFrame(() => {
+      entry.drawing = false;
+      const stay = this.atBottom();
+      entry.bubble.replaceChildren(markdown(entry.text));
+      this.bottom(stay);
+    });
+  }
+
+  tool(entry, id, name) {
+    if (!entry.tools) {
+      entry.tools = document.createElement("div");
+      entry.tools.className = "tools";
+      entry.node.prepend(entry.tools);
+    }
+    const chip = document.createElement("span");
+    chip.className = "tool";
+    chip.dataset.call = id ?? "";
+    chip.textContent = name;
+    entry.tools.append(chip);
+    return chip;
+  }
+
+  event(e) {
+    const said = this.users.get(e.run);
+    switch (e.type) {
+      case "message.user": return this.heard(e);
+      case "message.notice": return this.notice(e.text, e.delivery);
+      case "run.started": return void this.think(e.run);
+      case "text.delta": {
+        const entry = this.think(e.run);
+        return this.write(entry, entry.text + e.text);
+      }
+      case "tool.call": {
+        const entry = this.think(e.run);
+        this.write(entry, "");
+        return void (this.tool(entry, e.callId, e.tool).textContent = e.tool + " …");
+      }
+      case "tool.result": {
+        const chip = this.think(e.run).node.querySelector(`[data-call="${CSS.escape(e.callId)}"]`);
+        if (chip) chip.textContent = e.tool + (e.failed ? " failed" : "");
+        return void chip?.classList.toggle("bad", Boolean(e.failed));
+      }
+      case "run.retrying": {
+        const entry = this.think(e.run);
+        this.write(entry, "");
+        return this.under(entry, "the model failed; trying again");
+      }
+      case "run.done": return this.done(e);
+      case "run.failed": return this.ended(e, said, "no answer", true);
+      case "run.aborted": return this.ended(e, said, "stopped");
+      case "run.dropped": return this.ended(e, said, "left out: too much was waiting", true);
+    }
+  }
+
+  // heard shows what somebody said, unless it was typed here.
+  heard(e) {
+    if (this.users.has(e.run)) return;
+    const mine = [...this.unsent.values()].find((entry) => entry.text === e.text);
+    if (mine) {
+      this.unsent.delete(mine.id);
+      this.under(mine, "");
+    }
+    const entry = mine ?? this.user(e.text);
+    this.users.set(e.run, entry);
+    if (this.answers.size) this.under(entry, "waiting");
+  }
+
+  done(e) {
+    const entry = this.answers.get(e.run);
+    this.answers.delete(e.run);
+    const said = this.users.get(e.run);
+    if (said) this.under(said, "");
+    if (!e.text || e.text.trim() === "NO_REPLY") {
+      if (entry && !entry.tools) entry.node.remove();
+      else entry?.bubble.remove();
+      if (said && !e.text) this.under(said, "worked on; no answer was sent");
+      return;
+    }
+    if (!entry) return; // merged into another message's answer, or stored before this page looked
+    this.under(entry, "");
+    this.write(entry, e.text);
+  }
+
+  // ended shows at what was said that it has no answer. Why is told by a notice.
+  ended(e, said, word, bad = false) {
+    const entry = this.answers.get(e.run);
+    this.answers.delete(e.run);
+    if (entry && !entry.tools && entry.text === "") entry.node.remove();
+    else entry?.bubble.classList.remove("thinking");
+    if (said) this.under(said, word, bad, { label: "Ask again", run: () => this.retry(said.text) });
+  }
+
+  welcome() {
+    if (this.box.children.length) return;
+    const node = document.createElement("li");
+    node.className = "welcome";
+    node.append("Nothing was said here yet. Try:", document.createElement("br"));
+    for (const text of suggestions) {
+      const b = document.createElement("button");
+      b.className = "small";
+      b.type = "button";
+      b.textContent = text;
+      b.addEventListener("click", () => this.suggest(text));
+      node.append(b);
+    }
+    this.box.append(node);
+  }
+
+  atBottom() {
+    return this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < 80;
+  }
+
+  bottom(stay) {
+    if (stay) this.box.scrollTop = this.box.scrollHeight;
+  }
+}

@@ -42,22 +42,30 @@ func (t *template) insert(ctx context.Context, db *sql.DB, from, to int) error {
 	}
 	defer tx.Rollback() //nolint:errcheck // without effect after the commit
 	for _, name := range pastTables {
-		table := t.tables[name]
-		marks := strings.TrimSuffix(strings.Repeat("?, ", len(table.columns)), ", ")
-		insert, err := tx.PrepareContext(ctx, "INSERT INTO "+name+" ("+strings.Join(table.columns, ", ")+") VALUES ("+marks+")")
-		if err != nil {
-			return err
-		}
-		for n := from; n < to; n++ {
-			c := t.copyOf(n)
-			for _, row := range table.rows {
-				if _, err := insert.ExecContext(ctx, c.row(table.columns, row)...); err != nil {
-					return fmt.Errorf("%s: %w", name, err)
-				}
-			}
+		if err := t.insertTable(ctx, tx, name, from, to); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return tx.Commit()
+}
+
+func (t *template) insertTable(ctx context.Context, tx *sql.Tx, name string, from, to int) error {
+	table := t.tables[name]
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(table.columns)), ", ")
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+name+" ("+strings.Join(table.columns, ", ")+") VALUES ("+marks+")")
+	if err != nil {
+		return err
+	}
+	defer insert.Close() //nolint:errcheck // the transaction's end closes it too
+	for n := from; n < to; n++ {
+		c := t.copyOf(n)
+		for _, row := range table.rows {
+			if _, err := insert.ExecContext(ctx, c.row(table.columns, row)...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // preloadPostgres does the same by COPY.

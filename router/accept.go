@@ -192,7 +192,7 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 	if fresh {
 		change.Create = append(change.Create, record)
 	}
-	run := r.newRun(s, in, record, owner)
+	run := r.newRun(in, record, owner)
 	if err := r.takeHistory(ctx, in, &run, &change); err != nil {
 		return Admitted{}, err
 	}
@@ -213,7 +213,7 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 	return Admitted{Outcome: OutcomeRun, Session: record.ID, Run: run.ID}, nil
 }
 
-func (r *Router) newRun(s *Settings, in Admission, record sessions.Record, owner bool) sessions.Run {
+func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessions.Run {
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
 		Kind: sessions.KindMessage, Status: sessions.RunQueued,

@@ -20,7 +20,7 @@ var (
 	ErrQueueFull = errors.New("queue is full")
 )
 
-// Request is a problem with what a caller asked for; its text may be shown to the caller.
+// RequestError is a problem with what a caller asked for; its text may be shown to the caller.
 type RequestError struct {
 	Field string // the parameter, for example "channel"
 	Text  string // what is wrong and what to do

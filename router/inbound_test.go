@@ -161,7 +161,7 @@ func TestEditReplacesWhatStillWaits(t *testing.T) {
 		release := b.busy()
 		b.hear(in("ann", "1", "first"))
 		synctest.Wait()
-		b.hear(in("ann", "2", "teh second"))
+		b.hear(in("ann", "2", "the sekond"))
 		edit := in("ann", "2", "the second")
 		edit.Event, edit.Edited = "chat-ann/2/edit/1", true
 		b.hear(edit)

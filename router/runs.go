@@ -156,7 +156,7 @@ func (w *sessionWorker) drive(ctx context.Context, session *sessions.Session, re
 	if err != nil {
 		return w.finishFailed(ctx, session, record, batch, w.workError(runCtx, err), preview...)
 	}
-	return w.finish(ctx, session, record, batch, answer, show, preview)
+	return w.finish(ctx, session, batch, answer, show, preview)
 }
 
 // runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.
@@ -198,7 +198,7 @@ func asWorkError(err error) *sessions.WorkError {
 }
 
 // finish stores the last message, the end of the runs and the delivery of the answer, in one transaction.
-func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, record sessions.Record, batch []sessions.Run, answer Answer, show *show, preview []DeliveryMove) error {
+func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, batch []sessions.Run, answer Answer, show *show, preview []DeliveryMove) error {
 	last := batch[len(batch)-1]
 	change := Change{Change: session.Pending()}
 	w.touch(&change, last.Route)

@@ -68,7 +68,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(a.cfg.State, 0o700); err != nil {
 		return fmt.Errorf("make state folder (set state or $SLUICE_STATE to one that can be written): %w", err)
 	}
-	if a.listener, err = net.Listen("tcp", a.cfg.Gateway.Listen); err != nil {
+	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Gateway.Listen); err != nil {
 		return fmt.Errorf("listen on %s (is another gateway running? change gateway.listen or use --listen): %w", a.cfg.Gateway.Listen, err)
 	}
 	if err := a.openStoreAndBus(ctx); err != nil {

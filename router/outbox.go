@@ -164,7 +164,7 @@ func (w *outboxWorker) pieces(d *Delivery, a adapters.Adapter) []string {
 func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d Delivery, text string, i int) (adapters.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	out := adapters.Outbound{DeliveryID: string(d.ID), Part: i, Route: d.Route, Text: text}
+	out := adapters.Outbound{DeliveryID: string(d.ID), Part: i, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply, Text: text}
 	if i > 0 {
 		out.Route.ReplyTo = ""
 	}

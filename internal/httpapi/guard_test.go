@@ -111,6 +111,7 @@ func TestErrorShape(t *testing.T) {
 		"unknown property":    {"POST", "/v1/sessions", `{"nope":1}`, 422, "invalid_request"},
 		"bulk without filter": {"DELETE", "/v1/sessions", "", 400, "invalid_request"},
 		"bulk with days":      {"DELETE", "/v1/sessions?older_than=1d", "", 400, "invalid_request"},
+		"misspelt filter":     {"DELETE", "/v1/sessions?status=idle&olderthan=1h", "", 422, "invalid_request"},
 		"empty message":       {"POST", "/v1/sessions/x/messages", `{"message":" "}`, 400, "invalid_request"},
 		"too long":            {"POST", "/v1/sessions/x/messages", `{"message":"` + strings.Repeat("a", 2<<10) + `"}`, 413, "too_large"},
 	} {

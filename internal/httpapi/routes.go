@@ -26,6 +26,7 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 	config := huma.DefaultConfig("Sluice", s.cfg.Version)
 	config.Info.Description = "A gateway between chat channels and AI agents."
 	config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", nil
+	config.RejectUnknownQueryParameters = true // a misspelt filter must not select more than was meant
 	config.Transformers = []huma.Transformer{plainErrors}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, else the file token in the state folder"},

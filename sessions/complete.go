@@ -35,18 +35,28 @@ const stepBuffer = 16
 func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, cancel context.CancelFunc) {
 	ctx, cancel = context.WithCancel(ctx)
 	out := make(chan Step, stepBuffer)
-	model, request, err := s.beginStep()
-	if err != nil {
-		out <- Step{Done: true, Err: err}
-		close(out)
-		return out, cancel
-	}
 	go func() {
 		defer close(out)
-		completion, err := s.runStep(ctx, model, request, out)
+		completion, err := s.Complete(ctx, func(c Chunk) {
+			select {
+			case out <- Step{Chunk: c}:
+			case <-ctx.Done():
+			}
+		})
 		finish(out, Step{Done: true, Err: err, Usage: completion.Usage, Truncated: completion.Truncated})
 	}()
 	return out, cancel
+}
+
+// Complete is RequestCompletion for a caller that waits: on gets each piece, on
+// the caller's goroutine. A gateway with thousands of sessions that wait for
+// their models saves a goroutine for each.
+func (s *Session) Complete(ctx context.Context, on func(Chunk)) (Completion, error) {
+	model, request, err := s.beginStep()
+	if err != nil {
+		return Completion{}, err
+	}
+	return s.runStep(ctx, model, request, on)
 }
 
 // finish sends the last event even to a reader that has stopped reading: a piece makes room for it.
@@ -92,7 +102,7 @@ func (s *Session) request() Request {
 	return r
 }
 
-func (s *Session) runStep(ctx context.Context, model Model, request Request, out chan<- Step) (completion Completion, err error) {
+func (s *Session) runStep(ctx context.Context, model Model, request Request, on func(Chunk)) (completion Completion, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &ModelError{Kind: ModelRefused, Model: model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
@@ -105,10 +115,7 @@ func (s *Session) runStep(ctx context.Context, model Model, request Request, out
 		s.mu.Lock()
 		s.building.add(c)
 		s.mu.Unlock()
-		select {
-		case out <- Step{Chunk: c}:
-		case <-ctx.Done():
-		}
+		on(c)
 	})
 	if err != nil {
 		return Completion{}, err

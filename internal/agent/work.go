@@ -166,32 +166,29 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (w *work) step(ctx context.Context) error {
 	model := w.session.Model().Name()
 	started := w.now()
-	steps, cancel := w.session.RequestCompletion(ctx)
-	defer cancel()
-	var last sessions.Step
-	for last = range steps {
-		switch last.Chunk.Type {
+	completion, err := w.session.Complete(ctx, func(c sessions.Chunk) {
+		switch c.Type {
 		case sessions.PartText:
-			w.event(sessions.Event{Type: sessions.EventDelta, Text: last.Chunk.Text})
+			w.event(sessions.Event{Type: sessions.EventDelta, Text: c.Text})
 		case sessions.PartThinking:
-			w.event(sessions.Event{Type: sessions.EventThinking, Text: last.Chunk.Text})
+			w.event(sessions.Event{Type: sessions.EventThinking, Text: c.Text})
 		}
-	}
+	})
 	w.metrics.seconds.WithLabelValues(model).Observe(w.now().Sub(started).Seconds())
-	if last.Err != nil {
-		w.metrics.completions.WithLabelValues(model, failureKind(last.Err)).Inc()
-		return last.Err
+	if err != nil {
+		w.metrics.completions.WithLabelValues(model, failureKind(err)).Inc()
+		return err
 	}
 	w.metrics.completions.WithLabelValues(model, "ok").Inc()
-	w.count(model, last)
+	w.count(model, completion)
 	return nil
 }
 
-func (w *work) count(model string, last sessions.Step) {
-	w.cut = last.Truncated
-	w.usage = w.usage.Add(last.Usage)
-	w.metrics.tokens.WithLabelValues(model, "input").Add(float64(last.Usage.InputTokens))
-	w.metrics.tokens.WithLabelValues(model, "output").Add(float64(last.Usage.OutputTokens))
+func (w *work) count(model string, c sessions.Completion) {
+	w.cut = c.Truncated
+	w.usage = w.usage.Add(c.Usage)
+	w.metrics.tokens.WithLabelValues(model, "input").Add(float64(c.Usage.InputTokens))
+	w.metrics.tokens.WithLabelValues(model, "output").Add(float64(c.Usage.OutputTokens))
 }
 
 func failureKind(err error) string {

@@ -1,9 +1,10 @@
-// Package model finds language models by name, "<provider>/<model>".
 package model
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -37,24 +38,56 @@ type Registry struct {
 	providers map[string]func(model string) sessions.Model
 }
 
-// New makes a registry of the configured providers and the offline one.
+// New makes a registry of the configured providers and the offline one. It makes no request.
 func New(providers map[string]ProviderConfig) (*Registry, error) {
 	r := &Registry{providers: map[string]func(string) sessions.Model{}}
-	for name, c := range providers {
-		switch {
-		case name == Offline:
-			return nil, fmt.Errorf("models.providers.%s: the name is taken by the built-in provider", name)
-		case c.Kind == KindAnthropic:
-			client := anthropic.New(anthropic.Config{Provider: name, APIKey: c.APIKey, BaseURL: c.BaseURL, Level: c.Classification, Window: c.ContextWindow})
-			r.providers[name] = func(model string) sessions.Model { return client.Model(model) }
-		case c.Kind == KindOpenAI:
-			client := openai.New(openai.Config{Provider: name, APIKey: c.APIKey, BaseURL: c.BaseURL, Level: c.Classification, Window: c.ContextWindow})
-			r.providers[name] = func(model string) sessions.Model { return client.Model(model) }
-		default:
-			return nil, fmt.Errorf("models.providers.%s.kind: %q is neither %s nor %s", name, c.Kind, KindAnthropic, KindOpenAI)
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		if err := r.add(name, providers[name]); err != nil {
+			faults = append(faults, fmt.Errorf("models.providers.%s%w", name, err))
 		}
 	}
-	return r, nil
+	return r, errors.Join(faults...)
+}
+
+// add makes one provider's client. An error begins with the place below the provider.
+func (r *Registry) add(name string, c ProviderConfig) error {
+	if name == Offline {
+		return errors.New(": the name is taken by the built-in provider")
+	}
+	if err := checkURL(c.BaseURL); err != nil {
+		return fmt.Errorf(".baseUrl: %w", err)
+	}
+	switch c.Kind {
+	case KindAnthropic:
+		client := anthropic.New(anthropic.Config{
+			Provider: name, APIKey: c.APIKey, BaseURL: c.BaseURL, Level: c.Classification, Window: c.ContextWindow,
+		})
+		r.providers[name] = func(model string) sessions.Model { return client.Model(model) }
+	case KindOpenAI:
+		client := openai.New(openai.Config{
+			Provider: name, APIKey: c.APIKey, BaseURL: c.BaseURL, Level: c.Classification, Window: c.ContextWindow,
+		})
+		r.providers[name] = func(model string) sessions.Model { return client.Model(model) }
+	default:
+		return fmt.Errorf(".kind: %q is neither %s nor %s", c.Kind, KindAnthropic, KindOpenAI)
+	}
+	return nil
+}
+
+// checkURL wants http or https and a host; empty is the provider's own.
+func checkURL(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return errors.New("it is no URL") // the parser's error repeats the text, and that may hold a password
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("want http://… or https://… with a host")
+	}
+	return nil
 }
 
 // Model finds a model by its name. Whether the provider knows the model shows at its first use.
@@ -66,8 +99,8 @@ func (r *Registry) Model(name string) (sessions.Model, error) {
 	if provider == Offline {
 		return offline.New(model)
 	}
-	if make, ok := r.providers[provider]; ok {
-		return make(model), nil
+	if of, ok := r.providers[provider]; ok {
+		return of(model), nil
 	}
 	known := append([]string{Offline}, slices.Sorted(maps.Keys(r.providers))...)
 	return nil, fmt.Errorf("model %q: no provider %q; add models.providers.%s, or use one of %s", name, provider, provider, strings.Join(known, ", "))

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"strings"
 
 	"sluice/internal/model/wire"
 	"sluice/sessions"
@@ -26,7 +27,7 @@ type message struct {
 type content struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
-	Thinking  string          `json:"thinking,omitempty"`
+	Thinking  *string         `json:"thinking,omitempty"` // may be empty beside a signature
 	Signature string          `json:"signature,omitempty"`
 	ID        string          `json:"id,omitempty"`
 	Name      string          `json:"name,omitempty"`
@@ -85,19 +86,22 @@ func blocksOf(m sessions.Message) []content {
 	return blocks
 }
 
-// blockOf makes a part's block. An empty text is none: the API refuses it. Reasoning
+// blockOf makes a part's block. A blank text is none: the API refuses it. Reasoning
 // without its signature is left out: the API takes none that it has not signed.
 func blockOf(role sessions.Role, p sessions.Part) (content, bool) {
 	switch p.Type {
 	case sessions.PartText:
-		if role == sessions.RoleSummary {
-			return content{Type: "text", Text: "[What was said before, in short]\n" + p.Text}, true
+		if strings.TrimSpace(p.Text) == "" {
+			return content{}, false
 		}
-		return content{Type: "text", Text: p.Text}, p.Text != ""
+		if role == sessions.RoleSummary {
+			return content{Type: "text", Text: wire.SummaryHead + p.Text}, true
+		}
+		return content{Type: "text", Text: p.Text}, true
 	case sessions.PartThinking:
-		return content{Type: "thinking", Thinking: p.Text, Signature: p.Signature}, p.Signature != ""
+		return content{Type: "thinking", Thinking: &p.Text, Signature: p.Signature}, p.Signature != ""
 	case sessions.PartToolCall:
-		return content{Type: "tool_use", ID: p.CallID, Name: p.Tool, Input: p.Args}, true
+		return content{Type: "tool_use", ID: p.CallID, Name: p.Tool, Input: wire.Args(string(p.Args))}, true
 	case sessions.PartToolResult:
 		return content{Type: "tool_result", ToolUseID: p.CallID, Content: p.Text, IsError: p.Error}, true
 	case sessions.PartAttachment:

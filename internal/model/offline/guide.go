@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -16,7 +17,7 @@ const help = `I am **Sluice's offline guide**: a demonstration that runs without
 - **list sessions** – the conversations that you may see
 - **show history of main** – what was said in one
 - **status** – this session's state
-- **tell telegram 42: dinner is ready** – a message to another conversation (or: *tell telegram owner: …*)
+- **tell telegram 42: dinner is ready** – a message to another conversation (or: *send dinner is ready to telegram 42*)
 - **repeat …** – I say it back
 
 Commands such as ` + "`/help`" + ` work everywhere. For a real assistant, add a provider and a model to ` + "`sluice.yaml`" + `:
@@ -36,26 +37,38 @@ type sentence struct {
 }
 
 // sentences are tried in their order.
-func sentences() []sentence {
-	return []sentence{
-		{regexp.MustCompile(`(?i)^(?:please )?(?:list|show)(?: me)?(?: all| my| the)? (?:sessions|conversations)[.!?]?$`), "sessions_list",
-			func([]string) map[string]any { return map[string]any{"messageLimit": 1} }},
-		{regexp.MustCompile(`(?i)^(?:please )?show(?: me)?(?: the)? history(?: of (\S+?))?[.!?]?$`), "sessions_history",
-			func(m []string) map[string]any { return map[string]any{"sessionKey": or(m[1], "main"), "limit": 10} }},
-		{regexp.MustCompile(`(?i)^(?:show )?(?:the |your |my )?status[.!?]?$`), "session_status",
-			func([]string) map[string]any { return map[string]any{} }},
-		{regexp.MustCompile(`(?is)^(?:tell|message) (\w+) (\S+): *(.+)$`), "message",
-			func(m []string) map[string]any {
-				return map[string]any{"channel": strings.ToLower(m[1]), "to": m[2], "message": m[3]}
-			}},
-	}
+var sentences = []sentence{
+	{
+		regexp.MustCompile(`(?i)^(?:please )?(?:list|show)(?: me)?(?: all| my| the)? (?:sessions|conversations)[.!?]?$`),
+		"sessions_list",
+		func([]string) map[string]any { return map[string]any{"messageLimit": 1} },
+	},
+	{
+		regexp.MustCompile(`(?i)^(?:please )?show(?: me)?(?: the)? history(?: of (\S+?))?[.!?]?$`),
+		"sessions_history",
+		func(m []string) map[string]any {
+			return map[string]any{"sessionKey": cmp.Or(m[1], "main"), "limit": 10}
+		},
+	},
+	{
+		regexp.MustCompile(`(?i)^(?:show )?(?:the |your |my )?status[.!?]?$`),
+		"session_status",
+		func([]string) map[string]any { return map[string]any{} },
+	},
+	{
+		regexp.MustCompile(`(?is)^(?:please )?(?:tell|message) (\w+) (\S+): *(.+)$`),
+		"message",
+		func(m []string) map[string]any { return message(m[1], m[2], m[3]) },
+	},
+	{
+		regexp.MustCompile(`(?is)^(?:please )?send (.+) to (\w+) (\S+?)[.!?]?$`),
+		"message",
+		func(m []string) map[string]any { return message(m[2], m[3], strings.Trim(m[1], "\"“”")) },
+	},
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
+func message(channel, to, text string) map[string]any {
+	return map[string]any{"channel": strings.ToLower(channel), "to": to, "message": text}
 }
 
 // guide answers the last message, or tells what its tools gave.
@@ -73,13 +86,13 @@ func guide(req sessions.Request) sessions.Completion {
 	}
 	last := asked[len(asked)-1]
 	text := strings.TrimSpace(last.Text())
-	for _, s := range sentences() {
+	for _, s := range sentences {
 		if m := s.pattern.FindStringSubmatch(text); m != nil {
 			return calls(s.tool, s.args(m), last.ID)
 		}
 	}
-	if said, ok := cutFold(text, "repeat "); ok {
-		return says(said)
+	if again, ok := cutFold(text, "repeat "); ok {
+		return says(again)
 	}
 	return says(help)
 }
@@ -107,7 +120,7 @@ type result struct {
 	row
 	Count     *int      `json:"count"`
 	Sessions  []row     `json:"sessions"`
-	Messages  []message `json:"messages"`
+	Messages  []said `json:"messages"`
 	Status    string    `json:"status"`
 	Reason    string    `json:"reason"`
 	To        string    `json:"to"`
@@ -123,10 +136,10 @@ type row struct {
 	Model     string    `json:"model"`
 	Tokens    int       `json:"totalTokens"`
 	UpdatedAt int64     `json:"updatedAt"`
-	Messages  []message `json:"messages"`
+	Messages  []said `json:"messages"`
 }
 
-type message struct {
+type said struct {
 	Role    string          `json:"role"`
 	Sender  string          `json:"sender"`
 	Content []sessions.Part `json:"content"`
@@ -174,7 +187,7 @@ func renderHistory(r result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The last %s:\n", plural(len(r.Messages), "message"))
 	for _, m := range r.Messages {
-		fmt.Fprintf(&b, "\n- **%s**: %s", or(m.Sender, m.Role), brief(m))
+		fmt.Fprintf(&b, "\n- **%s**: %s", cmp.Or(m.Sender, m.Role), brief(m))
 	}
 	return b.String()
 }
@@ -187,7 +200,7 @@ func plural(n int, word string) string {
 }
 
 // brief is the beginning of a message's text, on one line.
-func brief(m message) string {
+func brief(m said) string {
 	const most = 80
 	text := strings.Join(strings.Fields(sessions.Message{Parts: m.Content}.Text()), " ")
 	if r := []rune(text); len(r) > most {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/model/wire"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -65,7 +66,7 @@ func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sess
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return sessions.Completion{}, &sessions.ModelError{Kind: sessions.ModelUnavailable, Model: m.Name(), Err: context.Cause(ctx)}
+			return sessions.Completion{}, &sessions.ModelError{Kind: sessions.ModelUnavailable, Model: m.Name(), Err: wire.Ended(ctx)}
 		}
 	}
 	c := m.answer(req)

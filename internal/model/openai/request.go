@@ -83,7 +83,7 @@ func messagesOf(m sessions.Message) []message {
 		}
 		return results
 	case sessions.RoleSummary:
-		return []message{text("user", "[What was said before, in short]\n"+m.Text())}
+		return []message{text("user", wire.SummaryHead+m.Text())}
 	}
 	return []message{text("user", content(m))}
 }
@@ -94,7 +94,7 @@ func assistant(m sessions.Message) message {
 		out.Content = &t
 	}
 	for _, p := range m.ToolCalls() {
-		out.ToolCalls = append(out.ToolCalls, toolCall{ID: p.CallID, Type: "function", Function: functionCall{p.Tool, string(p.Args)}})
+		out.ToolCalls = append(out.ToolCalls, toolCall{ID: p.CallID, Type: "function", Function: functionCall{p.Tool, string(wire.Args(string(p.Args)))}})
 	}
 	if out.Content == nil && out.ToolCalls == nil {
 		empty := ""

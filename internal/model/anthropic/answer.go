@@ -1,0 +1,179 @@
+package anthropic
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"sluice/internal/model/wire"
+	"sluice/sessions"
+)
+
+// event is one event of the stream; which fields it has depends on its type.
+type event struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage usage `json:"usage"`
+	} `json:"message"`
+	ContentBlock struct {
+		Type string `json:"type"`
+		ID   string `json:"id"`
+		Name string `json:"name"`
+		Text string `json:"text"`
+
+		Thinking  string          `json:"thinking"`
+		Signature string          `json:"signature"`
+		Input     json.RawMessage `json:"input"` // {} before the pieces of the real one; whole from servers that send no pieces
+	} `json:"content_block"`
+	Delta struct {
+		Text        string `json:"text"`
+		Thinking    string `json:"thinking"`
+		Signature   string `json:"signature"`
+		PartialJSON string `json:"partial_json"`
+		StopReason  string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage usage `json:"usage"`
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+type usage struct {
+	Input      int `json:"input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	Output     int `json:"output_tokens"`
+}
+
+// answer puts a streamed answer together.
+type answer struct {
+	on     func(sessions.Chunk)
+	wire   *wire.Client
+	blocks []*block
+	usage  sessions.Usage
+	stop   string
+}
+
+type block struct {
+	part  sessions.Part
+	text  strings.Builder // text, thinking or a call's arguments
+	input json.RawMessage // a call's arguments, if they came without pieces
+}
+
+var _ wire.Answer = (*answer)(nil)
+
+// blocksMost bounds the blocks of one answer, against a server that counts wrongly.
+const blocksMost = 256
+
+// Event implements [wire.Answer]. Events that it does not know are left out, as the API asks.
+func (a *answer) Event(_ string, data []byte) (end bool, err error) {
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return false, a.wire.Fail(sessions.ModelCut, fmt.Errorf("an event is no JSON: %w", err))
+	}
+	switch e.Type {
+	case "message_start":
+		u := e.Message.Usage
+		a.usage = sessions.Usage{InputTokens: u.Input + u.CacheWrite + u.CacheRead, CachedTokens: u.CacheRead, OutputTokens: u.Output}
+	case "content_block_start":
+		return false, a.begin(e)
+	case "content_block_delta":
+		a.delta(e)
+	case "message_delta":
+		a.stop = cmp.Or(e.Delta.StopReason, a.stop)
+		a.usage.OutputTokens = max(a.usage.OutputTokens, e.Usage.Output)
+	case "message_stop":
+		return true, nil
+	case "error":
+		return false, a.failed(e)
+	}
+	return false, nil
+}
+
+// Whole implements [wire.Answer]: message_stop is the only end.
+func (*answer) Whole() bool { return false }
+
+// failed is an error inside a stream that had begun well.
+func (a *answer) failed(e event) error {
+	err := fmt.Errorf("%s: %s", e.Error.Type, e.Error.Message)
+	switch e.Error.Type {
+	case "rate_limit_error":
+		return a.wire.Fail(sessions.ModelRateLimited, err)
+	case "authentication_error", "permission_error":
+		return a.wire.Fail(sessions.ModelAuth, err)
+	case "invalid_request_error":
+		return a.wire.Fail(wire.KindOf(http.StatusBadRequest, e.Error.Message), err)
+	}
+	return a.wire.Fail(sessions.ModelOverloaded, err)
+}
+
+// begin opens a block. Blocks that are only for the provider stay without a type.
+func (a *answer) begin(e event) error {
+	if e.Index < 0 || e.Index >= blocksMost {
+		return a.wire.Fail(sessions.ModelRefused, fmt.Errorf("the answer has a block %d: more than %d are not taken", e.Index, blocksMost))
+	}
+	for len(a.blocks) <= e.Index {
+		a.blocks = append(a.blocks, &block{})
+	}
+	b, start := a.blocks[e.Index], e.ContentBlock
+	switch start.Type {
+	case "text":
+		b.part.Type = sessions.PartText
+		a.say(b, start.Text)
+	case "thinking":
+		b.part = sessions.Part{Type: sessions.PartThinking, Signature: start.Signature}
+		a.say(b, start.Thinking)
+	case "tool_use":
+		b.part = sessions.Part{Type: sessions.PartToolCall, CallID: start.ID, Tool: start.Name}
+		b.input = start.Input
+		a.on(sessions.Chunk{Type: sessions.PartToolCall, CallID: b.part.CallID, Tool: b.part.Tool})
+	}
+	return nil
+}
+
+func (a *answer) delta(e event) {
+	if e.Index < 0 || e.Index >= len(a.blocks) {
+		return
+	}
+	b := a.blocks[e.Index]
+	switch b.part.Type {
+	case sessions.PartText:
+		a.say(b, e.Delta.Text)
+	case sessions.PartThinking:
+		b.part.Signature += e.Delta.Signature
+		a.say(b, e.Delta.Thinking)
+	case sessions.PartToolCall:
+		b.text.WriteString(e.Delta.PartialJSON)
+	}
+}
+
+func (a *answer) say(b *block, text string) {
+	if text == "" {
+		return
+	}
+	b.text.WriteString(text)
+	a.on(sessions.Chunk{Type: b.part.Type, Text: text})
+}
+
+func (a *answer) completion() sessions.Completion {
+	done := sessions.Completion{
+		Usage:     a.usage,
+		Truncated: a.stop == "max_tokens" || a.stop == "model_context_window_exceeded",
+	}
+	for _, b := range a.blocks {
+		switch {
+		case b.part.Type == sessions.PartToolCall:
+			b.part.Args = wire.Args(cmp.Or(b.text.String(), string(b.input)))
+		case b.part.Type == "" || b.text.Len() == 0 && b.part.Signature == "":
+			continue
+		default:
+			b.part.Text = b.text.String()
+		}
+		done.Parts = append(done.Parts, b.part)
+	}
+	return done
+}

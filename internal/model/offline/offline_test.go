@@ -1,0 +1,97 @@
+package offline_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/model/offline"
+	"sluice/sessions"
+)
+
+func text(role sessions.Role, words string) sessions.Message {
+	return sessions.Message{ID: "msg_1", Role: role, Parts: []sessions.Part{{Type: sessions.PartText, Text: words}}}
+}
+
+func ask(t *testing.T, name string, messages ...sessions.Message) (streamed string, c sessions.Completion) {
+	t.Helper()
+	m, err := offline.New(name)
+	require.NoError(t, err)
+	c, err = m.Complete(t.Context(), sessions.Request{Messages: messages}, func(chunk sessions.Chunk) { streamed += chunk.Text })
+	require.NoError(t, err)
+	return streamed, c
+}
+
+func TestEchoAnswersWhatHasNoAnswer(t *testing.T) {
+	t.Parallel()
+	streamed, c := ask(t, "echo", text(sessions.RoleUser, "old"), text(sessions.RoleAssistant, "x"), text(sessions.RoleUser, "one"), text(sessions.RoleUser, "two"))
+	require.Equal(t, "echo: one\ntwo", streamed)
+	require.Equal(t, streamed, c.Parts[0].Text)
+	long := strings.Repeat("many words ", 10_000)
+	streamed, c = ask(t, "echo", text(sessions.RoleUser, long))
+	require.Equal(t, "echo: "+long, streamed)
+	require.Equal(t, 20_001, c.Usage.OutputTokens)
+}
+
+func TestSlowWaitsAndCanBeStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		ask(t, "slow-2s", text(sessions.RoleUser, "hi"))
+		require.Equal(t, 2*time.Second, time.Since(begun))
+		m, err := offline.New("slow-1h")
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = m.Complete(ctx, sessions.Request{}, func(sessions.Chunk) {})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestGuideDrivesTheTools(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"List sessions":                         `sessions_list {"messageLimit":1}`,
+		"please show me the conversations.":     `sessions_list {"messageLimit":1}`,
+		"show history of agent:main:direct:7":   `sessions_history {"limit":10,"sessionKey":"agent:main:direct:7"}`,
+		"show history":                          `sessions_history {"limit":10,"sessionKey":"main"}`,
+		"status?":                               `session_status {}`,
+		"Tell Telegram 42: dinner\nis ready":    `message {"channel":"telegram","message":"dinner\nis ready","to":"42"}`,
+		"tell telegram owner: the disk is full": `message {"channel":"telegram","message":"the disk is full","to":"owner"}`,
+	} {
+		_, c := ask(t, "guide", text(sessions.RoleUser, said))
+		require.Len(t, c.Parts, 1)
+		require.Equal(t, want, c.Parts[0].Tool+" "+string(c.Parts[0].Args), said)
+		require.NotEmpty(t, c.Parts[0].CallID)
+	}
+}
+
+func TestGuideTellsWhatToolsGave(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ tool, result, says string }{
+		{"sessions_list", `{"count":1,"sessions":[{"key":"agent:main:main","channel":"webchat","updatedAt":1000}]}`, "one session"},
+		{"sessions_history", `{"messages":[{"role":"user","sender":"Ann","content":[{"type":"text","text":"hi","label":"PUBLIC/trusted"}]}]}`, "**Ann**: hi"},
+		{"session_status", `{"key":"agent:main:main","running":1}`, "1 working"},
+		{"message", `{"status":"blocked","reason":"the rule"}`, "holds it back: the rule"},
+		{"message", `{"status":"accepted","channel":"telegram","to":"42"}`, "on its way"},
+	} {
+		result := sessions.Message{Role: sessions.RoleToolResult, Parts: []sessions.Part{{Type: sessions.PartToolResult, Tool: c.tool, Text: c.result}}}
+		streamed, _ := ask(t, "guide", text(sessions.RoleUser, "x"), result)
+		require.Contains(t, streamed, c.says)
+	}
+	failed := sessions.Message{Role: sessions.RoleToolResult, Parts: []sessions.Part{{Type: sessions.PartToolResult, Tool: "message", Text: "to: say which", Error: true}}}
+	streamed, _ := ask(t, "guide", failed)
+	require.Contains(t, streamed, "did not work: to: say which")
+}
+
+func TestGuideHelpsAndRepeats(t *testing.T) {
+	t.Parallel()
+	streamed, _ := ask(t, "guide", text(sessions.RoleUser, "what is the meaning of life?"))
+	require.Contains(t, streamed, "not an AI")
+	streamed, _ = ask(t, "guide", text(sessions.RoleUser, "repeat after me"))
+	require.Equal(t, "after me", streamed)
+}

@@ -1,0 +1,191 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"sluice/internal/model/wire"
+	"sluice/sessions"
+)
+
+// chunk is one event of the stream.
+type chunk struct {
+	Choices []struct {
+		Delta struct {
+			Content   string `json:"content"`
+			Refusal   string `json:"refusal"`
+			Reasoning string `json:"reasoning_content"` // as several servers send it
+			ToolCalls []struct {
+				Index    int    `json:"index"`
+				ID       string `json:"id"`
+				Function struct {
+					Name      string `json:"name"`
+					Arguments string `json:"arguments"`
+				} `json:"function"`
+			} `json:"tool_calls"`
+		} `json:"delta"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *struct {
+		PromptTokens        int `json:"prompt_tokens"`
+		CompletionTokens    int `json:"completion_tokens"`
+		PromptTokensDetails struct {
+			CachedTokens int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
+	Error *failure `json:"error"`
+}
+
+// failure is an error inside the stream.
+type failure struct {
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Code    any    `json:"code"` // a string, a number or null
+}
+
+func (f failure) code() string {
+	if f.Code == nil {
+		return ""
+	}
+	return fmt.Sprint(f.Code)
+}
+
+// answer puts a streamed answer together.
+type answer struct {
+	on       func(sessions.Chunk)
+	wire     *wire.Client
+	text     strings.Builder
+	thinking strings.Builder
+	calls    []*call
+	usage    sessions.Usage
+	finish   string
+}
+
+type call struct {
+	index    int // the provider's
+	id, name string
+	args     strings.Builder
+}
+
+var _ wire.Answer = (*answer)(nil)
+
+// Event implements [wire.Answer]. The end marker is "[DONE]"; that a choice has
+// finished is not, because the usage comes after it.
+func (a *answer) Event(_ string, data []byte) (end bool, err error) {
+	if string(data) == "[DONE]" {
+		if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
+			return false, a.wire.Fail(sessions.ModelCut, errors.New("the stream ended without an answer"))
+		}
+		return true, nil
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return false, a.wire.Fail(sessions.ModelCut, fmt.Errorf("an event is no JSON: %w", err))
+	}
+	if c.Error != nil {
+		return false, a.failed(c.Error.Type, c.Error.code(), c.Error.Message)
+	}
+	if c.Usage != nil {
+		a.usage = sessions.Usage{
+			InputTokens: c.Usage.PromptTokens, OutputTokens: c.Usage.CompletionTokens, CachedTokens: c.Usage.PromptTokensDetails.CachedTokens,
+		}
+	}
+	for _, choice := range c.Choices {
+		a.say(sessions.PartThinking, &a.thinking, choice.Delta.Reasoning)
+		a.say(sessions.PartText, &a.text, choice.Delta.Content)
+		a.say(sessions.PartText, &a.text, choice.Delta.Refusal)
+		for _, t := range choice.Delta.ToolCalls {
+			if err := a.call(t.Index, t.ID, t.Function.Name, t.Function.Arguments); err != nil {
+				return false, err
+			}
+		}
+		if choice.FinishReason != "" {
+			a.finish = choice.FinishReason
+		}
+	}
+	return false, nil
+}
+
+// Whole implements [wire.Answer]: several servers send nothing after the reason of the end.
+func (a *answer) Whole() bool { return a.finish != "" }
+
+// failed is an error inside a stream that had begun well.
+func (a *answer) failed(kind, code, message string) error {
+	err := fmt.Errorf("%s: %s", strings.TrimSpace(kind+" "+code), message)
+	switch {
+	case strings.Contains(kind+code, "rate_limit"):
+		return a.wire.Fail(sessions.ModelRateLimited, err)
+	case wire.KindOf(http.StatusBadRequest, code+" "+message) == sessions.ModelOverflow:
+		return a.wire.Fail(sessions.ModelOverflow, err)
+	}
+	return a.wire.Fail(sessions.ModelOverloaded, err)
+}
+
+func (a *answer) say(kind sessions.PartType, into *strings.Builder, text string) {
+	if text == "" {
+		return
+	}
+	into.WriteString(text)
+	a.on(sessions.Chunk{Type: kind, Text: text})
+}
+
+// callsMost bounds the tool calls of one answer, against a server that counts wrongly.
+const callsMost = 128
+
+// call adds a piece to a tool call. The first piece has the id and the name;
+// servers that repeat them, or count every call as the first, are understood.
+func (a *answer) call(index int, id, name, args string) error {
+	c := a.find(index, id)
+	if c == nil {
+		if len(a.calls) == callsMost {
+			return a.wire.Fail(sessions.ModelRefused, fmt.Errorf("the answer has more than %d tool calls", callsMost))
+		}
+		c = &call{index: index, id: cmp.Or(id, fmt.Sprintf("call_%d", len(a.calls)))}
+		a.calls = append(a.calls, c)
+	}
+	if c.name == "" && name != "" {
+		c.name = name
+		a.on(sessions.Chunk{Type: sessions.PartToolCall, CallID: c.id, Tool: c.name})
+	}
+	c.args.WriteString(args)
+	return nil
+}
+
+// find gives the newest call of an index; none if the id says that it is another one.
+func (a *answer) find(index int, id string) *call {
+	for _, c := range slices.Backward(a.calls) {
+		if c.index != index {
+			continue
+		}
+		if id == "" || id == c.id {
+			return c
+		}
+		return nil
+	}
+	return nil
+}
+
+func (a *answer) completion() sessions.Completion {
+	done := sessions.Completion{Usage: a.usage, Truncated: a.finish == "length"}
+	add := func(kind sessions.PartType, text string) {
+		if text != "" {
+			done.Parts = append(done.Parts, sessions.Part{Type: kind, Text: text})
+		}
+	}
+	add(sessions.PartThinking, a.thinking.String())
+	add(sessions.PartText, a.text.String())
+	for _, c := range a.calls {
+		if c.name == "" { // no tool can be found for it, and no provider takes it back
+			continue
+		}
+		done.Parts = append(done.Parts, sessions.Part{
+			Type: sessions.PartToolCall, CallID: c.id, Tool: c.name, Args: wire.Args(c.args.String()),
+		})
+	}
+	return done
+}

@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/sessions"
+)
+
+const (
+	errorMost = 4 << 10        // bytes of an error's body that are read
+	retryMost = 24 * time.Hour // a provider that asks for more is not believed
+)
+
+// Fail makes an error of the client's model. The secret does not stand in its text.
+func (c *Client) Fail(kind sessions.ModelErrorKind, err error) *sessions.ModelError {
+	if c.cfg.Secret != "" && strings.Contains(err.Error(), c.cfg.Secret) {
+		err = errors.New(strings.ReplaceAll(err.Error(), c.cfg.Secret, "<secret>"))
+	}
+	return &sessions.ModelError{Kind: kind, Model: c.cfg.Model, Err: err}
+}
+
+// refused reads what a response that is no stream means.
+func (c *Client) refused(resp *http.Response) error {
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, errorMost))
+	if err != nil && len(raw) == 0 {
+		raw = []byte("(the error's text could not be read)") // the status says enough
+	}
+	text := strings.ToValidUTF8(strings.TrimSpace(string(raw)), "\uFFFD")
+	if resp.StatusCode == http.StatusOK {
+		return c.Fail(sessions.ModelRefused, errors.New("asked for a stream, got one document: "+message(text)))
+	}
+	e := c.Fail(KindOf(resp.StatusCode, text), fmt.Errorf("HTTP %d: %s", resp.StatusCode, message(text)))
+	e.RetryAfter = retryAfter(resp.Header, time.Now())
+	return e
+}
+
+// message takes the message out of the providers' usual form of an error.
+func message(body string) string {
+	var form struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal([]byte(body), &form) != nil || form.Error == nil {
+		return body
+	}
+	var plain string
+	if json.Unmarshal(form.Error, &plain) == nil && plain != "" {
+		return plain
+	}
+	var e struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Code    any    `json:"code"`
+	}
+	if json.Unmarshal(form.Error, &e) != nil || e.Message == "" {
+		return body
+	}
+	code, _ := e.Code.(string) //nolint:errcheck // some servers repeat the status as a number
+	if name := cmp.Or(code, e.Type); name != "" {
+		return name + ": " + e.Message
+	}
+	return e.Message
+}
+
+// KindOf classifies a status and the text of its error.
+func KindOf(status int, text string) sessions.ModelErrorKind {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return sessions.ModelRateLimited
+	case status >= 500:
+		return sessions.ModelOverloaded
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return sessions.ModelAuth
+	case status == http.StatusRequestEntityTooLarge, tooLong(text):
+		return sessions.ModelOverflow
+	case status == http.StatusRequestTimeout:
+		return sessions.ModelUnavailable
+	}
+	return sessions.ModelRefused
+}
+
+// tooLong recognizes the providers' ways to say that a prompt is too long.
+func tooLong(text string) bool {
+	text = strings.ToLower(text)
+	for _, sign := range []string{
+		"context_length_exceeded", "prompt is too long", "maximum context length", "context window",
+		"exceed context limit", "input is too long", "too many tokens", "exceeds the available context size",
+	} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// retryAfter reads Retry-After as seconds or a date, and OpenAI's Retry-After-Ms.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := h.Get("Retry-After")
+	if d := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
+		return d
+	}
+	if d := parseWait(value, time.Second); d > 0 {
+		return d
+	}
+	if at, err := http.ParseTime(value); err == nil && at.After(now) {
+		return min(at.Sub(now), retryMost)
+	}
+	return 0
+}
+
+// parseWait reads a number of units; 0 if it is none.
+func parseWait(s string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n > 0) { // NaN too
+		return 0
+	}
+	if n > float64(retryMost/unit) {
+		return retryMost
+	}
+	return time.Duration(n * float64(unit))
+}

@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sluice/sessions"
+)
+
+// SummaryHead stands before a summary, which is sent as a user's message.
+const SummaryHead = "[What was said before, in short]\n"
+
+// Args makes a tool's arguments one JSON object: what a model has spoilt is
+// kept in a string under a name that no tool knows, so that the tool's check tells the model.
+func Args(text string) json.RawMessage {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return json.RawMessage("{}")
+	}
+	if text[0] == '{' && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	raw, err := json.Marshal(map[string]string{"_raw": strings.ToValidUTF8(text, "\uFFFD")})
+	if err != nil { // a string can always be written
+		return json.RawMessage(`{"_raw":""}`)
+	}
+	return raw
+}
+
+// Describe tells a model of an attachment that it is not shown.
+func Describe(a *sessions.Attachment) string {
+	var b strings.Builder
+	b.WriteString("[attached " + a.Kind)
+	for _, s := range []string{a.Name, a.MIME} {
+		if s != "" {
+			b.WriteString(", " + s)
+		}
+	}
+	if a.Duration > 0 {
+		fmt.Fprintf(&b, ", %d s", a.Duration)
+	}
+	if a.Size > 0 {
+		fmt.Fprintf(&b, ", %d bytes", a.Size)
+	}
+	b.WriteString("; its content is not available]")
+	return b.String()
+}

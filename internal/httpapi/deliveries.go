@@ -85,7 +85,8 @@ func (s *Server) listDeliveries(ctx context.Context, in *struct {
 	PageQuery
 	Channel string `query:"channel"`
 	Session string `query:"session" doc:"a session's id"`
-}) (*body[deliveryList], error) {
+},
+) (*body[deliveryList], error) {
 	found, err := s.cfg.Store.ListDeliveries(ctx, router.Query{
 		Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After,
 	})
@@ -134,7 +135,8 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 	Session  string `query:"session" doc:"key or id of the session that speaks"`
 	Label    string `query:"label" doc:"level of the text; default: what the session has learnt, else PUBLIC"`
 	Kind     string `query:"kind" enum:"reply,notice,message"`
-}) (*body[policy.Decision], error) {
+},
+) (*body[policy.Decision], error) {
 	label, err := labelOf(in.Label)
 	if err != nil {
 		return nil, err

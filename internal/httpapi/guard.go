@@ -14,8 +14,8 @@ import (
 // open reports whether a path needs no token: what only says how the gateway
 // does, what platforms sign themselves, and the page's files, which hold no data.
 func open(path string) bool {
-	return path == "/healthz" || path == "/readyz" || path == "/openapi.json" || path == "/openapi.yaml" ||
-		strings.HasPrefix(path, "/channels/") || (!strings.HasPrefix(path, "/v1/") && path != "/metrics")
+	return path == "/healthz" || path == "/readyz" ||
+		strings.HasPrefix(path, "/channels/") || (!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics")
 }
 
 // guard stands before everything that the server serves.

@@ -1,134 +1,128 @@
 package httpapi_test
 
 import (
-	"context"
-	"encoding/json"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"sluice/adapters"
-	"sluice/internal/httpapi"
-	"sluice/router"
 	"sluice/sessions"
+	"sluice/store"
 )
 
-const token = "a-token-for-tests"
-
-// emptyRouter knows no session; what it does not override is not called by these tests.
-type emptyRouter struct{ httpapi.Router }
-
-func (emptyRouter) ResolveSession(context.Context, string) (sessions.Record, error) {
-	return sessions.Record{}, sessions.ErrNotFound
-}
-
-// emptyStore has no rows.
-type emptyStore struct{ httpapi.Store }
-
-func (emptyStore) ListSessions(context.Context, router.SessionQuery) ([]sessions.Record, error) {
-	return nil, nil
-}
-
-func (emptyStore) Busy(context.Context, []sessions.ID) (map[sessions.ID]bool, error) {
-	return map[sessions.ID]bool{}, nil
-}
-
-func newHandler() http.Handler {
-	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	return httpapi.New(httpapi.Config{
-		Router: emptyRouter{}, Store: emptyStore{}, Page: nothing, Metrics: nothing, Token: token,
-		Hosts: []string{"sluice.example"}, MaxBody: 1 << 10, Version: "test", Now: time.Now,
-		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Parts:    func(context.Context) []httpapi.Health { return []httpapi.Health{{Name: "store", Detail: "away"}} },
-		Callback: func(string, string) (adapters.Callback, bool) { return nil, false },
-	}).Handler()
-}
-
-func call(method, target, body string, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Host = "127.0.0.1:8484"
-	r.Header.Set("Authorization", "Bearer "+token)
-	for i := 0; i+1 < len(header); i += 2 {
-		if header[i] == "Host" {
-			r.Host = header[i+1]
-			continue
-		}
-		r.Header.Set(header[i], header[i+1])
-	}
-	w := httptest.NewRecorder()
-	newHandler().ServeHTTP(w, r)
-	return w
-}
-
-func TestGuard(t *testing.T) {
+func TestWhoMayCall(t *testing.T) {
 	t.Parallel()
+	h := serve(t, newGateway())
 	for name, c := range map[string]struct {
-		path   string
-		header []string
-		want   int
+		method, path string
+		headers      []string
+		want         int
 	}{
-		"token":               {"/v1/sessions", nil, 200},
-		"wrong token":         {"/v1/sessions", []string{"Authorization", "Bearer no"}, 401},
-		"no bearer":           {"/v1/sessions", []string{"Authorization", token}, 401},
-		"metrics want it":     {"/metrics", []string{"Authorization", ""}, 401},
-		"health is open":      {"/healthz", []string{"Authorization", ""}, 200},
-		"readiness is open":   {"/readyz", []string{"Authorization", ""}, 503},
-		"configured host":     {"/v1/sessions", []string{"Host", "sluice.example"}, 200},
-		"IPv6 host":           {"/v1/sessions", []string{"Host", "[::1]:8484"}, 200},
-		"rebound name":        {"/v1/sessions", []string{"Host", "evil.example"}, 421},
-		"own origin":          {"/v1/sessions", []string{"Origin", "http://127.0.0.1:8484"}, 200},
-		"foreign origin":      {"/v1/sessions", []string{"Origin", "http://evil.example"}, 403},
-		"other port's origin": {"/v1/sessions", []string{"Origin", "http://127.0.0.1:9"}, 403},
-		"null origin":         {"/v1/sessions", []string{"Origin", "null"}, 403},
-		"another site":        {"/v1/sessions", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		"token":                    {"GET", "/v1/sessions", nil, 200},
+		"no token":                 {"GET", "/v1/sessions", []string{"Authorization: "}, 401},
+		"wrong token":              {"GET", "/v1/sessions", []string{"Authorization: Bearer x"}, 401},
+		"beginning of the token":   {"GET", "/v1/sessions", []string{"Authorization: Bearer a-token"}, 401},
+		"basic auth":               {"GET", "/v1/sessions", []string{"Authorization: Basic " + token}, 401},
+		"token in the query":       {"GET", "/v1/sessions?token=" + token, []string{"Authorization: "}, 401},
+		"encoded path":             {"GET", "/%761/sessions", []string{"Authorization: "}, 401},
+		"unknown endpoint":         {"GET", "/v1/nothing", []string{"Authorization: "}, 401},
+		"metrics":                  {"GET", "/metrics", []string{"Authorization: "}, 401},
+		"metrics with token":       {"GET", "/metrics", nil, 200},
+		"health":                   {"GET", "/healthz", []string{"Authorization: "}, 200},
+		"readiness":                {"GET", "/readyz", []string{"Authorization: "}, 200},
+		"page":                     {"GET", "/", []string{"Authorization: "}, 200},
+		"callback":                 {"POST", "/channels/telegram/default", []string{"Authorization: "}, 202},
+		"callback by public name":  {"POST", "/channels/telegram/default", []string{"Authorization: ", "Host: public.example"}, 202},
+		"callback of no channel":   {"POST", "/channels/nothing/default", []string{"Authorization: "}, 404},
+		"localhost":                {"GET", "/v1/sessions", []string{"Host: localhost:8484"}, 200},
+		"IPv6":                     {"GET", "/v1/sessions", []string{"Host: [::1]:8484"}, 200},
+		"configured host":          {"GET", "/v1/sessions", []string{"Host: GATEWAY.example"}, 200},
+		"rebound name":             {"GET", "/v1/sessions", []string{"Host: evil.example"}, 421},
+		"rebound name, page":       {"GET", "/", []string{"Host: evil.example"}, 421},
+		"name that begins alike":   {"GET", "/v1/sessions", []string{"Host: localhost.evil.example"}, 421},
+		"own origin":               {"GET", "/v1/sessions", []string{"Origin: http://127.0.0.1:8484"}, 200},
+		"other origin":             {"POST", "/v1/sessions", []string{"Origin: https://evil.example"}, 403},
+		"other port's origin":      {"POST", "/v1/sessions", []string{"Origin: http://127.0.0.1:3000"}, 403},
+		"null origin":              {"POST", "/v1/sessions", []string{"Origin: null"}, 403},
+		"cross-site fetch":         {"GET", "/v1/sessions", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, 403},
+		"link from somewhere else": {"GET", "/", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := call("GET", c.path, "", c.header...)
-			require.Equal(t, c.want, w.Code, w.Body)
-			require.Contains(t, w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'")
+			w := call(h, c.method, c.path, "", c.headers...)
+			require.Equal(t, c.want, w.Code, w.Body.String())
 			require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"))
+			require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
+			require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
+			require.Contains(t, w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'")
+			require.NotContains(t, w.Header().Get("Content-Security-Policy"), "unsafe")
 		})
 	}
 }
 
-func TestErrorShape(t *testing.T) {
+// A path that leads out of an open place opens nothing.
+func TestNoWayRoundTheToken(t *testing.T) {
 	t.Parallel()
+	h := serve(t, newGateway())
+	for _, path := range []string{"/channels/../v1/sessions", "/channels/%2e%2e/v1/sessions", "//v1/sessions", "/./v1/sessions", "/v1//sessions", "/V1/sessions"} {
+		w := call(h, "GET", path, "", "Authorization: ")
+		require.NotEqual(t, "application/json", w.Header().Get("Content-Type")+w.Header().Get("Location"), path)
+		if w.Code == http.StatusOK {
+			require.Equal(t, "the page", w.Body.String(), path)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
+	h := serve(t, g)
+	const notFound = `{"error":"not_found","message":"there is no such thing here"}`
 	for name, c := range map[string]struct {
 		method, path, body string
-		want               int
-		code               string
+		status             int
+		want               string
 	}{
-		"missing session":     {"GET", "/v1/sessions/sess_000000000000", "", 404, "not_found"},
-		"missing route":       {"GET", "/v1/nothing", "", 404, "not_found"},
-		"missing account":     {"POST", "/channels/telegram/none", "", 404, "not_found"},
-		"unknown property":    {"POST", "/v1/sessions", `{"nope":1}`, 422, "invalid_request"},
-		"bulk without filter": {"DELETE", "/v1/sessions", "", 400, "invalid_request"},
-		"bulk with days":      {"DELETE", "/v1/sessions?older_than=1d", "", 400, "invalid_request"},
-		"misspelt filter":     {"DELETE", "/v1/sessions?status=idle&olderthan=1h", "", 422, "invalid_request"},
-		"empty message":       {"POST", "/v1/sessions/x/messages", `{"message":" "}`, 400, "invalid_request"},
-		"too long":            {"POST", "/v1/sessions/x/messages", `{"message":"` + strings.Repeat("a", 2<<10) + `"}`, 413, "too_large"},
+		"missing session":    {"GET", "/v1/sessions/sess_000000000009", "", 404, notFound},
+		"missing endpoint":   {"GET", "/v1/nothing", "", 404, notFound},
+		"missing run":        {"GET", "/v1/runs/run_1", "", 404, notFound},
+		"unknown property":   {"POST", "/v1/sessions", `{"peristent":true}`, 422, `"error":"invalid_request","message":"peristent: unexpected property"`},
+		"not JSON":           {"POST", "/v1/sessions", `{`, 400, `"error":"invalid_request"`},
+		"wrong type":         {"POST", "/v1/sessions", `{"ttl":"long"}`, 422, `"message":"ttl: `},
+		"metadata no object": {"POST", "/v1/sessions", `{"metadata":[1]}`, 400, "metadata: want a JSON object"},
+		"turn: unknown":      {"POST", "/v1/sessions/main/messages", `{"mesage":"x"}`, 400, "mesage"},
+		"turn: empty":        {"POST", "/v1/sessions/main/messages", `{"message":" "}`, 400, "message: is empty"},
+		"turn: two values":   {"POST", "/v1/sessions/main/messages", `{"message":"x"} {}`, 400, "more than one"},
+		"turn: too large":    {"POST", "/v1/sessions/main/messages", `{"message":"` + strings.Repeat("x", 1000) + `"}`, 413, `"error":"too_large"`},
+		"create: too large":  {"POST", "/v1/sessions", `{"title":"` + strings.Repeat("x", 1000) + `"}`, 413, `"error":"too_large"`},
+		"bad event id":       {"GET", "/v1/sessions/main/events?after=x", "", 400, "after: want the id of an event"},
+		"bad age":            {"DELETE", "/v1/sessions?older_than=2d", "", 400, "older_than"},
+		"delete everything":  {"DELETE", "/v1/sessions", "", 400, "nothing is deleted without a condition"},
+		"panic":              {"GET", "/v1/policy/check?channel=telegram", "", 500, `{"error":"internal","message":"something went wrong inside; the log says what"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := call(c.method, c.path, c.body, "Content-Type", "application/json")
-			require.Equal(t, c.want, w.Code, w.Body)
-			var got map[string]any
-			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
-			require.Equal(t, c.code, got["error"])
-			require.NotEmpty(t, got["message"])
-			require.Len(t, got, 2)
+			w := call(h, c.method, c.path, c.body)
+			require.Equal(t, c.status, w.Code, w.Body.String())
+			require.Contains(t, w.Body.String(), c.want)
+			require.Contains(t, w.Header().Get("Content-Type"), "json")
 		})
 	}
 }
 
-func TestListIsABareArray(t *testing.T) {
+func TestStoreAway(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "[]\n", call("GET", "/v1/sessions", "").Body.String())
+	g := newGateway()
+	g.fail, g.healthy = &store.Unavailable{Reason: "the disk is full", Fix: "make room"}, false
+	h := serve(t, g)
+	for _, path := range []string{"/v1/sessions/main", "/v1/sessions/main/history", "/v1/sessions"} {
+		w := call(h, "GET", path, "")
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.JSONEq(t, `{"error":"unavailable","message":"the store is not available: the disk is full; make room"}`, w.Body.String())
+	}
+	w := call(h, "GET", "/readyz", "")
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.JSONEq(t, `{"ready":false,"parts":[{"name":"store","ok":false,"detail":"the disk is full"}]}`, w.Body.String())
 }

@@ -92,7 +92,8 @@ func (s *Server) audit(ctx context.Context, in *struct {
 	Action  string `query:"action" doc:"only this action, for example delivery.block"`
 	Session string `query:"session" doc:"a session's id"`
 	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-}) (*body[auditList], error) {
+},
+) (*body[auditList], error) {
 	entries, err := s.cfg.Store.ListAudit(ctx, router.Query{Status: in.Action, Session: sessions.ID(in.Session), Limit: in.Limit})
 	if err != nil {
 		return nil, s.problem(err)
@@ -131,7 +132,8 @@ func (s *Server) pairings(ctx context.Context, _ *struct{}) (*body[pairingList],
 
 func (s *Server) approve(ctx context.Context, in *struct {
 	Code string `path:"code" maxLength:"32"`
-}) (*body[pairingRecord], error) {
+},
+) (*body[pairingRecord], error) {
 	p, err := s.cfg.Router.ApprovePairing(ctx, strings.ToUpper(in.Code), operator)
 	if bad, ok := asRequestError(err); ok {
 		return nil, &apiError{http.StatusNotFound, "not_found", bad.Text}
@@ -148,7 +150,8 @@ func (s *Server) revoke(ctx context.Context, in *struct {
 		Account string `json:"account,omitempty" doc:"default: default"`
 		User    string `json:"user" minLength:"1" doc:"the person's id on the channel"`
 	}
-}) (*struct{}, error) {
+},
+) (*struct{}, error) {
 	account := in.Body.Account
 	if account == "" {
 		account = "default"

@@ -56,7 +56,8 @@ func (s *Server) listRuns(ctx context.Context, in *PageQuery) (*body[runList], e
 func (s *Server) sessionRuns(ctx context.Context, in *struct {
 	SessionPath
 	PageQuery
-}) (*body[runList], error) {
+},
+) (*body[runList], error) {
 	r, err := s.session(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,8 @@ func (s *Server) sessionRuns(ctx context.Context, in *struct {
 func (s *Server) getRun(ctx context.Context, in *struct {
 	Run  string `path:"run"`
 	Wait string `query:"wait" doc:"wait so long for its end, for example 30s; at most 5m"`
-}) (*body[runRecord], error) {
+},
+) (*body[runRecord], error) {
 	id, err := sessions.ParseRunID(in.Run)
 	if err != nil {
 		return nil, errNotFound
@@ -101,7 +103,8 @@ type cancelled struct {
 func (s *Server) cancelRun(ctx context.Context, in *struct {
 	SessionPath
 	Run string `path:"run"`
-}) (*body[cancelled], error) {
+},
+) (*body[cancelled], error) {
 	r, err := s.session(ctx, in.ID)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -126,7 +127,8 @@ func (s *Server) listSessions(ctx context.Context, in *struct {
 	Agent string `query:"agent"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 	After string `query:"after" doc:"id of the last session of the page before"`
-}) (*body[[]sessionRecord], error) {
+},
+) (*body[[]sessionRecord], error) {
 	return s.list(ctx, router.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: flow.Restricted})
 }
 
@@ -228,7 +230,8 @@ type deleted struct {
 func (s *Server) deleteSessions(ctx context.Context, in *struct {
 	Status    string `query:"status" enum:"idle" doc:"only sessions that are not busy"`
 	OlderThan string `query:"older_than" doc:"only sessions without activity for so long: digits with s, m or h, for example 1h30m"`
-}) (*body[deleted], error) {
+},
+) (*body[deleted], error) {
 	q := router.SessionQuery{MaxLevel: flow.Restricted, Limit: listMost}
 	if in.OlderThan != "" {
 		idle, err := time.ParseDuration(in.OlderThan)
@@ -269,7 +272,7 @@ func (s *Server) endSessions(ctx context.Context, records []sessions.Record, idl
 		switch err := s.cfg.Router.DeleteSession(ctx, r.ID); {
 		case err == nil:
 			n++
-		case s.problem(err) != error(errNotFound):
+		case !errors.Is(err, sessions.ErrNotFound): // somebody else has ended it
 			return n, err
 		}
 	}
@@ -296,7 +299,8 @@ type transcript struct {
 func (s *Server) history(ctx context.Context, in *struct {
 	SessionPath
 	Limit int `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"the newest so many"`
-}) (*body[transcript], error) {
+},
+) (*body[transcript], error) {
 	r, err := s.session(ctx, in.ID)
 	if err != nil {
 		return nil, err

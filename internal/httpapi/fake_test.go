@@ -1,0 +1,213 @@
+package httpapi_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/adapters"
+	"sluice/internal/httpapi"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "a-token-of-the-test"
+
+var clock = time.Unix(1_777_222_996, 70_000_000).UTC()
+
+// gateway is what stands behind the API: its router, store and bus in one. What a
+// test does not set is not there; a call of what is not faked panics.
+type gateway struct {
+	httpapi.Router
+	httpapi.Store
+
+	mu       sync.Mutex
+	records  map[string]sessions.Record // by id and key
+	busy     map[sessions.ID]bool
+	runs     map[sessions.RunID]sessions.Run
+	thread   []sessions.Message
+	sent     []router.Delivery
+	asked    []router.Admission
+	created  []router.NewSession
+	ended    []sessions.ID
+	aborted  []sessions.ID
+	queries  []router.SessionQuery
+	admitted router.Admitted
+	fail     error // of every call
+	after    uint64
+	live     chan sessions.Event
+	healthy  bool
+}
+
+func newGateway() *gateway {
+	return &gateway{records: map[string]sessions.Record{}, busy: map[sessions.ID]bool{}, runs: map[sessions.RunID]sessions.Run{}, live: make(chan sessions.Event, 16), healthy: true}
+}
+
+func (g *gateway) add(r sessions.Record) sessions.Record {
+	r.Created, r.LastActivity = clock, clock
+	r.Taint = flow.NewLabel(flow.Public, flow.Trusted)
+	if r.FileAccess.Read == nil {
+		r.FileAccess = sessions.FileAccess{Read: []string{""}, Write: []string{""}}
+	}
+	g.records[string(r.ID)], g.records[string(r.Key)] = r, r
+	return r
+}
+
+func (g *gateway) ResolveSession(_ context.Context, name string) (sessions.Record, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.fail != nil {
+		return sessions.Record{}, g.fail
+	}
+	if r, ok := g.records[name]; ok {
+		return r, nil
+	}
+	return sessions.Record{}, sessions.ErrNotFound
+}
+
+func (g *gateway) MainSession(ctx context.Context) (sessions.Record, error) {
+	return g.ResolveSession(ctx, "agent:main:main")
+}
+
+func (g *gateway) CreateSession(_ context.Context, n router.NewSession) (sessions.Record, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.created = append(g.created, n)
+	return g.add(sessions.Record{
+		ID: "sess_a86118c06688", Key: "agent:main:http:sess_a86118c06688", Agent: "main",
+		Persistent: n.Persistent, TTL: n.TTL, Metadata: n.Metadata, FileAccess: n.FileAccess, Title: n.Title,
+	}), g.fail
+}
+
+func (g *gateway) DeleteSession(_ context.Context, id sessions.ID) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.records[string(id)]
+	delete(g.records, string(id))
+	delete(g.records, string(r.Key))
+	g.ended = append(g.ended, id)
+	return nil
+}
+
+func (g *gateway) AbortSession(_ context.Context, id sessions.ID) error {
+	g.aborted = append(g.aborted, id)
+	return nil
+}
+
+func (g *gateway) Admit(_ context.Context, in router.Admission) (router.Admitted, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked = append(g.asked, in)
+	return g.admitted, g.fail
+}
+
+func (g *gateway) WaitRun(ctx context.Context, id sessions.RunID, _ time.Duration) (sessions.Run, error) {
+	return g.Run(ctx, id)
+}
+
+func (g *gateway) Run(_ context.Context, id sessions.RunID) (sessions.Run, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if run, ok := g.runs[id]; ok {
+		return run, nil
+	}
+	return sessions.Run{}, sessions.ErrNotFound
+}
+
+func (g *gateway) Thread(context.Context, sessions.Record) ([]sessions.Message, error) {
+	return g.thread, nil
+}
+
+func (g *gateway) ListDeliveries(context.Context, router.Query) ([]router.Delivery, error) {
+	return g.sent, nil
+}
+
+func (g *gateway) ListSessions(_ context.Context, q router.SessionQuery) ([]sessions.Record, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.queries = append(g.queries, q)
+	var all []sessions.Record
+	for name, r := range g.records {
+		if name == string(r.ID) {
+			all = append(all, r)
+		}
+	}
+	return all, g.fail
+}
+
+func (g *gateway) Busy(context.Context, []sessions.ID) (map[sessions.ID]bool, error) {
+	return g.busy, nil
+}
+
+func (g *gateway) Follow(_ context.Context, _ sessions.ID, after uint64) (<-chan sessions.Event, error) {
+	g.after = after
+	return g.live, nil
+}
+
+func (g *gateway) CheckPolicy(context.Context, router.Check) (policy.Decision, error) {
+	panic("a fault inside")
+}
+
+func (g *gateway) ServeCallback(w http.ResponseWriter, _ *http.Request, _ adapters.Acceptor) {
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// serve makes a server before the gateway.
+func serve(t *testing.T, g *gateway) http.Handler {
+	t.Helper()
+	s := httpapi.New(httpapi.Config{
+		Router: g, Store: g, Events: g,
+		Parts: func(context.Context) []httpapi.Health {
+			return []httpapi.Health{{Name: "store", OK: g.healthy, Detail: map[bool]string{false: "the disk is full"}[g.healthy]}}
+		},
+		Accounts:   func() []adapters.State { return nil },
+		Callback:   func(channel, _ string) (adapters.Callback, bool) { return g, channel == "telegram" },
+		ModelName:  func(string) string { return "offline/guide" },
+		CheckModel: func(string) error { return nil },
+		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
+		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
+		PagePerson: sessions.Peer{ID: "local"},
+		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
+		Token:      token, Hosts: []string{"gateway.example"}, MaxBody: 1000, Version: "test",
+		Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	t.Cleanup(func() { require.NoError(t, s.Stop(context.Background())) })
+	return s.Handler()
+}
+
+// call makes a request that bears the token; headers are "Name: value".
+func call(h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://127.0.0.1:8484"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Set(name, value)
+		if value == "" {
+			r.Header.Del(name)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,226 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const mainID = sessions.ID("sess_000000000001")
+
+func withMain() *gateway {
+	g := newGateway()
+	g.add(sessions.Record{ID: mainID, Key: "agent:main:main", Agent: "main"})
+	return g
+}
+
+// The first nine fields are another implementation's: they must not change.
+func TestSessionLife(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	h := serve(t, g)
+	const record = `{"id":"sess_a86118c06688","created_at":1777222996.07,"last_activity":1777222996.07,"busy":false,"persistent":false,
+		"ttl":14400,"status":"ready","metadata":{},"file_access":{"read":[""],"write":[""]},
+		"key":"agent:main:http:sess_a86118c06688","agent":"main","taint":"PUBLIC/trusted","model":"offline/guide"}`
+
+	w := call(h, "GET", "/v1/sessions", "")
+	require.JSONEq(t, `[]`, w.Body.String())
+	w = call(h, "POST", "/v1/sessions", "")
+	require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
+	require.JSONEq(t, record, w.Body.String())
+	w = call(h, "GET", "/v1/sessions/sess_a86118c06688", "")
+	require.JSONEq(t, record, w.Body.String())
+	w = call(h, "GET", "/v1/sessions/agent:main:http:sess_a86118c06688", "")
+	require.JSONEq(t, record, w.Body.String(), "by key")
+	w = call(h, "GET", "/v1/sessions", "")
+	require.JSONEq(t, "["+record+"]", w.Body.String())
+	w = call(h, "DELETE", "/v1/sessions/sess_a86118c06688", "")
+	require.Equal(t, http.StatusNoContent, w.Code)
+	require.Empty(t, w.Body.String())
+	w = call(h, "DELETE", "/v1/sessions/sess_a86118c06688", "")
+	require.Equal(t, http.StatusNotFound, w.Code)
+}
+
+func TestCreateSessionTakesAllFields(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	w := call(serve(t, g), "POST", "/v1/sessions", `{"persistent":true,"ttl":60,"metadata":{"a":1},"file_access":{"read":["docs"]},"title":"T"}`)
+	require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
+	require.Equal(t, []router.NewSession{{
+		Persistent: true, TTL: time.Minute, Metadata: json.RawMessage(`{"a":1}`), Title: "T",
+		FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{}},
+	}}, g.created)
+}
+
+func TestBulkDelete(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	g.add(sessions.Record{ID: "sess_000000000002", Key: "agent:main:http:2", Agent: "main"})
+	g.busy["sess_000000000002"] = true
+	w := call(serve(t, g), "DELETE", "/v1/sessions?status=idle&older_than=1h30m", "")
+	require.JSONEq(t, `{"deleted":1}`, w.Body.String())
+	require.Equal(t, []sessions.ID{mainID}, g.ended)
+	require.Equal(t, clock.Add(-90*time.Minute), g.queries[0].IdleSince)
+}
+
+func TestHistoryShowsNoticesInOrder(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	label := flow.NewLabel(flow.Public, flow.Trusted)
+	say := func(id sessions.MessageID, role sessions.Role, text string, at time.Duration) sessions.Message {
+		return sessions.Message{ID: id, Role: role, Label: label, Created: clock.Add(at), Parts: []sessions.Part{sessions.TextPart(text, label)}}
+	}
+	g.thread = []sessions.Message{say("msg_1", sessions.RoleUser, "hello", 0), say("msg_2", sessions.RoleAssistant, "hi", 2*time.Second)}
+	g.sent = []router.Delivery{
+		{ID: "dlv_1", Kind: router.KindNotice, Status: router.DeliverySent, Text: "Reset.", Label: label, Created: clock.Add(time.Second)},
+		{ID: "dlv_2", Kind: router.KindMessage, Status: router.DeliveryBlocked, Text: "secret", Label: label, Created: clock},
+	}
+	w := call(serve(t, g), "GET", "/v1/sessions/main/history", "")
+	var got struct {
+		Session  string
+		Messages []struct{ ID, Role, Text string }
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	require.Equal(t, []struct{ ID, Role, Text string }{{"msg_1", "user", "hello"}, {"dlv_1", "notice", "Reset."}, {"msg_2", "assistant", "hi"}}, got.Messages)
+	require.NotContains(t, w.Body.String(), "secret", "what the gate held back is not shown")
+}
+
+func TestCancelOnlyOwnRuns(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	g.runs["run_1"] = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning}
+	g.runs["run_2"] = sessions.Run{ID: "run_2", Session: mainID, Status: sessions.RunDone}
+	g.runs["run_3"] = sessions.Run{ID: "run_3", Session: "sess_000000000009", Status: sessions.RunRunning}
+	h := serve(t, g)
+	require.JSONEq(t, `{"status":"cancelling"}`, call(h, "POST", "/v1/sessions/main/runs/run_1/cancel", "").Body.String())
+	require.JSONEq(t, `{"status":"already_complete"}`, call(h, "POST", "/v1/sessions/main/runs/run_2/cancel", "").Body.String())
+	require.Equal(t, http.StatusNotFound, call(h, "POST", "/v1/sessions/main/runs/run_3/cancel", "").Code, "another session's run")
+	require.Equal(t, []sessions.ID{mainID}, g.aborted)
+}
+
+func TestTurnWhole(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		run  sessions.Run
+		want string
+	}{
+		"done":    {sessions.Run{Status: sessions.RunDone, Reply: "4"}, `{"run_id":"run_1","status":"ok","reply":"4"}`},
+		"failed":  {sessions.Run{Status: sessions.RunFailed, Error: "no model"}, `{"run_id":"run_1","status":"error","reply":"no model"}`},
+		"timeout": {sessions.Run{Status: sessions.RunTimeout, Error: "too long"}, `{"run_id":"run_1","status":"timeout","reply":"too long"}`},
+		"aborted": {sessions.Run{Status: sessions.RunAborted, Error: "stopped"}, `{"run_id":"run_1","status":"error","reply":"stopped"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := withMain()
+			c.run.ID = "run_1"
+			g.runs["run_1"], g.admitted = c.run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+			w := call(serve(t, g), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`, "Accept: application/json")
+			require.JSONEq(t, c.want, w.Body.String())
+		})
+	}
+}
+
+func TestTurnIsNamedByItsCaller(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	g.add(sessions.Record{ID: "sess_000000000002", Key: "agent:main:http:sess_000000000002", Agent: "main"})
+	g.admitted = router.Admitted{Outcome: router.OutcomeCommand, Notice: "Done."}
+	h := serve(t, g)
+	w := call(h, "POST", "/v1/sessions/main/messages", `{"message":"/status","id":"m1"}`, "Accept: application/json", "Idempotency-Key: other")
+	require.JSONEq(t, `{"status":"ok","reply":"Done."}`, w.Body.String())
+	call(h, "POST", "/v1/sessions/sess_000000000002/messages", `{"message":"x"}`, "Accept: application/json", "Idempotency-Key: m2")
+	require.Equal(t, "agent:main:main/m1", g.asked[0].Event)
+	require.False(t, g.asked[0].Exclusive, "the page's messages queue")
+	require.Equal(t, "agent:main:http:sess_000000000002/m2", g.asked[1].Event)
+	require.True(t, g.asked[1].Exclusive, "a program's session takes one at a time")
+
+	g.fail = router.ErrBusy
+	g2 := withMain()
+	g2.admitted, g2.live = g.admitted, nil
+	w = call(serve(t, g2), "POST", "/v1/sessions/main/messages", `{"message":"/status"}`)
+	require.Contains(t, w.Body.String(), "event: message.notice\n")
+	require.Contains(t, w.Body.String(), `"text":"Done."`)
+}
+
+func TestTurnStreamsItsOwnRunOnly(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	g.runs["run_1"], g.admitted = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning}, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+	for _, e := range []sessions.Event{
+		{Run: "run_0", Seq: 6, Type: sessions.EventDone, Text: "of another"},
+		{Run: "run_1", Seq: 7, Type: sessions.EventDelta, Text: "fo"},
+		{Run: "run_1", Seq: 8, Type: sessions.EventDone, Text: "four"},
+	} {
+		e.Session, e.At = mainID, clock
+		g.live <- e
+	}
+	w := call(serve(t, g), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)
+	require.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
+	require.Equal(t, "run_1", w.Header().Get("X-Run-Id"))
+	require.Equal(t, "retry: 1000\n\n"+
+		"id: 7\nevent: text.delta\ndata: {\"session\":\"sess_000000000001\",\"run\":\"run_1\",\"seq\":7,\"type\":\"text.delta\",\"text\":\"fo\",\"at\":\"2026-04-26T17:03:16.07Z\"}\n\n"+
+		"id: 8\nevent: run.done\ndata: {\"session\":\"sess_000000000001\",\"run\":\"run_1\",\"seq\":8,\"type\":\"run.done\",\"text\":\"four\",\"at\":\"2026-04-26T17:03:16.07Z\"}\n\n",
+		w.Body.String())
+}
+
+// A repeated message gets its end from the store, whatever the bus still has.
+func TestTurnThatEndedBefore(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	g.runs["run_1"] = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four", Finished: clock}
+	g.admitted = router.Admitted{Outcome: router.OutcomeRun, Run: "run_1", Repeat: true}
+	w := call(serve(t, g), "POST", "/v1/sessions/main/messages", `{"message":"2+2","id":"m1"}`)
+	require.Contains(t, w.Body.String(), "event: run.done\n")
+	require.Contains(t, w.Body.String(), `"text":"four"`)
+}
+
+func TestEventsGoOn(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	server := httptest.NewServer(serve(t, g))
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/sessions/main/events", http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Last-Event-ID", "41")
+	answer, err := server.Client().Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	g.live <- sessions.Event{Seq: 42, Type: sessions.EventNotice, Text: "hello"}
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() && lines.Text() != "id: 42" {
+		require.NotContains(t, lines.Text(), "event:")
+	}
+	require.Equal(t, "id: 42", lines.Text())
+	require.Equal(t, uint64(41), g.after)
+	close(g.live) // the bus gives a slow reader up: the stream ends and the reader comes back
+	for lines.Scan() {
+	}
+	require.NoError(t, lines.Err())
+}
+
+func TestDocumentDescribesEveryRoute(t *testing.T) {
+	t.Parallel()
+	w := call(serve(t, newGateway()), "GET", "/openapi.json", "", "Authorization: ")
+	var doc struct {
+		OpenAPI string `json:"openapi"`
+		Paths   map[string]map[string]any
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &doc))
+	require.Equal(t, "3.1.0", doc.OpenAPI)
+	for path, method := range map[string]string{
+		"/v1/sessions": "post", "/v1/sessions/{id}": "patch", "/v1/sessions/{id}/messages": "post", "/v1/sessions/{id}/events": "get",
+		"/v1/sessions/{id}/history": "get", "/v1/runs/{run}": "get", "/v1/messages": "post", "/v1/deliveries": "get", "/v1/policy/check": "get",
+	} {
+		require.Contains(t, doc.Paths[path], method, path)
+	}
+}

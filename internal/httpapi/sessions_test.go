@@ -3,8 +3,10 @@ package httpapi_test
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,12 +145,30 @@ func TestTurnIsNamedByItsCaller(t *testing.T) {
 	require.Equal(t, "agent:main:http:sess_000000000002/m2", g.asked[1].Event)
 	require.True(t, g.asked[1].Exclusive, "a program's session takes one at a time")
 
+	_, text := say(t, h)
+	require.Contains(t, text, "event: message.notice\n")
+	require.Contains(t, text, `"text":"Done."`)
+
 	g.fail = router.ErrBusy
-	g2 := withMain()
-	g2.admitted, g2.live = g.admitted, nil
-	w = call(serve(t, g2), "POST", "/v1/sessions/main/messages", `{"message":"/status"}`)
-	require.Contains(t, w.Body.String(), "event: message.notice\n")
-	require.Contains(t, w.Body.String(), `"text":"Done."`)
+	w = call(h, "POST", "/v1/sessions/sess_000000000002/messages", `{"message":"x"}`)
+	require.Equal(t, http.StatusConflict, w.Code)
+	require.Contains(t, w.Body.String(), `{"error":"busy"`)
+}
+
+// say speaks to the main session over a connection and reads the stream to its end.
+func say(t *testing.T, h http.Handler) (http.Header, string) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/sessions/main/messages", strings.NewReader(`{"message":"2+2","id":"m1"}`))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	answer, err := server.Client().Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.Header, string(text)
 }
 
 func TestTurnStreamsItsOwnRunOnly(t *testing.T) {
@@ -163,13 +183,13 @@ func TestTurnStreamsItsOwnRunOnly(t *testing.T) {
 		e.Session, e.At = mainID, clock
 		g.live <- e
 	}
-	w := call(serve(t, g), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)
-	require.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
-	require.Equal(t, "run_1", w.Header().Get("X-Run-Id"))
+	header, text := say(t, serve(t, g))
+	require.Equal(t, "text/event-stream", header.Get("Content-Type"))
+	require.Equal(t, "run_1", header.Get("X-Run-Id"))
 	require.Equal(t, "retry: 1000\n\n"+
 		"id: 7\nevent: text.delta\ndata: {\"session\":\"sess_000000000001\",\"run\":\"run_1\",\"seq\":7,\"type\":\"text.delta\",\"text\":\"fo\",\"at\":\"2026-04-26T17:03:16.07Z\"}\n\n"+
 		"id: 8\nevent: run.done\ndata: {\"session\":\"sess_000000000001\",\"run\":\"run_1\",\"seq\":8,\"type\":\"run.done\",\"text\":\"four\",\"at\":\"2026-04-26T17:03:16.07Z\"}\n\n",
-		w.Body.String())
+		text)
 }
 
 // A repeated message gets its end from the store, whatever the bus still has.
@@ -178,9 +198,9 @@ func TestTurnThatEndedBefore(t *testing.T) {
 	g := withMain()
 	g.runs["run_1"] = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four", Finished: clock}
 	g.admitted = router.Admitted{Outcome: router.OutcomeRun, Run: "run_1", Repeat: true}
-	w := call(serve(t, g), "POST", "/v1/sessions/main/messages", `{"message":"2+2","id":"m1"}`)
-	require.Contains(t, w.Body.String(), "event: run.done\n")
-	require.Contains(t, w.Body.String(), `"text":"four"`)
+	_, text := say(t, serve(t, g))
+	require.Contains(t, text, "event: run.done\n")
+	require.Contains(t, text, `"text":"four"`)
 }
 
 func TestEventsGoOn(t *testing.T) {
@@ -203,20 +223,20 @@ func TestEventsGoOn(t *testing.T) {
 	require.Equal(t, "id: 42", lines.Text())
 	require.Equal(t, uint64(41), g.after)
 	close(g.live) // the bus gives a slow reader up: the stream ends and the reader comes back
-	for lines.Scan() {
-	}
-	require.NoError(t, lines.Err())
+	rest, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Empty(t, rest)
 }
 
 func TestDocumentDescribesEveryRoute(t *testing.T) {
 	t.Parallel()
-	w := call(serve(t, newGateway()), "GET", "/openapi.json", "", "Authorization: ")
+	w := call(serve(t, newGateway()), "GET", "/openapi.json", "")
 	var doc struct {
 		OpenAPI string `json:"openapi"`
 		Paths   map[string]map[string]any
 	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &doc))
-	require.Equal(t, "3.1.0", doc.OpenAPI)
+	require.Equal(t, "3.1.0", doc.OpenAPI, "%d %.300s", w.Code, w.Body)
 	for path, method := range map[string]string{
 		"/v1/sessions": "post", "/v1/sessions/{id}": "patch", "/v1/sessions/{id}/messages": "post", "/v1/sessions/{id}/events": "get",
 		"/v1/sessions/{id}/history": "get", "/v1/runs/{run}": "get", "/v1/messages": "post", "/v1/deliveries": "get", "/v1/policy/check": "get",

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -23,6 +24,9 @@ func TestWhoMayCall(t *testing.T) {
 		"no token":                 {"GET", "/v1/sessions", []string{"Authorization: "}, 401},
 		"wrong token":              {"GET", "/v1/sessions", []string{"Authorization: Bearer x"}, 401},
 		"beginning of the token":   {"GET", "/v1/sessions", []string{"Authorization: Bearer a-token"}, 401},
+		"no bearer":                {"GET", "/v1/sessions", []string{"Authorization: " + token}, 401},
+		"description":              {"GET", "/openapi.json", []string{"Authorization: "}, 401},
+		"old description":          {"GET", "/openapi-3.0.yaml", []string{"Authorization: "}, 401},
 		"basic auth":               {"GET", "/v1/sessions", []string{"Authorization: Basic " + token}, 401},
 		"token in the query":       {"GET", "/v1/sessions?token=" + token, []string{"Authorization: "}, 401},
 		"encoded path":             {"GET", "/%761/sessions", []string{"Authorization: "}, 401},
@@ -98,6 +102,8 @@ func TestErrors(t *testing.T) {
 		"create: too large":  {"POST", "/v1/sessions", `{"title":"` + strings.Repeat("x", 1000) + `"}`, 413, `"error":"too_large"`},
 		"bad event id":       {"GET", "/v1/sessions/main/events?after=x", "", 400, "after: want the id of an event"},
 		"bad age":            {"DELETE", "/v1/sessions?older_than=2d", "", 400, "older_than"},
+		"misspelt filter":    {"DELETE", "/v1/sessions?status=idle&olderthan=1h", "", 422, `"error":"invalid_request"`},
+		"no such account":    {"POST", "/channels/nothing/none", "", 404, notFound},
 		"delete everything":  {"DELETE", "/v1/sessions", "", 400, "nothing is deleted without a condition"},
 		"panic":              {"GET", "/v1/policy/check?channel=telegram", "", 500, `{"error":"internal","message":"something went wrong inside; the log says what"}`},
 	} {
@@ -106,7 +112,9 @@ func TestErrors(t *testing.T) {
 			w := call(h, c.method, c.path, c.body)
 			require.Equal(t, c.status, w.Code, w.Body.String())
 			require.Contains(t, w.Body.String(), c.want)
-			require.Contains(t, w.Header().Get("Content-Type"), "json")
+			var shape map[string]string
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &shape))
+			require.Len(t, shape, 2)
 		})
 	}
 }

@@ -65,8 +65,10 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(b.ctx, cancel)
 	context.AfterFunc(ctx, messages.Stop)
+	b.metrics.followers.Inc()
 	b.wg.Go(func() {
 		defer close(out)
+		defer b.metrics.followers.Dec()
 		defer cancel()
 		b.pass(messages, out)
 	})

@@ -6,6 +6,7 @@ type metrics struct {
 	dropped    *prometheus.CounterVec // by what
 	reconnects prometheus.Counter
 	lost       prometheus.Counter
+	followers  prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -16,7 +17,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		dropped:    prometheus.NewCounterVec(counter("dropped_total", "Wakes and events that could not be published; the store makes good for them."), []string{"what"}),
 		reconnects: prometheus.NewCounter(counter("reconnects_total", "Times the connection was made again.")),
 		lost:       prometheus.NewCounter(counter("leases_lost_total", "Leases that could not be renewed in time.")),
+		followers: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "sluice", Subsystem: "bus", Name: "followers", Help: "Live views of sessions.",
+		}),
 	}
-	reg.MustRegister(m.dropped, m.reconnects, m.lost)
+	reg.MustRegister(m.dropped, m.reconnects, m.lost, m.followers)
 	return m
 }

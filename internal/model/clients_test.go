@@ -51,7 +51,7 @@ func newWireServer(t *testing.T) *wireServer {
 			return
 		}
 		if s.silent {
-			<-done
+			wait(r.Context(), done)
 			return
 		}
 		for k, v := range s.header {
@@ -61,11 +61,19 @@ func newWireServer(t *testing.T) *wireServer {
 		_, _ = io.WriteString(w, s.body)
 		if s.stall {
 			_ = http.NewResponseController(w).Flush()
-			<-done
+			wait(r.Context(), done)
 		}
 	}))
 	t.Cleanup(func() { close(done); s.Close() })
 	return s
+}
+
+// wait holds a request until its caller has gone or the test ends.
+func wait(ctx context.Context, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 const (
@@ -137,8 +145,8 @@ func wires() map[string]map[string]string {
 			kindOpenAI:    stream(delta(`{"content":"Hel"}`)),
 			kindAnthropic: stream(claude("message_start", usageAnthropic), claude("content_block_start", `,"index":0,"content_block":{"type":"text","text":"Hel"}`)),
 		},
-		"cut before its reason": {
-			kindOpenAI:    stream(delta(`{"content":"Hel"}`), "data: [DONE]"),
+		"cut in an event": {
+			kindOpenAI:    stream(delta(`{"content":"Hel"}`)) + "data: {\"choices\"",
 			kindAnthropic: stream(claude("message_start", usageAnthropic)) + "event: mess",
 		},
 		"limit": {
@@ -231,7 +239,7 @@ func TestToolCallsAreStreamed(t *testing.T) {
 func TestBrokenStreamsAreNoAnswers(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]sessions.ModelErrorKind{
-		"cut": sessions.ModelCut, "cut before its reason": sessions.ModelCut, "not JSON": sessions.ModelCut, "overloaded inside": sessions.ModelOverloaded,
+		"cut": sessions.ModelCut, "cut in an event": sessions.ModelCut, "not JSON": sessions.ModelCut, "overloaded inside": sessions.ModelOverloaded,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -290,25 +298,27 @@ func TestStatuses(t *testing.T) {
 func TestSilenceEnds(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
-		s := newWireServer(t)
-		s.silent = true
-		_, _, err := complete(t.Context(), s.client(t, kind))
+		silent := newWireServer(t)
+		silent.silent = true
+		_, _, err := complete(t.Context(), silent.client(t, kind))
 		requireKind(t, err, sessions.ModelUnavailable)
-		require.ErrorContains(t, err, "nothing for too long")
+		require.ErrorContains(t, err, "too long")
 
-		s.silent, s.stall, s.body = false, true, wires()["cut"][kind]
-		said, _, err := complete(t.Context(), s.client(t, kind))
+		stalling := newWireServer(t)
+		stalling.stall, stalling.body = true, wires()["cut"][kind]
+		said, _, err := complete(t.Context(), stalling.client(t, kind))
 		requireKind(t, err, sessions.ModelUnavailable)
 		require.Equal(t, "Hel", said)
 
-		s.silent = true
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel)
-		_, _, err = complete(ctx, s.client(t, kind))
+		_, _, err = complete(ctx, silent.client(t, kind))
 		require.ErrorIs(t, err, context.Canceled)
 
-		s.Close()
-		_, _, err = complete(t.Context(), s.client(t, kind))
+		gone := newWireServer(t)
+		client := gone.client(t, kind)
+		gone.Close()
+		_, _, err = complete(t.Context(), client)
 		requireKind(t, err, sessions.ModelUnavailable)
 	})
 }

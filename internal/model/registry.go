@@ -56,7 +56,7 @@ func (r *Registry) add(name string, c ProviderConfig) error {
 		return errors.New(": the name is taken by the built-in provider")
 	}
 	if err := checkURL(c.BaseURL); err != nil {
-		return fmt.Errorf(".baseUrl: %w", err)
+		return fmt.Errorf(".baseURL: %w", err)
 	}
 	switch c.Kind {
 	case KindAnthropic:

@@ -118,24 +118,24 @@ func calls(tool string, args map[string]any, asked sessions.MessageID) sessions.
 // result is what the guide reads of the tools' results.
 type result struct {
 	row
-	Count     *int      `json:"count"`
-	Sessions  []row     `json:"sessions"`
+	Count     *int   `json:"count"`
+	Sessions  []row  `json:"sessions"`
 	Messages  []said `json:"messages"`
-	Status    string    `json:"status"`
-	Reason    string    `json:"reason"`
-	To        string    `json:"to"`
-	Running   int       `json:"running"`
-	Queued    int       `json:"queued"`
-	Truncated bool      `json:"truncated"`
+	Status    string `json:"status"`
+	Reason    string `json:"reason"`
+	To        string `json:"to"`
+	Running   int    `json:"running"`
+	Queued    int    `json:"queued"`
+	Truncated bool   `json:"truncated"`
 }
 
 type row struct {
-	Key       string    `json:"key"`
-	Kind      string    `json:"kind"`
-	Channel   string    `json:"channel"`
-	Model     string    `json:"model"`
-	Tokens    int       `json:"totalTokens"`
-	UpdatedAt int64     `json:"updatedAt"`
+	Key       string `json:"key"`
+	Kind      string `json:"kind"`
+	Channel   string `json:"channel"`
+	Model     string `json:"model"`
+	Tokens    int    `json:"totalTokens"`
+	UpdatedAt int64  `json:"updatedAt"`
 	Messages  []said `json:"messages"`
 }
 

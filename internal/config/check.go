@@ -51,7 +51,7 @@ var hostShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)
 
 func (k checker) stores() {
 	store, bus := k.c.Store.URL.Reveal(), k.c.Bus.URL.Reveal()
-	k.must(store == "" || isURL(store, "postgres", "postgresql"), "store.url", "want postgres://user@host/database, or nothing for the embedded database")
+	k.must(store == "" || isPostgres(store), "store.url", "want postgres://user@host/database, or nothing for the embedded database")
 	for address := range strings.SplitSeq(bus, ",") {
 		k.must(bus == "" || isURL(strings.TrimSpace(address), "nats", "tls", "ws", "wss"), "bus.url", "want nats://host:port (several with commas), or nothing for the embedded bus")
 	}
@@ -205,6 +205,12 @@ func (k checker) session() {
 			k.agent(path+".match.agent", rule.Match.Agent)
 		}
 	}
+}
+
+// isPostgres also takes a socket's folder: postgres://user@/database?host=/run/postgresql.
+func isPostgres(s string) bool {
+	u, err := url.Parse(s)
+	return isURL(s, "postgres", "postgresql") || (err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && u.Query().Get("host") != "")
 }
 
 func isURL(s string, schemes ...string) bool {

@@ -58,7 +58,7 @@ var (
 func (g *Group) setDefaults() { g.RequireMention = true }
 
 func (a *TelegramAccount) setDefaults() {
-	a.APIBase, a.Mode, a.RichMessages = "https://api.telegram.org", "polling", "off"
+	a.APIBase, a.Mode, a.RichMessages = "https://api.telegram.org", "polling", "auto"
 }
 
 // A provider is the owner's own choice, so it may see everything unless they say less.

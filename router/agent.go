@@ -19,7 +19,7 @@ type Agent interface {
 	// delivery. It emits the live events of the run but its terminal one. An
 	// error is a *[sessions.WorkError]. ctx has the run's deadline; its
 	// cancellation ends the work.
-	Work(ctx context.Context, session *sessions.Session, run sessions.Run, emit func(sessions.Event)) (Answer, error)
+	Work(ctx context.Context, session *sessions.Session, run *sessions.Run, emit func(sessions.Event)) (Answer, error)
 }
 
 // Answer is what a run came to.

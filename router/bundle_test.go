@@ -284,7 +284,7 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 	return sessions.LoadSession(ctx, a.store, record, time.Now)
 }
 
-func (a *scriptedAgent) Work(ctx context.Context, s *sessions.Session, run sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
+func (a *scriptedAgent) Work(ctx context.Context, s *sessions.Session, run *sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
 	var pending []string
 	for _, m := range slices.Backward(s.Messages()) {
 		if m.Role != sessions.RoleUser {

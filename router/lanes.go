@@ -23,6 +23,9 @@ const abortPrefix = "abort|"
 type rest struct {
 	again bool          // look again at once
 	wait  time.Duration // look again after this time; 0: only when woken
+	// then is the turn's second half. It waits for long, so it gets a goroutine of
+	// its own, whose stack has not grown with the first.
+	then func() (rest, error)
 }
 
 // ownership is one owned partition: its epoch and its lanes that are at work.
@@ -48,6 +51,8 @@ type lane struct {
 	// abort cancels the run that is being worked, if any; guarded by ownership.mu.
 	abort context.CancelCauseFunc
 	run   sessions.RunID
+
+	failures int // of turns, in a row; its worker's own
 }
 
 func newOwnership(parent context.Context, partition int, epoch int64) *ownership {
@@ -103,26 +108,30 @@ func (r *Router) wakeLane(o *ownership, name sessions.Lane) {
 	o.wg.Add(1)
 	go func() {
 		defer o.wg.Done()
-		r.workLane(o, name, l)
+		turn := r.turn(o, name, l)
+		r.workLane(o, name, l, turn, turn)
 	}()
 }
 
-// workLane is a lane's goroutine.
-func (r *Router) workLane(o *ownership, name sessions.Lane, l *lane) {
-	turn := r.turn(o, name, l)
-	failures := 0
+// workLane is a lane's goroutine: it takes the step, and then turn after turn.
+func (r *Router) workLane(o *ownership, name sessions.Lane, l *lane, step, turn func() (rest, error)) {
 	for {
-		next, err := guarded(turn)
+		next, err := guarded(step)
+		if next.then != nil {
+			o.wg.Go(func() { r.workLane(o, name, l, next.then, turn) })
+			return
+		}
+		step = turn
 		switch {
 		case errors.Is(err, sessions.ErrFenced):
 			r.log.Info("partition has moved", "partition", o.partition, "lane", string(name))
 			next = rest{}
 		case err != nil && o.ctx.Err() == nil:
-			failures++
-			next.wait = backoff(failures)
+			l.failures++
+			next.wait = backoff(l.failures)
 			r.log.Error("lane failed", "lane", string(name), "err", err, "retry_in", next.wait.String())
 		case err == nil:
-			failures = 0
+			l.failures = 0
 		}
 		if !o.settle(name, l, next) {
 			return

@@ -48,7 +48,16 @@ func (w *sessionWorker) turn() (rest, error) {
 		return rest{wait: wait}, nil
 	}
 	w.busy = true
-	err = w.work(ctx, batch)
+	more := len(batch) < len(waiting)
+	job, err := w.claim(ctx, batch)
+	if err != nil || job == nil {
+		return w.after(more, err)
+	}
+	return rest{then: func() (rest, error) { return w.after(more, w.drive(ctx, job)) }}, nil
+}
+
+// after says what follows when a batch has ended, or could not be worked.
+func (w *sessionWorker) after(more bool, err error) (rest, error) {
 	if errors.Is(err, sessions.ErrConflict) {
 		w.cache.remove(w.id) // somebody else wrote: look again with fresh eyes
 		w.conflicts++
@@ -58,31 +67,39 @@ func (w *sessionWorker) turn() (rest, error) {
 	} else {
 		w.conflicts = 0
 	}
-	return rest{again: len(batch) < len(waiting)}, err
+	return rest{again: more}, err
 }
 
-// work drives a batch of runs, the first of which leads, to its end.
-func (w *sessionWorker) work(ctx context.Context, batch []sessions.Run) error {
+// job is a batch of runs that has been started, the first of which leads.
+type job struct {
+	session *sessions.Session
+	record  sessions.Record
+	batch   []sessions.Run
+	resumed bool // a worker before this one has started it
+}
+
+// claim starts a batch of runs. The job is nil if the batch has ended instead, or on an error.
+func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, error) {
 	record, err := w.store.Session(ctx, w.id)
 	if err != nil {
-		return fmt.Errorf("read session: %w", err)
+		return nil, fmt.Errorf("read session: %w", err)
 	}
-	resumed := batch[0].Status == sessions.RunRunning
 	session, err := w.open(ctx, record)
+	if why, ok := errors.AsType[*sessions.WorkError](err); ok {
+		return nil, w.finishFailed(ctx, nil, record, batch, why)
+	}
 	if err != nil {
-		return w.finishFailed(ctx, nil, record, batch, asWorkError(err))
+		return nil, fmt.Errorf("open session: %w", err)
 	}
 	if limit := w.settings.Load().MaxRunAttempt; limit > 0 && batch[0].Attempts >= limit {
-		return w.finishFailed(ctx, nil, record, batch, &sessions.WorkError{
+		return nil, w.finishFailed(ctx, nil, record, batch, &sessions.WorkError{
 			Status: sessions.RunFailed,
 			Public: "I could not finish this: my process ended each time I tried. I have given up on that message.",
 			Err:    fmt.Errorf("run was started %d times and never ended", batch[0].Attempts),
 		})
 	}
-	if err := w.start(ctx, session, batch); err != nil {
-		return err
-	}
-	return w.drive(ctx, session, record, batch, resumed)
+	j := &job{session: session, record: record, batch: batch, resumed: batch[0].Status == sessions.RunRunning}
+	return j, w.start(ctx, session, batch)
 }
 
 // open gives the session from the cache if nobody wrote to it since.
@@ -136,27 +153,26 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 	return nil
 }
 
-// drive lets the agent work and stores how it ended.
-func (w *sessionWorker) drive(ctx context.Context, session *sessions.Session, record sessions.Record, batch []sessions.Run, resumed bool) error {
-	run := batch[0]
+// drive lets the agent work and stores how it ended. Most of a run's time, and so
+// most of the goroutines of a busy gateway, is spent here: what it needs is
+// passed by reference, to keep the stack small.
+func (w *sessionWorker) drive(ctx context.Context, j *job) error {
+	run := &j.batch[0]
 	runCtx, cancel := w.runContext(ctx, run.ID)
 	defer cancel(nil)
-	show := w.newShow(ctx, record, session.Taint, batch[len(batch)-1])
-	if resumed {
-		show.adopt(w.owner.epoch)
-	}
+	show := w.newShow(ctx, j)
 	show.begin()
-	answer, err := w.agent.Work(runCtx, session, run, show.emit)
+	answer, err := w.agent.Work(runCtx, j.session, run, show.emit)
 	w.endAbort()
 	preview := show.close()
 	if ctx.Err() != nil {
-		return w.handBack(batch, context.Cause(ctx))
+		return w.handBack(j.batch, context.Cause(ctx))
 	}
 	w.metrics.runSeconds.Observe(w.now().Sub(run.Started).Seconds())
 	if err != nil {
-		return w.finishFailed(ctx, session, record, batch, w.workError(runCtx, err), preview...)
+		return w.finishFailed(ctx, j.session, j.record, j.batch, w.workError(runCtx, err), preview...)
 	}
-	return w.finish(ctx, session, batch, answer, show, preview)
+	return w.finish(ctx, j.session, j.batch, answer, show, preview)
 }
 
 // runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.

@@ -27,8 +27,8 @@ const (
 type show struct {
 	r       *Router
 	ctx     context.Context
-	run     sessions.Run
-	record  sessions.Record
+	run     *sessions.Run    // whose route the answer takes
+	record  *sessions.Record // as it was when the run began
 	taint   func() flow.Label
 	allowed bool // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
@@ -47,8 +47,9 @@ type show struct {
 	every      time.Duration
 }
 
-func (w *sessionWorker) newShow(ctx context.Context, record sessions.Record, taint func() flow.Label, run sessions.Run) *show {
-	s := &show{r: w.Router, ctx: ctx, run: run, record: record, taint: taint, every: typingEvery}
+func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
+	run := &j.batch[len(j.batch)-1]
+	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, every: typingEvery}
 	s.pieces.publish = s.publish
 	s.allowed = s.permitted()
 	if run.Route.IsZero() {
@@ -63,6 +64,9 @@ func (w *sessionWorker) newShow(ctx context.Context, record sessions.Record, tai
 		s.every = min(s.every, p.PreviewEvery())
 	} else {
 		s.off = true
+	}
+	if j.resumed {
+		s.adopt(w.owner.epoch)
 	}
 	return s
 }

@@ -125,7 +125,7 @@ func (b *bundle) ask(ctx context.Context, text string) (router.Answer, error) {
 }
 
 func (b *bundle) work(ctx context.Context) (router.Answer, error) {
-	return b.Work(ctx, b.session, b.run, func(e sessions.Event) { b.events = append(b.events, e) })
+	return b.Work(ctx, b.session, &b.run, func(e sessions.Event) { b.events = append(b.events, e) })
 }
 
 // reopen loads the session as a new process would.

@@ -28,7 +28,7 @@ const truncated = "\n\n_(The answer ends here because it reached the model's lim
 type work struct {
 	*Loop
 	session     *sessions.Session
-	run         sessions.Run
+	run         *sessions.Run
 	emit        func(sessions.Event)
 	usage       sessions.Usage
 	compactions int
@@ -37,7 +37,7 @@ type work struct {
 }
 
 // Work implements [router.Agent].
-func (l *Loop) Work(ctx context.Context, session *sessions.Session, run sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
+func (l *Loop) Work(ctx context.Context, session *sessions.Session, run *sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
 	w := &work{Loop: l, session: session, run: run, emit: emit}
 	w.event(sessions.Event{Type: sessions.EventStarted})
 	if err := w.resume(ctx); err != nil {

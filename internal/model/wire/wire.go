@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"strings"
@@ -152,7 +153,7 @@ func newRequest(ctx context.Context, url string, header http.Header, body any) (
 		again, err := json.Marshal(body)
 		return &once{text: bytes.NewReader(again)}, err
 	}
-	req.Header = header.Clone()
+	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	return req, nil

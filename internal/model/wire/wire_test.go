@@ -1,0 +1,246 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/internal/model/wire"
+	"sluice/sessions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const secret = "sk-0123456789"
+
+// record is an answer that keeps its events and ends at "END".
+type record struct {
+	events []string
+	whole  bool
+	on     func()
+}
+
+var _ wire.Answer = (*record)(nil)
+
+func (r *record) Event(name string, data []byte) (bool, error) {
+	if r.on != nil {
+		r.on()
+	}
+	r.events = append(r.events, name+"|"+string(data))
+	return string(data) == "END", nil
+}
+
+func (r *record) Whole() bool { return r.whole }
+
+// setup serves a handler and makes a client with short time-outs.
+func setup(t *testing.T, idle time.Duration, handler http.HandlerFunc) (*wire.Client, *httptest.Server) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	client := wire.NewHTTP()
+	t.Cleanup(func() { client.CloseIdleConnections(); server.Close() })
+	return wire.NewClient(wire.Config{HTTP: client, Model: "p/m", Secret: secret, FirstByte: 10 * time.Second, Idle: idle}), server
+}
+
+func sends(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func fails(t *testing.T, err error, kind sessions.ModelErrorKind) *sessions.ModelError {
+	t.Helper()
+	var me *sessions.ModelError
+	require.ErrorAs(t, err, &me)
+	require.Equal(t, kind, me.Kind, "%v", err)
+	require.NotContains(t, err.Error(), secret)
+	return me
+}
+
+func TestEventsAreRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body string
+		want []string
+	}{
+		"named":                {"event: a\ndata: 1\n\ndata: END\n\n", []string{"a|1", "|END"}},
+		"two lines of data":    {"data: 1\ndata: 2\n\ndata: END\n\n", []string{"|1\n2", "|END"}},
+		"CRLF and no space":    {"data:1\r\n\r\ndata:END\r\n\r\n", []string{"|1", "|END"}},
+		"comments":             {": ping\n\n: ping\ndata: END\n\n", []string{"|END"}},
+		"a name without data":  {"event: a\n\ndata: END\n\n", []string{"|END"}},
+		"no empty line at end": {"data: 1\n\ndata: END", []string{"|1", "|END"}},
+		"longer than buffers":  {"data: " + strings.Repeat("x", 100_000) + "\n\ndata: END\n\n", []string{"|" + strings.Repeat("x", 100_000), "|END"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, server := setup(t, time.Second, sends(c.body))
+			var got record
+			require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, &got))
+			require.Equal(t, c.want, got.events)
+		})
+	}
+}
+
+func TestAnEndWithoutItsMarkerIsACut(t *testing.T) {
+	t.Parallel()
+	client, server := setup(t, time.Second, sends("data: 1\n\n"))
+	fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelCut)
+	require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, &record{whole: true}), "what is whole needs no marker")
+}
+
+func TestResponsesAreBounded(t *testing.T) {
+	t.Parallel()
+	endless := func(piece string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for {
+				if _, err := io.WriteString(w, piece); err != nil {
+					return
+				}
+			}
+		}
+	}
+	for name, piece := range map[string]string{
+		"one line":  strings.Repeat("x", 64<<10),
+		"one event": "data: " + strings.Repeat("x", 64<<10) + "\n",
+		"comments":  ": " + strings.Repeat("x", 64<<10) + "\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, server := setup(t, 10*time.Second, endless(piece))
+			fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRefused)
+		})
+	}
+}
+
+func TestTheCallersEndIsFoundWithItsCause(t *testing.T) {
+	t.Parallel()
+	client, server := setup(t, 10*time.Second, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	stopped := errors.New("the user said stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(10*time.Millisecond, func() { cancel(stopped) })
+	err := client.Stream(ctx, server.URL, nil, 1, &record{})
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, stopped)
+}
+
+func TestSilenceIsNoCancel(t *testing.T) {
+	t.Parallel()
+	client, server := setup(t, 20*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		sends("data: 1\n\n")(w, r)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	err := client.Stream(t.Context(), server.URL, nil, 1, &record{})
+	fails(t, err, sessions.ModelUnavailable)
+	require.NotErrorIs(t, err, context.Canceled)
+}
+
+func TestASlowReaderIsNoStall(t *testing.T) {
+	t.Parallel()
+	const idle = 20 * time.Millisecond
+	slow := &record{on: func() { <-time.After(5 * idle) }}
+	more := make(chan struct{})
+	client, server := setup(t, idle, func(w http.ResponseWriter, r *http.Request) {
+		sends("data: 1\n\n")(w, r)
+		_ = http.NewResponseController(w).Flush()
+		<-more
+		_, _ = io.WriteString(w, "data: END\n\n")
+	})
+	time.AfterFunc(3*idle, func() { close(more) })
+	require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, slow))
+}
+
+func TestARedirectDoesNotCarryTheKeyAway(t *testing.T) {
+	t.Parallel()
+	var reached atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
+	t.Cleanup(other.Close)
+	client, server := setup(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	fails(t, client.Stream(t.Context(), server.URL, http.Header{"X-Api-Key": {secret}}, 1, &record{}), sessions.ModelRefused)
+	require.False(t, reached.Load())
+}
+
+func TestErrorsAreShortAndWithoutTheKey(t *testing.T) {
+	t.Parallel()
+	client, server := setup(t, time.Second, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":{"type":"auth","message":"no such key: `+secret+`"}}`)
+	})
+	me := fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelAuth)
+	require.EqualError(t, me.Err, "HTTP 401: auth: no such key: <secret>")
+}
+
+func TestOneDocumentIsNoStream(t *testing.T) {
+	t.Parallel()
+	client, server := setup(t, time.Second, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"choices":[]}`)
+	})
+	fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRefused)
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]time.Duration{
+		"30": 30 * time.Second, "1.5": 1500 * time.Millisecond, "": 0, "-1": 0, "NaN": 0, "soon": 0,
+		"1e300": 24 * time.Hour, "Inf": 24 * time.Hour,
+	} {
+		client, server := setup(t, time.Second, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", value)
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		me := fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRateLimited)
+		require.Equal(t, want, me.RetryAfter, value)
+	}
+	client, server := setup(t, time.Second, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	me := fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRateLimited)
+	require.InDelta(t, time.Minute, me.RetryAfter, float64(10*time.Second))
+}
+
+func TestAConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int32
+	server := httptest.NewUnstartedServer(sends("data: END\n\n"))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	own := wire.NewHTTP()
+	t.Cleanup(func() { own.CloseIdleConnections(); server.Close() })
+	client := wire.NewClient(wire.Config{HTTP: own, Model: "p/m"})
+	for range 10 {
+		require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}))
+	}
+	require.EqualValues(t, 1, opened.Load())
+}
+
+func TestArgsAreAnObject(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": `{}`, " ": `{}`, `{"a":1}`: `{"a":1}`, `{"a":`: `{"_raw":"{\"a\":"}`, `[1]`: `{"_raw":"[1]"}`, "null": `{"_raw":"null"}`, "\xff": `{"_raw":"\ufffd"}`,
+	} {
+		require.JSONEq(t, want, string(wire.Args(text)), text)
+	}
+}

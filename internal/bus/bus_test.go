@@ -181,7 +181,7 @@ func TestEmbeddedOwnsAllAtOnce(t *testing.T) {
 	require.Equal(t, partitions, o.count())
 	require.NoError(t, b.Ready())
 	b.Wake(3, "sess_1")
-	require.Equal(t, sessions.Lane("sess_1"), <-o.woken)
+	require.Equal(t, sessions.Lane("sess_1"), receive(t, o.woken))
 
 	held := false
 	require.NoError(t, b.Lease(t.Context(), "adapter", func(context.Context) error { held = true; return nil }))
@@ -206,7 +206,7 @@ func TestEventsAreFollowedAndResumed(t *testing.T) {
 		}
 		var middle uint64
 		for i := range 20 {
-			e := <-live
+			e := receive(t, live)
 			require.Equal(t, fmt.Sprint(i), e.Text)
 			if i == 10 {
 				middle = e.Seq
@@ -217,10 +217,10 @@ func TestEventsAreFollowedAndResumed(t *testing.T) {
 		require.False(t, open)
 		rest, err := b.Follow(t.Context(), "sess_1", middle)
 		require.NoError(t, err)
-		require.Equal(t, "11", (<-rest).Text, "a reader that comes back gets what it missed")
+		require.Equal(t, "11", receive(t, rest).Text, "a reader that comes back gets what it missed")
 		ahead, err := b.Follow(t.Context(), "sess_1", 1_000_000)
 		require.NoError(t, err)
-		require.Equal(t, "0", (<-ahead).Text, "a number from an earlier server's life starts over")
+		require.Equal(t, "0", receive(t, ahead).Text, "a number from an earlier server's life starts over")
 	}
 }
 
@@ -329,9 +329,9 @@ func TestServerRestart(t *testing.T) {
 	events, err := b.Follow(t.Context(), "sess_1", 0)
 	require.NoError(t, err)
 	b.Emit(sessions.Event{Session: "sess_1", Text: "after"})
-	require.Equal(t, "after", (<-events).Text)
+	require.Equal(t, "after", receive(t, events).Text)
 	b.Wake(0, "sess_1")
-	require.Equal(t, sessions.Lane("sess_1"), <-o.woken)
+	require.Equal(t, sessions.Lane("sess_1"), receive(t, o.woken))
 }
 
 func TestLeaseHasOneHolder(t *testing.T) {
@@ -364,9 +364,9 @@ func TestLeaseHasOneHolder(t *testing.T) {
 			}
 		})
 	}
-	<-holding
+	receive(t, holding)
 	let <- struct{}{}
-	<-holding
+	receive(t, holding)
 	cancel()
 	wg.Wait()
 }

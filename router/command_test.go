@@ -41,6 +41,17 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// A group's id is what its entry in the configuration needs.
+func TestWhoamiNamesTheGroup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.hear(inGroup("g1", "owner", "1", "/whoami", true))
+		b.await(1)
+		require.Contains(t, b.chat.texts("g1")[0], "my owner. This group is `g1`.")
+	})
+}
+
 func TestCommandIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,5 +147,25 @@ func TestStop(t *testing.T) {
 		b.await(1)
 		time.Sleep(time.Minute)
 		require.Len(t, b.chat.texts("ann"), 2)
+	})
+}
+
+// A new session under an old key is bound as the old one was.
+func TestResetKeepsTheBounds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		old, err := b.CreateSession(t.Context(), router.NewSession{
+			TTL: time.Hour, Metadata: []byte(`{"a":1}`), FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{}},
+		})
+		require.NoError(t, err)
+		fresh, err := b.ResetSession(t.Context(), old.ID)
+		require.NoError(t, err)
+		require.NotEqual(t, old.ID, fresh.ID)
+		require.Equal(t, old.Key, fresh.Key)
+		require.Equal(t, old.FileAccess, fresh.FileAccess)
+		require.Equal(t, old.Metadata, fresh.Metadata)
+		require.Equal(t, time.Hour, fresh.TTL)
+		require.False(t, fresh.Persistent)
 	})
 }

@@ -154,7 +154,11 @@ func (r *Router) commandWhoami(_ context.Context, c commandCall) (Change, string
 	if name == "" {
 		name = "no name"
 	}
-	return Change{}, fmt.Sprintf("You are `%s` (%s), %s.", sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), name, who), nil
+	text := fmt.Sprintf("You are `%s` (%s), %s.", sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), name, who)
+	if at := c.in.Route; at.ChatType != sessions.Direct {
+		text += fmt.Sprintf(" This %s is `%s`.", at.ChatType, at.Conversation)
+	}
+	return Change{}, text, nil
 }
 
 func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, string, error) {
@@ -197,10 +201,12 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 }
 
 // reset ends a session and begins a new one under its key, with its settings
-// that are the owner's but nothing that it has learnt.
+// that are the owner's or its creator's, above all what bounds it, but nothing
+// that it has learnt.
 func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
-	fresh.Clearance, fresh.SendPolicy = old.Clearance, old.SendPolicy
+	fresh.Clearance, fresh.SendPolicy, fresh.FileAccess = old.Clearance, old.SendPolicy, old.FileAccess
+	fresh.Persistent, fresh.TTL, fresh.Metadata = old.Persistent, old.TTL, old.Metadata
 	var change Change
 	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}
 	change.Create = []sessions.Record{fresh}

@@ -102,6 +102,8 @@ func TestErrors(t *testing.T) {
 		"create: too large":  {"POST", "/v1/sessions", `{"title":"` + strings.Repeat("x", 1000) + `"}`, 413, `"error":"too_large"`},
 		"bad event id":       {"GET", "/v1/sessions/main/events?after=x", "", 400, "after: want the id of an event"},
 		"bad age":            {"DELETE", "/v1/sessions?older_than=2d", "", 400, "older_than"},
+		"no such status":     {"GET", "/v1/deliveries?status=lost", "", 422, `"error":"invalid_request"`},
+		"no such run status": {"GET", "/v1/runs?status=lost", "", 422, `"error":"invalid_request"`},
 		"misspelt filter":    {"DELETE", "/v1/sessions?status=idle&olderthan=1h", "", 422, `"error":"invalid_request"`},
 		"no such account":    {"POST", "/channels/nothing/none", "", 404, notFound},
 		"delete everything":  {"DELETE", "/v1/sessions", "", 400, "nothing is deleted without a condition"},

@@ -24,9 +24,14 @@ type runList struct {
 
 // PageQuery is how much of a list is wanted.
 type PageQuery struct {
-	Status string `query:"status" doc:"only those that are so"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	After  string `query:"after" doc:"id of the last one of the page before"`
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	After string `query:"after" doc:"id of the last one of the page before"`
+}
+
+// RunQuery is which runs are wanted.
+type RunQuery struct {
+	PageQuery
+	Status string `query:"status" enum:"queued,running,done,failed,timeout,aborted,dropped" doc:"only those that are so"`
 }
 
 func (s *Server) runRoutes(api huma.API) {
@@ -49,13 +54,13 @@ func (s *Server) runs(ctx context.Context, q router.Query) (*body[runList], erro
 	return &body[runList]{out}, nil
 }
 
-func (s *Server) listRuns(ctx context.Context, in *PageQuery) (*body[runList], error) {
+func (s *Server) listRuns(ctx context.Context, in *RunQuery) (*body[runList], error) {
 	return s.runs(ctx, router.Query{Status: in.Status, Limit: in.Limit, After: in.After})
 }
 
 func (s *Server) sessionRuns(ctx context.Context, in *struct {
 	SessionPath
-	PageQuery
+	RunQuery
 },
 ) (*body[runList], error) {
 	r, err := s.session(ctx, in.ID)

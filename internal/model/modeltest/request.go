@@ -1,0 +1,150 @@
+package modeltest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+)
+
+// Request is one accepted request, as both APIs would say it.
+type Request struct {
+	Path      string // "/v1/chat/completions" or "/v1/messages"
+	Model     string
+	System    string
+	Messages  []Message // without the system's
+	Tools     []string  // their names
+	MaxTokens int       // 0 if not said
+	Raw       json.RawMessage
+}
+
+// Message is one turn. A tool's result is a turn of the role "tool" of its own, in both APIs.
+type Message struct {
+	Role     string // user, assistant or tool
+	Text     string // text blocks are joined with newlines
+	Thinking string
+	Calls    []ToolCall
+	CallID   string // tool: what it answers
+	Error    bool   // tool: the call failed; Anthropic's only
+}
+
+// Pending are the texts of the user's messages after the last assistant's message.
+func (q Request) Pending() []string {
+	var texts []string
+	for _, m := range q.Messages {
+		switch m.Role {
+		case roleAssistant:
+			texts = nil
+		case roleUser:
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
+// The roles of a [Message], and the ones that stand apart.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleTool      = "tool"
+	roleSystem    = "system"
+	roleDeveloper = "developer"
+)
+
+// decode reads JSON into a value that names every field that the API knows.
+func decode(h http.Header, raw []byte, into any) error {
+	if kind, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || kind != "application/json" {
+		return fmt.Errorf("the content type is %q, want application/json", h.Get("Content-Type"))
+	}
+	if err := strict(raw, into); err != nil {
+		return fmt.Errorf("the body can't be read: %w", err)
+	}
+	return nil
+}
+
+// strict reads one JSON value whose fields are all known.
+func strict(raw []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
+	}
+	return nil
+}
+
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// checkTools checks the declared tools: names, and schemas of an object.
+func checkTools(names []string, schemas []json.RawMessage) error {
+	seen := map[string]bool{}
+	for i, name := range names {
+		if !toolName.MatchString(name) {
+			return fmt.Errorf("tools.%d: %q is no name for a tool", i, name)
+		}
+		if seen[name] {
+			return fmt.Errorf("tools.%d: the name %q is there twice", i, name)
+		}
+		seen[name] = true
+		var schema struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(schemas[i], &schema); err != nil || schema.Type != "object" {
+			return fmt.Errorf("tools.%d: the schema of %s is not of type object", i, name)
+		}
+	}
+	return nil
+}
+
+// isObject reports whether raw is one JSON object.
+func isObject(raw []byte) bool {
+	var o map[string]json.RawMessage
+	return json.Unmarshal(raw, &o) == nil && o != nil
+}
+
+// calls are the tool calls of the last assistant's message that have no result yet.
+type calls struct {
+	open map[string]bool
+}
+
+// begin notes the calls of an assistant's message.
+func (c *calls) begin(made []ToolCall) error {
+	c.open = map[string]bool{}
+	for _, m := range made {
+		switch {
+		case m.ID == "":
+			return fmt.Errorf("a call of %s has no id", m.Name)
+		case !toolName.MatchString(m.Name):
+			return fmt.Errorf("the call %s has %q for a tool's name", m.ID, m.Name)
+		case c.open[m.ID]:
+			return fmt.Errorf("the call %s is there twice", m.ID)
+		case !isObject([]byte(m.Args)):
+			return fmt.Errorf("the arguments of the call %s are no JSON object", m.ID)
+		}
+		c.open[m.ID] = true
+	}
+	return nil
+}
+
+// end takes the result of one call.
+func (c *calls) end(id string) error {
+	if !c.open[id] {
+		return fmt.Errorf("the result of %q has no call in the message before it", id)
+	}
+	delete(c.open, id)
+	return nil
+}
+
+// done reports calls that were left without a result.
+func (c *calls) done() error {
+	for id := range c.open {
+		return fmt.Errorf("the call %s has no result", id)
+	}
+	return nil
+}

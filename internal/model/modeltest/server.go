@@ -1,0 +1,223 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are the settings of a [Server]. The zero value is fine for tests.
+type Options struct {
+	// Addr is where to listen; empty for a free port on loopback.
+	Addr string
+	// Key is the only key that is accepted; empty accepts every key but none at all.
+	Key string
+	// Forget keeps no requests, for long benchmarks.
+	Forget bool
+}
+
+// Server is the fake. Its goroutines are the HTTP server's, awaited by Close.
+// All methods are safe for concurrent use.
+type Server struct {
+	opts    Options
+	url     string
+	http    *http.Server
+	serving sync.WaitGroup
+	waiting atomic.Int64
+	answers atomic.Int64 // makes ids
+	closing context.Context
+	stop    context.CancelFunc
+
+	mu         sync.Mutex // guards what follows
+	script     []Reply
+	always     func(Request) Reply
+	requests   []Request
+	violations []string
+	changed    chan struct{} // closed at the next change
+}
+
+// Start listens and serves until [Server.Close], with no options.
+func Start() (*Server, error) { return NewServer(Options{}) }
+
+// NewServer listens and serves until [Server.Close].
+func NewServer(opts Options) (*Server, error) {
+	if opts.Addr == "" {
+		opts.Addr = "127.0.0.1:0"
+	}
+	ln, err := net.Listen("tcp", opts.Addr) //nolint:noctx // it listens at once
+	if err != nil {
+		return nil, fmt.Errorf("listen for model fake: %w", err)
+	}
+	s := &Server{opts: opts, url: "http://" + ln.Addr().String(), always: Echo, changed: make(chan struct{})}
+	s.closing, s.stop = context.WithCancel(context.Background())
+	mux := http.NewServeMux()
+	mux.Handle("POST /v1/chat/completions", s.handler(chatAPI{}))
+	mux.Handle("POST /v1/messages", s.handler(messagesAPI{}))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.violate(r.Method + " " + r.URL.Path + ": there is no such call")
+		http.NotFound(w, r)
+	})
+	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	s.serving.Go(func() { _ = s.http.Serve(ln) }) // ends with ErrServerClosed at Close
+	return s, nil
+}
+
+// OpenAIURL is the base address for a client of Chat Completions.
+func (s *Server) OpenAIURL() string { return s.url + "/v1" }
+
+// AnthropicURL is the base address for a client of Messages.
+func (s *Server) AnthropicURL() string { return s.url }
+
+// Enqueue answers the next requests with these replies, one each, before what Always gives.
+func (s *Server) Enqueue(replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = append(s.script, replies...)
+}
+
+// Always answers every request for which no reply is enqueued; [Echo] until it
+// is called. The function is called from many goroutines.
+func (s *Server) Always(reply func(Request) Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.always = reply
+}
+
+// Requests are the accepted requests in the order in which they came.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Violations are the broken rules of all requests, oldest first. A test should end with none.
+func (s *Server) Violations() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.violations)
+}
+
+// Waiting is how many requests are in their latency, a pause or a stall now.
+func (s *Server) Waiting() int { return int(s.waiting.Load()) }
+
+// AwaitWaiting returns as soon as n requests or more wait, or with ctx's error.
+func (s *Server) AwaitWaiting(ctx context.Context, n int) error {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if s.Waiting() >= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("await %d waiting requests, have %d: %w", n, s.Waiting(), context.Cause(ctx))
+		}
+	}
+}
+
+// Close ends every connection and waits for the server. It is idempotent.
+func (s *Server) Close() {
+	s.stop()
+	_ = s.http.Close() // only closes listeners and connections
+	s.serving.Wait()
+}
+
+func (s *Server) violate(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.violations = append(s.violations, what)
+}
+
+// next notes a request and takes its reply.
+func (s *Server) next(q Request) Reply {
+	s.mu.Lock()
+	if !s.opts.Forget {
+		s.requests = append(s.requests, q)
+	}
+	if len(s.script) > 0 {
+		defer s.mu.Unlock()
+		reply := s.script[0]
+		s.script = s.script[1:]
+		return reply
+	}
+	always := s.always
+	s.mu.Unlock()
+	return always(q)
+}
+
+var errClosing = errors.New("the server is closing")
+
+// wait waits for a time, or for ever if it is negative.
+func (s *Server) wait(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	s.mu.Lock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	var over <-chan time.Time // never, if nil
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.closing.Done():
+		return errClosing
+	}
+}
+
+// requestMost bounds a request's body, as the real services do.
+const requestMost = 32 << 20
+
+// handler serves one API.
+func (s *Server) handler(a api) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestMost))
+		if err != nil {
+			a.fail(w, Fail(http.StatusRequestEntityTooLarge, "request_too_large", err.Error()))
+			return
+		}
+		if key := a.key(r.Header); key == "" || s.opts.Key != "" && key != s.opts.Key {
+			a.fail(w, Unauthorized())
+			return
+		}
+		q, err := a.read(r.Header, raw)
+		if err != nil {
+			s.violate(r.URL.Path + ": " + err.Error())
+			a.fail(w, Fail(http.StatusBadRequest, "invalid_request_error", err.Error()))
+			return
+		}
+		s.serve(w, r, a, q)
+	})
+}
+
+// serve gives a request its reply.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, a api, q Request) {
+	reply := s.next(q)
+	if s.wait(r.Context(), reply.Latency) != nil {
+		return
+	}
+	if reply.Status != 0 {
+		a.fail(w, reply)
+		return
+	}
+	id := fmt.Sprintf("fake%d", s.answers.Add(1))
+	s.stream(w, r, reply, a.events(id, q, reply))
+}

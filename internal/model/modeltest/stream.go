@@ -1,0 +1,99 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// api is one provider's way to speak. Its methods keep no state.
+type api interface {
+	// key is the caller's key, empty if there is none.
+	key(h http.Header) string
+	// read checks a request; an error says which rule it breaks.
+	read(h http.Header, raw []byte) (Request, error)
+	// fail writes a failure in the API's form.
+	fail(w http.ResponseWriter, r Reply)
+	// events are an answer's events in their order.
+	events(id string, q Request, r Reply) answer
+}
+
+// answer is a stream before it is sent.
+type answer struct {
+	body []string // what is said
+	tail []string // why it ended, usage, the end marker
+	bad  string   // an error as an event
+	ping string   // what keeps a connection alive
+}
+
+// event is one server-sent event; name may be empty.
+func event(name string, data any) string {
+	var head string
+	if name != "" {
+		head = "event: " + name + "\n"
+	}
+	return head + "data: " + text(data) + "\n\n"
+}
+
+// text is a value as JSON; what this package sends can always be written.
+func text(value any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		panic(fmt.Sprintf("modeltest: encode event: %v", err))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// stream sends an answer and its fault. A failed write means that the caller has gone.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, a answer) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	events := append(a.body, a.tail...)
+	if reply.Fault != NoFault {
+		events = a.body[:min(max(reply.After, 0), len(a.body))]
+	}
+	out := http.NewResponseController(w)
+	if out.Flush() != nil || s.wait(r.Context(), reply.FirstByte) != nil {
+		return
+	}
+	for i, e := range events {
+		if i > 0 && s.wait(r.Context(), reply.Pause) != nil {
+			return
+		}
+		if reply.Pings {
+			e = a.ping + e
+		}
+		if !send(w, out, e) {
+			return
+		}
+	}
+	s.spoil(w, r, reply.Fault, a)
+}
+
+// spoil does what the fault says where the stream stands.
+func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, a answer) {
+	out := http.NewResponseController(w)
+	switch f {
+	case Break:
+		panic(http.ErrAbortHandler) // net/http's own way to break a connection
+	case HalfBreak:
+		send(w, out, a.bad[:len(a.bad)/2])
+		panic(http.ErrAbortHandler)
+	case Stall:
+		_ = s.wait(r.Context(), -1) // it ends with the caller or with the server
+	case Malformed:
+		send(w, out, "data: {\"choices\":[{\"delta\n\n")
+	case Failure:
+		send(w, out, a.bad)
+	case NoFault, Cut:
+	}
+}
+
+func send(w io.Writer, out *http.ResponseController, e string) bool {
+	_, err := io.WriteString(w, e)
+	return err == nil && out.Flush() == nil
+}

@@ -72,7 +72,7 @@ func (w *sessionWorker) after(more bool, err error) (rest, error) {
 
 // job is a batch of runs that has been started, the first of which leads.
 type job struct {
-	session *sessions.Session
+	session *sessions.Session // nil while it could not be opened
 	record  sessions.Record
 	batch   []sessions.Run
 	resumed bool // a worker before this one has started it
@@ -84,21 +84,22 @@ func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, 
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
 	}
+	j := &job{record: record, batch: batch, resumed: batch[0].Status == sessions.RunRunning}
 	session, err := w.open(ctx, record)
 	if why, ok := errors.AsType[*sessions.WorkError](err); ok {
-		return nil, w.finishFailed(ctx, nil, record, batch, why)
+		return nil, w.finishFailed(ctx, j, why)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
 	if limit := w.settings.Load().MaxRunAttempt; limit > 0 && batch[0].Attempts >= limit {
-		return nil, w.finishFailed(ctx, nil, record, batch, &sessions.WorkError{
+		return nil, w.finishFailed(ctx, j, &sessions.WorkError{
 			Status: sessions.RunFailed,
 			Public: "I could not finish this: my process ended each time I tried. I have given up on that message.",
 			Err:    fmt.Errorf("run was started %d times and never ended", batch[0].Attempts),
 		})
 	}
-	j := &job{session: session, record: record, batch: batch, resumed: batch[0].Status == sessions.RunRunning}
+	j.session = session
 	return j, w.start(ctx, session, batch)
 }
 
@@ -170,7 +171,7 @@ func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	}
 	w.metrics.runSeconds.Observe(w.now().Sub(run.Started).Seconds())
 	if err != nil {
-		return w.finishFailed(ctx, j.session, j.record, j.batch, w.workError(runCtx, err), preview...)
+		return w.finishFailed(ctx, j, w.workError(runCtx, err), preview...)
 	}
 	return w.finish(ctx, j.session, j.batch, answer, show, preview)
 }
@@ -280,8 +281,8 @@ func discardPreview(preview []DeliveryMove, now time.Time) []DeliveryMove {
 }
 
 // finishFailed stores that the runs ended without an answer and tells the person who waits.
-// session is nil where it could not be opened.
-func (w *sessionWorker) finishFailed(ctx context.Context, session *sessions.Session, record sessions.Record, batch []sessions.Run, why *sessions.WorkError, preview ...DeliveryMove) error {
+func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.WorkError, preview ...DeliveryMove) error {
+	batch, session := j.batch, j.session
 	w.log.Warn("run ended without an answer", "run", string(batch[0].ID), "session", string(w.id), "status", string(why.Status), "err", why.Err)
 	w.metrics.runs.WithLabelValues(string(why.Status)).Inc()
 	var change Change
@@ -304,8 +305,8 @@ func (w *sessionWorker) finishFailed(ctx context.Context, session *sessions.Sess
 		w.deliver(&change, w.reply(last, KindNotice, why.Public, session), preview)
 	}
 	change.Audit = append(change.Audit, policy.AuditEntry{
-		At: w.now(), Actor: "agent:" + record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
-		Session: w.id, Label: record.Taint, Detail: map[string]string{"error": why.Err.Error()},
+		At: w.now(), Actor: "agent:" + j.record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
+		Session: w.id, Label: j.record.Taint, Detail: map[string]string{"error": why.Err.Error()},
 	})
 	if err := w.commitEnd(ctx, change); err != nil {
 		return err

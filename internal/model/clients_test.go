@@ -85,7 +85,10 @@ const (
 // client makes a model of a kind that talks to the server; its time-outs are short.
 func (s *wireServer) client(t *testing.T, kind string) sessions.Model {
 	t.Helper()
-	const soon = 100 * time.Millisecond
+	soon := time.Minute
+	if s.silent || s.stall {
+		soon = 100 * time.Millisecond
+	}
 	transport := http.DefaultTransport
 	t.Cleanup(transport.(*http.Transport).CloseIdleConnections)
 	if kind == kindOpenAI {

@@ -76,17 +76,28 @@ func (m *Model) Classification() flow.Level { return m.client.cfg.Level }
 
 // Complete implements [sessions.Model].
 func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
-	cfg := m.client.cfg
-	w := wire.NewClient(wire.Config{
+	a := &answer{on: on}
+	p := m.prepare(req, a)
+	if err := a.wire.Stream(ctx, m.client.cfg.BaseURL+"/v1/messages", p.header, p.body, a); err != nil {
+		return sessions.Completion{}, err
+	}
+	return a.completion(), nil
+}
+
+// prepared is a request that is ready to be made.
+type prepared struct {
+	header http.Header
+	body   any
+}
+
+// prepare makes the request. It is apart from the waiting, which so needs little stack.
+func (m *Model) prepare(req sessions.Request, a *answer) *prepared {
+	cfg := &m.client.cfg
+	a.wire = wire.NewClient(wire.Config{
 		HTTP: m.client.http, Model: m.Name(), Secret: cfg.APIKey, FirstByte: cfg.FirstByte, Idle: cfg.Idle,
 	})
 	header := http.Header{}
 	header.Set("X-Api-Key", cfg.APIKey)
 	header.Set("Anthropic-Version", apiVersion)
-	a := &answer{on: on, wire: w}
-	err := w.Stream(ctx, cfg.BaseURL+"/v1/messages", header, newRequest(m.name, req), a)
-	if err != nil {
-		return sessions.Completion{}, err
-	}
-	return a.completion(), nil
+	return &prepared{header: header, body: newRequest(m.name, req)}
 }

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -102,7 +103,7 @@ const (
 
 // retryAfter is the header's value.
 func (r Reply) retryAfter() string {
-	return fmt.Sprint(int((r.RetryAfter + time.Second - 1) / time.Second))
+	return strconv.Itoa(int((r.RetryAfter + time.Second - 1) / time.Second))
 }
 
 // usage is what the reply says or, if nothing, the words on both sides.

@@ -51,7 +51,7 @@ func NewServer(opts Options) (*Server, error) {
 	if opts.Addr == "" {
 		opts.Addr = "127.0.0.1:0"
 	}
-	ln, err := net.Listen("tcp", opts.Addr) //nolint:noctx // it listens at once
+	ln, err := net.Listen("tcp", opts.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for model fake: %w", err)
 	}

@@ -3,7 +3,6 @@ package modeltest_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -148,9 +147,9 @@ func TestFailuresAreUnderstood(t *testing.T) {
 			each(t, ample, func(t *testing.T, s *modeltest.Server, m sessions.Model) {
 				s.Enqueue(c.reply)
 				_, _, err := ask(t.Context(), m, user("hi"))
-				failed := requireKind(t, err, c.want)
+				wait := requireKind(t, err, c.want)
 				if c.want == sessions.ModelRateLimited {
-					require.Equal(t, 2*time.Second, failed.RetryAfter)
+					require.Equal(t, 2*time.Second, wait)
 				}
 				require.Len(t, s.Requests(), 1, "nothing is tried again in secret")
 			})
@@ -158,12 +157,13 @@ func TestFailuresAreUnderstood(t *testing.T) {
 	}
 }
 
-func requireKind(t *testing.T, err error, want sessions.ModelErrorKind) *sessions.ModelError {
+// requireKind looks at an error's kind and gives what the provider asked to wait.
+func requireKind(t *testing.T, err error, want sessions.ModelErrorKind) (retryAfter time.Duration) {
 	t.Helper()
 	var failed *sessions.ModelError
-	require.True(t, errors.As(err, &failed), "%v", err) //nolint:testifylint // the error is looked at
+	require.ErrorAs(t, err, &failed)
 	require.Equal(t, want, failed.Kind, "%v", err)
-	return failed
+	return failed.RetryAfter
 }
 
 func TestSilenceEndsByTimeOut(t *testing.T) {

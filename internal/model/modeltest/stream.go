@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -52,7 +53,7 @@ func text(value any) string {
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, a answer) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
-	events := append(a.body, a.tail...)
+	events := slices.Concat(a.body, a.tail)
 	if reply.Fault != NoFault {
 		events = a.body[:min(max(reply.After, 0), len(a.body))]
 	}

@@ -71,7 +71,7 @@ func labelOf(text string) (flow.Label, error) {
 	}
 	l, err := flow.Parse(text)
 	if err != nil {
-		return l, badRequest("label: " + err.Error())
+		return l, badRequest(fmt.Sprintf("label: %q: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED", text))
 	}
 	return l, nil
 }

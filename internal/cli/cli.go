@@ -88,6 +88,7 @@ func (a *app) exitCode(cmd *cobra.Command, err error) int {
 	var failed failure
 	var usage usageError
 	var faults config.Faults
+	var refused *apiError
 	switch {
 	case err == nil:
 		return ExitDone
@@ -97,15 +98,23 @@ func (a *app) exitCode(cmd *cobra.Command, err error) int {
 		fmt.Fprintln(a.Stderr, faults)
 		return ExitUsage
 	case !errors.As(err, &failed), errors.As(err, &usage):
-		fmt.Fprintf(a.Stderr, "sluice: %s\nSee: %s --help\n", firstUpperless(err.Error()), cmd.CommandPath())
-		return ExitUsage
+		return a.wrongUse(cmd, err)
+	case errors.As(err, &refused) && refused.Status == http.StatusUnprocessableEntity: // a value that can't be
+		return a.wrongUse(cmd, err)
 	}
 	fmt.Fprintf(a.Stderr, "sluice: %s\n", err)
 	return ExitFailed
 }
 
-// firstUpperless keeps cobra's own sentences in the style of the others.
-func firstUpperless(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\n\n", "\n")) }
+// wrongUse says what is wrong and how the command is used.
+func (a *app) wrongUse(cmd *cobra.Command, err error) int {
+	fmt.Fprintf(a.Stderr, "sluice: %s\n", strings.TrimSpace(strings.ReplaceAll(err.Error(), "\n\n", "\n")))
+	if !cmd.HasSubCommands() {
+		fmt.Fprintf(a.Stderr, "Usage: %s\n", cmd.UseLine())
+	}
+	fmt.Fprintf(a.Stderr, "See: %s --help\n", cmd.CommandPath())
+	return ExitUsage
+}
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -114,10 +123,14 @@ func (a *app) root() *cobra.Command {
 		Long: `Sluice is a gateway between chat channels and AI agents.
 
 "sluice serve" runs it; with no configuration at all it starts on embedded
-parts and prints the address of its page. "sluice init" writes a configuration.`,
+parts and prints the address of its page. "sluice init" writes a configuration.
+
+The other commands talk to a running gateway: to SLUICE_URL with SLUICE_TOKEN,
+else to the one of the configuration, with the token in its state folder.
+SLUICE_STATE names another state folder.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args:    unknownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:    help,
 		Version: a.Version,
 	}
 	root.SetVersionTemplate("sluice {{.Version}}\n")
@@ -127,13 +140,18 @@ parts and prints the address of its page. "sluice init" writes a configuration.`
 		a.sessionsCommand(), a.policyCommand(), a.deliveriesCommand(), a.runsCommand(), a.pairingCommand(),
 		a.configCommand(), a.doctorCommand(), a.statusCommand(), a.versionCommand(),
 	)
-	root.CompletionOptions.DisableDescriptions = false
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = unknownCommand, help
+	}
 	return root
 }
 
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
 // group is a command that only has commands below it.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: use, Short: short, Args: unknownCommand, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	g := &cobra.Command{Use: use, Short: short, Args: unknownCommand, RunE: help}
 	g.AddCommand(commands...)
 	return g
 }

@@ -46,12 +46,15 @@ type apiError struct {
 	Status  int    `json:"-"`
 	Code    string `json:"error"`
 	Message string `json:"message"`
+	missing string // what was asked for and is not there; empty if that can't be told
 }
 
 func (e *apiError) Error() string {
 	switch {
 	case e.Status == http.StatusUnauthorized:
 		return "the gateway does not know this token: set " + EnvToken + ", or run where the gateway's state folder can be read"
+	case e.Status == http.StatusNotFound && e.missing != "":
+		return e.missing
 	case e.Message != "":
 		return e.Message
 	}
@@ -187,12 +190,26 @@ func (c *client) unreachable(ctx context.Context, err error) error {
 
 func readError(resp *http.Response) error {
 	defer resp.Body.Close() //nolint:errcheck // nothing is written
-	e := &apiError{Status: resp.StatusCode}
+	e := &apiError{Status: resp.StatusCode, missing: missing(resp.Request.URL.EscapedPath())}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
 	if err != nil || json.Unmarshal(data, e) != nil {
 		e.Message = "" // the status says enough
 	}
 	return e
+}
+
+// missing says what is not there when a path of the API is not found.
+func missing(path string) string {
+	parts := strings.Split(path, "/") // "", v1, list, name, …
+	if len(parts) < 4 {
+		return ""
+	}
+	one, ok := map[string]string{"sessions": "session", "runs": "run", "deliveries": "delivery"}[parts[2]]
+	name, err := url.PathUnescape(parts[3])
+	if !ok || err != nil {
+		return ""
+	}
+	return fmt.Sprintf("there is no %s %q: see `sluice %s list`", one, name, parts[2])
 }
 
 // call sends a request and gives the body of the answer, read whole.

@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -121,15 +118,7 @@ func (a *app) printDeliveries(list []delivery, counts map[string]int) error {
 	if err := a.table([]string{"ID", "STATUS", "KIND", "TO", "TEXT", "CREATED"}, rows); err != nil {
 		return err
 	}
-	if len(counts) == 0 {
-		return nil
-	}
-	parts := make([]string, 0, len(counts))
-	for _, status := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%s %d", status, counts[status]))
-	}
-	_, err := fmt.Fprintf(a.Stdout, "\nIn all: %s\n", strings.Join(parts, ", "))
-	return err
+	return a.printCounts("In all", counts)
 }
 
 func (a *app) deliveriesShow() *cobra.Command {

@@ -67,7 +67,7 @@ func (f *fake) routes(mux *http.ServeMux) {
 	answers := map[string]string{
 		"GET /healthz":                           `ok`,
 		"GET /readyz":                            `{"ready":true,"parts":[{"name":"store","ok":true,"detail":"sqlite"}]}`,
-		"GET /v1/status":                         `{"version":"v1","ready":true,"channels":[{"name":"telegram/default","state":"connected"}],"store":{"kind":"sqlite"}}`,
+		"GET /v1/status":                         `{"version":"v1","ready":true,"uptime":"2h0m0s","parts":[{"name":"store","ok":true},{"name":"bus","ok":false,"detail":"no servers"}],"accounts":[{"channel":"telegram","account":"default","status":"connected","self":{"id":"1","username":"a_bot"},"restarts":2}],"deliveries":{"blocked":1}}`,
 		"GET /v1/sessions":                       `[` + fakeSession + `]`,
 		"GET /v1/sessions/{id}":                  fakeSession,
 		"PATCH /v1/sessions/{id}":                strings.Replace(fakeSession, `"send_policy":""`, `"send_policy":"deny"`, 1),

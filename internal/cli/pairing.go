@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -93,6 +94,10 @@ func (a *app) pairingRevoke() *cobra.Command {
 			}
 			body := map[string]string{"channel": args[0], "account": account, "user": args[1]}
 			if _, err := c.call(ctx, request{method: http.MethodPost, path: "/v1/pairings/revoke", body: body}); err != nil {
+				var refused *apiError
+				if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+					return fmt.Errorf("%s:%s was not let in by a code: see `sluice pairing list`", args[0], args[1])
+				}
 				return err
 			}
 			_, err = fmt.Fprintf(a.Stdout, "%s:%s may talk no longer\n", args[0], args[1])

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -70,10 +71,17 @@ func (a *app) runsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.show(a, raw, func() error {
-				return a.pairs("id", r.ID, "status", r.Status, "kind", r.Kind, "session", r.Session, "model", r.Model, "attempts", strconv.Itoa(r.Attempts),
-					"accepted", a.ago(r.Accepted), "finished", a.ago(r.Finished), "error", r.Error, "reply", r.Reply)
-			})
+			return o.show(a, raw, func() error { return a.printRun(r) })
 		}),
 	})
+}
+
+func (a *app) printRun(r run) error {
+	err := a.pairs("id", r.ID, "status", r.Status, "kind", r.Kind, "session", r.Session, "model", r.Model, "attempts", strconv.Itoa(r.Attempts),
+		"accepted", a.ago(r.Accepted), "finished", a.ago(r.Finished), "error", r.Error)
+	if err != nil || r.Reply == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "\n%s\n", safe(r.Reply))
+	return err
 }

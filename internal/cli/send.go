@@ -59,7 +59,11 @@ func idempotency(key string) map[string]string {
 }
 
 func (a *app) printSent(d delivery) error {
-	if _, err := fmt.Fprintf(a.Stdout, "%s: %s to %s\n", d.ID, d.Status, clean(d.Route.String())); err != nil {
+	status := d.Status
+	if status == "queued" && d.Decision != nil && d.Decision.Action == "block" {
+		status = "blocked" // as it will be the moment its turn comes
+	}
+	if _, err := fmt.Fprintf(a.Stdout, "%s: %s to %s\n", d.ID, status, clean(d.Route.String())); err != nil {
 		return err
 	}
 	if d.Decision == nil {

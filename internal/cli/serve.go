@@ -17,6 +17,9 @@ func (a *app) serveCommand() *cobra.Command {
 With no configuration at all it starts on embedded parts, with the chat on its
 page and the offline demonstration model.`,
 		RunE: a.run(func(ctx context.Context, _ []string) error {
+			if _, err := a.Loader.Find(a.configPath); err != nil {
+				return usageError{err.Error()}
+			}
 			return a.Serve(ctx, ServeOptions{ConfigPath: a.configPath, Listen: listen, Version: a.Version, Stdout: a.Stdout, Stderr: a.Stderr})
 		}),
 	}

@@ -2,14 +2,51 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
+
+// status is how the API says that a gateway does.
+type status struct {
+	Version string `json:"version"`
+	Uptime  string `json:"uptime"`
+	Ready   bool   `json:"ready"`
+	Parts   []struct {
+		Name   string `json:"name"`
+		OK     bool   `json:"ok"`
+		Detail string `json:"detail"`
+	} `json:"parts"`
+	Accounts   []accountState `json:"accounts"`
+	Deliveries map[string]int `json:"deliveries"`
+}
+
+// accountState is how an account of a channel does.
+type accountState struct {
+	Channel string `json:"channel"`
+	Account string `json:"account"`
+	Status  string `json:"status"`
+	Detail  string `json:"detail"`
+	Self    struct {
+		Name     string `json:"name"`
+		Username string `json:"username"`
+	} `json:"self"`
+	LastEvent time.Time `json:"lastEvent"`
+	Restarts  int       `json:"restarts"`
+}
+
+// who is the account as people on the platform see it.
+func (s accountState) who() string {
+	if s.Self.Username != "" {
+		return "@" + s.Self.Username
+	}
+	return s.Self.Name
+}
 
 func (a *app) statusCommand() *cobra.Command {
 	var o output
@@ -20,72 +57,66 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var got map[string]any
+			var got status
 			raw, err := c.get(ctx, "/v1/status", nil, &got)
 			if err != nil {
 				return err
 			}
-			return o.show(a, raw, func() error { return a.printTree(got, "") })
+			return o.show(a, raw, func() error { return a.printStatus(got) })
 		}),
 	})
 }
 
-// printTree prints a JSON object, one name a line, what is inside indented.
-func (a *app) printTree(tree map[string]any, indent string) error {
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		if err := a.printNode(name, tree[name], indent); err != nil {
-			return err
-		}
+func (a *app) printStatus(s status) error {
+	word := "not ready"
+	if s.Ready {
+		word = "ready"
 	}
-	return nil
+	if _, err := fmt.Fprintf(a.Stdout, "Sluice %s: %s, up %s\n\n", clean(s.Version), word, clean(s.Uptime)); err != nil {
+		return err
+	}
+	rows := make([][]string, len(s.Parts))
+	for i, p := range s.Parts {
+		word := "ok"
+		if !p.OK {
+			word = orText(p.Detail, "does not work")
+		}
+		rows[i] = []string{p.Name, word}
+	}
+	if err := a.table([]string{"PART", "STATE"}, rows); err != nil {
+		return err
+	}
+	if err := a.printAccounts(s.Accounts); err != nil {
+		return err
+	}
+	return a.printCounts("Deliveries", s.Deliveries)
 }
 
-func (a *app) printNode(name string, value any, indent string) error {
-	switch v := value.(type) {
-	case map[string]any:
-		if _, err := fmt.Fprintf(a.Stdout, "%s%s:\n", indent, clean(name)); err != nil {
-			return err
-		}
-		return a.printTree(v, indent+"  ")
-	case []any:
-		if _, err := fmt.Fprintf(a.Stdout, "%s%s:\n", indent, clean(name)); err != nil {
-			return err
-		}
-		return a.printList(v, indent+"  ")
+func (a *app) printAccounts(accounts []accountState) error {
+	if len(accounts) == 0 {
+		return nil
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s%s: %s\n", indent, clean(name), clean(scalar(value)))
+	fmt.Fprintln(a.Stdout)
+	rows := make([][]string, len(accounts))
+	for i, s := range accounts {
+		state := s.Status
+		if s.Detail != "" {
+			state += ": " + s.Detail
+		}
+		rows[i] = []string{s.Channel + "/" + s.Account, s.who(), state, a.ago(s.LastEvent), strconv.Itoa(s.Restarts)}
+	}
+	return a.table([]string{"ACCOUNT", "AS", "STATE", "LAST EVENT", "RESTARTS"}, rows)
+}
+
+// printCounts prints how many there are of each kind, below an empty line; nothing if there are none.
+func (a *app) printCounts(what string, counts map[string]int) error {
+	if len(counts) == 0 {
+		return nil
+	}
+	parts := make([]string, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", clean(name), counts[name]))
+	}
+	_, err := fmt.Fprintf(a.Stdout, "\n%s: %s\n", what, strings.Join(parts, ", "))
 	return err
-}
-
-func (a *app) printList(list []any, indent string) error {
-	for _, item := range list {
-		text := scalar(item)
-		if object, ok := item.(map[string]any); ok {
-			var parts []string
-			for _, name := range slices.Sorted(maps.Keys(object)) {
-				if s := scalar(object[name]); s != "" {
-					parts = append(parts, name+" "+s)
-				}
-			}
-			text = strings.Join(parts, ", ")
-		}
-		if _, err := fmt.Fprintf(a.Stdout, "%s- %s\n", indent, clean(text)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func scalar(value any) string {
-	if s, ok := value.(string); ok {
-		return s
-	}
-	if value == nil {
-		return ""
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return string(data)
 }

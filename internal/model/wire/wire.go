@@ -57,7 +57,7 @@ func NewClient(cfg Config) *Client {
 func NewHTTP() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one, see net/http
 	t.MaxIdleConnsPerHost, t.MaxIdleConns = 256, 0
-	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 2<<10
+	t.ReadBufferSize, t.WriteBufferSize = 1<<10, 1<<10
 	t.ForceAttemptHTTP2 = false
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
@@ -91,7 +91,7 @@ func (c *Client) Stream(ctx context.Context, url string, header http.Header, bod
 	if err != nil {
 		return c.Fail(sessions.ModelRefused, err)
 	}
-	resp, err := c.cfg.HTTP.Do(req)
+	resp, err := c.cfg.HTTP.Transport.RoundTrip(req) // Do's frames would double the stack of a request that waits
 	if err != nil {
 		return c.broken(caller, ctx, sessions.ModelUnavailable, err)
 	}
@@ -152,6 +152,10 @@ func newRequest(ctx context.Context, url string, header http.Header, body any) (
 	req.GetBody = func() (io.ReadCloser, error) {
 		again, err := json.Marshal(body)
 		return &once{text: bytes.NewReader(again)}, err
+	}
+	if user := req.URL.User; user != nil { // what Do would have done
+		password, _ := user.Password()
+		req.SetBasicAuth(user.Username(), password)
 	}
 	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", "application/json")

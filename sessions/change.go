@@ -16,6 +16,8 @@ var (
 	ErrFenced = errors.New("partition has another owner")
 	// ErrDuplicate: an event, idempotency key or id is already stored.
 	ErrDuplicate = errors.New("duplicate")
+	// ErrUnavailable: the store can't be used at present; nothing that waits on it has failed.
+	ErrUnavailable = errors.New("store is not available")
 )
 
 // Change is what one transaction does to sessions, messages and runs: all of it or nothing.
@@ -23,7 +25,7 @@ type Change struct {
 	// Create makes sessions. A live session with the same key or id is ErrConflict.
 	Create []Record
 	// Save writes the runtime fields of sessions (taint, route, head, compacted,
-	// usage, context size, aborted, title, last activity) where the stored
+	// usage, context size, aborted, last activity) where the stored
 	// revision equals Record.Revision, and makes the stored one greater by one; else ErrConflict.
 	Save []Record
 	// Patch writes settings; it does not touch the revision.

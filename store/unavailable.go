@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"sluice/sessions"
 )
 
 // Unavailable says that the database can't be used at present.
@@ -26,6 +28,9 @@ func (e *Unavailable) Error() string {
 
 // Unwrap gives the cause.
 func (e *Unavailable) Unwrap() error { return e.Err }
+
+// Is makes it a [sessions.ErrUnavailable] for those who know no database.
+func (*Unavailable) Is(target error) bool { return target == sessions.ErrUnavailable }
 
 // NewerSchema is the error for a database that a newer version has written.
 func NewerSchema(have, known int64) *Unavailable {

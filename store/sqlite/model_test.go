@@ -106,7 +106,7 @@ func (m *model) sessions(c router.Change) error {
 		if !ok || stored.Revision != r.Revision {
 			return sessions.ErrConflict
 		}
-		stored.Title, stored.Taint = r.Title, r.Taint
+		stored.Taint = r.Taint
 		stored.Revision++
 		m.records[r.ID] = stored
 	}

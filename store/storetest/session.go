@@ -48,7 +48,7 @@ func testSessionKey(t *testing.T, b *bundle) {
 
 func testSaveRevision(t *testing.T, b *bundle) {
 	r := b.create(newSession("agent:main:main"))
-	r.Title = "first"
+	r.ContextSize = 1
 	save := router.Change{Change: sessions.Change{Save: []sessions.Record{r}}}
 	b.commit(save)
 	require.Equal(t, r.Revision+1, b.session(r.ID).Revision)
@@ -63,8 +63,9 @@ func testSaveFields(t *testing.T, b *bundle) {
 	changed := r
 	changed.Taint, changed.Route, changed.Head, changed.Compacted = secret, route, "msg_h", "msg_c"
 	changed.Usage, changed.ContextSize, changed.AbortedLast = sessions.Usage{InputTokens: 5}, 6, true
-	changed.Title, changed.LastActivity = "title", at(5)
+	changed.LastActivity = at(5)
 	want := changed
+	changed.Title = "title" // a setting: the one who runs the session must not undo what was patched meanwhile
 	changed.Key, changed.Agent, changed.Partition, changed.Clearance = "agent:x:y", "x", 9, flow.Public
 	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, "m", false, time.Hour
 	changed.Metadata, changed.Created, changed.Ended = json.RawMessage(`{}`), at(9), at(9)

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/go-telegram/bot/models"
@@ -78,7 +79,14 @@ func (a *Adapter) acceptChat(ctx context.Context, in adapters.Acceptor, updates 
 	return 0, nil
 }
 
-func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, u *update, self *models.User) error {
+// acceptOne takes one update. A panic is its failure: on a batch's goroutine it would end the process, again at each start.
+func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, u *update, self *models.User) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.metrics.update(a.cfg.Account, outcomeFailed)
+			err = fmt.Errorf("accept update %d: panic: %v\n%s", u.ID, p, debug.Stack())
+		}
+	}()
 	inbound, ok, err := a.normalise(u, self)
 	switch {
 	case err != nil:

@@ -75,6 +75,24 @@ func TestNothingIsConfirmedBeforeItIsAccepted(t *testing.T) {
 	require.GreaterOrEqual(t, seen["d"], 1, "another chat's later message comes again: a repeat")
 }
 
+// A fault in what takes messages in ends neither the process nor the polling.
+func TestPanicInAcceptIsContained(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	var panics atomic.Int32
+	s.inbox.refuse = func(in adapters.Inbound) error {
+		if in.Text == "bad" && panics.Add(1) == 1 {
+			panic("bad")
+		}
+		return nil
+	}
+	s.srv.Say(telegramtest.Private(1001), ada, "bad")
+	s.srv.Say(telegramtest.Private(1002), ada, "good")
+	s.run(t)
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+	require.EqualValues(t, 2, panics.Load())
+}
+
 func TestUnconfirmedComesAgainAfterRestart(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, telegramtest.Options{}, nil)

@@ -111,12 +111,17 @@ func (r *Router) repeated(ctx context.Context, in Admission) (Admitted, error) {
 		return Admitted{}, err
 	}
 	got := Admitted{Outcome: e.Outcome, Session: e.Session, Run: e.Run, Repeat: true}
+	if e.Run != "" { // the first one's caller may have gone before it could wake anybody
+		lane := sessions.SessionLane(e.Session)
+		r.wake(lane.Partition(r.partitions), lane)
+	}
 	if e.Notice != "" {
 		d, err := r.store.Delivery(ctx, e.Notice)
 		if err != nil {
 			return Admitted{}, fmt.Errorf("read notice: %w", err)
 		}
 		got.Notice, got.NoticeID = d.Text, d.ID
+		r.wake(d.Partition, d.Lane)
 	}
 	return got, nil
 }

@@ -51,6 +51,8 @@ type lane struct {
 	// abort cancels the run that is being worked, if any; guarded by ownership.mu.
 	abort context.CancelCauseFunc
 	run   sessions.RunID
+	// asked: somebody may have asked for an abort while there was nothing to cancel yet; guarded by ownership.mu.
+	asked bool
 
 	failures int // of turns, in a row; its worker's own
 }
@@ -206,7 +208,11 @@ func (r *Router) Acquire(ctx context.Context, partition int) error {
 	r.owned[partition] = o
 	r.ownMu.Unlock()
 	r.metrics.partitions.Inc()
-	return r.rescan(ctx, o)
+	if err := r.rescan(ctx, o); err != nil {
+		r.Release(ctx, partition) // else wakes would end here and not at the next owner
+		return err
+	}
+	return nil
 }
 
 // Release implements [Owner].
@@ -239,6 +245,7 @@ func (r *Router) rescan(ctx context.Context, o *ownership) error {
 	}
 	for _, name := range lanes {
 		r.wakeLane(o, name)
+		r.checkAbort(o, name)
 	}
 	return nil
 }
@@ -287,7 +294,11 @@ func (r *Router) checkAbort(o *ownership, name sessions.Lane) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	l, ok := o.lanes[name]
-	if !ok || o.closed || l.abort == nil {
+	if !ok || o.closed {
+		return
+	}
+	if l.abort == nil {
+		l.asked = true // a run may be about to start
 		return
 	}
 	run, abort := l.run, l.abort

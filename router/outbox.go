@@ -26,6 +26,8 @@ type outboxWorker struct {
 	*Router
 	owner *ownership
 	name  sessions.Lane
+	// unsent is the delivery whose intent could not be stored for certain: it was not sent, whatever its row says.
+	unsent DeliveryID
 }
 
 // turn sends what is due. A delivery that must wait holds back those behind it: a conversation stays in order.
@@ -39,8 +41,9 @@ func (w *outboxWorker) turn() (rest, error) {
 		if w.stoppingLane() {
 			return rest{}, nil
 		}
-		if wait := d.NextTry.Sub(w.now()); wait > 0 && d.Status == DeliveryQueued {
-			return rest{wait: min(wait, time.Until(d.Expires)+time.Millisecond)}, nil
+		now := w.now() // the first try has no wait: a clock that was set back must not make one
+		if wait := d.NextTry.Sub(now); wait > 0 && d.Attempts > 0 && d.Status == DeliveryQueued && d.Expires.After(now) {
+			return rest{wait: min(wait, d.Expires.Sub(now))}, nil
 		}
 		wait, err := w.deliver(ctx, d)
 		if errors.Is(err, sessions.ErrConflict) {
@@ -63,7 +66,7 @@ func (w *outboxWorker) stoppingLane() bool {
 func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, error) {
 	from := d.Status
 	d.Epoch = w.owner.epoch
-	if from == DeliverySending && !d.editsPreview() {
+	if from == DeliverySending && !d.editsPreview() && d.ID != w.unsent {
 		return w.lost(ctx, d, errors.New("the process ended between the call and its answer"))
 	}
 	if !d.Expires.After(w.now()) {
@@ -112,9 +115,14 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 	pieces := w.pieces(&d, a)
 	d.Status = DeliverySending
 	faultpoint.Hit(faultpoint.SendBeforeIntent)
+	w.unsent = d.ID
 	if err := w.move(ctx, from, d); err != nil {
+		if ctx.Err() != nil {
+			return 0, errors.Join(err, w.handBack(d)) // the next owner must not take it for one that may have been sent
+		}
 		return 0, err
 	}
+	w.unsent = ""
 	faultpoint.Hit(faultpoint.SendAfterIntent)
 	for i := len(d.Receipts); i < len(pieces); i++ {
 		receipt, err := w.post(ctx, a, d, pieces[i], i)
@@ -175,7 +183,12 @@ func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d Delivery,
 	faultpoint.Hit(faultpoint.PreviewBeforeFinal)
 	err := editor.Edit(ctx, d.PreviewID, out)
 	if f := adapters.AsFailure(err); err != nil && (f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported) {
-		return a.Send(ctx, out) // the preview is gone: somebody deleted it
+		// The preview is gone: somebody deleted it. From here on a repetition would show twice, so the row must not say that it is an edit.
+		d.PreviewID = ""
+		if err := w.record(ctx, d); err != nil {
+			return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
+		}
+		return a.Send(ctx, out)
 	} else if err != nil {
 		again := *f
 		again.Certain = true // editing twice shows the same text once

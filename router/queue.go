@@ -151,7 +151,8 @@ func pick(q QueueSettings, waiting []sessions.Run, now time.Time, busy bool) (ba
 		n++
 	}
 	if busy {
-		if quiet := now.Sub(waiting[n-1].Accepted); quiet < q.Debounce {
+		// A message from the future is none to wait for: a clock was set back.
+		if quiet := now.Sub(waiting[n-1].Accepted); quiet >= 0 && quiet < q.Debounce {
 			return nil, q.Debounce - quiet
 		}
 	}

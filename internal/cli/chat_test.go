@@ -96,6 +96,7 @@ func TestInitAsksAndWritesWhatFits(t *testing.T) {
 		"all embedded":  {"\n", "\n", []string{"default: offline/guide", "# telegram:"}},
 		"bot and model": {"1001\nopenai\n\n", "1:abc\nsk-${x}\n", []string{`"telegram:1001"`, `token: "1:abc"`, `apiKey: "sk-$${x}"`, `default: "openai/gpt-5-mini"`}},
 		"references":    {"\nanthropic\nm\n", "${TELEGRAM_TOKEN}\n${KEY}\n", []string{`token: "${TELEGRAM_TOKEN}"`, `apiKey: "${KEY}"`}},
+		"mistyped":      {"opnai\noffline\n", "\n", []string{"default: offline/guide"}},
 		"own server":    {"local\n\nllama\n", "\n", []string{`baseURL: "http://127.0.0.1:11434/v1"`, `default: "local/llama"`}},
 	} {
 		t.Run(name, func(t *testing.T) {

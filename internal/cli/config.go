@@ -44,15 +44,16 @@ func (a *app) configCheck(_ context.Context, args []string) error {
 	if err != nil {
 		return usageError{err.Error()}
 	}
-	if _, err := a.Loader.Load(path); err != nil {
+	cfg, err := a.Loader.Load(path)
+	if err != nil {
 		return err
 	}
 	if path == "" {
 		_, err = fmt.Fprintln(a.Stdout, "no configuration file: the defaults are used (sluice init writes one)")
 		return err
 	}
-	if open, mode := othersMayRead(path); open {
-		fmt.Fprintf(a.Stderr, "%s: others may read it (mode %04o): chmod 600 %s\n", path, mode, path)
+	if open, mode := othersMayRead(path); open && holdsSecrets(path, cfg) {
+		fmt.Fprintf(a.Stderr, "%s: it holds secrets and others may read it (mode %04o): chmod 600 %s\n", path, mode, path)
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s: ok\n", path)
 	return err

@@ -107,7 +107,7 @@ func (d *doctor) config() bool {
 	switch open, mode := othersMayRead(path); {
 	case path == "":
 		d.add(finding{part: "config", text: "no file: the defaults are used", mend: "sluice init", note: true})
-	case open && d.hasSecrets():
+	case open && holdsSecrets(path, d.cfg):
 		d.add(wrong("config", fmt.Sprintf("%s holds secrets and others may read it (mode %04o)", path, mode), "chmod 600 "+path))
 	default:
 		d.add(sound("config", path))
@@ -115,17 +115,17 @@ func (d *doctor) config() bool {
 	return true
 }
 
-// hasSecrets reports whether the file itself holds a secret, and not only references.
-func (d *doctor) hasSecrets() bool {
-	text, err := os.ReadFile(filepath.Clean(d.path))
+// holdsSecrets reports whether a configuration's file itself holds a secret, and not only references.
+func holdsSecrets(path string, cfg *config.Config) bool {
+	text, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {
 		return false // it was read a moment ago
 	}
-	secrets := []config.Secret{d.cfg.Gateway.Token, d.cfg.Store.URL, d.cfg.Bus.URL}
-	for _, a := range d.cfg.Channels.Telegram.Accounts {
+	secrets := []config.Secret{cfg.Gateway.Token, cfg.Store.URL, cfg.Bus.URL}
+	for _, a := range cfg.Channels.Telegram.Accounts {
 		secrets = append(secrets, a.Token, a.Secret)
 	}
-	for _, p := range d.cfg.Models.Providers {
+	for _, p := range cfg.Models.Providers {
 		secrets = append(secrets, p.APIKey)
 	}
 	for _, s := range secrets {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -99,10 +100,21 @@ func (a *app) ask(got *answers) error {
 			return err
 		}
 	}
-	if got.Provider, err = a.question(in, "Model provider: offline, openai, anthropic, or local for a server of yours", config.OfflineProvider, false); err != nil {
+	if got.Provider, err = a.askProvider(in); err != nil {
 		return err
 	}
 	return a.askModel(in, got)
+}
+
+// askProvider asks until it gets a provider that there is.
+func (a *app) askProvider(in *bufio.Reader) (string, error) {
+	for {
+		got, err := a.question(in, "Model provider: offline, openai, anthropic, or local for a server of yours", config.OfflineProvider, false)
+		if err != nil || slices.Contains([]string{config.OfflineProvider, "openai", "anthropic", "local"}, got) {
+			return got, err
+		}
+		fmt.Fprintf(a.Stdout, "There is no provider %q here.\n", got)
+	}
 }
 
 func (a *app) askModel(in *bufio.Reader, got *answers) error {
@@ -115,8 +127,6 @@ func (a *app) askModel(in *bufio.Reader, got *answers) error {
 		got.APIKey, err = a.question(in, "API key", "", true)
 	case "local":
 		got.BaseURL, err = a.question(in, "Address of its Chat Completions API", "http://127.0.0.1:11434/v1", false)
-	default:
-		return usageError{fmt.Sprintf("provider %q: want offline, openai, anthropic or local", got.Provider)}
 	}
 	if err != nil {
 		return err

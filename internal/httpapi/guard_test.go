@@ -91,7 +91,7 @@ func TestErrors(t *testing.T) {
 		"missing session":    {"GET", "/v1/sessions/sess_000000000009", "", 404, notFound},
 		"missing endpoint":   {"GET", "/v1/nothing", "", 404, notFound},
 		"missing run":        {"GET", "/v1/runs/run_1", "", 404, notFound},
-		"unknown property":   {"POST", "/v1/sessions", `{"peristent":true}`, 422, `"error":"invalid_request","message":"peristent: unexpected property"`},
+		"unknown property":   {"POST", "/v1/sessions", `{"persisten":true}`, 422, `"error":"invalid_request","message":"persisten: unexpected property"`},
 		"not JSON":           {"POST", "/v1/sessions", `{`, 400, `"error":"invalid_request"`},
 		"wrong type":         {"POST", "/v1/sessions", `{"ttl":"long"}`, 422, `"message":"ttl: `},
 		"metadata no object": {"POST", "/v1/sessions", `{"metadata":[1]}`, 400, "metadata: want a JSON object"},

@@ -165,7 +165,7 @@ func say(t *testing.T, h http.Handler) (http.Header, string) {
 	r.Header.Set("Authorization", "Bearer "+token)
 	answer, err := server.Client().Do(r)
 	require.NoError(t, err)
-	defer answer.Body.Close()
+	t.Cleanup(func() { _ = answer.Body.Close() })
 	text, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
 	return answer.Header, string(text)
@@ -214,7 +214,7 @@ func TestEventsGoOn(t *testing.T) {
 	r.Header.Set("Last-Event-ID", "41")
 	answer, err := server.Client().Do(r)
 	require.NoError(t, err)
-	defer answer.Body.Close()
+	t.Cleanup(func() { _ = answer.Body.Close() })
 	g.live <- sessions.Event{Seq: 42, Type: sessions.EventNotice, Text: "hello"}
 	lines := bufio.NewScanner(answer.Body)
 	for lines.Scan() && lines.Text() != "id: 42" {

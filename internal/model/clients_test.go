@@ -256,14 +256,13 @@ func TestBrokenStreamsAreNoAnswers(t *testing.T) {
 	}
 }
 
-func requireKind(t *testing.T, err error, want sessions.ModelErrorKind) *sessions.ModelError {
+func requireKind(t *testing.T, err error, want sessions.ModelErrorKind) {
 	t.Helper()
 	var me *sessions.ModelError
 	require.ErrorAs(t, err, &me)
 	require.Equal(t, want, me.Kind, "%v", err)
 	require.Equal(t, "p/m", me.Model)
 	require.NotContains(t, err.Error(), secret)
-	return me
 }
 
 func TestStatuses(t *testing.T) {
@@ -290,7 +289,9 @@ func TestStatuses(t *testing.T) {
 				s := newWireServer(t)
 				s.status, s.body, s.header = c.status, c.body, map[string]string{"Retry-After": "30"}
 				_, _, err := complete(t.Context(), s.client(t, kind))
-				me := requireKind(t, err, c.want)
+				requireKind(t, err, c.want)
+				var me *sessions.ModelError
+				require.ErrorAs(t, err, &me)
 				require.Equal(t, 30*time.Second, me.RetryAfter)
 				require.Less(t, len(err.Error()), 6000, "a long body is cut")
 			})

@@ -2,8 +2,11 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -71,13 +74,20 @@ func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.Raw
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
 }
 
+// messageKey makes a call that is run again after a crash the same message. Its arguments are a part of
+// it, because some models give each answer's calls the same ids.
+func messageKey(caller sessions.Caller, args messageArgs) string {
+	said := sha256.Sum256(fmt.Appendf(nil, "%q", []string{args.Channel, args.AccountID, args.To, args.ThreadID, args.Message}))
+	return "tool/" + string(caller.Run) + "/" + caller.CallID + "/" + hex.EncodeToString(said[:8])
+}
+
 // addressed completes a message's address from the run's own route. Only an
 // owner's words may make an agent speak somewhere else.
 func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, error) {
 	p := router.Proactive{
 		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
 		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
-		Idempotency: "tool/" + string(caller.Run) + "/" + caller.CallID,
+		Idempotency: messageKey(caller, args),
 	}
 	own := caller.Route
 	if p.Channel == "" {

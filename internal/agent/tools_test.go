@@ -110,7 +110,7 @@ func TestMessageGoesWhereTheRunCameFrom(t *testing.T) {
 	require.Equal(t, "42", b.sent[0].To)
 	require.Equal(t, "telegram", b.sent[0].Channel)
 	require.Equal(t, sessions.Direct, b.sent[0].ChatType)
-	require.Equal(t, "tool/"+string(b.run.ID)+"/call_1", b.sent[0].Idempotency, "a repeated call is the same message")
+	require.Contains(t, b.sent[0].Idempotency, "tool/"+string(b.run.ID)+"/call_1")
 	require.Equal(t, b.session.Taint(), b.sent[0].Label)
 
 	require.Contains(t, b.tool(t, "message", `{"message":"x","to":"forbidden"}`).Text, `"status":"blocked"`)
@@ -118,6 +118,17 @@ func TestMessageGoesWhereTheRunCameFrom(t *testing.T) {
 	require.Contains(t, b.tool(t, "message", `{"message":"x","channel":"fax","to":"1"}`).Text, "channel: no channel")
 	b.refuse = errors.New("password of the database is 123")
 	require.NotContains(t, b.tool(t, "message", `{"message":"x"}`).Text, "123", "an internal text never leaves")
+}
+
+// A call that is run again is the same message; another one that a model has given the same id is not.
+func TestCallIDsThatAreNotUnique(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	for _, args := range []string{`{"message":"one"}`, `{"message":"two"}`, `{"message":"one"}`} {
+		require.False(t, b.tool(t, "message", args).Error)
+	}
+	require.Equal(t, b.sent[0].Idempotency, b.sent[2].Idempotency)
+	require.NotEqual(t, b.sent[0].Idempotency, b.sent[1].Idempotency)
 }
 
 func TestOnlyAnOwnersWordsSpeakElsewhere(t *testing.T) {

@@ -160,6 +160,32 @@ func single[T any](ctx context.Context, db *DB, sql string, args []any, scan fun
 	return rows[0], nil
 }
 
+// FixPartitions makes sure that the work is cut into n parts, as it was when the
+// store was new: what belongs to a part that is not there would wait for ever, and
+// a conversation could get two owners. The row of the last part says the number.
+func (db *DB) FixPartitions(ctx context.Context, n int) error {
+	for range 2 {
+		var last int
+		err := db.one(ctx, `SELECT id FROM partitions ORDER BY id DESC LIMIT 1`, nil, &last)
+		switch {
+		case err == nil && last+1 == n:
+			return nil
+		case err == nil:
+			return &Unavailable{
+				Reason: fmt.Sprintf("its work is cut into %d parts, the configuration says %d", last+1, n),
+				Fix:    fmt.Sprintf("set limits.partitions to %d", last+1),
+			}
+		case !errors.Is(err, sessions.ErrNotFound):
+			return fmt.Errorf("read partitions: %w", err)
+		}
+		first := Statement{SQL: `INSERT INTO partitions (owner, id, epoch) VALUES ('', ?, 0)`, Args: []any{n - 1}, Duplicate: sessions.ErrConflict}
+		if err := db.write(ctx, Write{first}, router.Change{}); err != nil && !errors.Is(err, sessions.ErrConflict) {
+			return fmt.Errorf("store number of partitions: %w", err)
+		}
+	}
+	return fmt.Errorf("fix partitions: %w", sessions.ErrConflict)
+}
+
 // takeTries bounds how often a take is tried against others that take the same partition.
 const takeTries = 100
 

@@ -27,6 +27,9 @@ import (
 // stopTimeout bounds an orderly stop; what is not done then is cut off and taken up at the next start.
 const stopTimeout = 9 * time.Second
 
+// closeTimeout is what closing the store gets in any case.
+const closeTimeout = 500 * time.Millisecond
+
 // App is one gateway process. Start and Stop are for one goroutine each; Stop is idempotent.
 type App struct {
 	cfg      *config.Config
@@ -73,6 +76,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 	}
 	if err := a.openStoreAndBus(ctx); err != nil {
 		return err
+	}
+	if err := a.store.FixPartitions(ctx, a.cfg.Limits.Partitions); err != nil {
+		return fmt.Errorf("open store: %w", err)
 	}
 	if a.token, err = apiToken(a.cfg); err != nil {
 		return err
@@ -185,10 +191,28 @@ func (a *App) stopServers(ctx context.Context) {
 		a.bus.Stop(ctx)
 	}
 	if a.store != nil {
-		errs = append(errs, a.store.Close())
+		errs = append(errs, a.closeStore(ctx))
 	}
 	if err := errors.Join(errs...); err != nil {
 		a.log.Error("gateway did not stop cleanly", "err", err)
+	}
+}
+
+// closeStore closes the store, but waits for a database that hangs only as long as the stop may
+// take. The goroutine ends with the close, or with the process.
+func (a *App) closeStore(ctx context.Context) error {
+	closed := make(chan error, 1)
+	go func() { closed <- a.store.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeTimeout): // even where the rest of the stop has used up its time
+		return errors.New("close store: the database does not answer; what was not stored is taken up at the next start")
 	}
 }
 

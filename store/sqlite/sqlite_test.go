@@ -26,3 +26,17 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) *store.DB { return open(t, t.TempDir()) })
 }
+
+// The number of partitions is that of the first start, also where that start ended early.
+func TestPartitionsAreFixed(t *testing.T) {
+	t.Parallel()
+	db := open(t, t.TempDir())
+	require.NoError(t, db.FixPartitions(t.Context(), 16))
+	require.NoError(t, db.FixPartitions(t.Context(), 16))
+	epoch, err := db.TakePartition(t.Context(), 15, "one")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, epoch)
+	for _, other := range []int{8, 32} {
+		require.ErrorContains(t, db.FixPartitions(t.Context(), other), "set limits.partitions to 16")
+	}
+}

@@ -172,7 +172,9 @@ func (r *Router) expireSessions(ctx context.Context) {
 		return
 	}
 	for _, id := range expired {
-		if err := r.DeleteSession(ctx, id); err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		// It aborts nothing: a message that came since it was looked at is still answered.
+		err := r.store.CommitSession(ctx, sessions.Change{End: []sessions.End{{ID: id, At: now}}})
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) && ctx.Err() == nil {
 			r.log.Error("expired session not ended", "session", string(id), "err", err)
 		}
 	}

@@ -22,6 +22,9 @@ const (
 	reconnectWait  = 250 * time.Millisecond
 	// outbox bounds what is kept for publishing while the server is away.
 	outbox = 4 << 20
+	// writeTimeout bounds how long a caller of Wake or Emit may be held up by a
+	// connection that takes nothing; it is then given up and made again.
+	writeTimeout = time.Second
 )
 
 // Config is what a Bus is made of.
@@ -46,10 +49,16 @@ type Bus struct {
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	mend   chan struct{} // capacity 1: the mender has something to look at
+
+	// soft ends when the time for an orderly hand-over is over.
+	soft    context.Context
+	endSoft context.CancelFunc
 
 	mu       sync.Mutex
-	events   jetstream.Stream
+	events   *stream
 	leases   jetstream.KeyValue
+	quiet    time.Time // until then no lease is taken that this replica has not had
 	held     map[string]*lease
 	members  map[string]time.Time // when a replica was last heard of
 	changed  chan struct{}        // closed and replaced when members change
@@ -65,9 +74,10 @@ var _ router.Bus = (*Bus)(nil)
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, owned: map[int]bool{},
-		members: map[string]time.Time{}, changed: make(chan struct{}),
+		members: map[string]time.Time{}, changed: make(chan struct{}), mend: make(chan struct{}, 1),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.soft, b.endSoft = context.WithCancel(context.Background())
 	if err := b.start(ctx); err != nil {
 		b.Stop(ctx)
 		return nil, err
@@ -88,9 +98,11 @@ func (b *Bus) start(ctx context.Context) error {
 	if b.js, err = jetstream.New(b.conn); err != nil {
 		return fmt.Errorf("use JetStream: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	return b.ensure(ctx)
+	if err := b.ensure(ctx); err != nil {
+		return err
+	}
+	b.wg.Go(b.mender)
+	return nil
 }
 
 // solo reports whether this is the only replica.
@@ -99,7 +111,7 @@ func (b *Bus) solo() bool { return b.cfg.URL == "" }
 func (b *Bus) connect() error {
 	options := []nats.Option{
 		nats.Name("sluice " + b.cfg.Replica), nats.Timeout(connectTimeout), nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(outbox), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(outbox), nats.FlusherTimeout(writeTimeout), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				b.cfg.Log.Warn("bus connection lost", "err", err)
@@ -122,39 +134,8 @@ func (b *Bus) connect() error {
 // reconnected makes good for what the server may have lost: it may have been
 // restarted, and what it keeps is in memory.
 func (b *Bus) reconnected() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx.Err() != nil {
-		return
-	}
 	b.metrics.reconnects.Inc()
-	b.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(b.ctx, connectTimeout)
-		defer cancel()
-		if err := b.ensure(ctx); err != nil && b.ctx.Err() == nil {
-			b.cfg.Log.Error("bus is back, but its streams are not", "err", err)
-		}
-		b.rescan()
-	})
-}
-
-// rescanner is the optional ability of an owner to look at all rows of a partition again.
-type rescanner interface{ Rescan(partition int) }
-
-func (b *Bus) rescan() {
-	b.mu.Lock()
-	r, ok := b.owner.(rescanner)
-	var partitions []int
-	for p := range b.owned {
-		partitions = append(partitions, p)
-	}
-	b.mu.Unlock()
-	if !ok {
-		return
-	}
-	for _, p := range partitions {
-		r.Rescan(p)
-	}
+	b.damaged()
 }
 
 // Ready returns nil if the bus is connected, else what is wrong.
@@ -179,6 +160,7 @@ func (b *Bus) Stop(ctx context.Context) {
 	b.cancel()
 	b.mu.Unlock()
 	b.wg.Wait()
+	b.endSoft()
 	if b.conn != nil {
 		b.conn.Close()
 	}

@@ -183,9 +183,8 @@ func TestEmbeddedOwnsAllAtOnce(t *testing.T) {
 	b.Wake(3, "sess_1")
 	require.Equal(t, sessions.Lane("sess_1"), receive(t, o.woken))
 
-	held := false
-	require.NoError(t, b.Lease(t.Context(), "adapter", func(context.Context) error { held = true; return nil }))
-	require.True(t, held)
+	enough := errors.New("enough")
+	require.ErrorIs(t, b.Lease(t.Context(), "adapter", func(context.Context) error { return enough }), enough, "it is held at once")
 	b.Handover(t.Context())
 	require.Zero(t, o.count())
 	b.Stop(t.Context())

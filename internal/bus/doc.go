@@ -9,19 +9,30 @@
 // # Failure rules
 //
 // Everything here may be lost. A new owner subscribes to its wakes before it
-// looks at the rows, so that no wake falls in between; after a reconnect all
-// owned partitions are looked at again. A lease is trusted for less time than
-// it lasts at the server, counted from before it was asked for, so that two
-// replicas never trust the same one; and each write of an owner carries its
-// epoch besides. Events that can't be published are counted and gone: messages
-// and runs are in the store.
+// looks at the rows, so that no wake falls in between. A lease is trusted for
+// less time than it lasts at the server, counted from before it was asked for,
+// so that two replicas never trust the same one; and each write of an owner
+// carries its epoch besides. Events that can't be published are counted and
+// gone: messages and runs are in the store.
+//
+// A server that restarts has forgotten the stream and the bucket. The mender
+// makes them again until they stand, and all owned partitions are looked at
+// again. Who has a lease gets it back at once; others wait until nobody can
+// trust one from before (so the first replica at a new server takes its
+// partitions after leaseTrust). Followers of the old stream are ended and
+// resume; numbers of events grow over restarts.
+//
+// Wake and Emit write into a buffer. A connection that takes nothing holds them
+// up for writeTimeout at most; it is then given up, and what does not fit the
+// buffer until it is back is dropped and counted. A panic of the owner is logged
+// and ends nothing else.
 //
 // With the embedded server there is one replica, which owns all partitions and
 // has every lease at once.
 //
 // # Goroutines
 //
-// The keeper (heartbeats, renewals), one a partition, one a followed session,
+// The mender, the keeper (heartbeats, renewals), one a partition, one a followed session,
 // and those of the NATS client and server. Stop waits for all but the last,
 // which end with their server.
 package bus

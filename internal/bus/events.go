@@ -22,10 +22,10 @@ const (
 func (b *Bus) Wake(partition int, lane sessions.Lane) {
 	if b.solo() {
 		b.mu.Lock()
-		owner := b.owner
+		owned := b.owned[partition]
 		b.mu.Unlock()
-		if owner != nil {
-			owner.Woken(partition, lane)
+		if owned {
+			b.woken(partition, lane)
 		}
 		return
 	}
@@ -47,8 +47,12 @@ func (b *Bus) Emit(event sessions.Event) {
 
 // Follow implements [router.Bus].
 func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error) {
-	consumer, err := b.follower(ctx, id, after)
+	b.mu.Lock()
+	stream := b.events
+	b.mu.Unlock()
+	consumer, err := follower(ctx, stream, id, after)
 	if err != nil {
+		b.damaged()
 		return nil, fmt.Errorf("follow session %s: %w", id, err)
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(followBuffer))
@@ -63,12 +67,13 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 		return nil, errClosed
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	context.AfterFunc(b.ctx, cancel)
+	forget := context.AfterFunc(stream.life, cancel)
 	context.AfterFunc(ctx, messages.Stop)
 	b.metrics.followers.Inc()
 	b.wg.Go(func() {
 		defer close(out)
 		defer b.metrics.followers.Dec()
+		defer forget()
 		defer cancel()
 		b.pass(messages, out)
 	})
@@ -76,10 +81,7 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 }
 
 // follower makes the consumer. It begins at a fixed sequence number, so that nothing that comes from now on is missed.
-func (b *Bus) follower(ctx context.Context, id sessions.ID, after uint64) (jetstream.Consumer, error) {
-	b.mu.Lock()
-	stream := b.events
-	b.mu.Unlock()
+func follower(ctx context.Context, stream *stream, id sessions.ID, after uint64) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	info, err := stream.Info(ctx)
@@ -91,7 +93,7 @@ func (b *Bus) follower(ctx context.Context, id sessions.ID, after uint64) (jetst
 	case after == 0:
 		start = info.State.LastSeq + 1
 	case after > info.State.LastSeq:
-		start = 1 // the server has begun anew: the reader has seen nothing of this stream
+		start = 1 // not a number of this stream: the reader gets all there is
 	}
 	return stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{eventsSubject + string(id)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,

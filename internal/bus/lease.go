@@ -36,16 +36,8 @@ func (b *Bus) Lease(ctx context.Context, name string, hold func(ctx context.Cont
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(b.ctx, stop)()
-	if b.solo() {
-		return hold(ctx)
-	}
 	for ctx.Err() == nil {
-		held, l := b.acquire(ctx, name)
-		if l == nil {
-			return nil
-		}
-		err := hold(held)
-		b.release(l)
+		err := b.holdOnce(ctx, name, hold)
 		if err != nil {
 			return fmt.Errorf("under lease %s: %w", name, err)
 		}
@@ -56,9 +48,29 @@ func (b *Bus) Lease(ctx context.Context, name string, hold func(ctx context.Cont
 	return nil
 }
 
+// holdOnce waits for the lease and runs hold under it. It gives the lease back even if hold panics.
+func (b *Bus) holdOnce(ctx context.Context, name string, hold func(ctx context.Context) error) error {
+	if b.solo() {
+		return hold(ctx)
+	}
+	held, l := b.acquire(ctx, name)
+	if l == nil {
+		return nil
+	}
+	defer b.release(l)
+	return hold(held)
+}
+
 // acquire waits until it has the lease; nil if ctx ended first.
 func (b *Bus) acquire(ctx context.Context, key string) (context.Context, *lease) {
 	for ctx.Err() == nil {
+		b.mu.Lock()
+		quiet := time.Until(b.quiet)
+		b.mu.Unlock()
+		if quiet > 0 {
+			pause(ctx, quiet)
+			continue
+		}
 		asked := time.Now() // the trust begins before the request
 		revision, err := b.create(ctx, key)
 		if err == nil && time.Since(asked) < leaseTrust {
@@ -66,6 +78,7 @@ func (b *Bus) acquire(ctx context.Context, key string) (context.Context, *lease)
 		}
 		if err != nil && !errors.Is(err, jetstream.ErrKeyExists) && ctx.Err() == nil {
 			b.cfg.Log.Debug("lease not asked for", "lease", key, "err", err)
+			b.damaged()
 		}
 		pause(ctx, tryEvery)
 	}
@@ -128,8 +141,11 @@ func (b *Bus) renew(ctx context.Context, l *lease) {
 		asked = time.Now()
 		next, err = b.bucket().Create(ctx, l.key, []byte(b.cfg.Replica))
 	}
-	if err != nil {
-		return // the trust runs out unless the next try succeeds
+	if err != nil { // the trust runs out unless the next try succeeds
+		if !errors.Is(err, jetstream.ErrKeyExists) && ctx.Err() == nil {
+			b.damaged()
+		}
+		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -3,12 +3,9 @@ package bus
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,9 +16,6 @@ import (
 )
 
 const (
-	memberSubject = "sluice.members"
-	memberTTL     = 5 * time.Second // a replica that was not heard of for so long is gone
-	farewell      = "-"             // before the name of a replica that leaves
 	// releaseTimeout bounds a release that a lost lease asks for; the router cancels its work itself.
 	releaseTimeout = 10 * time.Second
 	// retryAcquire is the pause after an owner refused a partition.
@@ -62,41 +56,9 @@ func (b *Bus) ownAll() error {
 	return g.Wait()
 }
 
-// take gives a partition to the owner.
-func (b *Bus) take(ctx context.Context, p int) (err error) {
-	defer recovered(&err)
-	if err := b.owner.Acquire(ctx, p); err != nil {
-		return fmt.Errorf("acquire partition %d: %w", p, err)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.owned[p] = true
-	return nil
-}
-
-// giveBack takes a partition from the owner and waits until it has let go.
-func (b *Bus) giveBack(ctx context.Context, p int) {
-	b.mu.Lock()
-	delete(b.owned, p)
-	b.mu.Unlock()
-	var err error
-	func() {
-		defer recovered(&err)
-		b.owner.Release(ctx, p)
-	}()
-	if err != nil {
-		b.cfg.Log.Error("partition not released", "partition", p, "err", err)
-	}
-}
-
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-	}
-}
-
 // Handover lets go of all partitions and takes none any more. Other replicas
-// take them at once. It waits for work under way as long as the owner does.
+// take them at once. It waits for work under way as long as the owner does; when
+// ctx ends, so does the owner's time.
 func (b *Bus) Handover(ctx context.Context) {
 	b.mu.Lock()
 	first := !b.leaving
@@ -118,6 +80,7 @@ func (b *Bus) Handover(ctx context.Context) {
 			b.cfg.Log.Debug("farewell not said", "err", err)
 		}
 	}
+	defer context.AfterFunc(ctx, b.endSoft)()
 	b.handover.Wait()
 }
 
@@ -168,36 +131,11 @@ func (b *Bus) whileMine(p int) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// mine reports whether a partition falls to this replica: the member with the
-// highest hash has it (rendezvous hashing), so that a change of members moves few.
-func (b *Bus) mine(p int) (mine bool, changed <-chan struct{}, leaving bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	best, bestHash := "", uint64(0)
-	for _, member := range slices.Sorted(maps.Keys(b.members)) {
-		h := fnv.New64a()
-		_, _ = fmt.Fprintf(h, "%s/%d", member, p) // never fails
-		if sum := mix(h.Sum64()); best == "" || sum > bestHash {
-			best, bestHash = member, sum
-		}
-	}
-	return best == b.cfg.Replica, b.changed, b.leaving
-}
-
-// mix spreads what FNV leaves close together for names that end alike (the finalizer of MurmurHash3).
-func mix(h uint64) uint64 {
-	h ^= h >> 33
-	h *= 0xff51afd7ed558ccd
-	h ^= h >> 33
-	h *= 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
-}
-
 // serve owns a partition until ctx ends. It hears the wakes before the owner
 // looks at the rows: whatever is woken later is heard, whatever was before is seen.
 func (b *Bus) serve(ctx context.Context, p int) {
 	sub, err := b.conn.Subscribe(wakeSubject+strconv.Itoa(p), func(m *nats.Msg) {
-		b.owner.Woken(p, sessions.Lane(m.Data))
+		b.woken(p, sessions.Lane(m.Data))
 	})
 	if err == nil {
 		err = b.conn.FlushTimeout(requestTimeout)
@@ -208,7 +146,7 @@ func (b *Bus) serve(ctx context.Context, p int) {
 	if err == nil {
 		b.cfg.Log.Info("partition taken", "partition", p)
 		<-ctx.Done()
-		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		releasing, cancel := context.WithTimeout(b.soft, releaseTimeout)
 		defer cancel()
 		b.giveBack(releasing, p)
 		b.cfg.Log.Info("partition given back", "partition", p, "cause", context.Cause(ctx).Error())
@@ -220,43 +158,6 @@ func (b *Bus) serve(ctx context.Context, p int) {
 		if err := sub.Unsubscribe(); err != nil {
 			b.cfg.Log.Debug("wakes not unsubscribed", "partition", p, "err", err)
 		}
-	}
-}
-
-// heard notes that a replica is there, or leaves.
-func (b *Bus) heard(name string) {
-	gone, leaves := strings.CutPrefix(name, farewell)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_, known := b.members[name]
-	if leaves {
-		if _, known := b.members[gone]; known && gone != b.cfg.Replica {
-			delete(b.members, gone)
-			b.membersChanged()
-		}
-		return
-	}
-	b.members[name] = b.cfg.Now()
-	if !known {
-		b.membersChanged()
-	}
-}
-
-// membersChanged tells all who wait; the caller holds the lock.
-func (b *Bus) membersChanged() {
-	close(b.changed)
-	b.changed = make(chan struct{})
-}
-
-func (b *Bus) greet() {
-	b.mu.Lock()
-	leaving := b.leaving
-	b.mu.Unlock()
-	if leaving {
-		return
-	}
-	if err := b.conn.Publish(memberSubject, []byte(b.cfg.Replica)); err != nil {
-		b.cfg.Log.Debug("heartbeat not sent", "err", err)
 	}
 }
 
@@ -273,20 +174,6 @@ func (b *Bus) keeper() {
 		b.greet()
 		b.forget()
 		b.renewAll()
-	}
-}
-
-func (b *Bus) forget() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before := len(b.members)
-	for name, seen := range b.members {
-		if name != b.cfg.Replica && b.cfg.Now().Sub(seen) > memberTTL {
-			delete(b.members, name)
-		}
-	}
-	if len(b.members) != before {
-		b.membersChanged()
 	}
 }
 

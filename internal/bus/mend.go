@@ -1,0 +1,130 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	eventsStream  = "SLUICE_EVENTS"
+	eventsSubject = "sluice.events."
+	leasesBucket  = "SLUICE_LEASES"
+
+	eventsPerSession = 2048
+	eventsAge        = 15 * time.Minute
+	eventsBytes      = 32 << 20
+
+	// mendEvery is the pause between two tries to make what the server has lost.
+	mendEvery = 500 * time.Millisecond
+)
+
+// stream is the events' stream in one of its lives: a server that restarts has
+// forgotten it, and the one that is then made is another.
+type stream struct {
+	jetstream.Stream
+	created time.Time
+	life    context.Context // ends when the stream is found to be gone
+	end     context.CancelFunc
+}
+
+// damaged asks the mender to look whether the server still has what it should.
+func (b *Bus) damaged() {
+	select {
+	case b.mend <- struct{}{}:
+	default: // it is asked already
+	}
+}
+
+// mender makes anew what the server has lost, for as long as that takes, and
+// then lets the owner look at its rows: wakes may have been lost as well.
+func (b *Bus) mender() {
+	for {
+		select {
+		case <-b.ctx.Done():
+			return
+		case <-b.mend:
+		}
+		err := b.ensure(b.ctx)
+		switch {
+		case b.ctx.Err() != nil:
+			return
+		case err != nil:
+			b.cfg.Log.Warn("bus is not whole; trying again", "err", err)
+			b.damaged()
+		default:
+			b.rescan()
+		}
+		pause(b.ctx, mendEvery)
+	}
+}
+
+// ensure makes the stream and the bucket if they are not there.
+func (b *Bus) ensure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	if err := b.ensureEvents(ctx); err != nil {
+		return fmt.Errorf("make stream %s: %w", eventsStream, err)
+	}
+	if b.solo() {
+		return nil
+	}
+	if err := b.ensureLeases(ctx); err != nil {
+		return fmt.Errorf("make bucket %s: %w", leasesBucket, err)
+	}
+	return nil
+}
+
+// ensureEvents numbers a new stream from the clock on, so that numbers grow over
+// restarts and one that a reader has kept never hides what came later.
+func (b *Bus) ensureEvents(ctx context.Context) error {
+	cfg := jetstream.StreamConfig{
+		Name: eventsStream, Subjects: []string{eventsSubject + "*"}, Storage: jetstream.MemoryStorage,
+		MaxMsgsPerSubject: eventsPerSession, MaxAge: eventsAge, MaxBytes: eventsBytes, Discard: jetstream.DiscardOld,
+		NoAck:    true, // an event is not worth the wait for its acknowledgement
+		FirstSeq: uint64(b.cfg.Now().UnixMicro()),
+	}
+	found, err := b.js.Stream(ctx, eventsStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		found, err = b.js.CreateStream(ctx, cfg)
+	}
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another replica was quicker
+		found, err = b.js.Stream(ctx, eventsStream)
+	}
+	if err != nil {
+		return err
+	}
+	created := found.CachedInfo().Created
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.events != nil {
+		if b.events.created.Equal(created) {
+			return nil
+		}
+		b.events.end()
+	}
+	b.events = &stream{Stream: found, created: created}
+	b.events.life, b.events.end = context.WithCancel(b.ctx)
+	return nil
+}
+
+// ensureLeases finds out how old the bucket is. From a young one no lease is
+// taken that another replica may have had from the one before it, and trust still.
+func (b *Bus) ensureLeases(ctx context.Context) error {
+	leases, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: leasesBucket, TTL: leaseTTL, Storage: jetstream.MemoryStorage})
+	if err != nil {
+		return err
+	}
+	backing, err := b.js.Stream(ctx, "KV_"+leasesBucket)
+	if err != nil {
+		return err
+	}
+	info := backing.CachedInfo() // both times are the server's
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.leases, b.quiet = leases, time.Now().Add(leaseTrust-info.TimeStamp.Sub(info.Created))
+	return nil
+}

@@ -24,8 +24,11 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// patience is how long a wait may take before it is a failure.
-const patience = 30 * time.Second
+// patience is how long a wait may take before it is a failure; lookEvery is how often what has no event is looked at.
+const (
+	patience  = 30 * time.Second
+	lookEvery = 20 * time.Millisecond
+)
 
 // gateway is a whole gateway in this process.
 type gateway struct {

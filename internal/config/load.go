@@ -120,7 +120,8 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 
 // parse gives the document's root; nil if there is none or it is no YAML.
 func parse(r *report, data []byte) *yaml.Node {
-	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
+	text, hid := hideReferences(string(data))
+	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, second yaml.Node
 	err := decoder.Decode(&document)
 	switch {
@@ -137,6 +138,9 @@ func parse(r *report, data []byte) *yaml.Node {
 	} else if !errors.Is(err, io.EOF) {
 		r.addAt(placeOf(err), "", "is not YAML: %s", plain(err))
 	}
+	if hid {
+		showAll(document.Content[0])
+	}
 	return document.Content[0]
 }
 
@@ -151,7 +155,7 @@ func placeOf(err error) Place {
 }
 
 func plain(err error) string {
-	return regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(err.Error(), "")
+	return showReferences(regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(err.Error(), ""))
 }
 
 // readBounded reads a regular file of at most limit bytes. Anything else, such as a pipe, could block for ever.

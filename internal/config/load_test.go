@@ -105,6 +105,24 @@ session:
 	require.Equal(t, "deny", c.Session.SendPolicy.Default)
 }
 
+// References need no quotes, not even inside { }, and faults behind them keep their places.
+func TestReferencesNeedNoQuotes(t *testing.T) {
+	t.Parallel()
+	l := loader(t, "T=1:a", "S=a, b: {c}")
+	_, err := l.Parse("sluice.yaml", []byte(`gateway: {token: ${T}}
+channels: { telegram: { accounts: { default: { token: ${T}, apiBase: "http://x/${T}" }, "b": { token: '$${T}' } } } }
+`))
+	require.ErrorContains(t, err, "sluice.yaml:2:103: channels.telegram.accounts.b.token: want <bot id>:<secret>")
+	for written, want := range map[string]string{
+		"${S}": "a, b: {c}", `"$${T} {}"`: "${T} {}", "'a {b}'": "a {b}",
+		"\ue000": "\ue000", `"\uE000\U0000e001"`: "\ue000\ue001", // what stands for braces while YAML is read
+	} {
+		c, err := l.Parse("sluice.yaml", []byte("agents: {defaults: {systemPrompt: "+written+"}}\n"))
+		require.NoError(t, err, written)
+		require.Equal(t, want, c.Agents.Defaults.SystemPrompt)
+	}
+}
+
 func TestFiveMistakesAreReportedTogetherWithTheirPlaces(t *testing.T) {
 	t.Parallel()
 	got := faults(t, `gateway:

@@ -26,7 +26,7 @@ Commands such as ` + "`/help`" + ` work everywhere. For a real assistant, add a 
 models:
   default: anthropic/claude-sonnet-4-5
   providers:
-    anthropic: { kind: anthropic, apiKey: ${ANTHROPIC_API_KEY} }
+    anthropic: { kind: anthropic, apiKey: "${ANTHROPIC_API_KEY}" }
 ` + "```"
 
 // sentence is one that the guide understands.

@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net"
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/config"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -19,6 +22,9 @@ page and the offline demonstration model.`,
 		RunE: a.run(func(ctx context.Context, _ []string) error {
 			if _, err := a.Loader.Find(a.configPath); err != nil {
 				return usageError{err.Error()}
+			}
+			if _, _, err := net.SplitHostPort(listen); listen != "" && err != nil {
+				return usageError{fmt.Sprintf("--listen %q: want address:port, for example %s", listen, config.DefaultListen)}
 			}
 			return a.Serve(ctx, ServeOptions{ConfigPath: a.configPath, Listen: listen, Version: a.Version, Stdout: a.Stdout, Stderr: a.Stderr})
 		}),

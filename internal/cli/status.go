@@ -31,7 +31,6 @@ type accountState struct {
 	Channel string `json:"channel"`
 	Account string `json:"account"`
 	Status  string `json:"status"`
-	Detail  string `json:"detail"`
 	Self    struct {
 		Name     string `json:"name"`
 		Username string `json:"username"`
@@ -99,11 +98,7 @@ func (a *app) printAccounts(accounts []accountState) error {
 	fmt.Fprintln(a.Stdout)
 	rows := make([][]string, len(accounts))
 	for i, s := range accounts {
-		state := s.Status
-		if s.Detail != "" {
-			state += ": " + s.Detail
-		}
-		rows[i] = []string{s.Channel + "/" + s.Account, s.who(), state, a.ago(s.LastEvent), strconv.Itoa(s.Restarts)}
+		rows[i] = []string{s.Channel + "/" + s.Account, s.who(), s.Status, a.ago(s.LastEvent), strconv.Itoa(s.Restarts)}
 	}
 	return a.table([]string{"ACCOUNT", "AS", "STATE", "LAST EVENT", "RESTARTS"}, rows)
 }

@@ -153,7 +153,7 @@ func (m message) words() string {
 		case p.Type == "toolResult":
 			lines = append(lines, fmt.Sprintf("[%s: %s]", p.Tool, short(p.Text)))
 		case p.Text != "" && p.Type != "thinking":
-			lines = append(lines, p.Text)
+			lines = append(lines, strings.TrimPrefix(p.Text, m.who()+": ")) // groups' texts name their speaker
 		}
 	}
 	if len(lines) == 0 {

@@ -85,7 +85,7 @@ func guide(req sessions.Request) sessions.Completion {
 		return says(help)
 	}
 	last := asked[len(asked)-1]
-	text := strings.TrimSpace(last.Text())
+	text := question(last)
 	for _, s := range sentences {
 		if m := s.pattern.FindStringSubmatch(text); m != nil {
 			return calls(s.tool, s.args(m), last.ID)
@@ -95,6 +95,19 @@ func guide(req sessions.Request) sessions.Completion {
 		return says(again)
 	}
 	return says(help)
+}
+
+// question is what a message asks: its last text, without what stands there in
+// groups, who speaks and what was said before.
+func question(m sessions.Message) string {
+	text := ""
+	for _, p := range m.Parts {
+		if p.Type == sessions.PartText {
+			text = p.Text
+		}
+	}
+	who := cmp.Or(m.Sender.Name, m.Sender.Username, string(m.Sender.ID))
+	return strings.TrimSpace(strings.TrimPrefix(text, who+": "))
 }
 
 func cutFold(s, prefix string) (string, bool) {

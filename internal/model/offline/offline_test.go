@@ -96,3 +96,13 @@ func TestGuideHelpsAndRepeats(t *testing.T) {
 	streamed, _ = ask(t, "guide", text(sessions.RoleUser, "repeat after me"))
 	require.Equal(t, "after me", streamed)
 }
+
+// In a group a message names its speaker and comes with what was said before.
+func TestGuideUnderstandsAGroup(t *testing.T) {
+	t.Parallel()
+	asked := text(sessions.RoleUser, "[Said here since your last answer, not to you]\nBob: lunch?")
+	asked.Sender = sessions.Peer{ID: "5", Name: "Ada"}
+	asked.Parts = append(asked.Parts, sessions.Part{Type: sessions.PartText, Text: "Ada: repeat hello"})
+	streamed, _ := ask(t, "guide", asked)
+	require.Equal(t, "hello", streamed)
+}

@@ -61,13 +61,17 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	return d, nil
 }
 
+func noChannel(name string) *RequestError {
+	return &RequestError{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", name)}
+}
+
 // proactiveRoute finds where a proactive message goes. Its words "owner" and "last" are the only guesses that are made.
 func (r *Router) proactiveRoute(ctx context.Context, s *Settings, p Proactive) (sessions.Route, error) {
 	if p.To == toLast {
 		return r.lastRoute(ctx, p)
 	}
 	if _, ok := s.Channels[p.Channel]; !ok {
-		return sessions.Route{}, &RequestError{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", p.Channel)}
+		return sessions.Route{}, noChannel(p.Channel)
 	}
 	account := orDefault(p.Account, "default")
 	a, ok := r.adapter(p.Channel, account)
@@ -154,6 +158,9 @@ func (r *Router) conversationSession(ctx context.Context, s *Settings, agent str
 // CheckPolicy says what the gate would decide. It is the same decision as at a delivery, with no effect.
 func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, error) {
 	s := r.settings.Load()
+	if _, ok := s.Channels[c.Channel]; !ok {
+		return policy.Decision{}, noChannel(c.Channel)
+	}
 	if c.ChatType != "" && !c.ChatType.Valid() {
 		return policy.Decision{}, &RequestError{Field: "chat_type", Text: fmt.Sprintf("%q is not direct, group or channel", c.ChatType)}
 	}

@@ -222,7 +222,7 @@ func TestProactiveMessage(t *testing.T) {
 			require.ErrorAs(t, err, &bad)
 			require.Equal(t, field, bad.Field)
 		}
-		_, err := b.CheckPolicy(t.Context(), router.Check{Channel: "tset", ChatType: sessions.Group})
+		_, err = b.CheckPolicy(t.Context(), router.Check{Channel: "tset", ChatType: sessions.Group})
 		require.ErrorContains(t, err, `no channel "tset"`)
 		decision, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Group})
 		require.NoError(t, err)

@@ -51,6 +51,7 @@ func (w *work) compact(ctx context.Context) error {
 	}
 	summary, err := w.summarize(ctx, w.session.Messages()[:n])
 	if err != nil {
+		w.compactions-- // it may be tried again
 		return err
 	}
 	if err := w.session.Compact(summary, n); err != nil {
@@ -78,6 +79,9 @@ func (w *work) keepBytes() int {
 // summarize asks the model for the gist of messages, with shorter extracts while they are too long for it.
 func (w *work) summarize(ctx context.Context, messages []sessions.Message) (string, error) {
 	model := w.session.Model()
+	if c, ok := model.(sessions.Classified); ok && !w.session.Taint().FlowsTo(c.Classification()) {
+		return "", fmt.Errorf("summarize thread: %w", sessions.ErrModelLevel)
+	}
 	for clip := clipMost; ; clip /= 2 {
 		request := sessions.Request{System: summaryPrompt, Messages: []sessions.Message{{
 			Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(transcript(messages, clip), w.session.Taint())},

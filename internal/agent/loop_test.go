@@ -186,6 +186,38 @@ func TestNearlyFullIsCompactedBeforeTheModelComplains(t *testing.T) {
 	require.Equal(t, sessions.RoleSummary, b.session.Messages()[0].Role)
 }
 
+// A summary that fails for a while is tried again like any other completion.
+func TestFailedSummaryIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, sessiontest.Says("one"), fails(sessions.ModelOverloaded, 0), sessiontest.Says("gist"), sessiontest.Says("two"))
+		b.model.Window = 17
+		_, err := b.ask(t.Context(), "first")
+		require.NoError(t, err)
+		b.model.Window = 15
+		answer, err := b.ask(t.Context(), "second")
+		require.NoError(t, err)
+		require.Equal(t, "two", answer.Text)
+		require.Equal(t, sessions.RoleSummary, b.session.Messages()[0].Role)
+	})
+}
+
+// What a model may not see it does not get for a summary either.
+func TestSummaryIsNotAskedOfAModelThatMayNotSeeIt(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, sessiontest.Says("one"), sessiontest.Says("gist"), sessiontest.Says("two"))
+	b.model.Window = 17
+	_, err := b.ask(t.Context(), "first")
+	require.NoError(t, err)
+	asked := len(b.model.Asked())
+	b.model.Window = 15
+	b.session.Append(sessions.Message{Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart("a secret", flow.NewLabel(flow.Confidential, flow.Trusted))}})
+	b.model.Level = flow.Public
+	_, err = b.ask(t.Context(), "second")
+	require.ErrorIs(t, err, sessions.ErrModelLevel)
+	require.Len(t, b.model.Asked(), asked)
+}
+
 // A process that died after the calls were stored: a tool that may be repeated
 // is, another one is reported as interrupted, and the work goes on.
 func TestWorkGoesOnAfterACrash(t *testing.T) {

@@ -114,26 +114,14 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 // complete brings one completion to its end: it tries again what may be tried
 // again, and shortens a thread that is too long.
 func (w *work) complete(ctx context.Context) error {
-	if w.nearlyFull() {
-		if err := w.compact(ctx); err != nil && !errors.Is(err, sessions.ErrNothingToCompact) {
-			return err
-		}
-	}
+	full := w.nearlyFull()
 	waits := backoff.NewExponentialBackOff()
 	waits.InitialInterval, waits.MaxInterval = firstRetry, mostRetry
 	var giveUp time.Time
 	for attempt := 1; ; attempt++ {
-		err := w.step(ctx)
+		err := w.try(ctx, &full)
 		me, ok := errors.AsType[*sessions.ModelError](err)
-		switch {
-		case err == nil, !ok, ctx.Err() != nil:
-			return err
-		case me.Kind == sessions.ModelOverflow:
-			if err := w.shorten(ctx, me); err != nil {
-				return err
-			}
-			continue
-		case !me.Retryable():
+		if !ok || ctx.Err() != nil || !me.Retryable() {
 			return err
 		}
 		if giveUp.IsZero() {
@@ -146,6 +134,27 @@ func (w *work) complete(ctx context.Context) error {
 		w.log.Warn("model failed; trying again", "run", string(w.run.ID), "attempt", attempt, "retry_in", wait.String(), "err", me)
 		w.event(sessions.Event{Type: sessions.EventRetrying, Attempt: attempt})
 		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// try asks the model once, and shortens the thread before it if it is nearly
+// full, and as often as the model says that it is too long. A summary may fail like any other completion.
+func (w *work) try(ctx context.Context, full *bool) error {
+	if *full {
+		if err := w.compact(ctx); err != nil && !errors.Is(err, sessions.ErrNothingToCompact) {
+			return err
+		}
+		*full = false
+	}
+	for {
+		err := w.step(ctx)
+		me, ok := errors.AsType[*sessions.ModelError](err)
+		if !ok || me.Kind != sessions.ModelOverflow || ctx.Err() != nil {
+			return err
+		}
+		if err := w.shorten(ctx, me); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,8 @@ type outboxWorker struct {
 	owner *ownership
 	name  sessions.Lane
 	// unsent is the delivery whose intent could not be stored for certain: it was not sent, whatever its row says.
-	unsent DeliveryID
+	unsent    DeliveryID
+	conflicts int // in a row
 }
 
 // turn sends what is due. A delivery that must wait holds back those behind it: a conversation stays in order.
@@ -46,9 +47,10 @@ func (w *outboxWorker) turn() (rest, error) {
 			return rest{wait: min(wait, d.Expires.Sub(now))}, nil
 		}
 		wait, err := w.deliver(ctx, d)
-		if errors.Is(err, sessions.ErrConflict) {
+		if w.conflicts++; errors.Is(err, sessions.ErrConflict) && w.conflicts < conflictsMost {
 			return rest{again: true}, nil // a person has retried or discarded it meanwhile
 		}
+		w.conflicts = 0
 		if err != nil || wait > 0 {
 			return rest{wait: wait}, err
 		}
@@ -212,8 +214,8 @@ func (w *outboxWorker) failed(ctx context.Context, d Delivery, f *adapters.Failu
 	}
 	d.Attempts++
 	wait := max(f.RetryAfter, retryWait(d.Attempts))
-	if f.Kind == adapters.RateLimited {
-		wait = max(f.RetryAfter, time.Second)
+	if f.Kind == adapters.RateLimited && f.RetryAfter > 0 {
+		wait = f.RetryAfter
 	}
 	d.Status, d.NextTry = DeliveryQueued, w.now().Add(wait)
 	w.log.Info("delivery waits", "delivery", string(d.ID), "piece", piece, "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())

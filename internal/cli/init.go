@@ -228,6 +228,6 @@ models:
 #     - { id: main, default: true, name: Main, systemPrompt: "You are a helpful assistant." }
 
 session:
-  dmScope: main # all your direct chats are one session; per-channel-peer: one for each person
+  dmScope: main # all private chats are one session, yours; per-channel-peer (one for each person) before you let others in
   queue: { mode: collect, debounceMs: 500 } # what waits while the agent works becomes one question
 `

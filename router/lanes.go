@@ -245,7 +245,13 @@ func (r *Router) rescan(ctx context.Context, o *ownership) error {
 	}
 	for _, name := range lanes {
 		r.wakeLane(o, name)
-		r.checkAbort(o, name)
+	}
+	asked, err := r.store.AbortsRequested(ctx, o.partition)
+	if err != nil {
+		return fmt.Errorf("list aborts: %w", err)
+	}
+	for _, id := range asked {
+		r.checkAbort(o, sessions.SessionLane(id))
 	}
 	return nil
 }

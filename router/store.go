@@ -188,6 +188,8 @@ type Store interface {
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
 	// AbortRequested reports whether a running run was asked to end.
 	AbortRequested(ctx context.Context, id sessions.RunID) (bool, error)
+	// AbortsRequested lists the sessions of a partition with a running run that was asked to end.
+	AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error)
 	// Run reads a run.
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 

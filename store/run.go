@@ -92,6 +92,16 @@ func (db *DB) AbortRequested(ctx context.Context, id sessions.RunID) (bool, erro
 	return asked == 1, err
 }
 
+// AbortsRequested implements [router.Store].
+func (db *DB) AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error) {
+	return all(ctx, db, `SELECT DISTINCT session_id FROM runs WHERE partition_no = ? AND `+openRuns+` AND status = 'running' AND abort_asked = 1`,
+		[]any{partition}, func(row Row) (sessions.ID, error) {
+			var id string
+			err := row.Scan(&id)
+			return sessions.ID(id), err
+		})
+}
+
 // WaitingLanes implements [router.Store].
 func (db *DB) WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error) {
 	return all(ctx, db, `SELECT DISTINCT session_id AS lane FROM runs WHERE partition_no = ? AND `+openRuns+`

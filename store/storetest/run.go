@@ -124,6 +124,12 @@ func testAbort(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		require.Equal(t, want, asked)
 	}
+	asked, err := b.AbortsRequested(b.ctx, running.Partition)
+	require.NoError(t, err)
+	require.Equal(t, []sessions.ID{id}, asked)
+	asked, err = b.AbortsRequested(b.ctx, running.Partition+1)
+	require.NoError(t, err)
+	require.Empty(t, asked)
 }
 
 func testAtomic(t *testing.T, b *bundle) {

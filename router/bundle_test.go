@@ -266,6 +266,7 @@ func (c editable) Typing(context.Context, sessions.Route) error {
 // scriptedAgent answers with a function.
 type scriptedAgent struct {
 	store  sessions.Store
+	broken error // of Open
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
 }
 
@@ -281,6 +282,9 @@ func (*scriptedAgent) ModelName(agent string) string {
 }
 
 func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
+	if a.broken != nil {
+		return nil, a.broken
+	}
 	return sessions.LoadSession(ctx, a.store, record, time.Now)
 }
 

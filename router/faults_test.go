@@ -302,3 +302,27 @@ func TestPoisonLeavesNoOpenToolCall(t *testing.T) {
 		require.Equal(t, sessions.RoleToolResult, thread[len(thread)-1].Role)
 	})
 }
+
+// A session whose rows can't be read is told of; a store that is away is waited for.
+func TestSessionThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error
+		want sessions.RunStatus
+	}{
+		"broken rows": {errors.New("unexpected end of JSON input"), sessions.RunFailed},
+		"store away":  {&store.Unavailable{Reason: "no connection"}, sessions.RunQueued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, func(b *bundle) { b.agent.broken = c.err })
+				run := b.hear(in("ann", "1", "hi"))
+				time.Sleep(time.Hour)
+				got, err := b.store.Run(t.Context(), run.Run)
+				require.NoError(t, err)
+				require.Equal(t, c.want, got.Status)
+			})
+		})
+	}
+}

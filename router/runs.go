@@ -21,6 +21,10 @@ const silentReply = "NO_REPLY"
 // conflictsMost is how many conflicts in a row are only a reason to look again at once; more are a fault.
 const conflictsMost = 5
 
+// opensMost is how often a session is opened in vain before its message ends without an answer. A store
+// that says that it is not available doesn't count.
+const opensMost = 8
+
 // settleTimeout bounds the writes that a worker still makes when its own context has ended.
 const settleTimeout = 3 * time.Second
 
@@ -89,8 +93,11 @@ func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, 
 	if why, ok := errors.AsType[*sessions.WorkError](err); ok {
 		return nil, w.finishFailed(ctx, j, why)
 	}
-	if err != nil {
+	if err != nil && (w.lane.failures < opensMost || errors.Is(err, sessions.ErrUnavailable) || ctx.Err() != nil) {
 		return nil, fmt.Errorf("open session: %w", err)
+	}
+	if err != nil { // rows that can't be read any more: who waits must not wait for ever
+		return nil, w.finishFailed(ctx, j, asWorkError(fmt.Errorf("open session: %w", err)))
 	}
 	j.session = session
 	if limit := w.settings.Load().MaxRunAttempt; limit > 0 && batch[0].Attempts >= limit {

@@ -124,8 +124,8 @@ type Delivery struct {
 
 // DeliveryMove replaces a delivery's mutable fields (text, label, status, epoch,
 // attempts, next try, expires, chunks, receipts, preview id, decision, last error,
-// finished, resend of, route, lane) if its stored status is From and its stored epoch is not greater than
-// Delivery.Epoch; else ErrConflict. With Delivery.Epoch above 0 the partition's
+// finished, resend of, route, lane) if its stored status is From, its stored epoch is not greater than
+// Delivery.Epoch, and it was not tried since it was read (its stored attempts are not more); else ErrConflict. With Delivery.Epoch above 0 the partition's
 // epoch must equal it, else ErrFenced; 0 asks for no fence and sets none.
 type DeliveryMove struct {
 	From     DeliveryStatus

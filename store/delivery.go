@@ -22,7 +22,7 @@ const (
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
 	moveDelivery     = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?,
-		resend_of = ? WHERE id = ? AND status = ? AND epoch <= ?` + fence
+		resend_of = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + fence
 )
 
 // deliveryValues are the columns that both an insert and a move write.
@@ -56,7 +56,7 @@ func (b *writer) moveDelivery(m router.DeliveryMove) {
 	b.add(Statement{SQL: moveDelivery, Else: sessions.ErrConflict, Args: []any{
 		string(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
 		d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires), chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Finished),
-		string(d.ResendOf), string(d.ID), string(m.From), guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
+		string(d.ResendOf), string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
 	}})
 }
 

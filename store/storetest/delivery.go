@@ -48,6 +48,19 @@ func testDeliveryDuplicate(t *testing.T, b *bundle) {
 	b.commit(router.Change{Deliver: []router.Delivery{newDelivery("c|x"), newDelivery("c|x")}}) // none is no key
 }
 
+// testDeliveryStale: who has read a delivery before it was tried must not write back what it was then.
+func testDeliveryStale(t *testing.T, b *bundle) {
+	d := newDelivery("c|x")
+	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	stale := d
+	d.Status = router.DeliverySending
+	b.commit(moveDelivery(router.DeliveryQueued, d))
+	d.Status, d.Attempts, d.Receipts = router.DeliveryQueued, 1, []adapters.Receipt{{MessageID: "1", At: at(1)}}
+	b.commit(moveDelivery(router.DeliverySending, d))
+	b.refuse(sessions.ErrConflict, moveDelivery(router.DeliveryQueued, stale))
+	require.Len(t, b.delivery(d.ID).Receipts, 1)
+}
+
 func testDeliveryMove(t *testing.T, b *bundle) {
 	epoch := b.take(3, "a")
 	d := newDelivery("c|x")

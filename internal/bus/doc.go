@@ -6,6 +6,8 @@
 //	sluice.events.<session>   JetStream stream SLUICE_EVENTS, in memory, bounded: live and resumed views
 //	SLUICE_LEASES             JetStream key-value bucket with a TTL: partition.<n>, and names
 //
+// In a NATS cluster the stream and the bucket are kept on three nodes.
+//
 // # Failure rules
 //
 // Everything here may be lost. A new owner subscribes to its wakes before it

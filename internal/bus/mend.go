@@ -20,6 +20,10 @@ const (
 
 	// mendEvery is the pause between two tries to make what the server has lost.
 	mendEvery = 500 * time.Millisecond
+
+	clusterCopies = 3
+	// noSuitablePeers is the server's code for a cluster that can't hold so many copies.
+	noSuitablePeers jetstream.ErrorCode = 10005
 )
 
 // stream is the events' stream in one of its lives: a server that restarts has
@@ -62,17 +66,31 @@ func (b *Bus) mender() {
 	}
 }
 
-// ensure makes the stream and the bucket if they are not there.
+// ensure makes the stream and the bucket if they are not there: in a cluster on
+// several nodes, so that they outlive each; where those can't be had, on one.
 func (b *Bus) ensure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	if err := b.ensureEvents(ctx); err != nil {
+	if b.conn.ConnectedClusterName() == "" {
+		return b.ensureOn(ctx, 1)
+	}
+	err := b.ensureOn(ctx, clusterCopies)
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) && refused.ErrorCode == noSuitablePeers {
+		b.cfg.Log.Warn("the NATS cluster has too few nodes to outlive one", "want", clusterCopies)
+		return b.ensureOn(ctx, 1)
+	}
+	return err
+}
+
+func (b *Bus) ensureOn(ctx context.Context, copies int) error {
+	if err := b.ensureEvents(ctx, copies); err != nil {
 		return fmt.Errorf("make stream %s: %w", eventsStream, err)
 	}
 	if b.solo() {
 		return nil
 	}
-	if err := b.ensureLeases(ctx); err != nil {
+	if err := b.ensureLeases(ctx, copies); err != nil {
 		return fmt.Errorf("make bucket %s: %w", leasesBucket, err)
 	}
 	return nil
@@ -80,9 +98,9 @@ func (b *Bus) ensure(ctx context.Context) error {
 
 // ensureEvents numbers a new stream from the clock on, so that numbers grow over
 // restarts and one that a reader has kept never hides what came later.
-func (b *Bus) ensureEvents(ctx context.Context) error {
+func (b *Bus) ensureEvents(ctx context.Context, copies int) error {
 	cfg := jetstream.StreamConfig{
-		Name: eventsStream, Subjects: []string{eventsSubject + "*"}, Storage: jetstream.MemoryStorage,
+		Name: eventsStream, Subjects: []string{eventsSubject + "*"}, Storage: jetstream.MemoryStorage, Replicas: copies,
 		MaxMsgsPerSubject: eventsPerSession, MaxAge: eventsAge, MaxBytes: eventsBytes, Discard: jetstream.DiscardOld,
 		NoAck:    true, // an event is not worth the wait for its acknowledgement
 		FirstSeq: uint64(b.cfg.Now().UnixMicro()),
@@ -113,8 +131,10 @@ func (b *Bus) ensureEvents(ctx context.Context) error {
 
 // ensureLeases finds out how old the bucket is. From a young one no lease is
 // taken that another replica may have had from the one before it, and trust still.
-func (b *Bus) ensureLeases(ctx context.Context) error {
-	leases, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: leasesBucket, TTL: leaseTTL, Storage: jetstream.MemoryStorage})
+func (b *Bus) ensureLeases(ctx context.Context, copies int) error {
+	leases, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: leasesBucket, TTL: leaseTTL, Storage: jetstream.MemoryStorage, Replicas: copies,
+	})
 	if err != nil {
 		return err
 	}

@@ -159,18 +159,27 @@ func TestRestartedServerGivesNoLeaseTwice(t *testing.T) {
 	require.Empty(t, watch.double)
 }
 
+var errEnough = errors.New("enough")
+
+// leaseOnce has a lease for a moment and returns what came of it.
+func leaseOnce(t *testing.T, b *bus.Bus) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return b.Lease(ctx, "adapter.once", func(context.Context) error { return errEnough })
+}
+
 func TestLeaseIsHeldAgainUntilItsHolderHasEnough(t *testing.T) {
 	t.Parallel()
-	enough := errors.New("enough")
 	for _, url := range []string{"", newCluster(t).url()} {
 		b, times := start(t, url, "one"), 0
 		err := b.Lease(t.Context(), "adapter.x", func(context.Context) error {
 			if times++; times < 2 {
 				return nil
 			}
-			return enough
+			return errEnough
 		})
-		require.ErrorIs(t, err, enough)
+		require.ErrorIs(t, err, errEnough)
 		require.Equal(t, 2, times)
 	}
 }

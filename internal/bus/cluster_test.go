@@ -1,0 +1,106 @@
+package bus_test
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"sluice/sessions"
+)
+
+// threeNodes starts a NATS cluster of three.
+func threeNodes(t *testing.T) []*server.Server {
+	t.Helper()
+	ports := freePorts(t, 6)
+	var routes []*url.URL
+	for _, port := range ports[3:] {
+		routes = append(routes, &url.URL{Scheme: "nats-route", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
+	}
+	var nodes []*server.Server
+	for i := range 3 {
+		s, err := server.NewServer(&server.Options{
+			ServerName: fmt.Sprint("node", i), Host: "127.0.0.1", Port: ports[i], JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[3+i]}, Routes: routes,
+		})
+		require.NoError(t, err)
+		s.Start()
+		t.Cleanup(func() {
+			s.Shutdown()
+			s.WaitForShutdown()
+		})
+		nodes = append(nodes, s)
+	}
+	require.Eventually(t, func() bool {
+		for _, s := range nodes {
+			if s.JetStreamIsLeader() {
+				return len(s.JetStreamClusterPeers()) == 3 && s.NumRoutes() > 0
+			}
+		}
+		return false
+	}, patience, 10*time.Millisecond, "the cluster has a leader and knows its members")
+	return nodes
+}
+
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, l.Close()) }() // all are held until all are known
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// A cluster exists to survive a node, here the one that leads the leases.
+func TestANodeOfTheClusterDies(t *testing.T) {
+	t.Parallel()
+	nodes := threeNodes(t)
+	var urls []string
+	for _, s := range nodes {
+		urls = append(urls, s.ClientURL())
+	}
+	b, o := start(t, strings.Join(urls, ","), "one"), newOwner("one", &board{owners: map[int]map[string]bool{}})
+	require.NoError(t, b.Own(t.Context(), o))
+	until(t, func() bool { return o.count() == partitions }, o)
+
+	dead := leaderOf(t, nodes, urls, "KV_SLUICE_LEASES")
+	dead.Shutdown()
+	dead.WaitForShutdown()
+
+	require.Eventually(t, func() bool { return b.Ready() == nil }, patience, 10*time.Millisecond)
+	events := follow(t, b, "sess_1", 0)
+	b.Emit(sessions.Event{Session: "sess_1", Text: "still here"})
+	require.Equal(t, "still here", receive(t, events).Text)
+	require.ErrorIs(t, leaseOnce(t, b), errEnough, "a lease can be had from what is left")
+	until(t, func() bool { return o.count() == partitions }, o)
+}
+
+// leaderOf is the node that leads a stream.
+func leaderOf(t *testing.T, nodes []*server.Server, urls []string, name string) *server.Server {
+	t.Helper()
+	conn, err := nats.Connect(strings.Join(urls, ","))
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	s, err := js.Stream(t.Context(), name)
+	require.NoError(t, err)
+	for _, node := range nodes {
+		if node.Name() == s.CachedInfo().Cluster.Leader {
+			return node
+		}
+	}
+	t.Fatal("the stream has no leader")
+	return nil
+}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -52,14 +53,12 @@ func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 
 // Decide says whether a text may leave, and why. It has no effects.
 func (g *Gate) Decide(e Egress) Decision {
-	var d Decision
+	d := Decision{Rules: make([]Looked, 0, 3+len(g.send.deny)+len(g.send.allow))}
 	level := g.SinkLevel(e.Route)
-	detail := fmt.Sprintf("text %s, place %s", e.Label.Level(), level)
+	detail := "text " + e.Label.Level().String() + ", place " + level.String()
 	if !e.Label.FlowsTo(level) {
 		d.look(RuleFlow, true, Block, detail)
-		d.Action = Block
-		d.Reason = fmt.Sprintf("the text is %s and %s may carry %s at most; raise channels.%s.classification, or begin a new session with /new",
-			e.Label.Level(), place(e.Route), level, e.Route.Channel)
+		d.Action, d.Reason = Block, g.held(&e, level)
 		return d
 	}
 	d.look(RuleFlow, false, Block, detail)
@@ -67,8 +66,28 @@ func (g *Gate) Decide(e Egress) Decision {
 		d.Action, d.Reason = Allow, "the gateway's own words are not gated by the send policy"
 		return d
 	}
-	g.send.decide(e, &d)
+	g.send.decide(&e, &d)
 	return d
+}
+
+// held says why the flow check blocks, and what to raise: each place that is below the text, as all of them count.
+func (g *Gate) held(e *Egress, level flow.Level) string {
+	if !e.Label.Valid() {
+		return "the text's label was lost, so that it may go nowhere; begin a new session with /new"
+	}
+	sink := g.sinks[e.Route.Channel]
+	var raise []string
+	if !e.Label.FlowsTo(sink.Level) {
+		raise = append(raise, "channels."+e.Route.Channel+".classification")
+	}
+	if l := sink.Accounts[e.Route.Account]; l.Valid() && !e.Label.FlowsTo(l) {
+		raise = append(raise, "the classification of account "+e.Route.Account)
+	}
+	if l := sink.Conversations[e.Route.Conversation]; l.Valid() && !e.Label.FlowsTo(l) {
+		raise = append(raise, "the classification of conversation "+string(e.Route.Conversation))
+	}
+	return fmt.Sprintf("the text is %s and %s may carry %s at most; raise %s, or begin a new session with /new",
+		e.Label.Level(), place(e.Route), level, strings.Join(raise, " and "))
 }
 
 func place(r sessions.Route) string {
@@ -80,8 +99,5 @@ func place(r sessions.Route) string {
 
 // look records a rule that was looked at.
 func (d *Decision) look(rule string, matched bool, action Action, detail string) {
-	if d.Rules == nil {
-		d.Rules = make([]Looked, 0, 4)
-	}
 	d.Rules = append(d.Rules, Looked{Rule: rule, Matched: matched, Action: action, Detail: detail})
 }

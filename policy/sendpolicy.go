@@ -68,7 +68,7 @@ func NewSendPolicy(byDefault Action, rules []SendRule) (*SendPolicy, error) {
 
 // decide applies the session's override, else any deny that matches, else any
 // allow that matches, else the default. Rules looked at are added to d.
-func (p *SendPolicy) decide(e Egress, d *Decision) {
+func (p *SendPolicy) decide(e *Egress, d *Decision) {
 	switch e.Override {
 	case sessions.SendAllow:
 		d.look("override", true, Allow, "/send on")
@@ -101,8 +101,9 @@ func (p *SendPolicy) decide(e Egress, d *Decision) {
 	}
 }
 
-func firstMatch(rules []compiledRule, e Egress, d *Decision, action Action) (name string, ok bool) {
-	for _, r := range rules {
+func firstMatch(rules []compiledRule, e *Egress, d *Decision, action Action) (name string, ok bool) {
+	for i := range rules {
+		r := &rules[i]
 		matched := r.match.matches(e)
 		d.look(r.name, matched, action, "")
 		if matched {
@@ -112,7 +113,7 @@ func firstMatch(rules []compiledRule, e Egress, d *Decision, action Action) (nam
 	return "", false
 }
 
-func (m SendMatch) matches(e Egress) bool {
+func (m *SendMatch) matches(e *Egress) bool {
 	return (m.Channel == "" || strings.EqualFold(m.Channel, e.Route.Channel)) &&
 		(m.ChatType == "" || m.ChatType == string(e.Route.ChatType)) &&
 		(m.Account == "" || strings.EqualFold(m.Account, e.Route.Account)) &&

@@ -1,0 +1,174 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/internal/faultpoint"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// silentReply is the exact answer with which an agent says that it has nothing to say.
+const silentReply = "NO_REPLY"
+
+// finish stores the last message, the end of the runs and the delivery of the answer, in one transaction.
+func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, batch []sessions.Run, answer Answer, show *show, preview []DeliveryMove) error {
+	last := batch[len(batch)-1]
+	change := Change{Change: session.Pending()}
+	w.touch(&change, last.Route)
+	for _, run := range batch {
+		run.Status, run.Finished, run.Reply, run.Model, run.Label = sessions.RunDone, w.now(), answer.Text, answer.Model, session.Taint()
+		if run.Leader == "" {
+			run.Usage = answer.Usage
+		}
+		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunRunning, Run: run})
+	}
+	if !silent(answer.Text) && !last.Route.IsZero() {
+		w.deliver(&change, w.reply(last, KindReply, answer.Text, session), preview)
+	} else {
+		change.Deliveries = discardPreview(preview, w.now())
+	}
+	if err := w.commitEnd(ctx, change); err != nil {
+		return err
+	}
+	session.Saved(change.Change)
+	w.metrics.runs.WithLabelValues(string(sessions.RunDone)).Inc()
+	text := answer.Text
+	if !show.allowed || silent(text) {
+		text = ""
+	}
+	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: text, Usage: &answer.Usage})
+	return nil
+}
+
+func silent(text string) bool {
+	t := strings.TrimSpace(text)
+	return t == "" || t == silentReply
+}
+
+// reply makes the delivery of a run's answer.
+func (w *sessionWorker) reply(run sessions.Run, kind DeliveryKind, text string, session *sessions.Session) Delivery {
+	label := noticeLabel()
+	if session != nil && kind == KindReply {
+		label = session.Taint()
+	}
+	d := w.newDelivery(w.settings.Load(), kind, run.Route, text, label)
+	d.Session, d.Run = run.Session, run.ID
+	return d
+}
+
+// deliver adds a delivery to the change: as a new one, or as the final text of the preview that shows already.
+func (w *sessionWorker) deliver(change *Change, d Delivery, preview []DeliveryMove) {
+	if len(preview) == 0 {
+		change.Deliver = append(change.Deliver, d)
+		return
+	}
+	move := preview[0]
+	move.Delivery.Text, move.Delivery.Label, move.Delivery.Kind = d.Text, d.Label, d.Kind
+	move.Delivery.Status, move.Delivery.NextTry, move.Delivery.Expires = DeliveryQueued, d.NextTry, d.Expires
+	move.Delivery.Epoch = 0
+	change.Deliveries = append(change.Deliveries, move)
+}
+
+func discardPreview(preview []DeliveryMove, now time.Time) []DeliveryMove {
+	for i := range preview {
+		preview[i].Delivery.Status, preview[i].Delivery.Finished = DeliveryDiscarded, now
+	}
+	return preview
+}
+
+// finishFailed stores that the runs ended without an answer and tells the person who waits.
+func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.WorkError, preview ...DeliveryMove) error {
+	batch, session := j.batch, j.session
+	w.log.Warn("run ended without an answer", "run", string(batch[0].ID), "session", string(w.id), "status", string(why.Status), "err", why.Err)
+	w.metrics.runs.WithLabelValues(string(why.Status)).Inc()
+	var change Change
+	if session != nil {
+		session.ResolveInterrupted()
+		change.Change = session.Pending()
+		w.touch(&change, batch[len(batch)-1].Route)
+	}
+	for _, run := range batch {
+		from := run.Status
+		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.owner.epoch
+		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
+	}
+	last := batch[len(batch)-1]
+	switch {
+	case last.Route.IsZero():
+	case why.Status == sessions.RunAborted:
+		change.Deliveries = discardPreview(preview, w.now()) // /stop has answered already
+	default:
+		w.deliver(&change, w.reply(last, KindNotice, why.Public, session), preview)
+	}
+	change.Audit = append(change.Audit, policy.AuditEntry{
+		At: w.now(), Actor: "agent:" + j.record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
+		Session: w.id, Label: j.record.Taint, Detail: map[string]string{"error": why.Err.Error()},
+	})
+	if err := w.commitEnd(ctx, change); err != nil {
+		return err
+	}
+	if session != nil {
+		session.Saved(change.Change)
+	}
+	event := sessions.Event{Type: sessions.EventFailed, Text: why.Public}
+	if why.Status == sessions.RunAborted {
+		event.Type = sessions.EventAborted
+	}
+	w.emitEnd(batch, event)
+	return nil
+}
+
+// touch writes where and when the session was last active.
+func (w *sessionWorker) touch(change *Change, route sessions.Route) {
+	for i := range change.Save {
+		route.ReplyTo = ""
+		change.Save[i].Route, change.Save[i].LastActivity = route, w.now()
+	}
+}
+
+func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
+	faultpoint.Hit(faultpoint.FinishBeforeCommit)
+	err := w.store.Commit(ctx, change)
+	if err == nil {
+		faultpoint.Hit(faultpoint.FinishAfterCommit)
+	}
+	// Woken is also after an error: a commit whose answer was lost may stand.
+	for _, d := range change.Deliver {
+		w.wake(d.Partition, d.Lane)
+	}
+	for _, m := range change.Deliveries {
+		w.wake(m.Delivery.Partition, m.Delivery.Lane)
+	}
+	if err != nil {
+		w.cache.remove(w.id)
+		return fmt.Errorf("end run: %w", err)
+	}
+	return nil
+}
+
+func (w *sessionWorker) emitEnd(batch []sessions.Run, event sessions.Event) {
+	for _, run := range batch {
+		event.Session, event.Run, event.At = w.id, run.ID, w.now()
+		w.bus.Emit(event)
+	}
+}
+
+// handBack returns the runs to the queue because the partition goes elsewhere. It counts no attempt.
+func (w *sessionWorker) handBack(batch []sessions.Run, cause error) error {
+	w.cache.remove(w.id)
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	defer cancel()
+	var change sessions.Change
+	for _, run := range batch {
+		run.Attempts--
+		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunRunning, Run: run})
+	}
+	if err := w.store.CommitSession(ctx, change); err != nil {
+		return fmt.Errorf("hand run back (%w): %w", cause, err)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/internal/faultpoint"
+	"sluice/sessions"
+)
+
+// job is a batch of runs that has been started, the first of which leads.
+type job struct {
+	session *sessions.Session // nil while it could not be opened
+	record  sessions.Record
+	batch   []sessions.Run
+	resumed bool // a worker before this one has started it
+}
+
+// claim starts a batch of runs. The job is nil if the batch has ended instead, or on an error.
+func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, error) {
+	record, err := w.store.Session(ctx, w.id)
+	if err != nil {
+		return nil, fmt.Errorf("read session: %w", err)
+	}
+	j := &job{record: record, batch: batch, resumed: batch[0].Status == sessions.RunRunning}
+	session, err := w.open(ctx, record)
+	if why, ok := errors.AsType[*sessions.WorkError](err); ok {
+		return nil, w.finishFailed(ctx, j, why)
+	}
+	if err != nil && (w.lane.failures < opensMost || errors.Is(err, sessions.ErrUnavailable) || ctx.Err() != nil) {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	if err != nil { // rows that can't be read any more: who waits must not wait for ever
+		return nil, w.finishFailed(ctx, j, asWorkError(fmt.Errorf("open session: %w", err)))
+	}
+	j.session = session
+	if limit := w.settings.Load().MaxRunAttempt; limit > 0 && batch[0].Attempts >= limit {
+		preview := w.newShow(ctx, j).close() // of the last try
+		return nil, w.finishFailed(ctx, j, &sessions.WorkError{
+			Status: sessions.RunFailed,
+			Public: "I could not finish this: my process ended each time I tried. I have given up on that message.",
+			Err:    fmt.Errorf("run was started %d times and never ended", batch[0].Attempts),
+		}, preview...)
+	}
+	return j, w.start(ctx, session, batch)
+}
+
+// open gives the session from the cache if nobody wrote to it since.
+func (w *sessionWorker) open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
+	if s, ok := w.cache.get(record.ID); ok {
+		if cached := s.Record(); cached.Revision == record.Revision && cached.Model == record.Model {
+			return s, nil
+		}
+	}
+	s, err := w.agent.Open(ctx, record)
+	if err != nil {
+		return nil, err
+	}
+	w.cache.put(record.ID, s)
+	return s, nil
+}
+
+// start marks the batch as running and stores its messages, in one transaction.
+func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, batch []sessions.Run) error {
+	known := map[sessions.RunID]bool{}
+	if batch[0].Status == sessions.RunRunning {
+		for _, m := range session.Messages() {
+			known[m.Run] = true
+		}
+	}
+	now := w.now()
+	moves := make([]sessions.RunMove, len(batch))
+	for i := range batch {
+		run := &batch[i]
+		if !known[run.ID] {
+			session.Append(userMessage(*run))
+		}
+		from := run.Status
+		run.Status, run.Epoch, run.Started = sessions.RunRunning, w.owner.epoch, now
+		run.Attempts++
+		if i > 0 {
+			run.Leader = batch[0].ID
+		}
+		moves[i] = sessions.RunMove{From: from, Run: *run}
+	}
+	change := session.Pending()
+	change.Runs = moves
+	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
+	if err := w.store.CommitSession(ctx, change); err != nil {
+		w.cache.remove(w.id)
+		return fmt.Errorf("start run: %w", err)
+	}
+	session.Saved(change)
+	faultpoint.Hit(faultpoint.ClaimAfterCommit)
+	w.metrics.queueSeconds.Observe(now.Sub(batch[0].Accepted).Seconds())
+	return nil
+}
+
+// drive lets the agent work and stores how it ended. Most of a run's time, and so
+// most of the goroutines of a busy gateway, is spent here: what it needs is
+// passed by reference, to keep the stack small.
+func (w *sessionWorker) drive(ctx context.Context, j *job) error {
+	run := &j.batch[0]
+	runCtx, cancel := w.runContext(ctx, run.ID)
+	defer cancel(nil)
+	if err := w.abortedBefore(ctx, j, cancel); err != nil {
+		return err
+	}
+	show := w.newShow(ctx, j)
+	whole := false
+	defer func() {
+		if !whole { // a panic: nobody types any more, and what is half done is forgotten
+			w.endAbort()
+			show.close()
+			w.cache.remove(w.id)
+		}
+	}()
+	show.begin()
+	answer, err := Answer{}, context.Cause(runCtx)
+	if err == nil {
+		answer, err = w.agent.Work(runCtx, j.session, run, show.emit)
+	}
+	w.endAbort()
+	err = w.conclude(ctx, runCtx, j, answer, err, show)
+	whole = true
+	return err
+}
+
+// conclude stores what the agent's work has come to.
+func (w *sessionWorker) conclude(ctx, runCtx context.Context, j *job, answer Answer, err error, show *show) error {
+	preview := show.close()
+	if ctx.Err() != nil {
+		return w.handBack(j.batch, context.Cause(ctx))
+	}
+	if errors.Is(err, sessions.ErrUnavailable) && runCtx.Err() == nil {
+		w.cache.remove(w.id)
+		return fmt.Errorf("work run: %w", err) // it is gone on with once the store is back
+	}
+	w.metrics.runSeconds.Observe(w.now().Sub(j.batch[0].Started).Seconds())
+	if err != nil {
+		return w.finishFailed(ctx, j, w.workError(runCtx, err), preview...)
+	}
+	return w.finish(ctx, j.session, j.batch, answer, show, preview)
+}
+
+// abortedBefore cancels a run that somebody has stopped when nobody listened: before
+// its last worker's end, or between its start and now.
+func (w *sessionWorker) abortedBefore(ctx context.Context, j *job, cancel context.CancelCauseFunc) error {
+	w.owner.mu.Lock()
+	look := w.lane.asked || j.resumed
+	w.lane.asked = false
+	w.owner.mu.Unlock()
+	if !look {
+		return nil
+	}
+	asked, err := w.store.AbortRequested(ctx, j.batch[0].ID)
+	if asked {
+		cancel(errAborted)
+	}
+	if err != nil {
+		w.endAbort()
+		return fmt.Errorf("look for an abort: %w", err)
+	}
+	return nil
+}
+
+// runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.
+func (w *sessionWorker) runContext(ctx context.Context, id sessions.RunID) (context.Context, context.CancelCauseFunc) {
+	timeout := w.settings.Load().RunTimeout
+	stop := context.CancelFunc(func() {})
+	if timeout > 0 {
+		ctx, stop = context.WithTimeout(ctx, timeout)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w.owner.mu.Lock()
+	w.lane.run, w.lane.abort = id, cancel
+	w.owner.mu.Unlock()
+	return ctx, func(cause error) { cancel(cause); stop() }
+}
+
+func (w *sessionWorker) endAbort() {
+	w.owner.mu.Lock()
+	w.lane.run, w.lane.abort = "", nil
+	w.owner.mu.Unlock()
+}
+
+// workError says how a failed run ended, as a run's status and a sentence.
+func (w *sessionWorker) workError(ctx context.Context, err error) *sessions.WorkError {
+	if errors.Is(context.Cause(ctx), errAborted) {
+		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Stopped.", Err: errAborted}
+	}
+	return asWorkError(err)
+}
+
+func asWorkError(err error) *sessions.WorkError {
+	if known, ok := errors.AsType[*sessions.WorkError](err); ok {
+		return known
+	}
+	return &sessions.WorkError{
+		Status: sessions.RunFailed, Err: err,
+		Public: "Something went wrong on my side, and I could not answer. My owner can see why with `sluice runs list --status failed`.",
+	}
+}

@@ -1,0 +1,69 @@
+package router
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/sessions"
+)
+
+// errAborted is the cause with which a run is cancelled that somebody stopped.
+var errAborted = errors.New("stopped by a person")
+
+// conflictsMost is how many conflicts in a row are only a reason to look again at once; more are a fault.
+const conflictsMost = 5
+
+// opensMost is how often a session is opened in vain before its message ends without an answer. A store
+// that says that it is not available doesn't count.
+const (
+	opensMost = 8
+	// settleTimeout bounds the writes that a worker still makes when its own context has ended.
+	settleTimeout = 3 * time.Second
+)
+
+// sessionWorker works the runs of one session, one after the other. It is used by its lane's goroutine alone.
+type sessionWorker struct {
+	*Router
+	owner *ownership
+	lane  *lane
+	id    sessions.ID
+	busy  bool // a run has just ended here: the queue mode may want quiet before the next
+
+	conflicts int // in a row
+}
+
+// turn works the next run of the session, if any.
+func (w *sessionWorker) turn() (rest, error) {
+	ctx := w.owner.ctx
+	waiting, err := w.store.WaitingRuns(ctx, w.id, waitingMax)
+	if err != nil {
+		return rest{}, fmt.Errorf("read queue: %w", err)
+	}
+	batch, wait := pick(w.settings.Load().Queue, waiting, w.now(), w.busy)
+	if len(batch) == 0 {
+		w.busy = wait > 0
+		return rest{wait: wait}, nil
+	}
+	w.busy = true
+	more := len(batch) < len(waiting)
+	job, err := w.claim(ctx, batch)
+	if err != nil || job == nil {
+		return w.after(more, err)
+	}
+	return rest{then: func() (rest, error) { return w.after(more, w.drive(ctx, job)) }}, nil
+}
+
+// after says what follows when a batch has ended, or could not be worked.
+func (w *sessionWorker) after(more bool, err error) (rest, error) {
+	if errors.Is(err, sessions.ErrConflict) {
+		w.cache.remove(w.id) // somebody else wrote: look again with fresh eyes
+		w.conflicts++
+		if w.conflicts < conflictsMost {
+			return rest{again: true}, nil
+		}
+	} else {
+		w.conflicts = 0
+	}
+	return rest{again: more}, err
+}

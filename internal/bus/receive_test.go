@@ -19,3 +19,13 @@ func receive[T any](t *testing.T, c <-chan T) T {
 		panic("unreachable")
 	}
 }
+
+// receiveEnd waits until a channel is closed.
+func receiveEnd(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		t.Fatal("it did not come to pass")
+	}
+}

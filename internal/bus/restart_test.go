@@ -39,11 +39,7 @@ func TestFollowersAreEndedByAServerRestart(t *testing.T) {
 		for range events {
 		}
 	}()
-	select {
-	case <-ended:
-	case <-time.After(patience):
-		t.Fatal("the reader is left waiting")
-	}
+	receiveEnd(t, ended)
 
 	resumed := follow(t, b, "sess_1", last)
 	for range 10 { // more than were there before: old and new numbers would overlap

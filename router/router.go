@@ -102,6 +102,12 @@ func orDefault[T comparable](v, otherwise T) T {
 	return v
 }
 
+// Configure gives the router new settings. What is under way ends under the old ones.
+func (r *Router) Configure(s *Settings) {
+	r.settings.Store(s)
+	r.cache.drop(func(sessions.Record) bool { return true }) // opened with the old agents
+}
+
 // Start begins to sweep for lost wakes and expired sessions.
 func (r *Router) Start() {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,7 +59,7 @@ type Config struct {
 
 // Loop works the runs of all agents. It is safe for concurrent use.
 type Loop struct {
-	settings Settings
+	settings atomic.Pointer[Settings]
 	store    Store
 	models   Models
 	send     Sender
@@ -77,9 +78,10 @@ func New(c Config) (*Loop, error) {
 		return nil, errors.New("new agent loop: a required field is not set")
 	}
 	l := &Loop{
-		settings: c.Settings, store: c.Store, models: c.Models, send: c.Send, now: c.Now, log: c.Log,
+		store: c.Store, models: c.Models, send: c.Send, now: c.Now, log: c.Log,
 		metrics: newMetrics(c.Registerer), budget: c.RetryBudget,
 	}
+	l.Configure(c.Settings)
 	if l.budget == 0 {
 		l.budget = 5 * time.Minute
 	}
@@ -90,6 +92,9 @@ func New(c Config) (*Loop, error) {
 	return l, nil
 }
 
+// Configure gives the loop new settings. Sessions that are open keep the old ones until they are opened again.
+func (l *Loop) Configure(s Settings) { l.settings.Store(&s) }
+
 // ModelName implements [router.Agent].
 func (l *Loop) ModelName(agent string) string {
 	d, _ := l.definition(agent)
@@ -97,7 +102,7 @@ func (l *Loop) ModelName(agent string) string {
 }
 
 func (l *Loop) definition(agent string) (Definition, bool) {
-	for _, d := range l.settings.Agents {
+	for _, d := range l.settings.Load().Agents {
 		if d.ID == agent {
 			return d, true
 		}

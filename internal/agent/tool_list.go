@@ -117,7 +117,7 @@ func (l *Loop) listSessions(ctx context.Context, caller sessions.Caller, raw jso
 		if len(rows) == args.limit() {
 			break
 		}
-		kind := record.Key.Kind(l.settings.Keyer)
+		kind := record.Key.Kind(l.settings.Load().Keyer)
 		if !l.visible(caller, record) || (len(args.Kinds) > 0 && !slices.Contains(args.Kinds, kind)) {
 			continue
 		}
@@ -136,7 +136,7 @@ func (l *Loop) listSessions(ctx context.Context, caller sessions.Caller, raw jso
 
 func (l *Loop) row(record sessions.Record) sessionRow {
 	row := sessionRow{
-		Key: record.Key, Kind: record.Key.Kind(l.settings.Keyer), DisplayName: displayName(record),
+		Key: record.Key, Kind: record.Key.Kind(l.settings.Load().Keyer), DisplayName: displayName(record),
 		UpdatedAt: record.LastActivity.UnixMilli(), SessionID: record.ID, Model: l.modelOf(record),
 		ContextTokens: record.ContextSize, TotalTokens: record.Usage.InputTokens + record.Usage.OutputTokens,
 		AbortedLastRun: record.AbortedLast, SendPolicy: record.SendPolicy,

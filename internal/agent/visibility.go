@@ -30,7 +30,7 @@ func (l *Loop) visible(caller sessions.Caller, record sessions.Record) bool {
 	if record.ID == caller.Session {
 		return true
 	}
-	switch l.settings.Visibility {
+	switch l.settings.Load().Visibility {
 	case VisibleAll:
 		return true
 	case VisibleAgent:
@@ -38,7 +38,7 @@ func (l *Loop) visible(caller sessions.Caller, record sessions.Record) bool {
 	case VisibleSelf:
 		return false
 	default:
-		return caller.Owner && record.Agent == caller.Agent && caller.Key == l.settings.Keyer.Main(caller.Agent)
+		return caller.Owner && record.Agent == caller.Agent && caller.Key == l.settings.Load().Keyer.Main(caller.Agent)
 	}
 }
 
@@ -66,7 +66,7 @@ func (l *Loop) find(ctx context.Context, caller sessions.Caller, name string) (s
 	if id, err := sessions.ParseID(name); err == nil {
 		return l.store.Session(ctx, id)
 	}
-	key, err := l.settings.Keyer.Resolve(name, caller.Agent)
+	key, err := l.settings.Load().Keyer.Resolve(name, caller.Agent)
 	if err != nil {
 		return sessions.Record{}, sessions.ErrNotFound // what can't be a key names nothing
 	}

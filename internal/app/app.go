@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -43,7 +44,8 @@ type App struct {
 	listener   net.Listener
 	store      *store.DB
 	bus        *bus.Bus
-	models     *model.Registry
+	gate       *liveGate
+	models     atomic.Pointer[model.Registry]
 	loop       *agent.Loop
 	router     *router.Router
 	channels   *channels
@@ -130,21 +132,25 @@ func (a *App) wire() error {
 	if err != nil {
 		return fmt.Errorf("configure gate: %w", err)
 	}
-	if a.models, err = model.New(providers(a.cfg)); err != nil {
+	a.gate = &liveGate{}
+	a.gate.Store(gate)
+	models, err := model.New(providers(a.cfg))
+	if err != nil {
 		return fmt.Errorf("configure models: %w", err)
 	}
+	a.models.Store(models)
 	if a.channels, err = newChannels(a); err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
 	a.loop, err = agent.New(agent.Config{
-		Settings: agentSettings(a.cfg), Store: a.store, Models: a.models.Model, Now: a.now, Log: a.log, Registerer: a.registry,
+		Settings: agentSettings(a.cfg), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
 		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
 	})
 	if err != nil {
 		return fmt.Errorf("make agent loop: %w", err)
 	}
 	a.router, err = router.New(router.Config{
-		Store: a.store, Bus: a.bus, Agent: a.loop, Gate: gate, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
+		Store: a.store, Bus: a.bus, Agent: a.loop, Gate: a.gate, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
 		Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	if err != nil {

@@ -28,7 +28,7 @@ func (a *App) newHTTP() error {
 		Callback:  a.callback,
 		ModelName: a.loop.ModelName,
 		CheckModel: func(name string) error {
-			_, err := a.models.Model(name)
+			_, err := a.model(name)
 			return err
 		},
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},

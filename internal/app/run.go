@@ -51,7 +51,11 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	a.greet(o.Stdout, path)
-	<-ctx.Done()
+	if path == "" {
+		<-ctx.Done()
+	} else {
+		a.watch(ctx, path)
+	}
 	log.Info("stopping")
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()

@@ -1,0 +1,119 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"sluice/internal/config"
+	"sluice/internal/model"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// watchEvery is how often the configuration file is looked at.
+const watchEvery = 2 * time.Second
+
+// liveGate is the gate of the configuration that holds now.
+type liveGate struct{ atomic.Pointer[policy.Gate] }
+
+// Decide implements the router's gate.
+func (g *liveGate) Decide(e policy.Egress) policy.Decision { return g.Load().Decide(e) }
+
+// SinkLevel implements the router's gate.
+func (g *liveGate) SinkLevel(route sessions.Route) flow.Level { return g.Load().SinkLevel(route) }
+
+// model finds a model of the configuration that holds now.
+func (a *App) model(name string) (sessions.Model, error) { return a.models.Load().Model(name) }
+
+// Reload applies a checked configuration: access, policy, agents, models and
+// queues at once. It returns the keys whose change waits for a restart.
+func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
+	gate, err := newGate(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("configure gate: %w", err)
+	}
+	models, err := model.New(providers(cfg))
+	if err != nil {
+		return nil, fmt.Errorf("configure models: %w", err)
+	}
+	a.gate.Store(gate)
+	a.models.Store(models)
+	a.loop.Configure(agentSettings(cfg))
+	a.router.Configure(routerSettings(cfg))
+	return waitsForRestart(a.cfg, cfg), nil
+}
+
+// waitsForRestart names what differs of the keys that are read at the start only.
+func waitsForRestart(old, next *config.Config) []string {
+	var keys []string
+	for _, k := range []struct {
+		key       string
+		old, next any
+	}{
+		{"gateway", old.Gateway, next.Gateway},
+		{"state", old.State, next.State},
+		{"store", old.Store, next.Store},
+		{"bus", old.Bus, next.Bus},
+		{"log", old.Log, next.Log},
+		{"channels.telegram.accounts", old.Channels.Telegram.Accounts, next.Channels.Telegram.Accounts},
+		{"channels.webchat.enabled", old.Channels.Webchat.Enabled, next.Channels.Webchat.Enabled},
+		{"limits.partitions", old.Limits.Partitions, next.Limits.Partitions},
+		{"limits.maxMessageBytes", old.Limits.MaxMessageBytes, next.Limits.MaxMessageBytes},
+	} {
+		if !reflect.DeepEqual(k.old, k.next) {
+			keys = append(keys, k.key)
+		}
+	}
+	return keys
+}
+
+// watch applies the configuration file whenever it changes, until ctx ends. A
+// file with faults changes nothing: the last good configuration holds.
+func (a *App) watch(ctx context.Context, path string) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	seen := stateOf(path)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if now := stateOf(path); now != seen {
+			seen = now
+			a.reloadFile(path)
+		}
+	}
+}
+
+// fileState tells one version of a file from another.
+type fileState struct {
+	size     int64
+	modified time.Time
+}
+
+func stateOf(path string) fileState {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileState{} // between an editor's two renames
+	}
+	return fileState{info.Size(), info.ModTime()}
+}
+
+func (a *App) reloadFile(path string) {
+	cfg, err := config.Load(path)
+	if err == nil {
+		cfg.Gateway.Listen = a.cfg.Gateway.Listen // --listen may stand above the file
+		var waiting []string
+		if waiting, err = a.Reload(cfg); err == nil {
+			a.log.Info("configuration applied", "file", path, "wait_for_restart", waiting)
+			return
+		}
+	}
+	a.log.Error("configuration not applied; the last good one holds", "file", path, "err", err)
+}

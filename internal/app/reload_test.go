@@ -1,0 +1,90 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/app"
+)
+
+// A new configuration holds for the next message; sessions go on.
+func TestReloadAppliesWithoutARestart(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\n")
+	var got turnReply
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &got)
+	require.Equal(t, "echo: repeat me", got.Reply)
+
+	next := load(t, g.state, `models: { default: offline/guide }
+session: { sendPolicy: { default: deny } }
+limits: { partitions: 8 }
+`)
+	next.Gateway = g.cfg.Gateway
+	waiting, err := g.Reload(next)
+	require.NoError(t, err)
+	require.Equal(t, []string{"limits.partitions"}, waiting, "what waits for a restart is named")
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &got)
+	require.Equal(t, "me", got.Reply, "the new model answers")
+	var decision struct{ Action string }
+	read(t, g.call(http.MethodGet, "/v1/policy/check?channel=webchat", ""), http.StatusOK, &decision)
+	require.Equal(t, "block", decision.Action)
+}
+
+// log collects what a gateway logs.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) has(text string) func() bool {
+	return func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return strings.Contains(l.text.String(), text)
+	}
+}
+
+// Run watches its file: a bad edit is named with its place and changes nothing, a good one is applied.
+func TestRunWatchesItsFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sluice.yaml")
+	write := func(text string) {
+		text = "gateway: { listen: 127.0.0.1:0 }\nstate: " + filepath.Dir(path) + "/state\n" + text
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	write("models: { default: offline/echo }\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, logged log
+	ended := make(chan error, 1)
+	go func() {
+		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: &out, Stderr: &logged})
+	}()
+	require.Eventually(t, out.has("is ready"), patience, lookEvery)
+	write("models: { default: nowhere/model, colour: blue }\n")
+	require.Eventually(t, logged.has("the last good one holds"), patience, lookEvery)
+	require.True(t, logged.has("sluice.yaml:3:")(), "the fault's place is told")
+	write("models: { default: offline/guide }\nlimits: { historyKeep: 3 }\n")
+	require.Eventually(t, logged.has("configuration applied"), patience, lookEvery)
+	cancel()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+}

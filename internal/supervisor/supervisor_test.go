@@ -1,0 +1,200 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/adapters"
+	"sluice/internal/supervisor"
+	"sluice/sessions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// account is an adapter whose n-th run does what a test says.
+type account struct {
+	mu   sync.Mutex
+	runs []time.Time
+	run  func(ctx context.Context, n int) error
+	menu []adapters.Command
+}
+
+func (*account) Channel() string { return "test" }
+func (*account) Account() string { return "default" }
+
+func (*account) Send(context.Context, adapters.Outbound) (adapters.Receipt, error) {
+	return adapters.Receipt{}, nil
+}
+
+func (a *account) Run(ctx context.Context, _ adapters.Acceptor) error {
+	a.mu.Lock()
+	n := len(a.runs)
+	a.runs = append(a.runs, time.Now())
+	a.mu.Unlock()
+	return a.run(ctx, n)
+}
+
+func (a *account) SetCommands(_ context.Context, menu []adapters.Command) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.menu = menu
+	return nil
+}
+
+func (a *account) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.runs)
+}
+
+// leases gives the lease when a test says so, and takes it away likewise.
+type leases struct{ give, take chan struct{} }
+
+func (l leases) Lease(ctx context.Context, _ string, hold func(context.Context) error) error {
+	for {
+		select {
+		case <-l.give:
+		case <-ctx.Done():
+			return nil
+		}
+		held, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() { done <- hold(held) }()
+		select {
+		case <-l.take:
+			cancel()
+			<-done
+		case err := <-done:
+			cancel()
+			return err
+		}
+	}
+}
+
+func start(t *testing.T, a adapters.Adapter, l leases) *supervisor.Supervisor {
+	t.Helper()
+	s := supervisor.New(supervisor.Config{
+		Adapters: []adapters.Adapter{a}, Leases: l, Commands: []adapters.Command{{Name: "help"}}, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	s.Start()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+func held() leases {
+	l := leases{give: make(chan struct{}, 1), take: make(chan struct{})}
+	l.give <- struct{}{}
+	return l
+}
+
+func status(s *supervisor.Supervisor) adapters.Status { return s.States()[0].Status }
+
+// An account that ends is started again with growing pauses, also after a panic; one that worked for long starts over.
+func TestAccountIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &account{run: func(ctx context.Context, n int) error {
+			switch n {
+			case 0:
+				return &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: errors.New("no route")}
+			case 1:
+				panic("adapter")
+			case 2:
+				return nil // ended by itself
+			case 3:
+				time.Sleep(time.Hour)
+				return errors.New("after a good while")
+			}
+			<-ctx.Done()
+			return nil
+		}}
+		s := start(t, a, held())
+		time.Sleep(500 * time.Millisecond)
+		require.Equal(t, adapters.Retrying, status(s))
+		require.Contains(t, s.States()[0].Detail, "no route")
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, 5, a.count())
+		var pauses []time.Duration
+		for i := 1; i < 5; i++ {
+			pauses = append(pauses, a.runs[i].Sub(a.runs[i-1]))
+		}
+		require.Equal(t, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, time.Hour + time.Second}, pauses)
+		require.Equal(t, 4, s.States()[0].Restarts)
+		require.Equal(t, "help", a.menu[0].Name)
+		s.Stop()
+		s.Stop()
+		require.Equal(t, adapters.Stopped, status(s))
+	})
+}
+
+func TestRevokedTokenIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &account{run: func(context.Context, int) error {
+			return &adapters.Failure{Kind: adapters.Auth, Certain: true, Err: errors.New("401: ask BotFather")}
+		}}
+		s := start(t, a, held())
+		time.Sleep(24 * time.Hour)
+		require.Equal(t, 1, a.count())
+		require.Equal(t, adapters.Failed, status(s))
+		require.Contains(t, s.States()[0].Detail, "BotFather")
+	})
+}
+
+// Only the replica that has the lease receives; one that loses it stops.
+func TestOnlyTheHolderReceives(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ended := 0
+		a := &account{run: func(ctx context.Context, _ int) error {
+			<-ctx.Done()
+			ended++
+			return nil
+		}}
+		l := leases{give: make(chan struct{}), take: make(chan struct{})}
+		s := start(t, a, l)
+		synctest.Wait()
+		require.Zero(t, a.count())
+		require.Equal(t, adapters.Standby, status(s))
+		l.give <- struct{}{}
+		synctest.Wait()
+		require.Equal(t, 1, a.count())
+		l.take <- struct{}{}
+		synctest.Wait()
+		require.Equal(t, 1, ended)
+		require.Equal(t, adapters.Standby, status(s))
+		l.give <- struct{}{}
+		synctest.Wait()
+		require.Equal(t, 2, a.count())
+	})
+}
+
+// knowing is an account that says itself how it does.
+type knowing struct{ *account }
+
+func (knowing) State() adapters.State {
+	return adapters.State{Status: adapters.Connected, Self: sessions.Peer{Username: "bot"}}
+}
+
+func TestAccountsOwnWordCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := knowing{&account{run: func(ctx context.Context, _ int) error { <-ctx.Done(); return nil }}}
+		s := start(t, a, held())
+		synctest.Wait()
+		state := s.States()[0]
+		require.Equal(t, adapters.Connected, state.Status)
+		require.Equal(t, "bot", state.Self.Username)
+		require.Equal(t, "test", state.Channel)
+	})
+}

@@ -33,7 +33,7 @@ func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, 
 		return in, false, nil
 	}
 	in = adapters.Inbound{
-		Event:     eventName(m, edited),
+		Event:     eventName(u, m, edited),
 		Route:     a.route(m),
 		Sender:    sender(m),
 		MessageID: messageID(m.ID),
@@ -57,11 +57,12 @@ func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, 
 	return in, true, nil
 }
 
-// eventName is "<chat>/<message>", and for an edit "<chat>/<message>/edit/<edit date>".
-func eventName(m *message, edited bool) string {
+// eventName is "<chat>/<message>", and for an edit "<chat>/<message>/edit/<update>":
+// the edit's date has whole seconds, and people are quicker.
+func eventName(u *update, m *message, edited bool) string {
 	name := strconv.FormatInt(m.Chat.ID, 10) + "/" + strconv.FormatInt(m.ID, 10)
 	if edited {
-		name += "/edit/" + strconv.FormatInt(m.EditDate, 10)
+		name += "/edit/" + strconv.FormatInt(u.ID, 10)
 	}
 	return name
 }

@@ -54,7 +54,6 @@ type message struct {
 	SenderChat      *models.Chat           `json:"sender_chat"`
 	Chat            models.Chat            `json:"chat"`
 	Date            int64                  `json:"date"`
-	EditDate        int64                  `json:"edit_date"`
 	Text            string                 `json:"text"`
 	Entities        []models.MessageEntity `json:"entities"`
 	Caption         string                 `json:"caption"`

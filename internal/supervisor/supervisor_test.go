@@ -72,7 +72,9 @@ func (l leases) Lease(ctx context.Context, _ string, hold func(context.Context) 
 		select {
 		case <-l.take:
 			cancel()
-			<-done
+			if err := <-done; err != nil {
+				return err
+			}
 		case err := <-done:
 			cancel()
 			return err

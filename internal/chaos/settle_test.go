@@ -37,7 +37,7 @@ func (w *world) awaitAnswers() {
 		return len(chaos.Judge(w.said, w.sent()).Unanswered) == 0
 	})
 	w.eventually(answerWithin, "nothing at work and nothing on its way", func() bool {
-		return w.working() == 0 && len(w.rows("queued", "sending", "preview")) == 0
+		return w.working() == 0 && w.underWay() == 0
 	})
 }
 
@@ -53,6 +53,16 @@ func (w *world) working() int {
 		n += len(rows)
 	}
 	return n
+}
+
+// underWay is how many deliveries are not settled.
+func (w *world) underWay() int {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
+	defer cancel()
+	counts, err := w.process.DeliveryCounts(ctx)
+	require.NoError(w.t, err)
+	return counts["queued"] + counts["sending"] + counts["preview"]
 }
 
 // rows are the texts of the deliveries with any of these statuses.

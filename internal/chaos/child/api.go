@@ -48,7 +48,33 @@ func (p *Process) list(ctx context.Context, what, status string) ([]Row, error) 
 	}
 }
 
+// DeliveryCounts is how many deliveries there are of each status but sent and
+// discarded, all at one moment: between two lists a delivery can change its status.
+func (p *Process) DeliveryCounts(ctx context.Context) (map[string]int, error) {
+	page, err := p.get(ctx, "deliveries", url.Values{"limit": {"1"}})
+	if err != nil {
+		return nil, fmt.Errorf("count deliveries: %w", err)
+	}
+	counts := map[string]int{}
+	if err := json.Unmarshal(page["counts"], &counts); err != nil {
+		return nil, fmt.Errorf("count deliveries: %w", err)
+	}
+	return counts, nil
+}
+
 func (p *Process) page(ctx context.Context, what string, query url.Values) ([]Row, error) {
+	page, err := p.get(ctx, what, query)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	if err := json.Unmarshal(page[what], &rows); err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	return rows, nil
+}
+
+func (p *Process) get(ctx context.Context, what string, query url.Values) (map[string]json.RawMessage, error) {
 	address := url.URL{Scheme: "http", Host: p.config.Listen, Path: "/v1/" + what, RawQuery: query.Encode()}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
@@ -67,9 +93,5 @@ func (p *Process) page(ctx context.Context, what string, query url.Values) ([]Ro
 	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
-	var rows []Row
-	if err := json.Unmarshal(page[what], &rows); err != nil {
-		return nil, fmt.Errorf("read page: %w", err)
-	}
-	return rows, nil
+	return page, nil
 }

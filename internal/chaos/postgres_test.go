@@ -14,7 +14,7 @@ import (
 )
 
 // postgresURL is an empty database of a cluster of the test's own; the test is
-// skipped where PostgreSQL is not installed.
+// skipped where PostgreSQL is not installed, but not in CI.
 func postgresURL(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sluice-chaos-pg-") //nolint:usetesting // t.TempDir is too long a path for a socket
@@ -23,7 +23,7 @@ func postgresURL(t *testing.T) string {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cluster, err := child.StartPostgres(ctx, filepath.Join(dir, "pg"))
-	if errors.Is(err, child.ErrNoPostgres) {
+	if errors.Is(err, child.ErrNoPostgres) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
 	require.NoError(t, err)

@@ -17,7 +17,39 @@ import (
 	"sluice/sessions"
 )
 
-// threeNodes starts a NATS cluster of three.
+// nodesLog tells that a node has said something: that it got a message of another one, too.
+type nodesLog chan struct{}
+
+var _ server.Logger = nodesLog(nil)
+
+func (n nodesLog) Noticef(string, ...any) { n.tell() }
+func (n nodesLog) Warnf(string, ...any)   { n.tell() }
+func (n nodesLog) Fatalf(string, ...any)  { n.tell() }
+func (n nodesLog) Errorf(string, ...any)  { n.tell() }
+func (n nodesLog) Debugf(string, ...any)  { n.tell() }
+func (n nodesLog) Tracef(string, ...any)  { n.tell() }
+
+func (n nodesLog) tell() {
+	select {
+	case n <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+// until waits till ok, looking again whenever a node has said something.
+func (n nodesLog) until(t *testing.T, ok func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	for !ok() {
+		select {
+		case <-n:
+		case <-deadline:
+			t.Fatal("the cluster has no leader that knows its members")
+		}
+	}
+}
+
+// threeNodes starts a NATS cluster of three that has a leader who knows its members.
 func threeNodes(t *testing.T) []*server.Server {
 	t.Helper()
 	ports := freePorts(t, 6)
@@ -25,6 +57,7 @@ func threeNodes(t *testing.T) []*server.Server {
 	for _, port := range ports[3:] {
 		routes = append(routes, &url.URL{Scheme: "nats-route", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
 	}
+	heard := make(nodesLog, 1)
 	var nodes []*server.Server
 	for i := range 3 {
 		s, err := server.NewServer(&server.Options{
@@ -32,6 +65,7 @@ func threeNodes(t *testing.T) []*server.Server {
 			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[3+i]}, Routes: routes,
 		})
 		require.NoError(t, err)
+		s.SetLoggerV2(heard, true, true, true)
 		s.Start()
 		t.Cleanup(func() {
 			s.Shutdown()
@@ -39,14 +73,17 @@ func threeNodes(t *testing.T) []*server.Server {
 		})
 		nodes = append(nodes, s)
 	}
-	require.Eventually(t, func() bool {
+	heard.until(t, func() bool {
 		for _, s := range nodes {
 			if s.JetStreamIsLeader() {
 				return len(s.JetStreamClusterPeers()) == 3 && s.NumRoutes() > 0
 			}
 		}
 		return false
-	}, patience, 10*time.Millisecond, "the cluster has a leader and knows its members")
+	})
+	for _, s := range nodes {
+		s.SetLoggerV2(nil, false, false, false)
+	}
 	return nodes
 }
 
@@ -78,8 +115,8 @@ func TestANodeOfTheClusterDies(t *testing.T) {
 	dead.Shutdown()
 	dead.WaitForShutdown()
 
-	require.Eventually(t, func() bool { return b.Ready() == nil }, patience, 10*time.Millisecond)
-	events := follow(t, b, "sess_1", 0)
+	events := follow(t, b, o, "sess_1", 0)
+	require.NoError(t, b.Ready())
 	b.Emit(sessions.Event{Session: "sess_1", Text: "still here"})
 	require.Equal(t, "still here", receive(t, events).Text)
 	require.ErrorIs(t, leaseOnce(t, b), errEnough, "a lease can be had from what is left")

@@ -124,7 +124,8 @@ func (b *Bus) pass(messages jetstream.MessagesContext, out chan<- sessions.Event
 		select {
 		case out <- event:
 		default:
-			return // too slow: it comes again and resumes
+			b.cfg.Log.Debug("follower is too slow; it may come again and resume", "session", event.Session)
+			return
 		}
 	}
 }

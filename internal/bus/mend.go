@@ -46,6 +46,7 @@ func (b *Bus) damaged() {
 // mender makes anew what the server has lost, for as long as that takes, and
 // then lets the owner look at its rows: wakes may have been lost as well.
 func (b *Bus) mender() {
+	whole := true
 	for {
 		select {
 		case <-b.ctx.Done():
@@ -58,8 +59,13 @@ func (b *Bus) mender() {
 			return
 		case err != nil:
 			b.cfg.Log.Warn("bus is not whole; trying again", "err", err)
+			whole = false
 			b.damaged()
 		default:
+			if !whole {
+				b.cfg.Log.Info("bus is whole again")
+				whole = true
+			}
 			b.rescan()
 		}
 		pause(b.ctx, mendEvery)

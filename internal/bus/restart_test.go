@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,7 +40,7 @@ func TestFollowersAreEndedByAServerRestart(t *testing.T) {
 	}()
 	receiveEnd(t, ended)
 
-	resumed := follow(t, b, "sess_1", last)
+	resumed := follow(t, b, o, "sess_1", last)
 	for range 10 { // more than were there before: old and new numbers would overlap
 		b.Emit(sessions.Event{Session: "sess_1", Text: "after"})
 	}
@@ -52,15 +51,16 @@ func TestFollowersAreEndedByAServerRestart(t *testing.T) {
 	}
 }
 
-// follow follows as soon as the bus can.
-func follow(t *testing.T, b *bus.Bus, id sessions.ID, after uint64) <-chan sessions.Event {
+// follow follows as soon as the bus can: a refusal sets the mender to work, and
+// that lets the owner look at its rows when all is whole.
+func follow(t *testing.T, b *bus.Bus, o *owner, id sessions.ID, after uint64) <-chan sessions.Event {
 	t.Helper()
 	var events <-chan sessions.Event
-	require.Eventually(t, func() bool {
+	until(t, func() bool {
 		var err error
 		events, err = b.Follow(t.Context(), id, after)
 		return err == nil
-	}, patience, 10*time.Millisecond)
+	}, o)
 	return events
 }
 
@@ -80,11 +80,11 @@ func TestLostStreamsAreMadeAgain(t *testing.T) {
 	require.NoError(t, js.DeleteStream(t.Context(), "SLUICE_EVENTS"))
 	require.NoError(t, js.DeleteKeyValue(t.Context(), "SLUICE_LEASES"))
 
-	require.Eventually(t, func() bool {
+	until(t, func() bool {
 		_, err := js.KeyValue(t.Context(), "SLUICE_LEASES")
 		return err == nil
-	}, patience, 10*time.Millisecond)
-	events := follow(t, b, "sess_1", 0)
+	}, o)
+	events := follow(t, b, o, "sess_1", 0)
 	b.Emit(sessions.Event{Session: "sess_1", Text: "again"})
 	require.Equal(t, "again", receive(t, events).Text)
 	until(t, func() bool { return o.count() == partitions }, o)

@@ -17,6 +17,7 @@ import (
 	"sluice/internal/model"
 	"sluice/internal/model/anthropic"
 	"sluice/internal/model/openai"
+	"sluice/internal/model/wire"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -89,12 +90,12 @@ func (s *wireServer) client(t *testing.T, kind string) sessions.Model {
 	if s.silent || s.stall {
 		soon = 100 * time.Millisecond
 	}
-	transport := http.DefaultTransport
-	t.Cleanup(transport.(*http.Transport).CloseIdleConnections)
+	cfg := wire.ProviderConfig{Name: "p", APIKey: secret, BaseURL: s.URL, Level: flow.Internal, FirstByte: soon, Idle: soon}
 	if kind == kindOpenAI {
-		return openai.New(openai.Config{Provider: "p", APIKey: secret, BaseURL: s.URL + "/v1", Level: flow.Internal, FirstByte: soon, Idle: soon}).Model("m")
+		cfg.BaseURL += "/v1"
+		return openai.New(cfg).Model("m")
 	}
-	return anthropic.New(anthropic.Config{Provider: "p", APIKey: secret, BaseURL: s.URL, Level: flow.Internal, FirstByte: soon, Idle: soon}).Model("m")
+	return anthropic.New(cfg).Model("m")
 }
 
 // stream joins events as they stand on the wire.

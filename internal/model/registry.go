@@ -11,6 +11,7 @@ import (
 	"sluice/internal/model/anthropic"
 	"sluice/internal/model/offline"
 	"sluice/internal/model/openai"
+	"sluice/internal/model/wire"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -35,12 +36,12 @@ type ProviderConfig struct {
 
 // Registry makes models. It is immutable and safe for concurrent use.
 type Registry struct {
-	providers map[string]func(model string) sessions.Model
+	providers map[string]*wire.Provider
 }
 
 // New makes a registry of the configured providers and the offline one. It makes no request.
 func New(providers map[string]ProviderConfig) (*Registry, error) {
-	r := &Registry{providers: map[string]func(string) sessions.Model{}}
+	r := &Registry{providers: map[string]*wire.Provider{}}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		if err := r.add(name, providers[name]); err != nil {
@@ -58,17 +59,12 @@ func (r *Registry) add(name string, c ProviderConfig) error {
 	if err := checkURL(c.BaseURL); err != nil {
 		return fmt.Errorf(".baseURL: %w", err)
 	}
+	cfg := wire.ProviderConfig{Name: name, APIKey: c.APIKey, BaseURL: c.BaseURL, Level: c.Classification, Window: c.ContextWindow}
 	switch c.Kind {
 	case KindAnthropic:
-		client := anthropic.New(anthropic.Config{
-			Provider: name, APIKey: c.APIKey, BaseURL: c.BaseURL, Level: c.Classification, Window: c.ContextWindow,
-		})
-		r.providers[name] = func(model string) sessions.Model { return client.Model(model) }
+		r.providers[name] = anthropic.New(cfg)
 	case KindOpenAI:
-		client := openai.New(openai.Config{
-			Provider: name, APIKey: c.APIKey, BaseURL: c.BaseURL, Level: c.Classification, Window: c.ContextWindow,
-		})
-		r.providers[name] = func(model string) sessions.Model { return client.Model(model) }
+		r.providers[name] = openai.New(cfg)
 	default:
 		return fmt.Errorf(".kind: %q is neither %s nor %s", c.Kind, KindAnthropic, KindOpenAI)
 	}
@@ -99,8 +95,8 @@ func (r *Registry) Model(name string) (sessions.Model, error) {
 	if provider == Offline {
 		return offline.New(model)
 	}
-	if of, ok := r.providers[provider]; ok {
-		return of(model), nil
+	if p, ok := r.providers[provider]; ok {
+		return p.Model(model), nil
 	}
 	known := append([]string{Offline}, slices.Sorted(maps.Keys(r.providers))...)
 	return nil, fmt.Errorf("model %q: no provider %q; add models.providers.%s, or use one of %s", name, provider, provider, strings.Join(known, ", "))

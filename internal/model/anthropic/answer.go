@@ -52,7 +52,7 @@ type usage struct {
 // answer puts a streamed answer together.
 type answer struct {
 	on     func(sessions.Chunk)
-	wire   *wire.Client
+	fail   wire.Fail
 	blocks []*block
 	usage  sessions.Usage
 	stop   string
@@ -64,7 +64,7 @@ type block struct {
 	input json.RawMessage // a call's arguments, if they came without pieces
 }
 
-var _ wire.Answer = (*answer)(nil)
+var _ wire.Completed = (*answer)(nil)
 
 // blocksMost bounds the blocks of one answer, against a server that counts wrongly.
 const blocksMost = 256
@@ -73,7 +73,7 @@ const blocksMost = 256
 func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return false, a.wire.Fail(sessions.ModelCut, fmt.Errorf("an event is no JSON: %w", err))
+		return false, a.fail(sessions.ModelCut, fmt.Errorf("an event is no JSON: %w", err))
 	}
 	switch e.Type {
 	case "message_start":
@@ -102,19 +102,19 @@ func (a *answer) failed(e event) error {
 	err := fmt.Errorf("%s: %s", e.Error.Type, e.Error.Message)
 	switch e.Error.Type {
 	case "rate_limit_error":
-		return a.wire.Fail(sessions.ModelRateLimited, err)
+		return a.fail(sessions.ModelRateLimited, err)
 	case "authentication_error", "permission_error":
-		return a.wire.Fail(sessions.ModelAuth, err)
+		return a.fail(sessions.ModelAuth, err)
 	case "invalid_request_error":
-		return a.wire.Fail(wire.KindOf(http.StatusBadRequest, e.Error.Message), err)
+		return a.fail(wire.KindOf(http.StatusBadRequest, e.Error.Message), err)
 	}
-	return a.wire.Fail(sessions.ModelOverloaded, err)
+	return a.fail(sessions.ModelOverloaded, err)
 }
 
 // begin opens a block. Blocks that are only for the provider stay without a type.
 func (a *answer) begin(e event) error {
 	if e.Index < 0 || e.Index >= blocksMost {
-		return a.wire.Fail(sessions.ModelRefused, fmt.Errorf("the answer has a block %d: more than %d are not taken", e.Index, blocksMost))
+		return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has a block %d: more than %d are not taken", e.Index, blocksMost))
 	}
 	for len(a.blocks) <= e.Index {
 		a.blocks = append(a.blocks, &block{})
@@ -159,7 +159,8 @@ func (a *answer) say(b *block, text string) {
 	a.on(sessions.Chunk{Type: b.part.Type, Text: text})
 }
 
-func (a *answer) completion() sessions.Completion {
+// Completion implements [wire.Completed].
+func (a *answer) Completion() sessions.Completion {
 	done := sessions.Completion{
 		Usage:     a.usage,
 		Truncated: a.stop == "max_tokens" || a.stop == "model_context_window_exceeded",

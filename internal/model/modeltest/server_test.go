@@ -15,6 +15,7 @@ import (
 	"sluice/internal/model/anthropic"
 	"sluice/internal/model/modeltest"
 	"sluice/internal/model/openai"
+	"sluice/internal/model/wire"
 	"sluice/sessions"
 )
 
@@ -34,10 +35,10 @@ func each(t *testing.T, idle time.Duration, test func(t *testing.T, s *modeltest
 	t.Helper()
 	models := map[string]func(s *modeltest.Server) sessions.Model{
 		"openai": func(s *modeltest.Server) sessions.Model {
-			return openai.New(openai.Config{Provider: "p", APIKey: "k", BaseURL: s.OpenAIURL(), FirstByte: idle, Idle: idle}).Model("m")
+			return openai.New(wire.ProviderConfig{Name: "p", APIKey: "k", BaseURL: s.OpenAIURL(), FirstByte: idle, Idle: idle}).Model("m")
 		},
 		"anthropic": func(s *modeltest.Server) sessions.Model {
-			return anthropic.New(anthropic.Config{Provider: "p", APIKey: "k", BaseURL: s.AnthropicURL(), FirstByte: idle, Idle: idle}).Model("m")
+			return anthropic.New(wire.ProviderConfig{Name: "p", APIKey: "k", BaseURL: s.AnthropicURL(), FirstByte: idle, Idle: idle}).Model("m")
 		},
 	}
 	for name, of := range models {

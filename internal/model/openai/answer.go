@@ -58,7 +58,7 @@ func (f failure) code() string {
 // answer puts a streamed answer together.
 type answer struct {
 	on       func(sessions.Chunk)
-	wire     *wire.Client
+	fail     wire.Fail
 	text     strings.Builder
 	thinking strings.Builder
 	calls    []*call
@@ -72,20 +72,20 @@ type call struct {
 	args     strings.Builder
 }
 
-var _ wire.Answer = (*answer)(nil)
+var _ wire.Completed = (*answer)(nil)
 
 // Event implements [wire.Answer]. The end marker is "[DONE]"; that a choice has
 // finished is not, because the usage comes after it.
 func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	if string(data) == "[DONE]" {
 		if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
-			return false, a.wire.Fail(sessions.ModelCut, errors.New("the stream ended without an answer"))
+			return false, a.fail(sessions.ModelCut, errors.New("the stream ended without an answer"))
 		}
 		return true, nil
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return false, a.wire.Fail(sessions.ModelCut, fmt.Errorf("an event is no JSON: %w", err))
+		return false, a.fail(sessions.ModelCut, fmt.Errorf("an event is no JSON: %w", err))
 	}
 	if c.Error != nil {
 		return false, a.failed(c.Error.Type, c.Error.code(), c.Error.Message)
@@ -119,11 +119,11 @@ func (a *answer) failed(kind, code, message string) error {
 	err := fmt.Errorf("%s: %s", strings.TrimSpace(kind+" "+code), message)
 	switch {
 	case strings.Contains(kind+code, "rate_limit"):
-		return a.wire.Fail(sessions.ModelRateLimited, err)
+		return a.fail(sessions.ModelRateLimited, err)
 	case wire.KindOf(http.StatusBadRequest, code+" "+message) == sessions.ModelOverflow:
-		return a.wire.Fail(sessions.ModelOverflow, err)
+		return a.fail(sessions.ModelOverflow, err)
 	}
-	return a.wire.Fail(sessions.ModelOverloaded, err)
+	return a.fail(sessions.ModelOverloaded, err)
 }
 
 func (a *answer) say(kind sessions.PartType, into *strings.Builder, text string) {
@@ -143,7 +143,7 @@ func (a *answer) call(index int, id, name, args string) error {
 	c := a.find(index, id)
 	if c == nil {
 		if len(a.calls) == callsMost {
-			return a.wire.Fail(sessions.ModelRefused, fmt.Errorf("the answer has more than %d tool calls", callsMost))
+			return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has more than %d tool calls", callsMost))
 		}
 		c = &call{index: index, id: cmp.Or(id, fmt.Sprintf("call_%d", len(a.calls)))}
 		a.calls = append(a.calls, c)
@@ -170,7 +170,8 @@ func (a *answer) find(index int, id string) *call {
 	return nil
 }
 
-func (a *answer) completion() sessions.Completion {
+// Completion implements [wire.Completed].
+func (a *answer) Completion() sessions.Completion {
 	done := sessions.Completion{Usage: a.usage, Truncated: a.finish == "length"}
 	add := func(kind sessions.PartType, text string) {
 		if text != "" {

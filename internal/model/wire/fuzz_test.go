@@ -26,7 +26,7 @@ func FuzzEvents(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		client := wire.NewClient(wire.Config{HTTP: &http.Client{Transport: body(raw)}, Model: "p/m"})
+		client := wire.NewClient(wire.Config{Transport: body(raw), Model: "p/m"})
 		var got record
 		err := client.Stream(t.Context(), "http://provider", nil, 1, &got)
 		require.Equal(t, err == nil, got.ended, "%q", got.events)

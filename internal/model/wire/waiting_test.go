@@ -65,7 +65,7 @@ func BenchmarkWaiting(b *testing.B) {
 	}
 	for b.Loop() {
 		before := memory()
-		client := wire.NewClient(wire.Config{HTTP: wire.NewHTTP(), Model: "p/m"})
+		client := wire.NewClient(wire.Config{Transport: wire.NewTransport(), Model: "p/m"})
 		ctx, cancel := context.WithCancel(b.Context())
 		var running sync.WaitGroup
 		for _, prompt := range prompts {

@@ -27,9 +27,9 @@ const (
 
 // Config is what a client needs.
 type Config struct {
-	HTTP   *http.Client // from [NewHTTP]; shared by a provider's models
-	Model  string       // "<provider>/<model>", for errors
-	Secret string       // taken out of every error's text
+	Transport http.RoundTripper // from [NewTransport]; shared by a provider's models
+	Model     string            // "<provider>/<model>", for errors
+	Secret    string            // taken out of every error's text
 
 	FirstByte, Idle time.Duration // 0 for the defaults
 }
@@ -51,20 +51,16 @@ func NewClient(cfg Config) *Client {
 	return &Client{cfg: cfg}
 }
 
-// NewHTTP makes the HTTP client of a provider. Its buffers are small because
-// thousands of requests may wait at once, each on a connection of its own. It
-// follows no redirect: that would carry the key to another host.
-func NewHTTP() *http.Client {
+// NewTransport makes the way to a provider. Its buffers are small because
+// thousands of requests may wait at once, each on a connection of its own.
+func NewTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one, see net/http
 	t.MaxIdleConnsPerHost, t.MaxIdleConns = 256, 0
 	t.ReadBufferSize, t.WriteBufferSize = 1<<10, 1<<10
 	t.ForceAttemptHTTP2 = false
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
-	return &http.Client{
-		Transport:     t,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return t
 }
 
 // Answer is put together from the events of one stream.
@@ -91,7 +87,9 @@ func (c *Client) Stream(ctx context.Context, url string, header http.Header, bod
 	if err != nil {
 		return c.Fail(sessions.ModelRefused, err)
 	}
-	resp, err := c.cfg.HTTP.Transport.RoundTrip(req) // Do's frames would double the stack of a request that waits
+	// Not through an http.Client: it would follow redirects, which carry the key to
+	// another host, and its frames would double the stack of a request that waits.
+	resp, err := c.cfg.Transport.RoundTrip(req)
 	if err != nil {
 		return c.broken(caller, ctx, sessions.ModelUnavailable, err)
 	}
@@ -153,7 +151,7 @@ func newRequest(ctx context.Context, url string, header http.Header, body any) (
 		again, err := json.Marshal(body)
 		return &once{text: bytes.NewReader(again)}, err
 	}
-	if user := req.URL.User; user != nil { // what Do would have done
+	if user := req.URL.User; user != nil { // what an http.Client would have done
 		password, _ := user.Password()
 		req.SetBasicAuth(user.Username(), password)
 	}

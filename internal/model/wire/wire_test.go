@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -45,9 +46,9 @@ func (r *record) Whole() bool { return r.whole }
 func setup(t *testing.T, idle time.Duration, handler http.HandlerFunc) (*wire.Client, *httptest.Server) {
 	t.Helper()
 	server := httptest.NewServer(handler)
-	client := wire.NewHTTP()
-	t.Cleanup(func() { client.CloseIdleConnections(); server.Close() })
-	return wire.NewClient(wire.Config{HTTP: client, Model: "p/m", Secret: secret, FirstByte: 10 * time.Second, Idle: idle}), server
+	way := wire.NewTransport()
+	t.Cleanup(func() { way.CloseIdleConnections(); server.Close() })
+	return wire.NewClient(wire.Config{Transport: way, Model: "p/m", Secret: secret, FirstByte: 10 * time.Second, Idle: idle}), server
 }
 
 func sends(body string) http.HandlerFunc {
@@ -154,19 +155,29 @@ func TestSilenceIsNoCancel(t *testing.T) {
 	require.NotErrorIs(t, err, context.Canceled)
 }
 
+// pipe is a transport whose response is what a test writes; it breaks off with the request's context.
+type pipe struct{ *io.PipeReader }
+
+func (p pipe) RoundTrip(r *http.Request) (*http.Response, error) {
+	context.AfterFunc(r.Context(), func() { _ = p.CloseWithError(r.Context().Err()) })
+	return &http.Response{StatusCode: http.StatusOK, Request: r, Body: p}, nil
+}
+
 func TestASlowReaderIsNoStall(t *testing.T) {
 	t.Parallel()
-	const idle = 20 * time.Millisecond
-	slow := &record{on: func() { <-time.After(5 * idle) }}
-	more := make(chan struct{})
-	client, server := setup(t, idle, func(w http.ResponseWriter, r *http.Request) {
-		sends("data: 1\n\n")(w, r)
-		_ = http.NewResponseController(w).Flush()
-		<-more
-		_, _ = io.WriteString(w, "data: END\n\n")
+	synctest.Test(t, func(t *testing.T) {
+		const idle = time.Second
+		in, out := io.Pipe()
+		client := wire.NewClient(wire.Config{Transport: pipe{in}, Model: "p/m", Idle: idle})
+		go func() {
+			_, _ = io.WriteString(out, "data: 1\n\n")
+			_, _ = io.WriteString(out, "data: END\n\n")
+			_ = out.Close()
+		}()
+		slow := &record{on: func() { time.Sleep(5 * idle) }}
+		require.NoError(t, client.Stream(t.Context(), "http://provider", nil, 1, slow))
+		require.Len(t, slow.events, 2)
 	})
-	time.AfterFunc(3*idle, func() { close(more) })
-	require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, slow))
 }
 
 func TestARedirectDoesNotCarryTheKeyAway(t *testing.T) {
@@ -224,10 +235,11 @@ func TestRetryAfter(t *testing.T) {
 func TestAConnectionIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	var opened atomic.Int32
+	read := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sends("data: END\n\n")(w, r)
 		_ = http.NewResponseController(w).Flush()
-		<-time.After(5 * time.Millisecond) // the end of the response comes apart from its last event
+		<-read // the end of the response comes apart from its last event
 	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
@@ -235,11 +247,11 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 		}
 	}
 	server.Start()
-	own := wire.NewHTTP()
+	own := wire.NewTransport()
 	t.Cleanup(func() { own.CloseIdleConnections(); server.Close() })
-	client := wire.NewClient(wire.Config{HTTP: own, Model: "p/m"})
+	client := wire.NewClient(wire.Config{Transport: own, Model: "p/m"})
 	for range 10 {
-		require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}))
+		require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, &record{on: func() { read <- struct{}{} }}))
 	}
 	require.EqualValues(t, 1, opened.Load())
 }

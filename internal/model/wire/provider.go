@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// ProviderConfig is what a provider's models share.
+type ProviderConfig struct {
+	Name    string // in the configuration; the first half of its models' names
+	APIKey  string
+	BaseURL string     // without a slash at its end
+	Level   flow.Level // the highest that may be sent to it
+	Window  int        // tokens of a prompt and its answer; 0 if unknown
+
+	FirstByte, Idle time.Duration // 0 for the defaults
+}
+
+// Protocol is how one kind of provider is spoken to.
+type Protocol interface {
+	// Prepare makes the request of one completion: the path below the base URL,
+	// what its header has besides the content's type, and the body.
+	Prepare(apiKey, model string, req sessions.Request) (path string, header http.Header, body any)
+	// Begin makes what puts the answer together. It gives each piece to on, and makes its errors with fail.
+	Begin(on func(sessions.Chunk), fail Fail) Completed
+}
+
+// Fail makes an error of a model.
+type Fail func(kind sessions.ModelErrorKind, err error) *sessions.ModelError
+
+// Completed is an answer that gives the completion once it is whole.
+type Completed interface {
+	Answer
+	Completion() sessions.Completion
+}
+
+// Provider is one configured provider. It is safe for concurrent use.
+type Provider struct {
+	cfg       ProviderConfig
+	protocol  Protocol
+	transport http.RoundTripper
+}
+
+// NewProvider makes a provider. It makes no request.
+func NewProvider(cfg ProviderConfig, protocol Protocol) *Provider {
+	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
+	return &Provider{cfg: cfg, protocol: protocol, transport: NewTransport()}
+}
+
+// Model is one of the provider's models.
+func (p *Provider) Model(name string) *Model { return &Model{provider: p, name: name} }
+
+// Model is one model behind a provider.
+type Model struct {
+	provider *Provider
+	name     string // as the provider knows it
+}
+
+var (
+	_ sessions.Model      = (*Model)(nil)
+	_ sessions.Classified = (*Model)(nil)
+)
+
+// Name implements [sessions.Model].
+func (m *Model) Name() string { return m.provider.cfg.Name + "/" + m.name }
+
+// ContextWindow implements [sessions.Model].
+func (m *Model) ContextWindow() int { return m.provider.cfg.Window }
+
+// Classification implements [sessions.Classified].
+func (m *Model) Classification() flow.Level { return m.provider.cfg.Level }
+
+// Complete implements [sessions.Model].
+func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	c := m.begin(req, on)
+	if err := c.client.Stream(ctx, c.url, c.header, c.body, c.answer); err != nil {
+		return sessions.Completion{}, err
+	}
+	return c.answer.Completion(), nil
+}
+
+// call is one completion that is ready to be asked for.
+type call struct {
+	client *Client
+	url    string
+	header http.Header
+	body   any
+	answer Completed
+}
+
+// begin makes the call. It is apart from the waiting, which so needs little stack.
+func (m *Model) begin(req sessions.Request, on func(sessions.Chunk)) *call {
+	cfg := &m.provider.cfg
+	c := &call{client: NewClient(Config{
+		Transport: m.provider.transport, Model: m.Name(), Secret: cfg.APIKey, FirstByte: cfg.FirstByte, Idle: cfg.Idle,
+	})}
+	path, header, body := m.provider.protocol.Prepare(cfg.APIKey, m.name, req)
+	c.url, c.header, c.body = cfg.BaseURL+path, header, body
+	c.answer = m.provider.protocol.Begin(on, c.client.Fail)
+	return c
+}

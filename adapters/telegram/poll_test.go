@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -39,12 +40,12 @@ func TestConnectedWithoutWaitingForAMessage(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, telegramtest.Options{}, nil)
 	s.srv.Inject(telegramtest.Status(502, "").On("getUpdates"))
-	began := time.Now()
 	s.run(t)
-	require.Eventually(t, func() bool { return s.adapter.State().Status == adapters.Connected }, 10*time.Second, time.Millisecond)
-	require.Less(t, time.Since(began), 10*time.Second, "less than a call that waits for updates")
-	calls, err := s.srv.WaitCalls(t.Context(), "getUpdates", 3)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // less than a call that waits for updates
+	defer cancel()
+	calls, err := s.srv.WaitCalls(ctx, "getUpdates", 3)
 	require.NoError(t, err)
+	require.Equal(t, adapters.Connected, s.adapter.State().Status, "before the call that waits")
 	require.NotContains(t, string(calls[1].Params), `"timeout":45`)
 	require.Contains(t, string(calls[2].Params), `"timeout":45`)
 }
@@ -193,10 +194,12 @@ func TestPollingOutlivesFailures(t *testing.T) {
 
 func TestConflictIsShown(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, telegramtest.Options{}, nil)
+	log := newLogBuffer()
+	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) { c.Log = log.logger() })
 	s.srv.Inject(telegramtest.Conflict().On("getUpdates").For(telegramtest.Always))
 	s.run(t)
-	require.Eventually(t, func() bool { return s.adapter.State().Status == adapters.Failed }, 10*time.Second, time.Millisecond)
+	log.wait(t, "trying again") // it is said once the state shows it
+	require.Equal(t, adapters.Failed, s.adapter.State().Status)
 	require.Contains(t, s.adapter.State().Detail, "another poller or a webhook uses this token")
 }
 
@@ -206,10 +209,8 @@ func TestPollingTakesOverFromWebhook(t *testing.T) {
 		c.Mode, c.WebhookURL, c.WebhookSecret = telegram.Webhook, "http://127.0.0.1:1/nobody", "s3cret"
 	})
 	stop := s.run(t)
-	_, err := s.srv.WaitCalls(t.Context(), "setWebhook", 1)
-	require.NoError(t, err)
+	require.NoError(t, s.srv.WaitWebhook(t.Context()))
 	s.srv.Say(telegramtest.Private(1001), ada, "kept")
-	require.Eventually(t, func() bool { return s.srv.WebhookURL() != "" }, 10*time.Second, time.Millisecond)
 	stop()
 
 	polling, err := telegram.New(telegram.Config{Token: telegram.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics})

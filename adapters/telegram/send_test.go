@@ -3,7 +3,6 @@ package telegram_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -253,10 +252,8 @@ func TestConversationType(t *testing.T) {
 
 func TestTokenIsInNoLog(t *testing.T) {
 	t.Parallel()
-	var log syncBuffer
-	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) {
-		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	})
+	log := newLogBuffer()
+	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) { c.Log = log.logger() })
 	s.srv.Inject(telegramtest.DropBefore().On("getMe"))
 	s.srv.Inject(telegramtest.DropBefore().On("getUpdates"))
 	s.srv.PostRaw(func(id int64) string { return `{"update_id":1001,"message":7}` })

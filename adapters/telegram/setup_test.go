@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -124,20 +125,46 @@ func out(route sessions.Route, text string) adapters.Outbound {
 	return adapters.Outbound{DeliveryID: "dlv_1", Route: route, Text: text}
 }
 
-// syncBuffer is a log that is written while it is read.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+// logBuffer is a log that is read while it is written.
+type logBuffer struct {
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	wrote chan struct{} // capacity 1
 }
 
-func (b *syncBuffer) Write(p []byte) (int, error) {
+func newLogBuffer() *logBuffer { return &logBuffer{wrote: make(chan struct{}, 1)} }
+
+func (b *logBuffer) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	defer func() {
+		select {
+		case b.wrote <- struct{}{}:
+		default: // a reader has not looked yet
+		}
+	}()
 	return b.buf.Write(p)
 }
 
-func (b *syncBuffer) String() string {
+func (b *logBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
+}
+
+// wait returns once the log holds a text.
+func (b *logBuffer) wait(t *testing.T, text string) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for !strings.Contains(b.String(), text) {
+		select {
+		case <-b.wrote:
+		case <-deadline:
+			require.FailNow(t, "not logged in time", "want %q in:\n%s", text, b)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -71,6 +72,14 @@ func (b *Bot) WebhookURL() string {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()
 	return b.webhook.url
+}
+
+// WaitWebhook waits until a webhook is set.
+func (b *Bot) WaitWebhook(ctx context.Context) error {
+	if err := b.srv.wait(ctx, func() bool { return b.webhook.url != "" }); err != nil {
+		return fmt.Errorf("wait for a webhook: %w", err)
+	}
+	return nil
 }
 
 // deliver posts one update after the other until each was answered with a 2xx.

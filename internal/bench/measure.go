@@ -126,7 +126,7 @@ func measureWaiting(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer model.Close()
-	g, err := b.newGateway(gatewayParams{model: "openai/slow", modelURL: model.URL()})
+	g, err := b.newGateway(gatewayParams{model: "openai/slow", modelURL: model.OpenAIURL()})
 	if err != nil {
 		return err
 	}
@@ -138,13 +138,10 @@ func measureWaiting(ctx context.Context, b *bench) error {
 	for i := range int64(b.waiting) {
 		g.say(firstPerson+i, question)
 	}
-	for model.Waiting() < b.waiting {
-		if time.Since(began) > thinks {
-			return fmt.Errorf("only %d of %d sessions had asked the model within %s", model.Waiting(), b.waiting, thinks)
-		}
-		if err := rest(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
+	asking, cancel := context.WithTimeout(ctx, thinks)
+	defer cancel()
+	if err := model.AwaitWaiting(asking, b.waiting); err != nil {
+		return err
 	}
 	b.report.add(fmt.Sprintf("%d sessions: until each has asked the model", b.waiting), "", seconds, time.Since(began).Seconds())
 	memory, err := g.memory(ctx)

@@ -136,7 +136,7 @@ func TestOddMessages(t *testing.T) {
 	require.Contains(t, sent[0].Plain, "too long")
 
 	w.fake.Say(telegramtest.Private(1502), telegramtest.User{ID: 1502, FirstName: "P"}, "[long]")
-	w.eventually(answerWithin, "the long answer", func() bool {
+	w.untilShown("the long answer", func() bool {
 		pieces := w.fake.Sent(1502)
 		return len(pieces) > 2 && strings.Contains(pieces[len(pieces)-1].Plain, completions.LongLine(completions.LongLines))
 	})

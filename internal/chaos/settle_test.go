@@ -33,12 +33,10 @@ func (w *world) awaitAnswers() {
 	ctx, cancel := context.WithTimeout(w.t.Context(), answerWithin)
 	defer cancel()
 	require.NoError(w.t, w.fake.WaitConfirmed(ctx))
-	w.eventually(answerWithin, "every message answered", func() bool {
+	w.untilShown("every message answered", func() bool {
 		return len(chaos.Judge(w.said, w.sent()).Unanswered) == 0
 	})
-	w.eventually(answerWithin, "nothing at work and nothing on its way", func() bool {
-		return w.working() == 0 && w.underWay() == 0
-	})
+	w.untilIdle()
 }
 
 // working is how many runs have not ended.

@@ -15,13 +15,14 @@ import (
 	"sluice/internal/chaos"
 	"sluice/internal/chaos/child"
 	"sluice/internal/chaos/completions"
+	"sluice/internal/model/modeltest"
 )
 
 const (
 	readyWithin  = 20 * time.Second
 	answerWithin = 3 * time.Minute
 	exitWithin   = 10 * time.Second
-	pollEvery    = 20 * time.Millisecond
+	askEvery     = 20 * time.Millisecond
 )
 
 // world is a Telegram, a model, and a gateway that lives, dies and lives again.
@@ -29,10 +30,12 @@ type world struct {
 	t      *testing.T
 	binary string
 	fake   *telegramtest.Server
-	model  *completions.Server
+	model  *modeltest.Server
 	config child.Config
 	rng    *rand.Rand
 	seed   uint64
+
+	shown chan struct{} // capacity 1; after each message that the bot has sent or edited
 
 	process *child.Process // nil while the gateway is down
 	lives   int
@@ -59,15 +62,18 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	binary, err := o.binary()
 	require.NoError(t, err)
-	w := &world{t: t, binary: binary, seed: *seed + o.seedPlus, count: map[int64]int{}}
+	w := &world{t: t, binary: binary, seed: *seed + o.seedPlus, count: map[int64]int{}, shown: make(chan struct{}, 1)}
 	t.Logf("seed: -chaos.seed=%d", *seed)
 	w.rng = rand.New(rand.NewPCG(w.seed, 0))
-	w.fake = telegramtest.Start(t, telegramtest.Options{})
+	w.fake = telegramtest.Start(t, telegramtest.Options{OnSent: w.noteShown})
 	w.model, err = completions.NewServer(completions.Options{Slow: o.slow, Silence: o.silence, Tool: "session_status"})
 	require.NoError(t, err)
-	t.Cleanup(w.model.Close)
+	t.Cleanup(func() {
+		w.model.Close()
+		require.Empty(t, w.model.Violations(), "requests break the model's API")
+	})
 	w.config = child.Config{
-		State: o.state, Telegram: w.fake.URL(), BotToken: telegramtest.DefaultToken, Model: "openai/fake", ModelURL: w.model.URL(),
+		State: o.state, Telegram: w.fake.URL(), BotToken: telegramtest.DefaultToken, Model: "openai/fake", ModelURL: w.model.OpenAIURL(),
 		QueueMode: o.queue, Debounce: 50 * time.Millisecond, StoreURL: o.store,
 	}
 	w.fillConfig()
@@ -173,14 +179,35 @@ func (w *world) pause(d time.Duration) {
 	}
 }
 
-// eventually waits for a condition that no event tells.
-func (w *world) eventually(within time.Duration, what string, cond func() bool) {
+func (w *world) noteShown(telegramtest.Message) {
+	select {
+	case w.shown <- struct{}{}:
+	default: // whoever waits has not looked yet
+	}
+}
+
+// untilShown waits until the chats show what they shall. It looks after each message.
+func (w *world) untilShown(what string, cond func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(within)
+	deadline := time.NewTimer(answerWithin)
+	defer deadline.Stop()
 	for !cond() {
-		if time.Now().After(deadline) {
+		select {
+		case <-w.shown:
+		case <-deadline.C:
 			require.FailNow(w.t, "not in time: "+what, "unanswered: %v", chaos.Judge(w.said, w.sent()).Unanswered)
 		}
-		w.pause(pollEvery)
+	}
+}
+
+// untilIdle waits until the gateway says that no run is at work and no delivery
+// on its way. It has to ask: the gateway tells nobody outside that it has
+// stored a receipt, and what it could tell would be lost in a kill.
+func (w *world) untilIdle() {
+	w.t.Helper()
+	deadline := time.Now().Add(answerWithin)
+	for w.working() > 0 || w.underWay() > 0 {
+		require.True(w.t, time.Now().Before(deadline), "not in time: nothing at work and nothing on its way")
+		w.pause(askEvery)
 	}
 }

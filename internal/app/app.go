@@ -44,13 +44,14 @@ type App struct {
 	listener   net.Listener
 	store      *store.DB
 	bus        *bus.Bus
-	gate       *liveGate
+	gate       liveGate
 	models     atomic.Pointer[model.Registry]
 	loop       *agent.Loop
 	router     *router.Router
 	channels   *channels
 	supervisor *supervisor.Supervisor
 	http       *httpapi.Server
+	up         atomic.Bool // Start has come to its end
 	stopped    bool
 }
 
@@ -94,6 +95,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return fmt.Errorf("take partitions: %w", err)
 	}
 	a.supervisor.Start()
+	a.up.Store(true)
 	return nil
 }
 
@@ -128,17 +130,10 @@ func replicaName() string {
 
 // wire makes the parts that live between the store and the platforms.
 func (a *App) wire() error {
-	gate, err := newGate(a.cfg)
+	err := a.adopt(a.cfg)
 	if err != nil {
-		return fmt.Errorf("configure gate: %w", err)
+		return err
 	}
-	a.gate = &liveGate{}
-	a.gate.Store(gate)
-	models, err := model.New(providers(a.cfg))
-	if err != nil {
-		return fmt.Errorf("configure models: %w", err)
-	}
-	a.models.Store(models)
 	if a.channels, err = newChannels(a); err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
@@ -150,7 +145,7 @@ func (a *App) wire() error {
 		return fmt.Errorf("make agent loop: %w", err)
 	}
 	a.router, err = router.New(router.Config{
-		Store: a.store, Bus: a.bus, Agent: a.loop, Gate: a.gate, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
+		Store: a.store, Bus: a.bus, Agent: a.loop, Gate: &a.gate, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
 		Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,11 +25,44 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// patience is how long a wait may take before it is a failure; lookEvery is how often what has no event is looked at.
-const (
-	patience  = 30 * time.Second
-	lookEvery = 20 * time.Millisecond
-)
+// patience is how long a wait may take before it is a failure.
+const patience = 30 * time.Second
+
+// output collects what is written and tells those who wait for a text in it.
+type output struct {
+	mu      sync.Mutex
+	text    strings.Builder
+	written chan struct{} // closed and replaced at each write
+}
+
+func newOutput() *output { return &output{written: make(chan struct{})} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.written)
+	o.written = make(chan struct{})
+	return o.text.Write(p)
+}
+
+// await waits until a text was written.
+func (o *output) await(t *testing.T, text string) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		o.mu.Lock()
+		has, written := strings.Contains(o.text.String(), text), o.written
+		o.mu.Unlock()
+		if has {
+			return
+		}
+		select {
+		case <-written:
+		case <-deadline:
+			t.Fatalf("%q was not written", text)
+		}
+	}
+}
 
 // gateway is a whole gateway in this process.
 type gateway struct {
@@ -36,6 +70,7 @@ type gateway struct {
 	t     *testing.T
 	state string
 	cfg   *config.Config
+	log   *output
 }
 
 // load reads a configuration that a test writes. It always has a state folder and a free port of its own.
@@ -51,7 +86,7 @@ func load(t *testing.T, state, text string) *config.Config {
 
 func start(t *testing.T, text string) *gateway {
 	t.Helper()
-	g := &gateway{t: t, state: t.TempDir()}
+	g := &gateway{t: t, state: t.TempDir(), log: newOutput()}
 	g.cfg = load(t, g.state, text)
 	g.begin()
 	t.Cleanup(g.end)
@@ -60,7 +95,7 @@ func start(t *testing.T, text string) *gateway {
 
 func (g *gateway) begin() {
 	g.t.Helper()
-	g.App = app.New(g.cfg, "test", slog.New(slog.DiscardHandler))
+	g.App = app.New(g.cfg, "test", slog.New(slog.NewTextHandler(g.log, nil)))
 	require.NoError(g.t, g.Start(g.t.Context()))
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"slices"
 
 	"sluice/adapters"
@@ -18,7 +19,7 @@ type channels struct {
 func newChannels(a *App) (*channels, error) {
 	c := &channels{byName: map[[2]string]adapters.Adapter{}}
 	accounts := a.cfg.Channels.Telegram.Accounts
-	for _, name := range sortedKeys(accounts) {
+	for _, name := range slices.Sorted(maps.Keys(accounts)) {
 		bot, err := telegram.New(telegramConfig(a, name, accounts[name]))
 		if err != nil {
 			return nil, err
@@ -47,13 +48,4 @@ func telegramConfig(a *App, name string, t config.TelegramAccount) telegram.Conf
 		RichMessages: telegram.RichMode(t.RichMessages), LinkPreviews: t.LinkPreviews,
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -120,23 +120,21 @@ func TestReadinessNamesWhatIsWrong(t *testing.T) {
 	bots.Revoke(true)
 	g := start(t, `channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
 `)
-	_, err := bots.WaitCalls(t.Context(), "getMe", 1)
-	require.NoError(t, err)
+	g.log.await(t, "account is out of order")
 	var ready struct {
+		Ready bool
 		Parts []struct {
 			Name   string
 			OK     bool
 			Detail string
 		}
 	}
-	require.Eventually(t, func() bool {
-		resp := g.call(http.MethodGet, "/readyz", "")
-		ready.Parts = nil
-		return json.NewDecoder(resp.Body).Decode(&ready) == nil && resp.StatusCode == http.StatusServiceUnavailable &&
-			len(ready.Parts) > 2 && strings.Contains(ready.Parts[2].Detail, "token")
-	}, patience, lookEvery, "%+v", ready)
+	read(t, g.call(http.MethodGet, "/readyz", ""), http.StatusServiceUnavailable, &ready)
+	require.False(t, ready.Ready)
 	require.True(t, ready.Parts[0].OK)
 	require.Equal(t, "telegram/default", ready.Parts[2].Name)
+	require.False(t, ready.Parts[2].OK)
+	require.Contains(t, ready.Parts[2].Detail, "token")
 }
 
 func TestSecondGatewayOnTheSameStateIsRefused(t *testing.T) {
@@ -153,7 +151,7 @@ func TestTokenIsMadeOnceAndKept(t *testing.T) {
 	t.Parallel()
 	cfg := load(t, t.TempDir(), "")
 	cfg.Gateway.Token = ""
-	g := &gateway{t: t, cfg: cfg}
+	g := &gateway{t: t, cfg: cfg, log: newOutput()}
 	g.begin()
 	token := g.Token()
 	g.end()

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -64,9 +65,15 @@ func (a *App) callback(channel, account string) (adapters.Callback, bool) {
 	return c, ok
 }
 
+// errStarting: the server answers already, but nobody works yet.
+var errStarting = errors.New("it is starting: its partitions and channels are being taken")
+
 // parts say how the gateway's parts do. An account that another replica runs is all right here.
 func (a *App) parts(ctx context.Context) []httpapi.Health {
 	parts := []httpapi.Health{part("store", a.store.Ready(ctx)), part("bus", a.bus.Ready())}
+	if !a.up.Load() {
+		parts = append(parts, part("gateway", errStarting))
+	}
 	for _, s := range a.supervisor.States() {
 		p := httpapi.Health{Name: s.Channel + "/" + s.Account, OK: s.Status == adapters.Connected || s.Status == adapters.Standby}
 		if p.Detail = s.Detail; !p.OK && p.Detail == "" {

@@ -30,19 +30,27 @@ func (g *liveGate) SinkLevel(route sessions.Route) flow.Level { return g.Load().
 // model finds a model of the configuration that holds now.
 func (a *App) model(name string) (sessions.Model, error) { return a.models.Load().Model(name) }
 
-// Reload applies a checked configuration: access, policy, agents, models and
-// queues at once. It returns the keys whose change waits for a restart.
-func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
+// adopt takes a configuration's gate and models, both or none.
+func (a *App) adopt(cfg *config.Config) error {
 	gate, err := newGate(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("configure gate: %w", err)
+		return fmt.Errorf("configure gate: %w", err)
 	}
 	models, err := model.New(providers(cfg))
 	if err != nil {
-		return nil, fmt.Errorf("configure models: %w", err)
+		return fmt.Errorf("configure models: %w", err)
 	}
 	a.gate.Store(gate)
 	a.models.Store(models)
+	return nil
+}
+
+// Reload applies a checked configuration: access, policy, agents, models and
+// queues at once. It returns the keys whose change waits for a restart.
+func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
+	if err := a.adopt(cfg); err != nil {
+		return nil, err
+	}
 	a.loop.Configure(agentSettings(cfg))
 	a.router.Configure(routerSettings(cfg))
 	return waitsForRestart(a.cfg, cfg), nil
@@ -74,7 +82,7 @@ func waitsForRestart(old, next *config.Config) []string {
 
 // watch applies the configuration file whenever it changes, until ctx ends. A
 // file with faults changes nothing: the last good configuration holds.
-func (a *App) watch(ctx context.Context, path string) {
+func (a *App) watch(ctx context.Context, path string, load func() (*config.Config, error)) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	seen := stateOf(path)
@@ -86,7 +94,7 @@ func (a *App) watch(ctx context.Context, path string) {
 		}
 		if now := stateOf(path); now != seen {
 			seen = now
-			a.reloadFile(path)
+			a.reloadFile(path, load)
 		}
 	}
 }
@@ -105,10 +113,9 @@ func stateOf(path string) fileState {
 	return fileState{info.Size(), info.ModTime()}
 }
 
-func (a *App) reloadFile(path string) {
-	cfg, err := config.Load(path)
+func (a *App) reloadFile(path string, load func() (*config.Config, error)) {
+	cfg, err := load()
 	if err == nil {
-		cfg.Gateway.Listen = a.cfg.Gateway.Listen // --listen may stand above the file
 		var waiting []string
 		if waiting, err = a.Reload(cfg); err == nil {
 			a.log.Info("configuration applied", "file", path, "wait_for_restart", waiting)

@@ -1,13 +1,10 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,26 +36,6 @@ limits: { partitions: 8 }
 	require.Equal(t, "block", decision.Action)
 }
 
-// log collects what a gateway logs.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) has(text string) func() bool {
-	return func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return strings.Contains(l.text.String(), text)
-	}
-}
-
 // Run watches its file: a bad edit is named with its place and changes nothing, a good one is applied.
 func TestRunWatchesItsFile(t *testing.T) {
 	t.Parallel()
@@ -69,17 +46,17 @@ func TestRunWatchesItsFile(t *testing.T) {
 	}
 	write("models: { default: offline/echo }\n")
 	ctx, cancel := context.WithCancel(t.Context())
-	var out, logged log
+	out, logged := newOutput(), newOutput()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: &out, Stderr: &logged})
+		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Stderr: logged})
 	}()
-	require.Eventually(t, out.has("is ready"), patience, lookEvery)
+	out.await(t, "is ready")
 	write("models: { default: nowhere/model, colour: blue }\n")
-	require.Eventually(t, logged.has("the last good one holds"), patience, lookEvery)
-	require.True(t, logged.has("sluice.yaml:3:")(), "the fault's place is told")
+	logged.await(t, "the last good one holds")
+	logged.await(t, "sluice.yaml:3:") // the fault's place is told
 	write("models: { default: offline/guide }\nlimits: { historyKeep: 3 }\n")
-	require.Eventually(t, logged.has("configuration applied"), patience, lookEvery)
+	logged.await(t, "configuration applied")
 	cancel()
 	select {
 	case err := <-ended:

@@ -32,12 +32,16 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := config.Load(path)
+	load := func() (*config.Config, error) {
+		cfg, err := config.Load(path)
+		if err == nil && o.Listen != "" {
+			cfg.Gateway.Listen = o.Listen
+		}
+		return cfg, err
+	}
+	cfg, err := load()
 	if err != nil {
 		return err
-	}
-	if o.Listen != "" {
-		cfg.Gateway.Listen = o.Listen
 	}
 	log, err := newLogger(cfg.Log, o.Stderr)
 	if err != nil {
@@ -54,7 +58,7 @@ func Run(ctx context.Context, o Options) error {
 	if path == "" {
 		<-ctx.Done()
 	} else {
-		a.watch(ctx, path)
+		a.watch(ctx, path, load)
 	}
 	log.Info("stopping")
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)

@@ -171,9 +171,9 @@ func orEnded(err error) error {
 
 // giveUp shows the account as failed until the configuration changes.
 func (s *Supervisor) giveUp(ctx context.Context, acc *account, f *adapters.Failure) error {
+	s.set(acc, adapters.Failed, f.Err.Error())
 	s.cfg.Log.Error("account is out of order until its configuration is mended",
 		"channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", f.Err)
-	s.set(acc, adapters.Failed, f.Err.Error())
 	<-ctx.Done()
 	return nil
 }

@@ -253,30 +253,50 @@ func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Ru
 // sessionFor finds the session that an event belongs to, or makes its record.
 func (r *Router) sessionFor(ctx context.Context, s *Settings, in Admission, owner bool) (record sessions.Record, fresh bool, err error) {
 	if in.Session != "" {
-		record, err = r.store.Session(ctx, in.Session)
-		if err == nil && !record.Ended.IsZero() {
-			err = sessions.ErrNotFound
-		}
+		record, err = r.liveSession(ctx, in.Session)
 		return record, false, err
 	}
-	route := in.Route
-	if route.ChatType != sessions.Direct {
-		if route.Conversation, err = r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation); err != nil {
-			return record, false, fmt.Errorf("resolve conversation: %w", err)
-		}
+	record, err = r.sessionAt(ctx, s, "", in.Route, in.Sender.ID)
+	if err != nil || record.ID != "" {
+		return record, false, err
 	}
-	agent := s.agentFor(route, in.Sender.ID)
-	key := s.Keyer.Key(agent, route, in.Sender.ID)
-	record, err = r.store.SessionByKey(ctx, key)
-	switch {
-	case err == nil:
-		return record, false, nil
-	case !errors.Is(err, sessions.ErrNotFound):
-		return record, false, fmt.Errorf("read session: %w", err)
-	}
-	record = r.newRecord(key, agent, in.Route)
+	record = r.newRecord(record.Key, record.Agent, in.Route)
 	record.Clearance = clearance(owner, r.gate.SinkLevel(in.Route))
 	return record, true, nil
+}
+
+// liveSession reads a session that has not ended.
+func (r *Router) liveSession(ctx context.Context, id sessions.ID) (sessions.Record, error) {
+	record, err := r.store.Session(ctx, id)
+	if err == nil && !record.Ended.IsZero() {
+		err = sessions.ErrNotFound
+	}
+	return record, err
+}
+
+// sessionAt finds the session of a conversation, for what peer says there or is
+// told: the conversation counts under its oldest id. An empty agent means the one that listens
+// there. Where there is no session yet, the record has its key and agent alone.
+func (r *Router) sessionAt(ctx context.Context, s *Settings, agent string, route sessions.Route, peer sessions.UserID) (sessions.Record, error) {
+	if route.ChatType != sessions.Direct {
+		oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
+		if err != nil {
+			return sessions.Record{}, fmt.Errorf("resolve conversation: %w", err)
+		}
+		route.Conversation = oldest
+	}
+	if agent == "" {
+		agent = s.agentFor(route, peer)
+	}
+	key := s.Keyer.Key(agent, route, peer)
+	record, err := r.store.SessionByKey(ctx, key)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return sessions.Record{Key: key, Agent: agent}, nil
+	case err != nil:
+		return record, fmt.Errorf("read session: %w", err)
+	}
+	return record, nil
 }
 
 func (r *Router) newRecord(key sessions.Key, agent string, route sessions.Route) sessions.Record {

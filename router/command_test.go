@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
+	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -123,6 +125,32 @@ func TestSendOff(t *testing.T) {
 		require.NoError(t, err)
 		b.await(1)
 		require.Contains(t, b.chat.texts("owner")[5], "are you there?", "what was held back can be sent")
+	})
+}
+
+// A group that has got a new id is still the same conversation, for /send as for what the override holds back.
+func TestSendOffInAGroupThatMoved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) {
+			b.settings.Bindings = []router.Binding{{Group: "g1", Agent: "other"}}
+		})
+		move := inGroup("g2", "owner", "1", "", true)
+		move.Migrated = &adapters.Migration{From: "g1", To: "g2"}
+		b.hear(move)
+		b.hear(inGroup("g2", "owner", "2", "/send off", true))
+		b.await(1)
+		run := b.hear(inGroup("g2", "ann", "3", "are you there?", true))
+		require.Equal(t, sessions.RunDone, b.ended(run.Run).Status)
+		record, err := b.store.Session(t.Context(), run.Session)
+		require.NoError(t, err)
+		require.Equal(t, sessions.Key("agent:other:test:group:g1"), record.Key)
+		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "g2", ChatType: sessions.Group, Text: "by the way"})
+		require.NoError(t, err)
+		require.Equal(t, policy.Block, d.Decision.Action)
+		synctest.Wait()
+		require.Len(t, b.deliveries(router.DeliveryBlocked), 2)
+		require.Len(t, b.chat.texts("g2"), 1, "the command's answer alone")
 	})
 }
 

@@ -28,11 +28,11 @@ type commandSpec struct {
 
 // commandCall is a command with who gave it and where.
 type commandCall struct {
-	settings *Settings
-	in       Admission
-	owner    bool
-	args     string
-	session  sessions.Record // zero ID: the conversation has no session yet
+	in      Admission
+	owner   bool
+	args    string
+	session sessions.Record
+	fresh   bool // the conversation has no session yet: this is what it would be
 }
 
 // commandTable lists the commands in the order of /help.
@@ -91,20 +91,19 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	if spec.owner && !owner {
 		return r.denyCommand(ctx, s, in, cmd)
 	}
-	call := commandCall{settings: s, in: in, owner: owner, args: cmd.args}
 	record, fresh, err := r.sessionFor(ctx, s, in, owner)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Admitted{}, err
-	case !fresh:
-		call.session = record
 	}
+	call := commandCall{in: in, owner: owner, args: cmd.args, session: record, fresh: fresh}
 	change, answer, err := spec.run(r, ctx, call)
 	if err != nil {
 		return Admitted{}, fmt.Errorf("command /%s: %w", cmd.name, err)
 	}
 	notice := r.newNotice(s, in.Route, answer)
-	notice.Session = call.session.ID
+	if !fresh {
+		notice.Session = record.ID
+	}
 	change.Deliver = append(change.Deliver, notice)
 	if err := r.commitEvent(ctx, in, OutcomeCommand, change); err != nil {
 		return Admitted{}, err
@@ -162,7 +161,7 @@ func (r *Router) commandWhoami(_ context.Context, c commandCall) (Change, string
 }
 
 func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, string, error) {
-	if c.session.ID == "" {
+	if c.fresh {
 		return Change{}, "There is no session here yet. Say something to begin one.", nil
 	}
 	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
@@ -193,7 +192,7 @@ func busyWord(busy bool) string {
 
 // commandReset ends the session; what was queued in it before still finishes there.
 func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string, error) {
-	if c.session.ID == "" {
+	if c.fresh {
 		return Change{}, "This is a new session already.", nil
 	}
 	change, _ := r.reset(c.session)
@@ -214,7 +213,7 @@ func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 }
 
 func (r *Router) commandStop(ctx context.Context, c commandCall) (Change, string, error) {
-	if c.session.ID == "" {
+	if c.fresh {
 		return Change{}, "There is nothing to stop.", nil
 	}
 	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
@@ -245,9 +244,7 @@ func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, 
 	}
 	var change Change
 	record := c.session
-	if record.ID == "" {
-		key := c.settings.Keyer.Key(c.settings.agentFor(c.in.Route, c.in.Sender.ID), c.in.Route, c.in.Sender.ID)
-		record = r.newRecord(key, key.Agent(), c.in.Route)
+	if c.fresh {
 		record.SendPolicy = override
 		change.Create = []sessions.Record{record}
 	} else {

@@ -18,11 +18,7 @@ const idleLife = 5 * time.Minute
 func (r *Router) ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error) {
 	s := r.settings.Load()
 	if id, err := sessions.ParseID(keyOrID); err == nil {
-		record, err := r.store.Session(ctx, id)
-		if err == nil && !record.Ended.IsZero() {
-			err = sessions.ErrNotFound
-		}
-		return record, err
+		return r.liveSession(ctx, id)
 	}
 	key, err := s.Keyer.Resolve(keyOrID, s.Agent)
 	if err != nil {

@@ -230,6 +230,26 @@ func TestProactiveMessage(t *testing.T) {
 	})
 }
 
+// What the gate says of a message when it is queued, it says when it is sent too, where there is no session yet.
+func TestMessageToWhereThereIsNoSessionYet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.gate.forbid = func(e policy.Egress) *policy.Decision {
+			if e.Key != "agent:main:direct:ann" || e.Agent != "main" {
+				return nil
+			}
+			return &policy.Decision{Action: policy.Block, Rules: []policy.Looked{{Rule: "sendPolicy.rules[0]", Matched: true, Action: policy.Block}}}
+		}
+		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "hello"})
+		require.NoError(t, err)
+		require.Equal(t, policy.Block, d.Decision.Action)
+		synctest.Wait()
+		require.Len(t, b.deliveries(router.DeliveryBlocked), 1)
+		require.Empty(t, b.chat.texts(""))
+	})
+}
+
 // Typing shows, then a preview that is edited, and the preview becomes the answer: one message.
 func TestPreviewBecomesTheAnswer(t *testing.T) {
 	t.Parallel()

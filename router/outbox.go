@@ -94,8 +94,13 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 // editsPreview reports whether the next call only edits a message, so that making it twice does no harm.
 func (d Delivery) editsPreview() bool { return d.PreviewID != "" && len(d.Receipts) == 0 }
 
+// sessionOf is the session whose override and key the gate looks at: that of a
+// conversation, for a message to where there was none when it was queued.
 func (w *outboxWorker) sessionOf(ctx context.Context, d Delivery) (sessions.Record, error) {
-	if d.Session == "" {
+	switch {
+	case d.Session == "" && d.Kind == KindMessage:
+		return w.conversationSession(ctx, w.settings.Load(), "", d.Route)
+	case d.Session == "":
 		return sessions.Record{}, nil
 	}
 	record, err := w.store.Session(ctx, d.Session)

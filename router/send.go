@@ -131,28 +131,9 @@ func (s *Settings) ownerOn(channel string) (sessions.UserID, error) {
 }
 
 // conversationSession is the session whose send-policy override and key count
-// for what is said in a conversation; a zero record if it has none yet.
+// for what is said in a conversation; without an id if it has none yet.
 func (r *Router) conversationSession(ctx context.Context, s *Settings, agent string, route sessions.Route) (sessions.Record, error) {
-	peer := sessions.UserID(route.Conversation)
-	if agent == "" {
-		agent = s.agentFor(route, peer)
-	}
-	if route.ChatType != sessions.Direct {
-		oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
-		if err != nil {
-			return sessions.Record{}, fmt.Errorf("resolve conversation: %w", err)
-		}
-		route.Conversation = oldest
-	}
-	key := s.Keyer.Key(agent, route, peer)
-	record, err := r.store.SessionByKey(ctx, key)
-	if errors.Is(err, sessions.ErrNotFound) {
-		return sessions.Record{Key: key, Agent: agent}, nil
-	}
-	if err != nil {
-		return record, fmt.Errorf("read session: %w", err)
-	}
-	return record, nil
+	return r.sessionAt(ctx, s, agent, route, sessions.UserID(route.Conversation))
 }
 
 // CheckPolicy says what the gate would decide. It is the same decision as at a delivery, with no effect.

@@ -19,12 +19,8 @@ import (
 // envCrash tells the test binary to be the process that is killed.
 const envCrash = "SLUICE_TEST_CRASH_DIR"
 
-// TestCrashChild is no test: it commits from many goroutines and prints what was acknowledged, until it is killed.
-func TestCrashChild(t *testing.T) {
-	dir := os.Getenv(envCrash)
-	if dir == "" {
-		t.Skip("only run by TestCrash")
-	}
+// crash commits from many goroutines and prints what was acknowledged, until it is killed.
+func crash(t *testing.T, dir string) {
 	db, err := sqlite.Open(t.Context(), config(dir))
 	require.NoError(t, err)
 	done := make(chan string)
@@ -61,6 +57,9 @@ func crashChange(key string) router.Change {
 // acknowledged is there, and no change is there by halves.
 func TestCrash(t *testing.T) {
 	t.Parallel()
+	if dir := os.Getenv(envCrash); dir != "" {
+		crash(t, dir)
+	}
 	for range 3 {
 		dir := t.TempDir()
 		acknowledged := killed(t, dir, 300)
@@ -87,7 +86,7 @@ func TestCrash(t *testing.T) {
 // killed runs the child until it has acknowledged n changes, kills it, and gives all that it had acknowledged.
 func killed(t *testing.T, dir string, n int) (keys []string) {
 	t.Helper()
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrash$", "-test.v")
 	child.Env = append(os.Environ(), envCrash+"="+dir)
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)

@@ -41,7 +41,7 @@ func explain(err error, dir string) error {
 		if full(dir) { // SQLite can't tell what has kept it from making its shared memory file greater
 			return unavailable("the disk is full", "free space for "+dir)
 		}
-		return unavailable("the disk gives errors", "look at the system's log for the disk of "+dir)
+		return unavailable("the disk gives errors", "look at the system's log for the disk of "+dir+", and at what its user may write (quota, ulimit -f)")
 	case lib.SQLITE_CANTOPEN:
 		return unavailable("the database can't be opened", "see that "+path+" is a file that this user can read and write")
 	}

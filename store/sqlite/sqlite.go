@@ -55,6 +55,14 @@ var _ store.Engine = (*engine)(nil)
 // Open opens the database, makes it if there is none, and brings its schema up
 // to date. An error that is an *[store.Unavailable] says what to do.
 func Open(ctx context.Context, c Config) (*store.DB, error) {
+	e, err := openEngine(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return store.New(e), nil
+}
+
+func openEngine(ctx context.Context, c Config) (*engine, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, explain(err, c.Dir)
 	}
@@ -69,7 +77,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if err := e.open(ctx, c.Log); err != nil {
 		return nil, errors.Join(explain(err, c.Dir), e.Close())
 	}
-	return store.New(e), nil
+	return e, nil
 }
 
 func (e *engine) open(ctx context.Context, log *slog.Logger) (err error) {

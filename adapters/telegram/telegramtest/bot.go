@@ -25,7 +25,6 @@ type Bot struct {
 	poll       *poll
 	webhook    webhook
 	commands   []models.BotCommand
-	files      map[string]File
 	revoked    bool
 }
 
@@ -37,7 +36,6 @@ type chat struct {
 	sent        []*Message
 	topics      map[int64]bool
 	typing      int
-	blocked     *apiError
 }
 
 func newBot(s *Server, token string, index int) *Bot {
@@ -51,16 +49,12 @@ func newBot(s *Server, token string, index int) *Bot {
 		self:     User{ID: number, FirstName: "Bot " + strconv.Itoa(index), Username: "test" + strconv.Itoa(index) + "_bot", Bot: true},
 		chats:    map[int64]*chat{},
 		migrated: map[int64]int64{},
-		files:    map[string]File{},
 	}
 	if !s.opts.Forget {
 		b.given = map[int64][]byte{}
 	}
 	return b
 }
-
-// Self is the bot as Telegram shows it.
-func (b *Bot) Self() User { return b.self }
 
 // Token is the bot's token.
 func (b *Bot) Token() string { return b.token }
@@ -88,13 +82,6 @@ func (b *Bot) Revoke(revoked bool) {
 	defer b.srv.mu.Unlock()
 	b.revoked = revoked
 	b.interruptPoll(&apiError{Code: 401, Description: "Unauthorized"})
-}
-
-// Block makes a user or group refuse the bot's messages from now on.
-func (b *Bot) Block(chatID int64) {
-	b.srv.mu.Lock()
-	defer b.srv.mu.Unlock()
-	b.chat(Private(chatID)).blocked = &apiError{Code: 403, Description: "Forbidden: bot was blocked by the user"}
 }
 
 // Sent are the messages that the bot sent to a chat, as they stand now, in order of sending.

@@ -39,7 +39,7 @@ func (s *Server) record(b *Bot, method string, req *request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls, Call{b.token, method, req.ChatID.ID, req.raw, s.now()})
+	s.calls = append(s.calls, Call{b.token, method, req.ChatID.ID, req.raw, time.Now()})
 	s.notify()
 }
 

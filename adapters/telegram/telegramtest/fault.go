@@ -27,7 +27,7 @@ type Fault struct {
 	delay  time.Duration // before everything else
 	hang   bool          // never answer
 	drop   bool          // cut the connection
-	effect bool          // hang or drop after the effect, not before
+	effect bool          // drop after the effect, not before
 	apiErr *apiError     // answer this Bot API error, without effect
 
 	hits atomic.Int32
@@ -66,9 +66,6 @@ func Conflict() *Fault {
 
 // Hang does nothing and never answers, until the caller goes away.
 func Hang() *Fault { return &Fault{hang: true} }
-
-// HangAfter does what was asked and never answers, until the caller goes away.
-func HangAfter() *Fault { return &Fault{hang: true, effect: true} }
 
 // DropBefore cuts the connection and does nothing.
 func DropBefore() *Fault { return &Fault{drop: true} }
@@ -160,15 +157,6 @@ func (f *Fault) before(s *Server, w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return true
-}
-
-// after acts behind the effect and reports whether the response is written.
-func (f *Fault) after(s *Server, _ http.ResponseWriter, r *http.Request) bool {
-	if !f.effect {
-		return true
-	}
-	f.sever(s, r)
-	return false
 }
 
 // sever waits for the caller to give up, or cuts the connection under it.

@@ -3,6 +3,7 @@ package telegramtest
 import (
 	"context"
 	"strconv"
+	"time"
 	"unicode/utf8"
 )
 
@@ -35,10 +36,6 @@ func (b *Bot) call(ctx context.Context, method string, req *request) ([]byte, *a
 	case "deletewebhook":
 		req.URL = ""
 		return b.setWebhook(req)
-	case "getwebhookinfo":
-		return b.webhookInfo(), nil
-	case "getfile":
-		return b.getFile(req)
 	}
 	return nil, &apiError{Code: 404, Description: "Not Found: method not found"}
 }
@@ -63,7 +60,7 @@ func (b *Bot) sendMessage(method string, req *request) ([]byte, *apiError) {
 
 // compose checks the text as far as that needs no state.
 func (b *Bot) compose(method string, req *request) (*Message, *apiError) {
-	m := &Message{Token: b.token, Chat: req.ChatID.ID, Thread: req.MessageThreadID, Text: req.Text, ParseMode: req.ParseMode, Silent: req.DisableNotification, At: b.srv.now()}
+	m := &Message{Token: b.token, Chat: req.ChatID.ID, Thread: req.MessageThreadID, Text: req.Text, ParseMode: req.ParseMode, Silent: req.DisableNotification, At: time.Now()}
 	if req.ReplyParameters != nil {
 		m.ReplyTo = req.ReplyParameters.MessageID
 	}
@@ -133,9 +130,6 @@ func (b *Bot) target(req *request) (*chat, *apiError) {
 	c := b.chats[req.ChatID.ID]
 	if c == nil {
 		return nil, badRequest("chat not found")
-	}
-	if c.blocked != nil {
-		return nil, c.blocked
 	}
 	// The General topic has the id 1 in sendChatAction alone.
 	if t := req.MessageThreadID; t != 0 && !c.topics[t] && (t != 1 || req.Action == "") {

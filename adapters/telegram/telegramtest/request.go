@@ -37,7 +37,6 @@ type request struct {
 	URL                 string   `json:"url"`
 	SecretToken         string   `json:"secret_token"`
 	DropPendingUpdates  bool     `json:"drop_pending_updates"`
-	FileID              string   `json:"file_id"`
 
 	Commands []models.BotCommand `json:"commands"`
 
@@ -72,7 +71,7 @@ func (c *chatRef) UnmarshalJSON(b []byte) error {
 
 // texts are the parameters that stand unquoted in a form though they are strings.
 var texts = map[string]bool{
-	"text": true, "parse_mode": true, "action": true, "url": true, "secret_token": true, "file_id": true,
+	"text": true, "parse_mode": true, "action": true, "url": true, "secret_token": true,
 	"language_code": true, "business_connection_id": true, "message_effect_id": true, "ip_address": true,
 }
 

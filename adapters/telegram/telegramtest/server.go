@@ -19,13 +19,8 @@ const DefaultToken = "1000000:test-token-of-the-default-bot"
 
 // Options are the settings of a [Server]. The zero value is fine for tests.
 type Options struct {
-	// Addr is where to listen; empty for a free port on loopback.
-	Addr string
 	// Tokens makes one bot each; empty for one bot with [DefaultToken]. The first is the default bot.
 	Tokens []string
-	// Specs is a folder with telegram-api.json to check requests against; empty
-	// for $SLUICE_API_SPECS, and no check if that is empty too.
-	Specs string
 	// OnSent is called for each message that was sent or edited, before its
 	// response. It must be quick, and safe for concurrent use.
 	OnSent func(Message)
@@ -33,8 +28,6 @@ type Options struct {
 	Forget bool
 	// NoRichMessages answers sendRichMessage as servers before Bot API 10.1 do.
 	NoRichMessages bool
-	// Now is the clock; nil for time.Now.
-	Now func() time.Time
 }
 
 // Server is the fake. All methods are safe for concurrent use. The methods of
@@ -43,7 +36,6 @@ type Server struct {
 	*Bot
 
 	opts  Options
-	now   func() time.Time
 	http  *http.Server
 	url   string
 	specs *specs
@@ -67,21 +59,15 @@ func NewServer(opts Options) (*Server, error) {
 	if len(opts.Tokens) == 0 {
 		opts.Tokens = []string{DefaultToken}
 	}
-	if opts.Addr == "" {
-		opts.Addr = "127.0.0.1:0"
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	sp, err := loadSpecs(opts.Specs)
+	sp, err := loadSpecs()
 	if err != nil {
 		return nil, err
 	}
-	ln, err := net.Listen("tcp", opts.Addr)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for telegram fake: %w", err)
 	}
-	s := &Server{opts: opts, now: opts.Now, url: "http://" + ln.Addr().String(), specs: sp, bots: map[string]*Bot{}}
+	s := &Server{opts: opts, url: "http://" + ln.Addr().String(), specs: sp, bots: map[string]*Bot{}}
 	s.closing, s.close = context.WithCancel(context.Background())
 	for i, token := range opts.Tokens {
 		s.bots[token] = newBot(s, token, i)
@@ -92,18 +78,14 @@ func NewServer(opts Options) (*Server, error) {
 	return s, nil
 }
 
-func loadSpecs(folder string) (*specs, error) {
-	if folder == "" {
-		folder = os.Getenv("SLUICE_API_SPECS")
-	}
+// loadSpecs reads what requests are checked against; nil without $SLUICE_API_SPECS.
+func loadSpecs() (*specs, error) {
+	folder := os.Getenv("SLUICE_API_SPECS")
 	if folder == "" {
 		return nil, nil
 	}
 	return readSpecs(filepath.Join(folder, "telegram-api.json"))
 }
-
-// Checked reports whether requests are checked against the published description of the Bot API.
-func (s *Server) Checked() bool { return s.specs != nil }
 
 // URL is the server's address, for the adapter's APIBase.
 func (s *Server) URL() string { return s.url }
@@ -118,10 +100,9 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// serve routes /bot<token>/<method> and /file/bot<token>/<path>.
+// serve routes /bot<token>/<method>.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	path, file := strings.CutPrefix(r.URL.Path, "/file")
-	rest, ok := strings.CutPrefix(path, "/bot")
+	rest, ok := strings.CutPrefix(r.URL.Path, "/bot")
 	token, method, found := strings.Cut(rest, "/")
 	if !ok || !found {
 		writeError(w, apiError{Code: 404, Description: "Not Found"})
@@ -130,10 +111,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	bot := s.bots[token]
 	if bot == nil {
 		writeError(w, apiError{Code: 401, Description: "Unauthorized"})
-		return
-	}
-	if file {
-		bot.serveFile(w, method)
 		return
 	}
 	bot.serveMethod(w, r, method)
@@ -161,8 +138,8 @@ func (b *Bot) serveMethod(w http.ResponseWriter, r *http.Request, method string)
 		return
 	}
 	result, apiErr := b.call(r.Context(), strings.ToLower(method), req)
-	if fault != nil && !fault.after(b.srv, w, r) {
-		return
+	if fault != nil && fault.effect {
+		fault.sever(b.srv, r)
 	}
 	if apiErr != nil {
 		writeError(w, *apiErr)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -33,9 +34,6 @@ func Private(user int64) Chat { return Chat{ID: user, Type: "private"} }
 // Group is a basic group; its id is negative.
 func Group(id int64, title string) Chat { return Chat{ID: id, Type: "group", Title: title} }
 
-// Supergroup is a supergroup; its id is below -100.
-func Supergroup(id int64, title string) Chat { return Chat{ID: id, Type: "supergroup", Title: title} }
-
 // update is one pending update as it goes over the wire.
 type update struct {
 	id   int64
@@ -61,7 +59,7 @@ func (b *Bot) Say(in Chat, from User, text string) Said {
 	j = append(j, `,"chat":`...)
 	j = in.append(j)
 	j = append(j, `,"date":`...)
-	j = strconv.AppendInt(j, b.srv.now().Unix(), 10)
+	j = strconv.AppendInt(j, time.Now().Unix(), 10)
 	j = append(j, `,"text":`...)
 	j = appendQuoted(j, text)
 	j = append(j, `}}`...)
@@ -80,7 +78,7 @@ func (b *Bot) Post(m models.Message) Said {
 	}
 	c.nextMessage = max(c.nextMessage, int64(m.ID)+1)
 	if m.Date == 0 {
-		m.Date = int(b.srv.now().Unix())
+		m.Date = int(time.Now().Unix())
 	}
 	if m.MessageThreadID != 0 {
 		c.topics[int64(m.MessageThreadID)] = true
@@ -123,11 +121,18 @@ func (b *Bot) Redeliver(updateID int64) {
 	b.wake()
 }
 
-// Reverse turns the order of the pending updates round.
-func (b *Bot) Reverse() {
+// Migrate turns a group into a supergroup: the two service messages arrive, and
+// the old id is answered with the new one from now on.
+func (b *Bot) Migrate(from, to int64) {
 	b.srv.mu.Lock()
-	defer b.srv.mu.Unlock()
-	slices.Reverse(b.queue)
+	title := ""
+	if c := b.chats[from]; c != nil {
+		title = c.Title
+	}
+	b.migrated[from] = to
+	b.srv.mu.Unlock()
+	b.Post(models.Message{Chat: models.Chat{ID: from, Type: models.ChatTypeGroup, Title: title}, MigrateToChatID: to})
+	b.Post(models.Message{Chat: models.Chat{ID: to, Type: models.ChatTypeSupergroup, Title: title}, MigrateFromChatID: from})
 }
 
 // enqueue adds the update with the id that is due; srv.mu is held.

@@ -3,7 +3,6 @@ package telegramtest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,10 +18,9 @@ const (
 
 // webhook is where a bot wants its updates sent. Guarded by srv.mu.
 type webhook struct {
-	url, secret string
-	wake        chan struct{} // capacity 1; nil without a webhook
-	stop        context.CancelFunc
-	lastError   string
+	url  string
+	wake chan struct{} // capacity 1; nil without a webhook
+	stop context.CancelFunc
 }
 
 func (w *webhook) signal() {
@@ -49,22 +47,10 @@ func (b *Bot) setWebhook(req *request) ([]byte, *apiError) {
 	b.interruptPoll(&apiError{Code: 409, Description: "Conflict: terminated by setWebhook request"})
 	ctx, cancel := context.WithCancel(b.srv.closing)
 	wake := make(chan struct{}, 1)
-	b.webhook = webhook{url: req.URL, secret: req.SecretToken, stop: cancel, wake: wake}
+	b.webhook = webhook{url: req.URL, stop: cancel, wake: wake}
 	b.webhook.signal()
 	b.srv.wg.Go(func() { b.deliver(ctx, req.URL, req.SecretToken, wake) })
 	return []byte("true"), nil
-}
-
-func (b *Bot) webhookInfo() []byte {
-	b.srv.mu.Lock()
-	defer b.srv.mu.Unlock()
-	info, _ := json.Marshal(struct { // plain fields always marshal
-		URL         string `json:"url"`
-		Certificate bool   `json:"has_custom_certificate"`
-		Pending     int    `json:"pending_update_count"`
-		LastError   string `json:"last_error_message,omitempty"`
-	}{b.webhook.url, false, len(b.queue), b.webhook.lastError})
-	return info
 }
 
 // WebhookURL is the webhook that is set; empty for none.
@@ -89,31 +75,22 @@ func (b *Bot) deliver(ctx context.Context, url, secret string, wake <-chan struc
 	pause := webhookPause
 	for ctx.Err() == nil {
 		u, ok := b.first()
-		var wait <-chan time.Time
-		if ok {
-			failure := post(ctx, client, url, secret, u.json)
-			if failure == "" {
-				b.delivered(u)
-				pause = webhookPause
-				continue
+		switch {
+		case !ok:
+			select {
+			case <-wake:
+			case <-ctx.Done():
 			}
-			b.webhookFailed(failure)
-			wait = time.After(pause)
+		case post(ctx, client, url, secret, u.json):
+			b.delivered(u)
+			pause = webhookPause
+		default:
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
 			pause = min(2*pause, webhookMaxPause)
-			wakeAfter(ctx, wait)
-			continue
 		}
-		select {
-		case <-wake:
-		case <-ctx.Done():
-		}
-	}
-}
-
-func wakeAfter(ctx context.Context, wait <-chan time.Time) {
-	select {
-	case <-wait:
-	case <-ctx.Done():
 	}
 }
 
@@ -138,17 +115,11 @@ func (b *Bot) delivered(u update) {
 	b.srv.notify()
 }
 
-func (b *Bot) webhookFailed(why string) {
-	b.srv.mu.Lock()
-	defer b.srv.mu.Unlock()
-	b.webhook.lastError = why
-}
-
-// post gives "" for a 2xx and what went wrong otherwise.
-func post(ctx context.Context, client *http.Client, url, secret string, body []byte) string {
+// post reports whether an update was taken: answered with a 2xx.
+func post(ctx context.Context, client *http.Client, url, secret string, body []byte) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return err.Error()
+		return false
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if secret != "" {
@@ -156,12 +127,9 @@ func post(ctx context.Context, client *http.Client, url, secret string, body []b
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return err.Error()
+		return false
 	}
 	defer func() { _ = resp.Body.Close() }() // only read from
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody))
-	if resp.StatusCode/100 != 2 {
-		return "Wrong response from the webhook: " + resp.Status
-	}
-	return ""
+	return resp.StatusCode/100 == 2
 }

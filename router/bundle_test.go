@@ -267,6 +267,7 @@ func (c editable) Typing(context.Context, sessions.Route) error {
 type scriptedAgent struct {
 	store  sessions.Store
 	broken error // of Open
+	begin  func(s *sessions.Session)
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
 }
 
@@ -289,6 +290,9 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 }
 
 func (a *scriptedAgent) Work(ctx context.Context, s *sessions.Session, run *sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
+	if a.begin != nil {
+		a.begin(s)
+	}
 	var pending []string
 	for _, m := range slices.Backward(s.Messages()) {
 		if m.Role != sessions.RoleUser {

@@ -8,7 +8,7 @@ import (
 )
 
 // sessionCache keeps opened sessions, the most recently used ones up to a limit.
-// What it holds is only used while the stored revision is the same.
+// What it holds is only used while it is as it is stored, see sessionWorker.open.
 type sessionCache struct {
 	mu    sync.Mutex
 	limit int
@@ -44,12 +44,6 @@ func (c *sessionCache) put(id sessions.ID, s *sessions.Session) {
 	for c.order.Len() > c.limit {
 		c.removeLocked(c.order.Back().Value.(cached).id)
 	}
-}
-
-func (c *sessionCache) remove(id sessions.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.removeLocked(id)
 }
 
 func (c *sessionCache) removeLocked(id sessions.ID) {

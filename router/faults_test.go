@@ -212,6 +212,42 @@ func TestPanicLeavesNoTrace(t *testing.T) {
 	})
 }
 
+// What a worker had only in memory when its work broke off is not gone on with, however it broke off.
+func TestHalfDoneWorkIsForgotten(t *testing.T) {
+	t.Parallel()
+	for name, breakOff := range map[string]func() error{
+		"panic":      func() error { panic("once") },
+		"store away": func() error { return sessions.ErrUnavailable },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t)
+				tries := 0
+				b.agent.begin = func(s *sessions.Session) {
+					if tries++; tries == 1 {
+						s.Append(sessions.Message{Role: sessions.RoleAssistant, Parts: []sessions.Part{sessions.TextPart("half a", s.Taint())}})
+					}
+				}
+				b.agent.answer = func(context.Context, string, func(sessions.Event)) (string, error) {
+					if tries == 1 {
+						return "", breakOff()
+					}
+					return "a whole answer", nil
+				}
+				run := b.hear(in("ann", "1", "hi"))
+				b.await(1)
+				record, err := b.store.Session(t.Context(), run.Session)
+				require.NoError(t, err)
+				thread, err := b.store.Thread(t.Context(), record)
+				require.NoError(t, err)
+				require.Len(t, thread, 2)
+				require.Equal(t, "a whole answer", thread[1].Text())
+			})
+		})
+	}
+}
+
 // A settings change that is made while a run works outlives the run's end.
 func TestTitleSurvivesTheRun(t *testing.T) {
 	t.Parallel()

@@ -144,7 +144,6 @@ func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
 		w.wake(m.Delivery.Partition, m.Delivery.Lane)
 	}
 	if err != nil {
-		w.cache.remove(w.id)
 		return fmt.Errorf("end run: %w", err)
 	}
 	return nil
@@ -157,9 +156,9 @@ func (w *sessionWorker) emitEnd(batch []sessions.Run, event sessions.Event) {
 	}
 }
 
-// handBack returns the runs to the queue because the partition goes elsewhere. It counts no attempt.
+// handBack gives up runs that are under way because the partition goes elsewhere: they stay running, for the
+// next owner to go on with, and this start counts as no attempt.
 func (w *sessionWorker) handBack(batch []sessions.Run, cause error) error {
-	w.cache.remove(w.id)
 	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
 	defer cancel()
 	var change sessions.Change

@@ -46,10 +46,11 @@ func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, 
 	return j, w.start(ctx, session, batch)
 }
 
-// open gives the session from the cache if nobody wrote to it since.
+// open gives the session from the cache, if nobody wrote to it since and all of it
+// is stored: work that was broken off, however it ended, leaves no trace in memory.
 func (w *sessionWorker) open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
 	if s, ok := w.cache.get(record.ID); ok {
-		if cached := s.Record(); cached.Revision == record.Revision && cached.Model == record.Model {
+		if cached := s.Record(); cached.Revision == record.Revision && cached.Model == record.Model && !s.Dirty() {
 			return s, nil
 		}
 	}
@@ -88,7 +89,6 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 	change.Runs = moves
 	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
 	if err := w.store.CommitSession(ctx, change); err != nil {
-		w.cache.remove(w.id)
 		return fmt.Errorf("start run: %w", err)
 	}
 	session.Saved(change)
@@ -110,10 +110,9 @@ func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	show := w.newShow(ctx, j)
 	whole := false
 	defer func() {
-		if !whole { // a panic: nobody types any more, and what is half done is forgotten
+		if !whole { // a panic: nobody types any more
 			w.endAbort()
 			show.close()
-			w.cache.remove(w.id)
 		}
 	}()
 	show.begin()
@@ -134,7 +133,6 @@ func (w *sessionWorker) conclude(ctx, runCtx context.Context, j *job, answer Ans
 		return w.handBack(j.batch, context.Cause(ctx))
 	}
 	if errors.Is(err, sessions.ErrUnavailable) && runCtx.Err() == nil {
-		w.cache.remove(w.id)
 		return fmt.Errorf("work run: %w", err) // it is gone on with once the store is back
 	}
 	w.metrics.runSeconds.Observe(w.now().Sub(j.batch[0].Started).Seconds())

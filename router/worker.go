@@ -57,7 +57,6 @@ func (w *sessionWorker) turn() (rest, error) {
 // after says what follows when a batch has ended, or could not be worked.
 func (w *sessionWorker) after(more bool, err error) (rest, error) {
 	if errors.Is(err, sessions.ErrConflict) {
-		w.cache.remove(w.id) // somebody else wrote: look again with fresh eyes
 		w.conflicts++
 		if w.conflicts < conflictsMost {
 			return rest{again: true}, nil

@@ -27,7 +27,25 @@ type series struct {
 	fresh, again, memory, p50, p99, rate, processor, after []float64
 }
 
-// goals of a store: SQLite's and PostgreSQL's rates differ.
+// tell adds what was measured of a store to the report, each row with a prefix.
+func (s *series) tell(r *report, store, prefix string) {
+	again := "start to ready"
+	if len(s.fresh) > 0 {
+		r.add(prefix+"start to ready, first time", "≤ 150 ms", milliseconds, s.fresh...)
+		again += ", again"
+	}
+	r.add(prefix+again, "≤ 150 ms", milliseconds, s.again...)
+	r.add(prefix+"memory, idle", "≤ 50 MB", megabytes, s.memory...)
+	r.add(prefix+"message in → answer out, p50", "≤ 10 ms", milliseconds, s.p50...)
+	r.add(prefix+"message in → answer out, p99", "≤ 50 ms", milliseconds, s.p99...)
+	r.add(prefix+throughput, goalRate(store), perSecond, s.rate...)
+	r.add(prefix+"processor time a message", "≤ 1 ms", milliseconds, s.processor...)
+	r.add(prefix+"memory after the load", "", megabytes, s.after...)
+}
+
+const throughput = "messages through 200 chats"
+
+// goalRate is the rate that a store shall reach.
 func goalRate(store string) string {
 	if store == "PostgreSQL" {
 		return "≥ 1,000/s"
@@ -47,19 +65,9 @@ func (b *bench) measureStore(ctx context.Context, name string, newStore func(con
 			return err
 		}
 	}
-	add := func(what, goal string, format func(float64) string, values []float64) {
-		b.report.add(name+": "+what, goal, format, values...)
-	}
-	add("start to ready, first time", "≤ 150 ms", milliseconds, s.fresh)
-	add("start to ready, again", "≤ 150 ms", milliseconds, s.again)
-	add("memory, idle", "≤ 50 MB", megabytes, s.memory)
-	add("message in → answer out, p50", "≤ 10 ms", milliseconds, s.p50)
-	add("message in → answer out, p99", "≤ 50 ms", milliseconds, s.p99)
-	add("messages through 200 chats", goalRate(name), perSecond, s.rate)
-	add("processor time a message", "≤ 1 ms", milliseconds, s.processor)
-	add("memory after the load", "", megabytes, s.after)
+	s.tell(&b.report, name, name+": ")
 	if disk := b.report.median(diskOne); disk > 0 {
-		add("messages for each synced write of the disk", "", ratio, []float64{b.report.median(name+": messages through 200 chats") / disk})
+		b.report.add(name+": messages for each synced write of the disk", "", ratio, b.report.median(name+": "+throughput)/disk)
 	}
 	return nil
 }

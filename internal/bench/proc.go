@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -37,18 +38,27 @@ func processorTime(pid int) (time.Duration, error) {
 
 // residentMemory is a process's resident set in bytes.
 func residentMemory(pid int) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	size, err := procLine(fmt.Sprintf("/proc/%d/status", pid), "VmRSS")
 	if err != nil {
 		return 0, fmt.Errorf("read memory: %w", err)
 	}
-	for line := range strings.Lines(string(status)) {
-		if size, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kB, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(size), "kB")), 64)
-			if err != nil {
-				return 0, fmt.Errorf("read memory: %w", err)
-			}
-			return kB * 1024, nil
+	kB, err := strconv.ParseFloat(strings.TrimSuffix(size, " kB"), 64)
+	if err != nil {
+		return 0, fmt.Errorf("read memory: %w", err)
+	}
+	return kB * 1024, nil
+}
+
+// procLine is the value of the first "name: value" line of a file.
+func procLine(path, name string) (string, error) {
+	text, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value), nil
 		}
 	}
-	return 0, fmt.Errorf("read memory: process %d has none", pid)
+	return "", fmt.Errorf("%s has no line %q", path, name)
 }

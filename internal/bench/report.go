@@ -70,16 +70,11 @@ func (r *report) markdown() string {
 
 // processor is the machine's processor as Linux names it.
 func processor() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
+	name, err := procLine("/proc/cpuinfo", "model name")
 	if err != nil {
 		return "unknown processor"
 	}
-	for line := range strings.Lines(string(info)) {
-		if name, ok := strings.CutPrefix(line, "model name"); ok {
-			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
-		}
-	}
-	return "unknown processor"
+	return name
 }
 
 // The units.

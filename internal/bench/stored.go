@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-
-	"sluice/internal/chaos/child"
 )
 
 // databaseFile is the embedded database in the state folder.
@@ -19,15 +17,15 @@ func measureStored(ctx context.Context, b *bench) (err error) {
 	if err := b.measurePast(ctx, "SQLite", gatewayParams{model: instant, state: state}, preload); err != nil {
 		return err
 	}
-	cluster, err := child.StartPostgres(ctx, filepath.Join(b.dir, "pgstored"))
-	if errors.Is(err, child.ErrNoPostgres) {
+	cluster, err := startPostgres(ctx, filepath.Join(b.dir, "pgstored"))
+	if errors.Is(err, errNoPostgres) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, cluster.Stop()) }()
-	url, err := cluster.Create(ctx, "past")
+	defer func() { err = errors.Join(err, cluster.stop()) }()
+	url, err := cluster.create(ctx, "past")
 	if err != nil {
 		return err
 	}
@@ -67,13 +65,7 @@ func (b *bench) measurePast(ctx context.Context, store string, p gatewayParams, 
 		}
 	}
 	name := fmt.Sprintf("%s with %d sessions, %d messages stored: ", store, b.people(), b.people()*2*turns)
-	b.report.add(name+"start to ready", "≤ 150 ms", milliseconds, s.again...)
-	b.report.add(name+"memory, idle", "≤ 50 MB", megabytes, s.memory...)
-	b.report.add(name+"message in → answer out, p50", "≤ 10 ms", milliseconds, s.p50...)
-	b.report.add(name+"message in → answer out, p99", "≤ 50 ms", milliseconds, s.p99...)
-	b.report.add(name+"messages through 200 chats", goalRate(store), perSecond, s.rate...)
-	b.report.add(name+"processor time a message", "≤ 1 ms", milliseconds, s.processor...)
-	b.report.add(name+"memory after the load", "", megabytes, s.after...)
+	s.tell(&b.report, store, name)
 	return nil
 }
 

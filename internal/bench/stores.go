@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-
-	"sluice/internal/chaos/child"
 )
 
 func measureSQLite(ctx context.Context, b *bench) error {
@@ -15,14 +13,14 @@ func measureSQLite(ctx context.Context, b *bench) error {
 
 // measurePostgres uses a cluster of its own, on the same disk and as durable as PostgreSQL is by default.
 func measurePostgres(ctx context.Context, b *bench) (err error) {
-	cluster, err := child.StartPostgres(ctx, filepath.Join(b.dir, "pg"))
+	cluster, err := startPostgres(ctx, filepath.Join(b.dir, "pg"))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	defer func() { err = errors.Join(err, cluster.stop()) }()
 	created := 0
 	return b.measureStore(ctx, "PostgreSQL", func(ctx context.Context) (string, error) {
 		created++
-		return cluster.Create(ctx, fmt.Sprintf("bench%d", created))
+		return cluster.create(ctx, fmt.Sprintf("bench%d", created))
 	})
 }

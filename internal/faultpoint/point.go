@@ -38,6 +38,6 @@ func Points() []Point {
 	}
 }
 
-// Env is the environment variable that arms a point: "<point>" or "<point>:<n>"
-// kills the process the n-th time that the point is reached.
+// Env is the environment variable that arms a point: its name kills the process
+// when the point is reached.
 const Env = "SLUICE_FAULTPOINT"

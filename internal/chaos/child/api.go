@@ -13,10 +13,8 @@ const pageSize = 200
 
 // Row is what the tests look at of a delivery or run.
 type Row struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
-	Text   string `json:"text"`
-	Error  string `json:"error"`
+	ID   string `json:"id"`
+	Text string `json:"text"`
 }
 
 // Deliveries lists all deliveries of a status, over all pages.
@@ -75,13 +73,7 @@ func (p *Process) page(ctx context.Context, what string, query url.Values) ([]Ro
 }
 
 func (p *Process) get(ctx context.Context, what string, query url.Values) (map[string]json.RawMessage, error) {
-	address := url.URL{Scheme: "http", Host: p.config.Listen, Path: "/v1/" + what, RawQuery: query.Encode()}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+APIToken)
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := p.ask(ctx, "/v1/"+what, query)
 	if err != nil {
 		return nil, err
 	}
@@ -94,4 +86,15 @@ func (p *Process) get(ctx context.Context, what string, query url.Values) (map[s
 		return nil, fmt.Errorf("read page: %w", err)
 	}
 	return page, nil
+}
+
+// ask sends one GET to the gateway. The caller closes the body.
+func (p *Process) ask(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	address := url.URL{Scheme: "http", Host: p.config.Listen, Path: path, RawQuery: query.Encode()}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+apiToken)
+	return http.DefaultClient.Do(r)
 }

@@ -17,7 +17,6 @@ type BuildParams struct {
 	Tags []string // build tags
 	// Stripped builds as a release is built: no symbols, no paths, no C.
 	Stripped bool
-	Env      []string // beyond that of this process, for example GOCACHE
 }
 
 // Build compiles cmd/sluice of the module that the working directory is in.
@@ -29,15 +28,14 @@ func Build(ctx context.Context, p BuildParams) error {
 	if p.Stripped {
 		args = append(args, "-trimpath", "-ldflags", "-s -w")
 	}
-	root, err := ModuleRoot()
+	root, err := moduleRoot()
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/sluice")...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), p.Env...)
 	if p.Stripped {
-		cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the gateway: %w\n%s", err, out)
@@ -45,8 +43,8 @@ func Build(ctx context.Context, p BuildParams) error {
 	return nil
 }
 
-// ModuleRoot is the folder with go.mod at or above the working directory.
-func ModuleRoot() (string, error) {
+// moduleRoot is the folder with go.mod at or above the working directory.
+func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("find the module: %w", err)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// APIToken is the bearer token of every gateway that a [Config] describes.
-const APIToken = "token-of-the-gateway-under-test"
+// apiToken is the bearer token of every gateway that a [Config] describes.
+const apiToken = "token-of-the-gateway-under-test"
 
 // Config is the part of the gateway's configuration that these tests choose.
 type Config struct {
@@ -64,7 +64,7 @@ session:
 limits: { runAttempts: 100 } # kills are no reason to give up on a message
 models:
   default: %s
-`, c.Listen, APIToken, c.State, c.StoreURL, c.BotToken, c.Telegram, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
+`, c.Listen, apiToken, c.State, c.StoreURL, c.BotToken, c.Telegram, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
 	if c.ModelURL != "" {
 		text += fmt.Sprintf("  providers:\n    openai: { kind: openai, apiKey: none, baseURL: %q }\n", c.ModelURL)
 	}

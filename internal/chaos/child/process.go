@@ -52,17 +52,14 @@ func (c Config) LogPath() string { return c.State + ".log" }
 // Pid is the process's id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Done is closed once the process has ended.
-func (p *Process) Done() <-chan struct{} { return p.done }
-
 // Kill ends the process and its children at once and waits for the end.
 func (p *Process) Kill() {
 	_ = syscall.Kill(-p.Pid(), syscall.SIGKILL) // it may have ended by itself
 	<-p.done
 }
 
-// ErrTooSlow: the process did not end in time.
-var ErrTooSlow = errors.New("the gateway did not end in time")
+// errTooSlow: the process did not end in time.
+var errTooSlow = errors.New("the gateway did not end in time")
 
 // Terminate asks the process to end and returns its exit code; -1 if a signal ended it.
 func (p *Process) Terminate(within time.Duration) (int, error) {
@@ -76,7 +73,7 @@ func (p *Process) Terminate(within time.Duration) (int, error) {
 		return p.cmd.ProcessState.ExitCode(), nil
 	case <-timer.C:
 		p.Kill()
-		return 0, ErrTooSlow
+		return 0, errTooSlow
 	}
 }
 
@@ -94,14 +91,12 @@ func (p *Process) Killed(ctx context.Context) (bool, error) {
 // readyEvery is how often readiness is asked for; it bounds the error of a measured start.
 const readyEvery = time.Millisecond
 
-// WaitReady waits until the gateway says that it is ready.
+// WaitReady waits until the gateway says that it is ready. It has to ask: an
+// address that nobody listens on yet tells nothing.
 func (p *Process) WaitReady(ctx context.Context) error {
 	ticker := time.NewTicker(readyEvery)
 	defer ticker.Stop()
-	for {
-		if status, err := p.status(ctx, "/readyz"); err == nil && status == http.StatusOK {
-			return nil
-		}
+	for !p.ready(ctx) {
 		select {
 		case <-ticker.C:
 		case <-p.done:
@@ -110,27 +105,18 @@ func (p *Process) WaitReady(ctx context.Context) error {
 			return fmt.Errorf("wait until the gateway is ready: %w", context.Cause(ctx))
 		}
 	}
+	return nil
 }
 
 var errEnded = errors.New("see its log")
 
-// Ready reports whether the gateway says that it is ready now.
-func (p *Process) Ready(ctx context.Context) bool {
-	status, err := p.status(ctx, "/readyz")
-	return err == nil && status == http.StatusOK
-}
-
-func (p *Process) status(ctx context.Context, path string) (int, error) {
+func (p *Process) ready(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.config.Listen+path, http.NoBody)
+	resp, err := p.ask(ctx, "/readyz", nil)
 	if err != nil {
-		return 0, err
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, err
+		return false
 	}
 	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection is used again
-	return resp.StatusCode, resp.Body.Close()
+	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 }

@@ -1,4 +1,4 @@
-package child
+package main
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 	"time"
 )
 
-// ErrNoPostgres: PostgreSQL's programs are not installed.
-var ErrNoPostgres = errors.New("PostgreSQL is not installed: install the distribution's package postgresql")
+// errNoPostgres: PostgreSQL's programs are not installed.
+var errNoPostgres = errors.New("PostgreSQL is not installed: install the distribution's package postgresql")
 
-// Postgres is a PostgreSQL cluster of its own, with its data in one folder,
-// reached over a Unix socket, and with the durability that PostgreSQL has by default.
-type Postgres struct {
+// postgres is a PostgreSQL cluster with its data in one folder, on the disk that
+// is measured, reached over a Unix socket, and with the durability that PostgreSQL has by default.
+type postgres struct {
 	bin, dir string
 	as       *syscall.Credential // nil: the user that runs this process
 }
 
-// StartPostgres makes a cluster in dir, which must not exist, and starts it.
-func StartPostgres(ctx context.Context, dir string) (*Postgres, error) {
+// startPostgres makes a cluster in dir, which must not exist, and starts it.
+func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	bin, err := postgresPrograms()
 	if err != nil {
 		return nil, err
 	}
-	p := &Postgres{bin: bin, dir: dir}
+	p := &postgres{bin: bin, dir: dir}
 	if err := p.own(); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func postgresPrograms() (string, error) {
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", ErrNoPostgres
+		return "", errNoPostgres
 	}
 	return filepath.Dir(path), nil
 }
@@ -64,7 +64,7 @@ func version(path string) int {
 }
 
 // own makes the folder. PostgreSQL refuses to run as root, so root lends it to another user.
-func (p *Postgres) own() error {
+func (p *postgres) own() error {
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		return fmt.Errorf("make folder of PostgreSQL: %w", err)
 	}
@@ -93,10 +93,10 @@ func (p *Postgres) own() error {
 	return os.Chmod(filepath.Dir(p.dir), 0o711)
 }
 
-func (p *Postgres) data() string { return filepath.Join(p.dir, "data") }
+func (p *postgres) data() string { return filepath.Join(p.dir, "data") }
 
 // run runs one of PostgreSQL's programs to its end.
-func (p *Postgres) run(ctx context.Context, program string, args ...string) error {
+func (p *postgres) run(ctx context.Context, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, program), args...)
@@ -117,15 +117,15 @@ func (p *Postgres) run(ctx context.Context, program string, args ...string) erro
 	return nil
 }
 
-// Create makes an empty database and gives its URL, which leads to the socket.
-func (p *Postgres) Create(ctx context.Context, name string) (string, error) {
+// create makes an empty database and gives its URL, which leads to the socket.
+func (p *postgres) create(ctx context.Context, name string) (string, error) {
 	if err := p.run(ctx, "createdb", "-h", p.dir, "-U", "sluice", name); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("postgres://sluice@localhost/%s?host=%s", name, p.dir), nil
 }
 
-// Stop ends the cluster at once. Its folder stays.
-func (p *Postgres) Stop() error {
+// stop ends the cluster at once. Its folder stays.
+func (p *postgres) stop() error {
 	return p.run(context.Background(), "pg_ctl", "-D", p.data(), "-m", "fast", "-w", "stop")
 }

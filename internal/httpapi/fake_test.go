@@ -41,6 +41,7 @@ type gateway struct {
 	runs     map[sessions.RunID]sessions.Run
 	thread   []sessions.Message
 	sent     []router.Delivery
+	counts   map[router.DeliveryStatus]int
 	asked    []router.Admission
 	created  []router.NewSession
 	ended    []sessions.ID
@@ -49,12 +50,13 @@ type gateway struct {
 	admitted router.Admitted
 	fail     error // of every call
 	after    uint64
+	follower chan context.Context // of those who follow a session
 	live     chan sessions.Event
 	healthy  bool
 }
 
 func newGateway() *gateway {
-	return &gateway{records: map[string]sessions.Record{}, busy: map[sessions.ID]bool{}, runs: map[sessions.RunID]sessions.Run{}, live: make(chan sessions.Event, 16), healthy: true}
+	return &gateway{records: map[string]sessions.Record{}, busy: map[sessions.ID]bool{}, runs: map[sessions.RunID]sessions.Run{}, live: make(chan sessions.Event, 16), follower: make(chan context.Context, 16), healthy: true}
 }
 
 func (g *gateway) add(r sessions.Record) sessions.Record {
@@ -136,6 +138,10 @@ func (g *gateway) ListDeliveries(context.Context, router.Query) ([]router.Delive
 	return g.sent, nil
 }
 
+func (g *gateway) CountDeliveries(context.Context) (map[router.DeliveryStatus]int, error) {
+	return g.counts, g.fail
+}
+
 func (g *gateway) ListSessions(_ context.Context, q router.SessionQuery) ([]sessions.Record, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -153,8 +159,9 @@ func (g *gateway) Busy(context.Context, []sessions.ID) (map[sessions.ID]bool, er
 	return g.busy, nil
 }
 
-func (g *gateway) Follow(_ context.Context, _ sessions.ID, after uint64) (<-chan sessions.Event, error) {
+func (g *gateway) Follow(ctx context.Context, _ sessions.ID, after uint64) (<-chan sessions.Event, error) {
 	g.after = after
+	g.follower <- ctx
 	return g.live, nil
 }
 
@@ -166,10 +173,16 @@ func (g *gateway) ServeCallback(w http.ResponseWriter, _ *http.Request, _ adapte
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// serve makes a server before the gateway.
+// serve is all that a server before the gateway serves.
 func serve(t *testing.T, g *gateway) http.Handler {
 	t.Helper()
-	s := httpapi.New(httpapi.Config{
+	return newServer(t, g).Handler()
+}
+
+// newServer makes a server before the gateway; settings change what it is made of.
+func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *httpapi.Server {
+	t.Helper()
+	cfg := httpapi.Config{
 		Router: g, Store: g, Events: g,
 		Parts: func(context.Context) []httpapi.Health {
 			return []httpapi.Health{{Name: "store", OK: g.healthy, Detail: map[bool]string{false: "the disk is full"}[g.healthy]}}
@@ -184,9 +197,13 @@ func serve(t *testing.T, g *gateway) http.Handler {
 		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
 		Token:      token, Hosts: []string{"gateway.example"}, MaxBody: 1000, Version: "test",
 		Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
+	}
+	for _, set := range settings {
+		set(&cfg)
+	}
+	s := httpapi.New(cfg)
 	t.Cleanup(func() { require.NoError(t, s.Stop(context.Background())) })
-	return s.Handler()
+	return s
 }
 
 // call makes a request that bears the token; headers are "Name: value".

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -35,12 +37,38 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			writeError(w, &apiError{http.StatusUnauthorized, "unauthorized", "want the header Authorization: Bearer <token>; the token is in the file token of the state folder"})
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
-		// A slow body is cut off; answers that stream set their own deadlines.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one
+		r.Body = http.MaxBytesReader(w, timed(w, r), s.cfg.MaxBody)
 		next.ServeHTTP(w, r)
 	})
 }
+
+// timedBody is a body that must come within bodyTimeout. Its deadline ends with
+// it: behind a body the server reads on to see the caller go, and would take a
+// deadline that passes for that, which ends the request's context in the middle
+// of a stream.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+func timed(w http.ResponseWriter, r *http.Request) io.ReadCloser {
+	b := &timedBody{r.Body, http.NewResponseController(w)}
+	if r.Body != http.NoBody {
+		b.deadline(time.Now().Add(bodyTimeout))
+	}
+	return b
+}
+
+// Read implements [io.Reader].
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.deadline(time.Time{})
+	}
+	return n, err
+}
+
+func (b *timedBody) deadline(at time.Time) { _ = b.control.SetReadDeadline(at) } // not every writer has one
 
 // authorized compares hashes, so that neither the token's length nor its beginning shows in the time.
 func authorized(r *http.Request, want [sha256.Size]byte) bool {

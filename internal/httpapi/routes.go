@@ -32,8 +32,10 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, else the file token in the state folder"},
 	}
 	config.Security = []map[string][]string{{"token": {}}}
-	// The library's limit stands at the guard's, else it takes the guard's for a fault of its own.
-	config.OnAddOperation = append(config.OnAddOperation, func(_ *huma.OpenAPI, o *huma.Operation) { o.MaxBodyBytes = s.cfg.MaxBody })
+	// The library's limits stand at the guard's, else it takes the guard's for faults of its own, or has its own narrower ones.
+	config.OnAddOperation = append(config.OnAddOperation, func(_ *huma.OpenAPI, o *huma.Operation) {
+		o.MaxBodyBytes, o.BodyReadTimeout = s.cfg.MaxBody, bodyTimeout
+	})
 	api := humago.New(mux, config)
 	registry := api.OpenAPI().Components.Schemas
 	registry.Schema(reflect.TypeFor[apiError](), true, "Error")

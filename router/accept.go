@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 	}
 	for _, d := range change.Deliver {
 		if d.Kind == KindNotice {
-			event.Notice, event.Session = d.ID, max(event.Session, d.Session)
+			event.Notice, event.Session = d.ID, cmp.Or(event.Session, d.Session)
 		}
 	}
 	change.Event = event
@@ -143,12 +144,7 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 		return fmt.Errorf("commit event: %w", err)
 	}
 	faultpoint.Hit(faultpoint.AcceptAfterCommit)
-	for _, run := range change.Enqueue {
-		r.wake(run.Partition, sessions.SessionLane(run.Session))
-	}
-	for _, d := range change.Deliver {
-		r.wake(d.Partition, d.Lane)
-	}
+	r.wakeFor(change)
 	return nil
 }
 

@@ -193,7 +193,7 @@ func (r *Router) ApprovePairing(ctx context.Context, code, actor string) (Pairin
 	p.Status, p.Code = PairingApproved, ""
 	route := sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}
 	notice := r.newNotice(s, route, "You are admitted. Say something!")
-	err = r.store.Commit(ctx, Change{
+	err = r.commit(ctx, Change{
 		Pairings: []Pairing{p},
 		Deliver:  []Delivery{notice},
 		Audit:    []policy.AuditEntry{{At: now, Actor: actor, Action: "pairing.approve", Object: sessions.Principal(p.Channel, p.User.ID), Label: notice.Label}},
@@ -201,7 +201,6 @@ func (r *Router) ApprovePairing(ctx context.Context, code, actor string) (Pairin
 	if err != nil {
 		return Pairing{}, fmt.Errorf("commit pairing: %w", err)
 	}
-	r.wake(notice.Partition, notice.Lane)
 	return p, nil
 }
 

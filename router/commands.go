@@ -108,9 +108,6 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	if err := r.commitEvent(ctx, in, OutcomeCommand, change); err != nil {
 		return Admitted{}, err
 	}
-	for _, a := range change.Abort {
-		r.wakeAbort(a.Session)
-	}
 	return Admitted{Outcome: OutcomeCommand, Session: notice.Session, Notice: answer, NoticeID: notice.ID}, nil
 }
 

@@ -137,12 +137,7 @@ func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
 		faultpoint.Hit(faultpoint.FinishAfterCommit)
 	}
 	// Woken is also after an error: a commit whose answer was lost may stand.
-	for _, d := range change.Deliver {
-		w.wake(d.Partition, d.Lane)
-	}
-	for _, m := range change.Deliveries {
-		w.wake(m.Delivery.Partition, m.Delivery.Lane)
-	}
+	w.wakeFor(change)
 	if err != nil {
 		return fmt.Errorf("end run: %w", err)
 	}

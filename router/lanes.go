@@ -284,6 +284,32 @@ func (r *Router) wake(partition int, name sessions.Lane) {
 	r.bus.Wake(partition, name)
 }
 
+// commit stores a change and wakes whom it concerns.
+func (r *Router) commit(ctx context.Context, change Change) error {
+	if err := r.store.Commit(ctx, change); err != nil {
+		return err
+	}
+	r.wakeFor(change)
+	return nil
+}
+
+// wakeFor wakes whoever may have work after a change: the lanes of its new runs and of its
+// deliveries, even one that is discarded, as others wait behind it, and the workers of sessions that it aborts.
+func (r *Router) wakeFor(change Change) {
+	for _, run := range change.Enqueue {
+		r.wake(run.Partition, sessions.SessionLane(run.Session))
+	}
+	for _, d := range change.Deliver {
+		r.wake(d.Partition, d.Lane)
+	}
+	for _, m := range change.Deliveries {
+		r.wake(m.Delivery.Partition, m.Delivery.Lane)
+	}
+	for _, a := range change.Abort {
+		r.wakeAbort(a.Session)
+	}
+}
+
 // wakeAbort asks the owner of a session to look whether its run was asked to end.
 func (r *Router) wakeAbort(id sessions.ID) {
 	name := sessions.SessionLane(id)

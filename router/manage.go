@@ -93,24 +93,22 @@ func (r *Router) ResetSession(ctx context.Context, id sessions.ID) (sessions.Rec
 // DeleteSession ends a session and stops what works in it.
 func (r *Router) DeleteSession(ctx context.Context, id sessions.ID) error {
 	now := r.now()
-	err := r.store.CommitSession(ctx, sessions.Change{
+	err := r.commit(ctx, Change{Change: sessions.Change{
 		End:   []sessions.End{{ID: id, At: now}},
 		Abort: []sessions.Abort{{Session: id, At: now}},
-	})
+	}})
 	if err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
-	r.wakeAbort(id)
 	return nil
 }
 
 // AbortSession stops what works and what waits in a session.
 func (r *Router) AbortSession(ctx context.Context, id sessions.ID) error {
-	err := r.store.CommitSession(ctx, sessions.Change{Abort: []sessions.Abort{{Session: id, At: r.now()}}})
+	err := r.commit(ctx, Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: id, At: r.now()}}}})
 	if err != nil {
 		return fmt.Errorf("abort session: %w", err)
 	}
-	r.wakeAbort(id)
 	return nil
 }
 
@@ -212,13 +210,12 @@ func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID) (Delivery, 
 }
 
 func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action string) error {
-	err := r.store.Commit(ctx, Change{
+	err := r.commit(ctx, Change{
 		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
 		Audit:      []policy.AuditEntry{{At: r.now(), Actor: "operator", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}},
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)
 	}
-	r.wake(d.Partition, d.Lane)
 	return nil
 }

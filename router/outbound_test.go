@@ -230,6 +230,30 @@ func TestProactiveMessage(t *testing.T) {
 	})
 }
 
+// A message that holds others back can be discarded; those behind it need not wait for its next try.
+func TestDiscardLetsTheNextOneGo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.chat.fail = func(out adapters.Outbound, _ int) error {
+			if out.Text != "first" {
+				return nil
+			}
+			return &adapters.Failure{Kind: adapters.RateLimited, Certain: true, RetryAfter: time.Hour, Err: errors.New("too many requests")}
+		}
+		first, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "x", Text: "first"})
+		require.NoError(t, err)
+		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "x", Text: "second"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Empty(t, b.chat.texts("x"), "a conversation stays in order")
+		_, err = b.DiscardDelivery(t.Context(), first.ID)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, []string{"second"}, b.chat.texts("x"))
+	})
+}
+
 // What the gate says of a message when it is queued, it says when it is sent too, where there is no session yet.
 func TestMessageToWhereThereIsNoSessionYet(t *testing.T) {
 	t.Parallel()

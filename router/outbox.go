@@ -287,13 +287,10 @@ func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Deliv
 	if d.Kind == KindReply && decision.Rules[len(decision.Rules)-1].Rule == policy.RuleFlow {
 		change.Deliver = append(change.Deliver, w.newNotice(w.settings.Load(), d.Route, withheld))
 	}
-	if err := w.store.Commit(ctx, change); err != nil {
+	if err := w.commit(ctx, change); err != nil {
 		return fmt.Errorf("store blocked delivery: %w", err)
 	}
 	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryBlocked)).Inc()
-	if len(change.Deliver) > 0 {
-		w.wakeLane(w.owner, w.name)
-	}
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	d := r.newDelivery(s, KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
 	d.Idempotency, d.Session = p.Idempotency, target.ID
 	decision := r.gate.Decide(egress(d, target))
-	err = r.store.Commit(ctx, Change{Deliver: []Delivery{d}, Audit: []policy.AuditEntry{{
+	err = r.commit(ctx, Change{Deliver: []Delivery{d}, Audit: []policy.AuditEntry{{
 		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: p.Label,
 		Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
 	}}})
@@ -56,7 +56,6 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	case err != nil:
 		return Delivery{}, fmt.Errorf("commit message: %w", err)
 	}
-	r.wake(d.Partition, d.Lane)
 	d.Decision = &decision
 	return d, nil
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"reflect"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -38,12 +39,8 @@ func documentStreams(api huma.API) {
 func answers(failure int, content map[string]*huma.MediaType) map[string]*huma.Response {
 	problem := map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/ApiError"}}}
 	return map[string]*huma.Response{
-		"200":               {Description: "OK", Content: content},
-		statusText(failure): {Description: http.StatusText(failure), Content: problem},
-		"default":           {Description: "Error", Content: problem},
+		"200":                 {Description: "OK", Content: content},
+		strconv.Itoa(failure): {Description: http.StatusText(failure), Content: problem},
+		"default":             {Description: "Error", Content: problem},
 	}
-}
-
-func statusText(status int) string {
-	return string([]byte{byte('0' + status/100), byte('0' + status/10%10), byte('0' + status%10)})
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -26,19 +27,27 @@ func (e *apiError) Error() string { return e.Message }
 // GetStatus implements [huma.StatusError].
 func (e *apiError) GetStatus() int { return e.status }
 
-var errNotFound = &apiError{http.StatusNotFound, "not_found", "there is no such thing here"}
+var (
+	errNotFound = &apiError{http.StatusNotFound, "not_found", "there is no such thing here"}
+	errForeign  = &apiError{http.StatusForbidden, "cross_site", "another site's page may not use this gateway"}
+	errStopping = &apiError{http.StatusServiceUnavailable, "stopping", "the gateway is stopping; try again in a moment"}
+	errInternal = &apiError{http.StatusInternalServerError, "internal", "something went wrong inside; the log says what"}
+)
 
 func badRequest(message string) *apiError {
 	return &apiError{http.StatusBadRequest, "invalid_request", message}
 }
 
 // problem says what a failure means to the caller. What is inside goes to the log only.
-func (s *Server) problem(err error) error {
+func (s *Server) problem(err error) *apiError {
 	if known, ok := errors.AsType[*apiError](err); ok {
 		return known
 	}
 	if bad, ok := errors.AsType[*router.RequestError](err); ok {
 		return badRequest(bad.Error())
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, router.ErrStopping) { // or the caller has gone and reads nothing
+		return errStopping
 	}
 	if down, ok := errors.AsType[*store.Unavailable](err); ok {
 		s.cfg.Log.Error("request failed", "err", err)
@@ -53,15 +62,13 @@ func (s *Server) problem(err error) error {
 		return errNotFound
 	case errors.Is(err, router.ErrBusy):
 		return &apiError{http.StatusConflict, "busy", "the session is working on another message; wait for its end, or cancel it"}
-	case errors.Is(err, router.ErrStopping):
-		return &apiError{http.StatusServiceUnavailable, "stopping", "the gateway is stopping; try again in a moment"}
 	case errors.Is(err, router.ErrQueueFull):
 		return &apiError{http.StatusTooManyRequests, "queue_full", "the session's queue is full; try again later"}
 	case errors.Is(err, sessions.ErrConflict), errors.Is(err, sessions.ErrFenced):
 		return &apiError{http.StatusConflict, "conflict", "somebody else changed it at the same moment; look again"}
 	}
 	s.cfg.Log.Error("request failed", "err", err)
-	return &apiError{http.StatusInternalServerError, "internal", "something went wrong inside; the log says what"}
+	return errInternal
 }
 
 // codes name the statuses that the API library answers itself.
@@ -114,10 +121,4 @@ func writeError(w http.ResponseWriter, e *apiError) {
 }
 
 // fail answers with what an error means.
-func (s *Server) fail(w http.ResponseWriter, err error) {
-	known, ok := errors.AsType[*apiError](s.problem(err))
-	if !ok {
-		known = &apiError{http.StatusInternalServerError, "internal", "something went wrong inside; the log says what"}
-	}
-	writeError(w, known)
-}
+func (s *Server) fail(w http.ResponseWriter, err error) { writeError(w, s.problem(err)) }

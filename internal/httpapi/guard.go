@@ -94,12 +94,12 @@ func (s *Server) foreign(r *http.Request) *apiError {
 		return &apiError{http.StatusMisdirectedRequest, "unknown_host", "this gateway does not answer to the host " + printableHost(r.Host) + "; add it to gateway.allowedHosts or set gateway.publicURL"}
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-		return &apiError{http.StatusForbidden, "cross_site", "another site's page may not use this gateway"}
+		return errForeign
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host != r.Host {
-			return &apiError{http.StatusForbidden, "cross_site", "another site's page may not use this gateway"}
+			return errForeign
 		}
 	}
 	return nil
@@ -147,5 +147,5 @@ func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
 		panic(p)
 	}
 	s.cfg.Log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
-	writeError(w, &apiError{http.StatusInternalServerError, "internal", "something went wrong inside; the log says what"})
+	writeError(w, errInternal)
 }

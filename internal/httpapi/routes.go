@@ -18,7 +18,7 @@ func (s *Server) routes() http.Handler {
 	s.operatorRoutes(api)
 	s.streamRoutes(mux, api)
 	s.cfgRoutes(mux)
-	return s.measured(s.guard(mux))
+	return s.measured(s.guard(strict(mux, api.OpenAPI())))
 }
 
 // newAPI is the part that documents itself. Its errors have the API's own shape.
@@ -26,7 +26,6 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 	config := huma.DefaultConfig("Sluice", s.cfg.Version)
 	config.Info.Description = "A gateway between chat channels and AI agents."
 	config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", nil
-	config.RejectUnknownQueryParameters = true // a misspelt filter must not select more than was meant
 	config.Transformers = []huma.Transformer{plainErrors}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, else the file token in the state folder"},

@@ -19,6 +19,9 @@ var errHandback = errors.New("the partition is handed over")
 // abortPrefix marks a wake that asks a session's worker to look for an abort.
 const abortPrefix = "abort|"
 
+// conflictsMost is how many conflicts in a row are only a reason to look again at once; one more is a fault.
+const conflictsMost = 4
+
 // rest says what a lane's worker wants after a turn.
 type rest struct {
 	again bool          // look again at once
@@ -54,7 +57,9 @@ type lane struct {
 	// asked: somebody may have asked for an abort while there was nothing to cancel yet; guarded by ownership.mu.
 	asked bool
 
-	failures int // of turns, in a row; its worker's own
+	// Of turns, in a row; the worker's own.
+	failures  int
+	conflicts int
 }
 
 func newOwnership(parent context.Context, partition int, epoch int64) *ownership {
@@ -125,6 +130,9 @@ func (r *Router) workLane(o *ownership, name sessions.Lane, l *lane, step, turn 
 		}
 		step = turn
 		switch {
+		case errors.Is(err, sessions.ErrConflict) && l.conflicts < conflictsMost:
+			l.conflicts++
+			next = rest{again: true} // somebody else wrote: look again with fresh eyes
 		case errors.Is(err, sessions.ErrFenced):
 			r.log.Info("partition has moved", "partition", o.partition, "lane", string(name))
 			next = rest{}
@@ -133,7 +141,7 @@ func (r *Router) workLane(o *ownership, name sessions.Lane, l *lane, step, turn 
 			next.wait = backoff(l.failures)
 			r.log.Error("lane failed", "lane", string(name), "err", err, "retry_in", next.wait.String())
 		case err == nil:
-			l.failures = 0
+			l.failures, l.conflicts = 0, 0
 		}
 		if !o.settle(name, l, next) {
 			return

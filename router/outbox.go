@@ -27,8 +27,7 @@ type outboxWorker struct {
 	owner *ownership
 	name  sessions.Lane
 	// unsent is the delivery whose intent could not be stored for certain: it was not sent, whatever its row says.
-	unsent    DeliveryID
-	conflicts int // in a row
+	unsent DeliveryID
 }
 
 // turn sends what is due. A delivery that must wait holds back those behind it: a conversation stays in order.
@@ -47,10 +46,6 @@ func (w *outboxWorker) turn() (rest, error) {
 			return rest{wait: min(wait, d.Expires.Sub(now))}, nil
 		}
 		wait, err := w.deliver(ctx, d)
-		if w.conflicts++; errors.Is(err, sessions.ErrConflict) && w.conflicts < conflictsMost {
-			return rest{again: true}, nil // a person has retried or discarded it meanwhile
-		}
-		w.conflicts = 0
 		if err != nil || wait > 0 {
 			return rest{wait: wait}, err
 		}

@@ -11,9 +11,6 @@ import (
 // errAborted is the cause with which a run is cancelled that somebody stopped.
 var errAborted = errors.New("stopped by a person")
 
-// conflictsMost is how many conflicts in a row are only a reason to look again at once; more are a fault.
-const conflictsMost = 5
-
 // opensMost is how often a session is opened in vain before its message ends without an answer. A store
 // that says that it is not available doesn't count.
 const (
@@ -29,8 +26,6 @@ type sessionWorker struct {
 	lane  *lane
 	id    sessions.ID
 	busy  bool // a run has just ended here: the queue mode may want quiet before the next
-
-	conflicts int // in a row
 }
 
 // turn works the next run of the session, if any.
@@ -49,20 +44,7 @@ func (w *sessionWorker) turn() (rest, error) {
 	more := len(batch) < len(waiting)
 	job, err := w.claim(ctx, batch)
 	if err != nil || job == nil {
-		return w.after(more, err)
+		return rest{again: more}, err
 	}
-	return rest{then: func() (rest, error) { return w.after(more, w.drive(ctx, job)) }}, nil
-}
-
-// after says what follows when a batch has ended, or could not be worked.
-func (w *sessionWorker) after(more bool, err error) (rest, error) {
-	if errors.Is(err, sessions.ErrConflict) {
-		w.conflicts++
-		if w.conflicts < conflictsMost {
-			return rest{again: true}, nil
-		}
-	} else {
-		w.conflicts = 0
-	}
-	return rest{again: more}, err
+	return rest{then: func() (rest, error) { return rest{again: more}, w.drive(ctx, job) }}, nil
 }

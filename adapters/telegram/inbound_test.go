@@ -116,6 +116,27 @@ func TestInbound(t *testing.T) {
 		"voice": {models.Message{From: adaModel, Chat: private, Voice: &models.Voice{FileID: "v", Duration: 3, MimeType: "audio/ogg"}}, func(t *testing.T, in adapters.Inbound) {
 			require.Equal(t, []sessions.Attachment{{Kind: "voice", MIME: "audio/ogg", Ref: "v", Duration: 3}}, in.Attachments)
 		}},
+		"audio": {models.Message{From: adaModel, Chat: private, Audio: &models.Audio{FileID: "a", Title: "Song", Duration: 3, MimeType: "audio/mpeg", FileSize: 9}}, func(t *testing.T, in adapters.Inbound) {
+			require.Equal(t, []sessions.Attachment{{Kind: "audio", Name: "Song", MIME: "audio/mpeg", Size: 9, Ref: "a", Duration: 3}}, in.Attachments)
+		}},
+		"video": {models.Message{From: adaModel, Chat: private, Video: &models.Video{FileID: "v", FileName: "v.mp4", Duration: 3, MimeType: "video/mp4", FileSize: 9}}, func(t *testing.T, in adapters.Inbound) {
+			require.Equal(t, []sessions.Attachment{{Kind: "video", Name: "v.mp4", MIME: "video/mp4", Size: 9, Ref: "v", Duration: 3}}, in.Attachments)
+		}},
+		"video note": {models.Message{From: adaModel, Chat: private, VideoNote: &models.VideoNote{FileID: "n", Duration: 3, FileSize: 9}}, func(t *testing.T, in adapters.Inbound) {
+			require.Equal(t, []sessions.Attachment{{Kind: "video", Size: 9, Ref: "n", Duration: 3}}, in.Attachments)
+		}},
+		"animation is one file": {models.Message{From: adaModel, Chat: private, Animation: &models.Animation{FileID: "g", FileName: "g.mp4", MimeType: "video/mp4"}, Document: &models.Document{FileID: "g", FileName: "g.mp4"}}, func(t *testing.T, in adapters.Inbound) {
+			require.Equal(t, []sessions.Attachment{{Kind: "video", Name: "g.mp4", MIME: "video/mp4", Ref: "g"}}, in.Attachments)
+		}},
+		"sticker": {models.Message{From: adaModel, Chat: private, Sticker: &models.Sticker{FileID: "s", Emoji: "😀", FileSize: 9}}, func(t *testing.T, in adapters.Inbound) {
+			require.Equal(t, []sessions.Attachment{{Kind: "sticker", Name: "😀", Size: 9, Ref: "s"}}, in.Attachments)
+		}},
+		"venue is one place": {models.Message{From: adaModel, Chat: private, Location: &models.Location{Latitude: 1.5, Longitude: -2}, Venue: &models.Venue{Title: "Inn", Address: "1 Road", Location: models.Location{Latitude: 1.5, Longitude: -2}}}, func(t *testing.T, in adapters.Inbound) {
+			require.Equal(t, []sessions.Attachment{{Kind: "location", Name: "Inn, 1 Road (1.500000,-2.000000)"}}, in.Attachments)
+		}},
+		"reply to a caption": {models.Message{From: adaModel, Chat: group, Text: "this?", ReplyToMessage: &models.Message{ID: 1, From: adaModel, Caption: "seen"}}, func(t *testing.T, in adapters.Inbound) {
+			require.Equal(t, "seen", in.Quoted)
+		}},
 		"place and person": {models.Message{From: adaModel, Chat: private, Location: &models.Location{Latitude: 1.5, Longitude: -2}, Contact: &models.Contact{FirstName: "B", PhoneNumber: "+1"}}, func(t *testing.T, in adapters.Inbound) {
 			require.Equal(t, []sessions.Attachment{{Kind: "location", Name: "1.500000,-2.000000"}, {Kind: "contact", Name: "B +1"}}, in.Attachments)
 		}},

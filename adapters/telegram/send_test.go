@@ -242,6 +242,31 @@ func TestTopicAnswerStaysInItsTopic(t *testing.T) {
 	require.Equal(t, map[int64]int{-1008: 1}, s.srv.Shown())
 }
 
+func TestLinkPreviewsAreOffUnlessWanted(t *testing.T) {
+	t.Parallel()
+	for _, wanted := range []bool{false, true} {
+		s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) { c.LinkPreviews = wanted })
+		s.srv.Join(telegramtest.Private(1001))
+		receipt, err := s.adapter.Send(t.Context(), out(direct("1001"), "https://example.org"))
+		require.NoError(t, err)
+		require.NoError(t, s.adapter.Edit(t.Context(), receipt.MessageID, out(direct("1001"), "https://example.com")))
+		for _, method := range []string{"sendMessage", "editMessageText"} {
+			params := string(s.srv.Calls(method)[0].Params)
+			require.Equal(t, !wanted, strings.Contains(params, `"link_preview_options":{"is_disabled":true}`), "%s %s", method, params)
+		}
+	}
+}
+
+func TestRichOffIsHTMLAlways(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) { c.RichMessages = telegram.RichOff })
+	s.srv.Join(telegramtest.Private(1001))
+	_, err := s.adapter.Send(t.Context(), out(direct("1001"), "| a |\n|---|\n| 1 |"))
+	require.NoError(t, err)
+	require.Equal(t, "HTML", s.srv.Sent(1001)[0].ParseMode)
+	require.Empty(t, s.srv.Calls("sendRichMessage"))
+}
+
 func TestConversationType(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, telegramtest.Options{}, nil)

@@ -49,7 +49,8 @@ func (a *Adapter) setWebhook(ctx context.Context) error {
 
 // ServeCallback takes one update that Telegram posts. It answers 200 once the
 // update is accepted or can never be, 401 for a wrong secret, 413 for a body
-// over 1 MiB, 400 for what is no JSON, and 503 where Telegram shall try again.
+// over 1 MiB, 400 for what is no JSON, 405 for what is no POST, 404 where the
+// bot polls, and 503 where Telegram shall try again.
 func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	status := a.serveCallback(w, r, in)

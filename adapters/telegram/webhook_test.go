@@ -81,6 +81,16 @@ func TestWebhookRefuses(t *testing.T) {
 	}
 }
 
+func TestPollingBotTakesNoCallback(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) { c.WebhookSecret = "s3cret" })
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{}`))
+	r.Header.Set("X-Telegram-Bot-Api-Secret-Token", "s3cret")
+	w := httptest.NewRecorder()
+	s.adapter.ServeCallback(w, r, s.inbox)
+	require.Equal(t, http.StatusNotFound, w.Code)
+}
+
 func TestWebhookKeepsLargeMessage(t *testing.T) {
 	t.Parallel()
 	s := hooked(t)

@@ -63,7 +63,7 @@ type Bus struct {
 	members  map[string]time.Time // when a replica was last heard of
 	changed  chan struct{}        // closed and replaced when members change
 	leaving  bool
-	owner    router.Owner
+	owner    Owner
 	owned    map[int]bool
 	handover sync.WaitGroup // the partitions' goroutines
 }
@@ -140,7 +140,7 @@ func (b *Bus) reconnected() {
 
 // Ready returns nil if the bus is connected, else what is wrong.
 func (b *Bus) Ready() error {
-	if b.conn == nil || !b.conn.IsConnected() {
+	if !b.conn.IsConnected() {
 		return fmt.Errorf("bus is not connected to %s; it reconnects by itself once NATS is back", b.address())
 	}
 	return nil

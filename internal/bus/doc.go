@@ -34,7 +34,8 @@
 //
 // # Goroutines
 //
-// The mender, the keeper (heartbeats, renewals), one a partition, one a followed session,
+// The mender, the keeper (heartbeats, renewals), two a partition (one keeps it, one
+// sees when it falls to another replica), one a followed session,
 // and those of the NATS client and server. Stop waits for all but the last,
 // which end with their server.
 package bus

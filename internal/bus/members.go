@@ -45,16 +45,14 @@ func (b *Bus) heard(name string) {
 	gone, leaves := strings.CutPrefix(name, farewell)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, known := b.members[name]
-	if leaves {
-		if _, known := b.members[gone]; known && gone != b.cfg.Replica {
-			delete(b.members, gone)
-			b.membersChanged()
-		}
-		return
+	before := len(b.members)
+	switch {
+	case !leaves:
+		b.members[name] = b.cfg.Now()
+	case gone != b.cfg.Replica:
+		delete(b.members, gone)
 	}
-	b.members[name] = b.cfg.Now()
-	if !known {
+	if len(b.members) != before {
 		b.membersChanged()
 	}
 }

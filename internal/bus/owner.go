@@ -7,8 +7,16 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"sluice/router"
 	"sluice/sessions"
 )
+
+// Owner is who works on partitions.
+type Owner interface {
+	router.Owner
+	// Rescan looks at all rows of an owned partition again: wakes may have been lost.
+	Rescan(partition int)
+}
 
 // take gives a partition to the owner.
 func (b *Bus) take(ctx context.Context, p int) (err error) {
@@ -34,19 +42,12 @@ func (b *Bus) woken(p int, lane sessions.Lane) {
 	b.guarded("wake", p, func() { b.owner.Woken(p, lane) })
 }
 
-// rescanner is the optional ability of an owner to look at all rows of a partition again.
-type rescanner interface{ Rescan(partition int) }
-
 func (b *Bus) rescan() {
 	b.mu.Lock()
-	r, ok := b.owner.(rescanner)
 	partitions := slices.Sorted(maps.Keys(b.owned))
 	b.mu.Unlock()
-	if !ok {
-		return
-	}
 	for _, p := range partitions {
-		b.guarded("rescan", p, func() { r.Rescan(p) })
+		b.guarded("rescan", p, func() { b.owner.Rescan(p) })
 	}
 }
 

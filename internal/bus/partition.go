@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
 
-	"sluice/router"
 	"sluice/sessions"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // Own begins to take partitions for the owner. With the embedded server it
 // returns when all are taken; else they come as other replicas let go of them.
-func (b *Bus) Own(ctx context.Context, owner router.Owner) error {
+func (b *Bus) Own(ctx context.Context, owner Owner) error {
 	b.mu.Lock()
 	b.owner = owner
 	b.members[b.cfg.Replica] = b.cfg.Now()
@@ -46,12 +46,7 @@ func (b *Bus) Own(ctx context.Context, owner router.Owner) error {
 func (b *Bus) ownAll() error {
 	var g errgroup.Group
 	for p := range b.cfg.Partitions {
-		g.Go(func() error {
-			if err := b.take(b.ctx, p); err != nil {
-				return err
-			}
-			return nil
-		})
+		g.Go(func() error { return b.take(b.ctx, p) })
 	}
 	return g.Wait()
 }
@@ -64,15 +59,14 @@ func (b *Bus) Handover(ctx context.Context) {
 	first := !b.leaving
 	b.leaving = true
 	owned := slices.Sorted(maps.Keys(b.owned))
-	close(b.changed)
-	b.changed = make(chan struct{})
+	b.membersChanged()
 	b.mu.Unlock()
 	if b.solo() {
-		var g errgroup.Group
+		var all sync.WaitGroup
 		for _, p := range owned {
-			g.Go(func() error { b.giveBack(ctx, p); return nil })
+			all.Go(func() { b.giveBack(ctx, p) })
 		}
-		_ = g.Wait() // none fails
+		all.Wait()
 		return
 	}
 	if first && b.conn != nil {
@@ -182,9 +176,9 @@ func (b *Bus) renewAll() {
 	b.mu.Lock()
 	leases := slices.Collect(maps.Values(b.held))
 	b.mu.Unlock()
-	var g errgroup.Group
+	var all sync.WaitGroup
 	for _, l := range leases {
-		g.Go(func() error { b.renew(b.ctx, l); return nil })
+		all.Go(func() { b.renew(b.ctx, l) })
 	}
-	_ = g.Wait() // none fails
+	all.Wait()
 }

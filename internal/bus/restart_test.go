@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/bus"
-	"sluice/router"
 	"sluice/sessions"
 )
 
@@ -108,7 +107,7 @@ func (p panicky) Rescan(partition int) {
 	panic("rescanned")
 }
 
-var _ router.Owner = panicky{}
+var _ bus.Owner = panicky{}
 
 func TestPanicsOfTheOwnerStayInside(t *testing.T) {
 	t.Parallel()

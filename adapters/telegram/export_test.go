@@ -1,0 +1,6 @@
+package telegram
+
+import "net/http"
+
+// SetTransport replaces the network, for tests in a bubble of fake time.
+func (a *Adapter) SetTransport(t http.RoundTripper) { a.client.http.Transport = t }

@@ -5,6 +5,7 @@ package adapters
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -40,14 +41,20 @@ type Acceptor interface {
 	Accept(ctx context.Context, in Inbound) error
 }
 
-// Inbound is one event of a platform, normalised.
+// Inbound is one event of a platform, normalised. It is a message, unless
+// Edited, Deleted, Reaction or Migrated says otherwise. A button that was pressed
+// and a command of the platform's own menu are messages too: their Text is the
+// button's value, or "/name arguments", and Mentioned is set.
 type Inbound struct {
 	// Event names the event within channel and account for ever: the same event
-	// delivered again has the same name. An edit is an event of its own.
+	// delivered again has the same name. A message's is "<conversation>/<message id>"; an edit,
+	// a deletion, a reaction and a press are events of their own.
 	Event string
 	// Route says where it was said; its ReplyTo is the message itself, so that an answer can refer to it.
 	Route  sessions.Route
 	Sender sessions.Peer
+	// Roles are the ids of the sender's roles, where the platform has roles.
+	Roles []string
 	// Text is plain text, valid UTF-8, mentions of the bot itself removed.
 	Text        string
 	Attachments []sessions.Attachment
@@ -56,6 +63,15 @@ type Inbound struct {
 	MessageID sessions.PlatformMessageID
 	// Edited: the message replaces an earlier text of the same MessageID.
 	Edited bool
+	// Deleted: the message MessageID was taken back. Text is empty.
+	Deleted bool
+	// Reaction is set when somebody put a reaction on the message MessageID, or took it off; Text is empty.
+	Reaction *Reaction
+	// Pressed: Text is the value of a button under the message MessageID.
+	Pressed bool
+	// More: the same sender's next message may belong to this one: a picture of an
+	// album, a text as long as the platform allows.
+	More bool
 	// Quoted is the text of the message that it replies to.
 	Quoted string
 	// Migrated is set when a conversation has got a new id; the event then says nothing else.
@@ -66,6 +82,13 @@ type Inbound struct {
 // Migration says that a conversation goes on under another id (a Telegram group become a supergroup).
 type Migration struct {
 	From, To sessions.ConversationID
+}
+
+// Reaction is one emoji on a message.
+type Reaction struct {
+	Emoji   string // the character itself, or the platform's name of its own emoji
+	Removed bool
+	Own     bool // the message is the bot's
 }
 
 // Outbound is one platform message on its way out.
@@ -85,6 +108,23 @@ type Outbound struct {
 	Plain bool
 	// Silent asks the platform not to ring.
 	Silent bool
+	// Buttons are shown below the text, where the adapter has [Buttoner].
+	Buttons []Button
+}
+
+// Button says its value when it is pressed, as if the person had written it.
+type Button struct {
+	Label string // at most 40 characters
+	Value string // at most 60 bytes
+}
+
+// File is content on its way out.
+type File struct {
+	Name string
+	MIME string
+	Size int64 // bytes
+	// Open gives the content from its beginning; it may be called again for another try.
+	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
 // Receipt is the platform's answer to a message that it has taken.
@@ -107,6 +147,50 @@ type Splitter interface {
 // Editor replaces the text of a message that was sent. An unchanged text is no error.
 type Editor interface {
 	Edit(ctx context.Context, id sessions.PlatformMessageID, out Outbound) error
+}
+
+// Deleter takes a message back. One that is gone already is no error.
+type Deleter interface {
+	Delete(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID) error
+}
+
+// Reactor puts an emoji of the bot's own on a message, or takes it off. What is so already is no error.
+type Reactor interface {
+	React(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID, r Reaction) error
+}
+
+// Buttoner can show buttons; at most MaxButtons below one message.
+type Buttoner interface {
+	MaxButtons() int
+}
+
+// FileSender posts one file as a message of its own; out.Text may be a caption.
+// A file above the platform's bound is a TooLarge failure.
+type FileSender interface {
+	SendFile(ctx context.Context, out Outbound, f File) (Receipt, error)
+}
+
+// FileFetcher reads the content of an attachment that came in. The caller
+// closes it, and bounds how much is read.
+type FileFetcher interface {
+	Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error)
+}
+
+// Reconciler finds out whether a message was posted whose answer was lost. out is
+// what was sent, sentAt not later than when. The receipt is that of the message that shows;
+// ok is false if the platform certainly has not taken it, so that it may be
+// sent again. An error means that it is still not known.
+type Reconciler interface {
+	Reconcile(ctx context.Context, out Outbound, sentAt time.Time) (receipt Receipt, ok bool, err error)
+}
+
+// Directory knows names and members.
+type Directory interface {
+	// Find resolves "#name", "@name" or a user id to the conversation to write to. For a person it opens the direct chat.
+	// Nobody of the name is a Permanent failure.
+	Find(ctx context.Context, name string) (sessions.Route, error)
+	// Members lists who is in a conversation, at most limit.
+	Members(ctx context.Context, route sessions.Route, limit int) ([]sessions.Peer, error)
 }
 
 // Typer shows that an answer is being written; the platform ends it by itself after some seconds.

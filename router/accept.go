@@ -298,10 +298,9 @@ func (r *Router) sessionAt(ctx context.Context, s *Settings, agent string, route
 func (r *Router) newRecord(key sessions.Key, agent string, route sessions.Route) sessions.Record {
 	id := sessions.NewID()
 	now := r.now()
-	route.ReplyTo = ""
 	return sessions.Record{
 		ID: id, Key: key, Agent: agent, Partition: sessions.SessionLane(id).Partition(r.partitions),
-		Taint: flow.Bottom(), Clearance: flow.Restricted, Route: route, Title: route.Title,
+		Taint: flow.Bottom(), Clearance: flow.Restricted, Route: route.Place(), Title: route.Title,
 		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
 		Persistent: true, Created: now, LastActivity: now,
 	}

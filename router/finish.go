@@ -125,8 +125,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 // touch writes where and when the session was last active.
 func (w *sessionWorker) touch(change *Change, route sessions.Route) {
 	for i := range change.Save {
-		route.ReplyTo = ""
-		change.Save[i].Route, change.Save[i].LastActivity = route, w.now()
+		change.Save[i].Route, change.Save[i].LastActivity = route.Place(), w.now()
 	}
 }
 

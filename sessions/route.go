@@ -37,13 +37,23 @@ type Route struct {
 	Thread       ThreadID          `json:"thread,omitempty"`  // topic or thread in it
 	ReplyTo      PlatformMessageID `json:"replyTo,omitempty"` // the message that is answered
 	Title        string            `json:"title,omitempty"`   // display name of the conversation
+	Space        string            `json:"space,omitempty"`   // what it is a part of: a Discord guild, a Slack workspace
+	// Handle is the platform's own handle for one answer that only the sender sees
+	// (to a command of the platform's menu). It holds for some minutes and for one answer.
+	Handle string `json:"handle,omitempty"`
 }
 
 // IsZero reports whether the route leads nowhere (a run whose answer is only kept).
 func (r Route) IsZero() bool { return r.Channel == "" }
 
+// Place is the route without what belongs to one message alone: what it answers and its handle.
+func (r Route) Place() Route {
+	r.ReplyTo, r.Handle = "", ""
+	return r
+}
+
 // Lane names what must stay in order on the way out: one conversation with its
-// thread. ReplyTo and Title do not count.
+// thread. What else it says does not count.
 func (r Route) Lane() Lane {
 	parts := []string{"c", r.Channel, r.Account, string(r.Conversation), string(r.Thread)}
 	for i, p := range parts {

@@ -1,0 +1,118 @@
+// Package adaptertest is the suite that every adapter passes. It drives an
+// adapter against a fake of its platform which speaks the real wire and
+// misbehaves when it is told to: see [Platform], which the fake's package
+// implements, and [Run].
+package adaptertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// Platform is a fake of one chat platform with one bot on it, as the suite
+// drives it. It is safe for concurrent use. What the fake can't do at all it says in
+// Limits, and the suite then leaves out what needs it.
+type Platform interface {
+	// Adapter makes an adapter of the bot. It may be called more than once: the adapters
+	// are then like those of two processes with the same account.
+	Adapter(t *testing.T) adapters.Adapter
+	// Limits says what the platform is like.
+	Limits() Limits
+
+	// Direct, Group and Thread are places that exist, as the routes of what is said
+	// there, without ReplyTo. Thread is a thread in Group; zero if there are none.
+	Direct() sessions.Route
+	Group() sessions.Route
+	Thread() sessions.Route
+	// Mention is how a person writes the bot's name to address it.
+	Mention() string
+
+	// Say lets a person write in a place. It does not wait until the adapter has it.
+	Say(place sessions.Route, from sessions.Peer, text string) Said
+	// Edit and Delete let the writer change a message, or take it back. React puts an emoji on any message.
+	Edit(said Said, text string)
+	Delete(said Said)
+	React(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, emoji string)
+	// Press presses the button with the label below a message of the bot.
+	Press(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, label string)
+	// Upload lets a person send a file.
+	Upload(place sessions.Route, from sessions.Peer, name, mime string, content []byte) Said
+
+	// Redeliver gives an event once more, as platforms do whose confirmation was lost.
+	Redeliver(said Said)
+	// Confirmed reports whether the adapter has confirmed an event; platforms
+	// without confirmations report what they have handed out.
+	Confirmed(said Said) bool
+	// Flood gives the adapter an event of a kind that it doesn't know, and one that is no event at all.
+	Flood()
+	// DropConnections cuts all connections that the adapter has; it may connect again.
+	DropConnections()
+	// Deafen keeps connections open but lets nothing through them any more, until they are dropped by the adapter.
+	Deafen()
+
+	// Fault makes the next call of the adapter that posts a message go wrong.
+	Fault(f Fault)
+	// Revoke makes the account's token invalid.
+	Revoke()
+
+	// Shown is what the bot's messages in a place look like now, in order, and WaitShown the
+	// same once there are at least n.
+	Shown(place sessions.Route) []Shown
+	WaitShown(ctx context.Context, place sessions.Route, n int) ([]Shown, error)
+	// Violations are the requests that the platform's published description forbids.
+	Violations() []string
+}
+
+// Limits is what a platform is like.
+type Limits struct {
+	Text       int  // most characters of one message, as the platform counts
+	Confirms   bool // events are given again until they are confirmed
+	Dedupes    bool // a message that is sent again with the same delivery is shown once, or can be looked up
+	RetryAfter bool // limits come with a time
+}
+
+// Said is one event that a person caused.
+type Said struct {
+	Event string // names it at the fake
+	Place sessions.Route
+	ID    sessions.PlatformMessageID
+}
+
+// Shown is one message of the bot as people see it.
+type Shown struct {
+	ID        sessions.PlatformMessageID
+	Text      string // as the platform got it, markup included
+	Plain     string // without markup
+	ReplyTo   sessions.PlatformMessageID
+	Buttons   []string // labels
+	File      string   // name of the file; empty for a text
+	Content   []byte   // of the file
+	Reactions []string // the bot's own, on this message
+	Edited    bool
+	Private   bool // only the one who caused it sees it
+}
+
+// Fault is one way in which a call goes wrong.
+type Fault struct {
+	Kind  FaultKind
+	After time.Duration // RateLimited: how long to wait
+	Times int           // calls that go wrong; 0 is one
+}
+
+// FaultKind names a fault.
+type FaultKind string
+
+// The faults. A reset before the effect shows nothing; one after it shows the message but loses the answer.
+const (
+	RateLimited FaultKind = "rate limited"
+	ServerError FaultKind = "server error"
+	Garbage     FaultKind = "not the platform's answer" // a proxy's page with status 502
+	Hang        FaultKind = "no answer"                 // until the caller gives up
+	ResetBefore FaultKind = "reset before the effect"
+	ResetAfter  FaultKind = "reset after the effect"
+	Refused     FaultKind = "refused" // the conversation is gone
+)

@@ -1,7 +1,7 @@
 // Package adaptertest is the suite that every adapter passes. It drives an
 // adapter against a fake of its platform which speaks the real wire and
-// misbehaves when it is told to: see [Platform], which the fake's package
-// implements, and [Run].
+// misbehaves when it is told to: see [Platform], which the adapter's tests
+// implement over the fake, and [Run].
 package adaptertest
 
 import (
@@ -30,31 +30,38 @@ type Platform interface {
 	Thread() sessions.Route
 	// Mention is how a person writes the bot's name to address it.
 	Mention() string
+	// Person is one of three people, 0 to 2, as the adapter shows them. All of them are in Group; Direct is the chat with Person(0).
+	Person(n int) sessions.Peer
 
-	// Say lets a person write in a place. It does not wait until the adapter has it.
+	// Say lets a person write in a place; place.ReplyTo is the message that it
+	// answers, if any. It does not wait until the adapter has it.
 	Say(place sessions.Route, from sessions.Peer, text string) Said
-	// Edit and Delete let the writer change a message, or take it back. React puts an emoji on any message.
+	// Edit and Delete let the writer change a message, or take it back. React puts an emoji on any message, or takes it off.
 	Edit(said Said, text string)
 	Delete(said Said)
-	React(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, emoji string)
+	React(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, r adapters.Reaction)
 	// Press presses the button with the label below a message of the bot.
 	Press(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, label string)
+	// Command uses a command of the platform's own menu, for example "status" with the arguments "now".
+	Command(place sessions.Route, from sessions.Peer, name, arguments string) Said
 	// Upload lets a person send a file.
 	Upload(place sessions.Route, from sessions.Peer, name, mime string, content []byte) Said
 
 	// Redeliver gives an event once more, as platforms do whose confirmation was lost.
 	Redeliver(said Said)
-	// Confirmed reports whether the adapter has confirmed an event; platforms
-	// without confirmations report what they have handed out.
+	// Confirmed reports whether the adapter has confirmed an event, and WaitConfirmed
+	// waits until it has; platforms without confirmations report what they have handed out.
 	Confirmed(said Said) bool
-	// Flood gives the adapter an event of a kind that it doesn't know, and one that is no event at all.
-	Flood()
+	WaitConfirmed(ctx context.Context, said Said) error
+	// Flood gives the adapter an event of a kind that it doesn't know, and one that
+	// is no event at all. It returns those that can be confirmed.
+	Flood() []Said
 	// DropConnections cuts all connections that the adapter has; it may connect again.
 	DropConnections()
 	// Deafen keeps connections open but lets nothing through them any more, until they are dropped by the adapter.
 	Deafen()
 
-	// Fault makes the next call of the adapter that posts a message go wrong.
+	// Fault makes the next call of the adapter that posts a text go wrong.
 	Fault(f Fault)
 	// Revoke makes the account's token invalid.
 	Revoke()
@@ -63,16 +70,29 @@ type Platform interface {
 	// same once there are at least n.
 	Shown(place sessions.Route) []Shown
 	WaitShown(ctx context.Context, place sessions.Route, n int) ([]Shown, error)
+	// Typing is how often the adapter has shown in a place that an answer is being written.
+	Typing(place sessions.Route) int
 	// Violations are the requests that the platform's published description forbids.
 	Violations() []string
 }
 
 // Limits is what a platform is like.
 type Limits struct {
-	Text       int  // most characters of one message, as the platform counts
+	Text       int  // most characters of one message, as the platform counts; 0 for no bound
+	File       int  // most bytes of one file that a bot may send; 0 if there are none
 	Confirms   bool // events are given again until they are confirmed
-	Dedupes    bool // a message that is sent again with the same delivery is shown once, or can be looked up
+	Dedupes    bool // a message that is sent again with the same delivery is shown once
 	RetryAfter bool // limits come with a time
+	Fails      bool // calls can fail: there is a network in between
+
+	// What people can do there that the bot is told of.
+	Hears     bool // anything at all comes in through Run
+	Replies   bool // answer a certain message
+	Edits     bool
+	Deletes   bool
+	Reactions bool
+	Uploads   bool
+	Commands  bool // use the platform's own menu of commands
 }
 
 // Said is one event that a person caused.

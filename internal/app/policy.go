@@ -1,6 +1,7 @@
 package app
 
 import (
+	"sluice/adapters/webchat"
 	"sluice/internal/config"
 	"sluice/internal/model"
 	"sluice/policy"
@@ -18,14 +19,20 @@ func newGate(c *config.Config) (*policy.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	telegram := policy.Sink{Level: c.Channels.Telegram.Classification, Conversations: map[sessions.ConversationID]flow.Level{}}
-	for id, g := range c.Channels.Telegram.Groups {
-		telegram.Conversations[sessions.ConversationID(id)] = g.Classification
+	return policy.NewGate(sinks(c), send), nil
+}
+
+// sinks are the levels of the ways out.
+func sinks(c *config.Config) map[string]policy.Sink {
+	all := map[string]policy.Sink{webchat.Channel: {Level: c.Channels.Webchat.Classification}}
+	for _, p := range c.Channels.Platforms() {
+		sink := policy.Sink{Level: p.Access.Classification, Conversations: map[sessions.ConversationID]flow.Level{}}
+		for id, g := range p.Access.Groups {
+			sink.Conversations[sessions.ConversationID(id)] = g.Classification
+		}
+		all[p.Name] = sink
 	}
-	return policy.NewGate(map[string]policy.Sink{
-		channelTelegram: telegram,
-		channelWebchat:  {Level: c.Channels.Webchat.Classification},
-	}, send), nil
+	return all
 }
 
 // action is a configured action; what is neither is refused where it is used.

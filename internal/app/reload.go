@@ -69,6 +69,8 @@ func waitsForRestart(old, next *config.Config) []string {
 		{"bus", old.Bus, next.Bus},
 		{"log", old.Log, next.Log},
 		{"channels.telegram.accounts", old.Channels.Telegram.Accounts, next.Channels.Telegram.Accounts},
+		{"channels.slack.accounts", old.Channels.Slack.Accounts, next.Channels.Slack.Accounts},
+		{"channels.discord.accounts", old.Channels.Discord.Accounts, next.Channels.Discord.Accounts},
 		{"channels.webchat.enabled", old.Channels.Webchat.Enabled, next.Channels.Webchat.Enabled},
 		{"limits.partitions", old.Limits.Partitions, next.Limits.Partitions},
 		{"limits.maxMessageBytes", old.Limits.MaxMessageBytes, next.Limits.MaxMessageBytes},

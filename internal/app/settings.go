@@ -10,11 +10,6 @@ import (
 	"sluice/sessions"
 )
 
-const (
-	channelTelegram = "telegram"
-	channelWebchat  = webchat.Channel
-)
-
 // routerSettings is what the configuration says to the router.
 func routerSettings(c *config.Config) *router.Settings {
 	s := &router.Settings{
@@ -45,11 +40,13 @@ func keyer(c *config.Config) sessions.Keyer {
 
 func channelSettings(c *config.Config) map[string]router.ChannelSettings {
 	channels := map[string]router.ChannelSettings{}
-	if len(c.Channels.Telegram.Accounts) > 0 {
-		channels[channelTelegram] = accessSettings(c.Channels.Telegram.Access)
+	for _, p := range c.Channels.Platforms() {
+		if len(p.Accounts) > 0 {
+			channels[p.Name] = accessSettings(p.Access)
+		}
 	}
 	// Who speaks on the page, or in a session over the API, has the gateway's token.
-	channels[channelWebchat] = router.ChannelSettings{DMPolicy: router.AccessOpen, GroupPolicy: router.AccessDisabled, OnUnknown: router.UnknownResend}
+	channels[webchat.Channel] = router.ChannelSettings{DMPolicy: router.AccessOpen, GroupPolicy: router.AccessDisabled, OnUnknown: router.UnknownResend}
 	return channels
 }
 

@@ -21,7 +21,7 @@ func check(r *report, c *Config) {
 	k.gateway()
 	k.stores()
 	k.owners()
-	k.telegram()
+	k.channels()
 	k.models()
 	k.agents()
 	k.bindings()
@@ -72,51 +72,14 @@ func (k checker) owners() {
 
 // channel checks a channel's name that stands somewhere else.
 func (k checker) channel(path, name string) {
-	s := channelNames()
-	switch {
-	case slices.Contains(s.later, name):
-		k.must(false, path, "channel %s is not in this version: take it out", name)
-	case name != "":
-		k.must(slices.Contains(s.names(), name), path, "no channel %q: %s", name, hint(name, s.names()))
-	}
+	known := channelNames()
+	k.must(name == "" || slices.Contains(known, name), path, "no channel %q: %s", name, hint(name, known))
 }
 
 var (
-	tokenShape   = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
-	secretShape  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
-	userShape    = regexp.MustCompile(`^[0-9]+$`)
-	groupShape   = regexp.MustCompile(`^-[0-9]+$`)
 	accountShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 	agentShape   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
-
-func (k checker) telegram() {
-	t := k.c.Channels.Telegram
-	const path = "channels.telegram"
-	_, given := k.places[path]
-	k.must(!given || len(t.Accounts) > 0, path, "has no account: add accounts.default.token, or take it out")
-	for i, id := range t.AllowFrom {
-		k.must(id == "*" || userShape.MatchString(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a Telegram user id (a number), or \"*\"", id)
-	}
-	for id := range t.Groups {
-		k.must(id == "*" || groupShape.MatchString(id), join(path+".groups", id), "want a Telegram group id such as \"-1001234567890\", or \"*\"")
-	}
-	for name, a := range t.Accounts {
-		k.telegramAccount(join(path+".accounts", name), name, a)
-	}
-}
-
-func (k checker) telegramAccount(path, name string, a TelegramAccount) {
-	k.must(accountShape.MatchString(name), path, "want a name of A-Z a-z 0-9 _ -")
-	k.must(a.Token != "", path+".token", "is missing: get one from @BotFather")
-	k.must(tokenShape.MatchString(a.Token.Reveal()), path+".token", "want <bot id>:<secret> as @BotFather gives it")
-	k.must(isURL(a.APIBase, "http", "https"), path+".apiBase", "%q: want an http or https address", a.APIBase)
-	if a.Mode != "webhook" {
-		return
-	}
-	k.must(isURL(a.WebhookURL, "http", "https"), path+".webhookURL", "mode webhook wants the public https address: set it, or gateway.publicURL")
-	k.must(secretShape.MatchString(a.Secret.Reveal()), path+".secret", "mode webhook wants 1 to 256 characters of A-Z a-z 0-9 _ -")
-}
 
 func (k checker) models() {
 	for name, p := range k.c.Models.Providers {

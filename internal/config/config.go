@@ -48,14 +48,6 @@ type Log struct {
 	Format string `yaml:"format" enum:"text,json" doc:"One line of text, or one JSON object, a record."`
 }
 
-// Channels are the chat platforms.
-type Channels struct {
-	Telegram Telegram `yaml:"telegram" doc:"Telegram bots. On when it has an account."`
-	Webchat  Webchat  `yaml:"webchat" doc:"The chat on the gateway's own page."`
-
-	_ struct{} `later:"slack,discord"`
-}
-
 // Access says who may talk on a channel, and what may leave through it.
 type Access struct {
 	Classification flow.Level       `yaml:"classification" doc:"Ceiling of what may leave through this channel; what is heard on it is labelled so too."`
@@ -70,29 +62,6 @@ type Access struct {
 type Group struct {
 	RequireMention bool       `yaml:"requireMention" doc:"Only messages that mention the bot or answer it are worked on; others are kept as history."`
 	Classification flow.Level `yaml:"classification" doc:"Ceiling of this group, where it is lower than the channel's. Default: the channel's."`
-}
-
-// Telegram is the Telegram channel.
-type Telegram struct {
-	Access   `yaml:",inline"`
-	Accounts map[string]TelegramAccount `yaml:"accounts" doc:"Bots by a name of your choice; \"default\" is used where none is named."`
-}
-
-// TelegramAccount is one bot.
-type TelegramAccount struct {
-	Token        Secret `yaml:"token" doc:"What @BotFather gave, <bot id>:<secret>. Required."`
-	APIBase      string `yaml:"apiBase" doc:"Bot API server."`
-	Mode         string `yaml:"mode" enum:"polling,webhook" doc:"polling: the gateway asks Telegram. webhook: Telegram posts to webhookURL."`
-	WebhookURL   string `yaml:"webhookURL" doc:"Public https address of /channels/telegram/<account>. Default in mode webhook: made from gateway.publicURL."`
-	Secret       Secret `yaml:"secret" doc:"What Telegram sends with each post, 1 to 256 of A-Z a-z 0-9 _ -. Required in mode webhook."`
-	RichMessages string `yaml:"richMessages" enum:"off,auto,on" doc:"Send native rich messages: never, where HTML would lose structure, always."`
-	LinkPreviews bool   `yaml:"linkPreviews" doc:"Show previews of links in answers."`
-}
-
-// Webchat is the page.
-type Webchat struct {
-	Enabled        bool       `yaml:"enabled" doc:"Serve the chat."`
-	Classification flow.Level `yaml:"classification" doc:"Ceiling of what the page may show; what is typed there is labelled so too. Default: the highest of the other channels, so that a session shared with them keeps flowing both ways."`
 }
 
 // Models are the language models.

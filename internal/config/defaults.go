@@ -25,7 +25,7 @@ func Default() *Config {
 		State:    "~/.local/share/sluice",
 		Log:      Log{Level: "info", Format: "text"},
 		Owners:   []string{"webchat:local"},
-		Channels: Channels{Telegram: Telegram{Access: defaultAccess()}, Webchat: Webchat{Enabled: true}},
+		Channels: defaultChannels(),
 		Models:   Models{Default: DefaultModel},
 		Agents:   Agents{Defaults: AgentDefaults{SystemPrompt: defaultPrompt}},
 		Session: Session{
@@ -42,8 +42,12 @@ func Default() *Config {
 	}
 }
 
-func defaultAccess() Access {
-	return Access{Classification: flow.Public, DMPolicy: "pairing", GroupPolicy: "allowlist", OnUnknown: "resend"}
+func defaultChannels() Channels {
+	access := Access{Classification: flow.Public, DMPolicy: "pairing", GroupPolicy: "allowlist", OnUnknown: "resend"}
+	return Channels{
+		Telegram: Telegram{Access: access}, Slack: Slack{Access: access}, Discord: Discord{Access: access},
+		Webchat: Webchat{Enabled: true},
+	}
 }
 
 // defaulter is an element of a list or map that does not begin empty.
@@ -52,6 +56,8 @@ type defaulter interface{ setDefaults() }
 var (
 	_ defaulter = (*Group)(nil)
 	_ defaulter = (*TelegramAccount)(nil)
+	_ defaulter = (*SlackAccount)(nil)
+	_ defaulter = (*DiscordAccount)(nil)
 	_ defaulter = (*Provider)(nil)
 )
 
@@ -60,6 +66,10 @@ func (g *Group) setDefaults() { g.RequireMention = true }
 func (a *TelegramAccount) setDefaults() {
 	a.APIBase, a.Mode, a.RichMessages = "https://api.telegram.org", "polling", "auto"
 }
+
+func (a *SlackAccount) setDefaults() { a.APIBase, a.Mode = "https://slack.com/api/", "socket" }
+
+func (a *DiscordAccount) setDefaults() { a.APIBase = "https://discord.com/api/v10" }
 
 // A provider is the owner's own choice, so it may see everything unless they say less.
 func (p *Provider) setDefaults() { p.Classification = flow.Restricted }
@@ -110,15 +120,20 @@ func (c *Config) completeAgents() {
 // lower one it could not show what a shared session heard there; at a higher
 // one what is typed there would keep that session from answering there.
 func (c *Config) completeLevels() {
-	t := &c.Channels.Telegram
-	for id, g := range t.Groups {
-		if !g.Classification.Valid() {
-			g.Classification = t.Classification
-			t.Groups[id] = g
+	highest := flow.Public
+	for _, p := range c.Channels.Platforms() {
+		if len(p.Accounts) > 0 && flow.CanFlow(highest, p.Access.Classification) {
+			highest = p.Access.Classification
+		}
+		for id, g := range p.Access.Groups {
+			if !g.Classification.Valid() {
+				g.Classification = p.Access.Classification
+				p.Access.Groups[id] = g
+			}
 		}
 	}
 	if w := &c.Channels.Webchat; !w.Classification.Valid() {
-		w.Classification = t.Classification
+		w.Classification = highest
 	}
 }
 

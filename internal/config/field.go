@@ -91,4 +91,4 @@ func number(tag string) *int {
 }
 
 // channelNames are the keys under channels.
-func channelNames() section { return sectionOf(reflect.TypeFor[Channels]()) }
+func channelNames() []string { return sectionOf(reflect.TypeFor[Channels]()).names() }

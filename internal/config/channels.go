@@ -1,0 +1,85 @@
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"sluice/policy/flow"
+)
+
+// Channels are the chat platforms.
+type Channels struct {
+	Telegram Telegram `yaml:"telegram" doc:"Telegram bots. On when it has an account."`
+	Slack    Slack    `yaml:"slack" doc:"Slack apps. On when it has an account."`
+	Discord  Discord  `yaml:"discord" doc:"Discord bots. On when it has an account."`
+	Webchat  Webchat  `yaml:"webchat" doc:"The chat on the gateway's own page."`
+}
+
+// Telegram is the Telegram channel.
+type Telegram struct {
+	Access   `yaml:",inline"`
+	Accounts map[string]TelegramAccount `yaml:"accounts" doc:"Bots by a name of your choice; \"default\" is used where none is named."`
+}
+
+// TelegramAccount is one bot.
+type TelegramAccount struct {
+	Token        Secret `yaml:"token" doc:"What @BotFather gave, <bot id>:<secret>. Required."`
+	APIBase      string `yaml:"apiBase" doc:"Bot API server."`
+	Mode         string `yaml:"mode" enum:"polling,webhook" doc:"polling: the gateway asks Telegram. webhook: Telegram posts to webhookURL."`
+	WebhookURL   string `yaml:"webhookURL" doc:"Public https address of /channels/telegram/<account>. Default in mode webhook: made from gateway.publicURL."`
+	Secret       Secret `yaml:"secret" doc:"What Telegram sends with each post, 1 to 256 of A-Z a-z 0-9 _ -. Required in mode webhook."`
+	RichMessages string `yaml:"richMessages" enum:"off,auto,on" doc:"Send native rich messages: never, where HTML would lose structure, always."`
+	LinkPreviews bool   `yaml:"linkPreviews" doc:"Show previews of links in answers."`
+}
+
+// Slack is the Slack channel.
+type Slack struct {
+	Access   `yaml:",inline"`
+	Accounts map[string]SlackAccount `yaml:"accounts" doc:"Apps by a name of your choice, one for each workspace; \"default\" is used where none is named."`
+}
+
+// SlackAccount is one app in one workspace.
+type SlackAccount struct {
+	BotToken      Secret `yaml:"botToken" doc:"Bot User OAuth Token, xoxb-…. Required."`
+	AppToken      Secret `yaml:"appToken" doc:"App-level token with connections:write, xapp-…. Required in mode socket."`
+	SigningSecret Secret `yaml:"signingSecret" doc:"What Slack signs its requests with. Required in mode http."`
+	Mode          string `yaml:"mode" enum:"socket,http" doc:"socket: the gateway connects to Slack. http: Slack posts events, commands and buttons to /channels/slack/<account>."`
+	APIBase       string `yaml:"apiBase" doc:"Web API server."`
+	ReplyInThread bool   `yaml:"replyInThread" doc:"Answer a message of a channel in a thread below it, with a session of its own. Off: an answer stands where the question stood."`
+}
+
+// Discord is the Discord channel.
+type Discord struct {
+	Access   `yaml:",inline"`
+	Accounts map[string]DiscordAccount `yaml:"accounts" doc:"Bots by a name of your choice; \"default\" is used where none is named."`
+}
+
+// DiscordAccount is one bot.
+type DiscordAccount struct {
+	Token      Secret `yaml:"token" doc:"Bot token of the developer portal. Required."`
+	APIBase    string `yaml:"apiBase" doc:"REST API server, with its version."`
+	GatewayURL string `yaml:"gatewayURL" doc:"Address of the event gateway. Empty: as the API says."`
+	Shards     int    `yaml:"shards" min:"0" max:"1000" doc:"Connections that share the bot's guilds. 0: as many as Discord recommends."`
+}
+
+// Webchat is the page.
+type Webchat struct {
+	Enabled        bool       `yaml:"enabled" doc:"Serve the chat."`
+	Classification flow.Level `yaml:"classification" doc:"Ceiling of what the page may show; what is typed there is labelled so too. Default: the highest of the other channels, so that a session shared with them keeps flowing both ways."`
+}
+
+// Platform is what all chat platforms have in common.
+type Platform struct {
+	Name     string // key under channels
+	Access   Access
+	Accounts []string // sorted names; none: the channel is off
+}
+
+// Platforms are the chat platforms that accounts can be configured for, in the order of the file's reference.
+func (c *Channels) Platforms() []Platform {
+	return []Platform{
+		{"telegram", c.Telegram.Access, slices.Sorted(maps.Keys(c.Telegram.Accounts))},
+		{"slack", c.Slack.Access, slices.Sorted(maps.Keys(c.Slack.Accounts))},
+		{"discord", c.Discord.Access, slices.Sorted(maps.Keys(c.Discord.Accounts))},
+	}
+}

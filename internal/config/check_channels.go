@@ -1,0 +1,88 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// idShape is how a platform spells its ids, with an example for those who spell them otherwise.
+type idShape struct {
+	user, group *regexp.Regexp
+	userLike    string
+	groupLike   string
+}
+
+var idShapes = map[string]idShape{
+	"telegram": {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^-[0-9]+$`), "1001", "-1001234567890"},
+	"slack":    {regexp.MustCompile(`^[UW][A-Z0-9]+$`), regexp.MustCompile(`^[CG][A-Z0-9]+$|^team:[TE][A-Z0-9]+$`), "U024BE7LH", "C024BE91L"},
+	"discord":  {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^(guild:)?[0-9]+$`), "80351110224678912", "41771983423143937"},
+}
+
+var (
+	tokenShape    = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+	secretShape   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+	slackBotShape = regexp.MustCompile(`^xox[a-z](\.xox[a-z])?-`)
+	slackAppShape = regexp.MustCompile(`^xapp-`)
+)
+
+func (k checker) channels() {
+	for _, p := range k.c.Channels.Platforms() {
+		k.platform(p)
+	}
+	for name, a := range k.c.Channels.Telegram.Accounts {
+		k.telegramAccount(join("channels.telegram.accounts", name), a)
+	}
+	for name, a := range k.c.Channels.Slack.Accounts {
+		k.slackAccount(join("channels.slack.accounts", name), a)
+	}
+	for name, a := range k.c.Channels.Discord.Accounts {
+		k.discordAccount(join("channels.discord.accounts", name), a)
+	}
+}
+
+// platform checks what all platforms have in common.
+func (k checker) platform(p Platform) {
+	path, shape := "channels."+p.Name, idShapes[p.Name]
+	_, given := k.places[path]
+	_, said := k.places[path+".accounts"] // an empty list is somebody's word, and what config show prints
+	k.must(!given || said, path, "has no account: add accounts.default with its token, or take it out")
+	for _, name := range p.Accounts {
+		k.must(accountShape.MatchString(name), join(path+".accounts", name), "want a name of A-Z a-z 0-9 _ -")
+	}
+	for i, id := range p.Access.AllowFrom {
+		k.must(id == "*" || shape.user.MatchString(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a user id such as %q, or \"*\"", id, shape.userLike)
+	}
+	for id := range p.Access.Groups {
+		k.must(id == "*" || shape.group.MatchString(id), join(path+".groups", id), "want the id of a group such as %q, or \"*\"", shape.groupLike)
+	}
+}
+
+func (k checker) telegramAccount(path string, a TelegramAccount) {
+	k.must(a.Token != "", path+".token", "is missing: get one from @BotFather")
+	k.must(tokenShape.MatchString(a.Token.Reveal()), path+".token", "want <bot id>:<secret> as @BotFather gives it")
+	k.must(isURL(a.APIBase, "http", "https"), path+".apiBase", "%q: want an http or https address", a.APIBase)
+	if a.Mode != "webhook" {
+		return
+	}
+	k.must(isURL(a.WebhookURL, "http", "https"), path+".webhookURL", "mode webhook wants the public https address: set it, or gateway.publicURL")
+	k.must(secretShape.MatchString(a.Secret.Reveal()), path+".secret", "mode webhook wants 1 to 256 characters of A-Z a-z 0-9 _ -")
+}
+
+func (k checker) slackAccount(path string, a SlackAccount) {
+	k.must(a.BotToken != "", path+".botToken", "is missing: it stands under OAuth & Permissions of the app, after it was installed")
+	k.must(slackBotShape.MatchString(a.BotToken.Reveal()), path+".botToken", "want a bot token, xoxb-…")
+	k.must(isURL(a.APIBase, "http", "https"), path+".apiBase", "%q: want an http or https address", a.APIBase)
+	if a.Mode == "http" {
+		k.must(a.SigningSecret != "", path+".signingSecret", "mode http wants it: it stands under Basic Information of the app")
+		return
+	}
+	k.must(a.AppToken != "", path+".appToken", "mode socket wants it: make an app-level token with connections:write under Basic Information of the app")
+	k.must(slackAppShape.MatchString(a.AppToken.Reveal()), path+".appToken", "want an app-level token, xapp-…")
+}
+
+func (k checker) discordAccount(path string, a DiscordAccount) {
+	k.must(a.Token != "", path+".token", "is missing: it stands under Bot of the application in the developer portal")
+	k.must(printable(a.Token.Reveal()), path+".token", "has a space or an unprintable character; it is given without the word Bot")
+	k.must(isURL(a.APIBase, "http", "https"), path+".apiBase", "%q: want an http or https address", a.APIBase)
+	k.must(a.GatewayURL == "" || isURL(a.GatewayURL, "ws", "wss"), path+".gatewayURL", "%q: want a ws or wss address, or nothing", a.GatewayURL)
+}

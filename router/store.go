@@ -63,7 +63,7 @@ type DeliveryStatus string
 //
 //	preview ──► queued ──► sending ──► sent
 //	              ▲  │         ├─────► queued (again later) | failed (dead letter)
-//	              │  │         └─────► unknown (its answer was lost)
+//	              │  │         └─────► unknown (its answer was lost, and the platform can't be asked)
 //	       retry  │  └──► blocked (by the gate) | expired | discarded
 //
 // Preview is a message that is still being written by edits. Unknown, failed,
@@ -116,6 +116,14 @@ type Delivery struct {
 	Receipts []adapters.Receipt // one per piece that the platform has taken, in order
 	// PreviewID is the platform message that showed the preview and becomes the first piece.
 	PreviewID sessions.PlatformMessageID
+	// LostPreview is the text of a preview of which it is not known whether it shows; it is looked up before anything is sent.
+	LostPreview string
+	// SentAt is stored before each call that posts something; the call was not made earlier. Zero before the first.
+	SentAt time.Time
+	// Buttons are shown with the last piece of the text.
+	Buttons []adapters.Button
+	// Files are sent after the text, each as a message of its own.
+	Files     []sessions.MediaID
 	Decision  *policy.Decision // of the gate; nil until asked
 	LastError string           // for the operator
 	Created   time.Time
@@ -123,7 +131,7 @@ type Delivery struct {
 }
 
 // DeliveryMove replaces a delivery's mutable fields (text, label, status, epoch,
-// attempts, next try, expires, chunks, receipts, preview id, decision, last error,
+// attempts, next try, expires, chunks, receipts, preview id, lost preview, sent at, decision, last error,
 // finished, resend of, route, lane) if its stored status is From, its stored epoch is not greater than
 // Delivery.Epoch, and it was not tried since it was read (its stored attempts are not more); else ErrConflict. With Delivery.Epoch above 0 the partition's
 // epoch must equal it, else ErrFenced; 0 asks for no fence and sets none.

@@ -9,10 +9,12 @@ import (
 
 const (
 	deliveryColumns = `seq, id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency, resend_of, status,
-		epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished`
+		epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished,
+		sent_at, lost_preview, buttons, files`
 	insertDelivery = `INSERT INTO deliveries (id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency,
-		resend_of, status, epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished, channel)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		resend_of, status, epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished, channel,
+		sent_at, lost_preview, buttons, files)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// openDeliveries is the condition of the partial index that keeps looking for work independent of what is stored.
 	openDeliveries = `status IN ('queued', 'sending')`
 	// previews is that of the index of previews. It is a list, with a status that none
@@ -22,7 +24,7 @@ const (
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
 	moveDelivery     = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?,
-		resend_of = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + fence
+		resend_of = ?, sent_at = ?, lost_preview = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + fence
 )
 
 // deliveryValues are the columns that both an insert and a move write.
@@ -41,11 +43,19 @@ func (b *writer) deliveryTexts(d router.Delivery) (chunks, receipts, decision st
 
 func (b *writer) deliver(d router.Delivery) {
 	level, trust := label(d.Label)
+	var buttons, files string
+	if len(d.Buttons) > 0 {
+		buttons = b.text(d.Buttons)
+	}
+	if len(d.Files) > 0 {
+		files = b.text(d.Files)
+	}
 	chunks, receipts, decision := b.deliveryTexts(d)
 	b.add(Statement{SQL: insertDelivery, Duplicate: sessions.ErrDuplicate, Args: []any{
 		string(d.ID), string(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
 		d.Idempotency, string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires),
 		chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Created), micros(d.Finished), d.Route.Channel,
+		micros(d.SentAt), d.LostPreview, buttons, files,
 	}})
 }
 
@@ -56,17 +66,18 @@ func (b *writer) moveDelivery(m router.DeliveryMove) {
 	b.add(Statement{SQL: moveDelivery, Else: sessions.ErrConflict, Args: []any{
 		string(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
 		d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires), chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Finished),
-		string(d.ResendOf), string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
+		string(d.ResendOf), micros(d.SentAt), d.LostPreview, string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
 	}})
 }
 
 func scanDelivery(row Row) (router.Delivery, error) {
 	var d router.Delivery
-	var id, lane, kind, route, session, run, resend, status, chunks, receipts, preview, decision string
+	var id, lane, kind, route, session, run, resend, status, chunks, receipts, preview, decision, buttons, files string
 	var level, trust int
-	var next, expires, created, finished int64
+	var next, expires, created, finished, sent int64
 	err := row.Scan(&d.Seq, &id, &lane, &d.Partition, &kind, &route, &d.Text, &level, &trust, &session, &run, &d.Idempotency, &resend, &status,
-		&d.Epoch, &d.Attempts, &next, &expires, &chunks, &receipts, &preview, &decision, &d.LastError, &created, &finished)
+		&d.Epoch, &d.Attempts, &next, &expires, &chunks, &receipts, &preview, &decision, &d.LastError, &created, &finished,
+		&sent, &d.LostPreview, &buttons, &files)
 	if err != nil {
 		return d, err
 	}
@@ -74,11 +85,14 @@ func scanDelivery(row Row) (router.Delivery, error) {
 	d.Session, d.Run, d.ResendOf = sessions.ID(session), sessions.RunID(run), router.DeliveryID(resend)
 	d.PreviewID, d.Label = sessions.PlatformMessageID(preview), labelFrom(level, trust)
 	d.NextTry, d.Expires, d.Created, d.Finished = fromMicros(next), fromMicros(expires), fromMicros(created), fromMicros(finished)
+	d.SentAt = fromMicros(sent)
 	var dec decoding
 	dec.into(route, &d.Route)
 	dec.into(chunks, &d.Chunks)
 	dec.into(receipts, &d.Receipts)
 	dec.into(decision, &d.Decision)
+	dec.into(buttons, &d.Buttons)
+	dec.into(files, &d.Files)
 	return d, dec.err
 }
 

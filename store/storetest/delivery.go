@@ -18,7 +18,8 @@ func testDeliveryRoundTrip(t *testing.T, b *bundle) {
 	d.Epoch, d.Attempts, d.Chunks, d.PreviewID, d.LastError = 4, 2, []string{"a", "b"}, "77", "it failed"
 	d.Receipts = []adapters.Receipt{{MessageID: "9", At: start, Moved: &adapters.Migration{From: "a", To: "b"}}}
 	d.Decision = &policy.Decision{Action: policy.Allow, Reason: "because", Rules: []policy.Looked{{Rule: "flow", Matched: true}}}
-	d.Finished = at(1)
+	d.Finished, d.SentAt, d.LostPreview = at(1), at(1), "the beginn"
+	d.Buttons, d.Files = []adapters.Button{{Label: "Yes", Value: "/yes"}}, []sessions.MediaID{"med_1", "med_2"}
 	b.commit(router.Change{Deliver: []router.Delivery{d}})
 	got := b.delivery(d.ID)
 	require.Positive(t, got.Seq)
@@ -73,6 +74,7 @@ func testDeliveryMove(t *testing.T, b *bundle) {
 	moved := got
 	moved.Status, moved.Text, moved.Label, moved.Epoch, moved.Attempts = router.DeliverySending, "final", flow.Bottom(), epoch, 1
 	moved.NextTry, moved.Expires, moved.Finished = at(1), at(2), at(3)
+	moved.SentAt, moved.LostPreview = at(4), "lost"
 	moved.Chunks, moved.PreviewID, moved.LastError = []string{"x", "y"}, "5", "oops"
 	moved.Receipts = []adapters.Receipt{{MessageID: "1", At: at(1)}}
 	moved.Decision = &policy.Decision{Action: policy.Block}

@@ -1,0 +1,200 @@
+// Package announce is the protocol between two agents: one sends a message to
+// the other's session, they answer each other for some turns, and the other one
+// may announce the outcome where it speaks to people. It is made of pure
+// functions: the caller stores an [Exchange] and carries each [Step] as a run of
+// the session that it names, in the same transaction as the end of the run before.
+//
+//	ask ──► reply (turn 1, requester) ──► reply (turn 2, target) ──► … ──► announce ──► ended
+//	 │                    └── skip, nothing to say, failure, last turn ──┘
+//	 └── failed or nothing to say ──► ended
+package announce
+
+import (
+	"strings"
+	"time"
+
+	"sluice/sessions"
+)
+
+// What an agent answers exactly, to say that it has nothing to say. None of them is ever shown.
+const (
+	ReplySkip    = "REPLY_SKIP"    // ends the turns
+	AnnounceSkip = "ANNOUNCE_SKIP" // keeps silent where people are
+	NoReply      = "NO_REPLY"
+)
+
+// MostTurns is the highest number of turns that may be configured; it is also the default.
+const MostTurns = 5
+
+// Party is one side of an exchange.
+type Party struct {
+	Session sessions.ID  `json:"session"`
+	Key     sessions.Key `json:"key"`
+	Agent   string       `json:"agent"`
+}
+
+// Exchange is where one sessions_send stands.
+type Exchange struct {
+	ID        string    `json:"id"`
+	Requester Party     `json:"requester"` // zero where a person or program asked
+	Target    Party     `json:"target"`
+	Request   string    `json:"request"` // what was asked
+	Reply     string    `json:"reply"`   // of the first round
+	Latest    string    `json:"latest"`  // what was said last by either side
+	Turn      int       `json:"turn"`    // of the present or last reply step, from 1; 0 before
+	MaxTurns  int       `json:"maxTurns"`
+	Phase     Phase     `json:"phase"`
+	Outcome   Outcome   `json:"outcome,omitempty"` // set with phase ended
+	Detail    string    `json:"detail,omitempty"`  // why it ended so, for both sides to read
+	Started   time.Time `json:"started"`
+	Ended     time.Time `json:"ended,omitzero"`
+}
+
+// Phase is the step that an exchange waits for.
+type Phase string
+
+// The phases.
+const (
+	Asking     Phase = "asking"     // the target works on the request
+	Replying   Phase = "replying"   // one side answers the other
+	Announcing Phase = "announcing" // the target says what its people shall hear
+	Ended      Phase = "ended"
+)
+
+// Outcome says how an exchange ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Announced Outcome = "announced" // the target's people were told
+	Silent    Outcome = "silent"    // the target chose to say nothing to them
+	NoAnswer  Outcome = "no_reply"  // the target had nothing to say to the request
+	Failed    Outcome = "failed"    // a step that could not be left out failed
+	Stopped   Outcome = "stopped"   // by a person, a cycle or a budget
+)
+
+// Step is the next run of an exchange.
+type Step struct {
+	Phase Phase
+	Party Party // whose session works it
+	Turn  int   // of phase replying
+	// Text is what the session is given: the request, or what the other side said.
+	Text string
+}
+
+// Result is how a step's run ended.
+type Result struct {
+	Status sessions.RunStatus // a terminal one
+	Text   string             // of status done
+	Error  string             // public text of any other status
+}
+
+// Start begins an exchange: its first step is the target's work on the request.
+func Start(x Exchange) (Exchange, Step) {
+	x.MaxTurns = min(max(x.MaxTurns, 0), MostTurns)
+	x.Phase = Asking
+	return x, Step{Phase: Asking, Party: x.Target, Text: x.Request}
+}
+
+// Next takes the result of the step that the exchange waited for. The step is
+// nil once the exchange has ended. An exchange that has ended stays as it is.
+func Next(x Exchange, r Result, now time.Time) (Exchange, *Step) {
+	switch x.Phase {
+	case Asking:
+		return x.asked(r, now)
+	case Replying:
+		return x.replied(r)
+	case Announcing:
+		return x.announced(r, now), nil
+	default:
+		return x, nil
+	}
+}
+
+// Stop ends an exchange from outside: a cycle, a budget, a person.
+func Stop(x Exchange, why string, now time.Time) Exchange {
+	if x.Phase == Ended {
+		return x
+	}
+	return x.end(Stopped, why, now)
+}
+
+func (x Exchange) asked(r Result, now time.Time) (Exchange, *Step) {
+	said, ok := words(r)
+	switch {
+	case r.Status == sessions.RunAborted:
+		return x.end(Stopped, "the target's run was stopped", now), nil
+	case !ok:
+		return x.end(Failed, "the target's run ended as "+string(r.Status)+": "+r.Error, now), nil
+	case said == "":
+		return x.end(NoAnswer, "the target had nothing to say", now), nil
+	}
+	x.Reply, x.Latest = said, said
+	return x.next()
+}
+
+// next gives the turn to the other side, or ends the turns.
+func (x Exchange) next() (Exchange, *Step) {
+	if x.Turn >= x.MaxTurns || x.Requester.Session == "" || x.Requester.Session == x.Target.Session {
+		return x.announce()
+	}
+	x.Phase = Replying
+	x.Turn++
+	return x, &Step{Phase: Replying, Party: x.Speaker(), Turn: x.Turn, Text: x.Latest}
+}
+
+// Speaker is who works the present step: the requester has the odd turns.
+func (x Exchange) Speaker() Party {
+	if x.Phase == Replying && x.Turn%2 == 1 {
+		return x.Requester
+	}
+	return x.Target
+}
+
+func (x Exchange) replied(r Result) (Exchange, *Step) {
+	said, ok := words(r)
+	if !ok || said == "" {
+		return x.announce()
+	}
+	x.Latest = said
+	return x.next()
+}
+
+func (x Exchange) announce() (Exchange, *Step) {
+	x.Phase = Announcing
+	return x, &Step{Phase: Announcing, Party: x.Target}
+}
+
+func (x Exchange) announced(r Result, now time.Time) Exchange {
+	said, ok := words(r)
+	switch {
+	case r.Status == sessions.RunAborted:
+		return x.end(Stopped, "the announcement was stopped", now)
+	case !ok:
+		return x.end(Failed, "the announcement ended as "+string(r.Status)+": "+r.Error, now)
+	case said == "":
+		return x.end(Silent, "", now)
+	}
+	return x.end(Announced, "", now)
+}
+
+func (x Exchange) end(o Outcome, detail string, now time.Time) Exchange {
+	x.Phase, x.Outcome, x.Detail, x.Ended = Ended, o, detail, now
+	return x
+}
+
+// words are what a step said; not ok if its run did not end well.
+func words(r Result) (string, bool) {
+	return Shown(r.Text), r.Status == sessions.RunDone
+}
+
+// Shown is what of a step's answer the other side and people may see: nothing
+// where it is, exactly, one of the words that mean silence.
+func Shown(answer string) string {
+	switch said := strings.TrimSpace(answer); said {
+	case ReplySkip, AnnounceSkip, NoReply:
+		return ""
+	default:
+		return said
+	}
+}

@@ -23,6 +23,15 @@ type Change struct {
 	Remember []Remembered
 	// Forget drops the history lines of a lane that a run has taken over.
 	Forget []Forget
+	// Unsay drops the history lines of messages that were taken back.
+	Unsay []Unsaid
+	// Revised notes the newest run of a message that was edited.
+	Revised *Revision
+	// Bots replaces what bots said in a place since a person last spoke there.
+	Bots *BotTurns
+	// Requests inserts pairing requests of people who have none, or whose one is
+	// pending and has expired when the new one was made; else ErrConflict.
+	Requests []Pairing
 	// Pairings inserts or replaces pairing requests by (channel, account, user).
 	Pairings []Pairing
 	// Aliases records that a conversation has got a new id.
@@ -153,6 +162,26 @@ type Forget struct {
 	Upto time.Time
 }
 
+// Unsaid names a message that was taken back.
+type Unsaid struct {
+	Lane    sessions.Lane
+	Message sessions.PlatformMessageID
+}
+
+// Revision says which run an edited message has led to last.
+type Revision struct {
+	Lane    sessions.Lane
+	Message sessions.PlatformMessageID
+	Run     sessions.RunID
+}
+
+// BotTurns are the inputs of bots that were taken in a conversation since a person last spoke there.
+type BotTurns struct {
+	Place   sessions.Lane // of the conversation, without its thread
+	Turns   []time.Time   // the newest, oldest first; none: a person has spoken
+	Stopped bool          // bots are not heard there until a person speaks
+}
+
 // Pairing is a person's request to talk to an agent, and what became of it.
 type Pairing struct {
 	Channel, Account string
@@ -171,6 +200,7 @@ const (
 	PairingPending  PairingStatus = "pending"
 	PairingApproved PairingStatus = "approved"
 	PairingRevoked  PairingStatus = "revoked"
+	PairingDenied   PairingStatus = "denied" // by an owner; the person is not told and gets no other code
 )
 
 // Alias says that conversation To is known under the older id From.
@@ -212,6 +242,15 @@ type Store interface {
 
 	// History reads a group's unmentioned talk, oldest first.
 	History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error)
+	// Revision reads which run an edited message has led to last; ErrNotFound if it was never edited.
+	Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (Revision, error)
+	// BotTurns reads what bots said in a place since a person spoke there.
+	BotTurns(ctx context.Context, place sessions.Lane) (BotTurns, error)
+	// CountAudit counts the entries of an action since a time, at most limit.
+	CountAudit(ctx context.Context, action string, since time.Time, limit int) (int, error)
+	// Posted reads the delivery that has put a message into a conversation, if it is one
+	// of the last few hundred on any platform; else ErrNotFound.
+	Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (Delivery, error)
 	// PairingOf reads a person's pairing; ErrNotFound if there is none.
 	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (Pairing, error)
 	// ListPairings reads the pairings of a status, newest first; an empty channel means all.

@@ -22,6 +22,9 @@ var (
 
 // Change is what one transaction does to sessions, messages and runs: all of it or nothing.
 type Change struct {
+	// Idle expects that these sessions have no unfinished run; else ErrConflict. Of two
+	// changes that expect it of the same session and each queue a run there, one gets the error.
+	Idle []ID
 	// Create makes sessions. A live session with the same key or id is ErrConflict.
 	Create []Record
 	// Save writes the runtime fields of sessions (taint, route, head, compacted,
@@ -46,6 +49,7 @@ type Change struct {
 type Patch struct {
 	ID         ID
 	SendPolicy *SendPolicy
+	Activation *Activation
 	Model      *string
 	Title      *string
 	Metadata   *[]byte

@@ -17,6 +17,16 @@ const (
 	SendDeny    SendPolicy = "deny"
 )
 
+// Activation is a session's override of whether a group must mention the bot.
+type Activation string
+
+// The overrides; ActivationInherit follows the configuration.
+const (
+	ActivationInherit Activation = ""
+	ActivationMention Activation = "mention"
+	ActivationAlways  Activation = "always"
+)
+
 // Record is a session's stored state without its messages.
 type Record struct {
 	ID        ID
@@ -30,6 +40,7 @@ type Record struct {
 
 	Route      Route // where it last heard from somebody; for display and for `last` only
 	SendPolicy SendPolicy
+	Activation Activation
 	Model      string    // override; empty follows the agent
 	Head       MessageID // leaf of the selected thread; empty for none
 	Compacted  MessageID // summary message that stands before the kept ones; empty for none

@@ -65,14 +65,18 @@ type Input struct {
 	Owner       bool              `json:"owner,omitempty"`     // the sender is one of the owners
 	MessageID   PlatformMessageID `json:"messageId,omitempty"` // the platform's id of the message
 	Quoted      string            `json:"quoted,omitempty"`    // text of the message that it replies to
-	// History is unmentioned talk of the group since the last answer, oldest first.
+	// More: the sender's next message there may belong to this one, if it follows at once.
+	More bool `json:"more,omitempty"`
+	// History is what happened in the conversation since the last answer without being said to the agent, oldest first.
 	History []HistoryLine `json:"history,omitempty"`
 }
 
 // HistoryLine is one message of a group that was not addressed to the agent.
 type HistoryLine struct {
-	Sender Peer       `json:"sender"`
-	Text   string     `json:"text"`
-	At     time.Time  `json:"at"`
-	Label  flow.Label `json:"label"`
+	Sender Peer      `json:"sender"`
+	Text   string    `json:"text"`
+	At     time.Time `json:"at"`
+	// MessageID is the platform's id of the message; empty for what is none.
+	MessageID PlatformMessageID `json:"messageId,omitempty"`
+	Label     flow.Label        `json:"label"`
 }

@@ -33,8 +33,8 @@ func (db *DB) Event(ctx context.Context, key string) (router.Event, error) {
 func (b *writer) remember(r router.Remembered) {
 	level, trust := label(r.Line.Label)
 	b.add(Statement{
-		SQL:  `INSERT INTO history (lane, at, sender, body, level, trust) VALUES (?, ?, ?, ?, ?, ?)`,
-		Args: []any{string(r.Lane), micros(r.Line.At), b.text(r.Line.Sender), r.Line.Text, level, trust},
+		SQL:  `INSERT INTO history (lane, at, sender, body, level, trust, message_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		Args: []any{string(r.Lane), micros(r.Line.At), b.text(r.Line.Sender), r.Line.Text, level, trust, string(r.Line.MessageID)},
 	})
 	b.add(Statement{
 		SQL: `DELETE FROM history WHERE lane = ? AND seq <=
@@ -45,27 +45,29 @@ func (b *writer) remember(r router.Remembered) {
 
 // History implements [router.Store].
 func (db *DB) History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error) {
-	return all(ctx, db, `SELECT at, sender, body, level, trust FROM history WHERE lane = ? ORDER BY seq`, []any{string(lane)},
+	return all(ctx, db, `SELECT at, sender, body, level, trust, message_id FROM history WHERE lane = ? ORDER BY seq`, []any{string(lane)},
 		func(row Row) (sessions.HistoryLine, error) {
 			var l sessions.HistoryLine
 			var at int64
-			var sender string
+			var sender, message string
 			var level, trust int
-			if err := row.Scan(&at, &sender, &l.Text, &level, &trust); err != nil {
+			if err := row.Scan(&at, &sender, &l.Text, &level, &trust, &message); err != nil {
 				return l, err
 			}
-			l.At, l.Label = fromMicros(at), labelFrom(level, trust)
+			l.At, l.Label, l.MessageID = fromMicros(at), labelFrom(level, trust), sessions.PlatformMessageID(message)
 			return l, decode(sender, &l.Sender)
 		})
 }
 
 const pairingColumns = `channel, account, user_id, person, conversation, code, status, created, expires`
 
-func (b *writer) pairing(p router.Pairing) {
+// pairing replaces a person's pairing where the condition holds; otherwise is the error if it does not.
+func (b *writer) pairing(p router.Pairing, condition string, otherwise error) {
 	b.add(Statement{
+		Else: otherwise,
 		SQL: `INSERT INTO pairings (` + pairingColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (channel, account, user_id) DO UPDATE SET person = excluded.person, conversation = excluded.conversation,
-			code = excluded.code, status = excluded.status, created = excluded.created, expires = excluded.expires`,
+			code = excluded.code, status = excluded.status, created = excluded.created, expires = excluded.expires` + condition,
 		Args: []any{
 			p.Channel, p.Account, string(p.User.ID), b.text(p.User), string(p.Conversation), p.Code, string(p.Status),
 			micros(p.Created), micros(p.Expires),

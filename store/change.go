@@ -12,6 +12,9 @@ func changeWrite(c router.Change) (Write, error) {
 	if c.Event != nil {
 		b.event(*c.Event)
 	}
+	for _, id := range c.Idle {
+		b.idle(id)
+	}
 	for _, e := range c.End {
 		b.add(Statement{SQL: endSession, Args: []any{micros(e.At), string(e.ID)}, Else: sessions.ErrNotFound})
 	}
@@ -63,8 +66,20 @@ func (b *writer) rest(c router.Change) {
 	for _, f := range c.Forget {
 		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{string(f.Lane), micros(f.Upto)}})
 	}
+	for _, u := range c.Unsay {
+		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND message_id = ?`, Args: []any{string(u.Lane), string(u.Message)}})
+	}
+	if c.Revised != nil {
+		b.revised(*c.Revised)
+	}
+	if c.Bots != nil {
+		b.botTurns(*c.Bots)
+	}
+	for _, p := range c.Requests {
+		b.pairing(p, ` WHERE pairings.status = 'pending' AND pairings.expires <= excluded.created`, sessions.ErrConflict)
+	}
 	for _, p := range c.Pairings {
-		b.pairing(p)
+		b.pairing(p, "", nil)
 	}
 	for _, a := range c.Aliases {
 		b.add(Statement{

@@ -12,26 +12,29 @@ import (
 	"sluice/sessions"
 )
 
-const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, model, head, compacted,
+const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
 	title, metadata, file_access, persistent, ttl, input_tokens, output_tokens, cached_tokens, context_size, aborted_last,
 	created, last_activity, ended`
 
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	saveSession = `UPDATE sessions SET revision = revision + 1, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
-	patchSession = `UPDATE sessions SET send_policy = COALESCE(?, send_policy), model = COALESCE(?, model),
+	patchSession = `UPDATE sessions SET send_policy = COALESCE(?, send_policy),
+		group_activation = COALESCE(?, group_activation), model = COALESCE(?, model),
 		title = COALESCE(?, title), metadata = COALESCE(?, metadata) WHERE id = ? AND ended = 0`
-	endSession = `UPDATE sessions SET ended = ? WHERE id = ? AND ended = 0`
+	lockSession = `UPDATE sessions SET ended = ended WHERE id = ?`
+	idleSession = lockSession + ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = ? AND r.` + openRuns + `)`
+	endSession  = `UPDATE sessions SET ended = ? WHERE id = ? AND ended = 0`
 )
 
 func (b *writer) createSession(r sessions.Record) {
 	level, trust := label(r.Taint)
 	b.add(Statement{SQL: createSession, Duplicate: sessions.ErrConflict, Args: []any{
 		string(r.ID), string(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
-		string(r.SendPolicy), r.Model, string(r.Head), string(r.Compacted), r.Title, string(r.Metadata), b.text(r.FileAccess),
+		string(r.SendPolicy), string(r.Activation), r.Model, string(r.Head), string(r.Compacted), r.Title, string(r.Metadata), b.text(r.FileAccess),
 		flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
 		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended),
 	}})
@@ -47,20 +50,30 @@ func (b *writer) saveSession(r sessions.Record) {
 }
 
 func (b *writer) patchSession(p sessions.Patch) {
-	args := []any{nil, nil, nil, nil, string(p.ID)}
+	args := []any{nil, nil, nil, nil, nil, string(p.ID)}
 	if p.SendPolicy != nil {
 		args[0] = string(*p.SendPolicy)
 	}
+	if p.Activation != nil {
+		args[1] = string(*p.Activation)
+	}
 	if p.Model != nil {
-		args[1] = *p.Model
+		args[2] = *p.Model
 	}
 	if p.Title != nil {
-		args[2] = *p.Title
+		args[3] = *p.Title
 	}
 	if p.Metadata != nil {
-		args[3] = string(*p.Metadata)
+		args[4] = string(*p.Metadata)
 	}
 	b.add(Statement{SQL: patchSession, Args: args, Else: sessions.ErrNotFound})
+}
+
+// idle takes the session's row first: who waits for it there looks at the runs
+// only when the one before has committed.
+func (b *writer) idle(id sessions.ID) {
+	b.add(Statement{SQL: lockSession, Args: []any{string(id)}, Else: sessions.ErrNotFound})
+	b.add(Statement{SQL: idleSession, Args: []any{string(id), string(id)}, Else: sessions.ErrConflict})
 }
 
 // route is a route as it is stored; that of what leads nowhere is empty.
@@ -73,16 +86,17 @@ func (b *writer) route(r sessions.Route) string {
 
 func scanSession(row Row) (sessions.Record, error) {
 	var r sessions.Record
-	var id, key, override, head, compacted, route, metadata, access string
+	var id, key, override, activation, head, compacted, route, metadata, access string
 	var level, trust, clearance, persistent, aborted int
 	var ttl, created, active, ended int64
-	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &r.Model, &head,
+	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &r.Model, &head,
 		&compacted, &r.Title, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
 		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended)
 	if err != nil {
 		return r, err
 	}
 	r.ID, r.Key, r.SendPolicy = sessions.ID(id), sessions.Key(key), sessions.SendPolicy(override)
+	r.Activation = sessions.Activation(activation)
 	r.Head, r.Compacted = sessions.MessageID(head), sessions.MessageID(compacted)
 	r.Taint = labelFrom(level, trust)
 	r.Clearance, _ = flow.LevelFromRank(clearance) // an invalid one reaches nothing

@@ -68,7 +68,7 @@ func hotChanges() []router.Change {
 		{
 			Event: &router.Event{Key: "k"},
 			Change: sessions.Change{
-				Create: []sessions.Record{s}, Save: []sessions.Record{s}, Patch: []sessions.Patch{{ID: s.ID, Title: &title}},
+				Idle: []sessions.ID{s.ID}, Create: []sessions.Record{s}, Save: []sessions.Record{s}, Patch: []sessions.Patch{{ID: s.ID, Title: &title}},
 				Messages: []sessions.StoredMessage{{Session: s.ID, Message: m}, {Session: s.ID, Message: edited}},
 				Enqueue:  []sessions.Run{run}, Runs: []sessions.RunMove{{From: sessions.RunQueued, Run: run}},
 				Abort: []sessions.Abort{{Session: s.ID}}, End: []sessions.End{{ID: s.ID, At: start}},
@@ -79,6 +79,10 @@ func hotChanges() []router.Change {
 			Forget:     []router.Forget{{Lane: "c|x", Upto: start}},
 			Pairings:   []router.Pairing{{Channel: "c"}},
 			Aliases:    []router.Alias{{Channel: "c"}},
+			Unsay:      []router.Unsaid{{Lane: "c|x", Message: "1"}},
+			Revised:    &router.Revision{Lane: "c|x", Message: "1"},
+			Bots:       &router.BotTurns{Place: "c|x"},
+			Requests:   []router.Pairing{{Channel: "c"}},
 		},
 	}
 }
@@ -102,6 +106,10 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.Delivery(ctx, "dlv_1"); return err },
 		func() error { _, err := db.DeliveryByIdempotency(ctx, "once"); return err },
 		func() error { _, err := db.History(ctx, "c|x"); return err },
+		func() error { _, err := db.Revision(ctx, "c|x", "1"); return err },
+		func() error { _, err := db.BotTurns(ctx, "c|x"); return err },
+		func() error { _, err := db.CountAudit(ctx, "a", start, 10); return err },
+		func() error { _, err := db.Posted(ctx, "c|x", "1"); return err },
 		func() error { _, err := db.PairingOf(ctx, "c", "a", "u"); return err },
 		func() error { _, err := db.ListPairings(ctx, "c", "a", router.PairingPending); return err },
 		func() error { _, err := db.CanonicalConversation(ctx, "c", "a", "x"); return err },

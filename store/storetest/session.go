@@ -14,7 +14,7 @@ import (
 
 func testSessionRoundTrip(t *testing.T, b *bundle) {
 	r := newSession("agent:main:main")
-	r.Taint, r.Route, r.SendPolicy, r.Model, r.Head, r.Compacted = secret, route, sessions.SendDeny, "p/m", "msg_h", "msg_c"
+	r.Taint, r.Route, r.SendPolicy, r.Activation, r.Model, r.Head, r.Compacted = secret, route, sessions.SendDeny, sessions.ActivationAlways, "p/m", "msg_h", "msg_c"
 	r.Title, r.Metadata = "a title", json.RawMessage(`{"a": [1, 2]}`)
 	r.FileAccess = sessions.FileAccess{Read: []string{"/a"}, Write: []string{""}}
 	r.TTL, r.Usage = time.Hour, sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}
@@ -81,10 +81,11 @@ func testPatchEnd(t *testing.T, b *bundle) {
 		p.ID = r.ID
 		return router.Change{Change: sessions.Change{Patch: []sessions.Patch{p}}}
 	}
-	b.commit(patch(sessions.Patch{SendPolicy: &deny, Model: &model}))
+	mention := sessions.ActivationMention
+	b.commit(patch(sessions.Patch{SendPolicy: &deny, Activation: &mention, Model: &model}))
 	b.commit(patch(sessions.Patch{Title: &title, Metadata: &meta}))
 	want := r
-	want.SendPolicy, want.Model, want.Title, want.Metadata = deny, model, title, meta
+	want.SendPolicy, want.Activation, want.Model, want.Title, want.Metadata = deny, mention, model, title, meta
 	require.Equal(t, want, b.session(r.ID))
 	inherit := sessions.SendInherit
 	b.commit(patch(sessions.Patch{SendPolicy: &inherit}))

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"sluice/adapters"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func (b *writer) revised(r router.Revision) {
+	b.add(Statement{
+		SQL: `INSERT INTO revisions (lane, message_id, run_id) VALUES (?, ?, ?)
+			ON CONFLICT (lane, message_id) DO UPDATE SET run_id = excluded.run_id`,
+		Args: []any{string(r.Lane), string(r.Message), string(r.Run)},
+	})
+}
+
+// Revision implements [router.Store].
+func (db *DB) Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (router.Revision, error) {
+	r := router.Revision{Lane: lane, Message: message}
+	var run string
+	err := db.one(ctx, `SELECT run_id FROM revisions WHERE lane = ? AND message_id = ?`, []any{string(lane), string(message)}, &run)
+	r.Run = sessions.RunID(run)
+	return r, err
+}
+
+func (b *writer) botTurns(t router.BotTurns) {
+	if len(t.Turns) == 0 {
+		b.add(Statement{SQL: `DELETE FROM bot_turns WHERE place = ?`, Args: []any{string(t.Place)}})
+		return
+	}
+	b.add(Statement{
+		SQL: `INSERT INTO bot_turns (place, turns, stopped) VALUES (?, ?, ?)
+			ON CONFLICT (place) DO UPDATE SET turns = excluded.turns, stopped = excluded.stopped`,
+		Args: []any{string(t.Place), b.text(t.Turns), flag(t.Stopped)},
+	})
+}
+
+// BotTurns implements [router.Store].
+func (db *DB) BotTurns(ctx context.Context, place sessions.Lane) (router.BotTurns, error) {
+	t := router.BotTurns{Place: place}
+	var turns string
+	var stopped int
+	err := db.one(ctx, `SELECT turns, stopped FROM bot_turns WHERE place = ?`, []any{string(place)}, &turns, &stopped)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
+	}
+	t.Stopped = stopped == 1
+	return t, decode(turns, &t.Turns)
+}
+
+// CountAudit implements [router.Store].
+func (db *DB) CountAudit(ctx context.Context, action string, since time.Time, limit int) (int, error) {
+	var n int
+	err := db.one(ctx, `SELECT count(*) FROM (SELECT at FROM audit WHERE action = ? ORDER BY seq DESC LIMIT ?) newest WHERE at >= ?`,
+		[]any{action, limit, micros(since)}, &n)
+	return n, err
+}
+
+// postedMost is how many of the newest deliveries are looked through for a message. There
+// is no index of messages: a reaction to one is rare, and each delivery would pay for it.
+const postedMost = 500
+
+// Posted implements [router.Store].
+func (db *DB) Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (router.Delivery, error) {
+	found, err := all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE seq > (SELECT max(seq) FROM deliveries) - ? AND lane = ?
+		AND receipts <> '' ORDER BY seq DESC`, []any{postedMost, string(lane)}, scanDelivery)
+	if err != nil {
+		return router.Delivery{}, err
+	}
+	shows := func(r adapters.Receipt) bool { return r.MessageID == message }
+	i := slices.IndexFunc(found, func(d router.Delivery) bool { return slices.ContainsFunc(d.Receipts, shows) })
+	if i < 0 {
+		return router.Delivery{}, sessions.ErrNotFound
+	}
+	return found[i], nil
+}

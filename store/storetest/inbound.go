@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func testUnsaid(t *testing.T, b *bundle) {
+	say := func(lane sessions.Lane, id sessions.PlatformMessageID) {
+		line := sessions.HistoryLine{Sender: sessions.Peer{ID: "5"}, Text: string(id), At: start, Label: secret, MessageID: id}
+		b.commit(router.Change{Remember: []router.Remembered{{Lane: lane, Line: line, Keep: 9}}})
+	}
+	say("c|x", "1")
+	say("c|x", "2")
+	say("c|y", "1")
+	b.commit(router.Change{Unsay: []router.Unsaid{{Lane: "c|x", Message: "1"}, {Lane: "c|x", Message: "never said"}}})
+	lines, err := b.History(b.ctx, "c|x")
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
+	require.Equal(t, sessions.PlatformMessageID("2"), lines[0].MessageID)
+	lines, err = b.History(b.ctx, "c|y")
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
+}
+
+func testRevisions(t *testing.T, b *bundle) {
+	_, err := b.Revision(b.ctx, "c|x", "1")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	for _, run := range []sessions.RunID{"run_1", "run_2"} {
+		want := router.Revision{Lane: "c|x", Message: "1", Run: run}
+		b.commit(router.Change{Revised: &want})
+		got, err := b.Revision(b.ctx, "c|x", "1")
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+func testBotTurns(t *testing.T, b *bundle) {
+	read := func() router.BotTurns {
+		got, err := b.BotTurns(b.ctx, "c|x")
+		require.NoError(t, err)
+		return got
+	}
+	none := router.BotTurns{Place: "c|x"}
+	require.Equal(t, none, read())
+	turns := router.BotTurns{Place: "c|x", Turns: []time.Time{at(1), at(2)}, Stopped: true}
+	b.commit(router.Change{Bots: &turns})
+	require.Equal(t, turns, read())
+	b.commit(router.Change{Bots: &none})
+	require.Equal(t, none, read())
+}
+
+func testPairingRequests(t *testing.T, b *bundle) {
+	request := func(code string, created time.Time) router.Change {
+		return router.Change{Requests: []router.Pairing{{
+			Channel: "telegram", Account: "default", User: sessions.Peer{ID: "5"}, Conversation: "5", Code: code,
+			Status: router.PairingPending, Created: created, Expires: created.Add(time.Hour),
+		}}}
+	}
+	stored := func() router.Pairing {
+		p, err := b.PairingOf(b.ctx, "telegram", "default", "5")
+		require.NoError(t, err)
+		return p
+	}
+	b.commit(request("FIRST", start))
+	b.refuse(sessions.ErrConflict, request("SECOND", at(1)))
+	require.Equal(t, "FIRST", stored().Code)
+	b.commit(request("LATER", at(60)))
+	require.Equal(t, "LATER", stored().Code)
+	for _, status := range []router.PairingStatus{router.PairingApproved, router.PairingRevoked, router.PairingDenied} {
+		p := stored()
+		p.Status, p.Code = status, ""
+		b.commit(router.Change{Pairings: []router.Pairing{p}})
+		b.refuse(sessions.ErrConflict, request("AGAIN", at(600)))
+	}
+}
+
+func testCountAudit(t *testing.T, b *bundle) {
+	for i := range 5 {
+		b.commit(router.Change{Audit: []policy.AuditEntry{{At: at(i), Actor: "a", Action: "guess", Label: secret}, {At: at(i), Action: "other", Label: secret}}})
+	}
+	for _, c := range []struct{ since, limit, want int }{{0, 9, 5}, {3, 9, 2}, {0, 2, 2}, {9, 9, 0}} {
+		n, err := b.CountAudit(b.ctx, "guess", at(c.since), c.limit)
+		require.NoError(t, err)
+		require.Equal(t, c.want, n)
+	}
+}
+
+func testPosted(t *testing.T, b *bundle) {
+	d := newDelivery("c|x")
+	d.Status, d.Chunks = router.DeliverySent, []string{"one", "two"}
+	d.Receipts = []adapters.Receipt{{MessageID: "7", At: start}, {MessageID: "8", At: start}}
+	elsewhere := newDelivery("c|y")
+	elsewhere.Receipts = []adapters.Receipt{{MessageID: "9", At: start}}
+	b.commit(router.Change{Deliver: []router.Delivery{d, elsewhere, newDelivery("c|x")}})
+	got, err := b.Posted(b.ctx, "c|x", "8")
+	require.NoError(t, err)
+	require.Equal(t, d.ID, got.ID)
+	_, err = b.Posted(b.ctx, "c|x", "9")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+// testIdle lets many ask for a session of their own at once: one gets it.
+func testIdle(t *testing.T, b *bundle) {
+	s := b.create(newSession("agent:main:main"))
+	const askers = 8
+	got := make(chan error, askers)
+	for range askers {
+		go func() {
+			got <- b.Commit(b.ctx, router.Change{Change: sessions.Change{Idle: []sessions.ID{s.ID}, Enqueue: []sessions.Run{newRun(s.ID)}}})
+		}()
+	}
+	taken := 0
+	for range askers {
+		if err := <-got; err == nil {
+			taken++
+		} else {
+			require.ErrorIs(t, err, sessions.ErrConflict)
+		}
+	}
+	require.Equal(t, 1, taken)
+	b.refuse(sessions.ErrNotFound, router.Change{Change: sessions.Change{Idle: []sessions.ID{"sess_none"}}})
+}

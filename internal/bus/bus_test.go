@@ -185,7 +185,7 @@ func TestEmbeddedOwnsAllAtOnce(t *testing.T) {
 	require.Equal(t, sessions.Lane("sess_1"), receive(t, o.woken))
 
 	enough := errors.New("enough")
-	require.ErrorIs(t, b.Lease(t.Context(), "adapter", func(context.Context) error { return enough }), enough, "it is held at once")
+	require.ErrorIs(t, b.Lease(t.Context(), "adapter", func() {}, func(context.Context) error { return enough }), enough, "it is held at once")
 	b.Handover(t.Context())
 	require.Zero(t, o.count())
 	b.Stop(t.Context())
@@ -344,11 +344,18 @@ func TestLeaseHasOneHolder(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	holding, let := make(chan string, 10), make(chan struct{})
+	waiting := make(chan string, 1)
 	var wg sync.WaitGroup
 	var holders sync.Mutex
 	for name, b := range map[string]*bus.Bus{"one": first, "two": second} {
 		wg.Go(func() {
-			err := b.Lease(ctx, "adapter.x", func(ctx context.Context) error {
+			standby := func() {
+				select {
+				case waiting <- name:
+				default:
+				}
+			}
+			err := b.Lease(ctx, "adapter.x", standby, func(ctx context.Context) error {
 				if !holders.TryLock() {
 					panic("two holders")
 				}
@@ -365,7 +372,8 @@ func TestLeaseHasOneHolder(t *testing.T) {
 			}
 		})
 	}
-	receive(t, holding)
+	holder := receive(t, holding)
+	require.NotEqual(t, holder, receive(t, waiting), "who waits is told that another one has it")
 	let <- struct{}{}
 	receive(t, holding)
 	cancel()

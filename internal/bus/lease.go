@@ -31,13 +31,14 @@ type lease struct {
 
 // Lease runs hold while this replica has the named lease, again and again until
 // ctx ends or hold returns an error. The context that hold gets ends when the
-// lease is lost; another replica gets it only after that.
-func (b *Bus) Lease(ctx context.Context, name string, hold func(ctx context.Context) error) error {
+// lease is lost; another replica gets it only after that. standby is called, now
+// and again, when another replica is seen to have it.
+func (b *Bus) Lease(ctx context.Context, name string, standby func(), hold func(ctx context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(b.ctx, stop)()
 	for ctx.Err() == nil {
-		err := b.holdOnce(ctx, name, hold)
+		err := b.holdOnce(ctx, name, standby, hold)
 		if err != nil {
 			return fmt.Errorf("under lease %s: %w", name, err)
 		}
@@ -49,11 +50,11 @@ func (b *Bus) Lease(ctx context.Context, name string, hold func(ctx context.Cont
 }
 
 // holdOnce waits for the lease and runs hold under it. It gives the lease back even if hold panics.
-func (b *Bus) holdOnce(ctx context.Context, name string, hold func(ctx context.Context) error) error {
+func (b *Bus) holdOnce(ctx context.Context, name string, standby func(), hold func(ctx context.Context) error) error {
 	if b.solo() {
 		return hold(ctx)
 	}
-	held, l := b.acquire(ctx, name)
+	held, l := b.acquire(ctx, name, standby)
 	if l == nil {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (b *Bus) holdOnce(ctx context.Context, name string, hold func(ctx context.C
 }
 
 // acquire waits until it has the lease; nil if ctx ended first.
-func (b *Bus) acquire(ctx context.Context, key string) (context.Context, *lease) {
+func (b *Bus) acquire(ctx context.Context, key string, standby func()) (context.Context, *lease) {
 	for ctx.Err() == nil {
 		b.mu.Lock()
 		quiet := time.Until(b.quiet)
@@ -76,7 +77,10 @@ func (b *Bus) acquire(ctx context.Context, key string) (context.Context, *lease)
 		if err == nil && time.Since(asked) < leaseTrust {
 			return b.keep(ctx, key, revision, asked)
 		}
-		if err != nil && !errors.Is(err, jetstream.ErrKeyExists) && ctx.Err() == nil {
+		switch {
+		case errors.Is(err, jetstream.ErrKeyExists):
+			standby()
+		case err != nil && ctx.Err() == nil:
 			b.cfg.Log.Debug("lease not asked for", "lease", key, "err", err)
 			b.damaged()
 		}

@@ -87,7 +87,7 @@ func (b *Bus) tend(p int) {
 		if ctx == nil {
 			return
 		}
-		if held, l := b.acquire(ctx, key); l != nil {
+		if held, l := b.acquire(ctx, key, func() {}); l != nil {
 			b.serve(held, p)
 			b.release(l)
 		}

@@ -161,14 +161,14 @@ func leaseOnce(t *testing.T, b *bus.Bus) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	return b.Lease(ctx, "adapter.once", func(context.Context) error { return errEnough })
+	return b.Lease(ctx, "adapter.once", func() {}, func(context.Context) error { return errEnough })
 }
 
 func TestLeaseIsHeldAgainUntilItsHolderHasEnough(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", newCluster(t).url()} {
 		b, times := start(t, url, "one"), 0
-		err := b.Lease(t.Context(), "adapter.x", func(context.Context) error {
+		err := b.Lease(t.Context(), "adapter.x", func() {}, func(context.Context) error {
 			if times++; times < 2 {
 				return nil
 			}

@@ -23,9 +23,10 @@ const (
 	menuTimeout  = 15 * time.Second
 )
 
-// Leaser gives leases: hold runs while this replica has the named one. It blocks until ctx ends.
+// Leaser gives leases: hold runs while this replica has the named one; standby is called when
+// another replica is seen to have it. It blocks until ctx ends.
 type Leaser interface {
-	Lease(ctx context.Context, name string, hold func(ctx context.Context) error) error
+	Lease(ctx context.Context, name string, standby func(), hold func(ctx context.Context) error) error
 }
 
 // Config is what a Supervisor is made of.
@@ -70,7 +71,7 @@ func New(cfg Config) *Supervisor {
 	cfg.Registerer.MustRegister(s.up, s.restarts)
 	for _, a := range cfg.Adapters {
 		acc := &account{adapter: a}
-		acc.state = adapters.State{Channel: a.Channel(), Account: a.Account(), Status: adapters.Standby, Since: cfg.Now()}
+		acc.state = adapters.State{Channel: a.Channel(), Account: a.Account(), Status: adapters.Connecting, Since: cfg.Now()}
 		s.accounts = append(s.accounts, acc)
 	}
 	return s
@@ -83,7 +84,8 @@ func (s *Supervisor) Start() {
 	for _, acc := range s.accounts {
 		s.wg.Go(func() {
 			name := "adapter." + acc.adapter.Channel() + "." + acc.adapter.Account()
-			err := s.cfg.Leases.Lease(ctx, name, func(ctx context.Context) error { return s.hold(ctx, acc) })
+			standby := func() { s.set(acc, adapters.Standby, "another replica has the account") }
+			err := s.cfg.Leases.Lease(ctx, name, standby, func(ctx context.Context) error { return s.hold(ctx, acc) })
 			if err != nil && ctx.Err() == nil {
 				s.cfg.Log.Error("account is not supervised any more", "channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", err)
 			}
@@ -132,7 +134,7 @@ func (a *account) current() adapters.State {
 func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 	labels := []string{acc.adapter.Channel(), acc.adapter.Account()}
 	defer s.up.WithLabelValues(labels...).Set(0)
-	defer s.set(acc, adapters.Standby, "another replica has the account")
+	defer s.set(acc, adapters.Connecting, "waiting for the account's lease")
 	s.setMenu(ctx, acc)
 	wait := firstBackoff
 	for {

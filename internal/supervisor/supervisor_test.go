@@ -59,7 +59,7 @@ func (a *account) count() int {
 // leases gives the lease when a test says so, and takes it away likewise.
 type leases struct{ give, take chan struct{} }
 
-func (l leases) Lease(ctx context.Context, _ string, hold func(context.Context) error) error {
+func (l leases) Lease(ctx context.Context, _ string, standby func(), hold func(context.Context) error) error {
 	for {
 		select {
 		case <-l.give:
@@ -75,6 +75,7 @@ func (l leases) Lease(ctx context.Context, _ string, hold func(context.Context) 
 			if err := <-done; err != nil {
 				return err
 			}
+			standby()
 		case err := <-done:
 			cancel()
 			return err
@@ -167,7 +168,7 @@ func TestOnlyTheHolderReceives(t *testing.T) {
 		s := start(t, a, l)
 		synctest.Wait()
 		require.Zero(t, a.count())
-		require.Equal(t, adapters.Standby, status(s))
+		require.Equal(t, adapters.Connecting, status(s), "nobody knows yet who has the lease")
 		l.give <- struct{}{}
 		synctest.Wait()
 		require.Equal(t, 1, a.count())

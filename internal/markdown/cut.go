@@ -17,30 +17,31 @@ type candidates struct {
 }
 
 // findCut is the best place with at most limit units and entities before it.
-func findCut(b block, limit, entities int) cutPlace {
+func (p *platform) findCut(b block, limit, entities int) cutPlace {
 	var c candidates
-	size, regional := 0, 0
+	size, regional := p.frame(b), 0
+	first := true
 	var last rune
 	if b.quote || b.code {
 		entities--
 	}
 	for i, s := range b.spans {
 		entities -= entitiesOf(s)
-		if entities < 0 && size > 0 {
+		if entities < 0 && !first {
 			break
 		}
+		size += p.open(s)
 		whole := s.url != "" || s.style&code != 0 // better not cut inside
 		for at, r := range s.text {
 			place := cutPlace{i, at}
-			if size > 0 {
+			if !first {
 				c.consider(place, size, last, r, whole && at > 0, regional, b.code)
 			}
-			if size+unitsOf(r) > limit {
+			if size += p.char(b, s, r); size > limit && !first {
 				return c.best(limit)
 			}
-			size += unitsOf(r)
 			regional = countRegional(regional, r)
-			last = r
+			last, first = r, false
 		}
 	}
 	return c.best(limit)

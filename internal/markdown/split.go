@@ -33,11 +33,16 @@ func Split(text string, limit int) []string {
 	if surelyFits(text, limit) {
 		return []string{text}
 	}
-	blocks := parse(text)
+	return split(text, telegram(limit))
+}
+
+// split cuts Markdown for a platform.
+func split(text string, p platform) []string {
+	blocks := p.blocks(text)
 	if len(blocks) == 0 {
-		blocks = plainBlocks(plainSource(text)) // shows nothing, a link definition for example: say it as it is
+		blocks = p.prepared(plainBlocks(plainSource(text))) // shows nothing, a link definition for example: say it as it is
 	}
-	c := &chunker{limit: limit}
+	c := &chunker{platform: p}
 	for _, b := range blocks {
 		c.add(b)
 	}
@@ -54,8 +59,8 @@ func Split(text string, limit int) []string {
 
 // chunker collects blocks into pieces.
 type chunker struct {
-	limit  int
-	pieces [][]block
+	platform platform
+	pieces   [][]block
 
 	piece    []block
 	size     int
@@ -72,29 +77,29 @@ func (c *chunker) flush() {
 // room is what is left in the piece for another block.
 func (c *chunker) room() int {
 	if len(c.piece) == 0 {
-		return c.limit
+		return c.platform.limit
 	}
-	return c.limit - c.size - len(separator)
+	return c.platform.limit - c.size - c.platform.between
 }
 
 func (c *chunker) add(b block) {
-	size, entities := measure(b)
-	if size <= c.room() && c.entities+entities <= maxEntities {
+	p := &c.platform
+	size, entities := p.length(b), entitiesIn(b)
+	if size <= c.room() && c.entities+entities <= p.entities {
 		c.put(b, size, entities)
 		return
 	}
-	if size <= c.limit && entities <= maxEntities {
+	if size <= p.limit && entities <= p.entities {
 		c.flush()
 		c.put(b, size, entities)
 		return
 	}
-	if c.room() < c.limit/4 || c.entities > maxEntities/2 {
+	if c.room() < p.limit/4 || c.entities > p.entities/2 {
 		c.flush()
 	}
-	head, tail := cut(b, c.room(), maxEntities-c.entities)
+	head, tail := p.cut(b, c.room(), p.entities-c.entities)
 	if len(head.spans) > 0 {
-		size, entities = measure(head)
-		c.put(head, size, entities)
+		c.put(head, p.length(head), entitiesIn(head))
 	}
 	c.flush()
 	if len(tail.spans) > 0 {
@@ -104,22 +109,22 @@ func (c *chunker) add(b block) {
 
 func (c *chunker) put(b block, size, entities int) {
 	if len(c.piece) > 0 {
-		c.size += len(separator)
+		c.size += c.platform.between
 	}
 	c.piece = append(c.piece, b)
 	c.size += size
 	c.entities += entities
 }
 
-func measure(b block) (size, entities int) {
+func entitiesIn(b block) int {
+	n := 0
 	if b.code || b.quote {
-		entities++
+		n++
 	}
 	for _, s := range b.spans {
-		size += units(s.text)
-		entities += entitiesOf(s)
+		n += entitiesOf(s)
 	}
-	return size, entities
+	return n
 }
 
 func entitiesOf(s span) int {
@@ -136,8 +141,8 @@ func entitiesOf(s span) int {
 }
 
 // cut takes a head of at most limit units and entities off a block.
-func cut(b block, limit, entities int) (head, tail block) {
-	at := findCut(b, limit, entities)
+func (p *platform) cut(b block, limit, entities int) (head, tail block) {
+	at := p.findCut(b, limit, entities)
 	head, tail = b, b
 	head.spans, tail.spans = divide(b.spans, at)
 	if b.code {

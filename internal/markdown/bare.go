@@ -1,0 +1,100 @@
+package markdown
+
+import (
+	"regexp"
+	"strings"
+)
+
+// maxAddress is how long an address may be, as written with all escapes, to be a
+// link: longer ones stay text, which can be cut. Half a Discord message is left
+// for the link's text.
+const maxAddress = 1000
+
+var bareAddress = regexp.MustCompile(`https?://[^\s<>\x{a0}]*[^\s<>\x{a0}.,:;!?"'()\[\]{}]`)
+
+// linkBare makes links of the addresses that stand in a text as they are, so that
+// neither marks nor escapes get into them.
+func linkBare(b block) block {
+	if b.code {
+		return b
+	}
+	var out joiner
+	for _, s := range b.spans {
+		if s.url != "" || s.style&code != 0 || !strings.Contains(s.text, "://") {
+			out.add(s)
+			continue
+		}
+		from := 0
+		for _, at := range bareAddress.FindAllStringIndex(s.text, -1) {
+			address := s.text[at[0]:at[1]]
+			if addressCost(address) > maxAddress {
+				continue
+			}
+			out.add(span{text: s.text[from:at[0]], style: s.style})
+			out.add(span{text: address, style: s.style, url: address})
+			from = at[1]
+		}
+		out.add(span{text: s.text[from:], style: s.style})
+	}
+	b.spans = out.all()
+	return b
+}
+
+// unlinkLong shows the addresses that are too long for a link behind their text.
+func unlinkLong(b block) block {
+	if b.code {
+		return b
+	}
+	var out joiner
+	for i, s := range b.spans {
+		if s.url == "" || addressCost(s.url) <= maxAddress {
+			out.add(s)
+			continue
+		}
+		out.add(span{text: s.text, style: s.style})
+		if i+1 == len(b.spans) || b.spans[i+1].url != s.url {
+			out.add(span{text: " (" + s.url + ")"})
+		}
+	}
+	b.spans = out.all()
+	return b
+}
+
+// addressCost is the longest that a platform writes an address.
+func addressCost(address string) int {
+	n := 0
+	for i := range len(address) {
+		switch c := address[i]; {
+		case c == '&':
+			n += len("&amp;")
+		case strings.IndexByte(mustEncode, c) >= 0:
+			n += len("%00")
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// mustEncode are the characters that would end an address or be markup in it on
+// one of the platforms.
+const mustEncode = " \t\n\"'<>()[]{}|\\*_~`"
+
+// encode writes the given characters of an address by their numbers, which web
+// servers take for the same.
+func encode(address, chars string) string {
+	if !strings.ContainsAny(address, chars) {
+		return address
+	}
+	const hex = "0123456789ABCDEF"
+	var out strings.Builder
+	for i := range len(address) {
+		c := address[i]
+		if strings.IndexByte(chars, c) >= 0 {
+			out.WriteString(string([]byte{'%', hex[c>>4], hex[c&15]}))
+			continue
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
+}

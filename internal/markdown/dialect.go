@@ -1,0 +1,169 @@
+package markdown
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// zeroWidth stands where a platform needs a word's border and the text has none.
+const zeroWidth = '\u200b'
+
+// dialect is how a platform that takes marks inside the text writes them. Marks
+// never go over the end of a line, and never stand next to white space: such
+// marks are none.
+type dialect struct {
+	literal func(w *lineWriter, text string)          // text, so that none of it is markup
+	marks   func(style) (open, closing string)        // of any style but code
+	code    func(text string) (shown string, ok bool) // of a span; not ok for what can't be code
+	fence   func(b block) string                      // of a block
+	link    func(w *lineWriter, s span)
+	border  func(last rune, marked bool, next rune, marks bool) bool
+}
+
+// lineWriter writes the blocks of one message.
+type lineWriter struct {
+	strings.Builder
+	dialect *dialect
+	last    rune // that was written; zero at the start
+	marked  bool // it belongs to a mark
+}
+
+// render writes blocks in a dialect.
+func (d *dialect) render(blocks []block) string {
+	w := &lineWriter{dialect: d}
+	for i, b := range blocks {
+		if i > 0 {
+			w.line()
+			if b.quote && blocks[i-1].quote {
+				w.raw(">")
+			}
+			w.line()
+		}
+		if b.code {
+			w.raw(d.fence(b))
+			w.last = '\n'
+			continue
+		}
+		w.block(b)
+	}
+	return w.String()
+}
+
+// block writes a text.
+func (w *lineWriter) block(b block) {
+	w.begin(b)
+	for _, s := range b.spans {
+		for i, line := range strings.Split(s.text, "\n") {
+			if i > 0 {
+				w.line()
+				w.begin(b)
+			}
+			w.span(s, line)
+		}
+	}
+}
+
+// begin starts a line of a block.
+func (w *lineWriter) begin(b block) {
+	if b.quote {
+		w.raw("> ")
+	}
+	w.last, w.marked = '\n', false
+}
+
+func (w *lineWriter) line() { w.raw("\n") }
+
+// raw writes what is no text.
+func (w *lineWriter) raw(s string) {
+	if s != "" {
+		w.WriteString(s)
+		w.last, _ = utf8.DecodeLastRuneInString(s)
+	}
+}
+
+// span writes the part of a span that stands on one line.
+func (w *lineWriter) span(s span, line string) {
+	core := strings.TrimFunc(line, unicode.IsSpace)
+	if core == "" {
+		w.plain(line)
+		return
+	}
+	at := strings.Index(line, core)
+	w.plain(line[:at])
+	w.core(s, core)
+	w.plain(line[at+len(core):])
+}
+
+// plain writes white space.
+func (w *lineWriter) plain(space string) {
+	if space != "" {
+		w.raw(space)
+		w.marked = false
+	}
+}
+
+// core writes a text that neither begins nor ends with white space, in its style.
+func (w *lineWriter) core(s span, text string) {
+	s.text = text
+	open, closing := w.marks(&s)
+	first, _ := utf8.DecodeRuneInString(text)
+	marks := open != "" || s.style&code != 0
+	if w.dialect.border(w.last, w.marked, first, marks) {
+		w.raw(string(zeroWidth))
+	}
+	w.raw(open)
+	switch {
+	case s.style&code != 0:
+		w.raw(s.text)
+	case s.url != "":
+		w.dialect.link(w, s)
+	default:
+		w.dialect.literal(w, s.text)
+	}
+	w.raw(closing)
+	w.marked = marks
+}
+
+// marks are those of a span that is not code. A bare address has none: it would
+// take them for its own.
+func (w *lineWriter) marks(s *span) (open, closing string) {
+	if s.style&code != 0 {
+		shown, ok := w.dialect.code(s.text)
+		if ok {
+			s.text = shown
+			return "", ""
+		}
+		s.style = 0
+	}
+	if s.url == s.text {
+		return "", ""
+	}
+	return w.dialect.marks(s.style)
+}
+
+func (w *lineWriter) rune(r rune) {
+	w.WriteRune(r)
+	w.last = r
+}
+
+// isWeb: chat platforms make links of no other addresses.
+func isWeb(address string) bool {
+	return strings.HasPrefix(strings.ToLower(address), "http")
+}
+
+// breakFences keeps a code block from ending inside its content.
+func breakFences(content string) string {
+	if !strings.Contains(content, "```") {
+		return content
+	}
+	return breakTicks(content)
+}
+
+// breakTicks keeps backticks from standing beside each other.
+func breakTicks(content string) string {
+	for strings.Contains(content, "``") {
+		content = strings.ReplaceAll(content, "``", "`"+string(zeroWidth)+"`")
+	}
+	return content
+}

@@ -1,0 +1,167 @@
+package markdown
+
+import (
+	"strings"
+	"unicode"
+)
+
+// slackLimit is how many characters Slack shows of one message; it takes longer
+// ones and cuts them.
+const slackLimit = 4000
+
+// SlackMrkdwn renders Markdown as Slack's mrkdwn. Nothing that the text says can
+// become a mention, a channel or a link that was none. It is empty for a text that
+// shows nothing.
+func SlackMrkdwn(text string) string { return slackDialect.render(slack(slackLimit).blocks(text)) }
+
+// SplitSlack cuts Markdown into pieces of at most 4,000 UTF-16 code units each, as
+// [SlackMrkdwn] renders them, escapes included. What [Split] promises of the cuts
+// holds here too.
+func SplitSlack(text string) []string { return split(text, slack(slackLimit)) }
+
+// slack counts UTF-16 code units of the mrkdwn.
+func slack(limit int) platform {
+	return platform{
+		limit: limit, entities: unbounded, between: len("\n>\n"),
+		prepare: func(b block) block { return linkBare(unlinkLong(b)) },
+		length:  func(b block) int { return units(slackDialect.render([]block{b})) },
+		frame:   slackFrame,
+		open:    slackOpen,
+		char:    slackChar,
+	}
+}
+
+func slackFrame(b block) int {
+	switch {
+	case b.code:
+		return len("```\n\n```")
+	case b.quote:
+		return len("> ")
+	}
+	return 0
+}
+
+func slackOpen(s span) int {
+	n := 0
+	if s.style != 0 {
+		open, _ := slackMarks(s.style)
+		n += 2 * max(1, len(open))
+	}
+	if s.url != "" {
+		n += len("<|>") + addressCost(s.url)
+	}
+	return n + 2 // a border on each side
+}
+
+func slackChar(b block, s span, r rune) int {
+	switch r {
+	case '&':
+		return len("&amp;")
+	case '<', '>':
+		return len("&gt;") + 1
+	case '*', '_', '~', '|', ':', '`':
+		return 3
+	case '\n':
+		if !b.code {
+			return 1 + slackFrame(b) + slackOpen(s)
+		}
+	}
+	return unitsOf(r)
+}
+
+var slackDialect = &dialect{
+	literal: slackLiteral,
+	marks:   slackMarks,
+	code:    slackCode,
+	fence: func(b block) string {
+		return "```\n" + slackEscaper.Replace(breakFences(b.spans[0].text)) + "\n```"
+	},
+	link:   slackLink,
+	border: slackBorder,
+}
+
+// slackEscaper escapes what Slack gives a meaning, also inside code.
+var slackEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// slackMarks knows no underline: Slack has none.
+func slackMarks(st style) (open, closing string) {
+	for _, m := range []struct {
+		style style
+		mark  string
+	}{{bold, "*"}, {italic, "_"}, {strike, "~"}} {
+		if st&m.style != 0 {
+			open, closing = open+m.mark, m.mark+closing
+		}
+	}
+	return open, closing
+}
+
+// slackCode can't show a backtick in code: Slack knows no longer marks.
+func slackCode(text string) (string, bool) {
+	return "`" + slackEscaper.Replace(text) + "`", !strings.Contains(text, "`")
+}
+
+func slackLink(w *lineWriter, s span) {
+	address := slackEscaper.Replace(encode(s.url, "<>|\n"))
+	if s.url == s.text {
+		w.raw("<" + address + ">")
+		return
+	}
+	if !isWeb(s.url) {
+		slackLiteral(w, s.text)
+		w.raw(" (" + address + ")")
+		return
+	}
+	w.raw("<" + address + "|")
+	slackLiteral(w, s.text)
+	w.raw(">")
+}
+
+// slackBorder: Slack takes a mark for one only beside white space or punctuation.
+func slackBorder(last rune, marked bool, next rune, marks bool) bool {
+	switch {
+	case marks && marked:
+		return true
+	case marks:
+		return !unicode.IsSpace(last) && !strings.ContainsRune("([{\"'", last)
+	case marked:
+		return !unicode.IsSpace(next) && !strings.ContainsRune(".,;:!?)]}\"'", next)
+	}
+	return false
+}
+
+// slackLiteral writes text. Slack has no escape for its marks: one that could open
+// or close a style gets a border to each side where it has none, which looks like
+// nothing and acts like a space.
+func slackLiteral(w *lineWriter, text string) {
+	runes := []rune(text)
+	for i, r := range runes {
+		switch r {
+		case '*', '_', '~':
+			if i > 0 && i+1 < len(runes) && isWord(runes[i-1]) && isWord(runes[i+1]) {
+				w.rune(r)
+				continue
+			}
+			if !unicode.IsSpace(w.last) && w.last != zeroWidth {
+				w.rune(zeroWidth)
+			}
+			w.rune(r)
+			if i+1 == len(runes) || !unicode.IsSpace(runes[i+1]) {
+				w.rune(zeroWidth)
+			}
+		case '`':
+			w.rune('ˋ')
+		case '>':
+			if w.last == '\n' {
+				w.rune(zeroWidth) // it would be a quote
+			}
+			w.raw("&gt;")
+		case '<':
+			w.raw("&lt;")
+		case '&':
+			w.raw("&amp;")
+		default:
+			w.rune(r)
+		}
+	}
+}

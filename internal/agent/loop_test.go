@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/agent"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
@@ -27,6 +28,20 @@ func TestAnswerIsLeftToTheCaller(t *testing.T) {
 	require.True(t, b.session.IsDirty(b.session.Last().ID), "the last message is stored with the run's end")
 	require.Equal(t, []sessions.EventType{sessions.EventStarted, sessions.EventDelta, sessions.EventDelta}, b.kinds())
 	require.Equal(t, b.run.ID, b.session.Last().Run)
+}
+
+func TestAgentIsToldWhoItIs(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, sessiontest.Says("hello"), sessiontest.Says("ahoy"))
+	_, err := b.ask(t.Context(), "hi")
+	require.NoError(t, err)
+	b.Configure(agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/scripted", SystemPrompt: "You are a pirate."}}})
+	b.reopen(t)
+	_, err = b.ask(t.Context(), "hi")
+	require.NoError(t, err)
+	requests := b.model.Asked()
+	require.Contains(t, requests[0].System, "You are main, an assistant")
+	require.Equal(t, "You are a pirate.", requests[1].System)
 }
 
 func TestToolsUntilAnAnswer(t *testing.T) {

@@ -88,7 +88,7 @@ type Agents struct {
 // AgentDefaults are what agents share.
 type AgentDefaults struct {
 	Model        string `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
-	SystemPrompt string `yaml:"systemPrompt" doc:"What the model is told first."`
+	SystemPrompt string `yaml:"systemPrompt" doc:"What the model is told first. Default: that it is an assistant in a chat, answers briefly, and may say nothing."`
 
 	_ struct{} `later:"workspace,subagents,sandbox"`
 }

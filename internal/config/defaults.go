@@ -15,8 +15,6 @@ const (
 	DefaultAgent    = "main"
 )
 
-const defaultPrompt = "You are a helpful assistant in a chat. Answer briefly and plainly. Say so when you do not know."
-
 // Default is the configuration of an empty file, before it is completed: the
 // state folder is still relative to "~" and what follows from other keys is empty.
 func Default() *Config {
@@ -27,7 +25,6 @@ func Default() *Config {
 		Owners:   []string{"webchat:local"},
 		Channels: defaultChannels(),
 		Models:   Models{Default: DefaultModel},
-		Agents:   Agents{Defaults: AgentDefaults{SystemPrompt: defaultPrompt}},
 		Session: Session{
 			Scope: "per-sender", DMScope: "main", MainKey: "main",
 			Queue:      Queue{Mode: "collect", Cap: 20, Drop: "old", DebounceMs: 500},

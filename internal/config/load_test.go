@@ -57,7 +57,6 @@ func TestDefaultsAloneAreComplete(t *testing.T) {
 	agent := c.DefaultAgent()
 	require.Equal(t, "main", agent.ID)
 	require.Equal(t, "offline/guide", agent.Model)
-	require.NotEmpty(t, agent.SystemPrompt)
 }
 
 func TestWholeTreeIsRead(t *testing.T) {

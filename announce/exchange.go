@@ -7,9 +7,15 @@
 //	ask ──► reply (turn 1, requester) ──► reply (turn 2, target) ──► … ──► announce ──► ended
 //	 │                    └── skip, nothing to say, failure, last turn ──┘
 //	 └── failed or nothing to say ──► ended
+//
+// A sub-agent's task is an exchange without turns: its session works, and then
+// reports to those who speak to the requester. Whatever became of the work, it is reported.
+//
+//	ask ──► announce ──► ended
 package announce
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -35,20 +41,32 @@ type Party struct {
 
 // Exchange is where one sessions_send stands.
 type Exchange struct {
-	ID        string    `json:"id"`
-	Requester Party     `json:"requester"` // zero where a person or program asked
-	Target    Party     `json:"target"`
-	Request   string    `json:"request"` // what was asked
-	Reply     string    `json:"reply"`   // of the first round
-	Latest    string    `json:"latest"`  // what was said last by either side
-	Turn      int       `json:"turn"`    // of the present or last reply step, from 1; 0 before
-	MaxTurns  int       `json:"maxTurns"`
-	Phase     Phase     `json:"phase"`
-	Outcome   Outcome   `json:"outcome,omitempty"` // set with phase ended
-	Detail    string    `json:"detail,omitempty"`  // why it ended so, for both sides to read
-	Started   time.Time `json:"started"`
-	Ended     time.Time `json:"ended,omitzero"`
+	ID        string  `json:"id"`
+	Kind      Kind    `json:"kind"`
+	Requester Party   `json:"requester"` // zero where a person or program asked
+	Target    Party   `json:"target"`
+	Request   string  `json:"request"` // what was asked
+	Reply     string  `json:"reply"`   // of the first round
+	Latest    string  `json:"latest"`  // what was said last by either side
+	Turn      int     `json:"turn"`    // of the present or last reply step, from 1; 0 before
+	MaxTurns  int     `json:"maxTurns"`
+	Phase     Phase   `json:"phase"`
+	Outcome   Outcome `json:"outcome,omitempty"` // set with phase ended
+	// Status is how the target's first run ended; empty before.
+	Status  sessions.RunStatus `json:"status,omitempty"`
+	Detail  string             `json:"detail,omitempty"` // why it ended so, for both sides to read
+	Started time.Time          `json:"started"`
+	Ended   time.Time          `json:"ended,omitzero"`
 }
+
+// Kind tells a request from a task.
+type Kind string
+
+// The kinds.
+const (
+	Send  Kind = "send"  // to a session that is there
+	Spawn Kind = "spawn" // to a sub-agent that was made for it
+)
 
 // Phase is the step that an exchange waits for.
 type Phase string
@@ -121,9 +139,16 @@ func Stop(x Exchange, why string, now time.Time) Exchange {
 
 func (x Exchange) asked(r Result, now time.Time) (Exchange, *Step) {
 	said, ok := words(r)
+	x.Status = r.Status
 	switch {
 	case r.Status == sessions.RunAborted:
 		return x.end(Stopped, "the target's run was stopped", now), nil
+	case x.Kind == Spawn:
+		x.Reply, x.Latest = said, said
+		if !ok {
+			x.Detail = r.Error
+		}
+		return x.announce()
 	case !ok:
 		return x.end(Failed, "the target's run ended as "+string(r.Status)+": "+r.Error, now), nil
 	case said == "":
@@ -170,12 +195,14 @@ func (x Exchange) announced(r Result, now time.Time) Exchange {
 	switch {
 	case r.Status == sessions.RunAborted:
 		return x.end(Stopped, "the announcement was stopped", now)
+	case x.Kind == Spawn && (!ok || silent(r.Text, NoReply)):
+		return x.end(Announced, x.Detail, now)
 	case !ok:
 		return x.end(Failed, "the announcement ended as "+string(r.Status)+": "+r.Error, now)
 	case said == "":
-		return x.end(Silent, "", now)
+		return x.end(Silent, x.Detail, now)
 	}
-	return x.end(Announced, "", now)
+	return x.end(Announced, x.Detail, now)
 }
 
 func (x Exchange) end(o Outcome, detail string, now time.Time) Exchange {
@@ -191,10 +218,12 @@ func words(r Result) (string, bool) {
 // Shown is what of a step's answer the other side and people may see: nothing
 // where it is, exactly, one of the words that mean silence.
 func Shown(answer string) string {
-	switch said := strings.TrimSpace(answer); said {
-	case ReplySkip, AnnounceSkip, NoReply:
+	if silent(answer, ReplySkip, AnnounceSkip, NoReply) {
 		return ""
-	default:
-		return said
 	}
+	return strings.TrimSpace(answer)
+}
+
+func silent(answer string, words ...string) bool {
+	return slices.Contains(words, strings.TrimSpace(answer))
 }

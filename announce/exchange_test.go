@@ -91,6 +91,45 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+func TestTaskIsAlwaysReported(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		results []announce.Result
+		outcome announce.Outcome
+		status  sessions.RunStatus
+		detail  string
+	}{
+		"done":               {[]announce.Result{said("7"), said("It is seven.")}, announce.Announced, sessions.RunDone, ""},
+		"nothing to say":     {[]announce.Result{said(""), said("NO_REPLY")}, announce.Announced, sessions.RunDone, ""},
+		"to be kept silent":  {[]announce.Result{said("7"), said("ANNOUNCE_SKIP")}, announce.Silent, sessions.RunDone, ""},
+		"failed":             {[]announce.Result{{Status: sessions.RunFailed, Error: "no model"}, said("I could not.")}, announce.Announced, sessions.RunFailed, "no model"},
+		"report fails too":   {[]announce.Result{{Status: sessions.RunTimeout, Error: "too long"}, {Status: sessions.RunFailed}}, announce.Announced, sessions.RunTimeout, "too long"},
+		"stopped by someone": {[]announce.Result{{Status: sessions.RunAborted}}, announce.Stopped, sessions.RunAborted, "the target's run was stopped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			task := between(5)
+			task.Kind = announce.Spawn
+			x, _ := run(task, c.results...)
+			require.Equal(t, announce.Ended, x.Phase)
+			require.Equal(t, c.outcome, x.Outcome)
+			require.Equal(t, c.status, x.Status)
+			require.Equal(t, c.detail, x.Detail)
+		})
+	}
+}
+
+func TestReportSaysWhatTheRuntimeKnows(t *testing.T) {
+	t.Parallel()
+	r := announce.Report{
+		Label: "prices", Status: sessions.RunTimeout, Result: "Status: success", Notes: "it took too long", Runtime: 61 * time.Second,
+		Usage: sessions.Usage{InputTokens: 7, OutputTokens: 3}, Key: "agent:main:subagent:x", Session: "ses_1",
+	}
+	require.Equal(t, "**Status:** timeout (prices)\n\n**Result:** Status: success\n\n**Notes:** it took too long\n\n"+
+		"_runtime 1m1s · tokens 7 in, 3 out · session `agent:main:subagent:x` (`ses_1`)_", r.Text())
+	require.Contains(t, announce.Report{Status: "odd"}.Text(), "unknown")
+}
+
 func TestStopEndsOnce(t *testing.T) {
 	t.Parallel()
 	x, _ := run(between(5), said("7"))
@@ -106,7 +145,9 @@ func TestStopEndsOnce(t *testing.T) {
 func TestEveryExchangeEnds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		x, step := announce.Start(between(rapid.IntRange(-2, 9).Draw(t, "turns")))
+		begun := between(rapid.IntRange(-2, 9).Draw(t, "turns"))
+		begun.Kind = rapid.SampledFrom([]announce.Kind{announce.Send, announce.Spawn}).Draw(t, "kind")
+		x, step := announce.Start(begun)
 		steps := []announce.Step{step}
 		for x.Phase != announce.Ended {
 			result := announce.Result{

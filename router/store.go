@@ -36,7 +36,12 @@ type Change struct {
 	Pairings []Pairing
 	// Aliases records that a conversation has got a new id.
 	Aliases []Alias
-	Audit   []policy.AuditEntry
+	// Exchanges inserts those of revision 1 (a known id is ErrDuplicate) and replaces
+	// others whose stored revision is one less, else ErrConflict.
+	Exchanges []Exchange
+	// Chains adds to what chains have used.
+	Chains []ChainUse
+	Audit  []policy.AuditEntry
 }
 
 // Event is one inbound platform event. It is kept for ever: it is what makes a repeat a repeat.
@@ -257,6 +262,13 @@ type Store interface {
 	ListPairings(ctx context.Context, channel, account string, status PairingStatus) ([]Pairing, error)
 	// CanonicalConversation follows aliases to the oldest id of a conversation.
 	CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error)
+
+	// Exchange reads an exchange.
+	Exchange(ctx context.Context, id string) (Exchange, error)
+	// ListExchanges reads exchanges, the newest first.
+	ListExchanges(ctx context.Context, q ExchangeQuery) ([]Exchange, error)
+	// Chain reads what the runs of a chain have used.
+	Chain(ctx context.Context, id string) (ChainUse, error)
 
 	// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
 	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)

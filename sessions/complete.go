@@ -91,8 +91,16 @@ func (s *Session) beginStep() (Model, Request, error) {
 	return s.model, s.request(), nil
 }
 
+// system is the agent's prompt with what holds for the present run alone.
+func (s *Session) system() string {
+	if s.briefing == "" {
+		return s.agent.SystemPrompt
+	}
+	return s.agent.SystemPrompt + "\n\n" + s.briefing
+}
+
 func (s *Session) request() Request {
-	r := Request{System: s.agent.SystemPrompt, Messages: slices.Clone(s.messages), Temperature: s.temperature}
+	r := Request{System: s.system(), Messages: slices.Clone(s.messages), Temperature: s.temperature}
 	if s.maxTokens != nil {
 		r.MaxTokens = *s.maxTokens
 	}

@@ -11,10 +11,12 @@ import (
 // Role says whose a message is.
 type Role string
 
-// The roles. A ToolResult message answers the tool calls of the message before it;
+// The roles. An Agent message is what another agent has said to this one: it is no
+// person's word. A ToolResult message answers the tool calls of the message before it;
 // a Summary stands for the messages before it after compaction.
 const (
 	RoleUser       Role = "user"
+	RoleAgent      Role = "agent"
 	RoleAssistant  Role = "assistant"
 	RoleToolResult Role = "toolResult"
 	RoleSummary    Role = "summary"

@@ -33,6 +33,7 @@ type Record struct {
 	Key       Key
 	Agent     string
 	Partition int
+	SpawnedBy ID    // the session that has started this one as a sub-agent; empty for none
 	Revision  int64 // grows with each write; two writers: one gets a conflict
 
 	Taint     flow.Label // join of everything that the session has learnt

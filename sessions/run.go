@@ -26,10 +26,25 @@ func (s RunStatus) Terminal() bool { return s != RunQueued && s != RunRunning }
 // RunKind says what caused a run.
 type RunKind string
 
-// The run kinds. More come with agent-to-agent exchanges, schedules and hooks.
+// The run kinds. Ask, reply, announce, task and report are the steps of an exchange between two agents.
 const (
-	KindMessage RunKind = "message" // a person's message
+	KindMessage  RunKind = "message"  // a person's message
+	KindAsk      RunKind = "ask"      // another session's request
+	KindReply    RunKind = "reply"    // what the other side of an exchange has said
+	KindAnnounce RunKind = "announce" // say to the people of this session what came of an exchange
+	KindTask     RunKind = "task"     // a sub-agent's work
+	KindReport   RunKind = "report"   // a sub-agent says what came of its work
+	KindNote     RunKind = "note"     // put into the session's transcript; nobody answers it
 )
+
+// Step reports whether runs of the kind are steps of an exchange.
+func (k RunKind) Step() bool { return k != KindMessage && k != KindNote }
+
+// Chain ties together all the runs that one run has caused, in whatever sessions.
+type Chain struct {
+	ID   string `json:"id,omitempty"`   // empty for a run that no other has caused
+	Hops []ID   `json:"hops,omitempty"` // the sessions that have passed it on, the first one first
+}
 
 // Run is one input to one session, worked to its end.
 type Run struct {
@@ -43,6 +58,10 @@ type Run struct {
 	Route     Route // where the answer goes; zero for nowhere
 	Label     flow.Label
 	EventKey  string // unique for ever: "<channel>/<account>/<platform event>"
+
+	Exchange string // that this run is a step of; empty for none
+	Chain    Chain
+	Timeout  time.Duration // bound of the work, from its start; 0: as configured
 
 	Leader   RunID // the run that this one was merged into by the queue mode; empty for none
 	Epoch    int64 // of the partition's owner that last started it

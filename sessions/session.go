@@ -49,6 +49,7 @@ type Session struct {
 	record      Record
 	isNew       bool // the record is not stored yet
 	agent       Agent
+	briefing    string // of the present run
 	model       Model
 	temperature *float32
 	maxTokens   *int
@@ -118,6 +119,14 @@ func (s *Session) SetAgent(agent Agent) {
 	if s.record.Agent != agent.ID {
 		s.record.Agent, s.changed = agent.ID, true
 	}
+}
+
+// SetBriefing tells the model something with every completion until it is set
+// again, beside the agent's prompt. It is never stored.
+func (s *Session) SetBriefing(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.briefing = text
 }
 
 // SetModel gives the session a model. Overrides that the user made stay.

@@ -46,6 +46,7 @@ type Caller struct {
 	Taint   flow.Label // live taint at the call
 	Route   Route      // of the run
 	Owner   bool       // the run's sender is an owner
+	Chain   Chain      // of the run
 }
 
 // ToolResult is what a call gave.

@@ -88,6 +88,12 @@ func (b *writer) rest(c router.Change) {
 			Args: []any{a.Channel, a.Account, string(a.To), string(a.From)},
 		})
 	}
+	for _, x := range c.Exchanges {
+		b.exchange(x)
+	}
+	for _, u := range c.Chains {
+		b.chainUse(u)
+	}
 	for _, e := range c.Audit {
 		b.audit(e)
 	}

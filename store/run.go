@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"sluice/router"
 	"sluice/sessions"
@@ -9,10 +10,10 @@ import (
 
 const (
 	runColumns = `seq, id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch, attempts,
-		reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished`
+		reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished, exchange_id, chain, timeout`
 	insertRun = `INSERT INTO runs (id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch,
-		attempts, reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		attempts, reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished, exchange_id, chain, timeout)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// openRuns is the condition of the partial index that keeps looking for work independent of what is stored.
 	openRuns = `status IN ('queued', 'running')`
 	moveRun  = `UPDATE runs SET status = ?, leader = ?, epoch = ?, attempts = ?, reply = ?, error = ?, model = ?, input_tokens = ?,
@@ -33,7 +34,16 @@ func (b *writer) enqueue(r sessions.Run) {
 		string(r.ID), string(r.Session), r.Partition, string(r.Kind), string(r.Status), b.text(r.Input), b.route(r.Route), level, trust,
 		r.EventKey, string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
 		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, micros(r.Accepted), micros(r.Started), micros(r.Finished),
+		r.Exchange, b.chain(r.Chain), r.Timeout.Microseconds(),
 	}})
+}
+
+// chain is a chain as it is stored; that of a run which no other has caused is empty.
+func (b *writer) chain(c sessions.Chain) string {
+	if c.ID == "" {
+		return ""
+	}
+	return b.text(c)
 }
 
 func (b *writer) moveRun(m sessions.RunMove) {
@@ -56,19 +66,21 @@ func guard(epoch int64) int64 {
 
 func scanRun(row Row) (sessions.Run, error) {
 	var r sessions.Run
-	var id, session, kind, status, input, route, leader string
+	var id, session, kind, status, input, route, leader, chain string
 	var level, trust int
-	var accepted, started, finished int64
+	var accepted, started, finished, timeout int64
 	err := row.Scan(&r.Seq, &id, &session, &r.Partition, &kind, &status, &input, &route, &level, &trust, &r.EventKey, &leader, &r.Epoch,
 		&r.Attempts, &r.Reply, &r.Error, &r.Model, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CachedTokens,
-		&accepted, &started, &finished)
+		&accepted, &started, &finished, &r.Exchange, &chain, &timeout)
 	if err != nil {
 		return r, err
 	}
 	r.ID, r.Session, r.Leader = sessions.RunID(id), sessions.ID(session), sessions.RunID(leader)
 	r.Kind, r.Status, r.Label = sessions.RunKind(kind), sessions.RunStatus(status), labelFrom(level, trust)
 	r.Accepted, r.Started, r.Finished = fromMicros(accepted), fromMicros(started), fromMicros(finished)
+	r.Timeout = time.Duration(timeout) * time.Microsecond
 	var d decoding
+	d.into(chain, &r.Chain)
 	d.into(input, &r.Input)
 	d.into(route, &r.Route)
 	return r, d.err

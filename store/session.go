@@ -14,11 +14,11 @@ import (
 
 const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
 	title, metadata, file_access, persistent, ttl, input_tokens, output_tokens, cached_tokens, context_size, aborted_last,
-	created, last_activity, ended`
+	created, last_activity, ended, spawned_by`
 
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	saveSession = `UPDATE sessions SET revision = revision + 1, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
@@ -36,7 +36,7 @@ func (b *writer) createSession(r sessions.Record) {
 		string(r.ID), string(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
 		string(r.SendPolicy), string(r.Activation), r.Model, string(r.Head), string(r.Compacted), r.Title, string(r.Metadata), b.text(r.FileAccess),
 		flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
-		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended),
+		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended), string(r.SpawnedBy),
 	}})
 }
 
@@ -86,15 +86,16 @@ func (b *writer) route(r sessions.Route) string {
 
 func scanSession(row Row) (sessions.Record, error) {
 	var r sessions.Record
-	var id, key, override, activation, head, compacted, route, metadata, access string
+	var id, key, override, activation, head, compacted, route, metadata, access, parent string
 	var level, trust, clearance, persistent, aborted int
 	var ttl, created, active, ended int64
 	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &r.Model, &head,
 		&compacted, &r.Title, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
-		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended)
+		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended, &parent)
 	if err != nil {
 		return r, err
 	}
+	r.SpawnedBy = sessions.ID(parent)
 	r.ID, r.Key, r.SendPolicy = sessions.ID(id), sessions.Key(key), sessions.SendPolicy(override)
 	r.Activation = sessions.Activation(activation)
 	r.Head, r.Compacted = sessions.MessageID(head), sessions.MessageID(compacted)

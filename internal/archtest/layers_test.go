@@ -21,8 +21,8 @@ func layers() [][]string {
 	return [][]string{
 		{"policy/flow", "internal/faultpoint", "internal/archtest"},
 		{"sessions", "internal/markdown"},
-		{"policy", "adapters"},
-		{"router", "announce"},
+		{"policy", "adapters", "announce"},
+		{"router"},
 		{"store", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{

@@ -1,0 +1,47 @@
+package announce
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/sessions"
+)
+
+// Report is what those who speak to the requester hear of a sub-agent's task.
+type Report struct {
+	Label   string             // name of the task; may be empty
+	Status  sessions.RunStatus // of the task's run: never what the model says of it
+	Result  string             // the sub-agent's own words
+	Notes   string             // what went wrong; may be empty
+	Runtime time.Duration
+	Usage   sessions.Usage
+	Key     sessions.Key
+	Session sessions.ID
+}
+
+// statusWords are the runtime's words for how a task ended.
+var statusWords = map[sessions.RunStatus]string{
+	sessions.RunDone: "success", sessions.RunFailed: "error", sessions.RunTimeout: "timeout", sessions.RunAborted: "stopped",
+}
+
+// Text is the report as Markdown: status, result, notes, and a line of statistics.
+func (r Report) Text() string {
+	status, ok := statusWords[r.Status]
+	if !ok {
+		status = "unknown"
+	}
+	if r.Label != "" {
+		status += " (" + r.Label + ")"
+	}
+	lines := []string{"**Status:** " + status}
+	if r.Result != "" {
+		lines = append(lines, "**Result:** "+r.Result)
+	}
+	if r.Notes != "" {
+		lines = append(lines, "**Notes:** "+r.Notes)
+	}
+	stats := fmt.Sprintf("_runtime %s · tokens %d in, %d out · session `%s` (`%s`)_",
+		r.Runtime.Round(100*time.Millisecond), r.Usage.InputTokens, r.Usage.OutputTokens, r.Key, r.Session)
+	return strings.Join(append(lines, stats), "\n\n")
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	exchangeColumns = `id, revision, kind, requester, target, run_id, body, route, chain, level, trust, started, ended`
+	insertExchange  = `INSERT INTO exchanges (` + exchangeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	updateExchange  = `UPDATE exchanges SET revision = ?, run_id = ?, body = ?, level = ?, trust = ?, ended = ? WHERE id = ? AND revision = ?`
+	useChain        = `INSERT INTO chains (id, steps, tokens, started) VALUES (?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET steps = chains.steps + excluded.steps, tokens = chains.tokens + excluded.tokens`
+)
+
+func (b *writer) exchange(x router.Exchange) {
+	level, trust := label(x.Label)
+	if x.Revision == 1 {
+		b.add(Statement{SQL: insertExchange, Duplicate: sessions.ErrDuplicate, Args: []any{
+			x.ID, x.Revision, string(x.Kind), string(x.Requester.Session), string(x.Target.Session), string(x.Run), b.text(x.Exchange), b.route(x.Route),
+			b.chain(x.Chain), level, trust, micros(x.Started), micros(x.Ended),
+		}})
+		return
+	}
+	b.add(Statement{SQL: updateExchange, Else: sessions.ErrConflict, Args: []any{
+		x.Revision, string(x.Run), b.text(x.Exchange), level, trust, micros(x.Ended), x.ID, x.Revision - 1,
+	}})
+}
+
+func (b *writer) chainUse(u router.ChainUse) {
+	b.add(Statement{SQL: useChain, Args: []any{u.ID, u.Steps, u.Tokens, micros(u.Started)}})
+}
+
+func scanExchange(row Row) (router.Exchange, error) {
+	var x router.Exchange
+	var id, kind, requester, target, run, body, route, chain string
+	var level, trust int
+	var started, ended int64
+	err := row.Scan(&id, &x.Revision, &kind, &requester, &target, &run, &body, &route, &chain, &level, &trust, &started, &ended)
+	if err != nil {
+		return x, err
+	}
+	var d decoding
+	d.into(body, &x.Exchange)
+	d.into(route, &x.Route)
+	d.into(chain, &x.Chain)
+	x.Run, x.Label = sessions.RunID(run), labelFrom(level, trust)
+	x.Started, x.Ended = fromMicros(started), fromMicros(ended)
+	return x, d.err
+}
+
+// Exchange implements [router.Store].
+func (db *DB) Exchange(ctx context.Context, id string) (router.Exchange, error) {
+	return single(ctx, db, `SELECT `+exchangeColumns+` FROM exchanges WHERE id = ?`, []any{id}, scanExchange)
+}
+
+// ListExchanges implements [router.Store].
+func (db *DB) ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
+	f := filter{}
+	f.addIf(q.Requester != "", `requester = ?`, string(q.Requester))
+	f.addIf(q.Target != "", `target = ?`, string(q.Target))
+	f.addIf(q.Kind != "", `kind = ?`, string(q.Kind))
+	f.addIf(q.Open, `ended = 0`)
+	return all(ctx, db, `SELECT `+exchangeColumns+` FROM exchanges`+f.where()+` ORDER BY started DESC, id DESC`+most(page(q.Limit)), f.args, scanExchange)
+}
+
+// Chain implements [router.Store].
+func (db *DB) Chain(ctx context.Context, id string) (router.ChainUse, error) {
+	return single(ctx, db, `SELECT steps, tokens, started FROM chains WHERE id = ?`, []any{id}, func(row Row) (router.ChainUse, error) {
+		u := router.ChainUse{ID: id}
+		var started int64
+		err := row.Scan(&u.Steps, &u.Tokens, &started)
+		u.Started = fromMicros(started)
+		return u, err
+	})
+}

@@ -1,0 +1,78 @@
+package adaptertest
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+var ordering = []subtest{
+	{"a conversation keeps its order", inOrder},
+	{"a slow conversation holds up no other", parallel},
+}
+
+func inOrder(w *world) {
+	const each = 20
+	w.warm()
+	places := []sessions.Route{w.Direct()}
+	if !w.Group().IsZero() {
+		places = append(places, w.Group())
+	}
+	for i := range each {
+		for _, place := range places {
+			w.Say(place, w.Person(0), strconv.Itoa(i))
+		}
+	}
+	next := map[sessions.ConversationID]int{}
+	for range each * len(places) {
+		in := w.inbox.next(w.t)
+		at := in.Route.Conversation
+		require.Equal(w.t, strconv.Itoa(next[at]), in.Text, "in %s", at)
+		next[at]++
+	}
+}
+
+// parallel holds the group until both places have something, then lets the
+// group wait for the other: platforms that hand out batches must not wait for the slowest either.
+func parallel(w *world) {
+	w.needs(!w.Group().IsZero(), "two conversations")
+	asked, release, other := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	w.inbox.decide = func(ctx context.Context, in adapters.Inbound) error {
+		switch in.Text {
+		case "hold":
+			asked <- struct{}{}
+			return wait(ctx, release)
+		case "slow":
+			return wait(ctx, other)
+		case "quick":
+			close(other)
+		}
+		return nil
+	}
+	w.warm()
+	w.Say(w.Group(), w.Person(1), "hold")
+	receive(w.t, asked, "the first event")
+	w.Say(w.Group(), w.Person(1), "slow")
+	w.Say(w.Direct(), w.Person(0), "quick")
+	close(release)
+	receive(w.t, other, "the other conversation's event, while the slow one waits")
+	got := map[string]bool{}
+	for range 3 {
+		got[w.inbox.next(w.t).Text] = true
+	}
+	require.Equal(w.t, map[string]bool{"hold": true, "slow": true, "quick": true}, got)
+}
+
+// wait ends with the context or the channel.
+func wait(ctx context.Context, on <-chan struct{}) error {
+	select {
+	case <-on:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,112 @@
+package adaptertest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+)
+
+var sending = []subtest{
+	{"a message has a receipt", receipt},
+	{"an answer refers to its question", answerRefers},
+	{"characters of the markup arrive as themselves", literal},
+	{"the pieces of a long text lose nothing", splitText},
+	{"typing shows", typing},
+	{"the menu of commands is taken", setCommands},
+}
+
+func receipt(w *world) {
+	first := w.send(out("dlv_1", w.Direct(), "hello **you**"))
+	second := w.send(out("dlv_2", w.Direct(), "and again"))
+	shown := w.shown(w.Direct(), 2)
+	require.Equal(w.t, first.MessageID, shown[0].ID)
+	require.Equal(w.t, second.MessageID, shown[1].ID)
+	require.False(w.t, first.At.IsZero())
+	require.Nil(w.t, first.Moved)
+	require.Equal(w.t, "hello you", shown[0].Plain)
+	require.Equal(w.t, "and again", shown[1].Plain)
+}
+
+func answerRefers(w *world) {
+	w.needs(!w.Group().IsZero() && w.limits.Replies, "answers to a message in groups")
+	w.warm()
+	said := w.Say(w.Group(), w.Person(1), w.Mention()+" who is there?")
+	in := w.only(w.Group(), w.Person(1))
+	w.send(out("dlv_1", in.Route, "it is me"))
+	require.Equal(w.t, said.ID, w.shown(w.Group(), 1)[0].ReplyTo)
+}
+
+func literal(w *world) {
+	const text = "if 1 < 2 && 3 > 2 then \"ok\" & done"
+	w.send(out("dlv_1", w.Direct(), text))
+	plain := out("dlv_2", w.Direct(), "*not* _styled_ <b>")
+	plain.Plain = true
+	w.send(plain)
+	shown := w.shown(w.Direct(), 2)
+	require.Equal(w.t, text, shown[0].Plain)
+	require.Equal(w.t, plain.Text, shown[1].Plain)
+}
+
+// longText has numbered words in prose, in a fence, in a list, and one word longer than a message.
+func longText(most int) (text string, words []string) {
+	var b strings.Builder
+	add := func(format string) {
+		word := fmt.Sprintf("w%06dx", len(words))
+		words = append(words, word)
+		fmt.Fprintf(&b, format, word)
+	}
+	for _, format := range []string{"%s & **more** <than> 😀 that ", "```go\n%s := 1 < 2\n```\n\n", "- item %s\n"} {
+		for end := b.Len() + most; b.Len() < end; {
+			add(format)
+		}
+		b.WriteString("\n\n")
+	}
+	b.WriteString("```\n")
+	for end := b.Len() + 2*most; b.Len() < end; {
+		add("%s\n")
+	}
+	b.WriteString("```\n\n" + strings.Repeat("z", most+1) + " ")
+	add("%s")
+	return b.String(), words
+}
+
+func splitText(w *world) {
+	splitter := able[adapters.Splitter](w)
+	text, words := longText(w.limits.Text)
+	pieces := splitter.Split(text)
+	require.Greater(w.t, len(pieces), 5)
+	require.Equal(w.t, pieces, splitter.Split(text), "the same text gives the same pieces")
+	for i, piece := range pieces {
+		o := out("dlv_1", w.Direct(), piece)
+		o.Part = i
+		w.send(o)
+	}
+	var all strings.Builder
+	for _, s := range w.shown(w.Direct(), len(pieces)) {
+		all.WriteString(s.Plain + "\n")
+	}
+	rest := all.String()
+	require.Equal(w.t, w.limits.Text+1, strings.Count(rest, "z"), "the long word's letters")
+	for _, word := range words {
+		at := strings.Index(rest, word)
+		require.GreaterOrEqual(w.t, at, 0, "%s is lost, or not in its place", word)
+		rest = rest[at+len(word):]
+	}
+}
+
+func typing(w *world) {
+	typer := able[adapters.Typer](w)
+	require.NoError(w.t, typer.Typing(w.t.Context(), w.Direct()))
+	require.Equal(w.t, 1, w.Typing(w.Direct()))
+}
+
+func setCommands(w *world) {
+	setter := able[adapters.CommandSetter](w)
+	commands := []adapters.Command{{Name: "status", Description: "How things stand"}, {Name: "new", Description: "Start anew"}}
+	for range 2 { // each start of the gateway sets them
+		require.NoError(w.t, setter.SetCommands(w.t.Context(), commands))
+	}
+}

@@ -50,6 +50,8 @@ type Exchange struct {
 	Latest    string  `json:"latest"`  // what was said last by either side
 	Turn      int     `json:"turn"`    // of the present or last reply step, from 1; 0 before
 	MaxTurns  int     `json:"maxTurns"`
+	Name      string  `json:"name,omitempty"`    // of a task, for people
+	Discard   bool    `json:"discard,omitempty"` // of a task: its session ends with the report
 	Phase     Phase   `json:"phase"`
 	Outcome   Outcome `json:"outcome,omitempty"` // set with phase ended
 	// Status is how the target's first run ended; empty before.
@@ -96,7 +98,7 @@ type Step struct {
 	Phase Phase
 	Party Party // whose session works it
 	Turn  int   // of phase replying
-	// Text is what the session is given: the request, or what the other side said.
+	// Text is what the session is given: the request, what the other side said, or that it shall announce.
 	Text string
 }
 
@@ -105,6 +107,9 @@ type Result struct {
 	Status sessions.RunStatus // a terminal one
 	Text   string             // of status done
 	Error  string             // public text of any other status
+	// Usage and Runtime are what the run has cost.
+	Usage   sessions.Usage
+	Runtime time.Duration
 }
 
 // Start begins an exchange: its first step is the target's work on the request.
@@ -139,7 +144,7 @@ func Stop(x Exchange, why string, now time.Time) Exchange {
 
 func (x Exchange) asked(r Result, now time.Time) (Exchange, *Step) {
 	said, ok := words(r)
-	x.Status = r.Status
+	x.Status, x.Usage, x.Runtime = r.Status, r.Usage, r.Runtime
 	switch {
 	case r.Status == sessions.RunAborted:
 		return x.end(Stopped, "the target's run was stopped", now), nil
@@ -187,7 +192,11 @@ func (x Exchange) replied(r Result) (Exchange, *Step) {
 
 func (x Exchange) announce() (Exchange, *Step) {
 	x.Phase = Announcing
-	return x, &Step{Phase: Announcing, Party: x.Target}
+	text := announceRequest
+	if x.Kind == Spawn {
+		text = reportRequest
+	}
+	return x, &Step{Phase: Announcing, Party: x.Target, Text: text}
 }
 
 func (x Exchange) announced(r Result, now time.Time) Exchange {

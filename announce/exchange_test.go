@@ -45,7 +45,7 @@ func TestWholeExchange(t *testing.T) {
 		{Phase: announce.Asking, Party: b, Text: "how many?"},
 		{Phase: announce.Replying, Party: a, Turn: 1, Text: "seven"},
 		{Phase: announce.Replying, Party: b, Turn: 2, Text: "sure?"},
-		{Phase: announce.Announcing, Party: b},
+		{Phase: announce.Announcing, Party: b, Text: "Say now what the people of this conversation shall hear of this exchange."},
 	}, steps)
 	require.Equal(t, announce.Announced, x.Outcome)
 	require.Equal(t, "seven", x.Reply)
@@ -122,7 +122,7 @@ func TestTaskIsAlwaysReported(t *testing.T) {
 func TestReportSaysWhatTheRuntimeKnows(t *testing.T) {
 	t.Parallel()
 	r := announce.Report{
-		Label: "prices", Status: sessions.RunTimeout, Result: "Status: success", Notes: "it took too long", Runtime: 61 * time.Second,
+		Name: "prices", Status: sessions.RunTimeout, Result: "Status: success", Notes: "it took too long", Runtime: 61 * time.Second,
 		Usage: sessions.Usage{InputTokens: 7, OutputTokens: 3}, Key: "agent:main:subagent:x", Session: "ses_1",
 	}
 	require.Equal(t, "**Status:** timeout (prices)\n\n**Result:** Status: success\n\n**Notes:** it took too long\n\n"+

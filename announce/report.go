@@ -8,9 +8,19 @@ import (
 	"sluice/sessions"
 )
 
+// ReportOf is the report of a task whose sub-agent has said something for it, or nothing.
+func ReportOf(x Exchange, said string) Report {
+	if said == "" {
+		said = x.Reply
+	}
+	return Report{
+		Name: x.Name, Status: x.Status, Result: said, Notes: x.Detail, Runtime: x.Runtime, Usage: x.Usage, Key: x.Target.Key, Session: x.Target.Session,
+	}
+}
+
 // Report is what those who speak to the requester hear of a sub-agent's task.
 type Report struct {
-	Label   string             // name of the task; may be empty
+	Name    string             // of the task; may be empty
 	Status  sessions.RunStatus // of the task's run: never what the model says of it
 	Result  string             // the sub-agent's own words
 	Notes   string             // what went wrong; may be empty
@@ -31,8 +41,8 @@ func (r Report) Text() string {
 	if !ok {
 		status = "unknown"
 	}
-	if r.Label != "" {
-		status += " (" + r.Label + ")"
+	if r.Name != "" {
+		status += " (" + r.Name + ")"
 	}
 	lines := []string{"**Status:** " + status}
 	if r.Result != "" {

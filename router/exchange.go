@@ -12,7 +12,7 @@ import (
 type Exchange struct {
 	announce.Exchange
 	Revision int64          // 1 when it is new; grows with each step
-	Run      sessions.RunID // of the step that it waits for
+	Run      sessions.RunID // of the step that it waits for; of the last one once it has ended
 	Chain    sessions.Chain
 	Label    flow.Label // join of all that was said in it
 	// Route is where a task is reported: where the requester was spoken to. Zero for
@@ -35,4 +35,40 @@ type ExchangeQuery struct {
 	Kind      announce.Kind
 	Open      bool // only those that have not ended
 	Limit     int  // at most 200; 0 is 50
+}
+
+// ExchangeSettings bound what agents may cause in one another.
+type ExchangeSettings struct {
+	MaxTurns  int // answers to each other after the first; at most [announce.MostTurns]
+	MaxHops   int // sessions that one chain passes through
+	MaxSteps  int // runs of one chain
+	MaxTokens int // of all runs of one chain, in and out
+	MaxAge    time.Duration
+
+	MaxTasks     int           // sub-agents at work at once in this process
+	MaxChildren  int           // tasks of one session that have not ended
+	ArchiveAfter time.Duration // a sub-agent's session ends so long after its report; 0: never
+}
+
+// DefaultExchanges are the bounds of an empty configuration.
+func DefaultExchanges() ExchangeSettings {
+	return ExchangeSettings{
+		MaxTurns: announce.MostTurns, MaxHops: 6, MaxSteps: 60, MaxTokens: 1_000_000, MaxAge: time.Hour,
+		MaxTasks: 8, MaxChildren: 5, ArchiveAfter: time.Hour,
+	}
+}
+
+// spent says which bound a chain has reached; empty if none.
+func (s ExchangeSettings) spent(u ChainUse, now time.Time) string {
+	switch {
+	case u.ID == "":
+		return ""
+	case s.MaxSteps > 0 && u.Steps >= s.MaxSteps:
+		return "the agents have talked for as many steps as one request may cause"
+	case s.MaxTokens > 0 && u.Tokens >= s.MaxTokens:
+		return "the agents have used as many tokens as one request may cost"
+	case s.MaxAge > 0 && now.Sub(u.Started) >= s.MaxAge:
+		return "the agents have talked for as long as one request may take"
+	}
+	return ""
 }

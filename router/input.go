@@ -11,6 +11,11 @@ import (
 func userMessage(run sessions.Run) sessions.Message {
 	in := run.Input
 	m := sessions.Message{Run: run.ID, Role: sessions.RoleUser, Sender: in.Sender, Label: run.Label}
+	if run.Kind != sessions.KindMessage {
+		m.Role = sessions.RoleAgent
+		m.Parts = []sessions.Part{sessions.TextPart(in.Text, run.Label)}
+		return m
+	}
 	add := func(text string) { m.Parts = append(m.Parts, sessions.TextPart(text, run.Label)) }
 	if len(in.History) > 0 {
 		var b strings.Builder

@@ -35,6 +35,9 @@ func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, 
 		return nil, w.finishFailed(ctx, j, asWorkError(fmt.Errorf("open session: %w", err)))
 	}
 	j.session = session
+	if batch[0].Kind == sessions.KindNote {
+		return nil, w.note(ctx, record, session, batch[0])
+	}
 	if limit := w.settings.Load().MaxRunAttempt; limit > 0 && batch[0].Attempts >= limit {
 		preview := w.newShow(ctx, j).close() // of the last try
 		return nil, w.finishFailed(ctx, j, &sessions.WorkError{
@@ -102,7 +105,7 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 // passed by reference, to keep the stack small.
 func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	run := &j.batch[0]
-	runCtx, cancel := w.runContext(ctx, run.ID)
+	runCtx, cancel := w.runContext(ctx, run)
 	defer cancel(nil)
 	if err := w.abortedBefore(ctx, j, cancel); err != nil {
 		return err
@@ -164,15 +167,15 @@ func (w *sessionWorker) abortedBefore(ctx context.Context, j *job, cancel contex
 }
 
 // runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.
-func (w *sessionWorker) runContext(ctx context.Context, id sessions.RunID) (context.Context, context.CancelCauseFunc) {
-	timeout := w.settings.Load().RunTimeout
+func (w *sessionWorker) runContext(ctx context.Context, run *sessions.Run) (context.Context, context.CancelCauseFunc) {
+	timeout := orDefault(run.Timeout, w.settings.Load().RunTimeout)
 	stop := context.CancelFunc(func() {})
 	if timeout > 0 {
 		ctx, stop = context.WithTimeout(ctx, timeout)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	w.owner.mu.Lock()
-	w.lane.run, w.lane.abort = id, cancel
+	w.lane.run, w.lane.abort = run.ID, cancel
 	w.owner.mu.Unlock()
 	return ctx, func(cause error) { cancel(cause); stop() }
 }

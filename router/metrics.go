@@ -7,6 +7,7 @@ type metrics struct {
 	ignored         *prometheus.CounterVec // by channel and reason
 	dropped         *prometheus.CounterVec // by which end of the queue
 	runs            *prometheus.CounterVec // by terminal status
+	exchanges       *prometheus.CounterVec // by kind and outcome
 	deliveries      *prometheus.CounterVec // by channel and terminal status
 	failures        *prometheus.CounterVec // by channel and kind
 	acceptSeconds   prometheus.Histogram
@@ -31,6 +32,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		ignored:         counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
 		dropped:         counter("queue_dropped_total", "Messages that a full queue left out.", "which"),
 		runs:            counter("runs_total", "Runs that ended.", "status"),
+		exchanges:       counter("exchanges_total", "Exchanges between sessions that ended.", "kind", "outcome"),
 		deliveries:      counter("deliveries_total", "Deliveries that ended.", "channel", "status"),
 		failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
 		acceptSeconds:   histogram("accept_seconds", "From an event to its commit."),
@@ -39,7 +41,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		deliverySeconds: histogram("delivery_seconds", "From a delivery's commit to its receipt."),
 		partitions:      prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
 	}
-	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.runs, m.deliveries, m.failures,
+	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.runs, m.exchanges, m.deliveries, m.failures,
 		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.deliverySeconds, m.partitions)
 	return m
 }

@@ -143,11 +143,11 @@ func pick(q QueueSettings, waiting []sessions.Run, now time.Time, busy bool) (ba
 	if resumed := resumable(waiting); len(resumed) > 0 {
 		return resumed, 0
 	}
-	if q.Mode != QueueCollect {
+	if q.Mode != QueueCollect || waiting[0].Kind != sessions.KindMessage {
 		return waiting[:1], 0
 	}
 	n := 1
-	for n < len(waiting) && waiting[n].Route.Lane() == waiting[0].Route.Lane() {
+	for n < len(waiting) && waiting[n].Kind == sessions.KindMessage && waiting[n].Route.Lane() == waiting[0].Route.Lane() {
 		n++
 	}
 	if busy {

@@ -18,6 +18,8 @@ type Settings struct {
 	Keyer    sessions.Keyer
 	Queue    QueueSettings
 
+	Exchanges ExchangeSettings
+
 	RunTimeout    time.Duration // of one run, from its start
 	DeliveryLife  time.Duration // from queued to expired
 	MaxTextBytes  int           // of one inbound message; a longer one is refused and its sender told

@@ -53,6 +53,7 @@ type Patch struct {
 	Model      *string
 	Title      *string
 	Metadata   *[]byte
+	TTL        *time.Duration
 }
 
 // End ends a session.

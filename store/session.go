@@ -24,7 +24,7 @@ const (
 		WHERE id = ? AND revision = ?`
 	patchSession = `UPDATE sessions SET send_policy = COALESCE(?, send_policy),
 		group_activation = COALESCE(?, group_activation), model = COALESCE(?, model),
-		title = COALESCE(?, title), metadata = COALESCE(?, metadata) WHERE id = ? AND ended = 0`
+		title = COALESCE(?, title), metadata = COALESCE(?, metadata), ttl = COALESCE(?, ttl) WHERE id = ? AND ended = 0`
 	lockSession = `UPDATE sessions SET ended = ended WHERE id = ?`
 	idleSession = lockSession + ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = ? AND r.` + openRuns + `)`
 	endSession  = `UPDATE sessions SET ended = ? WHERE id = ? AND ended = 0`
@@ -50,7 +50,7 @@ func (b *writer) saveSession(r sessions.Record) {
 }
 
 func (b *writer) patchSession(p sessions.Patch) {
-	args := []any{nil, nil, nil, nil, nil, string(p.ID)}
+	args := []any{nil, nil, nil, nil, nil, nil, string(p.ID)}
 	if p.SendPolicy != nil {
 		args[0] = string(*p.SendPolicy)
 	}
@@ -65,6 +65,9 @@ func (b *writer) patchSession(p sessions.Patch) {
 	}
 	if p.Metadata != nil {
 		args[4] = string(*p.Metadata)
+	}
+	if p.TTL != nil {
+		args[5] = p.TTL.Microseconds()
 	}
 	b.add(Statement{SQL: patchSession, Args: args, Else: sessions.ErrNotFound})
 }

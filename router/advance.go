@@ -1,0 +1,148 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/announce"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// stepEnd is how a step of an exchange ended.
+type stepEnd struct {
+	run    *sessions.Run
+	taint  flow.Label // of its session: what was said there is as secret
+	result announce.Result
+}
+
+// advance takes a step's end into its exchange. It adds to the change, which is
+// that of the run's end, whatever follows: the next step, or the end and what it leaves. It
+// returns what people shall hear; empty for nothing.
+func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd) (say string, err error) {
+	x, err := w.store.Exchange(ctx, end.run.Exchange)
+	if err != nil {
+		return "", fmt.Errorf("read exchange: %w", err)
+	}
+	if x.Run != end.run.ID || x.Phase == announce.Ended {
+		return "", nil // stopped meanwhile
+	}
+	x.Revision++
+	x.Label = x.Label.Join(end.taint)
+	use := ChainUse{ID: x.Chain.ID, Tokens: end.result.Usage.InputTokens + end.result.Usage.OutputTokens, Started: x.Started}
+	var step *announce.Step
+	x.Exchange, step = announce.Next(x.Exchange, end.result, w.now())
+	next, err := w.nextStep(ctx, &x, step, end.taint)
+	if err != nil {
+		return "", err
+	}
+	if next != nil {
+		x.Run = next.ID
+		use.Steps = 1
+		change.Enqueue = append(change.Enqueue, *next)
+	} else {
+		if say, err = w.endExchange(ctx, change, x, end); err != nil {
+			return "", err
+		}
+	}
+	change.Exchanges = append(change.Exchanges, x)
+	change.Chains = append(change.Chains, use)
+	return say, nil
+}
+
+// nextStep is the run of the step that follows, after all that may hinder it; nil if the exchange has ended.
+func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announce.Step, taint flow.Label) (*sessions.Run, error) {
+	if step != nil {
+		use, err := w.store.Chain(ctx, x.Chain.ID)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return nil, fmt.Errorf("read chain: %w", err)
+		}
+		if why := w.settings.Load().Exchanges.spent(use, w.now()); why != "" {
+			x.Exchange = announce.Stop(x.Exchange, why, w.now())
+			return nil, nil
+		}
+	}
+	for step != nil {
+		record, err := w.party(ctx, step.Party)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return nil, fmt.Errorf("read session: %w", err)
+		}
+		run := w.stepRun(*x, *step, record, taint)
+		why := hindrance(step.Phase, run, record, taint)
+		if why == "" {
+			return &run, nil
+		}
+		x.Detail = why
+		x.Exchange, step = announce.Next(x.Exchange, announce.Result{Status: sessions.RunDone, Text: announce.AnnounceSkip}, w.now())
+	}
+	return nil, nil
+}
+
+// hindrance says why a step can't be taken; it is then left out.
+func hindrance(phase announce.Phase, run sessions.Run, record sessions.Record, taint flow.Label) string {
+	switch {
+	case record.ID == "":
+		return "the session " + string(run.Session) + " has ended"
+	case phase == announce.Replying && !flow.CanFlow(taint.Level(), record.Taint.Level()):
+		return "one side had learnt what the other may not be told"
+	case phase == announce.Announcing && run.Route.IsZero():
+		return "nobody speaks to that session on a channel"
+	}
+	return ""
+}
+
+// party is the session of one side: the one that was there at the beginning, or
+// the one that was begun under its key since; a zero one with ErrNotFound if there is neither.
+func (w *sessionWorker) party(ctx context.Context, p announce.Party) (sessions.Record, error) {
+	record, err := w.store.Session(ctx, p.Session)
+	if err == nil && record.Ended.IsZero() {
+		return record, nil
+	}
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return sessions.Record{}, err
+	}
+	return w.store.SessionByKey(ctx, p.Key)
+}
+
+// endExchange adds what an exchange's end leaves: the requester of a task gets a
+// note, the sub-agent's session has done its work, and the audit trail says how it ended.
+func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Exchange, end stepEnd) (say string, err error) {
+	change.Audit = append(change.Audit, policy.AuditEntry{
+		At: w.now(), Actor: "agent:" + x.Target.Agent, Action: "exchange.ended", Object: x.ID, Session: x.Target.Session, Label: x.Label,
+		Detail: map[string]string{"outcome": string(x.Outcome), "detail": x.Detail, "turns": fmt.Sprint(x.Turn)},
+	})
+	w.metrics.exchanges.WithLabelValues(string(x.Kind), string(x.Outcome)).Inc()
+	if x.Kind != announce.Spawn {
+		if x.Outcome != announce.Announced {
+			return "", nil
+		}
+		return announce.Shown(end.result.Text), nil
+	}
+	w.endTask(change, x)
+	report := announce.ReportOf(x.Exchange, announce.Shown(end.result.Text)).Text()
+	requester, err := w.party(ctx, x.Requester)
+	switch {
+	case err == nil:
+		change.Enqueue = append(change.Enqueue, w.noteRun(requester, x, report, end.taint))
+	case !errors.Is(err, sessions.ErrNotFound):
+		return "", fmt.Errorf("read session: %w", err)
+	}
+	if x.Outcome != announce.Announced {
+		return "", nil
+	}
+	return report, nil
+}
+
+// endTask lets a sub-agent's session end: at once, or some time after.
+func (w *sessionWorker) endTask(change *Change, x Exchange) {
+	after := w.settings.Load().Exchanges.ArchiveAfter
+	switch {
+	case x.Discard:
+		change.End = append(change.End, sessions.End{ID: x.Target.Session, At: w.now()})
+	case after > 0:
+		ttl := w.now().Sub(x.Started) + after // of the session, which was made when the exchange was
+		change.Patch = append(change.Patch, sessions.Patch{ID: x.Target.Session, TTL: &ttl})
+	}
+}

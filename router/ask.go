@@ -1,0 +1,180 @@
+package router
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"sluice/announce"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Ask is one session's request to another.
+type Ask struct {
+	Kind   announce.Kind
+	Caller sessions.Caller // session, key, agent, chain and route of who asks
+	Target sessions.Record
+	// Create: the target is not stored yet and is made with the request.
+	Create bool
+	Text   string
+	Label  flow.Label // of the text
+	// Key names the request for ever: asked again, it is the first one.
+	Key  string
+	Task Task // of kind spawn
+}
+
+// Task is what a request to a sub-agent says besides.
+type Task struct {
+	Name    string        // for people; may be empty
+	Timeout time.Duration // of the work, from its start; 0: as configured
+	Discard bool          // the sub-agent's session ends with its report
+}
+
+// NewExchangeID makes an exchange's id: "xch_" and 32 hex digits that sort by time.
+func NewExchangeID() string {
+	u := uuid.Must(uuid.NewV7())
+	return "xch_" + hex.EncodeToString(u[:])
+}
+
+func newChainID() string {
+	u := uuid.Must(uuid.NewV7())
+	return "chn_" + hex.EncodeToString(u[:])
+}
+
+// StartExchange stores a request and the target's run on it, in one transaction.
+// The run's end brings the next step about. Errors: a *[RequestError] for what
+// the caller can mend, or the store's.
+func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
+	if r.stopping.Load() {
+		return Exchange{}, ErrStopping
+	}
+	if x, err := r.startedBefore(ctx, a); err != nil || x.ID != "" {
+		return x, err
+	}
+	s := r.settings.Load()
+	chain, err := r.nextHop(ctx, s, a)
+	if err != nil {
+		return Exchange{}, err
+	}
+	now := r.now()
+	x := Exchange{Chain: chain, Label: a.Label, Revision: 1}
+	var first announce.Step
+	x.Exchange, first = announce.Start(announce.Exchange{
+		ID: NewExchangeID(), Kind: a.Kind, Request: a.Text, MaxTurns: s.Exchanges.MaxTurns, Started: now,
+		Requester: announce.Party{Session: a.Caller.Session, Key: a.Caller.Key, Agent: a.Caller.Agent},
+		Target:    announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent},
+		Name:      a.Task.Name, Discard: a.Task.Discard,
+	})
+	if a.Kind == announce.Spawn {
+		x.Route = a.Caller.Route.Place()
+	}
+	run := r.stepRun(x, first, a.Target, a.Label)
+	run.EventKey, run.Timeout, x.Run = a.Key, a.Task.Timeout, run.ID
+	change := Change{
+		Change: sessions.Change{Enqueue: []sessions.Run{run}},
+		Event:  &Event{Key: a.Key, Outcome: OutcomeRun, Session: run.Session, Run: run.ID, Accepted: now},
+		Chains: []ChainUse{{ID: chain.ID, Steps: 1, Started: now}}, Exchanges: []Exchange{x},
+		Audit: []policy.AuditEntry{{
+			At: now, Actor: "agent:" + a.Caller.Agent, Action: "exchange." + string(a.Kind), Object: x.ID, Session: a.Caller.Session, Label: a.Label,
+			Detail: map[string]string{"target": string(a.Target.Key), "chain": chain.ID},
+		}},
+	}
+	if a.Create {
+		change.Create = []sessions.Record{a.Target}
+	}
+	err = r.commit(ctx, change)
+	if errors.Is(err, sessions.ErrDuplicate) {
+		return r.startedBefore(ctx, a)
+	}
+	if err != nil {
+		return Exchange{}, fmt.Errorf("store exchange: %w", err)
+	}
+	return x, nil
+}
+
+// startedBefore is the exchange that the same request has begun already; a zero one if there is none.
+func (r *Router) startedBefore(ctx context.Context, a Ask) (Exchange, error) {
+	e, err := r.store.Event(ctx, a.Key)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return Exchange{}, nil
+	}
+	if err != nil {
+		return Exchange{}, fmt.Errorf("read event: %w", err)
+	}
+	run, err := r.store.Run(ctx, e.Run)
+	if err != nil {
+		return Exchange{}, fmt.Errorf("read run: %w", err)
+	}
+	x, err := r.store.Exchange(ctx, run.Exchange)
+	if err != nil {
+		return Exchange{}, fmt.Errorf("read exchange: %w", err)
+	}
+	return x, nil
+}
+
+// nextHop is the chain that the request belongs to, or why it must not go on: it
+// has come round to a session that waits for it, or has used up what it may.
+func (r *Router) nextHop(ctx context.Context, s *Settings, a Ask) (sessions.Chain, error) {
+	chain := a.Caller.Chain
+	if chain.ID == "" {
+		chain.ID = newChainID()
+	}
+	chain.Hops = append(slices.Clone(chain.Hops), a.Caller.Session)
+	if slices.Contains(chain.Hops, a.Target.ID) {
+		return chain, &RequestError{Field: "sessionKey", Text: "this request came from that session, directly or through others: answer it instead of asking back"}
+	}
+	if most := s.Exchanges.MaxHops; most > 0 && len(chain.Hops) > most {
+		return chain, &RequestError{Field: "sessionKey", Text: fmt.Sprintf("this request has been passed on %d times, which is the most (session.agentToAgent.maxHops): answer with what you know", most)}
+	}
+	use, err := r.store.Chain(ctx, chain.ID)
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return chain, fmt.Errorf("read chain: %w", err)
+	}
+	if why := s.Exchanges.spent(use, r.now()); why != "" {
+		return chain, &RequestError{Text: why + " (session.agentToAgent): answer with what you know"}
+	}
+	return chain, nil
+}
+
+// stepRun is the run that works a step.
+func (r *Router) stepRun(x Exchange, step announce.Step, target sessions.Record, label flow.Label) sessions.Run {
+	other := x.Requester
+	if step.Party.Session == x.Requester.Session {
+		other = x.Target
+	}
+	run := sessions.Run{
+		ID: sessions.NewRunID(), Session: target.ID, Partition: target.Partition, Kind: stepKind(x.Kind, step.Phase), Status: sessions.RunQueued,
+		Input: sessions.Input{Text: step.Text, Sender: sessions.Peer{ID: sessions.UserID(other.Key), Name: other.Agent, Bot: true}},
+		Label: label, Exchange: x.ID, Chain: x.Chain, Accepted: r.now(),
+		EventKey: strings.Join([]string{"exchange", x.ID, string(step.Phase), fmt.Sprint(step.Turn)}, "/"),
+	}
+	if step.Phase == announce.Announcing {
+		run.Route = target.Route.Place()
+		if x.Kind == announce.Spawn {
+			run.Route = x.Route
+		}
+	}
+	return run
+}
+
+func stepKind(kind announce.Kind, phase announce.Phase) sessions.RunKind {
+	switch {
+	case kind == announce.Spawn && phase == announce.Asking:
+		return sessions.KindTask
+	case kind == announce.Spawn:
+		return sessions.KindReport
+	case phase == announce.Asking:
+		return sessions.KindAsk
+	case phase == announce.Replying:
+		return sessions.KindReply
+	}
+	return sessions.KindAnnounce
+}

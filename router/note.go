@@ -1,0 +1,39 @@
+package router
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// noteRun puts a task's report into the requester's transcript, so that its
+// agent knows of it when somebody speaks to it next. It goes the way of every
+// input, as the session has one writer.
+func (w *sessionWorker) noteRun(to sessions.Record, x Exchange, report string, label flow.Label) sessions.Run {
+	return sessions.Run{
+		ID: sessions.NewRunID(), Session: to.ID, Partition: to.Partition, Kind: sessions.KindNote, Status: sessions.RunQueued,
+		Input: sessions.Input{Text: report, Sender: sessions.Peer{ID: sessions.UserID(x.Target.Key), Name: x.Target.Agent, Bot: true}},
+		Label: label, Chain: x.Chain, Accepted: w.now(), EventKey: "exchange/" + x.ID + "/note",
+	}
+}
+
+// note stores a note as a message that nobody answers, and ends its run with it.
+// A session that may never learn so much ends the run without it.
+func (w *sessionWorker) note(ctx context.Context, record sessions.Record, session *sessions.Session, run sessions.Run) error {
+	from := run.Status
+	run.Epoch, run.Started, run.Finished, run.Status = w.owner.epoch, w.now(), w.now(), sessions.RunDone
+	if !flow.CanFlow(run.Label.Level(), record.Clearance) {
+		run.Status, run.Error = sessions.RunFailed, "the session may not learn so much"
+		return w.store.CommitSession(ctx, sessions.Change{Runs: []sessions.RunMove{{From: from, Run: run}}})
+	}
+	session.Append(userMessage(run))
+	change := session.Pending()
+	change.Runs = []sessions.RunMove{{From: from, Run: run}}
+	if err := w.store.CommitSession(ctx, change); err != nil {
+		return fmt.Errorf("store note: %w", err)
+	}
+	session.Saved(change)
+	return nil
+}

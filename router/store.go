@@ -60,6 +60,7 @@ const (
 	OutcomePairing Outcome = "pairing" // an unknown person; a code was told or is pending
 	OutcomeIgnored Outcome = "ignored" // not admitted by policy
 	OutcomeMoved   Outcome = "moved"   // a conversation got a new id
+	OutcomeDeleted Outcome = "deleted" // a message was taken back
 )
 
 // DeliveryID names a delivery: "dlv_" and 32 hex digits that sort by time.

@@ -55,10 +55,13 @@ type Exchange struct {
 	Phase     Phase   `json:"phase"`
 	Outcome   Outcome `json:"outcome,omitempty"` // set with phase ended
 	// Status is how the target's first run ended; empty before.
-	Status  sessions.RunStatus `json:"status,omitempty"`
-	Detail  string             `json:"detail,omitempty"` // why it ended so, for both sides to read
-	Started time.Time          `json:"started"`
-	Ended   time.Time          `json:"ended,omitzero"`
+	Status sessions.RunStatus `json:"status,omitempty"`
+	// Usage and Runtime are those of the target's first run.
+	Usage   sessions.Usage `json:"usage,omitzero"`
+	Runtime time.Duration  `json:"runtime,omitempty"`
+	Detail  string         `json:"detail,omitempty"` // why it ended so, for both sides to read
+	Started time.Time      `json:"started"`
+	Ended   time.Time      `json:"ended,omitzero"`
 }
 
 // Kind tells a request from a task.

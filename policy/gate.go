@@ -17,6 +17,7 @@ const KindNotice = "notice"
 type Sink struct {
 	Level         flow.Level
 	Accounts      map[string]flow.Level
+	Spaces        map[string]flow.Level // by [sessions.Route.Space]
 	Conversations map[sessions.ConversationID]flow.Level
 }
 
@@ -35,7 +36,7 @@ func NewGate(sinks map[string]Sink, send *SendPolicy) *Gate {
 	return &Gate{sinks: sinks, send: send}
 }
 
-// SinkLevel is the highest level that may be said by a route: the lowest of channel, account and conversation.
+// SinkLevel is the highest level that may be said by a route: the lowest of channel, account, space and conversation.
 func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 	sink, ok := g.sinks[route.Channel]
 	if !ok || !sink.Level.Valid() {
@@ -45,8 +46,24 @@ func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 	if l, ok := sink.Accounts[route.Account]; ok && l.Valid() {
 		level = flow.Min(level, l)
 	}
+	level = flow.Min(level, sink.spaceLevel(route))
 	if l, ok := sink.Conversations[route.Conversation]; ok && l.Valid() {
 		level = flow.Min(level, l)
+	}
+	return level
+}
+
+// spaceLevel is the level of the space that a group is in. A program may not say
+// in which it is; it might then be in any, and the lowest counts.
+func (s Sink) spaceLevel(route sessions.Route) flow.Level {
+	level := s.Level
+	if route.ChatType == sessions.Direct {
+		return level
+	}
+	for space, l := range s.Spaces {
+		if l.Valid() && (route.Space == "" || space == route.Space) {
+			level = flow.Min(level, l)
+		}
 	}
 	return level
 }
@@ -82,6 +99,9 @@ func (g *Gate) held(e *Egress, level flow.Level) string {
 	}
 	if l := sink.Accounts[e.Route.Account]; l.Valid() && !e.Label.FlowsTo(l) {
 		raise = append(raise, "the classification of account "+e.Route.Account)
+	}
+	if l := sink.spaceLevel(e.Route); l != sink.Level && !e.Label.FlowsTo(l) {
+		raise = append(raise, "the classification of its guild or workspace")
 	}
 	if l := sink.Conversations[e.Route.Conversation]; l.Valid() && !e.Label.FlowsTo(l) {
 		raise = append(raise, "the classification of conversation "+string(e.Route.Conversation))

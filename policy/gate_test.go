@@ -202,3 +202,29 @@ func BenchmarkDecide(b *testing.B) {
 		g.Decide(e)
 	}
 }
+
+// A space's level binds its groups, and groups of which nobody says where they are.
+func TestLevelOfASpace(t *testing.T) {
+	t.Parallel()
+	g := policy.NewGate(map[string]policy.Sink{"discord": {
+		Level: flow.Confidential, Spaces: map[string]flow.Level{"7": flow.Public, "8": flow.Internal},
+		Conversations: map[sessions.ConversationID]flow.Level{"80": flow.Public},
+	}}, nil)
+	for _, c := range []struct {
+		route sessions.Route
+		want  flow.Level
+	}{
+		{sessions.Route{Space: "7", Conversation: "70"}, flow.Public},
+		{sessions.Route{Space: "8", Conversation: "81"}, flow.Internal},
+		{sessions.Route{Space: "8", Conversation: "80"}, flow.Public},
+		{sessions.Route{Space: "9", Conversation: "90"}, flow.Confidential},
+		{sessions.Route{Conversation: "90"}, flow.Public},
+		{sessions.Route{ChatType: sessions.Direct, Conversation: "5"}, flow.Confidential},
+	} {
+		c.route.Channel = "discord"
+		require.Equal(t, c.want, g.SinkLevel(c.route), "%+v", c.route)
+	}
+	d := g.Decide(policy.Egress{Route: sessions.Route{Channel: "discord", Space: "8", Conversation: "81"}, Label: flow.NewLabel(flow.Confidential, flow.Trusted)})
+	require.Equal(t, policy.Block, d.Action)
+	require.Contains(t, d.Reason, "guild or workspace")
+}

@@ -76,8 +76,11 @@ func eventKey(in Admission) string {
 // admitOnce is one attempt; ErrDuplicate and ErrConflict ask for another look.
 func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) {
 	s := r.settings.Load()
-	if in.Migrated != nil {
+	switch {
+	case in.Migrated != nil:
 		return r.admitMigration(ctx, in)
+	case in.Deleted:
+		return r.admitDeletion(ctx, in)
 	}
 	owner := s.isOwner(in.Route.Channel, in.Sender.ID)
 	how, err := r.access(ctx, s, in, owner)
@@ -85,19 +88,51 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 		return Admitted{}, err
 	}
 	switch {
+	case in.Reaction != nil:
+		return r.admitReaction(ctx, s, in, how, owner)
 	case how == admitPairing:
 		return r.requestPairing(ctx, s, in)
-	case how == admitHistory:
-		return r.admitHistory(ctx, s, in, owner)
 	case how == admitNone, how == admitCommand && !isCommand(in.Text):
-		r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
+		return r.refuse(ctx, s, in)
+	}
+	if ignore, err := r.countTurn(ctx, s, &in); ignore || err != nil {
+		return Admitted{Outcome: OutcomeIgnored}, err
+	}
+	if how == admitHistory {
+		return r.admitHistory(ctx, s, in, owner)
+	}
+	return r.admitSaid(ctx, s, in, owner)
+}
+
+// refuse ignores who is not admitted. Who used the platform's own menu sees why:
+// only they do, and the platform would else say that the bot is broken.
+func (r *Router) refuse(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+	r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
+	if !fromMenu(in) {
 		return Admitted{Outcome: OutcomeIgnored}, nil
+	}
+	return r.answerEvent(ctx, s, in, OutcomeIgnored, "I take no commands from you here.")
+}
+
+// fromMenu reports whether the event is a command of the platform's own menu,
+// which is answered to its sender alone.
+func fromMenu(in Admission) bool {
+	return in.Route.Handle != "" && strings.HasPrefix(in.Text, "/")
+}
+
+// admitSaid takes what an admitted person says to the agent.
+func (r *Router) admitSaid(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
+	switch {
 	case s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes:
 		text := fmt.Sprintf("That message is too long for me (%d bytes; the most is %d). Please send it in pieces or as a file.", len(in.Text), s.MaxTextBytes)
 		return r.answerEvent(ctx, s, in, OutcomeIgnored, text)
 	}
 	if cmd, ok := parseCommand(in.Text); ok && !in.Edited {
 		return r.command(ctx, s, in, owner, cmd)
+	}
+	if fromMenu(in) {
+		name, _, _ := strings.Cut(in.Text, " ")
+		return r.answerEvent(ctx, s, in, OutcomeCommand, fmt.Sprintf("I know no command `%s`. `/help` lists those that there are.", name))
 	}
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return Admitted{Outcome: OutcomeIgnored}, nil
@@ -138,7 +173,7 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 			event.Notice, event.Session = d.ID, cmp.Or(event.Session, d.Session)
 		}
 	}
-	change.Event = event
+	change.Event, change.Bots = event, in.turns
 	faultpoint.Hit(faultpoint.AcceptBeforeCommit)
 	if err := r.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("commit event: %w", err)
@@ -168,7 +203,13 @@ func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, ow
 	if in.Text == "" || in.Edited {
 		return Admitted{Outcome: OutcomeIgnored}, nil
 	}
-	line := sessions.HistoryLine{Sender: in.Sender, Text: in.Text, At: r.now(), Label: r.inboundLabel(in.Route, owner)}
+	return r.remember(ctx, s, in, sessions.HistoryLine{
+		Sender: in.Sender, Text: in.Text, At: r.now(), Label: r.inboundLabel(in.Route, owner), MessageID: in.MessageID,
+	})
+}
+
+// remember keeps a line for the next run in the conversation.
+func (r *Router) remember(ctx context.Context, s *Settings, in Admission, line sessions.HistoryLine) (Admitted, error) {
 	err := r.commitEvent(ctx, in, OutcomeHistory, Change{Remember: []Remembered{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
 	return Admitted{Outcome: OutcomeHistory}, err
 }
@@ -206,6 +247,9 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 			return *instead, nil
 		}
 	}
+	if in.Edited {
+		change.Revised = &Revision{Lane: in.Route.Lane(), Message: in.MessageID, Run: run.ID}
+	}
 	change.Enqueue = append(change.Enqueue, run)
 	if err := r.commitEvent(ctx, in, OutcomeRun, change); err != nil {
 		return Admitted{}, err
@@ -215,20 +259,22 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 }
 
 func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessions.Run {
+	route := in.Route
+	route.Handle = "" // it holds for a command's answer; that of a run may come later, and is for all
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
 		Kind: sessions.KindMessage, Status: sessions.RunQueued,
 		Input: sessions.Input{
 			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
-			MessageID: in.MessageID, Quoted: in.Quoted,
+			MessageID: in.MessageID, Quoted: in.Quoted, More: in.More,
 		},
-		Route: in.Route, Label: r.inboundLabel(in.Route, owner), EventKey: eventKey(in), Accepted: r.now(),
+		Route: route, Label: r.inboundLabel(in.Route, owner), EventKey: eventKey(in), Accepted: r.now(),
 	}
 }
 
-// takeHistory moves a group's unmentioned talk into the run that answers there next.
+// takeHistory moves what happened in a conversation into the run that answers there next.
 func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Run, change *Change) error {
-	if in.Route.ChatType == sessions.Direct {
+	if in.Session != "" { // over the API: such a session has no conversation
 		return nil
 	}
 	lines, err := r.store.History(ctx, in.Route.Lane())
@@ -281,18 +327,21 @@ func (r *Router) sessionAt(ctx context.Context, s *Settings, agent string, route
 		}
 		route.Conversation = oldest
 	}
+	agents := []string{agent}
 	if agent == "" {
-		agent = s.agentFor(route, peer)
+		agents = s.agentsFor(route, peer)
 	}
-	key := s.Keyer.Key(agent, route, peer)
-	record, err := r.store.SessionByKey(ctx, key)
-	switch {
-	case errors.Is(err, sessions.ErrNotFound):
-		return sessions.Record{Key: key, Agent: agent}, nil
-	case err != nil:
-		return record, fmt.Errorf("read session: %w", err)
+	for _, agent := range agents {
+		record, err := r.store.SessionByKey(ctx, s.Keyer.Key(agent, route, peer))
+		switch {
+		case err == nil:
+			return record, nil
+		case !errors.Is(err, sessions.ErrNotFound):
+			return record, fmt.Errorf("read session: %w", err)
+		}
 	}
-	return record, nil
+	certain := agents[len(agents)-1]
+	return sessions.Record{Key: s.Keyer.Key(certain, route, peer), Agent: certain}, nil
 }
 
 func (r *Router) newRecord(key sessions.Key, agent string, route sessions.Route) sessions.Record {

@@ -41,6 +41,8 @@ type Admission struct {
 	Session sessions.ID
 	// Exclusive asks for [ErrBusy] where the session has unfinished runs.
 	Exclusive bool
+
+	turns *BotTurns // to be stored with the event; nil: none are counted
 }
 
 // Admitted says what became of an admission; for a repeated event, what became of the first.

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"sluice/announce"
 	"sluice/internal/faultpoint"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -26,8 +28,16 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 		}
 		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunRunning, Run: run})
 	}
-	if !silent(answer.Text) && !last.Route.IsZero() {
-		w.deliver(&change, w.reply(last, KindReply, answer.Text, session), preview)
+	say, kind := answer.Text, KindReply
+	if last.Exchange != "" {
+		var err error
+		if say, err = w.advance(ctx, &change, w.stepEnd(&last, session.Taint(), announce.Result{Status: sessions.RunDone, Text: answer.Text, Usage: answer.Usage})); err != nil {
+			return err
+		}
+		kind = KindAnnounce
+	}
+	if !silent(say) && !last.Route.IsZero() {
+		w.deliver(&change, w.reply(last, kind, say, session.Taint()), preview)
 	} else {
 		change.Deliveries = discardPreview(preview, w.now())
 	}
@@ -36,11 +46,10 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	}
 	session.Saved(change.Change)
 	w.metrics.runs.WithLabelValues(string(sessions.RunDone)).Inc()
-	text := answer.Text
-	if !show.allowed || silent(text) {
-		text = ""
+	if !show.allowed || silent(say) {
+		say = ""
 	}
-	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: text, Usage: &answer.Usage})
+	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage})
 	return nil
 }
 
@@ -50,11 +59,7 @@ func silent(text string) bool {
 }
 
 // reply makes the delivery of a run's answer.
-func (w *sessionWorker) reply(run sessions.Run, kind DeliveryKind, text string, session *sessions.Session) Delivery {
-	label := noticeLabel()
-	if session != nil && kind == KindReply {
-		label = session.Taint()
-	}
+func (w *sessionWorker) reply(run sessions.Run, kind DeliveryKind, text string, label flow.Label) Delivery {
 	d := w.newDelivery(w.settings.Load(), kind, run.Route, text, label)
 	d.Session, d.Run = run.Session, run.ID
 	return d
@@ -97,12 +102,24 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
 	}
 	last := batch[len(batch)-1]
+	say := ""
+	if last.Exchange != "" {
+		var err error
+		if say, err = w.advance(ctx, &change, w.stepEnd(&last, taintOf(j), announce.Result{Status: why.Status, Error: why.Public})); err != nil {
+			return err
+		}
+	}
 	switch {
 	case last.Route.IsZero():
+	case last.Exchange != "":
+		change.Deliveries = discardPreview(preview, w.now())
+		if say != "" {
+			w.deliver(&change, w.reply(last, KindAnnounce, say, taintOf(j)), nil)
+		}
 	case why.Status == sessions.RunAborted:
 		change.Deliveries = discardPreview(preview, w.now()) // /stop has answered already
 	default:
-		w.deliver(&change, w.reply(last, KindNotice, why.Public, session), preview)
+		w.deliver(&change, w.reply(last, KindNotice, why.Public, noticeLabel()), preview)
 	}
 	change.Audit = append(change.Audit, policy.AuditEntry{
 		At: w.now(), Actor: "agent:" + j.record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
@@ -122,10 +139,29 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	return nil
 }
 
+// stepEnd says how the step of an exchange ended that a run worked.
+func (w *sessionWorker) stepEnd(run *sessions.Run, taint flow.Label, result announce.Result) stepEnd {
+	if !run.Started.IsZero() {
+		result.Runtime = w.now().Sub(run.Started)
+	}
+	return stepEnd{run: run, taint: taint, result: result}
+}
+
+// taintOf is what the session of a job has learnt, as far as that is known.
+func taintOf(j *job) flow.Label {
+	if j.session != nil {
+		return j.session.Taint()
+	}
+	return j.record.Taint
+}
+
 // touch writes where and when the session was last active.
 func (w *sessionWorker) touch(change *Change, route sessions.Route) {
 	for i := range change.Save {
-		change.Save[i].Route, change.Save[i].LastActivity = route.Place(), w.now()
+		change.Save[i].LastActivity = w.now()
+		if !route.IsZero() {
+			change.Save[i].Route = route.Place()
+		}
 	}
 }
 

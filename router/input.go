@@ -11,7 +11,7 @@ import (
 func userMessage(run sessions.Run) sessions.Message {
 	in := run.Input
 	m := sessions.Message{Run: run.ID, Role: sessions.RoleUser, Sender: in.Sender, Label: run.Label}
-	if run.Kind != sessions.KindMessage {
+	if workedAlone(run) {
 		m.Role = sessions.RoleAgent
 		m.Parts = []sessions.Part{sessions.TextPart(in.Text, run.Label)}
 		return m

@@ -73,13 +73,15 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 			known[m.Run] = true
 		}
 	}
+	for _, message := range messages(batch) {
+		if !known[message[0].ID] {
+			session.Append(userMessage(joined(message)))
+		}
+	}
 	now := w.now()
 	moves := make([]sessions.RunMove, len(batch))
 	for i := range batch {
 		run := &batch[i]
-		if !known[run.ID] {
-			session.Append(userMessage(*run))
-		}
 		from := run.Status
 		run.Status, run.Epoch, run.Started = sessions.RunRunning, w.owner.epoch, now
 		run.Attempts++

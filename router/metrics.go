@@ -10,6 +10,7 @@ type metrics struct {
 	exchanges       *prometheus.CounterVec // by kind and outcome
 	deliveries      *prometheus.CounterVec // by channel and terminal status
 	failures        *prometheus.CounterVec // by channel and kind
+	lookups         *prometheus.CounterVec // of messages whose answer was lost, by channel and outcome
 	acceptSeconds   prometheus.Histogram
 	queueSeconds    prometheus.Histogram
 	runSeconds      prometheus.Histogram
@@ -35,13 +36,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		exchanges:       counter("exchanges_total", "Exchanges between sessions that ended.", "kind", "outcome"),
 		deliveries:      counter("deliveries_total", "Deliveries that ended.", "channel", "status"),
 		failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
+		lookups:         counter("send_lookups_total", "Looks at the platform for messages whose answer was lost, by what was found.", "channel", "outcome"),
 		acceptSeconds:   histogram("accept_seconds", "From an event to its commit."),
 		queueSeconds:    histogram("queue_seconds", "From a run's commit to its start."),
 		runSeconds:      histogram("run_seconds", "From a run's start to its end."),
 		deliverySeconds: histogram("delivery_seconds", "From a delivery's commit to its receipt."),
 		partitions:      prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
 	}
-	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.runs, m.exchanges, m.deliveries, m.failures,
+	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.runs, m.exchanges, m.deliveries, m.failures, m.lookups,
 		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.deliverySeconds, m.partitions)
 	return m
 }

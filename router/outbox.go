@@ -28,6 +28,7 @@ type outboxWorker struct {
 	name  sessions.Lane
 	// unsent is the delivery whose intent could not be stored for certain: it was not sent, whatever its row says.
 	unsent DeliveryID
+	look   lookup
 }
 
 // turn sends what is due. A delivery that must wait holds back those behind it: a conversation stays in order.
@@ -63,8 +64,8 @@ func (w *outboxWorker) stoppingLane() bool {
 func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, error) {
 	from := d.Status
 	d.Epoch = w.owner.epoch
-	if from == DeliverySending && !d.editsPreview() && d.ID != w.unsent {
-		return w.lost(ctx, d, errors.New("the process ended between the call and its answer"))
+	if w.inDoubt(d) {
+		return w.settle(ctx, d)
 	}
 	if !d.Expires.After(w.now()) {
 		return 0, w.close(ctx, from, d, DeliveryExpired, "it was older than its life allows")
@@ -115,7 +116,7 @@ func egress(d Delivery, record sessions.Record) policy.Egress {
 // send posts the pieces that the platform has not taken yet: an intent before the first, a receipt after each.
 func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter) (time.Duration, error) {
 	pieces := w.pieces(&d, a)
-	d.Status = DeliverySending
+	d.Status, d.SentAt = DeliverySending, w.now()
 	faultpoint.Hit(faultpoint.SendBeforeIntent)
 	w.unsent = d.ID
 	if err := w.move(ctx, from, d); err != nil {
@@ -129,7 +130,7 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 	for i := len(d.Receipts); i < len(pieces); i++ {
 		receipt, err := w.post(ctx, a, d, pieces[i], i)
 		if err != nil {
-			return w.failed(ctx, d, adapters.AsFailure(err), i)
+			return w.failed(ctx, a, d, adapters.AsFailure(err))
 		}
 		faultpoint.Hit(faultpoint.SendAfterCall)
 		if receipt.Moved != nil {
@@ -137,20 +138,26 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 		}
 		d.Receipts = append(d.Receipts, receipt)
 		if i < len(pieces)-1 {
+			d.SentAt = w.now()
 			if err := w.record(ctx, d); err != nil {
 				return 0, err
 			}
 			faultpoint.Hit(faultpoint.SendBetweenPieces)
 		}
 	}
+	return 0, w.sent(ctx, d)
+}
+
+// sent stores that the platform has taken all of a delivery.
+func (w *outboxWorker) sent(ctx context.Context, d Delivery) error {
 	d.Status, d.Finished, d.LastError = DeliverySent, w.now(), ""
 	if err := w.record(ctx, d); err != nil {
-		return 0, err
+		return err
 	}
 	faultpoint.Hit(faultpoint.SendAfterReceipt)
 	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliverySent)).Inc()
 	w.metrics.deliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
-	return 0, nil
+	return nil
 }
 
 // pieces are what the text is split into. More than one are stored, so that a
@@ -174,10 +181,7 @@ func (w *outboxWorker) pieces(d *Delivery, a adapters.Adapter) []string {
 func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d Delivery, text string, i int) (adapters.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	out := adapters.Outbound{DeliveryID: string(d.ID), Part: i, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply, Text: text}
-	if i > 0 {
-		out.Route.ReplyTo = ""
-	}
+	out := d.outbound(text, i)
 	editor, ok := a.(adapters.Editor)
 	if i > 0 || d.PreviewID == "" || !ok {
 		return a.Send(ctx, out)
@@ -186,7 +190,7 @@ func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d Delivery,
 	err := editor.Edit(ctx, d.PreviewID, out)
 	if f := adapters.AsFailure(err); err != nil && (f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported) {
 		// The preview is gone: somebody deleted it. From here on a repetition would show twice, so the row must not say that it is an edit.
-		d.PreviewID = ""
+		d.PreviewID, d.SentAt = "", w.now()
 		if err := w.record(ctx, d); err != nil {
 			return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
 		}
@@ -200,7 +204,7 @@ func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d Delivery,
 }
 
 // failed decides what follows from a failed call.
-func (w *outboxWorker) failed(ctx context.Context, d Delivery, f *adapters.Failure, piece int) (time.Duration, error) {
+func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d Delivery, f *adapters.Failure) (time.Duration, error) {
 	if ctx.Err() != nil && f.Certain {
 		return 0, w.handBack(d)
 	}
@@ -210,6 +214,9 @@ func (w *outboxWorker) failed(ctx context.Context, d Delivery, f *adapters.Failu
 	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
 		return 0, w.close(ctx, DeliverySending, d, DeliveryFailed, f.Error())
 	case f.Kind == adapters.Transient && !f.Certain:
+		if _, ok := a.(adapters.Reconciler); ok {
+			return w.doubt(ctx, d, f)
+		}
 		return w.lost(ctx, d, f.Err)
 	}
 	d.Attempts++
@@ -218,7 +225,7 @@ func (w *outboxWorker) failed(ctx context.Context, d Delivery, f *adapters.Failu
 		wait = f.RetryAfter
 	}
 	d.Status, d.NextTry = DeliveryQueued, w.now().Add(wait)
-	w.log.Info("delivery waits", "delivery", string(d.ID), "piece", piece, "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
+	w.log.Info("delivery waits", "delivery", string(d.ID), "piece", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
 	if err := w.record(ctx, d); err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/sessions"
@@ -23,11 +24,14 @@ func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, run se
 	if in.Exclusive && len(waiting) > 0 {
 		return r.busyOrRepeat(ctx, in)
 	}
+	if in.Exclusive {
+		change.Idle = append(change.Idle, run.Session)
+	}
 	queued := queuedRuns(waiting)
 	if in.Edited {
 		return r.replaceEdited(ctx, in, queued, change)
 	}
-	if len(queued) < s.Queue.Cap || s.Queue.Cap == 0 {
+	if s.Queue.Cap == 0 || len(messages(queued)) < s.Queue.Cap || belongs(queued, in, r.now()) {
 		return nil, nil
 	}
 	return r.overflow(ctx, s, in, queued, waiting, change)
@@ -66,32 +70,11 @@ func (r *Router) replaceEdited(ctx context.Context, in Admission, queued []sessi
 			return nil, nil
 		}
 	}
-	original, err := r.originalRun(ctx, in)
-	if err != nil || original == nil {
+	last, err := r.runOf(ctx, in)
+	if err != nil || last == nil || last.Input.Text != in.Text {
 		return nil, err
 	}
-	if original.Input.Text == in.Text {
-		return &Admitted{Outcome: OutcomeIgnored}, nil
-	}
-	return nil, nil
-}
-
-// originalRun is the run of the message that an edit replaces; nil if it had none.
-func (r *Router) originalRun(ctx context.Context, in Admission) (*sessions.Run, error) {
-	first := in
-	first.Event = string(in.Route.Conversation) + "/" + string(in.MessageID)
-	e, err := r.store.Event(ctx, eventKey(first))
-	if errors.Is(err, sessions.ErrNotFound) || (err == nil && e.Run == "") {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read event: %w", err)
-	}
-	run, err := r.store.Run(ctx, e.Run)
-	if err != nil {
-		return nil, fmt.Errorf("read run: %w", err)
-	}
-	return &run, nil
+	return &Admitted{Outcome: OutcomeIgnored}, nil
 }
 
 // overflow drops a message, as configured the oldest that waits or the new one,
@@ -103,7 +86,8 @@ func (r *Router) overflow(ctx context.Context, s *Settings, in Admission, queued
 		got, err := r.answerEvent(ctx, s, in, OutcomeIgnored, text)
 		return &got, err
 	}
-	for _, oldest := range queued[:len(queued)-s.Queue.Cap+1] {
+	said := messages(queued)
+	for _, oldest := range slices.Concat(said[:len(said)-s.Queue.Cap+1]...) {
 		oldest.Status, oldest.Error, oldest.Finished = sessions.RunDropped, "the queue was full", r.now()
 		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunQueued, Run: oldest})
 		r.metrics.dropped.WithLabelValues("old").Inc()
@@ -143,20 +127,45 @@ func pick(q QueueSettings, waiting []sessions.Run, now time.Time, busy bool) (ba
 	if resumed := resumable(waiting); len(resumed) > 0 {
 		return resumed, 0
 	}
-	if q.Mode != QueueCollect || waiting[0].Kind != sessions.KindMessage {
+	switch step := slices.IndexFunc(waiting, workedAlone); {
+	case step == 0:
 		return waiting[:1], 0
+	case step > 0:
+		waiting = waiting[:step]
 	}
+	said := messages(waiting)
 	n := 1
-	for n < len(waiting) && waiting[n].Kind == sessions.KindMessage && waiting[n].Route.Lane() == waiting[0].Route.Lane() {
+	for q.Mode == QueueCollect && n < len(said) && said[n][0].Route.Lane() == said[0][0].Route.Lane() {
 		n++
 	}
-	if busy {
+	for _, message := range said[:n] {
+		batch = append(batch, message...)
+		wait = max(wait, open(message, now))
+	}
+	if busy && q.Mode == QueueCollect {
 		// A message from the future is none to wait for: a clock was set back.
-		if quiet := now.Sub(waiting[n-1].Accepted); quiet >= 0 && quiet < q.Debounce {
-			return nil, q.Debounce - quiet
+		if quiet := now.Sub(newest(batch)); quiet >= 0 {
+			wait = max(wait, q.Debounce-quiet)
 		}
 	}
-	return waiting[:n], 0
+	if wait > 0 {
+		return nil, wait
+	}
+	return batch, 0
+}
+
+// workedAlone reports whether a run is never merged with others: what agents say.
+func workedAlone(run sessions.Run) bool { return run.Kind.Step() || run.Kind == sessions.KindNote }
+
+// newest is when the last of some runs was accepted.
+func newest(runs []sessions.Run) time.Time {
+	at := runs[0].Accepted
+	for _, run := range runs {
+		if run.Accepted.After(at) {
+			at = run.Accepted
+		}
+	}
+	return at
 }
 
 // resumable is the run that was running when its worker died, and what was merged into it.

@@ -31,15 +31,38 @@ type Settings struct {
 type ChannelSettings struct {
 	DMPolicy    AccessPolicy
 	GroupPolicy AccessPolicy
-	AllowFrom   []string // user ids; "*" is anyone
-	Groups      map[string]GroupSettings
+	AllowFrom   []string                 // user ids; "*" is anyone
+	Groups      map[string]GroupSettings // by conversation id; "*" is any other
+	Spaces      map[string]GroupSettings // by [sessions.Route.Space]
+	AllowBots   BotPolicy
 	OnUnknown   UnknownPolicy
 }
 
-// GroupSettings are those of one group; "*" in the map stands for any other.
+// GroupSettings are those of a group, or of all groups of a space.
 type GroupSettings struct {
 	RequireMention bool
+	AllowFrom      []string // user ids that are heard; "*" is anyone
+	AllowRoles     []string // ids of roles whose holders are heard
+	Topics         map[string]TopicSettings
 }
+
+// restricts reports whether not everybody in the group is heard.
+func (g GroupSettings) restricts() bool { return len(g.AllowFrom) > 0 || len(g.AllowRoles) > 0 }
+
+// TopicSettings are those of one topic or thread of a group.
+type TopicSettings struct {
+	RequireMention bool
+}
+
+// BotPolicy says which other bots are heard; empty is none.
+type BotPolicy string
+
+// The bot policies.
+const (
+	BotsOff      BotPolicy = "off"
+	BotsMentions BotPolicy = "mentions" // those that mention this one
+	BotsOn       BotPolicy = "on"
+)
 
 // AccessPolicy says who is admitted.
 type AccessPolicy string
@@ -80,8 +103,8 @@ type QueueSettings struct {
 
 // Binding sends what matches to an agent; an empty field matches anything.
 type Binding struct {
-	Channel, Account, Peer, Group string
-	Agent                         string
+	Channel, Account, Peer, Group, Space string
+	Agent                                string
 }
 
 // isOwner reports whether a peer of a channel is one of the owners.
@@ -89,19 +112,27 @@ func (s *Settings) isOwner(channel string, id sessions.UserID) bool {
 	return slices.Contains(s.Owners, sessions.Principal(channel, id))
 }
 
-// agentFor is the agent that hears what a peer says in a conversation.
-func (s *Settings) agentFor(route sessions.Route, peer sessions.UserID) string {
+// agentsFor is the agent that hears what a peer says in a conversation. It is
+// more than one, the only certain one last, where a binding wants a space and the
+// route, written by a program, does not say in which one the conversation is.
+func (s *Settings) agentsFor(route sessions.Route, peer sessions.UserID) []string {
+	var agents []string
 	for _, b := range s.Bindings {
-		if b.matches(route, peer) {
-			return b.Agent
+		if !b.matches(route, peer) {
+			continue
+		}
+		agents = append(agents, b.Agent)
+		if b.Space == "" || route.Space != "" {
+			return agents
 		}
 	}
-	return s.Agent
+	return append(agents, s.Agent)
 }
 
 func (b Binding) matches(route sessions.Route, peer sessions.UserID) bool {
 	return (b.Channel == "" || b.Channel == route.Channel) &&
 		(b.Account == "" || b.Account == route.Account) &&
+		(b.Space == "" || b.Space == route.Space || (route.Space == "" && route.ChatType != sessions.Direct)) &&
 		(b.Peer == "" || (route.ChatType == sessions.Direct && b.Peer == string(peer))) &&
 		(b.Group == "" || (route.ChatType != sessions.Direct && b.Group == string(route.Conversation)))
 }

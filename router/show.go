@@ -53,7 +53,8 @@ func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, every: typingEvery}
 	s.pieces.publish = s.publish
 	s.allowed = s.permitted()
-	if run.Route.IsZero() {
+	if run.Route.IsZero() || run.Kind.Step() {
+		s.allowed = s.allowed && !run.Kind.Step() // what agents say to each other is shown when it is done, if at all
 		return s
 	}
 	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
@@ -92,9 +93,35 @@ func (s *show) adopt() {
 	}
 	row.Epoch = 0 // its lane's partition may be another than the session's
 	s.row = &row
-	if row.PreviewID == "" {
+	if row.PreviewID == "" && !s.inDoubt() {
 		s.lose(s.ctx, errors.New("the process ended between the call and its answer"))
 	}
+}
+
+// inDoubt reports whether a preview may show that the platform can be asked for.
+func (s *show) inDoubt() bool {
+	_, ok := s.adapter.(adapters.Reconciler)
+	return ok && s.row != nil && s.row.PreviewID == "" && !s.row.SentAt.IsZero()
+}
+
+// settle looks the preview up of which it is not known whether it shows; false
+// while it is not. What it leaves open the outbox settles before it sends the answer.
+func (s *show) settle(ctx context.Context) (bool, error) {
+	if s.r.now().Sub(s.row.SentAt) < settleAfter {
+		return false, nil
+	}
+	receipt, posted, err := s.adapter.(adapters.Reconciler).Reconcile(ctx, s.outbound(s.row.Text), s.row.SentAt)
+	if err != nil {
+		s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupNoAnswer).Inc()
+		return false, err
+	}
+	if !posted {
+		s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupNotPosted).Inc()
+		s.row.SentAt = time.Time{}
+		return true, nil
+	}
+	s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupPosted).Inc()
+	return true, s.keepReceipt(ctx, receipt)
 }
 
 // lose gives up a preview that may or may not show: its delivery ends as
@@ -218,19 +245,29 @@ func (s *show) preview(ctx context.Context) bool {
 	if s.row == nil && s.behind(ctx) {
 		return false
 	}
-	var err error
-	if s.row == nil || s.row.PreviewID == "" {
-		err = s.firstPreview(ctx, text)
-	} else {
-		err = editor.Edit(ctx, s.row.PreviewID, s.outbound(text))
-	}
+	shown, err := s.showText(ctx, editor, text)
 	if err != nil {
 		s.off = true // the final message is on its way anyhow; a preview is never worth a retry
 		s.r.log.Debug("preview not shown", "run", string(s.run.ID), "err", err)
-		return false
 	}
-	s.shown = text
-	return true
+	if shown {
+		s.shown = text
+	}
+	return shown
+}
+
+// showText makes the text the preview's; false while it is not known whether there is one.
+func (s *show) showText(ctx context.Context, editor adapters.Editor, text string) (bool, error) {
+	if s.inDoubt() {
+		if settled, err := s.settle(ctx); !settled || err != nil {
+			return false, err
+		}
+	}
+	if s.row == nil || s.row.PreviewID == "" {
+		return s.firstPreview(ctx, text)
+	}
+	err := editor.Edit(ctx, s.row.PreviewID, s.outbound(text))
+	return err == nil, err
 }
 
 // behind reports whether something waits in the conversation, which a preview must not overtake.
@@ -247,28 +284,60 @@ func firstPiece(a adapters.Adapter, text string) string {
 }
 
 func (s *show) outbound(text string) adapters.Outbound {
-	return adapters.Outbound{DeliveryID: string(s.row.ID), Route: s.row.Route, Session: s.run.Session, Reply: true, Text: text}
+	return s.row.outbound(text, 0)
 }
 
-// firstPreview stores the delivery before the preview is sent and its receipt after.
-func (s *show) firstPreview(ctx context.Context, text string) error {
-	if s.row == nil {
-		d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
-		d.Session, d.Run, d.Status = s.run.Session, s.run.ID, DeliveryPreview
-		if err := s.r.store.Commit(ctx, Change{Deliver: []Delivery{d}}); err != nil {
-			return err
-		}
-		s.row = &d
+// firstPreview stores the delivery before the preview is sent and its receipt after; false if nothing shows for sure.
+func (s *show) firstPreview(ctx context.Context, text string) (bool, error) {
+	if err := s.intend(ctx, text); err != nil {
+		return false, err
 	}
 	faultpoint.Hit(faultpoint.PreviewBeforeSend)
 	receipt, err := s.adapter.Send(ctx, s.outbound(text))
 	if err != nil {
-		if f := adapters.AsFailure(err); f.Kind == adapters.Transient && !f.Certain {
-			s.lose(context.WithoutCancel(ctx), err)
-		}
-		return err
+		return false, s.notSent(ctx, err)
 	}
 	faultpoint.Hit(faultpoint.PreviewAfterSend)
+	return true, s.keepReceipt(ctx, receipt)
+}
+
+// intend stores that the preview is about to be sent.
+func (s *show) intend(ctx context.Context, text string) error {
+	if s.row != nil {
+		again := *s.row
+		again.Text, again.SentAt = text, s.r.now()
+		if err := s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: again}}}); err != nil {
+			return err
+		}
+		s.row = &again
+		return nil
+	}
+	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
+	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, DeliveryPreview, s.r.now()
+	if err := s.r.store.Commit(ctx, Change{Deliver: []Delivery{d}}); err != nil {
+		return err
+	}
+	s.row = &d
+	return nil
+}
+
+// notSent decides what follows from a failed send of the first preview. One that may show is
+// looked up before the next, where the platform can be asked, else given up.
+func (s *show) notSent(ctx context.Context, err error) error {
+	f := adapters.AsFailure(err)
+	switch lost := f.Kind == adapters.Transient && !f.Certain; {
+	case !lost:
+		s.row.SentAt = time.Time{}
+	case s.inDoubt():
+		return nil
+	default:
+		s.lose(context.WithoutCancel(ctx), err)
+	}
+	return err
+}
+
+// keepReceipt stores which message shows the preview.
+func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error {
 	s.row.PreviewID = receipt.MessageID
 	stored := *s.row
 	stored.Epoch = 0
@@ -289,6 +358,9 @@ func (s *show) close() []DeliveryMove {
 	defer s.work.Unlock()
 	if s.row == nil {
 		return nil
+	}
+	if s.inDoubt() {
+		s.row.LostPreview = s.row.Text
 	}
 	return []DeliveryMove{{From: DeliveryPreview, Delivery: *s.row}}
 }

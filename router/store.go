@@ -65,6 +65,7 @@ const (
 	OutcomePairing Outcome = "pairing" // an unknown person; a code was told or is pending
 	OutcomeIgnored Outcome = "ignored" // not admitted by policy
 	OutcomeMoved   Outcome = "moved"   // a conversation got a new id
+	OutcomeDeleted Outcome = "deleted" // a message was taken back
 )
 
 // DeliveryID names a delivery: "dlv_" and 32 hex digits that sort by time.
@@ -99,9 +100,10 @@ type DeliveryKind string
 
 // The delivery kinds.
 const (
-	KindReply   DeliveryKind = "reply"   // a run's answer
-	KindNotice  DeliveryKind = "notice"  // the gateway's own word: a command's answer, an overflow, a pairing code
-	KindMessage DeliveryKind = "message" // proactive: the message tool, POST /v1/messages, the CLI
+	KindReply    DeliveryKind = "reply"    // a run's answer
+	KindNotice   DeliveryKind = "notice"   // the gateway's own word: a command's answer, an overflow, a pairing code
+	KindAnnounce DeliveryKind = "announce" // what people hear of an exchange between agents
+	KindMessage  DeliveryKind = "message"  // proactive: the message tool, POST /v1/messages, the CLI
 )
 
 // Delivery is one text on its way out.

@@ -37,7 +37,7 @@ func (w *sessionWorker) turn() (rest, error) {
 	}
 	batch, wait := pick(w.settings.Load().Queue, waiting, w.now(), w.busy)
 	if len(batch) == 0 {
-		w.busy = wait > 0
+		w.busy = w.busy && wait > 0
 		return rest{wait: wait}, nil
 	}
 	w.busy = true

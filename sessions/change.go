@@ -45,17 +45,6 @@ type Change struct {
 	Abort []Abort
 }
 
-// Patch sets a session's settings; nil leaves a field as it is.
-type Patch struct {
-	ID         ID
-	SendPolicy *SendPolicy
-	Activation *Activation
-	Model      *string
-	Title      *string
-	Metadata   *[]byte
-	TTL        *time.Duration
-}
-
 // End ends a session.
 type End struct {
 	ID ID
@@ -91,6 +80,25 @@ type Store interface {
 	// Session reads a session; an ended one too.
 	Session(ctx context.Context, id ID) (Record, error)
 	// Thread reads the selected thread of messages that ends at record.Head, oldest
-	// first. Where record.Compacted is set, that summary comes first, then only what follows its parent.
+	// first. Where record.Compacted is set, that summary comes first, then only what
+	// follows its parent; a summary whose parent is not on the way to the head is left out.
 	Thread(ctx context.Context, record Record) ([]Message, error)
+	Tree
+}
+
+// BranchesMost is how many branches of one message are listed; of more, the newest.
+const BranchesMost = 100
+
+// Tree is what a Session reads beside its selected thread, to change to another one.
+// Summaries are not nodes of the tree: they stand beside their parent.
+type Tree interface {
+	// Message reads one message of the session; ErrNotFound if that has none such.
+	Message(ctx context.Context, session ID, id MessageID) (Message, error)
+	// Children reads the messages that follow parent, oldest first, without
+	// summaries: the newest [BranchesMost]. An empty parent asks for the roots.
+	Children(ctx context.Context, session ID, parent MessageID) ([]Message, error)
+	// NewestLeaf finds what was stored last of a message and all that follows it; ErrNotFound if there is no such message.
+	NewestLeaf(ctx context.Context, session ID, id MessageID) (MessageID, error)
+	// Summary finds the summary that stands for the longest part of the way to head; empty if there is none.
+	Summary(ctx context.Context, session ID, head MessageID) (MessageID, error)
 }

@@ -58,12 +58,12 @@ func (s *Session) Compact(summary string, n int) error {
 		Parent: s.lastTreeNode(n), Parts: []Part{TextPart(summary, label)},
 	}
 	for _, old := range s.messages[:n] {
-		if s.unsaved[old.ID] {
+		if _, ok := s.unsaved[old.ID]; ok {
 			return ErrDirty // it must be stored before it leaves the memory
 		}
 	}
 	s.messages = append([]Message{m}, slices.Clone(s.messages[n:])...)
-	s.unsaved[m.ID] = true
+	s.mark(m.ID)
 	s.record.Compacted, s.changed = m.ID, true
 	return nil
 }

@@ -28,7 +28,7 @@ func (s *Session) append(m Message) {
 	m.Parts = slices.Clone(m.Parts)
 	s.relabel(&m)
 	s.messages = append(s.messages, m)
-	s.unsaved[m.ID] = true
+	s.mark(m.ID)
 	s.record.Head, s.record.LastActivity, s.changed = m.ID, m.Created, true
 }
 
@@ -102,20 +102,27 @@ func (s *Session) SetMessage(id MessageID, with Message) error {
 	return nil
 }
 
-// IsDirty reports whether a message of the thread is not stored as it is here.
+// IsDirty reports whether a message, of the thread or of another branch, is not stored as it is here.
 func (s *Session) IsDirty(id MessageID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.unsaved[id]
+	_, dirty := s.unsaved[id]
+	return dirty
+}
+
+// mark notes that a message is not stored as it is here.
+func (s *Session) mark(id MessageID) {
+	s.serial++
+	s.unsaved[id] = s.serial
 }
 
 // replace gives a message new parts. A message that was stored gets the next revision, once until it is stored again.
 func (s *Session) replace(m *Message, parts []Part) {
 	m.Parts = parts
 	s.relabel(m)
-	if !s.unsaved[m.ID] {
+	if _, ok := s.unsaved[m.ID]; !ok {
 		m.Revision++
-		s.unsaved[m.ID] = true
+		s.mark(m.ID)
 	}
 }
 

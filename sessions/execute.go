@@ -28,23 +28,23 @@ type Confirmation struct {
 func (s *Session) PendingToolCalls() []Part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.openCalls()
+	return openCalls(s.messages)
 }
 
-// openCalls looks at the end of the thread: an answer with calls, or the results that some of them have got.
-func (s *Session) openCalls() []Part {
-	last := s.last()
-	if last == nil {
+// openCalls looks at the end of a thread: an answer with calls, or the results that some of them have got.
+func openCalls(thread []Message) []Part {
+	if len(thread) == 0 {
 		return nil
 	}
+	last := thread[len(thread)-1]
 	if last.Role == RoleAssistant {
 		return last.ToolCalls()
 	}
-	if last.Role != RoleToolResult || len(s.messages) < 2 {
+	if last.Role != RoleToolResult || len(thread) < 2 {
 		return nil
 	}
 	var open []Part
-	for _, call := range s.messages[len(s.messages)-2].ToolCalls() {
+	for _, call := range thread[len(thread)-2].ToolCalls() {
 		if !slices.ContainsFunc(last.Parts, func(p Part) bool { return p.CallID == call.CallID }) {
 			open = append(open, call)
 		}
@@ -185,7 +185,7 @@ func (s *Session) addResult(call, result Part) {
 // ResolveInterrupted gives each open call the result that it was interrupted.
 func (s *Session) ResolveInterrupted() {
 	s.mu.Lock()
-	calls := s.openCalls()
+	calls := openCalls(s.messages)
 	s.mu.Unlock()
 	for _, call := range calls {
 		s.addResult(call, Part{Text: interrupted, Error: true, Label: flow.Bottom()})

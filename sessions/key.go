@@ -53,6 +53,9 @@ const (
 type Keyer struct {
 	Scope   DMScope
 	MainKey string // default "main"
+	// Links names the people who have several ids: by principal, "<channel>:<user id>". The
+	// name stands in keys where the id would; it can't be anybody's id.
+	Links map[string]string
 }
 
 // Main is an agent's main session.
@@ -74,13 +77,17 @@ func (k Keyer) Key(agent string, route Route, peer UserID) Key {
 		}
 		return Key(key)
 	}
+	who := string(peer)
+	if name, ok := k.Links[Principal(route.Channel, peer)]; ok {
+		who = name
+	}
 	switch k.Scope {
 	case ScopePerPeer:
-		return Key(base + "direct:" + string(peer))
+		return Key(base + "direct:" + who)
 	case ScopePerChannelPeer:
-		return Key(base + route.Channel + ":direct:" + string(peer))
+		return Key(base + route.Channel + ":direct:" + who)
 	case ScopePerAccountChannelPeer:
-		return Key(base + route.Channel + ":" + route.Account + ":direct:" + string(peer))
+		return Key(base + route.Channel + ":" + route.Account + ":direct:" + who)
 	default:
 		return k.Main(agent)
 	}

@@ -119,3 +119,20 @@ func TestLanesAreDistinctProperty(t *testing.T) {
 		require.Equal(rt, a.Lane(), answered.Lane())
 	})
 }
+
+func TestLinkedIdentitiesShareAKey(t *testing.T) {
+	t.Parallel()
+	links := map[string]string{"telegram:1001": "ada", "slack:U1": "ada"}
+	telegram := sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct}
+	slack := sessions.Route{Channel: "slack", Account: "work", ChatType: sessions.Direct}
+	for scope, want := range map[sessions.DMScope][3]sessions.Key{
+		sessions.ScopeMain:                  {"agent:a:main", "agent:a:main", "agent:a:main"},
+		sessions.ScopePerPeer:               {"agent:a:direct:ada", "agent:a:direct:ada", "agent:a:direct:1001"},
+		sessions.ScopePerChannelPeer:        {"agent:a:telegram:direct:ada", "agent:a:slack:direct:ada", "agent:a:slack:direct:1001"},
+		sessions.ScopePerAccountChannelPeer: {"agent:a:telegram:default:direct:ada", "agent:a:slack:work:direct:ada", "agent:a:slack:work:direct:1001"},
+	} {
+		k := sessions.Keyer{Scope: scope, Links: links}
+		got := [3]sessions.Key{k.Key("a", telegram, "1001"), k.Key("a", slack, "U1"), k.Key("a", slack, "1001")}
+		require.Equal(t, want, got, "an id counts on its own channel only")
+	}
+}

@@ -1,13 +1,18 @@
 package sessions
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 )
 
 // Pending is the change that stores what is not stored yet: always the record,
-// and the messages that are new or edited. It has no effect; after the change
-// was committed, perhaps as a part of a greater one, [Session.Saved] must be told.
+// settings that were changed, and the messages that are new or edited, on whatever
+// branch. It has no effect; after the change was committed, perhaps as a part of a
+// greater one, [Session.Saved] must be told.
 func (s *Session) Pending() Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -21,22 +26,11 @@ func (s *Session) pending() Change {
 	} else {
 		change.Save = []Record{s.record}
 	}
-	for i := len(s.messages) - len(s.unsaved); i < len(s.messages); i++ {
-		if i < 0 || !s.unsaved[s.messages[i].ID] {
-			return s.pendingScattered(change) // an older message was edited
-		}
-		change.Messages = append(change.Messages, StoredMessage{Session: s.record.ID, Message: s.messages[i]})
+	if !s.settings.Empty() {
+		change.Patch = []Patch{s.settings}
 	}
-	return change
-}
-
-// pendingScattered collects unsaved messages that are not simply the newest ones.
-func (s *Session) pendingScattered(change Change) Change {
-	change.Messages = nil
-	for _, m := range s.messages {
-		if s.unsaved[m.ID] {
-			change.Messages = append(change.Messages, StoredMessage{Session: s.record.ID, Message: m})
-		}
+	for _, m := range s.notStored() {
+		change.Messages = append(change.Messages, StoredMessage{Session: s.record.ID, Message: cloneMessage(m)})
 	}
 	return change
 }
@@ -45,31 +39,73 @@ func (s *Session) pendingScattered(change Change) Change {
 func (s *Session) Saved(change Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.saved(change)
+}
+
+func (s *Session) saved(change Change) {
+	s.attempt = nil
 	for _, stored := range change.Messages {
-		if m, err := s.find(stored.Message.ID); err == nil && m.Revision == stored.Message.Revision {
-			delete(s.unsaved, m.ID)
-		}
+		s.savedMessage(stored.Message)
 	}
 	for _, record := range change.Create {
-		s.saved(record, record.Revision)
+		s.savedRecord(record, record.Revision)
 	}
 	for _, record := range change.Save {
-		s.saved(record, record.Revision+1)
+		s.savedRecord(record, record.Revision+1)
+	}
+	for _, p := range change.Patch {
+		if reflect.DeepEqual(p, s.settings) {
+			s.settings = Patch{ID: s.record.ID}
+		}
 	}
 }
 
-func (s *Session) saved(record Record, revision int64) {
+// savedMessage notes what the store has of a message. One that was edited since stays unsaved.
+func (s *Session) savedMessage(stored Message) {
+	if _, ok := s.unsaved[stored.ID]; !ok {
+		return
+	}
+	if m, err := s.find(stored.ID); err == nil {
+		if reflect.DeepEqual(*m, stored) {
+			delete(s.unsaved, m.ID)
+		} else {
+			m.Revision = stored.Revision + 1
+		}
+		return
+	}
+	if m := s.aside[stored.ID]; reflect.DeepEqual(m, stored) {
+		delete(s.unsaved, m.ID)
+		delete(s.aside, m.ID)
+	} else {
+		m.Revision = stored.Revision + 1
+		s.aside[m.ID] = m
+	}
+}
+
+func (s *Session) savedRecord(record Record, revision int64) {
 	if record.ID != s.record.ID {
 		return
 	}
+	s.changed = !sameState(s.record, record)
 	s.record.Revision, s.record.Route, s.record.LastActivity = revision, record.Route, record.LastActivity
 	s.isNew = false
-	s.changed = s.record.Head != record.Head || s.record.Taint != record.Taint || s.record.Compacted != record.Compacted
+}
+
+// sameState compares what the step API writes of a record.
+func sameState(a, b Record) bool {
+	return a.Head == b.Head && a.Compacted == b.Compacted && a.Taint == b.Taint &&
+		a.Usage == b.Usage && a.ContextSize == b.ContextSize && a.AbortedLast == b.AbortedLast
 }
 
 // Persist stores what is not stored yet in one transaction. [ErrConflict] says
 // that somebody else has stored the session since: nothing was written; Reload and do the step again.
+//
+// After any other error it may be called again: if the answer to a commit was
+// lost, it finds out whether it was applied, and nothing is stored twice.
 func (s *Session) Persist(ctx context.Context) error {
+	if err := s.settle(ctx); err != nil {
+		return fmt.Errorf("persist session: find out what was stored: %w", err)
+	}
 	s.mu.Lock()
 	if !s.dirty() {
 		s.mu.Unlock()
@@ -77,11 +113,87 @@ func (s *Session) Persist(ctx context.Context) error {
 	}
 	change := s.pending()
 	s.mu.Unlock()
-	if err := s.store.CommitSession(ctx, change); err != nil {
-		return fmt.Errorf("persist session: %w", err)
+	err := s.store.CommitSession(ctx, change)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil:
+		s.saved(change)
+		return nil
+	case uncertain(err):
+		s.attempt = &change
 	}
-	s.Saved(change)
+	return fmt.Errorf("persist session: %w", err)
+}
+
+// uncertain reports whether a commit that failed may have been applied all the same.
+func uncertain(err error) bool {
+	for _, certain := range []error{ErrConflict, ErrDuplicate, ErrNotFound, ErrFenced} {
+		if errors.Is(err, certain) {
+			return false
+		}
+	}
+	return true
+}
+
+// settle finds out whether the last attempt to store the session was applied.
+func (s *Session) settle(ctx context.Context) error {
+	s.mu.Lock()
+	attempt, id := s.attempt, s.record.ID
+	s.mu.Unlock()
+	if attempt == nil {
+		return nil
+	}
+	applied, err := s.applied(ctx, id, *attempt)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempt = nil
+	if applied {
+		s.saved(*attempt)
+	}
 	return nil
+}
+
+// applied looks for a change in the store: its messages, which nobody else can have
+// written; without messages the record, which then is as it should be.
+func (s *Session) applied(ctx context.Context, id ID, change Change) (bool, error) {
+	stored, err := s.store.Session(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, r := range change.Save {
+		if stored.Revision == r.Revision || len(change.Messages) == 0 && (stored.Revision != r.Revision+1 || !sameState(stored, r)) {
+			return false, nil
+		}
+	}
+	for _, r := range change.Create {
+		if stored.Key != r.Key || stored.Agent != r.Agent {
+			return false, nil // another session that has our id
+		}
+	}
+	for _, m := range change.Messages {
+		got, err := s.store.Message(ctx, id, m.Message.ID)
+		if errors.Is(err, ErrNotFound) || err == nil && !sameText(got, m.Message) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// sameText compares two versions of a message.
+func sameText(a, b Message) bool {
+	x, errX := json.Marshal(a.Parts)
+	y, errY := json.Marshal(b.Parts)
+	return a.Revision == b.Revision && errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // Dirty reports whether anything is not stored.
@@ -91,15 +203,18 @@ func (s *Session) Dirty() bool {
 	return s.dirty()
 }
 
-func (s *Session) dirty() bool { return s.changed || len(s.unsaved) > 0 }
+func (s *Session) dirty() bool { return s.changed || len(s.unsaved) > 0 || !s.settings.Empty() }
 
 // Reload reads the record and the selected thread again. With changes that are
-// not stored it is ErrDirty, unless force says to lose them.
+// not stored it is ErrDirty, unless force says to lose them, on all branches.
 func (s *Session) Reload(ctx context.Context, force bool) error {
 	s.mu.Lock()
-	id, dirty := s.record.ID, s.dirty()
+	id, dirty, busy := s.record.ID, s.dirty(), s.building != nil
 	s.mu.Unlock()
-	if dirty && !force {
+	switch {
+	case busy:
+		return fmt.Errorf("reload session: %w", ErrStepBusy)
+	case dirty && !force:
 		return fmt.Errorf("reload session: %w", ErrDirty)
 	}
 	record, err := s.store.Session(ctx, id)
@@ -112,7 +227,7 @@ func (s *Session) Reload(ctx context.Context, force bool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.record, s.messages, s.unsaved = record, messages, map[MessageID]bool{}
-	s.isNew, s.changed = false, false
+	s.reset(record, messages)
+	s.isNew = false
 	return nil
 }

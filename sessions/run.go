@@ -38,7 +38,13 @@ const (
 )
 
 // Step reports whether runs of the kind are steps of an exchange.
-func (k RunKind) Step() bool { return k != KindMessage && k != KindNote }
+func (k RunKind) Step() bool {
+	switch k {
+	case KindAsk, KindReply, KindAnnounce, KindTask, KindReport:
+		return true
+	}
+	return false
+}
 
 // Chain ties together all the runs that one run has caused, in whatever sessions.
 type Chain struct {

@@ -54,14 +54,21 @@ type Session struct {
 	temperature *float32
 	maxTokens   *int
 	messages    []Message
-	unsaved     map[MessageID]bool // messages that are not stored as they are here
-	changed     bool               // the record has changes that are not stored
-	building    *builder           // nil while no completion is under way
+	aside       map[MessageID]Message // messages of other branches that are not stored yet
+	unsaved     map[MessageID]int     // messages that are not stored as they are here, with the order in which they came about
+	serial      int                   // grows with each of unsaved
+	changed     bool                  // the record has changes that are not stored
+	settings    Patch                 // settings that are not stored
+	attempt     *Change               // was to be stored, and nobody knows whether it was
+	building    *builder              // nil while no completion is under way
 }
 
 // NewSession makes an empty session that is not stored yet.
 func NewSession(store Store, record Record, now func() time.Time) *Session {
-	return &Session{store: store, record: record, now: now, isNew: true, changed: true, unsaved: map[MessageID]bool{}}
+	s := &Session{store: store, now: now, isNew: true}
+	s.reset(record, nil)
+	s.changed = true
+	return s
 }
 
 // LoadSession loads the selected thread of a stored session.
@@ -70,7 +77,18 @@ func LoadSession(ctx context.Context, store Store, record Record, now func() tim
 	if err != nil {
 		return nil, fmt.Errorf("load session %s: %w", record.ID, err)
 	}
-	return &Session{store: store, record: record, now: now, messages: messages, unsaved: map[MessageID]bool{}}, nil
+	s := &Session{store: store, now: now}
+	s.reset(record, messages)
+	return s, nil
+}
+
+// reset makes the session what is stored.
+func (s *Session) reset(record Record, messages []Message) {
+	s.record, s.messages, s.changed, s.settings, s.attempt = record, messages, false, Patch{ID: record.ID}, nil
+	s.aside, s.unsaved = map[MessageID]Message{}, map[MessageID]int{}
+	if record.Compacted != "" && (len(messages) == 0 || messages[0].Role != RoleSummary) {
+		s.record.Compacted = "" // its summary stands on another branch
+	}
 }
 
 // Record is the session's state as it would be stored now; its revision is that of the last store.
@@ -91,9 +109,9 @@ func (s *Session) Taint() flow.Label {
 func (s *Session) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	messages := slices.Clone(s.messages)
-	for i := range messages {
-		messages[i].Parts = slices.Clone(messages[i].Parts)
+	messages := make([]Message, len(s.messages))
+	for i, m := range s.messages {
+		messages[i] = cloneMessage(m)
 	}
 	return messages
 }
@@ -106,8 +124,16 @@ func (s *Session) Last() Message {
 	if last == nil {
 		return Message{}
 	}
-	m := *last
+	return cloneMessage(*last)
+}
+
+// cloneMessage is a message that shares no memory with m.
+func cloneMessage(m Message) Message {
 	m.Parts = slices.Clone(m.Parts)
+	for i := range m.Parts {
+		m.Parts[i].Args = slices.Clone(m.Parts[i].Args)
+		m.Parts[i].Attachment = clonePointer(m.Parts[i].Attachment)
+	}
 	return m
 }
 

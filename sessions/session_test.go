@@ -106,7 +106,7 @@ func TestToolRunsAtMostOnceAcrossCrashes(t *testing.T) {
 				require.NoError(t, err)
 				b.store.FailAt(fail, late)
 				_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()))
-				require.ErrorIs(t, err, sessiontest.ErrCommit)
+				require.ErrorIs(t, err, sessiontest.ErrFault)
 
 				again := b.load(t)
 				ran := len(b.ran)
@@ -292,7 +292,7 @@ func TestPersistProperty(t *testing.T) {
 			case "fail":
 				if b.Dirty() {
 					b.store.FailAt(1, false)
-					require.ErrorIs(rt, b.Persist(t.Context()), sessiontest.ErrCommit)
+					require.ErrorIs(rt, b.Persist(t.Context()), sessiontest.ErrFault)
 				}
 			case "reload":
 				if !b.Dirty() {

@@ -60,52 +60,55 @@ func (db *DB) Thread(ctx context.Context, record sessions.Record) ([]sessions.Me
 	if record.Head == "" {
 		return nil, nil
 	}
-	var thread []sessions.Message
-	after, stop := int64(0), sessions.MessageID("")
-	if record.Compacted != "" {
-		summary, err := single(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE id = ?`, []any{string(record.Compacted)}, scanMessage)
-		if err != nil {
-			return nil, fmt.Errorf("read summary: %w", err)
-		}
-		thread, stop = append(thread, summary), summary.Parent
+	if record.Compacted == "" {
+		path, _, err := db.path(ctx, record, 0, "")
+		return path, err
 	}
-	if stop != "" {
-		if err := db.one(ctx, `SELECT seq FROM messages WHERE id = ?`, []any{string(stop)}, &after); err != nil {
+	summary, err := single(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE id = ?`, []any{string(record.Compacted)}, scanMessage)
+	if err != nil {
+		return nil, fmt.Errorf("read summary: %w", err)
+	}
+	after := int64(0)
+	if summary.Parent != "" {
+		if err := db.one(ctx, `SELECT seq FROM messages WHERE id = ?`, []any{string(summary.Parent)}, &after); err != nil {
 			return nil, fmt.Errorf("read place of summary: %w", err)
 		}
 	}
-	path, err := db.path(ctx, record, after, stop)
+	path, met, err := db.path(ctx, record, after, summary.Parent)
 	if after > 0 && errors.Is(err, sessions.ErrNotFound) {
-		path, err = db.path(ctx, record, 0, stop) // the head is on a branch that left before the summary
+		path, met, err = db.path(ctx, record, 0, summary.Parent) // the head is on a branch that left before the summary
 	}
-	return append(thread, path...), err
+	if err != nil || !met {
+		return path, err
+	}
+	return append([]sessions.Message{summary}, path...), nil
 }
 
 // path reads the session's messages that stand behind a place and selects the way from behind stop to the head.
-func (db *DB) path(ctx context.Context, record sessions.Record, after int64, stop sessions.MessageID) ([]sessions.Message, error) {
+func (db *DB) path(ctx context.Context, record sessions.Record, after int64, stop sessions.MessageID) (path []sessions.Message, met bool, err error) {
 	rows, err := all(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`,
 		[]any{string(record.ID), after}, scanMessage)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	return selected(rows, record.Head, stop)
 }
 
-// selected is the path from behind stop to head, oldest first.
-func selected(rows []sessions.Message, head, stop sessions.MessageID) ([]sessions.Message, error) {
+// selected is the path from behind stop to head, oldest first. Met says that it begins there, not at the root.
+func selected(rows []sessions.Message, head, stop sessions.MessageID) (path []sessions.Message, met bool, err error) {
 	place := make(map[sessions.MessageID]int, len(rows))
 	for i, m := range rows {
 		place[m.ID] = i
 	}
-	var path []sessions.Message
-	for id := head; id != "" && id != stop; {
+	id := head
+	for id != "" && id != stop {
 		i, ok := place[id]
 		if !ok || len(path) == len(rows) {
-			return nil, fmt.Errorf("read thread: message %s: %w", id, sessions.ErrNotFound)
+			return nil, false, fmt.Errorf("read thread: message %s: %w", id, sessions.ErrNotFound)
 		}
 		path = append(path, rows[i])
 		id = rows[i].Parent
 	}
 	slices.Reverse(path)
-	return path, nil
+	return path, id == stop, nil
 }

@@ -69,9 +69,12 @@ func probe(w *world) {
 func two(w *world) {
 	other := newWorld(w.t, w.start)
 	w.warm()
-	other.warm()
+	stopOther := other.warm()
+	stopOther()
 	if w.limits.Fails {
 		other.Revoke()
+		err := other.adapter.Run(w.t.Context(), other.inbox)
+		require.Equal(w.t, adapters.Auth, adapters.AsFailure(err).Kind)
 	}
 	w.Say(w.Direct(), w.Person(0), "to the first")
 	require.Equal(w.t, "to the first", w.only(w.Direct(), w.Person(0)).Text)

@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func able[T any](w *world) T {
 	w.t.Helper()
 	ability, ok := w.adapter.(T)
 	if !ok {
-		w.t.Skipf("the adapter is no %T", (*T)(nil))
+		w.t.Skip("the adapter is no " + reflect.TypeFor[T]().Name())
 	}
 	return ability
 }

@@ -87,19 +87,24 @@ func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, u *update
 			err = fmt.Errorf("accept update %d: panic: %v\n%s", u.ID, p, debug.Stack())
 		}
 	}()
-	inbound, ok, err := a.normalise(u, self)
+	events, err := a.events(u, self)
 	switch {
 	case err != nil:
 		a.malformed(fmt.Appendf(nil, "update_id %d", u.ID), err)
 		return nil
-	case !ok:
+	case len(events) == 0:
 		a.metrics.update(a.cfg.Account, outcomeIgnored)
 		return nil
 	}
-	if err := in.Accept(ctx, inbound); err != nil {
-		a.metrics.update(a.cfg.Account, outcomeFailed)
-		return fmt.Errorf("accept update %d: %w", u.ID, err)
+	for _, event := range events {
+		if err := in.Accept(ctx, event); err != nil {
+			a.metrics.update(a.cfg.Account, outcomeFailed)
+			return fmt.Errorf("accept update %d: %w", u.ID, err)
+		}
 	}
 	a.metrics.update(a.cfg.Account, outcomeAccepted)
+	if u.CallbackQuery != nil {
+		a.answerPress(ctx, u.CallbackQuery.ID)
+	}
 	return nil
 }

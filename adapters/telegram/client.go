@@ -27,6 +27,7 @@ const (
 // call has the same bounds and the same errors.
 type client struct {
 	base    string // <api base>/bot<token>/
+	files   string // <api base>/file/bot<token>/
 	token   string
 	http    *http.Client // no Timeout: each call's context has the deadline
 	metrics *metrics
@@ -46,6 +47,7 @@ func newClient(cfg Config, m *metrics) *client {
 	}
 	return &client{
 		base:  cfg.APIBase + "/bot" + string(cfg.Token) + "/",
+		files: cfg.APIBase + "/file/bot" + string(cfg.Token) + "/",
 		token: string(cfg.Token),
 		http: &http.Client{
 			Transport: transport,
@@ -106,6 +108,11 @@ func (c *client) call(ctx context.Context, method string, params, result any) er
 	if method == methodGetUpdates {
 		limit = maxBatch
 	}
+	return c.read(r, limit, result)
+}
+
+// read does a request and reads the result.
+func (c *client) read(r *http.Request, limit int64, result any) error {
 	answer, err := c.do(r, limit)
 	if err != nil {
 		return err
@@ -157,11 +164,9 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 func (c *client) do(r *http.Request, limit int64) (answer []byte, err error) {
 	method := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	defer func() { c.metrics.called(c.account, method, err) }()
-	var connected atomic.Bool
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	resp, err := c.send(r)
 	if err != nil {
-		return nil, &lostError{Sent: connected.Load(), Err: c.redact(err)}
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // only read from
 	answer, err = readBounded(resp, limit)
@@ -172,6 +177,17 @@ func (c *client) do(r *http.Request, limit int64) (answer []byte, err error) {
 		return answer, nil
 	}
 	return nil, refusal(resp, answer)
+}
+
+// send gives the response as soon as it begins. Its errors are without the token.
+func (c *client) send(r *http.Request) (*http.Response, error) {
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	if err != nil {
+		return nil, &lostError{Sent: connected.Load(), Err: c.redact(err)}
+	}
+	return resp, nil
 }
 
 func readBounded(resp *http.Response, limit int64) ([]byte, error) {

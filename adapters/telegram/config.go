@@ -18,6 +18,7 @@ const DefaultAPIBase = "https://api.telegram.org"
 // The defaults of a Config's times.
 const (
 	DefaultPollTimeout = 45 * time.Second
+	DefaultPollSlack   = 15 * time.Second
 	DefaultCallTimeout = 30 * time.Second
 )
 
@@ -74,6 +75,7 @@ type Config struct {
 	LinkPreviews  bool     // show previews of links in answers; off by default
 
 	PollTimeout time.Duration // how long one getUpdates waits; 0 for DefaultPollTimeout
+	PollSlack   time.Duration // what it may take beyond that before the connection counts as dead; 0 for DefaultPollSlack
 	CallTimeout time.Duration // for every other call; 0 for DefaultCallTimeout
 
 	Now        func() time.Time      // nil for time.Now
@@ -93,6 +95,7 @@ func (c Config) complete() (Config, error) {
 	c.Mode = or(c.Mode, Polling)
 	c.RichMessages = or(c.RichMessages, RichAuto)
 	c.PollTimeout = or(c.PollTimeout, DefaultPollTimeout)
+	c.PollSlack = or(c.PollSlack, DefaultPollSlack)
 	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
 	if c.Now == nil {
 		c.Now = time.Now

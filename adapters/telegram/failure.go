@@ -55,6 +55,8 @@ func classify(f *adapters.Failure, e *apiError) {
 		f.Err = fmt.Errorf("another poller or a webhook uses this token: stop the other program, or give it a bot of its own: %w", f.Err)
 	case e.Code == http.StatusRequestEntityTooLarge, tooLong(e.Description):
 		f.Kind = adapters.TooLarge
+	case strings.Contains(e.Description, "REACTION_INVALID"):
+		f.Kind = adapters.Unsupported // not one of the emoji that Telegram takes
 	case e.MigrateTo != 0:
 		f.Kind = adapters.Permanent
 		f.Moved = &adapters.Migration{To: sessions.ConversationID(strconv.FormatInt(e.MigrateTo, 10))}
@@ -65,7 +67,12 @@ func classify(f *adapters.Failure, e *apiError) {
 
 func tooLong(description string) bool {
 	d := strings.ToLower(description)
-	return strings.Contains(d, "message is too long") || strings.Contains(d, "message_too_long")
+	for _, what := range []string{"message is too long", "message_too_long", "caption is too long", "file is too big"} {
+		if strings.Contains(d, what) {
+			return true
+		}
+	}
+	return false
 }
 
 // refusedWith reports whether Telegram refused a call with a text that contains any of parts.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/go-telegram/bot/models"
 
@@ -19,8 +20,27 @@ const generalTopic = 1
 // errMalformed: an update that lacks what every message has.
 var errMalformed = errors.New("update without chat or message id")
 
-// normalise makes an Inbound of an update. ok is false for what is no message to
-// the agent: other kinds of update, service messages, the bot's own words.
+// events makes of an update what the port knows; none of what is nothing to the
+// agent: other kinds of update, service messages, the bot's own words.
+func (a *Adapter) events(u *update, self *models.User) ([]adapters.Inbound, error) {
+	var in adapters.Inbound
+	var ok bool
+	var err error
+	switch {
+	case u.MessageReaction != nil:
+		return a.reactions(u)
+	case u.CallbackQuery != nil:
+		in, ok, err = a.pressed(u.CallbackQuery)
+	default:
+		in, ok, err = a.normalise(u, self)
+	}
+	if err != nil || !ok {
+		return nil, err
+	}
+	return []adapters.Inbound{in}, nil
+}
+
+// normalise makes an Inbound of a message.
 func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, ok bool, err error) {
 	m, edited := u.message()
 	if m == nil {
@@ -53,8 +73,17 @@ func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, 
 	}
 	clean, mentioned := stripMentions(text, entities, self)
 	in.Text = valid(clean)
+	in.More = m.MediaGroupID != "" || (!edited && utf16Long(m.Text))
 	in.Quoted, in.Mentioned = quoted(m), mentioned || repliesTo(m, self) || in.Route.ChatType == sessions.Direct
 	return in, true, nil
+}
+
+// fullText is from how many UTF-16 units on a text may be the first part of one
+// that the writer's app has cut: apps cut at 4,096, some a little earlier, at a space.
+const fullText = 4000
+
+func utf16Long(text string) bool {
+	return len(text) >= fullText && len(utf16.Encode([]rune(text))) >= fullText // no text has more units than bytes
 }
 
 // eventName is "<chat>/<message>", and for an edit "<chat>/<message>/edit/<update>":

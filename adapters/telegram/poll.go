@@ -14,10 +14,6 @@ import (
 	"sluice/internal/faultpoint"
 )
 
-// pollSlack is what a getUpdates call may take beyond its own waiting time
-// before the connection counts as dead.
-const pollSlack = 15 * time.Second
-
 // pollLimit is the most updates that one call gives.
 const pollLimit = 100
 
@@ -102,7 +98,7 @@ func (p *poller) advance(updates []update, failed int64) {
 }
 
 func (p *poller) fetch(ctx context.Context) ([]update, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout+pollSlack)
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout+p.cfg.PollSlack)
 	defer cancel()
 	params := getUpdatesParams{Offset: p.offset, Limit: pollLimit, AllowedUpdates: allowedUpdates}
 	if p.proven {

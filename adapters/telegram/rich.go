@@ -18,6 +18,7 @@ type richParams struct {
 	RichMessage         richMessage             `json:"rich_message"`
 	DisableNotification bool                    `json:"disable_notification,omitempty"`
 	ReplyParameters     *models.ReplyParameters `json:"reply_parameters,omitempty"`
+	ReplyMarkup         *keyboard               `json:"reply_markup,omitempty"`
 }
 
 // richEdit is the body of editMessageText that makes the message a rich one.
@@ -26,6 +27,7 @@ type richEdit struct {
 	ChatID      int64       `json:"chat_id"`
 	MessageID   int         `json:"message_id"`
 	RichMessage richMessage `json:"rich_message"`
+	ReplyMarkup *keyboard   `json:"reply_markup,omitempty"`
 }
 
 type richMessage struct {
@@ -50,7 +52,7 @@ func (a *Adapter) wantsRich(out adapters.Outbound) bool {
 func (a *Adapter) postRich(ctx context.Context, out adapters.Outbound, to address) (receipt adapters.Receipt, done bool, err error) {
 	p := richParams{
 		ChatID: to.chat, RichMessage: richMessage{Markdown: valid(out.Text)},
-		DisableNotification: out.Silent, ReplyParameters: replyParameters(out, to),
+		DisableNotification: out.Silent, ReplyParameters: replyParameters(out, to), ReplyMarkup: keyboardOf(out.Buttons),
 	}
 	if to.thread != generalTopic {
 		p.MessageThreadID = to.thread

@@ -32,23 +32,29 @@ type sent struct {
 func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
-	to, err := target(out.Route)
+	return a.follow(out.Route, func(to address) (adapters.Receipt, error) { return a.post(ctx, out, to) })
+}
+
+// follow posts to a route, and once more where the group has moved to.
+func (a *Adapter) follow(route sessions.Route, post func(address) (adapters.Receipt, error)) (adapters.Receipt, error) {
+	to, err := target(route)
 	if err != nil {
 		return adapters.Receipt{}, err
 	}
-	receipt, err := a.post(ctx, out, to)
-	f := asMoved(err)
-	if f == nil {
-		return receipt, err
+	receipt, err := post(to)
+	if f := asMoved(err); f != nil {
+		moved := *f.Moved
+		moved.From = route.Conversation
+		if to.chat, err = strconv.ParseInt(string(moved.To), 10, 64); err != nil {
+			return adapters.Receipt{}, f
+		}
+		to.thread = 0 // topics came with the new id, the old group had none
+		receipt, err = post(to)
+		receipt.Moved = &moved
 	}
-	moved := *f.Moved
-	moved.From = out.Route.Conversation
-	if to.chat, err = strconv.ParseInt(string(moved.To), 10, 64); err != nil {
-		return adapters.Receipt{}, f
+	if err == nil {
+		a.own.add(to.chat, receipt.MessageID)
 	}
-	to.thread = 0 // topics came with the new id, the old group had none
-	receipt, err = a.post(ctx, out, to)
-	receipt.Moved = &moved
 	return receipt, err
 }
 
@@ -84,6 +90,14 @@ func target(r sessions.Route) (address, error) {
 		to.replyTo, _ = strconv.Atoi(string(r.ReplyTo)) // an id of another sort can't be referred to
 	}
 	return to, nil
+}
+
+func messageNumber(id sessions.PlatformMessageID) (int, error) {
+	number, err := strconv.Atoi(string(id))
+	if err != nil {
+		return 0, permanent(fmt.Errorf("message id %q is not a number", id))
+	}
+	return number, nil
 }
 
 func permanent(err error) *adapters.Failure {
@@ -127,6 +141,9 @@ func (a *Adapter) sendParams(out adapters.Outbound, to address) *bot.SendMessage
 		p.MessageThreadID = to.thread
 	}
 	p.ReplyParameters = replyParameters(out, to)
+	if k := keyboardOf(out.Buttons); k != nil { // a nil *keyboard in an interface is not omitted
+		p.ReplyMarkup = k
+	}
 	return p
 }
 
@@ -138,9 +155,9 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 	if err != nil {
 		return err
 	}
-	number, err := strconv.Atoi(string(id))
+	number, err := messageNumber(id)
 	if err != nil {
-		return permanent(fmt.Errorf("message id %q is not a number", id))
+		return err
 	}
 	err = a.edit(ctx, number, out, to)
 	if err == nil || notModified(err) {
@@ -153,7 +170,7 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 func (a *Adapter) edit(ctx context.Context, id int, out adapters.Outbound, to address) error {
 	var m sent
 	if a.wantsRich(out) {
-		p := richEdit{ChatID: to.chat, MessageID: id, RichMessage: richMessage{Markdown: valid(out.Text)}}
+		p := richEdit{ChatID: to.chat, MessageID: id, RichMessage: richMessage{Markdown: valid(out.Text)}, ReplyMarkup: keyboardOf(out.Buttons)}
 		if err := a.client.call(ctx, methodEdit, p, &m); !refusedWith(err, "") || notModified(err) {
 			return err
 		}
@@ -161,6 +178,9 @@ func (a *Adapter) edit(ctx context.Context, id int, out adapters.Outbound, to ad
 	text, mode := render(out)
 	params := &bot.EditMessageTextParams{
 		ChatID: to.chat, MessageID: id, Text: text, ParseMode: mode, LinkPreviewOptions: a.linkPreviews(),
+	}
+	if k := keyboardOf(out.Buttons); k != nil {
+		params.ReplyMarkup = k
 	}
 	err := a.client.call(ctx, methodEdit, params, &m)
 	if badMarkup(err) && mode != "" {

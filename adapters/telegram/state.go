@@ -20,7 +20,7 @@ type state struct {
 
 func newState(cfg Config) *state {
 	return &state{
-		now: cfg.Now, deaf: cfg.PollTimeout + 2*pollSlack,
+		now: cfg.Now, deaf: cfg.PollTimeout + 2*cfg.PollSlack,
 		s: adapters.State{Channel: channelName, Account: cfg.Account, Status: adapters.Stopped, Since: cfg.Now()},
 	}
 }

@@ -29,7 +29,8 @@ type Adapter struct {
 	ask  sync.Mutex                  // one getMe at a time
 
 	typing *rate.Limiter
-	noRich atomic.Bool // the server does not know sendRichMessage
+	own    *ownMessages // for reactions: Telegram does not say whose message it is
+	noRich atomic.Bool  // the server does not know sendRichMessage
 }
 
 var (
@@ -43,6 +44,12 @@ var (
 	_ adapters.Previewer     = (*Adapter)(nil)
 	_ adapters.Stater        = (*Adapter)(nil)
 
+	_ adapters.Deleter           = (*Adapter)(nil)
+	_ adapters.Reactor           = (*Adapter)(nil)
+	_ adapters.Buttoner          = (*Adapter)(nil)
+	_ adapters.FileSender        = (*Adapter)(nil)
+	_ adapters.FileFetcher       = (*Adapter)(nil)
+	_ adapters.Directory         = (*Adapter)(nil)
 	_ adapters.ConversationTyper = (*Adapter)(nil)
 )
 
@@ -57,7 +64,7 @@ func New(config Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register telegram metrics: %w", err)
 	}
-	a := &Adapter{cfg: cfg, client: newClient(cfg, m), metrics: m, state: newState(cfg), typing: newTypingLimit()}
+	a := &Adapter{cfg: cfg, client: newClient(cfg, m), metrics: m, state: newState(cfg), typing: newTypingLimit(), own: newOwnMessages()}
 	a.sdk, err = bot.New(string(cfg.Token), bot.WithServerURL(cfg.APIBase), bot.WithSkipGetMe(),
 		bot.WithHTTPClient(cfg.CallTimeout, a.client), bot.WithErrorsHandler(a.sdkError))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 var allowedUpdates = []string{
 	models.AllowedUpdateMessage, models.AllowedUpdateEditedMessage,
 	models.AllowedUpdateChannelPost, models.AllowedUpdateEditedChannelPost,
+	models.AllowedUpdateCallbackQuery, models.AllowedUpdateMessageReaction,
 }
 
 // update is the part of an update that matters here. The library's own
@@ -20,6 +21,9 @@ type update struct {
 	EditedMessage     *message `json:"edited_message"`
 	ChannelPost       *message `json:"channel_post"`
 	EditedChannelPost *message `json:"edited_channel_post"`
+
+	CallbackQuery   *callbackQuery   `json:"callback_query"`
+	MessageReaction *messageReaction `json:"message_reaction"`
 }
 
 // message is the update's message and whether it is an edit; nil for other kinds.
@@ -39,10 +43,42 @@ func (u *update) message() (m *message, edited bool) {
 
 // chat is what keeps updates in order; 0 for an update without a chat.
 func (u *update) chat() int64 {
-	if m, _ := u.message(); m != nil {
+	m, _ := u.message()
+	switch {
+	case m != nil:
 		return m.Chat.ID
+	case u.CallbackQuery != nil && u.CallbackQuery.Message != nil:
+		return u.CallbackQuery.Message.Chat.ID
+	case u.MessageReaction != nil:
+		return u.MessageReaction.Chat.ID
 	}
 	return 0
+}
+
+// callbackQuery is a button that was pressed.
+type callbackQuery struct {
+	ID      string       `json:"id"`
+	From    *models.User `json:"from"`
+	Message *message     `json:"message"` // the bot's, with the button; nil below what it wrote into others' chats
+	Data    string       `json:"data"`
+}
+
+// messageReaction is the change of somebody's reactions to a message.
+type messageReaction struct {
+	Chat      models.Chat  `json:"chat"`
+	MessageID int64        `json:"message_id"`
+	User      *models.User `json:"user"`
+	ActorChat *models.Chat `json:"actor_chat"` // instead of User where a chat speaks for itself
+	Date      int64        `json:"date"`
+	Old       []reaction   `json:"old_reaction"`
+	New       []reaction   `json:"new_reaction"`
+}
+
+// reaction is one emoji, as it comes and as it goes.
+type reaction struct {
+	Type          string `json:"type"` // emoji, custom_emoji or paid
+	Emoji         string `json:"emoji,omitempty"`
+	CustomEmojiID string `json:"custom_emoji_id,omitempty"`
 }
 
 // message is the part of a message that matters here.
@@ -60,6 +96,7 @@ type message struct {
 	CaptionEntities []models.MessageEntity `json:"caption_entities"`
 	ReplyTo         *repliedMessage        `json:"reply_to_message"`
 	Quote           *models.TextQuote      `json:"quote"`
+	MediaGroupID    string                 `json:"media_group_id"`
 	MigrateTo       int64                  `json:"migrate_to_chat_id"`
 	MigrateFrom     int64                  `json:"migrate_from_chat_id"`
 

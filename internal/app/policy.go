@@ -26,9 +26,15 @@ func newGate(c *config.Config) (*policy.Gate, error) {
 func sinks(c *config.Config) map[string]policy.Sink {
 	all := map[string]policy.Sink{webchat.Channel: {Level: c.Channels.Webchat.Classification}}
 	for _, p := range c.Channels.Platforms() {
-		sink := policy.Sink{Level: p.Access.Classification, Conversations: map[sessions.ConversationID]flow.Level{}}
+		sink := policy.Sink{
+			Level: p.Access.Classification, Spaces: map[string]flow.Level{}, Conversations: map[sessions.ConversationID]flow.Level{},
+		}
 		for id, g := range p.Access.Groups {
-			sink.Conversations[sessions.ConversationID(id)] = g.Classification
+			if space, ok := spaceOf(id); ok {
+				sink.Spaces[space] = g.Classification
+			} else {
+				sink.Conversations[sessions.ConversationID(id)] = g.Classification
+			}
 		}
 		all[p.Name] = sink
 	}

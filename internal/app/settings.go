@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"sluice/adapters/webchat"
@@ -28,14 +30,21 @@ func routerSettings(c *config.Config) *router.Settings {
 	}
 	for _, b := range c.Bindings {
 		s.Bindings = append(s.Bindings, router.Binding{
-			Channel: b.Match.Channel, Account: b.Match.Account, Peer: b.Match.Peer, Group: b.Match.Group, Agent: b.Agent,
+			Channel: b.Match.Channel, Account: b.Match.Account, Peer: b.Match.Peer, Group: b.Match.Group,
+			Space: cmp.Or(b.Match.Guild, b.Match.Team), Agent: b.Agent,
 		})
 	}
 	return s
 }
 
 func keyer(c *config.Config) sessions.Keyer {
-	return sessions.Keyer{Scope: sessions.DMScope(c.Session.DMScope), MainKey: c.Session.MainKey}
+	k := sessions.Keyer{Scope: sessions.DMScope(c.Session.DMScope), MainKey: c.Session.MainKey, Links: map[string]string{}}
+	for name, ids := range c.Session.IdentityLinks {
+		for _, id := range ids {
+			k.Links[id] = name
+		}
+	}
+	return k
 }
 
 func channelSettings(c *config.Config) map[string]router.ChannelSettings {
@@ -53,10 +62,31 @@ func channelSettings(c *config.Config) map[string]router.ChannelSettings {
 func accessSettings(a config.Access) router.ChannelSettings {
 	s := router.ChannelSettings{
 		DMPolicy: router.AccessPolicy(a.DMPolicy), GroupPolicy: router.AccessPolicy(a.GroupPolicy), AllowFrom: a.AllowFrom,
-		OnUnknown: router.UnknownPolicy(a.OnUnknown), Groups: map[string]router.GroupSettings{},
+		OnUnknown: router.UnknownPolicy(a.OnUnknown), AllowBots: router.BotPolicy(a.AllowBots),
+		Groups: map[string]router.GroupSettings{}, Spaces: map[string]router.GroupSettings{},
 	}
 	for id, g := range a.Groups {
-		s.Groups[id] = router.GroupSettings{RequireMention: g.RequireMention}
+		if space, ok := spaceOf(id); ok {
+			s.Spaces[space] = groupSettings(g)
+		} else {
+			s.Groups[id] = groupSettings(g)
+		}
+	}
+	return s
+}
+
+// spaceOf is the guild or workspace that a key of groups stands for as a whole.
+func spaceOf(key string) (string, bool) {
+	kind, id, ok := strings.Cut(key, ":")
+	return id, ok && (kind == "guild" || kind == "team")
+}
+
+func groupSettings(g config.Group) router.GroupSettings {
+	s := router.GroupSettings{
+		RequireMention: g.RequireMention, AllowFrom: g.AllowFrom, AllowRoles: g.AllowRoles, Topics: map[string]router.TopicSettings{},
+	}
+	for id, t := range g.Topics {
+		s.Topics[id] = router.TopicSettings{RequireMention: t.RequireMention}
 	}
 	return s
 }

@@ -27,7 +27,7 @@ func layers() [][]string {
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",
-			"adapters/telegram", "adapters/slack", "adapters/discord", "adapters/webchat", "adapters/template", "adapters/adaptertest",
+			"adapters/telegram", "adapters/slack", "adapters/discord", "adapters/webchat", "adapters/template", "adapters/adaptertest", "adapters/adaptertest/wire",
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
 			"internal/metrics", "internal/model", "internal/supervisor",
 		},
@@ -41,7 +41,7 @@ func layers() [][]string {
 // testSupport are packages that only tests import.
 func testSupport() []string {
 	return []string{
-		"store/storetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest", "adapters/template", "internal/model/modeltest", "internal/bus/bustest",
+		"store/storetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest", "adapters/template", "internal/model/modeltest", "internal/bus/bustest",
 		"internal/chaos", "internal/chaos/child", "internal/chaos/completions",
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"regexp"
@@ -78,6 +79,7 @@ func (k checker) channel(path, name string) {
 
 var (
 	accountShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	personShape  = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 	agentShape   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
 
@@ -149,13 +151,42 @@ func (k checker) bindings() {
 	for i, b := range k.c.Bindings {
 		path := fmt.Sprintf("bindings[%d]", i)
 		k.channel(path+".match.channel", b.Match.Channel)
+		k.bindingPlace(path+".match", b.Match)
 		k.must(b.Agent != "", path+".agent", "is missing")
 		k.agent(path+".agent", b.Agent)
 	}
 }
 
+// bindingPlace checks that the parts of a match can be so at once.
+func (k checker) bindingPlace(path string, m BindingMatch) {
+	k.must(m.Guild == "" || m.Channel == "" || m.Channel == "discord", path+".guild", "guilds are Discord's: take it out, or make channel discord")
+	k.must(m.Team == "" || m.Channel == "" || m.Channel == "slack", path+".team", "teams are Slack's: take it out, or make channel slack")
+	k.must(m.Guild == "" || m.Team == "", path+".team", "nothing is in a guild and a team: keep one")
+	k.must(m.Peer == "" || m.Group == "", path+".peer", "a direct chat is not in a group: keep peer or group")
+}
+
+// identityLinks checks that a person's name can't be taken for somebody's id, and that nobody is two people.
+func (k checker) identityLinks() {
+	whose := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(k.c.Session.IdentityLinks)) {
+		path := join("session.identityLinks", name)
+		k.must(personShape.MatchString(name), path, "want a name of a-z 0-9 _ - that begins with a letter")
+		for i, id := range k.c.Session.IdentityLinks[name] {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			channel, user, ok := strings.Cut(id, ":")
+			k.must(ok && user != "" && printable(id), at, "%q: want <channel>:<user id>, for example telegram:1001", id)
+			if ok && !k.faulty[at] {
+				k.channel(at, channel)
+			}
+			k.must(whose[id] == "", at, "%s is %s already: keep one", id, whose[id])
+			whose[id] = name
+		}
+	}
+}
+
 func (k checker) session() {
 	s := k.c.Session
+	k.identityLinks()
 	k.must(agentShape.MatchString(s.MainKey), "session.mainKey", "%q: want a-z 0-9 _ -", s.MainKey)
 	for _, word := range []string{"global", "unknown", "direct", "subagent", "http"} {
 		k.must(s.MainKey != word, "session.mainKey", "%q has a meaning of its own: choose another", word)

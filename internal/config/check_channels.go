@@ -19,6 +19,7 @@ var idShapes = map[string]idShape{
 }
 
 var (
+	snowflake     = regexp.MustCompile(`^[0-9]+$`)
 	tokenShape    = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 	secretShape   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 	slackBotShape = regexp.MustCompile(`^xox[a-z](\.xox[a-z])?-`)
@@ -52,8 +53,22 @@ func (k checker) platform(p Platform) {
 	for i, id := range p.Access.AllowFrom {
 		k.must(id == "*" || shape.user.MatchString(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a user id such as %q, or \"*\"", id, shape.userLike)
 	}
-	for id := range p.Access.Groups {
-		k.must(id == "*" || shape.group.MatchString(id), join(path+".groups", id), "want the id of a group such as %q, or \"*\"", shape.groupLike)
+	for id, g := range p.Access.Groups {
+		at := join(path+".groups", id)
+		k.must(id == "*" || shape.group.MatchString(id), at, "want the id of a group such as %q, or \"*\"", shape.groupLike)
+		k.group(at, p.Name, g)
+	}
+}
+
+// group checks who is heard in a group.
+func (k checker) group(path, channel string, g Group) {
+	shape := idShapes[channel]
+	for i, id := range g.AllowFrom {
+		k.must(id == "*" || shape.user.MatchString(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a user id such as %q, or \"*\"", id, shape.userLike)
+	}
+	k.must(len(g.AllowRoles) == 0 || channel == "discord", path+".allowRoles", "only Discord has roles: use allowFrom")
+	for i, id := range g.AllowRoles {
+		k.must(snowflake.MatchString(id), fmt.Sprintf("%s.allowRoles[%d]", path, i), "%q: want the id of a role (a number): it is copied from the role's menu in developer mode", id)
 	}
 }
 

@@ -54,14 +54,23 @@ type Access struct {
 	DMPolicy       string           `yaml:"dmPolicy" enum:"pairing,allowlist,open,disabled" doc:"Who may talk in direct chats besides owners: those who paired with a code, those in allowFrom, anyone, nobody."`
 	GroupPolicy    string           `yaml:"groupPolicy" enum:"allowlist,open,disabled" doc:"Which groups are heard: those in groups, any, none."`
 	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" is anyone."`
-	Groups         map[string]Group `yaml:"groups" doc:"Settings by group id; \"*\" is any other group."`
+	Groups         map[string]Group `yaml:"groups" doc:"Settings by the id of a group or channel; \"guild:<id>\" and \"team:<id>\" are all those of a Discord guild or a Slack workspace, \"*\" any other. The first of these that there is counts; lists of who is heard that are left out are those of the next."`
+	AllowBots      string           `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether other bots are heard: never, where they mention the bot, like people. Bots that answer each other six times within ten minutes are not heard there until a person speaks."`
 	OnUnknown      string           `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost: send again (it may then be there twice), or hold it for a person to decide."`
 }
 
 // Group is one group of a channel.
 type Group struct {
-	RequireMention bool       `yaml:"requireMention" doc:"Only messages that mention the bot or answer it are worked on; others are kept as history."`
-	Classification flow.Level `yaml:"classification" doc:"Ceiling of this group, where it is lower than the channel's. Default: the channel's."`
+	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that are heard in the group; \"*\" is anyone. Default, without allowRoles too: everybody. Owners always are."`
+	AllowRoles     []string         `yaml:"allowRoles" doc:"Ids of Discord roles whose holders are heard in the group, besides allowFrom."`
+	Topics         map[string]Topic `yaml:"topics" doc:"Settings by the id of a topic or thread of the group."`
+	RequireMention bool             `yaml:"requireMention" doc:"Only messages that mention the bot or answer it are worked on; others are kept as history."`
+	Classification flow.Level       `yaml:"classification" doc:"Ceiling of this group, where it is lower than the channel's. Default: the channel's."`
+}
+
+// Topic is one topic or thread of a group.
+type Topic struct {
+	RequireMention bool `yaml:"requireMention" doc:"As for the group, for this topic alone."`
 }
 
 // Models are the language models.
@@ -116,20 +125,21 @@ type BindingMatch struct {
 	Account string `yaml:"account" doc:"Account on it."`
 	Peer    string `yaml:"peer" doc:"User id of the person in a direct chat."`
 	Group   string `yaml:"group" doc:"Id of the group or channel."`
-
-	_ struct{} `later:"guild,team"`
+	Guild   string `yaml:"guild" doc:"Id of the Discord guild that it is in."`
+	Team    string `yaml:"team" doc:"Id of the Slack workspace that it is in."`
 }
 
 // Session is how messages become sessions.
 type Session struct {
-	Scope      string     `yaml:"scope" enum:"per-sender" later:"global" doc:"Sessions are told apart by who speaks where."`
-	DMScope    string     `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account."`
-	MainKey    string     `yaml:"mainKey" doc:"Last part of the main session's key."`
-	Queue      Queue      `yaml:"queue" doc:"What happens to messages that come while the agent works."`
-	SendPolicy SendPolicy `yaml:"sendPolicy" doc:"What may be sent where. Any deny that matches counts, else any allow, else the default. A session's own /send on or off comes first."`
-	RunTimeout Duration   `yaml:"runTimeout" doc:"How long one run may work, from its start."`
+	Scope         string              `yaml:"scope" enum:"per-sender" later:"global" doc:"Sessions are told apart by who speaks where."`
+	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account."`
+	MainKey       string              `yaml:"mainKey" doc:"Last part of the main session's key."`
+	IdentityLinks map[string][]string `yaml:"identityLinks" doc:"People by a name of your choice, each with their ids on the channels, <channel>:<user id>. Where dmScope tells people apart, the name stands for the id, so that one person's direct chats share a session."`
+	Queue         Queue               `yaml:"queue" doc:"What happens to messages that come while the agent works."`
+	SendPolicy    SendPolicy          `yaml:"sendPolicy" doc:"What may be sent where. Any deny that matches counts, else any allow, else the default. A session's own /send on or off comes first."`
+	RunTimeout    Duration            `yaml:"runTimeout" doc:"How long one run may work, from its start."`
 
-	_ struct{} `later:"identityLinks,reset,resetByType,resetByChannel,agentToAgent"`
+	_ struct{} `later:"reset,resetByType,resetByChannel,agentToAgent"`
 }
 
 // Queue bounds a session's queue.
@@ -181,6 +191,7 @@ type SessionTools struct {
 type Limits struct {
 	DeliveryLife    Duration `yaml:"deliveryLife" doc:"A delivery that could not be sent for so long expires."`
 	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of one message in; the sender of a longer one is told."`
+	MaxMediaBytes   int      `yaml:"maxMediaBytes" min:"1024" max:"268435456" doc:"Largest file that came with a message and is fetched for the model; the files of one run have twice as much."`
 	HistoryKeep     int      `yaml:"historyKeep" min:"0" max:"1000" doc:"Unmentioned messages of a group that are kept for the next answer."`
 	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"Starts of one run, interrupted by crashes, before it counts as failed."`
 	Partitions      int      `yaml:"partitions" min:"1" max:"256" doc:"Parts that the work is cut into among replicas. It is fixed with the first start of a store."`

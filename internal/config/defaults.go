@@ -33,14 +33,14 @@ func Default() *Config {
 		},
 		Tools: Tools{Sessions: SessionTools{Visibility: "tree"}},
 		Limits: Limits{
-			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10,
+			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,
 		},
 	}
 }
 
 func defaultChannels() Channels {
-	access := Access{Classification: flow.Public, DMPolicy: "pairing", GroupPolicy: "allowlist", OnUnknown: "resend"}
+	access := Access{Classification: flow.Public, DMPolicy: "pairing", GroupPolicy: "allowlist", AllowBots: "off", OnUnknown: "resend"}
 	return Channels{
 		Telegram: Telegram{Access: access}, Slack: Slack{Access: access}, Discord: Discord{Access: access},
 		Webchat: Webchat{Enabled: true},
@@ -52,6 +52,7 @@ type defaulter interface{ setDefaults() }
 
 var (
 	_ defaulter = (*Group)(nil)
+	_ defaulter = (*Topic)(nil)
 	_ defaulter = (*TelegramAccount)(nil)
 	_ defaulter = (*SlackAccount)(nil)
 	_ defaulter = (*DiscordAccount)(nil)
@@ -59,6 +60,8 @@ var (
 )
 
 func (g *Group) setDefaults() { g.RequireMention = true }
+
+func (t *Topic) setDefaults() { t.RequireMention = true }
 
 func (a *TelegramAccount) setDefaults() {
 	a.APIBase, a.Mode, a.RichMessages = "https://api.telegram.org", "polling", "auto"

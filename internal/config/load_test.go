@@ -173,6 +173,14 @@ func TestFaults(t *testing.T) {
 		"agent twice":       {"agents: { list: [{ id: a }, { id: a }] }", "sluice.yaml:1:35: agents.list[1].id: \"a\" stands twice: give each agent its own"},
 		"two defaults":      {"agents: { list: [{ id: a, default: true }, { id: b, default: true }] }", "sluice.yaml:1:62: agents.list[1].default: another agent is the default already: keep one"},
 		"unbound":           {"bindings: [{ agent: mein }]", "sluice.yaml:1:21: bindings[0].agent: no agent \"mein\" in agents.list: did you mean main?"},
+		"role elsewhere":    {"channels: { slack: { accounts: { a: { botToken: xoxb-1, appToken: xapp-1 } }, groups: { C1: { allowRoles: [1] } } } }", "sluice.yaml:1:95: channels.slack.groups.C1.allowRoles: only Discord has roles: use allowFrom"},
+		"role by name":      {"channels: { discord: { accounts: { a: { token: t } }, groups: { 1: { allowRoles: [mods] } } } }", "sluice.yaml:1:83: channels.discord.groups.1.allowRoles[0]: \"mods\": want the id of a role (a number): it is copied from the role's menu in developer mode"},
+		"foreign member":    {"channels: { discord: { accounts: { a: { token: t } }, groups: { 1: { allowFrom: [ada] } } } }", "sluice.yaml:1:82: channels.discord.groups.1.allowFrom[0]: \"ada\": want a user id such as \"80351110224678912\", or \"*\""},
+		"guild of another":  {"bindings: [{ match: { channel: slack, guild: 7 }, agent: main }]", "sluice.yaml:1:46: bindings[0].match.guild: guilds are Discord's: take it out, or make channel discord"},
+		"two spaces":        {"bindings: [{ match: { guild: 7, team: T1 }, agent: main }]", "sluice.yaml:1:39: bindings[0].match.team: nothing is in a guild and a team: keep one"},
+		"person is an id":   {"session: { identityLinks: { U1: [\"slack:U1\"] } }", "sluice.yaml:1:29: session.identityLinks.U1: want a name of a-z 0-9 _ - that begins with a letter"},
+		"bare id":           {"session: { identityLinks: { ada: [1001] } }", "sluice.yaml:1:35: session.identityLinks.ada[0]: \"1001\": want <channel>:<user id>, for example telegram:1001"},
+		"two people":        {"session: { identityLinks: { ada: [\"slack:U1\"], bob: [\"slack:U1\"] } }", "sluice.yaml:1:54: session.identityLinks.bob[0]: slack:U1 is ada already: keep one"},
 		"no action":         {"session: { sendPolicy: { rules: [{ match: { channel: telegram } }] } }", "sluice.yaml:1:34: session.sendPolicy.rules[0].action: is missing: want allow or deny"},
 		"open reference":    {"state: ${A", "sluice.yaml:1:8: state: ${A has no }: close it, or write $${ for a plain ${"},
 		"strange reference": {"state: \"${A-B}\"", "sluice.yaml:1:8: state: ${A-B}: want ${NAME} or ${file:/path}"},
@@ -312,4 +320,31 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err, "what was read can be shown")
 		require.NotPanics(t, func() { c.DefaultAgent() })
 	})
+}
+
+func TestGroupsTopicsRolesAndLinks(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, `
+channels:
+  telegram:
+    accounts: { default: { token: "1:a" } }
+    groups: { "-100200": { topics: { 12: { requireMention: false }, 13: } } }
+  discord:
+    allowBots: mentions
+    accounts: { default: { token: t } }
+    groups: { "guild:7": { allowRoles: [70], allowFrom: ["*"] }, 42: { requireMention: false } }
+session: { identityLinks: { ada: ["telegram:1001", "slack:U1", "discord:42"] } }
+bindings: [{ match: { guild: 7 }, agent: main }, { match: { channel: slack, team: T1 }, agent: main }]
+`)
+	require.Equal(t, map[string]config.Topic{"12": {}, "13": {RequireMention: true}}, c.Channels.Telegram.Groups["-100200"].Topics)
+	require.Equal(t, "off", c.Channels.Telegram.AllowBots)
+	require.Equal(t, "mentions", c.Channels.Discord.AllowBots)
+	guild := c.Channels.Discord.Groups["guild:7"]
+	require.Equal(t, []string{"70"}, guild.AllowRoles)
+	require.Equal(t, []string{"*"}, guild.AllowFrom)
+	require.True(t, guild.RequireMention)
+	require.Equal(t, []string{"telegram:1001", "slack:U1", "discord:42"}, c.Session.IdentityLinks["ada"])
+	require.Equal(t, "7", c.Bindings[0].Match.Guild)
+	require.Equal(t, "T1", c.Bindings[1].Match.Team)
+	require.Equal(t, 20<<20, c.Limits.MaxMediaBytes)
 }

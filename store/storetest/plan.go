@@ -97,6 +97,10 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 			_, err := db.Thread(ctx, sessions.Record{ID: "sess_1", Head: "msg_1", Compacted: "msg_2"})
 			return err
 		},
+		func() error { _, err := db.Message(ctx, "sess_1", "msg_1"); return err },
+		func() error { _, err := db.Children(ctx, "sess_1", "msg_1"); return err },
+		func() error { _, err := db.NewestLeaf(ctx, "sess_1", "msg_1"); return err },
+		func() error { _, err := db.Summary(ctx, "sess_1", "msg_1"); return err },
 		func() error { _, err := db.Run(ctx, "run_1"); return err },
 		func() error { _, err := db.WaitingRuns(ctx, "sess_1", 20); return err },
 		func() error { _, err := db.AbortRequested(ctx, "run_1"); return err },

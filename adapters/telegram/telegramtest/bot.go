@@ -26,6 +26,10 @@ type Bot struct {
 	webhook    webhook
 	commands   []models.BotCommand
 	revoked    bool
+	files      map[string]file  // by id
+	presses    map[string]bool  // callback queries by id: answered
+	allowed    []string         // kinds of update that were asked for; nil before the first call
+	admins     map[int64][]User // of chats
 }
 
 // chat is what the server knows of a chat that the bot is in.
@@ -35,6 +39,7 @@ type chat struct {
 	messages    map[int64]*Message // sent by the bot; nil entries were sent by people
 	sent        []*Message
 	topics      map[int64]bool
+	deleted     map[int64]bool
 	typing      int
 }
 
@@ -49,6 +54,9 @@ func newBot(s *Server, token string, index int) *Bot {
 		self:     User{ID: number, FirstName: "Bot " + strconv.Itoa(index), Username: "test" + strconv.Itoa(index) + "_bot", Bot: true},
 		chats:    map[int64]*chat{},
 		migrated: map[int64]int64{},
+		files:    map[string]file{},
+		presses:  map[string]bool{},
+		admins:   map[int64][]User{},
 	}
 	if !s.opts.Forget {
 		b.given = map[int64][]byte{}
@@ -59,18 +67,21 @@ func newBot(s *Server, token string, index int) *Bot {
 // Token is the bot's token.
 func (b *Bot) Token() string { return b.token }
 
-// Join makes a chat known to the bot, so that it may send there.
-func (b *Bot) Join(c Chat) {
+// Join makes a chat with its topics known to the bot, so that it may send there.
+func (b *Bot) Join(c Chat, topics ...int64) {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()
-	b.chat(c)
+	known := b.chat(c)
+	for _, t := range topics {
+		known.topics[t] = true
+	}
 }
 
 // chat finds or makes a chat; srv.mu is held.
 func (b *Bot) chat(c Chat) *chat {
 	known := b.chats[c.ID]
 	if known == nil {
-		known = &chat{Chat: c, nextMessage: 1, messages: map[int64]*Message{}, topics: map[int64]bool{}}
+		known = &chat{Chat: c, nextMessage: 1, messages: map[int64]*Message{}, topics: map[int64]bool{}, deleted: map[int64]bool{}}
 		b.chats[c.ID] = known
 	}
 	return known
@@ -141,6 +152,25 @@ func (b *Bot) Pending() int {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()
 	return len(b.queue)
+}
+
+// Confirmed reports whether the bot has confirmed an update.
+func (b *Bot) Confirmed(updateID int64) bool {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	return b.confirmed(updateID)
+}
+
+func (b *Bot) confirmed(updateID int64) bool {
+	return !slices.ContainsFunc(b.queue, func(u update) bool { return u.id == updateID })
+}
+
+// WaitConfirmedOne waits until the bot has confirmed an update.
+func (b *Bot) WaitConfirmedOne(ctx context.Context, updateID int64) error {
+	if err := b.srv.wait(ctx, func() bool { return b.confirmed(updateID) }); err != nil {
+		return fmt.Errorf("wait for update %d's confirmation: %w", updateID, err)
+	}
+	return nil
 }
 
 // WaitConfirmed waits until the bot has confirmed every update.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/go-telegram/bot/models"
 )
 
 // Call is one request that reached the server.
@@ -31,6 +33,10 @@ type Message struct {
 	ReplyTo   int64 // 0 for none
 	Edits     int   // how often it was edited; Text is the last one
 	At        time.Time
+	Buttons   []Button
+	File      *models.Document // of a message with a file; Text is then its caption
+	Content   []byte           // of the file
+	Reactions []string         // the bot's own on it
 }
 
 func (s *Server) record(b *Bot, method string, req *request) {

@@ -2,7 +2,9 @@ package telegramtest
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -29,6 +31,20 @@ func (b *Bot) call(ctx context.Context, method string, req *request) ([]byte, *a
 		return b.chatAction(req)
 	case "getme":
 		return b.self.append(nil), nil
+	case "senddocument", "sendphoto":
+		return b.sendFile(method, req)
+	case "deletemessage":
+		return b.deleteMessage(req)
+	case "setmessagereaction":
+		return b.setReaction(req)
+	case "answercallbackquery":
+		return b.answerPress(req)
+	case "getfile":
+		return b.getFile(req)
+	case "getchat":
+		return b.getChat(req)
+	case "getchatadministrators":
+		return b.administrators(req)
 	case "setmycommands":
 		return b.setCommands(req)
 	case "setwebhook":
@@ -63,6 +79,10 @@ func (b *Bot) compose(method string, req *request) (*Message, *apiError) {
 	m := &Message{Token: b.token, Chat: req.ChatID.ID, Thread: req.MessageThreadID, Text: req.Text, ParseMode: req.ParseMode, Silent: req.DisableNotification, At: time.Now()}
 	if req.ReplyParameters != nil {
 		m.ReplyTo = req.ReplyParameters.MessageID
+	}
+	var apiErr *apiError
+	if m.Buttons, apiErr = req.ReplyMarkup.buttons(); apiErr != nil {
+		return nil, apiErr
 	}
 	if method == "sendrichmessage" {
 		return b.composeRich(req, m)
@@ -128,6 +148,9 @@ func (b *Bot) target(req *request) (*chat, *apiError) {
 		return nil, &apiError{Code: 400, Description: "Bad Request: group chat was upgraded to a supergroup chat", MigrateTo: to}
 	}
 	c := b.chats[req.ChatID.ID]
+	if req.ChatID.Name != "" {
+		c = b.named(req.ChatID.Name)
+	}
 	if c == nil {
 		return nil, badRequest("chat not found")
 	}
@@ -136,6 +159,15 @@ func (b *Bot) target(req *request) (*chat, *apiError) {
 		return nil, badRequest("message thread not found")
 	}
 	return c, nil
+}
+
+func (b *Bot) named(name string) *chat {
+	for _, c := range b.chats {
+		if strings.EqualFold(c.Username, name) {
+			return c
+		}
+	}
+	return nil
 }
 
 func (b *Bot) messageJSON(c Chat, m *Message) []byte {
@@ -182,10 +214,10 @@ func (b *Bot) replace(req *request, edited *Message) (Message, []byte, *apiError
 		m = &Message{Token: b.token, Chat: c.ID, ID: req.MessageID}
 	case m == nil:
 		return Message{}, nil, badRequest("message to edit not found")
-	case m.Text == edited.Text && m.ParseMode == edited.ParseMode && m.Rich == edited.Rich:
+	case m.Text == edited.Text && m.ParseMode == edited.ParseMode && m.Rich == edited.Rich && slices.Equal(m.Buttons, edited.Buttons):
 		return Message{}, nil, badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
-	m.Text, m.Plain, m.ParseMode, m.Rich, m.At = edited.Text, edited.Plain, edited.ParseMode, edited.Rich, edited.At
+	m.Text, m.Plain, m.ParseMode, m.Rich, m.At, m.Buttons = edited.Text, edited.Plain, edited.ParseMode, edited.Rich, edited.At, edited.Buttons
 	m.Edits++
 	b.srv.notify()
 	return *m, b.messageJSON(c.Chat, m), nil
@@ -196,7 +228,7 @@ func (b *Bot) Delete(chatID, messageID int64) {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()
 	if c := b.chats[chatID]; c != nil {
-		delete(c.messages, messageID)
+		c.remove(messageID)
 	}
 }
 

@@ -32,7 +32,7 @@ func (b *Bot) interruptPoll(with *apiError) {
 
 func (b *Bot) getUpdates(ctx context.Context, req *request) ([]byte, *apiError) {
 	p := &poll{wake: make(chan struct{}, 1)}
-	if err := b.startPoll(p, req.Offset); err != nil {
+	if err := b.startPoll(p, req.Offset, req.AllowedUpdates); err != nil {
 		return nil, err
 	}
 	defer b.endPoll(p)
@@ -55,7 +55,7 @@ func (b *Bot) getUpdates(ctx context.Context, req *request) ([]byte, *apiError) 
 	}
 }
 
-func (b *Bot) startPoll(p *poll, offset int64) *apiError {
+func (b *Bot) startPoll(p *poll, offset int64, allowed []string) *apiError {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()
 	if b.webhook.url != "" {
@@ -69,6 +69,7 @@ func (b *Bot) startPoll(p *poll, offset int64) *apiError {
 		Description: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
 	})
 	b.poll = p
+	b.allowed = allowed
 	b.confirm(offset)
 	return nil
 }

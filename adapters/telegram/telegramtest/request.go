@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -38,9 +39,17 @@ type request struct {
 	SecretToken         string   `json:"secret_token"`
 	DropPendingUpdates  bool     `json:"drop_pending_updates"`
 
+	Caption         string    `json:"caption"`
+	ReplyMarkup     *keyboard `json:"reply_markup"`
+	Reaction        []reacted `json:"reaction"`
+	CallbackQueryID string    `json:"callback_query_id"`
+	FileID          string    `json:"file_id"`
+
 	Commands []models.BotCommand `json:"commands"`
 
-	raw []byte // the parameters as one JSON object
+	raw     []byte           // the parameters as one JSON object
+	file    *models.Document // what was uploaded with the request
+	content []byte           // of that file
 }
 
 type reply struct {
@@ -53,13 +62,20 @@ type rich struct {
 	Markdown string `json:"markdown"`
 }
 
-// chatRef is a chat id, sent as a number or as its decimal text.
-type chatRef struct{ ID int64 }
+// chatRef is a chat id, sent as a number or as its decimal text, or a public name with its @.
+type chatRef struct {
+	ID   int64
+	Name string // without the @
+}
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON reads each form.
 func (c *chatRef) UnmarshalJSON(b []byte) error {
 	if len(b) > 1 && b[0] == '"' {
 		b = b[1 : len(b)-1]
+	}
+	if name, ok := strings.CutPrefix(string(b), "@"); ok {
+		c.Name = name
+		return nil
 	}
 	id, err := strconv.ParseInt(string(b), 10, 64)
 	if err != nil {
@@ -71,7 +87,7 @@ func (c *chatRef) UnmarshalJSON(b []byte) error {
 
 // texts are the parameters that stand unquoted in a form though they are strings.
 var texts = map[string]bool{
-	"text": true, "parse_mode": true, "action": true, "url": true, "secret_token": true,
+	"text": true, "caption": true, "callback_query_id": true, "file_id": true, "parse_mode": true, "action": true, "url": true, "secret_token": true,
 	"language_code": true, "business_connection_id": true, "message_effect_id": true, "ip_address": true,
 }
 
@@ -83,24 +99,28 @@ func (e *unreadError) Unwrap() error { return e.err }
 
 // readRequest reads a body of any of the encodings that the Bot API takes.
 func readRequest(r *http.Request) (*request, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	kind, options, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an empty kind is a form
+	most := int64(maxBody)
+	if kind == "multipart/form-data" {
+		most += maxUpload
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 	if err != nil {
 		return nil, &unreadError{err}
 	}
 	body := bytes.NewReader(text)
-	kind, options, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an empty kind is a form
-	raw := text
+	raw, req := text, &request{}
 	switch kind {
 	case "application/json":
 	case "multipart/form-data":
-		raw, err = multipartObject(body, options["boundary"])
+		raw, err = req.multipartObject(body, options["boundary"])
 	default:
 		raw, err = formObject(body, r.URL.RawQuery)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read request body: %w", err)
 	}
-	req := &request{raw: raw}
+	req.raw = raw
 	if len(raw) == 0 {
 		return req, nil
 	}
@@ -110,7 +130,7 @@ func readRequest(r *http.Request) (*request, error) {
 	return req, nil
 }
 
-func multipartObject(body io.Reader, boundary string) ([]byte, error) {
+func (r *request) multipartObject(body io.Reader, boundary string) ([]byte, error) {
 	buffered := bufio.NewReader(body)
 	if _, err := buffered.Peek(1); errors.Is(err, io.EOF) {
 		return nil, nil // a method without parameters
@@ -128,6 +148,11 @@ func multipartObject(body io.Reader, boundary string) ([]byte, error) {
 		value, err := io.ReadAll(part)
 		if err != nil {
 			return nil, err
+		}
+		if part.FileName() != "" {
+			kind, _, _ := strings.Cut(part.Header.Get("Content-Type"), ";")
+			r.file = &models.Document{FileName: part.FileName(), MimeType: kind, FileSize: int64(len(value))}
+			r.content, value = value, []byte("attach://"+part.FormName())
 		}
 		fields[part.FormName()] = fieldJSON(part.FormName(), string(value))
 	}

@@ -3,8 +3,6 @@ package telegramtest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sluice/adapters/adaptertest/wire"
 )
 
 // DefaultToken is the token of the bot that a server without Options.Tokens has.
@@ -38,6 +38,7 @@ type Server struct {
 	opts  Options
 	http  *http.Server
 	url   string
+	net   *wire.Listener
 	specs *specs
 	bots  map[string]*Bot
 
@@ -63,11 +64,11 @@ func NewServer(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := wire.Listen()
 	if err != nil {
-		return nil, fmt.Errorf("listen for telegram fake: %w", err)
+		return nil, err
 	}
-	s := &Server{opts: opts, url: "http://" + ln.Addr().String(), specs: sp, bots: map[string]*Bot{}}
+	s := &Server{opts: opts, net: ln, url: "http://" + ln.Addr().String(), specs: sp, bots: map[string]*Bot{}}
 	s.closing, s.close = context.WithCancel(context.Background())
 	for i, token := range opts.Tokens {
 		s.bots[token] = newBot(s, token, i)
@@ -93,6 +94,12 @@ func (s *Server) URL() string { return s.url }
 // BotFor is the bot with this token, or nil.
 func (s *Server) BotFor(token string) *Bot { return s.bots[token] }
 
+// Drop cuts all connections that are open.
+func (s *Server) Drop() { s.net.Drop() }
+
+// Deafen lets nothing through the connections that are open any more.
+func (s *Server) Deafen() { s.net.Deafen() }
+
 // Close ends every connection and waits for all goroutines. It is idempotent.
 func (s *Server) Close() {
 	s.close()
@@ -102,6 +109,10 @@ func (s *Server) Close() {
 
 // serve routes /bot<token>/<method>.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if path, isFile := strings.CutPrefix(r.URL.Path, "/file"); isFile {
+		s.download(w, path)
+		return
+	}
 	rest, ok := strings.CutPrefix(r.URL.Path, "/bot")
 	token, method, found := strings.Cut(rest, "/")
 	if !ok || !found {

@@ -11,10 +11,11 @@ import (
 
 // Chat is a place where people and bots talk.
 type Chat struct {
-	ID    int64
-	Type  string // private, group, supergroup or channel
-	Title string
-	Forum bool
+	ID       int64
+	Type     string // private, group, supergroup or channel
+	Title    string
+	Forum    bool
+	Username string // of public groups and channels
 }
 
 // User is a person or bot.
@@ -176,6 +177,10 @@ func (c Chat) append(j []byte) []byte {
 	if c.Title != "" {
 		j = append(j, `,"title":`...)
 		j = appendQuoted(j, c.Title)
+	}
+	if c.Username != "" {
+		j = append(j, `,"username":`...)
+		j = appendQuoted(j, c.Username)
 	}
 	if c.Forum {
 		j = append(j, `,"is_forum":true`...)

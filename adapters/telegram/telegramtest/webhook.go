@@ -40,6 +40,7 @@ func (b *Bot) setWebhook(req *request) ([]byte, *apiError) {
 		b.webhook.stop()
 	}
 	b.webhook = webhook{}
+	b.allowed = req.AllowedUpdates
 	b.srv.notify()
 	if req.URL == "" {
 		return []byte("true"), nil

@@ -1,0 +1,52 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"sluice/adapters"
+)
+
+// acceptOne takes one item whose turn it is. A panic is its failure: on a
+// goroutine of its own it would end the process, again at each start.
+func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, it item) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.metrics.event(a.cfg.Account, outcomeFailed)
+			err = fmt.Errorf("accept slack event: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	me, err := a.whoami(ctx)
+	if err != nil {
+		return fmt.Errorf("learn who the bot is: %w", err)
+	}
+	inbound, ok, err := a.normalise(ctx, me, it)
+	switch {
+	case err != nil:
+		a.malformed([]byte(it.lane), err)
+		return nil
+	case !ok:
+		a.metrics.event(a.cfg.Account, outcomeIgnored)
+		return nil
+	}
+	free, err := a.lanes.slot(ctx)
+	if err != nil {
+		return fmt.Errorf("wait to accept event %s: %w", inbound.Event, err)
+	}
+	defer free()
+	if err := in.Accept(ctx, inbound); err != nil {
+		a.metrics.event(a.cfg.Account, outcomeFailed)
+		return fmt.Errorf("accept event %s: %w", inbound.Event, err)
+	}
+	a.metrics.event(a.cfg.Account, outcomeAccepted)
+	a.state.event()
+	return nil
+}
+
+// malformed logs what can't be read, and never will be: it is confirmed, as Slack would give it again for nothing.
+func (a *Adapter) malformed(raw []byte, why error) {
+	const most = 2000
+	a.metrics.event(a.cfg.Account, outcomeMalformed)
+	a.cfg.Log.Error("malformed slack event skipped", "error", why, "event", valid(string(raw[:min(len(raw), most)])), "bytes", len(raw))
+}

@@ -1,0 +1,87 @@
+package slack
+
+import (
+	"context"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// changed normalises an edit. Slack tells of a message's change as well when it has shown a
+// link's preview, or a thread has grown below it: the text is the same then.
+func (a *Adapter) changed(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
+	now := e.Message
+	if now == nil || now.TS == "" {
+		return in, false, errMalformed
+	}
+	if now.Subtype == "tombstone" { // deleted, but a thread hangs on it
+		gone := *e
+		gone.DeletedTS = now.TS
+		return a.deleted(ctx, me, &gone)
+	}
+	if e.Previous != nil && e.Previous.Text == now.Text {
+		return in, false, nil
+	}
+	edited := *now
+	edited.Type, edited.Channel, edited.ChannelType = e.Type, e.Channel, e.ChannelType
+	in, ok, err = a.said(ctx, me, &edited)
+	in.Event += "/edit/" + or(now.Edited.TS, e.EventTS)
+	if e.EventTS != "" {
+		in.Event = e.Channel + "/" + now.TS + "/edit/" + e.EventTS // an edit's own time has whole seconds
+	}
+	in.Edited = true
+	return in, ok, err
+}
+
+// deleted normalises that somebody took a message back.
+func (a *Adapter) deleted(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
+	if e.DeletedTS == "" {
+		return in, false, errMalformed
+	}
+	was := e.Previous
+	if was == nil {
+		was = &event{}
+	}
+	if was.mine(me) {
+		return in, false, nil
+	}
+	in = adapters.Inbound{
+		Event:     e.Channel + "/" + e.DeletedTS + "/delete",
+		Route:     a.route(ctx, me, e.Channel, e.ChannelType),
+		MessageID: sessions.PlatformMessageID(e.DeletedTS),
+		Deleted:   true,
+		SentAt:    momentOf(e.EventTS),
+	}
+	if was.User != "" || was.BotID != "" {
+		in.Sender = a.sender(ctx, was)
+	}
+	in.Route.ReplyTo = in.MessageID
+	if was.TS != was.ThreadTS {
+		in.Route.Thread = sessions.ThreadID(was.ThreadTS)
+	}
+	in.Mentioned = in.Route.ChatType == sessions.Direct
+	return in, true, nil
+}
+
+// reacted normalises a reaction. Slack does not say in which thread the message stands.
+func (a *Adapter) reacted(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
+	if e.Item.Type != "message" || e.User == string(me.User) {
+		return in, false, nil
+	}
+	if e.Item.Channel == "" || e.Item.TS == "" || e.Reaction == "" || e.User == "" {
+		return in, false, errMalformed
+	}
+	in = adapters.Inbound{
+		Event:     e.Item.Channel + "/" + e.Item.TS + "/" + e.Type + "/" + e.User + "/" + e.Reaction + "/" + e.EventTS,
+		Route:     a.route(ctx, me, e.Item.Channel, e.ChannelType),
+		Sender:    a.names.user(ctx, e.User),
+		MessageID: sessions.PlatformMessageID(e.Item.TS),
+		Reaction: &adapters.Reaction{
+			Emoji: emojiOf(e.Reaction), Removed: e.Type == "reaction_removed", Own: e.ItemUser == string(me.User),
+		},
+		SentAt: momentOf(e.EventTS),
+	}
+	in.Route.ReplyTo = in.MessageID
+	in.Mentioned = in.Route.ChatType == sessions.Direct || in.Reaction.Own
+	return in, true, nil
+}

@@ -1,0 +1,151 @@
+package slack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+)
+
+// maxAnswer bounds an answer of the Web API; a page of 1,000 users is about 2 MiB.
+const maxAnswer = 16 << 20
+
+// client carries every HTTP call: bounded in time and size, with failures told
+// apart and the tokens kept out of every error. Safe for concurrent use.
+type client struct {
+	http    *http.Client
+	account string
+	secrets []string
+	metrics *metrics
+}
+
+func newClient(cfg Config, m *metrics) *client {
+	return &client{
+		http: &http.Client{
+			Timeout:   cfg.CallTimeout,
+			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true},
+			// A redirect would carry the token, or a message, to where nobody meant it to go.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		account: cfg.Account, metrics: m,
+		secrets: []string{string(cfg.BotToken), string(cfg.AppToken), string(cfg.SigningSecret)},
+	}
+}
+
+// lostError: no answer came.
+type lostError struct {
+	Sent bool // the request may have reached Slack
+	Err  error
+}
+
+// Error implements error.
+func (e *lostError) Error() string { return "no answer: " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *lostError) Unwrap() error { return e.Err }
+
+// statusError is an answer that is no 200.
+type statusError struct {
+	Code       int
+	RetryAfter time.Duration
+	Text       string // the beginning of a short plain answer
+}
+
+// Error implements error.
+func (e *statusError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("status %d %s %s", e.Code, http.StatusText(e.Code), e.Text))
+}
+
+// Do is for the library: the whole body of an answer with status 200, and an
+// error of this package for anything else.
+func (c *client) Do(r *http.Request) (*http.Response, error) {
+	answer, err := c.do(r, methodOf(r))
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(answer)), Request: r}, nil
+}
+
+func methodOf(r *http.Request) string { return r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:] }
+
+func (c *client) do(r *http.Request, method string) (answer []byte, err error) {
+	defer func() { c.metrics.called(c.account, method, err) }()
+	resp, err := c.open(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // only read from
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(answer) > maxAnswer {
+		err = fmt.Errorf("answer is longer than %d bytes", maxAnswer)
+	}
+	if err != nil {
+		return nil, &lostError{Sent: true, Err: c.redact(err)}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, refusal(resp, answer)
+	}
+	return answer, nil
+}
+
+// open sends a request; the caller closes the body.
+func (c *client) open(r *http.Request) (*http.Response, error) {
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	if err != nil {
+		return nil, &lostError{Sent: connected.Load(), Err: c.redact(err)}
+	}
+	return resp, nil
+}
+
+func refusal(resp *http.Response, answer []byte) error {
+	e := &statusError{Code: resp.StatusCode}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") && len(answer) < 200 {
+		e.Text = string(answer)
+	}
+	return e
+}
+
+// redact takes the tokens out of an error, and the URL that net/http puts there.
+func (c *client) redact(err error) error {
+	if err == nil {
+		return nil
+	}
+	if u, ok := err.(*url.Error); ok { //nolint:errorlint // only the outermost: what it wraps stays
+		err = u.Err
+	}
+	for _, secret := range c.secrets {
+		if secret != "" && strings.Contains(err.Error(), secret) {
+			return errors.New("an error that holds a token")
+		}
+	}
+	return err
+}
+
+// closeIdle drops the connections that no call uses.
+func (c *client) closeIdle() { c.http.CloseIdleConnections() }
+
+// newAPI is the library's Web API over the client.
+func newAPI(cfg Config, c *client) *slackapi.Client {
+	return slackapi.New(string(cfg.BotToken), slackapi.OptionAppLevelToken(string(cfg.AppToken)),
+		slackapi.OptionAPIURL(cfg.APIBase), slackapi.OptionHTTPClient(c))
+}
+
+// bounded gives a call its deadline.
+func (a *Adapter) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, a.cfg.CallTimeout)
+}

@@ -1,0 +1,126 @@
+package slack
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// DefaultAPIBase is Slack's own Web API.
+const DefaultAPIBase = "https://slack.com/api/"
+
+// The defaults of a Config's times.
+const (
+	DefaultCallTimeout = 30 * time.Second
+	DefaultPingTimeout = 30 * time.Second
+)
+
+// DefaultCommand is the slash command whose text is a command of the gateway: "/sluice help".
+const DefaultCommand = "sluice"
+
+// Mode is how events come in.
+type Mode string
+
+// The modes.
+const (
+	Socket Mode = "socket" // default: the adapter opens WebSockets (Socket Mode)
+	HTTP   Mode = "http"   // Slack posts to a public URL (Events API)
+)
+
+// Secret is a text that prints as "<secret>".
+type Secret string
+
+// String hides the secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "<secret>"
+}
+
+// GoString hides the secret.
+func (s Secret) GoString() string { return s.String() }
+
+// LogValue hides the secret.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the secret.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Config is what one installation of an app in one workspace needs.
+type Config struct {
+	Account       string // name in the configuration; empty for "default"
+	BotToken      Secret // "xoxb-…", from OAuth & Permissions. Required
+	AppToken      Secret // "xapp-…" with connections:write; required for Socket
+	SigningSecret Secret // from Basic Information; required for HTTP
+	Mode          Mode   // empty for Socket
+	APIBase       string // empty for DefaultAPIBase
+	// ReplyInThread answers a mention at the top level of a channel in a thread below it.
+	ReplyInThread bool
+	// Command is the slash command whose text is a command: empty for DefaultCommand. Any
+	// other slash command of the app is the command of its own name.
+	Command string
+
+	CallTimeout time.Duration // for one call of the Web API; 0 for DefaultCallTimeout
+	// PingTimeout is how long a WebSocket may be silent before it counts as deaf; 0
+	// for DefaultPingTimeout. Slack pings more often than that, and so does the adapter.
+	PingTimeout time.Duration
+
+	Now        func() time.Time      // nil for time.Now
+	Log        *slog.Logger          // nil for slog.Default
+	Registerer prometheus.Registerer // nil for no metrics
+}
+
+// complete checks the configuration, all faults at once, and fills in defaults.
+func (c Config) complete() (Config, error) {
+	c.Account = or(c.Account, "default")
+	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/") + "/" // the library joins base and method as they are
+	c.Mode = or(c.Mode, Socket)
+	c.Command = strings.TrimPrefix(or(c.Command, DefaultCommand), "/")
+	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
+	c.PingTimeout = or(c.PingTimeout, DefaultPingTimeout)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	c.Log = c.Log.With("channel", channelName, "account", c.Account)
+	var faults []error
+	if !strings.HasPrefix(string(c.BotToken), "xoxb-") {
+		faults = append(faults, errors.New("botToken: want the Bot User OAuth Token, it begins with xoxb-"))
+	}
+	if u, err := url.Parse(c.APIBase); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		faults = append(faults, fmt.Errorf("apiBase %q: want an http or https URL", c.APIBase))
+	}
+	return c, errors.Join(append(faults, c.modeFaults()...)...)
+}
+
+func (c Config) modeFaults() []error {
+	switch c.Mode {
+	case Socket:
+		if !strings.HasPrefix(string(c.AppToken), "xapp-") {
+			return []error{errors.New("appToken: mode socket wants an App-Level Token with connections:write, it begins with xapp-")}
+		}
+	case HTTP:
+		if c.SigningSecret == "" {
+			return []error{errors.New("signingSecret: mode http wants the app's signing secret")}
+		}
+	default:
+		return []error{fmt.Errorf("mode %q: want socket or http", c.Mode)}
+	}
+	return nil
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}

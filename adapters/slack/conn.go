@@ -1,0 +1,158 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+const (
+	maxFrame     = 4 << 20          // bytes of one envelope; Slack's are a few KiB
+	writeTimeout = 10 * time.Second // for one acknowledgement or ping
+)
+
+// envelope is what Slack sends over a WebSocket.
+type envelope struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"envelope_id"`
+	Payload json.RawMessage `json:"payload"`
+	Reason  string          `json:"reason"`        // disconnect: warning, refresh_requested, link_disabled
+	Retry   int             `json:"retry_attempt"` // how often it came before
+}
+
+// errDeaf: nothing was heard for so long that the connection must be dead.
+var errDeaf = errors.New("slack's socket went silent")
+
+// conn is one WebSocket. Its goroutines, one that reads and one that pings, end
+// when the connection does; close waits for both.
+type conn struct {
+	ws      *websocket.Conn
+	silence time.Duration // without a frame for so long, the connection is dead
+
+	writing sync.Mutex    // one writer at a time
+	hello   chan struct{} // closed when Slack has greeted
+	leaving chan struct{} // closed when Slack has said that it will close
+	done    chan struct{} // closed when nothing is read any more
+	err     error         // why; read it after done
+	reason  atomic.Value  // of leaving: a string
+
+	running sync.WaitGroup
+}
+
+// dial opens a WebSocket and reads until it ends; each envelope that carries
+// something is given to take, in order. take must not block.
+func dial(ctx context.Context, url string, silence time.Duration, take func(*conn, []byte, envelope)) (*conn, error) {
+	dialer := websocket.Dialer{HandshakeTimeout: silence}
+	ws, resp, err := dialer.DialContext(ctx, url, nil)
+	if err != nil {
+		if resp != nil {
+			err = fmt.Errorf("status %d: %w", resp.StatusCode, err)
+		}
+		return nil, fmt.Errorf("open slack's socket: %w", err)
+	}
+	ws.SetReadLimit(maxFrame)
+	c := &conn{
+		ws: ws, silence: silence,
+		hello: make(chan struct{}), leaving: make(chan struct{}), done: make(chan struct{}),
+	}
+	ws.SetPingHandler(func(data string) error {
+		c.heard()
+		return ignoreBusy(ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writeTimeout)))
+	})
+	ws.SetPongHandler(func(string) error { c.heard(); return nil })
+	c.heard()
+	c.running.Go(func() { c.read(take) })
+	c.running.Go(c.ping)
+	return c, nil
+}
+
+// ignoreBusy: a pong that finds the connection busy with writing is not missed.
+func ignoreBusy(err error) error {
+	if errors.Is(err, websocket.ErrCloseSent) {
+		return nil
+	}
+	return err
+}
+
+// heard moves the moment at which the connection counts as dead.
+func (c *conn) heard() { _ = c.ws.SetReadDeadline(time.Now().Add(c.silence)) } // a closed connection is noticed by reading
+
+func (c *conn) read(take func(*conn, []byte, envelope)) {
+	defer close(c.done)
+	var greeted, warned bool
+	for {
+		_, raw, err := c.ws.ReadMessage()
+		if err != nil {
+			c.err = readError(err)
+			return
+		}
+		c.heard()
+		var e envelope
+		if err := json.Unmarshal(raw, &e); err != nil {
+			e = envelope{}
+		}
+		switch {
+		case e.Type == "hello" && !greeted:
+			greeted = true
+			close(c.hello)
+		case e.Type == "disconnect" && !warned:
+			warned = true
+			c.reason.Store(e.Reason)
+			close(c.leaving)
+		case e.Type != "hello" && e.Type != "disconnect":
+			take(c, raw, e)
+		}
+	}
+}
+
+func readError(err error) error {
+	if timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err); ok && timeout.Timeout() {
+		return errDeaf
+	}
+	return fmt.Errorf("read slack's socket: %w", err)
+}
+
+// ping makes Slack's end speak at least three times within the silence that is allowed.
+func (c *conn) ping() {
+	ticker := time.NewTicker(c.silence / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-ticker.C:
+			_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) // a dead connection is noticed by reading
+		}
+	}
+}
+
+// ack confirms an envelope on the connection that brought it: another would not know it.
+func (c *conn) ack(id string) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err := c.ws.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return fmt.Errorf("confirm envelope: %w", err)
+	}
+	if err := c.ws.WriteJSON(struct {
+		ID string `json:"envelope_id"`
+	}{id}); err != nil {
+		return fmt.Errorf("confirm envelope: %w", err)
+	}
+	return nil
+}
+
+// close ends the connection and waits for its goroutines.
+func (c *conn) close() {
+	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
+	_ = c.ws.Close() // it may be closed already
+	c.running.Wait()
+}

@@ -1,0 +1,74 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	slackapi "github.com/slack-go/slack"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// previewEvery keeps edits below what Slack takes in a minute (50), for some conversations at a time.
+const previewEvery = 3 * time.Second
+
+// PreviewEvery says how often a message may be edited while it is being written.
+func (a *Adapter) PreviewEvery() time.Duration { return previewEvery }
+
+// Edit replaces the text and the buttons of a message.
+func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out adapters.Outbound) error {
+	text := a.render(out)
+	if n := utf8.RuneCountInString(text); n > maxText {
+		return tooLarge(n)
+	}
+	options := []slackapi.MsgOption{slackapi.MsgOptionText(text, false)}
+	if len(out.Buttons) > 0 {
+		options = append(options, slackapi.MsgOptionBlocks(blocks(out)...))
+	} else {
+		options = append(options, slackapi.MsgOptionBlocks()) // none, or Slack keeps the old ones
+	}
+	return a.call(ctx, paceKey{method: "chat.update"}, func(ctx context.Context) error {
+		_, _, _, err := a.api.UpdateMessageContext(ctx, string(out.Route.Conversation), string(id), options...)
+		return err
+	})
+}
+
+// Delete takes a message back.
+func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID) error {
+	err := a.call(ctx, paceKey{method: "chat.delete"}, func(ctx context.Context) error {
+		_, _, err := a.api.DeleteMessageContext(ctx, string(route.Conversation), string(id))
+		return err
+	})
+	if refusedWith(err, "message_not_found") {
+		return nil
+	}
+	return err
+}
+
+// errNoEmoji: Slack knows emoji by name, and has no call that translates.
+var errNoEmoji = errors.New("slack has no name for the emoji")
+
+// React puts an emoji of the bot's own on a message, or takes it off.
+func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID, r adapters.Reaction) error {
+	name := emojiName(r.Emoji)
+	if name == "" {
+		return &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: fmt.Errorf("react with %q: %w", r.Emoji, errNoEmoji)}
+	}
+	item := slackapi.NewRefToMessage(string(route.Conversation), string(id))
+	method, done, do := "reactions.add", "already_reacted", a.api.AddReactionContext
+	if r.Removed {
+		method, done, do = "reactions.remove", "no_reaction", a.api.RemoveReactionContext
+	}
+	err := a.call(ctx, paceKey{method: method}, func(ctx context.Context) error { return do(ctx, name, item) })
+	switch {
+	case refusedWith(err, done):
+		return nil
+	case refusedWith(err, "invalid_name"):
+		return &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: err}
+	}
+	return err
+}

@@ -1,0 +1,247 @@
+package slack
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// errMalformed: an event that lacks what its kind always has.
+var errMalformed = errors.New("event lacks what its kind has")
+
+// item is one thing that Slack tells: an event, a slash command or a press. One of the three is set,
+// or none for what is no business of the agent.
+type item struct {
+	lane    string // what it must stay in order with: the conversation
+	event   *event
+	command *command
+	press   *press
+	gone    string // the app's access has ended, and why
+}
+
+func (i *item) empty() bool { return i.event == nil && i.command == nil && i.press == nil }
+
+// callback is the outer object of the Events API.
+type callback struct {
+	Type           string          `json:"type"`
+	Challenge      string          `json:"challenge"`
+	Team           string          `json:"team_id"`
+	Authorizations []authorization `json:"authorizations"`
+	Event          json.RawMessage `json:"event"`
+}
+
+// authorization is an installation of the app that may see an event.
+type authorization struct {
+	Team string `json:"team_id"`
+	User string `json:"user_id"`
+}
+
+// event is the part of Slack's events that is used here; one shape for all kinds.
+// It is read here and not with the library's types, as those refuse a whole event for one
+// field of a surprising type.
+type event struct {
+	Type        string  `json:"type"`
+	Subtype     string  `json:"subtype"`
+	Channel     string  `json:"channel"`
+	ChannelType string  `json:"channel_type"`
+	User        string  `json:"user"`
+	BotID       string  `json:"bot_id"`
+	Username    string  `json:"username"`
+	BotProfile  profile `json:"bot_profile"`
+	Text        string  `json:"text"`
+	TS          string  `json:"ts"`
+	ThreadTS    string  `json:"thread_ts"`
+	ParentUser  string  `json:"parent_user_id"`
+	EventTS     string  `json:"event_ts"`
+	Files       []file  `json:"files"`
+	Attachments []struct {
+		Fallback string `json:"fallback"`
+	} `json:"attachments"`
+	Edited struct {
+		TS string `json:"ts"`
+	} `json:"edited"`
+
+	Message   *event `json:"message"`          // message_changed: what it is now
+	Previous  *event `json:"previous_message"` // message_changed, message_deleted: what it was
+	DeletedTS string `json:"deleted_ts"`
+
+	Reaction string   `json:"reaction"`
+	Item     reacted  `json:"item"`
+	ItemUser string   `json:"item_user"`
+	Tokens   *revoked `json:"tokens"`
+
+	team string // of the callback
+}
+
+type profile struct {
+	Name string `json:"name"`
+}
+
+// reacted is what a reaction stands on.
+type reacted struct {
+	Type    string `json:"type"`
+	Channel string `json:"channel"`
+	TS      string `json:"ts"`
+}
+
+// revoked are the users whose tokens hold no more.
+type revoked struct {
+	Bot []string `json:"bot"`
+}
+
+type file struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	MIME     string `json:"mimetype"`
+	Size     int64  `json:"size"`
+	URL      string `json:"url_private"`
+	Subtype  string `json:"subtype"`
+	Duration int    `json:"duration_ms"`
+}
+
+// readEvent decodes an event of the Events API. The item is empty for kinds that nobody here needs.
+func readEvent(raw []byte) (item, error) {
+	var outer callback
+	if err := json.Unmarshal(raw, &outer); err != nil {
+		return item{}, fmt.Errorf("read callback: %w", err)
+	}
+	if outer.Type != "event_callback" {
+		return item{}, nil // app_rate_limited and what may come
+	}
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(outer.Event, &kind); err != nil || kind.Type == "" {
+		return item{}, fmt.Errorf("read event: %w", errors.Join(errMalformed, err))
+	}
+	switch kind.Type {
+	case "app_uninstalled":
+		return item{gone: kind.Type}, nil
+	case "message", "app_mention", "reaction_added", "reaction_removed", "tokens_revoked":
+	default:
+		return item{}, nil
+	}
+	e := &event{}
+	if err := json.Unmarshal(outer.Event, e); err != nil {
+		return item{}, fmt.Errorf("read event %s: %w", kind.Type, err)
+	}
+	if kind.Type == "tokens_revoked" {
+		return tokensRevoked(e), nil
+	}
+	e.team = outer.installed()
+	lane := or(e.Channel, e.Item.Channel)
+	if lane == "" {
+		return item{}, fmt.Errorf("read event %s: no channel: %w", kind.Type, errMalformed)
+	}
+	return item{lane: lane, event: e}, nil
+}
+
+func tokensRevoked(e *event) item {
+	if e.Tokens == nil || len(e.Tokens.Bot) == 0 {
+		return item{} // a person's token, not the bot's
+	}
+	return item{gone: e.Type}
+}
+
+// installed is the workspace whose installation the event is for.
+func (c *callback) installed() string {
+	if len(c.Authorizations) > 0 && c.Authorizations[0].Team != "" {
+		return c.Authorizations[0].Team
+	}
+	return c.Team
+}
+
+// command is a slash command.
+type command struct {
+	Command     string `json:"command"`
+	Text        string `json:"text"`
+	Channel     string `json:"channel_id"`
+	ChannelName string `json:"channel_name"`
+	User        string `json:"user_id"`
+	Team        string `json:"team_id"`
+	ResponseURL string `json:"response_url"`
+	Trigger     string `json:"trigger_id"`
+}
+
+func readCommand(raw []byte) (item, error) {
+	c := &command{}
+	if err := json.Unmarshal(raw, c); err != nil {
+		return item{}, fmt.Errorf("read slash command: %w", err)
+	}
+	return c.item()
+}
+
+func readCommandForm(form url.Values) (item, error) {
+	c := &command{
+		Command: form.Get("command"), Text: form.Get("text"), Channel: form.Get("channel_id"), ChannelName: form.Get("channel_name"),
+		User: form.Get("user_id"), Team: form.Get("team_id"), ResponseURL: form.Get("response_url"), Trigger: form.Get("trigger_id"),
+	}
+	return c.item()
+}
+
+func (c *command) item() (item, error) {
+	if c.Command == "" || c.Channel == "" || c.User == "" || c.Trigger == "" {
+		return item{}, fmt.Errorf("read slash command: %w", errMalformed)
+	}
+	return item{lane: c.Channel, command: c}, nil
+}
+
+// press is a button that was pressed.
+type press struct {
+	Type string `json:"type"`
+	User struct {
+		ID string `json:"id"`
+	} `json:"user"`
+	Team struct {
+		ID string `json:"id"`
+	} `json:"team"`
+	Container struct {
+		Channel  string `json:"channel_id"`
+		TS       string `json:"message_ts"`
+		ThreadTS string `json:"thread_ts"`
+	} `json:"container"`
+	Message struct {
+		ThreadTS string `json:"thread_ts"`
+	} `json:"message"`
+	Actions []struct {
+		ID    string `json:"action_id"`
+		Type  string `json:"type"`
+		Value string `json:"value"`
+		TS    string `json:"action_ts"`
+	} `json:"actions"`
+}
+
+// readPress decodes what people do to blocks; only buttons of messages count.
+func readPress(raw []byte) (item, error) {
+	p := &press{}
+	if err := json.Unmarshal(raw, p); err != nil {
+		return item{}, fmt.Errorf("read interaction: %w", err)
+	}
+	if p.Type != "block_actions" || len(p.Actions) == 0 || p.Actions[0].Type != "button" {
+		return item{}, nil
+	}
+	if p.Container.Channel == "" || p.Container.TS == "" || p.User.ID == "" {
+		return item{}, fmt.Errorf("read interaction: %w", errMalformed)
+	}
+	return item{lane: p.Container.Channel, press: p}, nil
+}
+
+// momentOf is the time that a message's timestamp tells; zero for none.
+func momentOf(ts string) time.Time {
+	whole, fraction, _ := strings.Cut(ts, ".")
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	micros, _ := strconv.ParseInt((fraction + "000000")[:6], 10, 64) // no number: the second will do
+	return time.Unix(seconds, micros*1000)
+}
+
+// timestamp is a time as Slack writes it.
+func timestamp(t time.Time) string {
+	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
+}

@@ -1,0 +1,143 @@
+package slack
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+
+	"sluice/adapters"
+)
+
+// defaultRetryAfter is the pause where Slack limits without saying how long.
+const defaultRetryAfter = 30 * time.Second
+
+// errNoTimestamp: a success that does not say what was posted. The library takes
+// any JSON object that names no error for one.
+var errNoTimestamp = errors.New("slack's answer names no message")
+
+// remedy says what a person can do about one of Slack's error codes; empty if there is nothing to say.
+func remedy(code string) string {
+	switch code {
+	case "not_in_channel":
+		return "invite the app to the channel: /invite @app"
+	case "channel_not_found":
+		return "the conversation does not exist, or the app is not in it: invite it"
+	case "is_archived":
+		return "the channel is archived: unarchive it or speak elsewhere"
+	case "msg_too_long", "msg_blocks_too_long":
+		return "the text is longer than Slack takes"
+	case "missing_scope", "no_permission":
+		return "the app lacks a permission: add it to the manifest and install the app again"
+	case "restricted_action":
+		return "a rule of the workspace keeps the app from doing this here"
+	case "user_not_found":
+		return "there is no such person in the workspace"
+	case "cannot_dm_bot":
+		return "Slack lets no bot write to a bot"
+	case "messages_tab_disabled":
+		return "people can't write to the app: turn on the Messages tab under App Home"
+	}
+	return ""
+}
+
+// authCode: no retry mends it before somebody changes the configuration.
+func authCode(code string) bool {
+	switch code {
+	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type":
+		return true
+	}
+	return false
+}
+
+// transientCode: Slack itself failed, and says that some of the work may be done.
+func transientCode(code string) bool {
+	switch code {
+	case "internal_error", "fatal_error", "request_timeout", "service_unavailable", "team_added_to_org":
+		return true
+	}
+	return false
+}
+
+// asFailure maps a call's error for the port:
+//
+//   - no connection: Transient and certain; a lost or unreadable answer: Transient, not certain
+//   - 429, and the codes ratelimited and rate_limited: RateLimited with Slack's own pause
+//   - 5xx: Transient, not certain, as it may come from a proxy or after the message was taken
+//   - codes of a token that does not hold: Auth
+//   - msg_too_long and its like: TooLarge
+//   - any other code (not_in_channel, is_archived …): Permanent, with what to do about it
+func asFailure(method string, err error) *adapters.Failure {
+	f := &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("call %s: %w", method, err)}
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		f.Certain = !lost.Sent
+		return f
+	}
+	if status, ok := errors.AsType[*statusError](err); ok {
+		byStatus(f, status)
+		return f
+	}
+	if refused, ok := errors.AsType[slackapi.SlackErrorResponse](err); ok {
+		byCode(f, refused.Err)
+	}
+	return f
+}
+
+func byStatus(f *adapters.Failure, e *statusError) {
+	switch {
+	case e.Code == http.StatusTooManyRequests:
+		f.Kind, f.RetryAfter, f.Certain = adapters.RateLimited, or(e.RetryAfter, defaultRetryAfter), true
+	case e.Code == http.StatusRequestEntityTooLarge:
+		f.Kind, f.Certain = adapters.TooLarge, true
+	}
+	// Anything else may be a proxy's word, or said after the message was taken.
+}
+
+func byCode(f *adapters.Failure, code string) {
+	if text := remedy(code); text != "" {
+		f.Err = fmt.Errorf("%w: %s", f.Err, text)
+	}
+	f.Certain = true
+	switch {
+	case authCode(code):
+		f.Kind = adapters.Auth
+		f.Err = fmt.Errorf("slack does not take the token (revoked, mistyped or of an app that was removed): get the current one from the app's page and put it into the configuration: %w", f.Err)
+	case code == "ratelimited" || code == "rate_limited":
+		f.Kind, f.RetryAfter = adapters.RateLimited, defaultRetryAfter
+	case transientCode(code):
+		f.Certain = false
+	case code == "msg_too_long" || code == "msg_blocks_too_long" || code == "file_upload_size_restricted":
+		f.Kind = adapters.TooLarge
+	default:
+		f.Kind = adapters.Permanent
+	}
+}
+
+// refusedWith reports whether Slack refused a call with one of the codes.
+func refusedWith(err error, codes ...string) bool {
+	refused, ok := errors.AsType[slackapi.SlackErrorResponse](err)
+	if !ok {
+		return false
+	}
+	for _, code := range codes {
+		if refused.Err == code {
+			return true
+		}
+	}
+	return false
+}
+
+func permanent(err error) *adapters.Failure {
+	return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: err}
+}
+
+// failure maps a call's error for the port, and remembers a revoked token.
+func (a *Adapter) failure(method string, err error) *adapters.Failure {
+	f := asFailure(method, a.client.redact(err))
+	if f.Kind == adapters.Auth {
+		a.state.fail(f)
+	}
+	return f
+}

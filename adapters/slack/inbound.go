@@ -1,0 +1,176 @@
+package slack
+
+import (
+	"context"
+	"strings"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// normalise makes an Inbound of an item. ok is false for what is no message to the
+// agent: service messages, the bot's own words, other workspaces.
+func (a *Adapter) normalise(ctx context.Context, me *self, it item) (in adapters.Inbound, ok bool, err error) {
+	switch {
+	case it.command != nil:
+		return a.commanded(ctx, me, it.command)
+	case it.press != nil:
+		return a.pressed(ctx, me, it.press)
+	case it.event == nil:
+		return in, false, nil
+	}
+	e := it.event
+	if a.foreign(me, e.team) {
+		return in, false, nil
+	}
+	switch {
+	case e.Type == "reaction_added" || e.Type == "reaction_removed":
+		return a.reacted(ctx, me, e)
+	case e.Subtype == "message_changed":
+		return a.changed(ctx, me, e)
+	case e.Subtype == "message_deleted":
+		return a.deleted(ctx, me, e)
+	}
+	return a.said(ctx, me, e)
+}
+
+// foreign reports whether something is meant for another workspace. One app in several
+// workspaces gets all their events on each of its sockets.
+func (a *Adapter) foreign(me *self, team string) bool {
+	if team == "" || team == me.Team {
+		return false
+	}
+	a.cfg.Log.Warn("slack event of another workspace ignored: give each workspace an app of its own", "team", team)
+	return true
+}
+
+// isMessage: the kinds of message that somebody wrote. The others tell of joins, topics, pins.
+func isMessage(subtype string) bool {
+	switch subtype {
+	case "", "file_share", "bot_message", "thread_broadcast", "me_message":
+		return true
+	}
+	return false
+}
+
+// mine reports whether the bot itself wrote it.
+func (e *event) mine(me *self) bool {
+	return (e.User != "" && e.User == string(me.User)) || (e.BotID != "" && e.BotID == me.Bot)
+}
+
+// said normalises a message. The mention of it is an event of its own at Slack, but has the same name here.
+func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
+	if !isMessage(e.Subtype) || e.mine(me) {
+		return in, false, nil
+	}
+	if e.Channel == "" || e.TS == "" {
+		return in, false, errMalformed
+	}
+	text, mentioned := a.words(ctx, me, e)
+	in = adapters.Inbound{
+		Event:       e.Channel + "/" + e.TS,
+		Route:       a.route(ctx, me, e.Channel, e.ChannelType),
+		Sender:      a.sender(ctx, e),
+		Text:        text,
+		Attachments: attachments(e.Files),
+		MessageID:   sessions.PlatformMessageID(e.TS),
+		SentAt:      momentOf(e.TS),
+	}
+	direct := in.Route.ChatType == sessions.Direct
+	in.Mentioned = mentioned || direct || e.Type == "app_mention" || e.ParentUser == string(me.User)
+	in.Route.ReplyTo = in.MessageID
+	in.Route.Thread = threadOf(e)
+	if in.Route.Thread == "" && a.cfg.ReplyInThread && !direct && in.Mentioned {
+		in.Route.Thread = sessions.ThreadID(e.TS)
+	}
+	if direct {
+		in.Route.Title = in.Sender.Name
+	}
+	empty := in.Text == "" && len(in.Attachments) == 0 && !mentioned
+	return in, !empty, nil
+}
+
+// threadOf is the thread that a message stands in. The message that a thread hangs on stands in the channel itself.
+func threadOf(e *event) sessions.ThreadID {
+	if e.ThreadTS == e.TS {
+		return ""
+	}
+	return sessions.ThreadID(e.ThreadTS)
+}
+
+// words are the plain text of a message, or of what a bot attached to an empty one.
+func (a *Adapter) words(ctx context.Context, me *self, e *event) (text string, mentioned bool) {
+	raw := e.Text
+	if raw == "" {
+		var parts []string
+		for _, at := range e.Attachments {
+			parts = append(parts, at.Fallback)
+		}
+		raw = strings.Join(parts, "\n")
+	}
+	return plain(raw, string(me.User), a.names.dictionary(ctx))
+}
+
+func (a *Adapter) sender(ctx context.Context, e *event) sessions.Peer {
+	if e.BotID == "" {
+		return a.names.user(ctx, e.User)
+	}
+	name := or(or(e.Username, e.BotProfile.Name), e.BotID)
+	return sessions.Peer{ID: sessions.UserID(or(e.User, e.BotID)), Name: valid(name), Bot: true}
+}
+
+func (a *Adapter) route(ctx context.Context, me *self, channel, kind string) sessions.Route {
+	r := sessions.Route{
+		Channel: channelName, Account: a.cfg.Account, Space: me.Team,
+		ChatType: chatType(channel, kind), Conversation: sessions.ConversationID(channel),
+	}
+	if r.ChatType != sessions.Direct {
+		r.Title = a.names.channel(ctx, channel)
+	}
+	return r
+}
+
+// chatType is that of a conversation, from what the event says or from its id. People
+// speak in channels as they do in groups, so only the direct chat is set apart.
+func chatType(id, kind string) sessions.ChatType {
+	if kind == "im" || (kind == "" && strings.HasPrefix(id, "D")) {
+		return sessions.Direct
+	}
+	return sessions.Group
+}
+
+// ConversationType tells a conversation's kind from its id: those of direct chats begin with D.
+func (a *Adapter) ConversationType(id sessions.ConversationID) sessions.ChatType {
+	return chatType(string(id), "")
+}
+
+// attachments are the files of a message. Ref is the private URL, or the file's id where Slack withholds it.
+func attachments(files []file) []sessions.Attachment {
+	var out []sessions.Attachment
+	for _, f := range files {
+		if f.ID == "" && f.URL == "" {
+			continue
+		}
+		out = append(out, sessions.Attachment{
+			Kind: kindOf(f), Name: valid(f.Name), MIME: valid(f.MIME), Size: f.Size,
+			Ref: or(f.URL, f.ID), Duration: f.Duration / 1000,
+		})
+	}
+	return out
+}
+
+func kindOf(f file) string {
+	kind, _, _ := strings.Cut(f.MIME, "/")
+	switch {
+	case f.Subtype == "slack_audio":
+		return "voice"
+	case kind == "image":
+		return "photo"
+	case kind == "audio" || kind == "video":
+		return kind
+	}
+	return "document"
+}
+
+// valid lets no broken UTF-8 further than here.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

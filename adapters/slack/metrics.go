@@ -1,0 +1,70 @@
+package slack
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics counts what the adapters of all accounts do; they share one set.
+type metrics struct {
+	events *prometheus.CounterVec
+	calls  *prometheus.CounterVec
+}
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_slack_events_total",
+			Help: "Events from Slack by outcome: accepted, ignored, malformed, failed (not confirmed, given again), dropped (queue full, given again).",
+		}, []string{"account", "outcome"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_slack_calls_total",
+			Help: "Calls of the Web API by method and result: ok, lost (no answer) or the HTTP status.",
+		}, []string{"account", "method", "result"}),
+	}
+	if r == nil {
+		return m, nil
+	}
+	var err error
+	if m.events, err = shared(r, m.events); err != nil {
+		return nil, err
+	}
+	m.calls, err = shared(r, m.calls)
+	return m, err
+}
+
+// shared registers a collector, or finds the one that another account registered.
+func shared(r prometheus.Registerer, c *prometheus.CounterVec) (*prometheus.CounterVec, error) {
+	err := r.Register(c)
+	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
+		if vec, ok := known.ExistingCollector.(*prometheus.CounterVec); ok {
+			return vec, nil
+		}
+	}
+	return c, err
+}
+
+func (m *metrics) event(account, outcome string) {
+	m.events.WithLabelValues(account, outcome).Inc()
+}
+
+func (m *metrics) called(account, method string, err error) {
+	result := "ok"
+	if refused, ok := errors.AsType[*statusError](err); ok {
+		result = strconv.Itoa(refused.Code)
+	} else if err != nil {
+		result = "lost"
+	}
+	m.calls.WithLabelValues(account, method, result).Inc()
+}
+
+// What became of an event, for the metric.
+const (
+	outcomeAccepted  = "accepted"
+	outcomeIgnored   = "ignored"
+	outcomeMalformed = "malformed"
+	outcomeFailed    = "failed"
+	outcomeDropped   = "dropped"
+)

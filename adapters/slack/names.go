@@ -1,0 +1,134 @@
+package slack
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+
+	"sluice/sessions"
+)
+
+const (
+	maxNames    = 4096            // of people, and as many of conversations
+	nameLife    = time.Hour       // how long a name is believed
+	unknownLife = time.Minute     // how long a failed question is not asked again
+	nameTimeout = 2 * time.Second // Slack wants an event confirmed within three
+)
+
+// names remembers what people and conversations are called. What Slack does not tell
+// in time goes by its id. Safe for concurrent use.
+type names struct {
+	a        *Adapter
+	users    *cache[sessions.Peer]
+	channels *cache[string]
+}
+
+func newNames(a *Adapter) *names {
+	return &names{a: a, users: newCache[sessions.Peer](a.cfg.Now), channels: newCache[string](a.cfg.Now)}
+}
+
+// user is a person of the workspace; with nothing but the id if Slack does not tell more.
+func (n *names) user(ctx context.Context, id string) sessions.Peer {
+	return n.users.get(id, func() (sessions.Peer, bool) {
+		ctx, cancel := context.WithTimeout(ctx, nameTimeout)
+		defer cancel()
+		u, err := n.a.api.GetUserInfoContext(ctx, id)
+		if err != nil {
+			n.untold(n.a.failure("users.info", err), id)
+			return sessions.Peer{ID: sessions.UserID(id), Name: id}, false
+		}
+		return peerOf(u), true
+	})
+}
+
+// channel is the name of a channel without #; empty if Slack does not tell, or it has none.
+func (n *names) channel(ctx context.Context, id string) string {
+	return n.channels.get(id, func() (string, bool) {
+		ctx, cancel := context.WithTimeout(ctx, nameTimeout)
+		defer cancel()
+		c, err := n.a.api.GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id})
+		if err != nil {
+			n.untold(n.a.failure("conversations.info", err), id)
+			return "", false
+		}
+		return valid(c.Name), true
+	})
+}
+
+func (n *names) untold(why error, id string) {
+	n.a.cfg.Log.Warn("slack does not tell a name, the id stands for it", "id", id, "error", why)
+}
+
+func (n *names) dictionary(ctx context.Context) dictionary {
+	return dictionary{
+		user:    func(id string) string { return n.user(ctx, id).Name },
+		channel: func(id string) string { return n.channel(ctx, id) },
+	}
+}
+
+func peerOf(u *slackapi.User) sessions.Peer {
+	name := or(or(or(u.Profile.DisplayName, u.RealName), u.Profile.RealName), or(u.Name, u.ID))
+	return sessions.Peer{ID: sessions.UserID(u.ID), Name: valid(name), Username: valid(u.Name), Bot: u.IsBot}
+}
+
+// cache remembers at most maxNames values for their life. Safe for concurrent use.
+type cache[V any] struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	known map[string]remembered[V]
+}
+
+type remembered[V any] struct {
+	value V
+	until time.Time
+}
+
+func newCache[V any](now func() time.Time) *cache[V] {
+	return &cache[V]{now: now, known: map[string]remembered[V]{}}
+}
+
+// get gives what is remembered, or asks; an answer that is not sure is forgotten soon.
+// The same key may be asked for twice at the same time.
+func (c *cache[V]) get(key string, ask func() (value V, sure bool)) V {
+	c.mu.Lock()
+	r, ok := c.known[key]
+	c.mu.Unlock()
+	if ok && c.now().Before(r.until) {
+		return r.value
+	}
+	value, sure := ask()
+	life := nameLife
+	if !sure {
+		life = unknownLife
+	}
+	c.put(key, remembered[V]{value: value, until: c.now().Add(life)})
+	return value
+}
+
+func (c *cache[V]) put(key string, r remembered[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.known[key]; !known && len(c.known) >= maxNames {
+		c.makeRoom()
+	}
+	c.known[key] = r
+}
+
+// makeRoom forgets what is too old, and any one if nothing is; mu is held.
+func (c *cache[V]) makeRoom() {
+	now := c.now()
+	for key, r := range c.known {
+		if now.After(r.until) {
+			delete(c.known, key)
+		}
+	}
+	for key := range c.known {
+		if len(c.known) < maxNames {
+			return
+		}
+		delete(c.known, key)
+	}
+}

@@ -1,0 +1,86 @@
+package slack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	slackapi "github.com/slack-go/slack"
+
+	"sluice/adapters"
+)
+
+// errForeignHost: a URL that leads away from Slack.
+var errForeignHost = errors.New("not a host of Slack")
+
+// response is what a response_url takes.
+type response struct {
+	Type    string           `json:"response_type"`
+	Replace bool             `json:"replace_original"`
+	Text    string           `json:"text"`
+	Mrkdwn  bool             `json:"mrkdwn"`
+	Blocks  []slackapi.Block `json:"blocks,omitempty"`
+}
+
+// respond answers a slash command so that only the one who gave it sees it. The URL takes
+// five answers within half an hour.
+func (a *Adapter) respond(ctx context.Context, out adapters.Outbound, text string) (adapters.Receipt, error) {
+	answer := response{Type: "ephemeral", Text: text, Mrkdwn: !out.Plain}
+	if len(out.Buttons) > 0 {
+		answer.Blocks = blocks(out)
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return adapters.Receipt{}, permanent(fmt.Errorf("write response: %w", err))
+	}
+	u, err := a.slackURL(out.Route.Handle)
+	if err != nil {
+		return adapters.Receipt{}, permanent(fmt.Errorf("answer slash command: %w", err))
+	}
+	err = a.call(ctx, paceKey{method: "response_url"}, func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, u, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json; charset=utf-8")
+		_, err = a.client.do(r, "response_url")
+		return expired(err)
+	})
+	if err != nil {
+		return adapters.Receipt{}, err
+	}
+	return adapters.Receipt{At: a.cfg.Now()}, nil
+}
+
+// expired makes a refusal of a response_url that took all it takes a code of the Web API's kind.
+func expired(err error) error {
+	status, ok := errors.AsType[*statusError](err)
+	if !ok || status.Code != http.StatusNotFound && status.Code != http.StatusGone && status.Code != http.StatusForbidden {
+		return err
+	}
+	return slackapi.SlackErrorResponse{Err: or(status.Text, "expired_url")}
+}
+
+// slackURL checks that a URL leads to Slack, or to where the configured API is.
+func (a *Adapter) slackURL(raw string) (string, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", errForeignHost // the error would quote the URL
+	}
+	base, err := url.Parse(a.cfg.APIBase)
+	if err == nil && u.Scheme == base.Scheme && strings.EqualFold(u.Host, base.Host) {
+		return raw, nil
+	}
+	host := strings.ToLower(u.Hostname())
+	for _, domain := range []string{"slack.com", "slack-files.com", "slack-gov.com"} {
+		if u.Scheme == "https" && (host == domain || strings.HasSuffix(host, "."+domain)) {
+			return raw, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w", host, errForeignHost)
+}

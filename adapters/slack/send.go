@@ -1,0 +1,79 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	slackapi "github.com/slack-go/slack"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// maxText is the most characters of one message that Slack takes; those above 4,000 it cuts in its apps,
+// which is why answers are split there.
+const maxText = 40_000
+
+// metadataType marks the gateway's messages, so that they can be found again.
+const metadataType = "sluice_delivery"
+
+// Send posts one message. A route with a handle is answered there: only the
+// one who gave the command sees it.
+func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	text := a.render(out)
+	if n := utf8.RuneCountInString(text); n > maxText {
+		return adapters.Receipt{}, tooLarge(n)
+	}
+	if out.Route.Handle != "" {
+		return a.respond(ctx, out, text)
+	}
+	options := append(a.message(out, text), slackapi.MsgOptionMetadata(deliveryMetadata(out)),
+		slackapi.MsgOptionDisableLinkUnfurl(), slackapi.MsgOptionDisableMediaUnfurl())
+	if out.Route.Thread != "" {
+		options = append(options, slackapi.MsgOptionTS(string(out.Route.Thread)))
+	}
+	channel := string(out.Route.Conversation)
+	var ts string
+	err := a.call(ctx, paceKey{methodPost, channel}, func(ctx context.Context) (err error) {
+		_, ts, err = a.api.PostMessageContext(ctx, channel, options...)
+		if err == nil && ts == "" {
+			err = errNoTimestamp
+		}
+		return err
+	})
+	if err != nil {
+		return adapters.Receipt{}, err
+	}
+	return receipt(ts), nil
+}
+
+func receipt(ts string) adapters.Receipt {
+	return adapters.Receipt{MessageID: sessions.PlatformMessageID(ts), At: momentOf(ts)}
+}
+
+func tooLarge(n int) *adapters.Failure {
+	return &adapters.Failure{
+		Kind: adapters.TooLarge, Certain: true,
+		Err: fmt.Errorf("the text has %d characters, Slack takes %d", n, maxText),
+	}
+}
+
+// message is what a message shows, for posting and for editing.
+func (a *Adapter) message(out adapters.Outbound, text string) []slackapi.MsgOption {
+	options := []slackapi.MsgOption{slackapi.MsgOptionText(text, false)}
+	if out.Plain {
+		options = append(options, slackapi.MsgOptionDisableMarkdown())
+	}
+	if len(out.Buttons) > 0 {
+		options = append(options, slackapi.MsgOptionBlocks(blocks(out)...))
+	}
+	return options
+}
+
+func deliveryMetadata(out adapters.Outbound) slackapi.SlackMetadata {
+	return slackapi.SlackMetadata{
+		EventType:    metadataType,
+		EventPayload: map[string]any{"delivery": out.DeliveryID, "part": out.Part},
+	}
+}

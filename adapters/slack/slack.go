@@ -1,0 +1,176 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+const channelName = "slack"
+
+// identityCheck is how often mode http asks Slack whether the token still holds.
+const identityCheck = 10 * time.Minute
+
+// Adapter is one Slack app in one workspace.
+type Adapter struct {
+	cfg     Config
+	client  *client
+	api     *slackapi.Client // over client
+	state   *state
+	metrics *metrics
+	names   *names
+	lanes   *lanes
+	pacer   *pacer
+
+	self atomic.Pointer[self] // set by the first auth.test that succeeds
+	ask  sync.Mutex           // one auth.test at a time
+	gone chan error           // capacity 1: Slack says that the app was removed
+}
+
+var (
+	_ adapters.Adapter = (*Adapter)(nil)
+	_ adapters.Prober  = (*Adapter)(nil)
+	_ adapters.Stater  = (*Adapter)(nil)
+)
+
+// self is who the bot is.
+type self struct {
+	User sessions.UserID // of the bot user, "U…"
+	Bot  string          // of the bot, "B…"
+	Team string          // the workspace, "T…"
+	Name string
+}
+
+func (s self) peer() sessions.Peer {
+	return sessions.Peer{ID: s.User, Name: s.Name, Username: s.Name, Bot: true}
+}
+
+// New makes the adapter of one app. It does not call Slack. An error names every
+// fault of the configuration.
+func New(config Config) (*Adapter, error) {
+	cfg, err := config.complete()
+	if err != nil {
+		return nil, fmt.Errorf("configure slack account %s: %w", cfg.Account, err)
+	}
+	m, err := newMetrics(cfg.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("register slack metrics: %w", err)
+	}
+	c := newClient(cfg, m)
+	a := &Adapter{
+		cfg: cfg, client: c, api: newAPI(cfg, c), metrics: m, state: newState(cfg),
+		lanes: newLanes(), pacer: newPacer(cfg.Now), gone: make(chan error, 1),
+	}
+	a.names = newNames(a)
+	return a, nil
+}
+
+// Channel is "slack".
+func (a *Adapter) Channel() string { return channelName }
+
+// Account is the account's name in the configuration.
+func (a *Adapter) Account() string { return a.cfg.Account }
+
+// State tells how the account is doing.
+func (a *Adapter) State() adapters.State { return a.state.read() }
+
+// Run receives events until ctx ends: over WebSockets, or in mode http it looks after
+// the token while [Adapter.ServeCallback] takes the events.
+func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
+	a.state.set(adapters.Connecting, "")
+	err := a.run(ctx, in)
+	if ctx.Err() != nil {
+		a.state.set(adapters.Stopped, "")
+		return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
+	}
+	if err != nil {
+		a.state.fail(adapters.AsFailure(err))
+	}
+	return err
+}
+
+func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
+	if err := a.retry(ctx, "auth.test", a.identify); err != nil {
+		return err
+	}
+	if a.cfg.Mode == HTTP {
+		return a.keepIdentity(ctx)
+	}
+	return a.receive(ctx, in)
+}
+
+// keepIdentity asks from time to time whether the token still holds, until ctx ends.
+func (a *Adapter) keepIdentity(ctx context.Context) error {
+	for {
+		a.state.set(adapters.Connected, "")
+		timer := time.NewTimer(identityCheck)
+		select {
+		case err := <-a.gone:
+			timer.Stop()
+			return err
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		if err := a.retry(ctx, "auth.test", a.identify); err != nil {
+			return err
+		}
+	}
+}
+
+// identify asks Slack who the bot is and remembers it.
+func (a *Adapter) identify(ctx context.Context) error {
+	me, err := a.authTest(ctx)
+	if err != nil {
+		return err
+	}
+	a.self.Store(me)
+	a.state.identify(me.peer())
+	return nil
+}
+
+// whoami is the bot itself, asked for once.
+func (a *Adapter) whoami(ctx context.Context) (*self, error) {
+	if me := a.self.Load(); me != nil {
+		return me, nil
+	}
+	a.ask.Lock()
+	defer a.ask.Unlock()
+	if me := a.self.Load(); me != nil {
+		return me, nil
+	}
+	if err := a.identify(ctx); err != nil {
+		return nil, err
+	}
+	return a.self.Load(), nil
+}
+
+func (a *Adapter) authTest(ctx context.Context) (*self, error) {
+	ctx, cancel := a.bounded(ctx)
+	defer cancel()
+	who, err := a.api.AuthTestContext(ctx)
+	if err != nil {
+		return nil, a.failure("auth.test", err)
+	}
+	return &self{User: sessions.UserID(who.UserID), Bot: who.BotID, Team: who.TeamID, Name: who.User}, nil
+}
+
+// Probe asks Slack who the bot is.
+func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
+	me, err := a.authTest(ctx)
+	if err != nil {
+		return sessions.Peer{}, err
+	}
+	return me.peer(), nil
+}
+
+// Close drops the idle connections. Call it when the adapter is not used any more.
+func (a *Adapter) Close() { a.client.closeIdle() }

@@ -1,0 +1,198 @@
+package slacktest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The credentials of the app.
+const (
+	BotToken      = "xoxb-1-fake"
+	AppToken      = "xapp-1-fake"
+	SigningSecret = "8f742231b10e8888abcd99yyyzzz85a5"
+)
+
+// The ids of the app.
+const (
+	TeamID  = "T0001"
+	BotUser = "U00BOT"
+	BotID   = "B00BOT"
+	BotName = "sluice"
+)
+
+// Options say how a server is.
+type Options struct {
+	// Redeliver is how long an event stays unconfirmed before it is given again; 0 for a second.
+	Redeliver time.Duration
+	// PingEvery is how often sockets are pinged; 0 for half a second.
+	PingEvery time.Duration
+	// OnSent is told of each message that the app has posted, before the answer leaves.
+	OnSent func(channel, text string)
+	// HTTP posts events to the URL that [Server.Callback] sets, instead of giving them to sockets.
+	HTTP bool
+	// Specs is the folder of the published description; empty for that in SLUICE_API_SPECS.
+	Specs string
+}
+
+// Server is a fake Slack. Its goroutines, one that gives out events and two for
+// each socket, end with Close. Safe for concurrent use.
+type Server struct {
+	opts    Options
+	http    *httptest.Server
+	specs   *specs
+	closing context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	client  *http.Client // posts events
+
+	mu         sync.Mutex
+	changed    chan struct{} // closed and replaced at each change
+	violations []string
+	lastTS     time.Time
+	revoked    bool
+	faults     []*Fault
+	people     map[string]string // name by user id
+	places     map[string]*place
+	files      map[string]*file
+	responses  map[string]string // channel by response id
+	events     []*event
+	given      map[string]*event // every event, by envelope
+	nextID     int
+	sockets    []*socket
+	nextSocket int
+	callback   string
+	calls      map[string]int
+}
+
+// NewServer starts a server.
+func NewServer(opts Options) (*Server, error) {
+	if opts.Redeliver == 0 {
+		opts.Redeliver = time.Second
+	}
+	if opts.PingEvery == 0 {
+		opts.PingEvery = 500 * time.Millisecond
+	}
+	if opts.Specs == "" {
+		opts.Specs = os.Getenv("SLUICE_API_SPECS")
+	}
+	s := &Server{
+		opts: opts, changed: make(chan struct{}), client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}},
+		people: map[string]string{BotUser: BotName}, places: map[string]*place{}, files: map[string]*file{},
+		responses: map[string]string{}, given: map[string]*event{}, calls: map[string]int{},
+	}
+	if opts.Specs != "" {
+		var err error
+		if s.specs, err = readSpecs(opts.Specs); err != nil {
+			return nil, err
+		}
+	}
+	s.closing, s.cancel = context.WithCancel(context.Background())
+	s.http = httptest.NewServer(s.routes())
+	s.running.Go(s.giveOut)
+	return s, nil
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/{method}", s.serveMethod)
+	mux.HandleFunc("GET /socket/{ticket}", s.serveSocket)
+	mux.HandleFunc("POST /respond/{id}", s.serveResponse)
+	mux.HandleFunc("POST /upload/{id}", s.serveUpload)
+	mux.HandleFunc("GET /files/{id}", s.serveFile)
+	return mux
+}
+
+// URL is the base of the Web API.
+func (s *Server) URL() string { return s.http.URL + "/api/" }
+
+// Callback sets where events are posted with [Options.HTTP].
+func (s *Server) Callback(url string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.callback = url
+	s.notify()
+}
+
+// Close ends the server and its sockets.
+func (s *Server) Close() {
+	s.cancel()
+	s.DropSockets()
+	s.running.Wait()
+	s.client.CloseIdleConnections()
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Violations are the requests so far that break what Slack has published.
+func (s *Server) Violations() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.violations)
+}
+
+// Calls is how often a method was called.
+func (s *Server) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
+
+// Revoke makes the token invalid, and tells the app so.
+func (s *Server) Revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revoked = true
+	s.tell("", "", eventsAPI, callbackOf(object{"type": "tokens_revoked", "tokens": object{"bot": []string{BotUser}}}, s.id("Ev")))
+}
+
+// violate notes a violation; mu is not held.
+func (s *Server) violate(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.violations = append(s.violations, fmt.Sprintf(format, args...))
+}
+
+// notify wakes those who wait; mu is held.
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// wait returns once ready says so, which is asked under mu at each change.
+func (s *Server) wait(ctx context.Context, ready func() bool) error {
+	for {
+		s.mu.Lock()
+		ok, changed := ready(), s.changed
+		s.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// id makes an id that was not there; mu is held.
+func (s *Server) id(prefix string) string {
+	s.nextID++
+	return fmt.Sprintf("%s%06d", prefix, s.nextID)
+}
+
+// ts makes the timestamp of a message; mu is held. No two are the same.
+func (s *Server) ts() string {
+	now := time.Now().Truncate(time.Microsecond)
+	if !now.After(s.lastTS) {
+		now = s.lastTS.Add(time.Microsecond)
+	}
+	s.lastTS = now
+	return fmt.Sprintf("%d.%06d", now.Unix(), now.Nanosecond()/1000)
+}

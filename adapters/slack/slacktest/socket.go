@@ -1,0 +1,154 @@
+package slacktest
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// socket is one WebSocket of the app.
+type socket struct {
+	srv  *Server
+	ws   *websocket.Conn
+	done chan struct{} // closed when nothing is read any more
+
+	mu   sync.Mutex // one writer at a time; guards deaf
+	deaf bool
+}
+
+// serveSocket takes a connection: greeting, pings, confirmations.
+func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
+	upgrader := websocket.Upgrader{}
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return // it has answered
+	}
+	c := &socket{srv: s, ws: ws, done: make(chan struct{})}
+	ws.SetPingHandler(func(data string) error {
+		if !c.isDeaf() {
+			_ = ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second)) // the reader notices a dead connection
+		}
+		return nil
+	})
+	c.write(object{"type": "hello", "num_connections": 1, "connection_info": object{"app_id": "A0001"}})
+	s.mu.Lock()
+	s.sockets = append(s.sockets, c)
+	s.running.Go(c.ping)
+	s.notify()
+	s.mu.Unlock()
+	c.read()
+}
+
+func (c *socket) isDeaf() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deaf
+}
+
+// write sends an object; nothing if the socket is deaf.
+func (c *socket) write(v any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.deaf {
+		return
+	}
+	_ = c.ws.SetWriteDeadline(time.Now().Add(5 * time.Second)) // the reader notices a dead connection
+	_ = c.ws.WriteJSON(v)
+}
+
+func (c *socket) writeRaw(raw []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.ws.SetWriteDeadline(time.Now().Add(5 * time.Second))
+	_ = c.ws.WriteMessage(websocket.TextMessage, raw) // the reader notices a dead connection
+}
+
+func (c *socket) ping() {
+	ticker := time.NewTicker(c.srv.opts.PingEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-ticker.C:
+			if !c.isDeaf() {
+				_ = c.ws.WriteControl(websocket.PingMessage, []byte("fake"), time.Now().Add(time.Second))
+			}
+		}
+	}
+}
+
+// read takes confirmations until the connection ends.
+func (c *socket) read() {
+	defer func() {
+		_ = c.ws.Close() // it may be closed already
+		close(c.done)
+		c.srv.forget(c)
+	}()
+	for {
+		_, raw, err := c.ws.ReadMessage()
+		if err != nil {
+			return
+		}
+		if c.isDeaf() {
+			continue
+		}
+		var ack struct {
+			ID string `json:"envelope_id"`
+		}
+		if json.Unmarshal(raw, &ack) != nil || ack.ID == "" {
+			c.srv.violate("socket: not a confirmation: %s", raw)
+			continue
+		}
+		c.srv.confirm(c, ack.ID)
+	}
+}
+
+// forget drops a socket that has ended.
+func (s *Server) forget(c *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, known := range s.sockets {
+		if known == c {
+			s.sockets = append(s.sockets[:i:i], s.sockets[i+1:]...)
+			break
+		}
+	}
+	s.notify()
+}
+
+// live are the sockets that are open now.
+func (s *Server) live() []*socket {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*socket(nil), s.sockets...)
+}
+
+// Sockets is how many sockets are open.
+func (s *Server) Sockets() int { return len(s.live()) }
+
+// DropSockets cuts all sockets.
+func (s *Server) DropSockets() {
+	for _, c := range s.live() {
+		_ = c.ws.NetConn().Close() // it may be closed already
+	}
+}
+
+// Deafen lets nothing through the sockets that are open now.
+func (s *Server) Deafen() {
+	for _, c := range s.live() {
+		c.mu.Lock()
+		c.deaf = true
+		c.mu.Unlock()
+	}
+}
+
+// Disconnect asks the app to take new sockets in place of those that are open now. They stay open.
+func (s *Server) Disconnect(reason string) {
+	for _, c := range s.live() {
+		c.write(object{"type": "disconnect", "reason": reason})
+	}
+}

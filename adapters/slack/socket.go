@@ -1,0 +1,241 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/adapters"
+)
+
+const (
+	// links is how many WebSockets are kept open. Slack gives each event to one of
+	// them, and all to the other while one is being replaced; it allows ten.
+	links = 2
+	// steady is how long a connection must have held for its end not to count as a failure to connect.
+	steady = 10 * time.Second
+	// keepTrying is how long an event that the acceptor refuses is offered to it again, the
+	// conversation waiting behind it. Then it is left to Slack, unconfirmed.
+	keepTrying = 2 * time.Minute
+)
+
+// receiver is Socket Mode while Run runs. Its goroutines: one for each link, those of the links'
+// connections, and one for each event that waits or is being accepted (at most
+// maxPending); receive waits for all.
+type receiver struct {
+	*Adapter
+	in       adapters.Acceptor
+	handlers sync.WaitGroup
+
+	mu sync.Mutex
+	up int // connections that were greeted and hold
+}
+
+// receive keeps the links up until ctx ends or one of them fails for good.
+func (a *Adapter) receive(ctx context.Context, in adapters.Acceptor) error {
+	r := &receiver{Adapter: a, in: in}
+	defer r.handlers.Wait()
+	group, ctx := errgroup.WithContext(ctx)
+	for range links {
+		group.Go(func() error { return r.link(ctx) })
+	}
+	group.Go(func() error {
+		select {
+		case err := <-a.gone:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return group.Wait()
+}
+
+// link keeps one connection open. When Slack says that it will close it, the next is opened first.
+func (r *receiver) link(ctx context.Context) error {
+	var old *conn
+	defer func() { closeConn(old) }()
+	for tries := 0; ; {
+		c, err := r.connect(ctx, tries)
+		if err != nil {
+			return ignoreEnd(ctx, err)
+		}
+		closeConn(old)
+		old = nil
+		opened := time.Now()
+		r.connected(1)
+		select {
+		case <-c.leaving:
+			r.cfg.Log.Debug("slack asks for a new connection", "reason", c.reason.Load())
+			old = c
+		case <-c.done:
+			r.cfg.Log.Info("slack connection ended, opening another", "error", c.err)
+			closeConn(c)
+		case <-ctx.Done():
+			closeConn(c)
+		}
+		r.connected(-1)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if tries++; time.Since(opened) >= steady {
+			tries = 0
+		}
+	}
+}
+
+func closeConn(c *conn) {
+	if c != nil {
+		c.close()
+	}
+}
+
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// connect opens a connection and waits for Slack's greeting, trying until it comes. After
+// connections that did not hold, it waits first.
+func (r *receiver) connect(ctx context.Context, tries int) (*conn, error) {
+	if tries > 1 && !sleep(ctx, pause(tries-2, 0)) {
+		return nil, context.Cause(ctx)
+	}
+	var c *conn
+	err := r.retry(ctx, "apps.connections.open", func(ctx context.Context) (err error) {
+		c, err = r.open(ctx)
+		return err
+	})
+	return c, err
+}
+
+func (r *receiver) open(ctx context.Context) (*conn, error) {
+	callCtx, cancel := r.bounded(ctx)
+	defer cancel()
+	_, url, err := r.api.StartSocketModeContext(callCtx)
+	if err != nil {
+		return nil, r.failure("apps.connections.open", err)
+	}
+	c, err := dial(callCtx, url, r.cfg.PingTimeout, func(c *conn, raw []byte, e envelope) { r.take(ctx, c, raw, e) })
+	if err != nil {
+		return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
+	}
+	select {
+	case <-c.hello:
+		return c, nil
+	case <-c.leaving:
+		err = fmt.Errorf("slack closes the connection at once: %v", c.reason.Load())
+	case <-c.done:
+		err = c.err
+	case <-callCtx.Done():
+		err = fmt.Errorf("wait for slack's greeting: %w", context.Cause(callCtx))
+	}
+	c.close()
+	return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
+}
+
+// connected counts the connections that are up, and shows the account as connected while there is one.
+func (r *receiver) connected(change int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.up += change
+	switch {
+	case r.up > 0:
+		r.state.set(adapters.Connected, "")
+	case change < 0:
+		r.state.set(adapters.Retrying, "no connection to Slack, opening one")
+	}
+}
+
+// take hands an envelope on without blocking: a reader that waits would miss Slack's pings.
+func (r *receiver) take(ctx context.Context, c *conn, raw []byte, e envelope) {
+	it, err := readEnvelope(e)
+	switch {
+	case err != nil:
+		r.malformed(raw, err)
+		r.confirm(c, e.ID)
+		return
+	case it.gone != "":
+		r.confirm(c, e.ID)
+		r.removed(it.gone)
+		return
+	case it.empty():
+		r.metrics.event(r.cfg.Account, outcomeIgnored)
+		r.confirm(c, e.ID)
+		return
+	}
+	place, ok := r.lanes.take(it.lane)
+	if !ok {
+		r.metrics.event(r.cfg.Account, outcomeDropped)
+		r.cfg.Log.Warn("too many slack events wait, leaving one to be given again", "most", maxPending, "retry", e.Retry)
+		return
+	}
+	r.handlers.Go(func() {
+		defer place.leave()
+		if err := place.wait(ctx); err != nil {
+			return // the stop; Slack gives it again
+		}
+		if err := r.accept(ctx, it); err != nil {
+			r.cfg.Log.Error("slack event not accepted, leaving it to be given again", "retry", e.Retry, "error", err)
+			return
+		}
+		r.confirm(c, e.ID)
+	})
+}
+
+func (r *receiver) confirm(c *conn, id string) {
+	if id == "" {
+		return
+	}
+	if err := c.ack(id); err != nil {
+		r.cfg.Log.Debug("slack did not hear a confirmation and will give the event again", "error", err)
+	}
+}
+
+// accept offers an item until it is taken, ctx ends, or it has been offered long enough.
+func (r *receiver) accept(ctx context.Context, it item) error {
+	began := time.Now()
+	for tries := 0; ; tries++ {
+		err := r.acceptOne(ctx, r.in, it)
+		if err == nil || ctx.Err() != nil || time.Since(began) > keepTrying {
+			return err
+		}
+		wait := pause(tries, 0)
+		r.cfg.Log.Warn("slack event refused, offering it again", "try", tries+1, "wait", wait, "error", err)
+		if !sleep(ctx, wait) {
+			return err
+		}
+	}
+}
+
+// readEnvelope decodes what an envelope carries.
+func readEnvelope(e envelope) (item, error) {
+	switch e.Type {
+	case "events_api":
+		return readEvent(e.Payload)
+	case "slash_commands":
+		return readCommand(e.Payload)
+	case "interactive":
+		return readPress(e.Payload)
+	case "":
+		return item{}, errors.New("not an envelope")
+	}
+	return item{}, fmt.Errorf("envelope of unknown type %q", e.Type)
+}
+
+// removed ends Run: the app is not installed any more.
+func (a *Adapter) removed(event string) {
+	err := &adapters.Failure{
+		Kind: adapters.Auth, Certain: true,
+		Err: fmt.Errorf("slack says %s: install the app again and put its new token into the configuration", event),
+	}
+	select {
+	case a.gone <- err:
+	default: // it was said before
+	}
+}

@@ -1,0 +1,79 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/go-telegram/bot/models"
+
+	"sluice/sessions"
+)
+
+const (
+	methodChat   = "getChat"
+	methodAdmins = "getChatAdministrators"
+)
+
+// chatName is what the Bot API can look up: an id, or the public name of a group or channel.
+var chatName = regexp.MustCompile(`^(-?[0-9]{1,19}|@[A-Za-z0-9_]{4,32})$`)
+
+// Find resolves an id, or the @name of a public group or channel. People are
+// found by their id alone, and only those who have written to the bot: Telegram tells bots no more.
+func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error) {
+	if !chatName.MatchString(name) {
+		return sessions.Route{}, permanent(fmt.Errorf("%q is neither a Telegram id nor the @name of a public chat", name))
+	}
+	c, err := a.getChat(ctx, name)
+	if err != nil {
+		return sessions.Route{}, err
+	}
+	return sessions.Route{
+		Channel: channelName, Account: a.cfg.Account, ChatType: chatType(c.Type),
+		Conversation: conversation(c.ID), Title: valid(chatTitle(*c)),
+	}, nil
+}
+
+// Members lists a group's administrators, and of a direct chat its person:
+// other members Telegram does not tell a bot.
+func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) ([]sessions.Peer, error) {
+	to, err := target(route)
+	if err != nil {
+		return nil, err
+	}
+	if route.ChatType == sessions.Direct {
+		c, err := a.getChat(ctx, strconv.FormatInt(to.chat, 10))
+		if err != nil {
+			return nil, err
+		}
+		return []sessions.Peer{peerOfChat(*c)}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	var admins []struct {
+		User models.User `json:"user"`
+	}
+	if err := a.client.call(ctx, methodAdmins, chatParams{strconv.FormatInt(to.chat, 10)}, &admins); err != nil {
+		return nil, a.failure(methodAdmins, err)
+	}
+	people := make([]sessions.Peer, 0, len(admins))
+	for _, m := range admins[:min(limit, len(admins))] {
+		people = append(people, peerOf(m.User))
+	}
+	return people, nil
+}
+
+type chatParams struct {
+	ChatID string `json:"chat_id"` // Telegram takes an id as a text too
+}
+
+func (a *Adapter) getChat(ctx context.Context, name string) (*models.Chat, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	var c models.Chat
+	if err := a.client.call(ctx, methodChat, chatParams{name}, &c); err != nil {
+		return nil, a.failure(methodChat, err)
+	}
+	return &c, nil
+}

@@ -1,0 +1,95 @@
+package telegram
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"sluice/adapters"
+)
+
+// maxButtons is the most below one message.
+const maxButtons = 100
+
+// Short labels stand side by side; phones show about so many characters in a row.
+const (
+	shortLabel = 12 // characters
+	perRow     = 3
+)
+
+// answerTimeout bounds the answer to a press. It only ends the waiting sign on the button.
+const answerTimeout = 5 * time.Second
+
+const methodAnswerPress = "answerCallbackQuery"
+
+// keyboard is an inline keyboard.
+type keyboard struct {
+	Rows [][]key `json:"inline_keyboard"`
+}
+
+type key struct {
+	Text string `json:"text"`
+	Data string `json:"callback_data"` // at most 64 bytes; the port allows 60
+}
+
+// MaxButtons is 100.
+func (a *Adapter) MaxButtons() int { return maxButtons }
+
+// keyboardOf is nil for no buttons.
+func keyboardOf(buttons []adapters.Button) *keyboard {
+	if len(buttons) == 0 {
+		return nil
+	}
+	k, width := &keyboard{}, rowWidth(buttons)
+	for i, b := range buttons {
+		if i%width == 0 {
+			k.Rows = append(k.Rows, nil)
+		}
+		last := len(k.Rows) - 1
+		k.Rows[last] = append(k.Rows[last], key{valid(b.Label), b.Value})
+	}
+	return k
+}
+
+func rowWidth(buttons []adapters.Button) int {
+	for _, b := range buttons {
+		if utf8.RuneCountInString(b.Label) > shortLabel {
+			return 1
+		}
+	}
+	return perRow
+}
+
+// pressed makes a message of a press: its text is the button's value.
+func (a *Adapter) pressed(q *callbackQuery) (in adapters.Inbound, ok bool, err error) {
+	switch {
+	case q.Message == nil || q.Data == "":
+		return in, false, nil // below what the bot wrote into others' chats; a game
+	case q.Message.Chat.ID == 0 || q.Message.ID == 0 || q.From == nil:
+		return in, false, errMalformed
+	}
+	return adapters.Inbound{
+		Event:     "cb/" + q.ID,
+		Route:     a.route(q.Message),
+		Sender:    peerOf(*q.From),
+		Text:      valid(q.Data),
+		Mentioned: true,
+		MessageID: messageID(q.Message.ID),
+		Pressed:   true,
+		SentAt:    a.cfg.Now(), // Telegram does not say when
+	}, true, nil
+}
+
+// answerPress ends the waiting sign on a button. Without it the sign goes by
+// itself after a while, so a failure harms nothing.
+func (a *Adapter) answerPress(ctx context.Context, query string) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	params := struct {
+		ID string `json:"callback_query_id"`
+	}{query}
+	var done bool
+	if err := a.client.call(ctx, methodAnswerPress, params, &done); err != nil {
+		a.cfg.Log.Warn("telegram took no answer to a pressed button", "error", err)
+	}
+}

@@ -1,0 +1,114 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+const (
+	methodReact  = "setMessageReaction"
+	methodDelete = "deleteMessage"
+)
+
+// The kinds of reaction.
+const (
+	reactEmoji  = "emoji"
+	reactCustom = "custom_emoji"
+)
+
+// React puts the emoji on a message, or takes the bot's reaction off. A bot has
+// one reaction on a message: another one replaces it. An emoji that Telegram does
+// not offer is an Unsupported failure.
+func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID, r adapters.Reaction) error {
+	to, number, err := messageAt(route, id)
+	if err != nil {
+		return err
+	}
+	params := struct {
+		ChatID    int64      `json:"chat_id"`
+		MessageID int        `json:"message_id"`
+		Reaction  []reaction `json:"reaction"` // empty takes it off
+	}{to.chat, number, []reaction{}}
+	if !r.Removed {
+		params.Reaction = append(params.Reaction, reaction{Type: reactEmoji, Emoji: r.Emoji})
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	var done bool
+	if err := a.client.call(ctx, methodReact, params, &done); err != nil && !notModified(err) {
+		return a.failure(methodReact, err)
+	}
+	return nil
+}
+
+// Delete takes a message back. Telegram allows it for 48 hours; after that it is a Permanent failure.
+func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID) error {
+	to, number, err := messageAt(route, id)
+	if err != nil {
+		return err
+	}
+	params := struct {
+		ChatID    int64 `json:"chat_id"`
+		MessageID int   `json:"message_id"`
+	}{to.chat, number}
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	var done bool
+	err = a.client.call(ctx, methodDelete, params, &done)
+	if err != nil && !refusedWith(err, "message to delete not found", "message_id_invalid") {
+		return a.failure(methodDelete, err)
+	}
+	return nil
+}
+
+func messageAt(route sessions.Route, id sessions.PlatformMessageID) (address, int, error) {
+	to, err := target(route)
+	if err != nil {
+		return to, 0, err
+	}
+	number, err := messageNumber(id)
+	return to, number, err
+}
+
+// reactions are the changes that one update tells: what went first, then what came.
+func (a *Adapter) reactions(u *update) ([]adapters.Inbound, error) {
+	r := u.MessageReaction
+	if r.Chat.ID == 0 || r.MessageID == 0 {
+		return nil, errMalformed
+	}
+	m := &message{ID: r.MessageID, From: r.User, SenderChat: r.ActorChat, Chat: r.Chat}
+	in := adapters.Inbound{
+		Route: a.route(m), Sender: sender(m), MessageID: messageID(r.MessageID), SentAt: time.Unix(r.Date, 0),
+	}
+	var all []adapters.Inbound
+	change := func(from, to []reaction, removed bool) {
+		for _, e := range from {
+			if slices.Contains(to, e) {
+				continue
+			}
+			in.Event = eventName(u, m, false) + "/reaction/" + strconv.FormatInt(u.ID, 10) + "/" + strconv.Itoa(len(all))
+			in.Reaction = &adapters.Reaction{Emoji: e.name(), Removed: removed, Own: a.own.has(r.Chat.ID, in.MessageID)}
+			all = append(all, in)
+		}
+	}
+	change(r.Old, r.New, true)
+	change(r.New, r.Old, false)
+	return all, nil
+}
+
+// name is the character, or Telegram's name of an emoji of its own.
+func (r reaction) name() string {
+	switch r.Type {
+	case reactEmoji:
+		return valid(r.Emoji)
+	case reactCustom:
+		return fmt.Sprintf("%s:%s", reactCustom, valid(r.CustomEmojiID))
+	}
+	return valid(r.Type)
+}

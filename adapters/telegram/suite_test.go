@@ -1,0 +1,273 @@
+package telegram_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/adapters/adaptertest"
+	"sluice/adapters/telegram"
+	"sluice/adapters/telegram/telegramtest"
+	"sluice/sessions"
+)
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	adaptertest.Run(t, newPlatform)
+}
+
+// suitePlatform is the fake as the suite sees it.
+type suitePlatform struct {
+	*telegramtest.Server
+	people [3]telegramtest.User
+	direct telegramtest.Chat
+	group  telegramtest.Chat // with topics
+
+	mu   sync.Mutex
+	said map[string]models.Message // by event
+}
+
+// topic is the thread in the group.
+const topic = 77
+
+func newPlatform(t *testing.T) adaptertest.Platform {
+	p := &suitePlatform{
+		Server: telegramtest.Start(t, telegramtest.Options{}),
+		people: [3]telegramtest.User{ada, {ID: 1002, FirstName: "Bea"}, {ID: 1003, FirstName: "Cyd", Username: "cyd"}},
+		direct: telegramtest.Private(1001),
+		group:  telegramtest.Chat{ID: -1001, Type: "supergroup", Title: "Choir", Forum: true},
+		said:   map[string]models.Message{},
+	}
+	p.Join(p.direct)
+	p.Join(p.group, topic)
+	p.Appoint(p.group.ID, p.people[0], p.people[1])
+	return p
+}
+
+// Adapter notices a deaf connection within a second and a half.
+func (p *suitePlatform) Adapter(t *testing.T) adapters.Adapter {
+	a, err := telegram.New(telegram.Config{
+		Token: telegram.Secret(p.Token()), APIBase: p.URL(), Log: slog.New(slog.DiscardHandler),
+		PollTimeout: time.Second, PollSlack: 500 * time.Millisecond,
+	})
+	require.NoError(t, err)
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (p *suitePlatform) Limits() adaptertest.Limits {
+	return adaptertest.Limits{
+		Text: 4096, File: 50 << 20, Confirms: true, RetryAfter: true, Fails: true,
+		Hears: true, Replies: true, Edits: true, Reactions: true, Uploads: true,
+	}
+}
+
+func (p *suitePlatform) Direct() sessions.Route { return direct("1001") }
+
+func (p *suitePlatform) Group() sessions.Route {
+	return sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Group, Conversation: "-1001", Thread: "1"}
+}
+
+func (p *suitePlatform) Thread() sessions.Route {
+	r := p.Group()
+	r.Thread = sessions.ThreadID(strconv.Itoa(topic))
+	return r
+}
+
+func (p *suitePlatform) Mention() string { return "@test0_bot" }
+
+func (p *suitePlatform) Person(n int) sessions.Peer {
+	u := p.people[n]
+	return sessions.Peer{ID: sessions.UserID(strconv.FormatInt(u.ID, 10)), Name: u.FirstName, Username: u.Username}
+}
+
+func (p *suitePlatform) user(peer sessions.Peer) telegramtest.User {
+	for _, u := range p.people {
+		if strconv.FormatInt(u.ID, 10) == string(peer.ID) {
+			return u
+		}
+	}
+	panic("nobody has the id " + peer.ID)
+}
+
+func (p *suitePlatform) chat(place sessions.Route) telegramtest.Chat {
+	if place.ChatType == sessions.Direct {
+		return p.direct
+	}
+	return p.group
+}
+
+// message is an empty one of a person in a place.
+func (p *suitePlatform) message(place sessions.Route, from sessions.Peer) models.Message {
+	c, u := p.chat(place), p.user(from)
+	m := models.Message{
+		Chat: models.Chat{ID: c.ID, Type: models.ChatType(c.Type), Title: c.Title, IsForum: c.Forum},
+		From: &models.User{ID: u.ID, FirstName: u.FirstName, Username: u.Username},
+	}
+	if place.Thread == p.Thread().Thread {
+		m.MessageThreadID, m.IsTopicMessage = topic, true
+	}
+	if place.ReplyTo != "" {
+		m.ReplyToMessage = p.replied(c.ID, place.ReplyTo)
+	}
+	return m
+}
+
+// replied is a message of the bot that somebody answers.
+func (p *suitePlatform) replied(chat int64, id sessions.PlatformMessageID) *models.Message {
+	for _, m := range p.Sent(chat) {
+		if strconv.FormatInt(m.ID, 10) == string(id) {
+			return &models.Message{ID: int(m.ID), From: &models.User{ID: 1000000, IsBot: true}, Text: m.Plain, Chat: models.Chat{ID: chat}}
+		}
+	}
+	return nil
+}
+
+func (p *suitePlatform) post(place sessions.Route, m models.Message) adaptertest.Said {
+	return p.keep(place, m, p.Post(m))
+}
+
+func (p *suitePlatform) keep(place sessions.Route, m models.Message, s telegramtest.Said) adaptertest.Said {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.ID = int(s.MessageID)
+	event := strconv.FormatInt(s.UpdateID, 10)
+	p.said[event] = m
+	return adaptertest.Said{Event: event, Place: place, ID: sessions.PlatformMessageID(strconv.FormatInt(s.MessageID, 10))}
+}
+
+func (p *suitePlatform) Say(place sessions.Route, from sessions.Peer, text string) adaptertest.Said {
+	m := p.message(place, from)
+	m.Text = text
+	if at := strings.Index(text, p.Mention()); at >= 0 {
+		m.Entities = []models.MessageEntity{{Type: models.MessageEntityTypeMention, Offset: at, Length: len(p.Mention())}}
+	}
+	return p.post(place, m)
+}
+
+func (p *suitePlatform) Edit(said adaptertest.Said, text string) {
+	p.mu.Lock()
+	m := p.said[said.Event]
+	p.mu.Unlock()
+	m.Text, m.EditDate = text, int(time.Now().Unix())
+	p.Post(m)
+}
+
+func (p *suitePlatform) Delete(adaptertest.Said) { panic("Telegram does not tell a bot of deletions") }
+
+func (p *suitePlatform) React(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, r adapters.Reaction) {
+	before, after := []string{}, []string{r.Emoji}
+	if r.Removed {
+		before, after = after, before
+	}
+	p.Server.React(p.chat(place), number(id), p.user(from), before, after)
+}
+
+func (p *suitePlatform) Press(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, label string) {
+	if !p.Server.Press(p.chat(place), number(id), p.user(from), label) {
+		panic("there is no button " + label)
+	}
+}
+
+func (p *suitePlatform) Command(sessions.Route, sessions.Peer, string, string) adaptertest.Said {
+	panic("Telegram's commands are messages")
+}
+
+func (p *suitePlatform) Upload(place sessions.Route, from sessions.Peer, name, mime string, content []byte) adaptertest.Said {
+	s := p.Server.Upload(p.chat(place), p.user(from), models.Document{FileName: name, MimeType: mime}, content)
+	return p.keep(place, p.message(place, from), s)
+}
+
+func number(id sessions.PlatformMessageID) int64 {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func updateID(said adaptertest.Said) int64 { return number(sessions.PlatformMessageID(said.Event)) }
+
+func (p *suitePlatform) Redeliver(said adaptertest.Said) { p.Server.Redeliver(updateID(said)) }
+
+func (p *suitePlatform) Confirmed(said adaptertest.Said) bool {
+	return p.Server.Confirmed(updateID(said))
+}
+
+func (p *suitePlatform) WaitConfirmed(ctx context.Context, said adaptertest.Said) error {
+	return p.WaitConfirmedOne(ctx, updateID(said))
+}
+
+func (p *suitePlatform) Flood() []adaptertest.Said {
+	var all []adaptertest.Said
+	for _, body := range []string{`"new_thing":{"x":[1,2]}`, `"message":7`, `"message":{}`, `"message_reaction":{}`, `"callback_query":{"id":"1"}`} {
+		id := p.PostRaw(func(id int64) string { return fmt.Sprintf(`{"update_id":%d,%s}`, id, body) })
+		all = append(all, adaptertest.Said{Event: strconv.FormatInt(id, 10)})
+	}
+	return all
+}
+
+func (p *suitePlatform) DropConnections() { p.Drop() }
+
+func (p *suitePlatform) Fault(f adaptertest.Fault) {
+	fault := map[adaptertest.FaultKind]*telegramtest.Fault{
+		adaptertest.RateLimited: telegramtest.RateLimit(int(f.After / time.Second)),
+		adaptertest.ServerError: telegramtest.APIError(500, "Internal Server Error"),
+		adaptertest.Garbage:     telegramtest.Status(502, "<html>bad gateway</html>"),
+		adaptertest.Hang:        telegramtest.Hang(),
+		adaptertest.ResetBefore: telegramtest.DropBefore(),
+		adaptertest.ResetAfter:  telegramtest.DropAfter(),
+		adaptertest.Refused:     telegramtest.Blocked(),
+	}[f.Kind]
+	p.Inject(fault.On("sendMessage").For(max(1, f.Times)))
+}
+
+func (p *suitePlatform) Revoke() { p.Server.Revoke(true) }
+
+func (p *suitePlatform) Shown(place sessions.Route) []adaptertest.Shown {
+	var shown []adaptertest.Shown
+	for _, m := range p.Sent(p.chat(place).ID) {
+		if (m.Thread == topic) == (place.Thread == p.Thread().Thread) {
+			shown = append(shown, show(m))
+		}
+	}
+	return shown
+}
+
+func show(m telegramtest.Message) adaptertest.Shown {
+	s := adaptertest.Shown{
+		ID: sessions.PlatformMessageID(strconv.FormatInt(m.ID, 10)), Text: m.Text, Plain: m.Plain,
+		Content: m.Content, Reactions: m.Reactions, Edited: m.Edits > 0,
+	}
+	if m.ReplyTo != 0 {
+		s.ReplyTo = sessions.PlatformMessageID(strconv.FormatInt(m.ReplyTo, 10))
+	}
+	if m.File != nil {
+		s.File = m.File.FileName
+	}
+	for _, b := range m.Buttons {
+		s.Buttons = append(s.Buttons, b.Label)
+	}
+	return s
+}
+
+func (p *suitePlatform) WaitShown(ctx context.Context, place sessions.Route, n int) ([]adaptertest.Shown, error) {
+	for total := n; ; {
+		sent, err := p.WaitSent(ctx, p.chat(place).ID, total)
+		if shown := p.Shown(place); err != nil || len(shown) >= n {
+			return shown, err
+		}
+		total = len(sent) + 1
+	}
+}
+
+func (p *suitePlatform) Typing(place sessions.Route) int { return p.Server.Typing(p.chat(place).ID) }

@@ -1,0 +1,124 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/adapters"
+)
+
+// The bounds of files that a bot sends, in bytes.
+const (
+	maxUpload = 50 << 20
+	maxPhoto  = 10 << 20
+)
+
+// fileTimeout bounds the way of one file, up or down: the largest takes it at 170 kB a second.
+const fileTimeout = 5 * time.Minute
+
+// upload is how one file is sent: which method, and its field.
+type upload struct{ method, field string }
+
+var (
+	asDocument = upload{"sendDocument", "document"}
+	asPhoto    = upload{"sendPhoto", "photo"} // shown at once, but made smaller by Telegram
+)
+
+// SendFile posts one file; a picture that Telegram shows as such goes out as a
+// photo. The text is its caption, at most 1,024 characters, else the failure is TooLarge.
+func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
+	if f.Size > maxUpload {
+		return adapters.Receipt{}, &adapters.Failure{
+			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("file %q has %d bytes, Telegram takes %d of a bot", f.Name, f.Size, maxUpload),
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
+	defer cancel()
+	return a.follow(out.Route, func(to address) (adapters.Receipt, error) {
+		if !photo(f) {
+			return a.upload(ctx, asDocument, out, to, f)
+		}
+		receipt, err := a.upload(ctx, asPhoto, out, to, f)
+		if refusedWith(err, "photo_", "image_process_failed") { // very long and thin, or no picture at all
+			return a.upload(ctx, asDocument, out, to, f)
+		}
+		return receipt, err
+	})
+}
+
+func photo(f adapters.File) bool {
+	return f.Size <= maxPhoto && (f.MIME == "image/jpeg" || f.MIME == "image/png" || f.MIME == "image/webp")
+}
+
+func (a *Adapter) upload(ctx context.Context, how upload, out adapters.Outbound, to address, f adapters.File) (adapters.Receipt, error) {
+	content, err := f.Open(ctx)
+	if err != nil {
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("open file %q: %w", f.Name, err)}
+	}
+	defer func() { _ = content.Close() }() // only read from
+	r, err := a.uploadRequest(ctx, how, out, to, f, content)
+	if err != nil {
+		return adapters.Receipt{}, a.failure(how.method, err)
+	}
+	var m sent
+	if err := a.client.read(r, maxAnswer, &m); err != nil {
+		return adapters.Receipt{}, a.failure(how.method, err)
+	}
+	return receiptOf(m), nil
+}
+
+// uploadRequest is a multipart body of known length around the content, which is read only once.
+func (a *Adapter) uploadRequest(ctx context.Context, how upload, out adapters.Outbound, to address, f adapters.File, content io.Reader) (*http.Request, error) {
+	var frame bytes.Buffer
+	form := multipart.NewWriter(&frame)
+	errs := []error{form.WriteField("chat_id", strconv.FormatInt(to.chat, 10))}
+	for name, value := range uploadFields(out, to) {
+		if value != "" {
+			errs = append(errs, form.WriteField(name, value))
+		}
+	}
+	_, err := form.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {multipart.FileContentDisposition(how.field, valid(f.Name))},
+		"Content-Type":        {or(f.MIME, "application/octet-stream")},
+	})
+	head := frame.Len()
+	if err := errors.Join(append(errs, err, form.Close())...); err != nil {
+		return nil, fmt.Errorf("write form: %w", err)
+	}
+	body := io.MultiReader(bytes.NewReader(frame.Bytes()[:head]), content, bytes.NewReader(frame.Bytes()[head:]))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.client.base+how.method, body)
+	if err != nil {
+		return nil, a.client.redact(err)
+	}
+	r.ContentLength = int64(frame.Len()) + f.Size
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	return r, nil
+}
+
+// uploadFields are the fields of a form beside the chat and the file; empty ones are left out.
+func uploadFields(out adapters.Outbound, to address) map[string]string {
+	fields := map[string]string{}
+	if strings.TrimSpace(out.Text) != "" {
+		text, mode := render(out)
+		fields["caption"], fields["parse_mode"] = text, string(mode)
+	}
+	if to.thread != 0 && to.thread != generalTopic {
+		fields["message_thread_id"] = strconv.Itoa(to.thread)
+	}
+	if out.Silent {
+		fields["disable_notification"] = "true"
+	}
+	if p := replyParameters(out, to); p != nil {
+		fields["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, p.MessageID)
+	}
+	return fields
+}

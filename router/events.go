@@ -1,0 +1,94 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// admitDeletion takes a message back: nobody answers it any more if nobody has
+// begun to, and it is no history. What was answered stays; so does what a run has taken over.
+func (r *Router) admitDeletion(ctx context.Context, in Admission) (Admitted, error) {
+	change := Change{Unsay: []Unsaid{{Lane: in.Route.Lane(), Message: in.MessageID}}}
+	run, err := r.runOf(ctx, in)
+	if err != nil {
+		return Admitted{}, err
+	}
+	if run != nil && run.Status == sessions.RunQueued {
+		taken := *run
+		taken.Status, taken.Error, taken.Finished = sessions.RunAborted, "taken back by its writer", r.now()
+		change.Runs = []sessions.RunMove{{From: sessions.RunQueued, Run: taken}}
+	}
+	return Admitted{Outcome: OutcomeDeleted}, r.commitEvent(ctx, in, OutcomeDeleted, change)
+}
+
+// runOf is the run that a message, as it was last edited, has led to; nil if it has led to none.
+func (r *Router) runOf(ctx context.Context, in Admission) (*sessions.Run, error) {
+	id, err := r.runIDOf(ctx, in)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	run, err := r.store.Run(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read run: %w", err)
+	}
+	return &run, nil
+}
+
+func (r *Router) runIDOf(ctx context.Context, in Admission) (sessions.RunID, error) {
+	edited, err := r.store.Revision(ctx, in.Route.Lane(), in.MessageID)
+	if err == nil {
+		return edited.Run, nil
+	}
+	if !errors.Is(err, sessions.ErrNotFound) {
+		return "", fmt.Errorf("read revision: %w", err)
+	}
+	first := in
+	first.Event = string(in.Route.Conversation) + "/" + string(in.MessageID)
+	e, err := r.store.Event(ctx, eventKey(first))
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return "", fmt.Errorf("read event: %w", err)
+	}
+	return e.Run, nil
+}
+
+// admitReaction keeps a reaction to one of the bot's own messages for the next
+// run of the conversation. It is no reason to answer.
+func (r *Router) admitReaction(ctx context.Context, s *Settings, in Admission, how verdict, owner bool) (Admitted, error) {
+	if !in.Reaction.Own || in.Reaction.Removed || in.Sender.Bot || (how != admitRun && how != admitHistory) {
+		return Admitted{Outcome: OutcomeIgnored}, nil
+	}
+	line := sessions.HistoryLine{
+		Sender: in.Sender, Text: "reacted with " + in.Reaction.Emoji, At: r.now(), Label: r.inboundLabel(in.Route, owner),
+	}
+	text, label, err := r.reactedTo(ctx, in)
+	if err != nil {
+		return Admitted{}, err
+	}
+	if text != "" {
+		line.Text += " to: " + quote(text)
+		line.Label = line.Label.Join(label)
+	}
+	return r.remember(ctx, s, in, line)
+}
+
+// reactedTo is the text of the bot's own message, as far as it is known.
+func (r *Router) reactedTo(ctx context.Context, in Admission) (string, flow.Label, error) {
+	d, err := r.store.Posted(ctx, in.Route.Lane(), in.MessageID)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return in.Quoted, flow.Bottom(), nil
+	}
+	if err != nil {
+		return "", flow.Bottom(), fmt.Errorf("read posted message: %w", err)
+	}
+	piece := slices.IndexFunc(d.Receipts, func(receipt adapters.Receipt) bool { return receipt.MessageID == in.MessageID })
+	if piece >= 0 && piece < len(d.Chunks) {
+		return d.Chunks[piece], d.Label, nil
+	}
+	return d.Text, d.Label, nil
+}

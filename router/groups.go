@@ -1,0 +1,120 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// group is what the configuration says about one place of a group, its topic or thread included.
+type group struct {
+	listed         bool // some entry is about it
+	requireMention bool
+	allow          GroupSettings // the entry whose lists count
+}
+
+// groupAt looks at what is written about the conversation, then its space, then
+// any other group. The first entry that there is counts alone, but for who is
+// heard: lists that are left out are those of the next entry.
+func (r *Router) groupAt(ctx context.Context, ch ChannelSettings, route sessions.Route) (group, error) {
+	own, listed, err := r.conversationSettings(ctx, ch, route)
+	if err != nil {
+		return group{}, err
+	}
+	var entries []GroupSettings
+	if listed {
+		entries = append(entries, own)
+	}
+	if g, ok := ch.Spaces[route.Space]; ok && route.Space != "" {
+		entries = append(entries, g)
+	}
+	if g, ok := ch.Groups["*"]; ok {
+		entries = append(entries, g)
+	}
+	if len(entries) == 0 {
+		return group{requireMention: true}, nil
+	}
+	at := group{listed: true, requireMention: entries[0].RequireMention}
+	if topic, ok := entries[0].Topics[string(route.Thread)]; ok && route.Thread != "" {
+		at.requireMention = topic.RequireMention
+	}
+	if i := slices.IndexFunc(entries, GroupSettings.restricts); i >= 0 {
+		at.allow = entries[i]
+	}
+	return at, nil
+}
+
+// conversationSettings finds a group under its present or its oldest id.
+func (r *Router) conversationSettings(ctx context.Context, ch ChannelSettings, route sessions.Route) (GroupSettings, bool, error) {
+	if g, ok := ch.Groups[string(route.Conversation)]; ok {
+		return g, true, nil
+	}
+	oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
+	if err != nil {
+		return GroupSettings{}, false, fmt.Errorf("resolve conversation: %w", err)
+	}
+	g, ok := ch.Groups[string(oldest)]
+	return g, ok, nil
+}
+
+// hears reports whether somebody may talk in a group that is admitted: all may
+// where there are no lists.
+func (g GroupSettings) hears(in adapters.Inbound) bool {
+	return !g.restricts() || allowed(g.AllowFrom, in.Sender.ID) ||
+		slices.ContainsFunc(in.Roles, func(role string) bool { return slices.Contains(g.AllowRoles, role) })
+}
+
+// accessGroup admits groups and, where they have lists, who is on them. Who talks there is an untrusted person.
+func (r *Router) accessGroup(ctx context.Context, s *Settings, ch ChannelSettings, in Admission, owner bool) (verdict, error) {
+	at, err := r.groupAt(ctx, ch, in.Route)
+	if err != nil {
+		return admitNone, err
+	}
+	admitted := ch.GroupPolicy == AccessOpen || (ch.GroupPolicy == AccessAllowlist && at.listed)
+	switch {
+	case !admitted && owner:
+		return admitCommand, nil
+	case !admitted, !owner && !at.allow.hears(in.Inbound):
+		return admitNone, nil
+	case in.Mentioned || in.Pressed:
+		return admitRun, nil
+	}
+	return r.accessUnmentioned(ctx, s, at, in, owner)
+}
+
+// accessUnmentioned decides about talk in a group that does not address the bot:
+// the session's own setting comes before the configured one, and what belongs to a message that waits is worked with it.
+func (r *Router) accessUnmentioned(ctx context.Context, s *Settings, at group, in Admission, owner bool) (verdict, error) {
+	record, err := r.sessionAt(ctx, s, "", in.Route, in.Sender.ID)
+	if err != nil {
+		return admitNone, err
+	}
+	switch record.Activation {
+	case sessions.ActivationAlways:
+		return admitRun, nil
+	case sessions.ActivationMention:
+		at.requireMention = true
+	}
+	switch {
+	case !at.requireMention:
+		return admitRun, nil
+	case owner && isCommand(in.Text):
+		return admitCommand, nil
+	case record.ID == "" || isEvent(in.Inbound):
+		return admitHistory, nil
+	}
+	waiting, err := r.store.WaitingRuns(ctx, record.ID, waitingMax)
+	if err != nil {
+		return admitNone, fmt.Errorf("read queue: %w", err)
+	}
+	if belongs(queuedRuns(waiting), in, r.now()) {
+		return admitRun, nil
+	}
+	return admitHistory, nil
+}
+
+// isEvent reports whether something happened to a message that was said before.
+func isEvent(in adapters.Inbound) bool { return in.Edited || in.Deleted || in.Reaction != nil }

@@ -1,0 +1,204 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/adapters"
+)
+
+const (
+	settleAfter   = 2 * time.Second  // a call whose answer was lost may still take effect; not looked up before
+	lookupTimeout = 30 * time.Second // bound of one look at the platform
+)
+
+// What a look at the platform found, as the metric says it.
+const (
+	lookupPosted    = "posted"     // it shows; its receipt was stored
+	lookupNotPosted = "not_posted" // it certainly does not; it is sent again
+	lookupNoAnswer  = "no_answer"  // it is still not known; looked up again
+	lookupUndecided = "undecided"  // not known when its life was over; it ended as unknown
+)
+
+// lookup is when a delivery's part is to be looked up next. It is the lane's own; a new owner begins with the time of the intent.
+type lookup struct {
+	id       DeliveryID
+	part     int
+	failures int
+	err      error // of the last look; nil before the first
+	next     time.Time
+}
+
+// of reports whether the look is for what a delivery sent last.
+func (l lookup) of(d Delivery) bool { return l.id == d.ID && l.part == len(d.Receipts) }
+
+// inDoubt reports whether a message may show of which there is no receipt: a send whose answer
+// was lost or never waited for, or the preview of the answer.
+func (w *outboxWorker) inDoubt(d Delivery) bool {
+	return d.LostPreview != "" || d.Status == DeliverySending && !d.editsPreview() && d.ID != w.unsent
+}
+
+// settle finds out what became of a message that may show. The lane waits for it.
+func (w *outboxWorker) settle(ctx context.Context, d Delivery) (time.Duration, error) {
+	a, _ := w.adapter(d.Route.Channel, d.Route.Account)
+	r, ok := a.(adapters.Reconciler)
+	switch {
+	case !ok && d.LostPreview != "":
+		return w.forgetPreview(ctx, d)
+	case !ok:
+		return w.lost(ctx, d, errors.New("the process ended between the call and its answer"))
+	case !d.Expires.After(w.now()):
+		return 0, w.undecided(ctx, d, w.whyNot(d))
+	}
+	if wait := w.lookupIn(d); wait > 0 {
+		return wait, nil
+	}
+	receipt, posted, err := w.lookUp(ctx, r, a, d)
+	switch {
+	case err != nil:
+		return w.notAnswered(ctx, d, adapters.AsFailure(err))
+	case posted:
+		w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupPosted).Inc()
+		return w.posted(ctx, d, a, receipt)
+	}
+	w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupNotPosted).Inc()
+	return w.notPosted(ctx, d)
+}
+
+// lookupIn is how long to wait before the platform is asked.
+func (w *outboxWorker) lookupIn(d Delivery) time.Duration {
+	wait := min(d.SentAt.Add(settleAfter).Sub(w.now()), settleAfter) // a clock that was set back must not make a longer one
+	if w.look.of(d) {
+		wait = w.look.next.Sub(w.now())
+	}
+	return min(wait, d.Expires.Sub(w.now()))
+}
+
+// whyNot says why the platform could not be asked while the delivery lived.
+func (w *outboxWorker) whyNot(d Delivery) error {
+	if w.look.of(d) && w.look.err != nil {
+		return w.look.err
+	}
+	return errors.New("its life was over before the platform could be asked")
+}
+
+// lookUp asks the platform for the message that was sent last.
+func (w *outboxWorker) lookUp(ctx context.Context, r adapters.Reconciler, a adapters.Adapter, d Delivery) (adapters.Receipt, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	if d.LostPreview != "" {
+		return r.Reconcile(ctx, d.outbound(d.LostPreview, 0), d.SentAt)
+	}
+	pieces := w.pieces(&d, a)
+	return r.Reconcile(ctx, d.outbound(pieces[len(d.Receipts)], len(d.Receipts)), d.SentAt)
+}
+
+// posted stores the receipt that was found; what is left of the delivery goes on.
+func (w *outboxWorker) posted(ctx context.Context, d Delivery, a adapters.Adapter, receipt adapters.Receipt) (time.Duration, error) {
+	w.log.Info("lost message found", "delivery", string(d.ID), "part", len(d.Receipts))
+	from := d.Status
+	if receipt.Moved != nil {
+		w.followMove(ctx, &d, *receipt.Moved)
+	}
+	d.LastError = ""
+	if d.LostPreview != "" {
+		d.PreviewID, d.LostPreview = receipt.MessageID, ""
+		return time.Nanosecond, w.move(ctx, from, d)
+	}
+	d.Receipts = append(d.Receipts, receipt)
+	if len(d.Receipts) == len(w.pieces(&d, a)) {
+		return 0, w.sent(ctx, d)
+	}
+	d.Status, d.NextTry = DeliveryQueued, w.now()
+	return time.Nanosecond, w.record(ctx, d)
+}
+
+// notPosted queues a message that the platform has certainly not taken: the first time
+// to be sent at once, then with backoff, so that a platform that drops everything is left in peace.
+func (w *outboxWorker) notPosted(ctx context.Context, d Delivery) (time.Duration, error) {
+	from := d.Status
+	if d.LostPreview != "" {
+		d.LostPreview, d.SentAt = "", time.Time{}
+		return time.Nanosecond, w.move(ctx, from, d)
+	}
+	wait := time.Nanosecond
+	if d.Attempts++; d.Attempts > 1 {
+		wait = retryWait(d.Attempts)
+	}
+	w.log.Info("lost message was not posted", "delivery", string(d.ID), "part", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String())
+	d.Status, d.NextTry = DeliveryQueued, w.now().Add(wait)
+	return wait, w.record(ctx, d)
+}
+
+// notAnswered decides what follows from a look that failed.
+func (w *outboxWorker) notAnswered(ctx context.Context, d Delivery, f *adapters.Failure) (time.Duration, error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx) // the next owner looks
+	}
+	w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupNoAnswer).Inc()
+	switch {
+	case f.Kind == adapters.Unsupported && d.LostPreview != "":
+		return w.forgetPreview(ctx, d)
+	case f.Kind == adapters.Unsupported: // this message can't be looked up
+		return w.lost(ctx, d, f)
+	case f.Kind == adapters.Permanent && d.LostPreview != "":
+		return w.notPosted(ctx, d) // the conversation is gone, which the send will say
+	case f.Kind == adapters.Permanent:
+		return 0, w.undecided(ctx, d, f)
+	}
+	if !w.look.of(d) {
+		w.look = lookup{id: d.ID, part: len(d.Receipts)}
+	}
+	w.look.err = f
+	w.look.failures++
+	wait := max(f.RetryAfter, min(settleAfter<<min(w.look.failures-1, 20), retryMost))
+	w.look.next = w.now().Add(wait)
+	w.log.Info("lost message not looked up", "delivery", string(d.ID), "part", len(d.Receipts), "retry_in", wait.String(), "err", f.Error())
+	return w.lookupIn(d), nil
+}
+
+// doubt keeps a delivery whose call was not answered in status sending, to be looked up.
+func (w *outboxWorker) doubt(ctx context.Context, d Delivery, f *adapters.Failure) (time.Duration, error) {
+	w.look = lookup{id: d.ID, part: len(d.Receipts), next: w.now().Add(settleAfter)}
+	d.LastError = "not known yet whether it arrived, it is looked up: " + f.Err.Error()
+	if err := w.record(ctx, d); err != nil {
+		return 0, err
+	}
+	return settleAfter, nil
+}
+
+// undecided ends a delivery of which nobody could say whether it arrived. A preview's is that of an answer that was not sent.
+func (w *outboxWorker) undecided(ctx context.Context, d Delivery, cause error) error {
+	w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupUndecided).Inc()
+	if d.LostPreview != "" {
+		return w.close(ctx, d.Status, d, DeliveryExpired, "it is not known whether its beginning shows: "+cause.Error())
+	}
+	return w.close(ctx, d.Status, d, DeliveryUnknown, "not known whether it arrived: "+cause.Error())
+}
+
+// forgetPreview gives up a preview that can't be looked up: it is listed as unknown, and the answer is a message of its own.
+func (w *outboxWorker) forgetPreview(ctx context.Context, d Delivery) (time.Duration, error) {
+	shown := d
+	shown.ID, shown.Idempotency, shown.Epoch, shown.Text, shown.LostPreview = NewDeliveryID(), "", 0, d.LostPreview, ""
+	shown.Status, shown.Finished, shown.LastError = DeliveryUnknown, w.now(), "not known whether the beginning of the answer shows"
+	d.LostPreview = ""
+	err := w.store.Commit(ctx, Change{Deliver: []Delivery{shown}, Deliveries: []DeliveryMove{{From: d.Status, Delivery: d}}})
+	if err != nil {
+		return 0, fmt.Errorf("store lost preview: %w", err)
+	}
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryUnknown)).Inc()
+	return time.Nanosecond, nil
+}
+
+// outbound is one platform message of the delivery.
+func (d Delivery) outbound(text string, part int) adapters.Outbound {
+	out := adapters.Outbound{
+		DeliveryID: string(d.ID), Part: part, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply, Text: text,
+	}
+	if part > 0 {
+		out.Route.ReplyTo = ""
+	}
+	return out
+}

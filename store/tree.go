@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"sluice/sessions"
+)
+
+const (
+	childrenOf = `SELECT ` + messageColumns + ` FROM messages WHERE session_id = ? AND parent = ? AND role <> 'summary' ORDER BY seq DESC LIMIT `
+
+	// newestLeaf walks down from a message, one look-up in an index for each that it
+	// meets. What is stored last of them has no answer, since an answer is stored after what it answers.
+	newestLeaf = `WITH RECURSIVE below (id, seq) AS (
+			SELECT id, seq FROM messages WHERE id = ? AND session_id = ? AND role <> 'summary'
+			UNION SELECT m.id, m.seq FROM below b JOIN messages m ON m.session_id = ? AND m.parent = b.id AND m.role <> 'summary')
+		SELECT id FROM messages WHERE seq = (SELECT max(seq) FROM below)`
+
+	// summaryOf walks up from a head to the first message beside which a summary
+	// stands: as far as the thread that a model sees, and no further.
+	summaryOf = `WITH RECURSIVE path (id, parent) AS (
+			SELECT id, parent FROM messages WHERE id = ? AND session_id = ?
+			UNION SELECT m.id, m.parent FROM path p JOIN messages m ON m.id = p.parent AND m.session_id = ?
+			WHERE NOT EXISTS (SELECT 1 FROM messages s WHERE s.session_id = ? AND s.parent = p.id AND s.role = 'summary'))
+		SELECT id FROM messages WHERE seq = (
+			SELECT max(s.seq) FROM path p JOIN messages s ON s.session_id = ? AND s.parent = p.id AND s.role = 'summary')`
+)
+
+// Message implements [sessions.Store].
+func (db *DB) Message(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.Message, error) {
+	return single(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE id = ? AND session_id = ?`, []any{string(id), string(session)}, scanMessage)
+}
+
+// Children implements [sessions.Store].
+func (db *DB) Children(ctx context.Context, session sessions.ID, parent sessions.MessageID) ([]sessions.Message, error) {
+	rows, err := all(ctx, db, childrenOf+strconv.Itoa(sessions.BranchesMost), []any{string(session), string(parent)}, scanMessage)
+	slices.Reverse(rows)
+	return rows, err
+}
+
+// NewestLeaf implements [sessions.Store].
+func (db *DB) NewestLeaf(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.MessageID, error) {
+	return single(ctx, db, newestLeaf, []any{string(id), string(session), string(session)}, scanMessageID)
+}
+
+// Summary implements [sessions.Store].
+func (db *DB) Summary(ctx context.Context, session sessions.ID, head sessions.MessageID) (sessions.MessageID, error) {
+	in := string(session)
+	found, err := all(ctx, db, summaryOf, []any{string(head), in, in, in, in}, scanMessageID)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0], nil
+}
+
+func scanMessageID(row Row) (sessions.MessageID, error) {
+	var id string
+	err := row.Scan(&id)
+	return sessions.MessageID(id), err
+}

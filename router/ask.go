@@ -38,6 +38,21 @@ type Task struct {
 	Discard bool          // the sub-agent's session ends with its report
 }
 
+// NewSubAgent is the record of a session that is made for a task. It knows what the
+// task says, and may never reach or do more than the session that gives it.
+func (r *Router) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
+	child := r.newRecord("", agent, sessions.Route{})
+	child.Key = sessions.Key("agent:" + agent + ":subagent:" + uuid.NewString())
+	child.Taint, child.Clearance = label, parent.Clearance
+	child.SpawnedBy, child.Model, child.Title, child.FileAccess = parent.ID, model, name, parent.FileAccess
+	return child
+}
+
+// NewAgentSession is the record of an agent's main session, for a request to an agent whom nobody has spoken to yet.
+func (r *Router) NewAgentSession(agent string) sessions.Record {
+	return r.newRecord(r.settings.Load().Keyer.Main(agent), agent, sessions.Route{})
+}
+
 // NewExchangeID makes an exchange's id: "xch_" and 32 hex digits that sort by time.
 func NewExchangeID() string {
 	u := uuid.Must(uuid.NewV7())
@@ -60,6 +75,9 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 		return x, err
 	}
 	s := r.settings.Load()
+	if err := r.hasRoom(ctx, s, a); err != nil {
+		return Exchange{}, err
+	}
 	chain, err := r.nextHop(ctx, s, a)
 	if err != nil {
 		return Exchange{}, err
@@ -77,7 +95,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 		x.Route = a.Caller.Route.Place()
 	}
 	run := r.stepRun(x, first, a.Target, a.Label)
-	run.EventKey, run.Timeout, x.Run = a.Key, a.Task.Timeout, run.ID
+	run.EventKey, run.Timeout, x.First, x.Run = a.Key, a.Task.Timeout, run.ID, run.ID
 	change := Change{
 		Change: sessions.Change{Enqueue: []sessions.Run{run}},
 		Event:  &Event{Key: a.Key, Outcome: OutcomeRun, Session: run.Session, Run: run.ID, Accepted: now},
@@ -118,6 +136,28 @@ func (r *Router) startedBefore(ctx context.Context, a Ask) (Exchange, error) {
 		return Exchange{}, fmt.Errorf("read exchange: %w", err)
 	}
 	return x, nil
+}
+
+// hasRoom refuses a request for whose target too much waits already, and a task of a session that has too many.
+func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
+	if a.Kind == announce.Spawn {
+		open, err := r.store.ListExchanges(ctx, ExchangeQuery{Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
+		if err != nil {
+			return fmt.Errorf("list exchanges: %w", err)
+		}
+		if most := s.Exchanges.MaxChildren; most > 0 && len(open) >= most {
+			return &RequestError{Text: fmt.Sprintf("%d sub-agents of this session are at work, which is the most (agents.defaults.subagents.maxChildren): wait for one to report", len(open))}
+		}
+		return nil
+	}
+	waiting, err := r.store.WaitingRuns(ctx, a.Target.ID, waitingMax)
+	if err != nil {
+		return fmt.Errorf("read queue: %w", err)
+	}
+	if len(waiting) == waitingMax {
+		return &RequestError{Field: "sessionKey", Text: "too much waits for that session: try again later"}
+	}
+	return nil
 }
 
 // nextHop is the chain that the request belongs to, or why it must not go on: it

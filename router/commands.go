@@ -217,12 +217,18 @@ func (r *Router) commandStop(ctx context.Context, c commandCall) (Change, string
 	if err != nil {
 		return Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
-	if len(waiting) == 0 {
+	change, children, err := r.stopIn(ctx, c.session.ID)
+	if err != nil {
+		return Change{}, "", err
+	}
+	if len(waiting) == 0 && len(change.Exchanges) == 0 {
 		return Change{}, "There is nothing to stop.", nil
 	}
-	var change Change
-	change.Abort = []sessions.Abort{{Session: c.session.ID, At: r.now()}}
-	return change, fmt.Sprintf("Stopped; %d waiting messages are left unanswered.", len(queuedRuns(waiting))), nil
+	answer := fmt.Sprintf("Stopped; %d waiting messages are left unanswered.", len(queuedRuns(waiting)))
+	if children > 0 {
+		answer += fmt.Sprintf(" So are %d sub-agents.", children)
+	}
+	return change, answer, nil
 }
 
 // commandSend sets the session's override of the send policy. It is never gated itself.

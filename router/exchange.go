@@ -12,6 +12,7 @@ import (
 type Exchange struct {
 	announce.Exchange
 	Revision int64          // 1 when it is new; grows with each step
+	First    sessions.RunID // of the request
 	Run      sessions.RunID // of the step that it waits for; of the last one once it has ended
 	Chain    sessions.Chain
 	Label    flow.Label // join of all that was said in it

@@ -90,23 +90,18 @@ func (r *Router) ResetSession(ctx context.Context, id sessions.ID) (sessions.Rec
 	return fresh, nil
 }
 
-// DeleteSession ends a session and stops what works in it.
+// DeleteSession ends a session and stops what works in it and for it.
 func (r *Router) DeleteSession(ctx context.Context, id sessions.ID) error {
-	now := r.now()
-	err := r.commit(ctx, Change{Change: sessions.Change{
-		End:   []sessions.End{{ID: id, At: now}},
-		Abort: []sessions.Abort{{Session: id, At: now}},
-	}})
-	if err != nil {
+	end := func(c *Change) { c.End = append(c.End, sessions.End{ID: id, At: r.now()}) }
+	if err := r.commitStop(ctx, id, end); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
 	return nil
 }
 
-// AbortSession stops what works and what waits in a session.
+// AbortSession stops what works and what waits in a session, and its sub-agents.
 func (r *Router) AbortSession(ctx context.Context, id sessions.ID) error {
-	err := r.commit(ctx, Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: id, At: r.now()}}}})
-	if err != nil {
+	if err := r.commitStop(ctx, id, func(*Change) {}); err != nil {
 		return fmt.Errorf("abort session: %w", err)
 	}
 	return nil

@@ -27,7 +27,7 @@ func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, run se
 	if in.Exclusive {
 		change.Idle = append(change.Idle, run.Session)
 	}
-	queued := queuedRuns(waiting)
+	queued := slices.DeleteFunc(queuedRuns(waiting), workedAlone)
 	if in.Edited {
 		return r.replaceEdited(ctx, in, queued, change)
 	}

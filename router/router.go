@@ -62,6 +62,7 @@ type Router struct {
 	grace      time.Duration
 	sweepEvery time.Duration
 	cache      *sessionCache
+	tasks      tasks
 
 	stopping atomic.Bool
 	ownMu    sync.RWMutex

@@ -28,6 +28,14 @@ type sessionWorker struct {
 	busy  bool // a run has just ended here: the queue mode may want quiet before the next
 }
 
+// enter takes the place that a sub-agent's work needs; other work needs none.
+func (w *sessionWorker) enter(run sessions.Run) (leave func(), ok bool) {
+	if run.Kind != sessions.KindTask {
+		return func() {}, true
+	}
+	return w.leaveTask, w.tasks.enter(sessions.SessionLane(w.id), w.owner.partition, w.settings.Load().Exchanges.MaxTasks)
+}
+
 // turn works the next run of the session, if any.
 func (w *sessionWorker) turn() (rest, error) {
 	ctx := w.owner.ctx
@@ -42,9 +50,23 @@ func (w *sessionWorker) turn() (rest, error) {
 	}
 	w.busy = true
 	more := len(batch) < len(waiting)
+	leave, ok := w.enter(batch[0])
+	if !ok {
+		return rest{}, nil // woken when there is a place
+	}
+	working := false
+	defer func() {
+		if !working {
+			leave()
+		}
+	}()
 	job, err := w.claim(ctx, batch)
 	if err != nil || job == nil {
 		return rest{again: more}, err
 	}
-	return rest{then: func() (rest, error) { return rest{again: more}, w.drive(ctx, job) }}, nil
+	working = true
+	return rest{then: func() (rest, error) {
+		defer leave()
+		return rest{again: more}, w.drive(ctx, job)
+	}}, nil
 }

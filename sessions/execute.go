@@ -155,12 +155,16 @@ func (s *Session) execute(ctx context.Context, caller Caller, call Part) Part {
 	if err := json.Unmarshal(args, &map[string]json.RawMessage{}); err != nil {
 		return failed(fmt.Errorf("the arguments are not a JSON object: %w", err))
 	}
-	ctx, cancel := context.WithTimeout(ctx, ToolTimeout)
+	timeout := ToolTimeout
+	if tool.Timeout > 0 {
+		timeout = tool.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	result, err := tool.Run(ctx, caller, args)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return failed(fmt.Errorf("the tool did not end within %s", ToolTimeout))
+		return failed(fmt.Errorf("the tool did not end within %s", timeout))
 	case err != nil:
 		return failed(err)
 	}

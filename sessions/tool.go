@@ -3,17 +3,20 @@ package sessions
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"sluice/policy/flow"
 )
 
-// Tool is something an agent can do. Every field but Idempotent is required;
+// Tool is something an agent can do. Every field but Idempotent and Timeout is required;
 // a registry refuses a tool without its flow.
 type Tool struct {
 	Spec ToolSpec
 	Flow ToolFlow
 	// Idempotent tools may be run again after a crash; any other is reported as interrupted.
 	Idempotent bool
+	// Timeout bounds one call; 0 is [ToolTimeout].
+	Timeout time.Duration
 	// Run does the work. Args is a JSON object that still has to be checked. An
 	// error is shown to the model as the call's failure: it must name the
 	// parameter and must not tell a hidden thing from an absent one.

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	exchangeColumns = `id, revision, kind, requester, target, run_id, body, route, chain, level, trust, started, ended`
-	insertExchange  = `INSERT INTO exchanges (` + exchangeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	exchangeColumns = `id, revision, kind, requester, target, first_run, run_id, body, route, chain, level, trust, started, ended`
+	insertExchange  = `INSERT INTO exchanges (` + exchangeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	updateExchange  = `UPDATE exchanges SET revision = ?, run_id = ?, body = ?, level = ?, trust = ?, ended = ? WHERE id = ? AND revision = ?`
 	useChain        = `INSERT INTO chains (id, steps, tokens, started) VALUES (?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET steps = chains.steps + excluded.steps, tokens = chains.tokens + excluded.tokens`
@@ -19,7 +19,7 @@ func (b *writer) exchange(x router.Exchange) {
 	level, trust := label(x.Label)
 	if x.Revision == 1 {
 		b.add(Statement{SQL: insertExchange, Duplicate: sessions.ErrDuplicate, Args: []any{
-			x.ID, x.Revision, string(x.Kind), string(x.Requester.Session), string(x.Target.Session), string(x.Run), b.text(x.Exchange), b.route(x.Route),
+			x.ID, x.Revision, string(x.Kind), string(x.Requester.Session), string(x.Target.Session), string(x.First), string(x.Run), b.text(x.Exchange), b.route(x.Route),
 			b.chain(x.Chain), level, trust, micros(x.Started), micros(x.Ended),
 		}})
 		return
@@ -35,10 +35,10 @@ func (b *writer) chainUse(u router.ChainUse) {
 
 func scanExchange(row Row) (router.Exchange, error) {
 	var x router.Exchange
-	var id, kind, requester, target, run, body, route, chain string
+	var id, kind, requester, target, first, run, body, route, chain string
 	var level, trust int
 	var started, ended int64
-	err := row.Scan(&id, &x.Revision, &kind, &requester, &target, &run, &body, &route, &chain, &level, &trust, &started, &ended)
+	err := row.Scan(&id, &x.Revision, &kind, &requester, &target, &first, &run, &body, &route, &chain, &level, &trust, &started, &ended)
 	if err != nil {
 		return x, err
 	}
@@ -46,7 +46,7 @@ func scanExchange(row Row) (router.Exchange, error) {
 	d.into(body, &x.Exchange)
 	d.into(route, &x.Route)
 	d.into(chain, &x.Chain)
-	x.Run, x.Label = sessions.RunID(run), labelFrom(level, trust)
+	x.First, x.Run, x.Label = sessions.RunID(first), sessions.RunID(run), labelFrom(level, trust)
 	x.Started, x.Ended = fromMicros(started), fromMicros(ended)
 	return x, d.err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"sluice/announce"
 	"sluice/internal/agent"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -24,9 +25,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // store is the memory store with what the tools read besides.
 type store struct {
 	*sessiontest.Memory
-	records []sessions.Record
-	waiting []sessions.Run
-	broken  error
+	records  []sessions.Record
+	waiting  []sessions.Run
+	exchange router.Exchange
+	broken   error
 }
 
 var _ agent.Store = (*store)(nil)
@@ -50,6 +52,10 @@ func (s *store) ListSessions(_ context.Context, q router.SessionQuery) ([]sessio
 	return found, s.broken
 }
 
+func (s *store) Exchange(context.Context, string) (router.Exchange, error) {
+	return s.exchange, s.broken
+}
+
 func (s *store) WaitingRuns(context.Context, sessions.ID, int) ([]sessions.Run, error) {
 	return s.waiting, s.broken
 }
@@ -60,7 +66,9 @@ type bundle struct {
 	store   *store
 	model   *sessiontest.Scripted
 	sent    []router.Proactive
-	refuse  error // what a send gives
+	asked   []router.Ask
+	runs    map[sessions.RunID]sessions.Run // what is waited for
+	refuse  error                           // what a send gives
 	session *sessions.Session
 	run     sessions.Run
 	events  []sessions.Event
@@ -85,6 +93,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return b.model, nil
 		},
+		Exchanges: exchanges{b},
 		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := router.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}
@@ -103,6 +112,33 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 		Route: sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: "42"},
 	}
 	return b
+}
+
+// exchanges is the router as far as the session tools need it.
+type exchanges struct{ *bundle }
+
+func (e exchanges) StartExchange(_ context.Context, a router.Ask) (router.Exchange, error) {
+	if e.refuse != nil {
+		return router.Exchange{}, e.refuse
+	}
+	e.asked = append(e.asked, a)
+	x := router.Exchange{First: "run_asked", Run: "run_asked"}
+	x.ID, x.Started, x.Target = "xch_1", time.Now(), announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent}
+	return x, nil
+}
+
+func (e exchanges) WaitRun(_ context.Context, id sessions.RunID, _ time.Duration) (sessions.Run, error) {
+	run := e.runs[id]
+	run.ID = id
+	return run, nil
+}
+
+func (exchanges) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
+	return sessions.Record{ID: sessions.NewID(), Key: sessions.Key("agent:" + agent + ":subagent:1"), Agent: agent, Model: model, Title: name, Taint: label, SpawnedBy: parent.ID}
+}
+
+func (exchanges) NewAgentSession(agent string) sessions.Record {
+	return sessions.Record{ID: sessions.NewID(), Key: sessions.Keyer{}.Main(agent), Agent: agent, Taint: flow.Bottom()}
 }
 
 // record stores a session.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -21,6 +22,8 @@ type Definition struct {
 	Name         string // how it calls itself; empty: the id
 	SystemPrompt string // empty: a plain assistant's
 	Model        string // "<provider>/<model>"
+	// AllowAgents are the agents that it may start as sub-agents besides itself; "*" is any.
+	AllowAgents []string
 }
 
 // Settings is what the configuration says to the loop.
@@ -28,6 +31,10 @@ type Settings struct {
 	Agents     []Definition
 	Keyer      sessions.Keyer
 	Visibility Visibility
+	// AgentToAgent says which agents may speak to each other.
+	AgentToAgent AgentToAgent
+	// SubagentTools are the tools of sub-agents: all but those of sessions, unless Allow names them, and but for Deny.
+	SubagentTools ToolFilter
 }
 
 // Models finds a model by its name "<provider>/<model>". Its error names what to configure.
@@ -39,10 +46,19 @@ type Store interface {
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
 	ListSessions(ctx context.Context, q router.SessionQuery) ([]sessions.Record, error)
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
+	Exchange(ctx context.Context, id string) (router.Exchange, error)
 }
 
 // Sender queues a proactive message.
 type Sender func(ctx context.Context, p router.Proactive) (router.Delivery, error)
+
+// Exchanges begins exchanges with other sessions, see [router.Router].
+type Exchanges interface {
+	StartExchange(ctx context.Context, a router.Ask) (router.Exchange, error)
+	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
+	NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record
+	NewAgentSession(agent string) sessions.Record
+}
 
 // Config is what a Loop is made of. All fields but RetryBudget are required.
 type Config struct {
@@ -50,6 +66,7 @@ type Config struct {
 	Store      Store
 	Models     Models
 	Send       Sender
+	Exchanges  Exchanges
 	Now        func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
@@ -59,26 +76,27 @@ type Config struct {
 
 // Loop works the runs of all agents. It is safe for concurrent use.
 type Loop struct {
-	settings atomic.Pointer[Settings]
-	store    Store
-	models   Models
-	send     Sender
-	now      func() time.Time
-	log      *slog.Logger
-	metrics  *metrics
-	budget   time.Duration
-	tools    []sessions.Tool
+	settings  atomic.Pointer[Settings]
+	store     Store
+	models    Models
+	send      Sender
+	exchanges Exchanges
+	now       func() time.Time
+	log       *slog.Logger
+	metrics   *metrics
+	budget    time.Duration
+	tools     []sessions.Tool
 }
 
 var _ router.Agent = (*Loop)(nil)
 
 // New makes a Loop.
 func New(c Config) (*Loop, error) {
-	if c.Store == nil || c.Models == nil || c.Send == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
+	if c.Store == nil || c.Models == nil || c.Send == nil || c.Exchanges == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
 		return nil, errors.New("new agent loop: a required field is not set")
 	}
 	l := &Loop{
-		store: c.Store, models: c.Models, send: c.Send, now: c.Now, log: c.Log,
+		store: c.Store, models: c.Models, send: c.Send, exchanges: c.Exchanges, now: c.Now, log: c.Log,
 		metrics: newMetrics(c.Registerer), budget: c.RetryBudget,
 	}
 	l.Configure(c.Settings)
@@ -129,7 +147,7 @@ func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Sess
 	if err != nil {
 		return nil, err
 	}
-	s.SetAgent(sessions.Agent{ID: d.ID, SystemPrompt: d.prompt(), Tools: l.tools})
+	s.SetAgent(sessions.Agent{ID: d.ID, SystemPrompt: d.prompt(), Tools: l.toolsOf(record)})
 	s.SetModel(model)
 	return s, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"sluice/sessions"
@@ -15,11 +16,29 @@ import (
 
 // newTools are the tools that every agent has.
 func (l *Loop) newTools() []sessions.Tool {
-	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool()}
+	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool(), l.sendTool(), l.spawnTool(), l.agentsTool()}
 	for i := range tools {
 		tools[i].Run = l.guarded(tools[i].Spec.Name, tools[i].Run)
 	}
 	return tools
+}
+
+// ToolFilter changes a set of tools by their names.
+type ToolFilter struct{ Allow, Deny []string }
+
+// sessionTools are those that a sub-agent does not have by itself.
+var sessionTools = []string{"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message"}
+
+// toolsOf are the tools of a session. A sub-agent never starts others.
+func (l *Loop) toolsOf(record sessions.Record) []sessions.Tool {
+	if record.SpawnedBy == "" {
+		return l.tools
+	}
+	f := l.settings.Load().SubagentTools
+	return slices.DeleteFunc(slices.Clone(l.tools), func(t sessions.Tool) bool {
+		name := t.Spec.Name
+		return name == "sessions_spawn" || slices.Contains(f.Deny, name) || (slices.Contains(sessionTools, name) && !slices.Contains(f.Allow, name))
+	})
 }
 
 // checkTools refuses a tool that does not say where its data comes from and goes to.

@@ -27,9 +27,11 @@ func (l *Loop) visible(caller sessions.Caller, record sessions.Record) bool {
 	if !flow.CanFlow(record.Taint.Level(), caller.Taint.Level()) {
 		return false
 	}
-	if record.ID == caller.Session {
-		return true
-	}
+	return record.ID == caller.Session || l.reaches(caller, record)
+}
+
+// reaches applies the visibility, whatever the labels say.
+func (l *Loop) reaches(caller sessions.Caller, record sessions.Record) bool {
 	switch l.settings.Load().Visibility {
 	case VisibleAll:
 		return true
@@ -38,7 +40,7 @@ func (l *Loop) visible(caller sessions.Caller, record sessions.Record) bool {
 	case VisibleSelf:
 		return false
 	default:
-		return caller.Owner && record.Agent == caller.Agent && caller.Key == l.settings.Load().Keyer.Main(caller.Agent)
+		return record.SpawnedBy == caller.Session || caller.Owner && record.Agent == caller.Agent && caller.Key == l.settings.Load().Keyer.Main(caller.Agent)
 	}
 }
 

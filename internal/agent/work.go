@@ -8,6 +8,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"sluice/announce"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -40,6 +41,9 @@ type work struct {
 func (l *Loop) Work(ctx context.Context, session *sessions.Session, run *sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
 	w := &work{Loop: l, session: session, run: run, emit: emit}
 	w.event(sessions.Event{Type: sessions.EventStarted})
+	if err := w.brief(ctx); err != nil {
+		return router.Answer{}, w.ended(ctx, err)
+	}
 	if err := w.resume(ctx); err != nil {
 		return router.Answer{}, w.ended(ctx, err)
 	}
@@ -62,6 +66,20 @@ func (l *Loop) Work(ctx context.Context, session *sessions.Session, run *session
 func (w *work) event(e sessions.Event) {
 	e.Session, e.Run, e.At = w.run.Session, w.run.ID, w.now()
 	w.emit(e)
+}
+
+// brief tells the model of a step what it is a step of.
+func (w *work) brief(ctx context.Context) error {
+	if !w.run.Kind.Step() {
+		w.session.SetBriefing("")
+		return nil
+	}
+	x, err := w.store.Exchange(ctx, w.run.Exchange)
+	if err != nil {
+		return fmt.Errorf("read exchange: %w", err)
+	}
+	w.session.SetBriefing(announce.Brief(x.Exchange))
+	return nil
 }
 
 // resume goes on with tool calls that were open when the run's worker ended.
@@ -96,7 +114,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	for _, call := range calls {
 		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
 	}
-	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, Owner: w.run.Input.Owner}
+	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, Owner: w.run.Input.Owner, Chain: w.run.Chain}
 	if _, err := w.session.ConfirmAndExecuteTools(ctx, caller, confirmations); err != nil {
 		return err
 	}

@@ -139,7 +139,8 @@ func (a *App) wire() error {
 	}
 	a.loop, err = agent.New(agent.Config{
 		Settings: agentSettings(a.cfg), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
-		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
+		Exchanges: exchanges{a},
+		Send:      func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
 	})
 	if err != nil {
 		return fmt.Errorf("make agent loop: %w", err)

@@ -55,7 +55,7 @@ func (s *Server) record(r sessions.Record, busy bool) sessionRecord {
 // messageRecord is one message of a transcript. Role notice is the gateway's own word, or a message that was not an answer.
 type messageRecord struct {
 	ID      string          `json:"id"`
-	Role    string          `json:"role" enum:"user,assistant,toolResult,summary,notice"`
+	Role    string          `json:"role" enum:"user,agent,assistant,toolResult,summary,notice"`
 	Text    string          `json:"text"`
 	Sender  *sessions.Peer  `json:"sender,omitempty"`
 	Parts   []sessions.Part `json:"parts,omitempty"`

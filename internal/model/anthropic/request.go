@@ -78,6 +78,9 @@ func roleOf(role sessions.Role) string {
 
 func blocksOf(m sessions.Message) []content {
 	var blocks []content
+	if m.Role == sessions.RoleAgent {
+		blocks = append(blocks, content{Type: "text", Text: wire.AgentHead(m)})
+	}
 	for _, p := range m.Parts {
 		if b, ok := blockOf(m.Role, p); ok {
 			blocks = append(blocks, b)

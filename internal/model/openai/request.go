@@ -82,6 +82,8 @@ func messagesOf(m sessions.Message) []message {
 			results = append(results, result)
 		}
 		return results
+	case sessions.RoleAgent:
+		return []message{text("user", wire.AgentHead(m)+content(m))}
 	case sessions.RoleSummary:
 		return []message{text("user", wire.SummaryHead+m.Text())}
 	}

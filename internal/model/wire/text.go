@@ -11,6 +11,11 @@ import (
 // SummaryHead stands before a summary, which is sent as a user's message.
 const SummaryHead = "[What was said before, in short]\n"
 
+// AgentHead stands before what another agent has said, which is sent as a user's message.
+func AgentHead(m sessions.Message) string {
+	return fmt.Sprintf("[From agent %s, session %s, not from a person]\n", m.Sender.Name, m.Sender.ID)
+}
+
 // Args makes a tool's arguments one JSON object: what a model has spoilt is
 // kept in a string under a name that no tool knows, so that the tool's check tells the model.
 func Args(text string) json.RawMessage {

@@ -13,6 +13,7 @@ CREATE TABLE exchanges (
     kind      TEXT COLLATE "C" NOT NULL,
     requester TEXT COLLATE "C" NOT NULL,
     target    TEXT COLLATE "C" NOT NULL,
+    first_run TEXT COLLATE "C" NOT NULL,
     run_id    TEXT COLLATE "C" NOT NULL,
     body      TEXT COLLATE "C" NOT NULL,
     route     TEXT COLLATE "C" NOT NULL,

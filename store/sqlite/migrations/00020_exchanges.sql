@@ -13,6 +13,7 @@ CREATE TABLE exchanges (
     kind      TEXT NOT NULL,
     requester TEXT NOT NULL,
     target    TEXT NOT NULL,
+    first_run TEXT NOT NULL,
     run_id    TEXT NOT NULL,
     body      TEXT NOT NULL,
     route     TEXT NOT NULL,

@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/announce"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	sendWaitDefault = 30  // seconds
+	sendWaitMost    = 600 // seconds
+	sendMostText    = 64 << 10
+)
+
+const sendSchema = `{"type":"object","additionalProperties":false,"required":["sessionKey","message"],"properties":{
+"sessionKey":{"type":"string","description":"the key or sessionId of the session to speak to, as sessions_list shows it; agent:<id>:main is another agent"},
+"message":{"type":"string","minLength":1,"description":"what its agent is asked or told"},
+"timeoutSeconds":{"type":"integer","minimum":0,"maximum":600,"description":"how long to wait for the answer; default 30; 0: do not wait"}}}`
+
+type sendArgs struct {
+	SessionKey     string `json:"sessionKey"`
+	Message        string `json:"message"`
+	TimeoutSeconds *int   `json:"timeoutSeconds"`
+}
+
+func (a *sendArgs) check() error {
+	switch {
+	case a.SessionKey == "":
+		return errors.New("sessionKey: is required")
+	case a.Message == "":
+		return errors.New("message: is required")
+	case len(a.Message) > sendMostText:
+		return fmt.Errorf("message: is %d bytes long, the most is %d", len(a.Message), sendMostText)
+	case a.TimeoutSeconds != nil && *a.TimeoutSeconds < 0:
+		return fmt.Errorf("timeoutSeconds: %d is less than 0", *a.TimeoutSeconds)
+	}
+	return nil
+}
+
+func (a *sendArgs) wait() time.Duration {
+	if a.TimeoutSeconds == nil {
+		return sendWaitDefault * time.Second
+	}
+	return time.Duration(min(*a.TimeoutSeconds, sendWaitMost)) * time.Second
+}
+
+// sendResult is the result of sessions_send (seed 002).
+type sendResult struct {
+	RunID      sessions.RunID `json:"runId"`
+	Status     string         `json:"status"` // accepted | ok | timeout | error
+	SessionKey sessions.Key   `json:"sessionKey"`
+	Reply      string         `json:"reply,omitempty"`
+	Error      string         `json:"error,omitempty"`
+}
+
+// sendTool may be repeated after a crash: the call names the exchange, so that it goes on waiting for the same one.
+func (l *Loop) sendTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "sessions_send", Parameters: json.RawMessage(sendSchema),
+			Description: "Speaks to the agent of another session and waits for its answer. Afterwards the two of you may answer each other a few times, and the other one may tell its own people.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, Idempotent: true, Timeout: (sendWaitMost + 30) * time.Second,
+		Run: l.sendTo,
+	}
+}
+
+func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args sendArgs
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := args.check(); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	to, err := l.addressee(ctx, caller, args.SessionKey)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	x, err := l.exchanges.StartExchange(ctx, router.Ask{
+		Kind: announce.Send, Caller: caller, Target: to.record, Create: to.create, Text: args.Message, Label: caller.Taint, Key: callKey(caller, raw),
+	})
+	if err != nil {
+		return sessions.ToolResult{}, publicSendError(err)
+	}
+	result := sendResult{RunID: x.First, Status: "accepted", SessionKey: to.record.Key}
+	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
+	if wait := args.wait() - l.now().Sub(x.Started); !to.blind && args.wait() > 0 {
+		run, err := l.exchanges.WaitRun(ctx, x.First, max(wait, 0))
+		if err != nil {
+			return sessions.ToolResult{}, inside("wait for run", err)
+		}
+		label = answered(&result, run, caller)
+	}
+	text, err := jsonResult(result)
+	return sessions.ToolResult{Text: text, Label: label}, err
+}
+
+// callKey names a tool call for ever. Its arguments are a part of it, because some models give each
+// answer's calls the same ids.
+func callKey(caller sessions.Caller, args []byte) string {
+	said := sha256.Sum256(args)
+	return "tool/" + string(caller.Run) + "/" + caller.CallID + "/" + hex.EncodeToString(said[:8])
+}
+
+// answered fills in how the target's run stands. What the target has learnt beyond the caller does not come back.
+func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow.Label {
+	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
+	switch {
+	case !run.Status.Terminal():
+		result.Status, result.Error = "timeout", "it has not answered yet and goes on working; see sessions_history later"
+	case !flow.CanFlow(run.Label.Level(), caller.Taint.Level()):
+		result.Status = "accepted"
+	case run.Status == sessions.RunDone:
+		result.Status, result.Reply = "ok", announce.Shown(run.Reply)
+		label = run.Label
+	default:
+		result.Status, result.Error = "error", "the run ended as "+string(run.Status)+": "+run.Error
+	}
+	return label
+}

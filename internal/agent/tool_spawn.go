@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/announce"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// subagentMark stands in the keys of sub-agents' sessions.
+const subagentMark = ":subagent:"
+
+const spawnMostName = 512
+
+const spawnSchema = `{"type":"object","additionalProperties":false,"required":["task"],"properties":{
+"task":{"type":"string","minLength":1,"description":"what is to be done, with all that one needs to know for it"},
+"label":{"type":"string","maxLength":512,"description":"a short name of the task, for people"},
+"agentId":{"type":"string","description":"the agent to do it; agents_list shows which; default: yourself"},
+"model":{"type":"string","description":"<provider>/<model>; default: the agent's"},
+"runTimeoutSeconds":{"type":"integer","minimum":0,"maximum":86400,"description":"how long the work may take; 0: as configured"},
+"cleanup":{"type":"string","enum":["keep","delete"],"description":"what becomes of the sub-agent's session after its report; default keep"}}}`
+
+type spawnArgs struct {
+	Task              string `json:"task"`
+	Label             string `json:"label"`
+	AgentID           string `json:"agentId"`
+	Model             string `json:"model"`
+	RunTimeoutSeconds int    `json:"runTimeoutSeconds"`
+	Cleanup           string `json:"cleanup"`
+}
+
+func (a *spawnArgs) check() error {
+	switch {
+	case strings.TrimSpace(a.Task) == "":
+		return errors.New("task: is required")
+	case len(a.Task) > sendMostText:
+		return fmt.Errorf("task: is %d bytes long, the most is %d", len(a.Task), sendMostText)
+	case len(a.Label) > spawnMostName:
+		return fmt.Errorf("label: is %d bytes long, the most is %d", len(a.Label), spawnMostName)
+	case a.RunTimeoutSeconds < 0 || a.RunTimeoutSeconds > 86400:
+		return fmt.Errorf("runTimeoutSeconds: %d is not between 0 and 86400", a.RunTimeoutSeconds)
+	case a.Cleanup != "" && a.Cleanup != "keep" && a.Cleanup != "delete":
+		return fmt.Errorf("cleanup: %q is not keep or delete", a.Cleanup)
+	}
+	return nil
+}
+
+// spawnResult is the result of sessions_spawn (seed 002).
+type spawnResult struct {
+	Status          string         `json:"status"` // accepted
+	RunID           sessions.RunID `json:"runId"`
+	ChildSessionKey sessions.Key   `json:"childSessionKey"`
+}
+
+// spawnTool may be repeated after a crash: the call names the task.
+func (l *Loop) spawnTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "sessions_spawn", Parameters: json.RawMessage(spawnSchema),
+			Description: "Gives a task to a sub-agent with a session of its own and returns at once. What came of it is told in this conversation when it is done.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowSession}, Idempotent: true,
+		Run: l.spawn,
+	}
+}
+
+func (l *Loop) spawn(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args spawnArgs
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := args.check(); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := l.maySpawn(caller, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	parent, err := l.store.Session(ctx, caller.Session)
+	if err != nil {
+		return sessions.ToolResult{}, inside("read session", err)
+	}
+	if caller.Route.IsZero() {
+		caller.Route = parent.Route
+	}
+	x, err := l.exchanges.StartExchange(ctx, router.Ask{
+		Kind: announce.Spawn, Caller: caller, Create: true, Text: args.Task, Label: caller.Taint, Key: callKey(caller, raw),
+		Target: l.exchanges.NewSubAgent(parent, args.AgentID, args.Model, args.Label, caller.Taint),
+		Task:   router.Task{Name: args.Label, Timeout: time.Duration(args.RunTimeoutSeconds) * time.Second, Discard: args.Cleanup == "delete"},
+	})
+	if err != nil {
+		return sessions.ToolResult{}, publicSendError(err)
+	}
+	text, err := jsonResult(spawnResult{Status: "accepted", RunID: x.First, ChildSessionKey: x.Target.Key})
+	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+}
+
+// maySpawn checks who may start which agent, and completes the arguments.
+func (l *Loop) maySpawn(caller sessions.Caller, args *spawnArgs) error {
+	if strings.Contains(string(caller.Key), subagentMark) {
+		return errors.New("a sub-agent can't start others")
+	}
+	if args.AgentID == "" {
+		args.AgentID = caller.Agent
+	}
+	if _, ok := l.definition(args.AgentID); !ok || !l.mayStart(caller.Agent, args.AgentID) {
+		return fmt.Errorf("agentId: you may not start %q: agents_list shows whom you may (agents.list[].subagents.allowAgents)", args.AgentID)
+	}
+	if args.Model != "" {
+		if _, err := l.models(args.Model); err != nil {
+			return fmt.Errorf("model: there is no model %q in the configuration", args.Model)
+		}
+	}
+	return nil
+}
+
+// mayStart reports whether an agent may start another as its sub-agent: itself always.
+func (l *Loop) mayStart(agent, child string) bool {
+	if agent == child {
+		return true
+	}
+	d, _ := l.definition(agent)
+	return slices.Contains(d.AllowAgents, child) || slices.Contains(d.AllowAgents, "*")
+}

@@ -1,0 +1,56 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/announce"
+	"sluice/sessions"
+)
+
+// stopIn is the change that stops all that works and waits in a session, the
+// exchanges that wait for it, and the sub-agents that it has started. children counts the latter.
+func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change Change, children int, err error) {
+	now := r.now()
+	change.Abort = []sessions.Abort{{Session: id, At: now}}
+	for _, q := range []ExchangeQuery{{Requester: id, Open: true, Limit: mostPage}, {Target: id, Open: true, Limit: mostPage}} {
+		open, err := r.store.ListExchanges(ctx, q)
+		if err != nil {
+			return change, 0, fmt.Errorf("list exchanges: %w", err)
+		}
+		for _, x := range open {
+			child := x.Kind == announce.Spawn && x.Requester.Session == id
+			if !child && x.Speaker().Session != id {
+				continue // the other side is at work, and not stopped
+			}
+			if child {
+				change.Abort = append(change.Abort, sessions.Abort{Session: x.Target.Session, At: now})
+				children++
+			}
+			x.Exchange = announce.Stop(x.Exchange, "a person stopped it", now)
+			x.Revision++
+			change.Exchanges = append(change.Exchanges, x)
+		}
+	}
+	return change, children, nil
+}
+
+// mostPage is how many rows a query gives at most.
+const mostPage = 200
+
+// commitStop stores what stops a session. An exchange may take its next step meanwhile: then it is looked at again.
+func (r *Router) commitStop(ctx context.Context, id sessions.ID, add func(*Change)) error {
+	var err error
+	for range admitTries {
+		var change Change
+		if change, _, err = r.stopIn(ctx, id); err != nil {
+			return err
+		}
+		add(&change)
+		if err = r.commit(ctx, change); !errors.Is(err, sessions.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}

@@ -169,7 +169,7 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 		event.Session, event.Run = change.Enqueue[0].Session, change.Enqueue[0].ID
 	}
 	for _, d := range change.Deliver {
-		if d.Kind == KindNotice {
+		if d.Kind == KindNotice && event.Notice == "" { // the first is the answer to its sender
 			event.Notice, event.Session = d.ID, cmp.Or(event.Session, d.Session)
 		}
 	}

@@ -63,6 +63,7 @@ type Router struct {
 	sweepEvery time.Duration
 	cache      *sessionCache
 
+	guess    sync.Mutex // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
 	ownMu    sync.RWMutex
 	owned    map[int]*ownership

@@ -76,7 +76,7 @@ func (b *writer) rest(c router.Change) {
 		b.botTurns(*c.Bots)
 	}
 	for _, p := range c.Requests {
-		b.pairing(p, ` WHERE pairings.status = 'pending' AND pairings.expires <= excluded.created`, sessions.ErrConflict)
+		b.pairing(p, ` WHERE pairings.status IN ('pending', 'denied') AND pairings.expires <= excluded.created`, sessions.ErrConflict)
 	}
 	for _, p := range c.Pairings {
 		b.pairing(p, "", nil)

@@ -30,7 +30,7 @@ type Change struct {
 	// Bots replaces what bots said in a place since a person last spoke there.
 	Bots *BotTurns
 	// Requests inserts pairing requests of people who have none, or whose one is
-	// pending and has expired when the new one was made; else ErrConflict.
+	// pending or denied and has expired when the new one was made; else ErrConflict.
 	Requests []Pairing
 	// Pairings inserts or replaces pairing requests by (channel, account, user).
 	Pairings []Pairing
@@ -201,7 +201,7 @@ const (
 	PairingPending  PairingStatus = "pending"
 	PairingApproved PairingStatus = "approved"
 	PairingRevoked  PairingStatus = "revoked"
-	PairingDenied   PairingStatus = "denied" // by an owner; the person is not told and gets no other code
+	PairingDenied   PairingStatus = "denied" // by an owner; the person is not told, and gets no code before Expires
 )
 
 // Alias says that conversation To is known under the older id From.
@@ -258,6 +258,13 @@ type Store interface {
 	ListPairings(ctx context.Context, channel, account string, status PairingStatus) ([]Pairing, error)
 	// CanonicalConversation follows aliases to the oldest id of a conversation.
 	CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error)
+
+	// PutMedia stores a file. A known id is ErrDuplicate.
+	PutMedia(ctx context.Context, m Media) error
+	// Media reads a file with its content; ErrNotFound if it is not kept any more.
+	Media(ctx context.Context, id sessions.MediaID) (Media, error)
+	// SweepMedia deletes files that expired before now and that no delivery has which is not done; at most limit. It returns how many.
+	SweepMedia(ctx context.Context, now time.Time, limit int) (int, error)
 
 	// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
 	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)

@@ -49,3 +49,13 @@ func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out ada
 		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.Content)), nil },
 	})
 }
+
+// mediaBatch is how many files one sweep deletes.
+const mediaBatch = 100
+
+// sweepMedia deletes files whose time is over.
+func (r *Router) sweepMedia(ctx context.Context) {
+	if _, err := r.store.SweepMedia(ctx, r.now(), mediaBatch); err != nil && ctx.Err() == nil {
+		r.log.Error("expired files not deleted", "err", err)
+	}
+}

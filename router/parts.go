@@ -90,7 +90,7 @@ func (w *outboxWorker) wholeText(ctx context.Context, d Delivery, said []adapter
 	}
 	if sayFiles {
 		for _, id := range d.Files {
-			m, err := w.store.Media(ctx, id)
+			m, err := w.store.MediaInfo(ctx, id)
 			if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 				return "", fmt.Errorf("read file: %w", err)
 			}

@@ -152,6 +152,7 @@ func (r *Router) sweep(ctx context.Context) {
 		case <-ticker.C:
 			r.rescanAll()
 			r.expireSessions(ctx)
+			r.sweepMedia(ctx)
 		}
 	}
 }

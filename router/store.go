@@ -15,6 +15,8 @@ type Change struct {
 	sessions.Change
 	// Event is the inbound event that caused the change. A known key is ErrDuplicate and changes nothing.
 	Event *Event
+	// Media inserts files. A known id is ErrDuplicate.
+	Media []Media
 	// Deliver inserts deliveries; the store gives them their Seq. A known id or idempotency key is ErrDuplicate.
 	Deliver []Delivery
 	// Deliveries moves deliveries from one status to another.
@@ -259,8 +261,8 @@ type Store interface {
 	// CanonicalConversation follows aliases to the oldest id of a conversation.
 	CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error)
 
-	// PutMedia stores a file. A known id is ErrDuplicate.
-	PutMedia(ctx context.Context, m Media) error
+	// MediaInfo reads what a file is, without its content; ErrNotFound if it is not kept any more.
+	MediaInfo(ctx context.Context, id sessions.MediaID) (Media, error)
 	// Media reads a file with its content; ErrNotFound if it is not kept any more.
 	Media(ctx context.Context, id sessions.MediaID) (Media, error)
 	// SweepMedia deletes files that expired before now and that no delivery has which is not done; at most limit. It returns how many.

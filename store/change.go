@@ -40,6 +40,9 @@ func changeWrite(c router.Change) (Write, error) {
 		b.add(Statement{SQL: abortQueued, Args: []any{micros(a.At), string(a.Session)}})
 		b.add(Statement{SQL: abortRunning, Args: []any{string(a.Session)}})
 	}
+	for _, m := range c.Media {
+		b.media(m)
+	}
 	for _, d := range c.Deliver {
 		b.deliver(d)
 	}

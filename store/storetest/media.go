@@ -20,25 +20,27 @@ func newMedia(expires time.Time) router.Media {
 func testMedia(t *testing.T, b *bundle) {
 	m, empty := newMedia(at(1)), newMedia(at(1))
 	empty.Content, empty.Size = nil, 0
-	require.NoError(t, b.PutMedia(b.ctx, m))
-	require.NoError(t, b.PutMedia(b.ctx, empty))
-	require.ErrorIs(t, b.PutMedia(b.ctx, m), sessions.ErrDuplicate)
+	b.commit(router.Change{Media: []router.Media{m, empty}})
+	b.refuse(sessions.ErrDuplicate, router.Change{Media: []router.Media{m}})
 	got, err := b.Media(b.ctx, m.ID)
 	require.NoError(t, err)
 	require.Equal(t, m, got)
 	got, err = b.Media(b.ctx, empty.ID)
 	require.NoError(t, err)
 	require.Empty(t, got.Content)
-	_, err = b.Media(b.ctx, "med_none")
-	require.ErrorIs(t, err, sessions.ErrNotFound)
+	for id, read := range map[sessions.MediaID]error{m.ID: nil, "med_none": sessions.ErrNotFound} {
+		_, err = b.Media(b.ctx, id)
+		require.ErrorIs(t, err, read)
+		got, err = b.MediaInfo(b.ctx, id)
+		require.ErrorIs(t, err, read)
+		require.Nil(t, got.Content)
+	}
 }
 
 // testMediaSweep: what expired goes, unless a delivery that is not done has it.
 func testMediaSweep(t *testing.T, b *bundle) {
 	fresh, old, held := newMedia(at(10)), newMedia(at(1)), newMedia(at(1))
-	for _, m := range []router.Media{fresh, old, held} {
-		require.NoError(t, b.PutMedia(b.ctx, m))
-	}
+	b.commit(router.Change{Media: []router.Media{fresh, old, held}})
 	d := newDelivery("c|x")
 	d.Files = []sessions.MediaID{"med_other", held.ID}
 	b.commit(router.Change{Deliver: []router.Delivery{d}})

@@ -83,6 +83,7 @@ type Limits struct {
 	Confirms   bool // events are given again until they are confirmed
 	Dedupes    bool // a message that is sent again with the same delivery is shown once
 	RetryAfter bool // limits come with a time
+	Rendered   bool // every text is read as Markdown: nothing can go out plain
 	Fails      bool // calls can fail: there is a network in between
 
 	// What people can do there that the bot is told of.

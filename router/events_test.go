@@ -1,7 +1,6 @@
 package router_test
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -169,7 +168,7 @@ func TestOneOfTwoExclusiveTurnsIsRefused(t *testing.T) {
 		if err == nil {
 			taken++
 		} else {
-			require.True(t, errors.Is(err, router.ErrBusy), "%v", err)
+			require.ErrorIs(t, err, router.ErrBusy)
 		}
 	}
 	require.Equal(t, 1, taken)

@@ -93,7 +93,9 @@ func (buttons) Find(_ context.Context, name string) (sessions.Route, error) {
 	return sessions.Route{Channel: "test", Account: "default", ChatType: sessions.Direct, Conversation: sessions.ConversationID("chat-" + name)}, nil
 }
 
-func (buttons) Members(context.Context, sessions.Route, int) ([]sessions.Peer, error) { return nil, nil }
+func (buttons) Members(context.Context, sessions.Route, int) ([]sessions.Peer, error) {
+	return nil, nil
+}
 
 func TestOwnerSettlesAPairingByButtons(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func deafened(w *world) { brokenConnections(w, w.Deafen) }
 
 // brokenConnections breaks them several times and looks what came and what State says.
 func brokenConnections(w *world, broken func()) {
-	w.needs(w.limits.Fails, "network in between")
+	w.needs(w.limits.Fails && !w.limits.Posts, "connection that events come over")
 	w.warm()
 	stater := able[adapters.Stater](w)
 	for _, text := range []string{"one", "two"} {

@@ -122,8 +122,7 @@ func fromMenu(in Admission) bool {
 
 // admitSaid takes what an admitted person says to the agent.
 func (r *Router) admitSaid(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
-	switch {
-	case s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes:
+	if s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes {
 		text := fmt.Sprintf("That message is too long for me (%d bytes; the most is %d). Please send it in pieces or as a file.", len(in.Text), s.MaxTextBytes)
 		return r.answerEvent(ctx, s, in, OutcomeIgnored, text)
 	}
@@ -169,7 +168,7 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 		event.Session, event.Run = change.Enqueue[0].Session, change.Enqueue[0].ID
 	}
 	for _, d := range change.Deliver {
-		if d.Kind == KindNotice {
+		if d.Kind == KindNotice && event.Notice == "" { // the first is the answer to its sender
 			event.Notice, event.Session = d.ID, cmp.Or(event.Session, d.Session)
 		}
 	}

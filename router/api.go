@@ -60,13 +60,19 @@ type Admitted struct {
 
 // Proactive asks for a message that nobody waits for.
 type Proactive struct {
-	Channel     string
-	Account     string            // empty: the channel's only account, or "default"
-	To          string            // conversation id; "owner" for the owner's direct chat; "last" for the session's last route
-	ChatType    sessions.ChatType // empty: as known of the conversation, else direct
-	Thread      string
-	Text        string
-	Label       flow.Label // of the text
+	Channel string
+	Account string // empty: the channel's only account, or "default"
+	// To is a conversation's id; "owner" for the owner's direct chat; "last" for the session's
+	// last route; or a name, "#name" or "@name", on channels that can look it up.
+	To       string
+	ChatType sessions.ChatType // empty: as known of the conversation, else direct
+	Thread   string
+	Text     string
+	Buttons  []adapters.Button // at most 5, below the text
+	Files    []NewFile         // sent after the text; at most 10 with Media
+	// Media are stored files that came into Session, sent after Files.
+	Media       []sessions.MediaID
+	Label       flow.Label // of the text and of Files
 	Idempotency string
 	Session     sessions.ID // whose send policy override counts; empty for none
 	Agent       string

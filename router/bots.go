@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"sluice/policy"
@@ -67,7 +68,7 @@ func (r *Router) stopBots(ctx context.Context, in Admission, turns BotTurns) err
 	err := r.commitEvent(ctx, in, OutcomeIgnored, Change{Audit: []policy.AuditEntry{{
 		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "bots.stopped",
 		Object: string(in.Route.Conversation), Label: r.inboundLabel(in.Route, false),
-		Detail: map[string]string{"account": in.Route.Account, "turns": fmt.Sprint(len(turns.Turns))},
+		Detail: map[string]string{"account": in.Route.Account, "turns": strconv.Itoa(len(turns.Turns))},
 	}}})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,25 @@ type commandCall struct {
 	fresh   bool // the conversation has no session yet: this is what it would be
 }
 
+// patch changes the session's overrides, or makes it with them.
+func (c commandCall) patch(p sessions.Patch) Change {
+	var change Change
+	if !c.fresh {
+		p.ID = c.session.ID
+		change.Patch = []sessions.Patch{p}
+		return change
+	}
+	record := c.session
+	if p.SendPolicy != nil {
+		record.SendPolicy = *p.SendPolicy
+	}
+	if p.Activation != nil {
+		record.Activation = *p.Activation
+	}
+	change.Create = []sessions.Record{record}
+	return change
+}
+
 // commandTable lists the commands in the order of /help.
 func commandTable() []commandSpec {
 	return []commandSpec{
@@ -45,7 +65,8 @@ func commandTable() []commandSpec {
 		{name: "reset", help: "the same as /new", run: (*Router).commandReset},
 		{name: "stop", help: "stop what I am doing here", run: (*Router).commandStop},
 		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
-		{name: "pair", help: "approve CODE: admit a person", owner: true, run: (*Router).commandPair},
+		{name: "activation", help: "mention, always or inherit: what I answer in this group", owner: true, run: (*Router).commandActivation},
+		{name: "pair", help: "approve CODE or deny CODE: admit a person, or don't", owner: true, run: (*Router).commandPair},
 	}
 }
 
@@ -111,8 +132,8 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	return Admitted{Outcome: OutcomeCommand, Session: notice.Session, Notice: answer, NoticeID: notice.ID}, nil
 }
 
-// denyCommand audits an owner's command given by somebody else. The sender is
-// told so in a direct chat; a group hears nothing.
+// denyCommand audits an owner's command given by somebody else. The sender is told
+// so where nobody else sees it; a group hears nothing.
 func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd command) (Admitted, error) {
 	label := r.inboundLabel(in.Route, false)
 	change := Change{Audit: []policy.AuditEntry{{
@@ -121,7 +142,7 @@ func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd
 		Detail: map[string]string{"conversation": string(in.Route.Conversation), "reason": "not an owner"},
 	}}}
 	got := Admitted{Outcome: OutcomeCommand}
-	if in.Route.ChatType == sessions.Direct {
+	if in.Route.ChatType == sessions.Direct || fromMenu(in) {
 		got.Notice = "Only my owner may use /" + cmd.name + "."
 		notice := r.newNotice(s, in.Route, got.Notice)
 		got.NoticeID, change.Deliver = notice.ID, []Delivery{notice}
@@ -174,10 +195,18 @@ func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, stri
 	if override == "" {
 		override = "inherit"
 	}
-	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model `%s`\n- %s, %d waiting\n- tokens: %d in, %d out\n- send: %s",
+	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model `%s`\n- %s, %d waiting\n- tokens: %d in, %d out\n- send: %s%s",
 		c.session.Key, c.session.ID, c.session.Agent, model, busyWord(len(waiting) > queued), queued,
-		c.session.Usage.InputTokens, c.session.Usage.OutputTokens, override)
+		c.session.Usage.InputTokens, c.session.Usage.OutputTokens, override, activationLine(c))
 	return Change{}, text, nil
+}
+
+// activationLine is /status's line about what is answered in a group.
+func activationLine(c commandCall) string {
+	if c.in.Route.ChatType == sessions.Direct {
+		return ""
+	}
+	return "\n- activation: " + cmp.Or(string(c.session.Activation), "inherit")
 }
 
 func busyWord(busy bool) string {
@@ -201,7 +230,8 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 // that it has learnt.
 func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
-	fresh.Clearance, fresh.SendPolicy, fresh.FileAccess = old.Clearance, old.SendPolicy, old.FileAccess
+	fresh.Clearance, fresh.FileAccess = old.Clearance, old.FileAccess
+	fresh.SendPolicy, fresh.Activation = old.SendPolicy, old.Activation
 	fresh.Persistent, fresh.TTL, fresh.Metadata = old.Persistent, old.TTL, old.Metadata
 	var change Change
 	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}
@@ -245,14 +275,8 @@ func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, 
 	default:
 		return Change{}, "Usage: `/send on`, `/send off` or `/send inherit`.", nil
 	}
-	var change Change
 	record := c.session
-	if c.fresh {
-		record.SendPolicy = override
-		change.Create = []sessions.Record{record}
-	} else {
-		change.Patch = []sessions.Patch{{ID: record.ID, SendPolicy: &override}}
-	}
+	change := c.patch(sessions.Patch{SendPolicy: &override})
 	change.Audit = []policy.AuditEntry{{
 		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.sendPolicy",
 		Object: string(record.Key), Session: record.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
@@ -260,12 +284,46 @@ func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, 
 	return change, answer, nil
 }
 
+// commandActivation sets the session's own word on whether a group must mention the bot.
+func (r *Router) commandActivation(_ context.Context, c commandCall) (Change, string, error) {
+	if c.in.Route.ChatType == sessions.Direct {
+		return Change{}, "Here I hear everything anyway; `/activation` is for groups.", nil
+	}
+	var override sessions.Activation
+	var answer string
+	switch strings.ToLower(c.args) {
+	case "mention":
+		override, answer = sessions.ActivationMention, "I answer here only where I am mentioned or answered."
+	case "always":
+		override, answer = sessions.ActivationAlways, "I answer everything here now, until `/activation mention` or `/activation inherit`."
+	case "inherit", "default", "reset":
+		override, answer = sessions.ActivationInherit, "Whether I must be mentioned follows the configuration again."
+	default:
+		return Change{}, "Usage: `/activation mention`, `/activation always` or `/activation inherit`.", nil
+	}
+	change := c.patch(sessions.Patch{Activation: &override})
+	change.Audit = []policy.AuditEntry{{
+		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.activation",
+		Object: string(c.session.Key), Session: c.session.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
+	}}
+	return change, answer, nil
+}
+
 func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string, error) {
 	action, code, _ := strings.Cut(c.args, " ")
-	if !strings.EqualFold(action, "approve") || code == "" {
-		return Change{}, "Usage: `/pair approve CODE`.", nil
+	code = strings.ToUpper(strings.TrimSpace(code))
+	settle, done := r.ApprovePairing, "admitted"
+	switch strings.ToLower(action) {
+	case "approve":
+	case "deny":
+		settle, done = r.DenyPairing, "not admitted"
+	default:
+		code = ""
 	}
-	p, err := r.ApprovePairing(ctx, strings.ToUpper(strings.TrimSpace(code)), sessions.Principal(c.in.Route.Channel, c.in.Sender.ID))
+	if code == "" {
+		return Change{}, "Usage: `/pair approve CODE` or `/pair deny CODE`.", nil
+	}
+	p, err := settle(ctx, code, sessions.Principal(c.in.Route.Channel, c.in.Sender.ID))
 	var bad *RequestError
 	switch {
 	case errors.As(err, &bad):
@@ -273,5 +331,5 @@ func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string
 	case err != nil:
 		return Change{}, "", err
 	}
-	return Change{}, fmt.Sprintf("%s (`%s`) is admitted.", p.User.Name, sessions.Principal(p.Channel, p.User.ID)), nil
+	return Change{}, fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"sluice/announce"
 	"sluice/internal/faultpoint"
@@ -39,7 +38,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	if !silent(say) && !last.Route.IsZero() {
 		w.deliver(&change, w.reply(last, kind, say, session.Taint()), preview)
 	} else {
-		change.Deliveries = discardPreview(preview, w.now())
+		change.Deliveries = w.withdraw(preview)
 	}
 	if err := w.commitEnd(ctx, change); err != nil {
 		return err
@@ -78,13 +77,6 @@ func (w *sessionWorker) deliver(change *Change, d Delivery, preview []DeliveryMo
 	change.Deliveries = append(change.Deliveries, move)
 }
 
-func discardPreview(preview []DeliveryMove, now time.Time) []DeliveryMove {
-	for i := range preview {
-		preview[i].Delivery.Status, preview[i].Delivery.Finished = DeliveryDiscarded, now
-	}
-	return preview
-}
-
 // finishFailed stores that the runs ended without an answer and tells the person who waits.
 func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.WorkError, preview ...DeliveryMove) error {
 	batch, session := j.batch, j.session
@@ -117,7 +109,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 			w.deliver(&change, w.reply(last, KindAnnounce, say, taintOf(j)), nil)
 		}
 	case why.Status == sessions.RunAborted:
-		change.Deliveries = discardPreview(preview, w.now()) // /stop has answered already
+		change.Deliveries = w.withdraw(preview) // /stop has answered already
 	default:
 		w.deliver(&change, w.reply(last, KindNotice, why.Public, noticeLabel()), preview)
 	}

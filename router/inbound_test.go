@@ -229,45 +229,6 @@ func listed(group string, mention bool) map[string]router.GroupSettings {
 	return map[string]router.GroupSettings{group: {RequireMention: mention}}
 }
 
-func TestPairing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t, func(b *bundle) { b.settings.Channels["test"] = router.ChannelSettings{DMPolicy: router.AccessPairing} })
-		b.hear(in("ann", "1", "let me in"))
-		b.hear(in("ann", "2", "please"))
-		b.await(1)
-		synctest.Wait()
-		require.Len(t, b.chat.texts("ann"), 1, "the code is told once")
-		pending, err := b.store.ListPairings(t.Context(), "", "", router.PairingPending)
-		require.NoError(t, err)
-		require.Len(t, pending, 1)
-		require.Contains(t, b.chat.texts("ann")[0], pending[0].Code)
-
-		b.hear(in("owner", "3", "/pair approve wrong"))
-		b.await(1)
-		require.Contains(t, b.chat.texts("owner")[0], "no pending pairing")
-		b.hear(in("owner", "4", "/pair approve "+strings.ToLower(pending[0].Code)))
-		b.await(2)
-		b.hear(in("ann", "5", "thanks"))
-		b.await(1)
-		require.Equal(t, "echo: thanks", b.chat.texts("ann")[2])
-
-		require.NoError(t, b.RevokePairing(t.Context(), "test", "default", "ann", "operator"))
-		require.Equal(t, router.OutcomePairing, b.hear(in("ann", "6", "hello?")).Outcome)
-		for i, who := range []string{"b", "c", "d", "e"} {
-			b.hear(in(who, fmt.Sprint(i), "me too"))
-		}
-		b.await(3)
-		synctest.Wait()
-		require.Empty(t, b.chat.texts("e"), "at most three wait")
-
-		time.Sleep(2 * time.Hour)
-		b.hear(in("b", "9", "again"))
-		b.await(1)
-		require.Len(t, b.chat.texts("b"), 2, "an expired code is replaced")
-	})
-}
-
 func TestGroupHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

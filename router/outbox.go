@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sluice/adapters"
-	"sluice/internal/faultpoint"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -70,6 +69,10 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 	if !d.Expires.After(w.now()) {
 		return 0, w.close(ctx, from, d, DeliveryExpired, "it was older than its life allows")
 	}
+	if d.withdraws() { // it says nothing that the gate would have to allow
+		a, _ := w.adapter(d.Route.Channel, d.Route.Account)
+		return w.takeBack(ctx, from, d, a)
+	}
 	record, err := w.sessionOf(ctx, d)
 	if err != nil {
 		return 0, err
@@ -113,138 +116,6 @@ func egress(d Delivery, record sessions.Record) policy.Egress {
 	}
 }
 
-// send posts the pieces that the platform has not taken yet: an intent before the first, a receipt after each.
-func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter) (time.Duration, error) {
-	pieces := w.pieces(&d, a)
-	d.Status, d.SentAt = DeliverySending, w.now()
-	faultpoint.Hit(faultpoint.SendBeforeIntent)
-	w.unsent = d.ID
-	if err := w.move(ctx, from, d); err != nil {
-		if ctx.Err() != nil {
-			return 0, errors.Join(err, w.handBack(d)) // the next owner must not take it for one that may have been sent
-		}
-		return 0, err
-	}
-	w.unsent = ""
-	faultpoint.Hit(faultpoint.SendAfterIntent)
-	for i := len(d.Receipts); i < len(pieces); i++ {
-		receipt, err := w.post(ctx, a, d, pieces[i], i)
-		if err != nil {
-			return w.failed(ctx, a, d, adapters.AsFailure(err))
-		}
-		faultpoint.Hit(faultpoint.SendAfterCall)
-		if receipt.Moved != nil {
-			w.followMove(ctx, &d, *receipt.Moved)
-		}
-		d.Receipts = append(d.Receipts, receipt)
-		if i < len(pieces)-1 {
-			d.SentAt = w.now()
-			if err := w.record(ctx, d); err != nil {
-				return 0, err
-			}
-			faultpoint.Hit(faultpoint.SendBetweenPieces)
-		}
-	}
-	return 0, w.sent(ctx, d)
-}
-
-// sent stores that the platform has taken all of a delivery.
-func (w *outboxWorker) sent(ctx context.Context, d Delivery) error {
-	d.Status, d.Finished, d.LastError = DeliverySent, w.now(), ""
-	if err := w.record(ctx, d); err != nil {
-		return err
-	}
-	faultpoint.Hit(faultpoint.SendAfterReceipt)
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliverySent)).Inc()
-	w.metrics.deliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
-	return nil
-}
-
-// pieces are what the text is split into. More than one are stored, so that a
-// later try sends the same ones.
-func (w *outboxWorker) pieces(d *Delivery, a adapters.Adapter) []string {
-	if len(d.Chunks) > 0 {
-		return d.Chunks
-	}
-	splitter, ok := a.(adapters.Splitter)
-	if !ok {
-		return []string{d.Text}
-	}
-	pieces := splitter.Split(d.Text)
-	if len(pieces) > 1 {
-		d.Chunks = pieces
-	}
-	return pieces
-}
-
-// post sends one piece; the first one becomes the text of the preview, if there is one.
-func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d Delivery, text string, i int) (adapters.Receipt, error) {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	out := d.outbound(text, i)
-	editor, ok := a.(adapters.Editor)
-	if i > 0 || d.PreviewID == "" || !ok {
-		return a.Send(ctx, out)
-	}
-	faultpoint.Hit(faultpoint.PreviewBeforeFinal)
-	err := editor.Edit(ctx, d.PreviewID, out)
-	if f := adapters.AsFailure(err); err != nil && (f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported) {
-		// The preview is gone: somebody deleted it. From here on a repetition would show twice, so the row must not say that it is an edit.
-		d.PreviewID, d.SentAt = "", w.now()
-		if err := w.record(ctx, d); err != nil {
-			return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
-		}
-		return a.Send(ctx, out)
-	} else if err != nil {
-		again := *f
-		again.Certain = true // editing twice shows the same text once
-		return adapters.Receipt{}, &again
-	}
-	return adapters.Receipt{MessageID: d.PreviewID, At: w.now()}, nil
-}
-
-// failed decides what follows from a failed call.
-func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d Delivery, f *adapters.Failure) (time.Duration, error) {
-	if ctx.Err() != nil && f.Certain {
-		return 0, w.handBack(d)
-	}
-	w.metrics.failures.WithLabelValues(d.Route.Channel, string(f.Kind)).Inc()
-	d.LastError = f.Error()
-	switch {
-	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
-		return 0, w.close(ctx, DeliverySending, d, DeliveryFailed, f.Error())
-	case f.Kind == adapters.Transient && !f.Certain:
-		if _, ok := a.(adapters.Reconciler); ok {
-			return w.doubt(ctx, d, f)
-		}
-		return w.lost(ctx, d, f.Err)
-	}
-	d.Attempts++
-	wait := max(f.RetryAfter, retryWait(d.Attempts))
-	if f.Kind == adapters.RateLimited && f.RetryAfter > 0 {
-		wait = f.RetryAfter
-	}
-	d.Status, d.NextTry = DeliveryQueued, w.now().Add(wait)
-	w.log.Info("delivery waits", "delivery", string(d.ID), "piece", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
-	if err := w.record(ctx, d); err != nil {
-		return 0, err
-	}
-	return wait, nil
-}
-
-// retryWait doubles from one second.
-func retryWait(attempts int) time.Duration {
-	return min(time.Second<<min(attempts-1, 20), retryMost)
-}
-
-// handBack puts a delivery that was certainly not sent back into the queue when its partition goes elsewhere.
-func (w *outboxWorker) handBack(d Delivery) error {
-	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
-	defer cancel()
-	d.Status = DeliveryQueued
-	return w.move(ctx, DeliverySending, d)
-}
-
 // lost settles a send whose answer never came. What was tried is listed as
 // unknown. If the channel is set to resend, that is a row of its own, and the
 // delivery keeps its place in the conversation and goes on with what is left of
@@ -281,8 +152,13 @@ func (w *outboxWorker) lost(ctx context.Context, d Delivery, cause error) (time.
 // blocked records the gate's decision. A reply that the flow check held back is
 // made up for by a notice; one that the send policy forbids is silent, as asked.
 func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Delivery, decision policy.Decision) error {
+	var change Change
+	if w.deletable(d) {
+		change.Deliver = append(change.Deliver, w.withdrawal(d))
+		d.PreviewID = ""
+	}
 	d.Status, d.Finished, d.LastError = DeliveryBlocked, w.now(), decision.Reason
-	change := Change{Deliveries: []DeliveryMove{{From: from, Delivery: d}}}
+	change.Deliveries = []DeliveryMove{{From: from, Delivery: d}}
 	entry := w.audit(d, "delivery.block", "")
 	entry.Detail = decision
 	change.Audit = append(change.Audit, entry)

@@ -1,13 +1,16 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"sluice/adapters"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -15,6 +18,13 @@ import (
 const (
 	pairingLife       = time.Hour
 	pairingPendingMax = 3 // a channel account
+	// A denied person may ask again after this time: people err, and there is no code left to approve.
+	pairingDeniedLife = 24 * time.Hour
+	// wrongCodesMost within pairingLife lock all pairing. A code has 32^8 values; this is against scripts and typing in the dark.
+	wrongCodesMost = 10
+	auditWrongCode = "pairing.wrong"
+	// directoryWithin bounds the question for an owner's direct chat: Slack waits three seconds for an event to be taken.
+	directoryWithin   = 2 * time.Second
 	pairingCodeLength = 8
 	// pairingAlphabet leaves out what people confuse: 0 O 1 I.
 	pairingAlphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -27,7 +37,7 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 	route := in.Route
 	old, err := r.store.PairingOf(ctx, route.Channel, route.Account, in.Sender.ID)
 	if err == nil && (old.Status == PairingRevoked || old.Expires.After(now)) {
-		return Admitted{Outcome: OutcomePairing}, nil
+		return r.pairingPending(ctx, s, in)
 	}
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return Admitted{}, fmt.Errorf("read pairing: %w", err)
@@ -38,7 +48,7 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 	}
 	if countPending(pending, now) >= pairingPendingMax {
 		r.metrics.ignored.WithLabelValues(route.Channel, "pairing_full").Inc()
-		return Admitted{Outcome: OutcomePairing}, nil
+		return r.pairingPending(ctx, s, in)
 	}
 	p := Pairing{
 		Channel: route.Channel, Account: route.Account, User: in.Sender, Conversation: route.Conversation,
@@ -47,14 +57,81 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 	text := fmt.Sprintf("I don't know you yet. Ask my owner to run\n\n`sluice pairing approve %s`\n\nwithin an hour.", p.Code)
 	notice := r.newNotice(s, in.Route, text)
 	err = r.commitEvent(ctx, in, OutcomePairing, Change{
-		Pairings: []Pairing{p},
-		Deliver:  []Delivery{notice},
+		Requests: []Pairing{p}, // a conflict with another first message of the person is looked at again
+		Deliver:  append([]Delivery{notice}, r.tellOwners(ctx, s, p)...),
 		Audit: []policy.AuditEntry{{
 			At: now, Actor: sessions.Principal(route.Channel, in.Sender.ID), Action: "pairing.request",
 			Object: string(in.Sender.ID), Label: notice.Label,
 		}},
 	})
 	return Admitted{Outcome: OutcomePairing, Notice: text, NoticeID: notice.ID}, err
+}
+
+// pairingPending says nothing to who was told before, but for what the platform's own menu must have.
+func (r *Router) pairingPending(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+	if !fromMenu(in) {
+		return Admitted{Outcome: OutcomePairing}, nil
+	}
+	return r.answerEvent(ctx, s, in, OutcomePairing, "I don't know you yet. My owner can admit you.")
+}
+
+// tellOwners asks the owners on a person's channel, in their direct chats, whether to admit the person.
+func (r *Router) tellOwners(ctx context.Context, s *Settings, p Pairing) []Delivery {
+	a, ok := r.adapter(p.Channel, p.Account)
+	if !ok {
+		return nil
+	}
+	approve, deny := "/pair approve "+p.Code, "/pair deny "+p.Code
+	text := fmt.Sprintf("%s (`%s`) asks to talk to me. The code is `%s`; it holds for an hour.",
+		codeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
+	var buttons []adapters.Button
+	if b, ok := a.(adapters.Buttoner); ok && b.MaxButtons() >= 2 {
+		buttons = []adapters.Button{{Label: "Approve", Value: approve}, {Label: "Deny", Value: deny}}
+	} else {
+		text += fmt.Sprintf("\n\nSay `%s` or `%s`.", approve, deny)
+	}
+	var told []Delivery
+	for _, owner := range s.ownersOn(p.Channel) {
+		d := r.newNotice(s, directRoute(ctx, a, owner), text)
+		d.Buttons = buttons
+		told = append(told, d)
+	}
+	return told
+}
+
+// codeSpan is somebody's own word as text that can't be taken for markup.
+func codeSpan(name string) string {
+	const most = 60
+	runes := []rune(strings.Join(strings.Fields(strings.ReplaceAll(name, "`", "'")), " "))
+	return "`" + string(runes[:min(len(runes), most)]) + "`"
+}
+
+// ownersOn are the owners on a channel.
+func (s *Settings) ownersOn(channel string) []sessions.UserID {
+	var ids []sessions.UserID
+	for _, o := range s.Owners {
+		if c, id, _ := strings.Cut(o, ":"); c == channel {
+			ids = append(ids, sessions.UserID(id))
+		}
+	}
+	return ids
+}
+
+// directRoute is the direct chat with a person. Platforms where it has an id of
+// its own are asked for it, within the time that an event may take to be accepted.
+func directRoute(ctx context.Context, a adapters.Adapter, id sessions.UserID) sessions.Route {
+	route := sessions.Route{Channel: a.Channel(), Account: a.Account(), ChatType: sessions.Direct, Conversation: sessions.ConversationID(id)}
+	directory, ok := a.(adapters.Directory)
+	if !ok {
+		return route
+	}
+	ctx, cancel := context.WithTimeout(ctx, directoryWithin)
+	defer cancel()
+	found, err := directory.Find(ctx, string(id))
+	if err != nil {
+		return route // it may still be the chat's id; if it is not, the delivery fails and is seen
+	}
+	return found.Place()
 }
 
 func countPending(pairings []Pairing, now time.Time) int {
@@ -76,34 +153,92 @@ func newPairingCode() string {
 	return string(code)
 }
 
-// ErrPairingCode: no pending pairing has the code.
-var ErrPairingCode = &RequestError{Field: "code", Text: "no pending pairing has this code; it may have expired: see `sluice pairing list`"}
+// Errors of an owner's word about a pairing.
+var (
+	// ErrPairingCode: no pending pairing has the code.
+	ErrPairingCode = &RequestError{Field: "code", Text: "no pending pairing has this code; it may have expired: see `sluice pairing list`"}
+	// ErrPairingLocked: too many codes were wrong.
+	ErrPairingLocked = &RequestError{Field: "code", Text: fmt.Sprintf(
+		"%d codes were wrong within an hour, so no code is taken before that hour is over; `sluice pairing list` shows the right ones", wrongCodesMost)}
+)
 
 // ApprovePairing admits the person who was told the code, and tells them.
 func (r *Router) ApprovePairing(ctx context.Context, code, actor string) (Pairing, error) {
-	s := r.settings.Load()
+	p, err := r.settlePairing(ctx, code, actor, PairingApproved)
+	if err != nil {
+		return p, fmt.Errorf("approve pairing: %w", err)
+	}
+	return p, nil
+}
+
+// DenyPairing refuses the person who was told the code. They are not told, and can ask again after a day.
+func (r *Router) DenyPairing(ctx context.Context, code, actor string) (Pairing, error) {
+	p, err := r.settlePairing(ctx, code, actor, PairingDenied)
+	if err != nil {
+		return p, fmt.Errorf("deny pairing: %w", err)
+	}
+	return p, nil
+}
+
+func (r *Router) settlePairing(ctx context.Context, code, actor string, to PairingStatus) (Pairing, error) {
+	r.guess.Lock()
+	defer r.guess.Unlock()
 	now := r.now()
+	p, err := r.pairingOfCode(ctx, code, actor)
+	if err != nil {
+		return Pairing{}, err
+	}
+	p.Status, p.Code = to, ""
+	change := Change{Audit: []policy.AuditEntry{{
+		At: now, Actor: actor, Action: "pairing." + pairingVerb(to), Object: sessions.Principal(p.Channel, p.User.ID), Label: noticeLabel(),
+	}}}
+	if to == PairingDenied {
+		p.Expires = now.Add(pairingDeniedLife)
+	} else {
+		route := sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}
+		change.Deliver = []Delivery{r.newNotice(r.settings.Load(), route, "You are admitted. Say something!")}
+	}
+	change.Pairings = []Pairing{p}
+	if err := r.commit(ctx, change); err != nil {
+		return Pairing{}, fmt.Errorf("commit pairing: %w", err)
+	}
+	return p, nil
+}
+
+func pairingVerb(to PairingStatus) string {
+	if to == PairingDenied {
+		return "deny"
+	}
+	return "approve"
+}
+
+// pairingOfCode finds who was told a code. Wrong codes are counted in the audit
+// trail, where a restart doesn't forget them.
+func (r *Router) pairingOfCode(ctx context.Context, code, actor string) (Pairing, error) {
+	now := r.now()
+	wrong, err := r.store.CountAudit(ctx, auditWrongCode, now.Add(-pairingLife), wrongCodesMost)
+	if err != nil {
+		return Pairing{}, fmt.Errorf("count wrong codes: %w", err)
+	}
+	if wrong >= wrongCodesMost {
+		return Pairing{}, ErrPairingLocked
+	}
 	pending, err := r.store.ListPairings(ctx, "", "", PairingPending)
 	if err != nil {
 		return Pairing{}, fmt.Errorf("list pairings: %w", err)
 	}
 	i := slices.IndexFunc(pending, func(p Pairing) bool { return p.Code == code && p.Code != "" && p.Expires.After(now) })
-	if i < 0 {
-		return Pairing{}, ErrPairingCode
+	if i >= 0 {
+		return pending[i], nil
 	}
-	p := pending[i]
-	p.Status, p.Code = PairingApproved, ""
-	route := sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}
-	notice := r.newNotice(s, route, "You are admitted. Say something!")
-	err = r.commit(ctx, Change{
-		Pairings: []Pairing{p},
-		Deliver:  []Delivery{notice},
-		Audit:    []policy.AuditEntry{{At: now, Actor: actor, Action: "pairing.approve", Object: sessions.Principal(p.Channel, p.User.ID), Label: notice.Label}},
-	})
-	if err != nil {
-		return Pairing{}, fmt.Errorf("commit pairing: %w", err)
+	entries := []policy.AuditEntry{{At: now, Actor: actor, Action: auditWrongCode, Label: noticeLabel()}}
+	if wrong+1 == wrongCodesMost {
+		entries = append(entries, policy.AuditEntry{At: now, Actor: actor, Action: "pairing.locked", Label: noticeLabel()})
 	}
-	return p, nil
+	if err := r.store.Commit(ctx, Change{Audit: entries}); err != nil {
+		return Pairing{}, fmt.Errorf("count wrong code: %w", err)
+	}
+	return Pairing{}, ErrPairingCode
 }
 
 // RevokePairing shuts a person out again.

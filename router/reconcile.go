@@ -55,13 +55,17 @@ func (w *outboxWorker) settle(ctx context.Context, d Delivery) (time.Duration, e
 	if wait := w.lookupIn(d); wait > 0 {
 		return wait, nil
 	}
-	receipt, posted, err := w.lookUp(ctx, r, a, d)
+	parts, err := w.parts(ctx, &d, a)
+	if err != nil {
+		return 0, err
+	}
+	receipt, posted, err := w.lookUp(ctx, r, d, parts)
 	switch {
 	case err != nil:
 		return w.notAnswered(ctx, d, adapters.AsFailure(err))
 	case posted:
 		w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupPosted).Inc()
-		return w.posted(ctx, d, a, receipt)
+		return w.posted(ctx, d, receipt, len(parts))
 	}
 	w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupNotPosted).Inc()
 	return w.notPosted(ctx, d)
@@ -85,18 +89,17 @@ func (w *outboxWorker) whyNot(d Delivery) error {
 }
 
 // lookUp asks the platform for the message that was sent last.
-func (w *outboxWorker) lookUp(ctx context.Context, r adapters.Reconciler, a adapters.Adapter, d Delivery) (adapters.Receipt, bool, error) {
+func (w *outboxWorker) lookUp(ctx context.Context, r adapters.Reconciler, d Delivery, parts []part) (adapters.Receipt, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	if d.LostPreview != "" {
-		return r.Reconcile(ctx, d.outbound(d.LostPreview, 0), d.SentAt)
+		return r.Reconcile(ctx, d.outbound(part{text: d.LostPreview}), d.SentAt)
 	}
-	pieces := w.pieces(&d, a)
-	return r.Reconcile(ctx, d.outbound(pieces[len(d.Receipts)], len(d.Receipts)), d.SentAt)
+	return r.Reconcile(ctx, d.outbound(parts[len(d.Receipts)]), d.SentAt)
 }
 
 // posted stores the receipt that was found; what is left of the delivery goes on.
-func (w *outboxWorker) posted(ctx context.Context, d Delivery, a adapters.Adapter, receipt adapters.Receipt) (time.Duration, error) {
+func (w *outboxWorker) posted(ctx context.Context, d Delivery, receipt adapters.Receipt, parts int) (time.Duration, error) {
 	w.log.Info("lost message found", "delivery", string(d.ID), "part", len(d.Receipts))
 	from := d.Status
 	if receipt.Moved != nil {
@@ -108,7 +111,7 @@ func (w *outboxWorker) posted(ctx context.Context, d Delivery, a adapters.Adapte
 		return time.Nanosecond, w.move(ctx, from, d)
 	}
 	d.Receipts = append(d.Receipts, receipt)
-	if len(d.Receipts) == len(w.pieces(&d, a)) {
+	if len(d.Receipts) == parts {
 		return 0, w.sent(ctx, d)
 	}
 	d.Status, d.NextTry = DeliveryQueued, w.now()
@@ -190,15 +193,4 @@ func (w *outboxWorker) forgetPreview(ctx context.Context, d Delivery) (time.Dura
 	}
 	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryUnknown)).Inc()
 	return time.Nanosecond, nil
-}
-
-// outbound is one platform message of the delivery.
-func (d Delivery) outbound(text string, part int) adapters.Outbound {
-	out := adapters.Outbound{
-		DeliveryID: string(d.ID), Part: part, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply, Text: text,
-	}
-	if part > 0 {
-		out.Route.ReplyTo = ""
-	}
-	return out
 }

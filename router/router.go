@@ -64,6 +64,7 @@ type Router struct {
 	cache      *sessionCache
 	tasks      tasks
 
+	guess    sync.Mutex // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
 	ownMu    sync.RWMutex
 	owned    map[int]*ownership
@@ -152,6 +153,7 @@ func (r *Router) sweep(ctx context.Context) {
 		case <-ticker.C:
 			r.rescanAll()
 			r.expireSessions(ctx)
+			r.sweepMedia(ctx)
 		}
 	}
 }

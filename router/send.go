@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -25,12 +24,9 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	if r.stopping.Load() {
 		return Delivery{}, ErrStopping
 	}
-	if strings.TrimSpace(p.Text) == "" {
-		return Delivery{}, &RequestError{Field: "text", Text: "is empty: say what is to be sent"}
-	}
 	s := r.settings.Load()
-	if s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes {
-		return Delivery{}, &RequestError{Field: "text", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(p.Text), s.MaxTextBytes)}
+	if err := p.check(s); err != nil {
+		return Delivery{}, err
 	}
 	route, err := r.proactiveRoute(ctx, s, p)
 	if err != nil {
@@ -44,10 +40,14 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 		p.Label = flow.Bottom() // a program's or person's own words, unless they say otherwise
 	}
 	d := r.newDelivery(s, KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
-	d.Idempotency, d.Session = p.Idempotency, target.ID
+	d.Idempotency, d.Session, d.Buttons = p.Idempotency, target.ID, p.Buttons
+	fresh, err := r.attach(ctx, &d, p)
+	if err != nil {
+		return Delivery{}, err
+	}
 	decision := r.gate.Decide(egress(d, target))
-	err = r.commit(ctx, Change{Deliver: []Delivery{d}, Audit: []policy.AuditEntry{{
-		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: p.Label,
+	err = r.commit(ctx, Change{Media: fresh, Deliver: []Delivery{d}, Audit: []policy.AuditEntry{{
+		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: d.Label,
 		Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
 	}}})
 	switch {
@@ -62,71 +62,6 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 
 func noChannel(name string) *RequestError {
 	return &RequestError{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", name)}
-}
-
-// proactiveRoute finds where a proactive message goes. Its words "owner" and "last" are the only guesses that are made.
-func (r *Router) proactiveRoute(ctx context.Context, s *Settings, p Proactive) (sessions.Route, error) {
-	if p.To == toLast {
-		return r.lastRoute(ctx, p)
-	}
-	if _, ok := s.Channels[p.Channel]; !ok {
-		return sessions.Route{}, noChannel(p.Channel)
-	}
-	account := orDefault(p.Account, "default")
-	a, ok := r.adapter(p.Channel, account)
-	if !ok {
-		return sessions.Route{}, &RequestError{Field: "account", Text: fmt.Sprintf("no account %q on channel %q", account, p.Channel)}
-	}
-	route := sessions.Route{
-		Channel: p.Channel, Account: account, ChatType: p.ChatType,
-		Conversation: sessions.ConversationID(p.To), Thread: sessions.ThreadID(p.Thread),
-	}
-	if p.To == toOwner {
-		id, err := s.ownerOn(p.Channel)
-		if err != nil {
-			return route, err
-		}
-		route.Conversation, route.ChatType = sessions.ConversationID(id), sessions.Direct
-	}
-	if route.Conversation == "" {
-		return route, &RequestError{Field: "to", Text: "is empty: want a conversation id, or \"owner\""}
-	}
-	if route.ChatType == "" {
-		route.ChatType = chatTypeOf(a, route.Conversation)
-	}
-	return route, nil
-}
-
-func chatTypeOf(a adapters.Adapter, id sessions.ConversationID) sessions.ChatType {
-	if typer, ok := a.(adapters.ConversationTyper); ok {
-		return typer.ConversationType(id)
-	}
-	return sessions.Direct
-}
-
-func (r *Router) lastRoute(ctx context.Context, p Proactive) (sessions.Route, error) {
-	none := &RequestError{Field: "to", Text: "\"last\" wants a session that somebody has spoken to"}
-	if p.Session == "" {
-		return sessions.Route{}, none
-	}
-	record, err := r.store.Session(ctx, p.Session)
-	if err != nil {
-		return sessions.Route{}, fmt.Errorf("read session: %w", err)
-	}
-	if record.Route.IsZero() {
-		return sessions.Route{}, none
-	}
-	return record.Route, nil
-}
-
-// ownerOn is the first owner on a channel.
-func (s *Settings) ownerOn(channel string) (sessions.UserID, error) {
-	for _, o := range s.Owners {
-		if c, id, _ := strings.Cut(o, ":"); c == channel {
-			return sessions.UserID(id), nil
-		}
-	}
-	return "", &RequestError{Field: "to", Text: fmt.Sprintf("no owner on channel %q: add %q to owners in the configuration", channel, channel+":<user id>")}
 }
 
 // conversationSession is the session whose send-policy override and key count

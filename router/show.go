@@ -284,7 +284,7 @@ func firstPiece(a adapters.Adapter, text string) string {
 }
 
 func (s *show) outbound(text string) adapters.Outbound {
-	return s.row.outbound(text, 0)
+	return s.row.outbound(part{text: text})
 }
 
 // firstPreview stores the delivery before the preview is sent and its receipt after; false if nothing shows for sure.

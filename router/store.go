@@ -15,6 +15,8 @@ type Change struct {
 	sessions.Change
 	// Event is the inbound event that caused the change. A known key is ErrDuplicate and changes nothing.
 	Event *Event
+	// Media inserts files. A known id is ErrDuplicate.
+	Media []Media
 	// Deliver inserts deliveries; the store gives them their Seq. A known id or idempotency key is ErrDuplicate.
 	Deliver []Delivery
 	// Deliveries moves deliveries from one status to another.
@@ -30,7 +32,7 @@ type Change struct {
 	// Bots replaces what bots said in a place since a person last spoke there.
 	Bots *BotTurns
 	// Requests inserts pairing requests of people who have none, or whose one is
-	// pending and has expired when the new one was made; else ErrConflict.
+	// pending or denied and has expired when the new one was made; else ErrConflict.
 	Requests []Pairing
 	// Pairings inserts or replaces pairing requests by (channel, account, user).
 	Pairings []Pairing
@@ -207,7 +209,7 @@ const (
 	PairingPending  PairingStatus = "pending"
 	PairingApproved PairingStatus = "approved"
 	PairingRevoked  PairingStatus = "revoked"
-	PairingDenied   PairingStatus = "denied" // by an owner; the person is not told and gets no other code
+	PairingDenied   PairingStatus = "denied" // by an owner; the person is not told, and gets no code before Expires
 )
 
 // Alias says that conversation To is known under the older id From.
@@ -271,6 +273,12 @@ type Store interface {
 	ListExchanges(ctx context.Context, q ExchangeQuery) ([]Exchange, error)
 	// Chain reads what the runs of a chain have used.
 	Chain(ctx context.Context, id string) (ChainUse, error)
+	// MediaInfo reads what a file is, without its content; ErrNotFound if it is not kept any more.
+	MediaInfo(ctx context.Context, id sessions.MediaID) (Media, error)
+	// Media reads a file with its content; ErrNotFound if it is not kept any more.
+	Media(ctx context.Context, id sessions.MediaID) (Media, error)
+	// SweepMedia deletes files that expired before now and that no delivery has which is not done; at most limit. It returns how many.
+	SweepMedia(ctx context.Context, now time.Time, limit int) (int, error)
 
 	// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
 	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)

@@ -74,36 +74,39 @@ func (s *Session) tool(name string) (Tool, bool) {
 }
 
 // ConfirmAndExecuteTools runs the open calls that are approved, in their order,
-// and gives each a result; a refused one gets its reason. There must be exactly
-// one confirmation for each open call, else nothing runs.
+// and gives each a result; a refused one gets its reason. Each call that
+// [Session.CallsToConfirm] names needs exactly one confirmation, any other may have
+// one; a missing, second or strange one is an error before anything runs. What the
+// session's [PermissionMode] refuses does not run, confirmed or not.
+//
+// A call of a sub-agent tool takes its result from the child that
+// [Session.PendingSubAgentToolCalls] has prepared: it must be among subAgents and
+// complete, unless the call is refused; else it is an error before anything runs.
 //
 // A call runs at most once: it is stored before it runs and its result after, one
 // after the other. A call that fails gives the model its error and is no error here; an error
 // means that the session could not be stored, or that ctx ended. caller is
 // completed with the session's own identity and taint.
-func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, confirmations []Confirmation) (allRejected bool, err error) {
-	calls := s.PendingToolCalls()
-	if err := matchConfirmations(calls, confirmations); err != nil {
+func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
+	decisions, err := s.decide(confirmations, subAgents)
+	if err != nil {
 		return false, err
 	}
 	if err := s.Persist(ctx); err != nil {
 		return false, err
 	}
 	allRejected = true
-	for i, call := range calls {
-		c := confirmations[slices.IndexFunc(confirmations, func(c Confirmation) bool { return c.CallID == call.CallID })]
-		result := Part{Text: c.Reason, Error: true, Label: flow.Bottom()}
-		if c.Approved {
+	for i, d := range decisions {
+		result := Part{Text: d.reason, Error: true, Label: flow.Bottom()}
+		if d.approved {
 			allRejected = false
-			result = s.execute(ctx, caller, call)
-		} else if result.Text == "" {
-			result.Text = "the call was not approved"
+			result = s.execute(ctx, caller, d)
 		}
 		if ctx.Err() != nil && result.Error {
-			return false, fmt.Errorf("run tool %s: %w", call.Tool, context.Cause(ctx))
+			return false, fmt.Errorf("run tool %s: %w", d.call.Tool, context.Cause(ctx))
 		}
-		s.addResult(call, result)
-		if i == len(calls)-1 {
+		s.addResult(d.call, result)
+		if i == len(decisions)-1 {
 			break // the last result is stored with the next step
 		}
 		if err := s.Persist(ctx); err != nil {
@@ -113,47 +116,21 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 	return allRejected, nil
 }
 
-func matchConfirmations(calls []Part, confirmations []Confirmation) error {
-	if len(calls) == 0 {
-		return ErrNoToolCall
+// execute brings one call to its result.
+func (s *Session) execute(ctx context.Context, caller Caller, d decision) Part {
+	if d.child != nil {
+		return d.child.result()
 	}
-	seen := map[string]bool{}
-	for _, c := range confirmations {
-		if seen[c.CallID] {
-			return fmt.Errorf("tool call %q is confirmed twice", c.CallID)
-		}
-		seen[c.CallID] = true
-	}
-	for _, call := range calls {
-		if !seen[call.CallID] {
-			return fmt.Errorf("tool call %q (%s) is not confirmed", call.CallID, call.Tool)
-		}
-	}
-	if len(confirmations) != len(calls) {
-		return fmt.Errorf("%d confirmations for %d open tool calls", len(confirmations), len(calls))
-	}
-	return nil
-}
-
-// execute runs one call to its result.
-func (s *Session) execute(ctx context.Context, caller Caller, call Part) Part {
-	s.mu.Lock()
-	tool, known := s.tool(call.Tool)
-	caller.Session, caller.Key, caller.Agent = s.record.ID, s.record.Key, s.record.Agent
-	caller.CallID, caller.Taint = call.CallID, s.record.Taint
-	s.mu.Unlock()
+	caller = s.completed(caller, d.call)
 	failed := func(err error) Part {
 		return Part{Text: err.Error(), Error: true, Label: caller.Taint}
 	}
-	if !known {
-		return failed(fmt.Errorf("there is no tool %q", call.Tool))
+	if !d.known {
+		return failed(fmt.Errorf("there is no tool %q", d.call.Tool))
 	}
-	args := call.Args
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	if err := json.Unmarshal(args, &map[string]json.RawMessage{}); err != nil {
-		return failed(fmt.Errorf("the arguments are not a JSON object: %w", err))
+	args, err := argsOf(d.call)
+	if err != nil {
+		return failed(err)
 	}
 	timeout := ToolTimeout
 	if tool.Timeout > 0 {
@@ -161,7 +138,7 @@ func (s *Session) execute(ctx context.Context, caller Caller, call Part) Part {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	result, err := tool.Run(ctx, caller, args)
+	result, err := d.tool.Run(ctx, caller, args)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return failed(fmt.Errorf("the tool did not end within %s", timeout))
@@ -171,10 +148,32 @@ func (s *Session) execute(ctx context.Context, caller Caller, call Part) Part {
 	return Part{Text: result.Text, Label: result.Label}
 }
 
+// completed is a caller with what only the session knows.
+func (s *Session) completed(caller Caller, call Part) Caller {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	caller.Session, caller.Key, caller.Agent = s.record.ID, s.record.Key, s.record.Agent
+	caller.CallID, caller.Taint = call.CallID, s.record.Taint
+	return caller
+}
+
+// argsOf are a call's arguments; none is an empty object.
+func argsOf(call Part) (json.RawMessage, error) {
+	args := slices.Clone(call.Args)
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(args, &map[string]json.RawMessage{}); err != nil {
+		return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
+	}
+	return args, nil
+}
+
 // addResult appends a call's result to the results message of the answer that asked for it.
 func (s *Session) addResult(call, result Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.children, call.CallID)
 	result.Type, result.CallID, result.Tool = PartToolResult, call.CallID, call.Tool
 	if !result.Label.Valid() {
 		result.Label = flow.Top() // a label that was lost
@@ -188,10 +187,7 @@ func (s *Session) addResult(call, result Part) {
 
 // ResolveInterrupted gives each open call the result that it was interrupted.
 func (s *Session) ResolveInterrupted() {
-	s.mu.Lock()
-	calls := openCalls(s.messages)
-	s.mu.Unlock()
-	for _, call := range calls {
+	for _, call := range s.PendingToolCalls() {
 		s.addResult(call, Part{Text: interrupted, Error: true, Label: flow.Bottom()})
 	}
 }

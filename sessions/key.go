@@ -174,3 +174,12 @@ func (k Key) Bare() string {
 	}
 	return string(k)
 }
+
+// subAgentWord stands in the key of a session that works a task for another one.
+const subAgentWord = ":subagent:"
+
+// SubAgent reports whether the session works a task for another one.
+func (k Key) SubAgent() bool {
+	agent := k.Agent()
+	return agent != "" && strings.HasPrefix(string(k), agentPrefix+agent+subAgentWord)
+}

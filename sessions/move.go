@@ -34,7 +34,7 @@ func (s *Session) take(thread []Message, head MessageID) {
 			s.aside[m.ID] = m
 		}
 	}
-	s.messages = thread
+	s.messages, s.children = thread, map[string]*PendingSubAgentToolCall{}
 	compacted, size := MessageID(""), 0
 	for _, m := range thread {
 		delete(s.aside, m.ID)

@@ -59,13 +59,15 @@ type Session struct {
 	serial      int                   // grows with each of unsaved
 	changed     bool                  // the record has changes that are not stored
 	settings    Patch                 // settings that are not stored
-	attempt     *Change               // was to be stored, and nobody knows whether it was
-	building    *builder              // nil while no completion is under way
+	permission  PermissionMode
+	children    map[string]*PendingSubAgentToolCall // of the open calls, by call id
+	attempt     *Change                             // was to be stored, and nobody knows whether it was
+	building    *builder                            // nil while no completion is under way
 }
 
 // NewSession makes an empty session that is not stored yet.
 func NewSession(store Store, record Record, now func() time.Time) *Session {
-	s := &Session{store: store, now: now, isNew: true}
+	s := &Session{store: store, now: now, isNew: true, permission: PermissionAsk}
 	s.reset(record, nil)
 	s.changed = true
 	return s
@@ -77,7 +79,7 @@ func LoadSession(ctx context.Context, store Store, record Record, now func() tim
 	if err != nil {
 		return nil, fmt.Errorf("load session %s: %w", record.ID, err)
 	}
-	s := &Session{store: store, now: now}
+	s := &Session{store: store, now: now, permission: PermissionAsk}
 	s.reset(record, messages)
 	return s, nil
 }
@@ -85,7 +87,7 @@ func LoadSession(ctx context.Context, store Store, record Record, now func() tim
 // reset makes the session what is stored.
 func (s *Session) reset(record Record, messages []Message) {
 	s.record, s.messages, s.changed, s.settings, s.attempt = record, messages, false, Patch{ID: record.ID}, nil
-	s.aside, s.unsaved = map[MessageID]Message{}, map[MessageID]int{}
+	s.aside, s.unsaved, s.children = map[MessageID]Message{}, map[MessageID]int{}, map[string]*PendingSubAgentToolCall{}
 	if record.Compacted != "" && (len(messages) == 0 || messages[0].Role != RoleSummary) {
 		s.record.Compacted = "" // its summary stands on another branch
 	}

@@ -8,7 +8,7 @@ import (
 	"sluice/policy/flow"
 )
 
-// Tool is something an agent can do. Every field but Idempotent and Timeout is required;
+// Tool is something an agent can do. Every field but Idempotent, Timeout and SubAgent is required;
 // a registry refuses a tool without its flow.
 type Tool struct {
 	Spec ToolSpec
@@ -21,7 +21,12 @@ type Tool struct {
 	// error is shown to the model as the call's failure: it must name the
 	// parameter and must not tell a hidden thing from an absent one.
 	Run func(ctx context.Context, caller Caller, args json.RawMessage) (ToolResult, error)
+	// SubAgent makes it a sub-agent tool: a child session works its calls, and Run is not used. Nil for all others.
+	SubAgent SubAgent
 }
+
+// ReadOnly reports whether the tool changes nothing: it declares that its data goes nowhere but to the model.
+func (t Tool) ReadOnly() bool { return t.Flow.Writes == FlowNone }
 
 // ToolFlow declares where a tool's data comes from and goes to, for the monitor below the tools.
 type ToolFlow struct {

@@ -40,6 +40,9 @@ func changeWrite(c router.Change) (Write, error) {
 		b.add(Statement{SQL: abortQueued, Args: []any{micros(a.At), string(a.Session)}})
 		b.add(Statement{SQL: abortRunning, Args: []any{string(a.Session)}})
 	}
+	for _, m := range c.Media {
+		b.media(m)
+	}
 	for _, d := range c.Deliver {
 		b.deliver(d)
 	}
@@ -76,7 +79,7 @@ func (b *writer) rest(c router.Change) {
 		b.botTurns(*c.Bots)
 	}
 	for _, p := range c.Requests {
-		b.pairing(p, ` WHERE pairings.status = 'pending' AND pairings.expires <= excluded.created`, sessions.ErrConflict)
+		b.pairing(p, ` WHERE pairings.status IN ('pending', 'denied') AND pairings.expires <= excluded.created`, sessions.ErrConflict)
 	}
 	for _, p := range c.Pairings {
 		b.pairing(p, "", nil)

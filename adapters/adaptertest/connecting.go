@@ -20,14 +20,17 @@ func deafened(w *world) { brokenConnections(w, w.Deafen) }
 
 // brokenConnections breaks them several times and looks what came and what State says.
 func brokenConnections(w *world, broken func()) {
-	w.needs(w.limits.Fails, "network in between")
+	w.needs(w.limits.Fails && !w.limits.Posts, "connection that events come over")
 	w.warm()
 	stater := able[adapters.Stater](w)
 	for _, text := range []string{"one", "two"} {
+		said := w.Say(w.Direct(), w.Person(0), "before it breaks")
+		w.inbox.next(w.t)
+		w.confirmed(said) // so that a poller waits for more by now
 		before := stater.State()
 		require.Equal(w.t, adapters.Connected, before.Status)
 		broken()
-		said := w.Say(w.Direct(), w.Person(0), text)
+		said = w.Say(w.Direct(), w.Person(0), text)
 		in := w.only(w.Direct(), w.Person(0))
 		requireFrom(w, in, said, w.Person(0))
 		require.Equal(w.t, text, in.Text)

@@ -83,7 +83,9 @@ type Limits struct {
 	Confirms   bool // events are given again until they are confirmed
 	Dedupes    bool // a message that is sent again with the same delivery is shown once
 	RetryAfter bool // limits come with a time
+	Rendered   bool // every text is read as Markdown: nothing can go out plain
 	Fails      bool // calls can fail: there is a network in between
+	Posts      bool // events are posted to the adapter, which keeps no connection for them
 
 	// What people can do there that the bot is told of.
 	Hears     bool // anything at all comes in through Run

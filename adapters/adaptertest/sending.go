@@ -13,6 +13,7 @@ var sending = []subtest{
 	{"a message has a receipt", receipt},
 	{"an answer refers to its question", answerRefers},
 	{"characters of the markup arrive as themselves", literal},
+	{"a plain text has no markup", plainText},
 	{"the pieces of a long text lose nothing", splitText},
 	{"typing shows", typing},
 	{"the menu of commands is taken", setCommands},
@@ -42,12 +43,15 @@ func answerRefers(w *world) {
 func literal(w *world) {
 	const text = "if 1 < 2 && 3 > 2 then \"ok\" & done"
 	w.send(out("dlv_1", w.Direct(), text))
-	plain := out("dlv_2", w.Direct(), "*not* _styled_ <b>")
-	plain.Plain = true
-	w.send(plain)
-	shown := w.shown(w.Direct(), 2)
-	require.Equal(w.t, text, shown[0].Plain)
-	require.Equal(w.t, plain.Text, shown[1].Plain)
+	require.Equal(w.t, text, w.shown(w.Direct(), 1)[0].Plain)
+}
+
+func plainText(w *world) {
+	w.needs(!w.limits.Rendered, "texts without markup")
+	o := out("dlv_1", w.Direct(), "*not* _styled_ `x` ~y~ [a](b) <b> & @everyone")
+	o.Plain = true
+	w.send(o)
+	require.Equal(w.t, o.Text, w.shown(w.Direct(), 1)[0].Plain)
 }
 
 // longText has numbered words in prose, in a fence, in a list, and one word longer than a message.

@@ -29,10 +29,11 @@ type client struct {
 	metrics *metrics
 }
 
-func newClient(cfg Config, m *metrics) *client {
+// newClient makes a client whose calls end after a time at the latest.
+func newClient(cfg Config, m *metrics, timeout time.Duration) *client {
 	return &client{
 		http: &http.Client{
-			Timeout:   cfg.CallTimeout,
+			Timeout:   timeout,
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true},
 			// A redirect would carry the token, or a message, to where nobody meant it to go.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

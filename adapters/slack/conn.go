@@ -35,6 +35,7 @@ type conn struct {
 	ws      *websocket.Conn
 	silence time.Duration // without a frame for so long, the connection is dead
 
+	owner   owner
 	writing sync.Mutex    // one writer at a time
 	hello   chan struct{} // closed when Slack has greeted
 	leaving chan struct{} // closed when Slack has said that it will close
@@ -42,12 +43,20 @@ type conn struct {
 	err     error         // why; read it after done
 	reason  atomic.Value  // of leaving: a string
 
+	closing atomic.Bool // close was called
 	running sync.WaitGroup
 }
 
-// dial opens a WebSocket and reads until it ends; each envelope that carries
-// something is given to take, in order. take must not block.
-func dial(ctx context.Context, url string, silence time.Duration, take func(*conn, []byte, envelope)) (*conn, error) {
+// owner is told what comes over a connection, by its reader: nothing here may block.
+type owner struct {
+	// up is told 1 when Slack has greeted, and -1 when that connection has ended; lost says that nobody here closed it.
+	up func(change int, lost bool)
+	// take gets each envelope that carries something, in order.
+	take func(c *conn, raw []byte, e envelope)
+}
+
+// dial opens a WebSocket and reads until it ends.
+func dial(ctx context.Context, url string, silence time.Duration, o owner) (*conn, error) {
 	dialer := websocket.Dialer{HandshakeTimeout: silence}
 	ws, resp, err := dialer.DialContext(ctx, url, nil)
 	if err != nil {
@@ -58,7 +67,7 @@ func dial(ctx context.Context, url string, silence time.Duration, take func(*con
 	}
 	ws.SetReadLimit(maxFrame)
 	c := &conn{
-		ws: ws, silence: silence,
+		ws: ws, silence: silence, owner: o,
 		hello: make(chan struct{}), leaving: make(chan struct{}), done: make(chan struct{}),
 	}
 	ws.SetPingHandler(func(data string) error {
@@ -67,7 +76,7 @@ func dial(ctx context.Context, url string, silence time.Duration, take func(*con
 	})
 	ws.SetPongHandler(func(string) error { c.heard(); return nil })
 	c.heard()
-	c.running.Go(func() { c.read(take) })
+	c.running.Go(c.read)
 	c.running.Go(c.ping)
 	return c, nil
 }
@@ -83,9 +92,14 @@ func ignoreBusy(err error) error {
 // heard moves the moment at which the connection counts as dead.
 func (c *conn) heard() { _ = c.ws.SetReadDeadline(time.Now().Add(c.silence)) } // a closed connection is noticed by reading
 
-func (c *conn) read(take func(*conn, []byte, envelope)) {
-	defer close(c.done)
+func (c *conn) read() {
 	var greeted, warned bool
+	defer func() {
+		if greeted {
+			c.owner.up(-1, !c.closing.Load() && !warned)
+		}
+		close(c.done)
+	}()
 	for {
 		_, raw, err := c.ws.ReadMessage()
 		if err != nil {
@@ -100,13 +114,14 @@ func (c *conn) read(take func(*conn, []byte, envelope)) {
 		switch {
 		case e.Type == "hello" && !greeted:
 			greeted = true
+			c.owner.up(1, false)
 			close(c.hello)
 		case e.Type == "disconnect" && !warned:
 			warned = true
 			c.reason.Store(e.Reason)
 			close(c.leaving)
 		case e.Type != "hello" && e.Type != "disconnect":
-			take(c, raw, e)
+			c.owner.take(c, raw, e)
 		}
 	}
 }
@@ -152,6 +167,7 @@ func (c *conn) ack(id string) error {
 
 // close ends the connection and waits for its goroutines.
 func (c *conn) close() {
+	c.closing.Store(true)
 	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
 	_ = c.ws.Close() // it may be closed already
 	c.running.Wait()

@@ -16,7 +16,9 @@ var errMalformed = errors.New("event lacks what its kind has")
 // item is one thing that Slack tells: an event, a slash command or a press. One of the three is set,
 // or none for what is no business of the agent.
 type item struct {
+	id      string // the same if it comes again
 	lane    string // what it must stay in order with: the conversation
+	at      string // when it was, as Slack's timestamps say it; empty if it does not say
 	event   *event
 	command *command
 	press   *press
@@ -31,6 +33,7 @@ type callback struct {
 	Challenge      string          `json:"challenge"`
 	Team           string          `json:"team_id"`
 	Authorizations []authorization `json:"authorizations"`
+	ID             string          `json:"event_id"`
 	Event          json.RawMessage `json:"event"`
 }
 
@@ -137,7 +140,7 @@ func readEvent(raw []byte) (item, error) {
 	if lane == "" {
 		return item{}, fmt.Errorf("read event %s: no channel: %w", kind.Type, errMalformed)
 	}
-	return item{lane: lane, event: e}, nil
+	return item{id: outer.ID, lane: lane, at: or(e.EventTS, e.TS), event: e}, nil
 }
 
 func tokensRevoked(e *event) item {
@@ -187,13 +190,14 @@ func (c *command) item() (item, error) {
 	if c.Command == "" || c.Channel == "" || c.User == "" || c.Trigger == "" {
 		return item{}, fmt.Errorf("read slash command: %w", errMalformed)
 	}
-	return item{lane: c.Channel, command: c}, nil
+	return item{id: c.Trigger, lane: c.Channel, command: c}, nil
 }
 
 // press is a button that was pressed.
 type press struct {
-	Type string `json:"type"`
-	User struct {
+	Type    string `json:"type"`
+	Trigger string `json:"trigger_id"`
+	User    struct {
 		ID string `json:"id"`
 	} `json:"user"`
 	Team struct {
@@ -227,7 +231,7 @@ func readPress(raw []byte) (item, error) {
 	if p.Container.Channel == "" || p.Container.TS == "" || p.User.ID == "" {
 		return item{}, fmt.Errorf("read interaction: %w", errMalformed)
 	}
-	return item{lane: p.Container.Channel, press: p}, nil
+	return item{id: p.Trigger, lane: p.Container.Channel, at: p.Actions[0].TS, press: p}, nil
 }
 
 // momentOf is the time that a message's timestamp tells; zero for none.

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -21,60 +22,96 @@ type lanes struct {
 
 	mu      sync.Mutex
 	waiting map[string][]*ticket // by conversation; the first one's turn it is
+	flying  map[string]*ticket   // by the event's id
 	pending int
 }
 
 // ticket is an event's place in its conversation.
 type ticket struct {
 	lanes *lanes
-	lane  string
-	turn  chan struct{} // closed when it is the first
+	item  item
+	first *ticket       // set if the same event has a place already: what becomes of it becomes of this
+	turn  chan struct{} // closed when it is the first of its conversation
+	done  chan struct{} // closed when it has left
+	err   error         // what became of it; read it after done
 }
 
 func newLanes() *lanes {
-	return &lanes{slots: make(chan struct{}, acceptParallel), waiting: map[string][]*ticket{}}
+	return &lanes{slots: make(chan struct{}, acceptParallel), waiting: map[string][]*ticket{}, flying: map[string]*ticket{}}
 }
 
-// take gives the next place in a conversation, or false if too many wait already.
-func (l *lanes) take(lane string) (*ticket, bool) {
+// take gives an event its place in its conversation, or false if too many wait already. It is the last,
+// unless some that wait are younger: two sockets, and two requests, may overtake each other.
+// The ticket must be used, with pass.
+func (l *lanes) take(it item) (*ticket, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.pending >= maxPending {
 		return nil, false
 	}
 	l.pending++
-	t := &ticket{lanes: l, lane: lane, turn: make(chan struct{})}
-	l.waiting[lane] = append(l.waiting[lane], t)
-	if len(l.waiting[lane]) == 1 {
+	t := &ticket{lanes: l, item: it, turn: make(chan struct{}), done: make(chan struct{})}
+	if t.first = l.flying[it.id]; t.first != nil {
+		return t, true
+	}
+	if it.id != "" {
+		l.flying[it.id] = t
+	}
+	queue := l.waiting[it.lane]
+	place := len(queue)
+	for it.at != "" && place > 1 && queue[place-1].item.at > it.at {
+		place--
+	}
+	l.waiting[it.lane] = slices.Insert(queue, place, t)
+	if len(queue) == 0 {
 		close(t.turn)
 	}
 	return t, true
 }
 
-// wait returns once everything before it in the conversation has left.
-func (t *ticket) wait(ctx context.Context) error {
-	select {
-	case <-t.turn:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// pass calls accept when everything before it in the conversation has left, and gives its error.
+// Of an event that comes again while it waits or is being accepted, accept is called once.
+func (t *ticket) pass(ctx context.Context, accept func() error) error {
+	defer t.leave()
+	before := t.turn
+	if t.first != nil {
+		before = t.first.done
 	}
+	select {
+	case <-before:
+	case <-ctx.Done():
+		t.err = fmt.Errorf("wait for the event's turn: %w", context.Cause(ctx))
+		return t.err
+	}
+	if t.first != nil {
+		t.err = t.first.err
+	} else {
+		t.err = accept()
+	}
+	return t.err
 }
 
-// leave makes room for the next. It must be called once, whether the turn came or not.
+// leave makes room for the next.
 func (t *ticket) leave() {
 	l := t.lanes
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending--
-	queue := l.waiting[t.lane]
+	close(t.done)
+	if t.first != nil {
+		return
+	}
+	if l.flying[t.item.id] == t {
+		delete(l.flying, t.item.id)
+	}
+	queue := l.waiting[t.item.lane]
 	at := slices.Index(queue, t)
 	queue = slices.Delete(queue, at, at+1)
 	if len(queue) == 0 {
-		delete(l.waiting, t.lane)
+		delete(l.waiting, t.item.lane)
 		return
 	}
-	l.waiting[t.lane] = queue
+	l.waiting[t.item.lane] = queue
 	if at == 0 {
 		close(queue[0].turn)
 	}

@@ -13,6 +13,7 @@ import (
 	slackapi "github.com/slack-go/slack"
 
 	"sluice/adapters"
+	"sluice/sessions"
 )
 
 // errForeignHost: a URL that leads away from Slack.
@@ -54,7 +55,12 @@ func (a *Adapter) respond(ctx context.Context, out adapters.Outbound, text strin
 	if err != nil {
 		return adapters.Receipt{}, err
 	}
-	return adapters.Receipt{At: a.cfg.Now()}, nil
+	return adapters.Receipt{MessageID: unseen(out), At: a.cfg.Now()}, nil
+}
+
+// unseen stands for the id of an answer that only one person sees: Slack tells none.
+func unseen(out adapters.Outbound) sessions.PlatformMessageID {
+	return sessions.PlatformMessageID(fmt.Sprintf("ephemeral-%s-%d", out.DeliveryID, out.Part))
 }
 
 // expired makes a refusal of a response_url that took all it takes a code of the Web API's kind.

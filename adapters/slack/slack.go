@@ -22,6 +22,7 @@ const identityCheck = 10 * time.Minute
 type Adapter struct {
 	cfg     Config
 	client  *client
+	files   *client          // for uploads and downloads, which take longer
 	api     *slackapi.Client // over client
 	state   *state
 	metrics *metrics
@@ -35,9 +36,22 @@ type Adapter struct {
 }
 
 var (
-	_ adapters.Adapter = (*Adapter)(nil)
-	_ adapters.Prober  = (*Adapter)(nil)
-	_ adapters.Stater  = (*Adapter)(nil)
+	_ adapters.Adapter     = (*Adapter)(nil)
+	_ adapters.Splitter    = (*Adapter)(nil)
+	_ adapters.Editor      = (*Adapter)(nil)
+	_ adapters.Deleter     = (*Adapter)(nil)
+	_ adapters.Reactor     = (*Adapter)(nil)
+	_ adapters.Buttoner    = (*Adapter)(nil)
+	_ adapters.FileSender  = (*Adapter)(nil)
+	_ adapters.FileFetcher = (*Adapter)(nil)
+	_ adapters.Reconciler  = (*Adapter)(nil)
+	_ adapters.Directory   = (*Adapter)(nil)
+	_ adapters.Callback    = (*Adapter)(nil)
+	_ adapters.Prober      = (*Adapter)(nil)
+	_ adapters.Previewer   = (*Adapter)(nil)
+	_ adapters.Stater      = (*Adapter)(nil)
+
+	_ adapters.ConversationTyper = (*Adapter)(nil)
 )
 
 // self is who the bot is.
@@ -63,9 +77,9 @@ func New(config Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register slack metrics: %w", err)
 	}
-	c := newClient(cfg, m)
+	c := newClient(cfg, m, cfg.CallTimeout)
 	a := &Adapter{
-		cfg: cfg, client: c, api: newAPI(cfg, c), metrics: m, state: newState(cfg),
+		cfg: cfg, client: c, files: newClient(cfg, m, uploadTimeout), api: newAPI(cfg, c), metrics: m, state: newState(cfg),
 		lanes: newLanes(), pacer: newPacer(cfg.Now), gone: make(chan error, 1),
 	}
 	a.names = newNames(a)
@@ -97,6 +111,10 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 }
 
 func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
+	select {
+	case <-a.gone: // said of a token that was there before
+	default:
+	}
 	if err := a.retry(ctx, "auth.test", a.identify); err != nil {
 		return err
 	}
@@ -173,4 +191,7 @@ func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 }
 
 // Close drops the idle connections. Call it when the adapter is not used any more.
-func (a *Adapter) Close() { a.client.closeIdle() }
+func (a *Adapter) Close() {
+	a.client.closeIdle()
+	a.files.closeIdle()
+}

@@ -66,7 +66,6 @@ func (r *receiver) link(ctx context.Context) error {
 		closeConn(old)
 		old = nil
 		opened := time.Now()
-		r.connected(1)
 		select {
 		case <-c.leaving:
 			r.cfg.Log.Debug("slack asks for a new connection", "reason", c.reason.Load())
@@ -77,7 +76,6 @@ func (r *receiver) link(ctx context.Context) error {
 		case <-ctx.Done():
 			closeConn(c)
 		}
-		r.connected(-1)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -121,7 +119,10 @@ func (r *receiver) open(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, r.failure("apps.connections.open", err)
 	}
-	c, err := dial(callCtx, url, r.cfg.PingTimeout, func(c *conn, raw []byte, e envelope) { r.take(ctx, c, raw, e) })
+	c, err := dial(callCtx, url, r.cfg.PingTimeout, owner{
+		up:   r.connected,
+		take: func(c *conn, raw []byte, e envelope) { r.take(ctx, c, raw, e) },
+	})
 	if err != nil {
 		return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
 	}
@@ -140,15 +141,16 @@ func (r *receiver) open(ctx context.Context) (*conn, error) {
 }
 
 // connected counts the connections that are up, and shows the account as connected while there is one.
-func (r *receiver) connected(change int) {
+// That one was lost shows in the state's time even if the other holds.
+func (r *receiver) connected(change int, lost bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.up += change
-	switch {
-	case r.up > 0:
+	if lost || r.up == 0 {
+		r.state.set(adapters.Retrying, "a connection to Slack was lost, opening another")
+	}
+	if r.up > 0 {
 		r.state.set(adapters.Connected, "")
-	case change < 0:
-		r.state.set(adapters.Retrying, "no connection to Slack, opening one")
 	}
 }
 
@@ -169,22 +171,20 @@ func (r *receiver) take(ctx context.Context, c *conn, raw []byte, e envelope) {
 		r.confirm(c, e.ID)
 		return
 	}
-	place, ok := r.lanes.take(it.lane)
+	place, ok := r.lanes.take(it)
 	if !ok {
 		r.metrics.event(r.cfg.Account, outcomeDropped)
 		r.cfg.Log.Warn("too many slack events wait, leaving one to be given again", "most", maxPending, "retry", e.Retry)
 		return
 	}
 	r.handlers.Go(func() {
-		defer place.leave()
-		if err := place.wait(ctx); err != nil {
-			return // the stop; Slack gives it again
-		}
-		if err := r.accept(ctx, it); err != nil {
+		err := place.pass(ctx, func() error { return r.accept(ctx, it) })
+		switch {
+		case err == nil:
+			r.confirm(c, e.ID)
+		case ctx.Err() == nil: // at the stop it is left to Slack as well, but not as a fault
 			r.cfg.Log.Error("slack event not accepted, leaving it to be given again", "retry", e.Retry, "error", err)
-			return
 		}
-		r.confirm(c, e.ID)
 	})
 }
 

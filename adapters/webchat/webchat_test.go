@@ -5,11 +5,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"sluice/adapters"
 	"sluice/adapters/webchat"
 	"sluice/sessions"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOnlyNoticesNeedAnEvent(t *testing.T) {
 	t.Parallel()

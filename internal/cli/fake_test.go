@@ -82,6 +82,7 @@ func (f *fake) routes(mux *http.ServeMux) {
 		"GET /v1/runs/{id}":                      `{"id":"run_1","session":"sess_1","status":"done","reply":"hello"}`,
 		"GET /v1/pairings":                       `{"pairings":[{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"code":"ABCD2345","status":"pending"}]}`,
 		"POST /v1/pairings/{code}/approve":       `{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"status":"approved"}`,
+		"POST /v1/pairings/{code}/deny":          `{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"status":"denied"}`,
 		"POST /v1/pairings/revoke":               ``,
 		"GET /v1/policy/check":                   `{"action":"allow","reason":"no rule is against it","rules":[{"rule":"flow","matched":true,"action":"allow"}]}`,
 		"POST /v1/sessions/{id}/runs/{r}/cancel": `{}`,

@@ -31,7 +31,7 @@ func (p pairing) who() string {
 }
 
 func (a *app) pairingCommand() *cobra.Command {
-	return group("pairing", "Who may talk to the agents in direct chats", a.pairingList(), a.pairingApprove(), a.pairingRevoke())
+	return group("pairing", "Who may talk to the agents in direct chats", a.pairingList(), a.pairingApprove(), a.pairingDeny(), a.pairingRevoke())
 }
 
 func (a *app) pairingList() *cobra.Command {
@@ -62,14 +62,23 @@ func (a *app) pairingList() *cobra.Command {
 }
 
 func (a *app) pairingApprove() *cobra.Command {
+	return a.pairingSettle("approve", "Let somebody in who was told this code", "may talk now")
+}
+
+func (a *app) pairingDeny() *cobra.Command {
+	return a.pairingSettle("deny", "Refuse somebody who was told this code; they may ask again after a day", "was refused")
+}
+
+// pairingSettle is the command that says yes or no to a code; done is what then holds for the person.
+func (a *app) pairingSettle(verb, short, done string) *cobra.Command {
 	return &cobra.Command{
-		Use: "approve CODE", Short: "Let somebody in who was told this code", Args: cobra.ExactArgs(1),
+		Use: verb + " CODE", Short: short, Args: cobra.ExactArgs(1),
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			c, err := a.client()
 			if err != nil {
 				return err
 			}
-			raw, err := c.call(ctx, request{method: http.MethodPost, path: "/v1/pairings/" + url.PathEscape(args[0]) + "/approve"})
+			raw, err := c.call(ctx, request{method: http.MethodPost, path: "/v1/pairings/" + url.PathEscape(args[0]) + "/" + verb})
 			if err != nil {
 				return err
 			}
@@ -77,7 +86,7 @@ func (a *app) pairingApprove() *cobra.Command {
 			if err := json.Unmarshal(raw, &p); err != nil {
 				return fmt.Errorf("read answer: %w", err)
 			}
-			_, err = fmt.Fprintf(a.Stdout, "%s may talk now\n", clean(p.who()))
+			_, err = fmt.Fprintf(a.Stdout, "%s %s\n", clean(p.who()), done)
 			return err
 		}),
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -20,6 +21,7 @@ func (s *Server) operatorRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodGet, "/v1/audit", "list-audit", "The audit trail, newest first"), s.audit)
 	huma.Register(api, op(http.MethodGet, "/v1/pairings", "list-pairings", "Who has asked to talk and who may"), s.pairings)
 	huma.Register(api, op(http.MethodPost, "/v1/pairings/{code}/approve", "approve-pairing", "Let somebody in who was told this code"), s.approve)
+	huma.Register(api, op(http.MethodPost, "/v1/pairings/{code}/deny", "deny-pairing", "Refuse somebody who was told this code; they may ask again after a day"), s.deny)
 	huma.Register(api, op(http.MethodPost, "/v1/pairings/revoke", "revoke-pairing", "Let somebody in no longer", http.StatusNoContent), s.revoke)
 }
 
@@ -130,15 +132,26 @@ func (s *Server) pairings(ctx context.Context, _ *struct{}) (*body[pairingList],
 	return &body[pairingList]{out}, nil
 }
 
-func (s *Server) approve(ctx context.Context, in *struct {
+type pairingCode struct {
 	Code string `path:"code" maxLength:"32"`
-},
-) (*body[pairingRecord], error) {
-	p, err := s.cfg.Router.ApprovePairing(ctx, strings.ToUpper(in.Code), operator)
-	if bad, ok := asRequestError(err); ok {
-		return nil, &apiError{http.StatusNotFound, "not_found", bad.Text}
-	}
-	if err != nil {
+}
+
+func (s *Server) approve(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
+	return s.settled(s.cfg.Router.ApprovePairing(ctx, strings.ToUpper(in.Code), operator))
+}
+
+func (s *Server) deny(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
+	return s.settled(s.cfg.Router.DenyPairing(ctx, strings.ToUpper(in.Code), operator))
+}
+
+// settled answers what became of a pairing.
+func (s *Server) settled(p router.Pairing, err error) (*body[pairingRecord], error) {
+	switch {
+	case errors.Is(err, router.ErrPairingLocked):
+		return nil, &apiError{http.StatusTooManyRequests, "pairing_locked", router.ErrPairingLocked.Text}
+	case errors.Is(err, router.ErrPairingCode):
+		return nil, &apiError{http.StatusNotFound, "not_found", router.ErrPairingCode.Text}
+	case err != nil:
 		return nil, s.problem(err)
 	}
 	return &body[pairingRecord]{pairingOf(p)}, nil

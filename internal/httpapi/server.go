@@ -47,6 +47,7 @@ type Router interface {
 	RetryDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
 	DiscardDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
+	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
 }
 

@@ -10,34 +10,45 @@ import (
 // for the link's text.
 const maxAddress = 1000
 
-var bareAddress = regexp.MustCompile(`https?://[^\s<>\x{a0}]*[^\s<>\x{a0}.,:;!?"'()\[\]{}]`)
+var bareAddress = regexp.MustCompile(`https?://[^\s<>|\x{a0}\x{200b}]*[^\s<>|\x{a0}\x{200b}.,:;!?"'()\[\]{}]`)
+
+// bareAddresses are the addresses that stand in a text as they are.
+func bareAddresses(text string) [][]int {
+	if !strings.Contains(text, "://") {
+		return nil
+	}
+	return bareAddress.FindAllStringIndex(text, -1)
+}
 
 // linkBare makes links of the addresses that stand in a text as they are, so that
-// neither marks nor escapes get into them.
+// they are cut as links are. One that is too long becomes a span of its own.
 func linkBare(b block) block {
 	if b.code {
 		return b
 	}
 	var out joiner
 	for _, s := range b.spans {
-		if s.url != "" || s.style&code != 0 || !strings.Contains(s.text, "://") {
+		if s.url != "" || s.style&code != 0 {
 			out.add(s)
 			continue
 		}
 		from := 0
-		for _, at := range bareAddress.FindAllStringIndex(s.text, -1) {
-			address := s.text[at[0]:at[1]]
-			if addressCost(address) > maxAddress {
-				continue
-			}
+		for _, at := range bareAddresses(s.text) {
 			out.add(span{text: s.text[from:at[0]], style: s.style})
-			out.add(span{text: address, style: s.style, url: address})
+			out.add(bareSpan(s.text[at[0]:at[1]], s.style))
 			from = at[1]
 		}
 		out.add(span{text: s.text[from:], style: s.style})
 	}
 	b.spans = out.all()
 	return b
+}
+
+func bareSpan(address string, st style) span {
+	if addressCost(address) > maxAddress {
+		return span{text: address}
+	}
+	return span{text: address, style: st, url: address}
 }
 
 // unlinkLong shows the addresses that are too long for a link behind their text.
@@ -78,7 +89,9 @@ func addressCost(address string) int {
 
 // mustEncode are the characters that would end an address or be markup in it on
 // one of the platforms.
-const mustEncode = " \t\n\"'<>()[]{}|\\*_~`"
+const mustEncode = " \t\n\"'<>()[]{}|\\" + marksOfStyles
+
+const marksOfStyles = "*_~`"
 
 // encode writes the given characters of an address by their numbers, which web
 // servers take for the same.

@@ -17,8 +17,13 @@ type dialect struct {
 	marks   func(style) (open, closing string)        // of any style but code
 	code    func(text string) (shown string, ok bool) // of a span; not ok for what can't be code
 	fence   func(b block) string                      // of a block
-	link    func(w *lineWriter, s span)
-	border  func(last rune, marked bool, next rune, marks bool) bool
+	address func(address string) string               // that is shown as it is
+	edges   string                                    // besides white space, what no mark can stand beside
+	link    func(w *lineWriter, s span)               // whose text is not its address
+
+	// border: a text that begins with next, or its mark if it has marks, needs a
+	// border to the last rune, which closed a mark if marked.
+	border func(last rune, marked bool, next rune, marks bool) bool
 }
 
 // lineWriter writes the blocks of one message.
@@ -36,7 +41,7 @@ func (d *dialect) render(blocks []block) string {
 		if i > 0 {
 			w.line()
 			if b.quote && blocks[i-1].quote {
-				w.raw(">")
+				w.raw("> ")
 			}
 			w.line()
 		}
@@ -84,7 +89,7 @@ func (w *lineWriter) raw(s string) {
 
 // span writes the part of a span that stands on one line.
 func (w *lineWriter) span(s span, line string) {
-	core := strings.TrimFunc(line, unicode.IsSpace)
+	core := w.dialect.core(s, line)
 	if core == "" {
 		w.plain(line)
 		return
@@ -95,11 +100,25 @@ func (w *lineWriter) span(s span, line string) {
 	w.plain(line[at+len(core):])
 }
 
-// plain writes white space.
-func (w *lineWriter) plain(space string) {
-	if space != "" {
-		w.raw(space)
-		w.marked = false
+// core is the part of a line that marks can stand around.
+func (d *dialect) core(s span, line string) string {
+	switch {
+	case strings.TrimSpace(line) == "", s.style == 0 && s.url == "":
+		return ""
+	case s.style&code != 0, s.url == line:
+		return line
+	case s.url != "":
+		return strings.TrimFunc(line, unicode.IsSpace)
+	}
+	return strings.TrimFunc(line, d.isEdge)
+}
+
+func (d *dialect) isEdge(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(d.edges, r) }
+
+// plain writes what stands beside marks: in no style.
+func (w *lineWriter) plain(text string) {
+	if text != "" {
+		w.core(span{}, text)
 	}
 }
 
@@ -116,17 +135,17 @@ func (w *lineWriter) core(s span, text string) {
 	switch {
 	case s.style&code != 0:
 		w.raw(s.text)
-	case s.url != "":
+	case s.url != "" && s.url != s.text:
 		w.dialect.link(w, s)
 	default:
-		w.dialect.literal(w, s.text)
+		w.text(s.text)
 	}
 	w.raw(closing)
 	w.marked = marks
 }
 
-// marks are those of a span that is not code. A bare address has none: it would
-// take them for its own.
+// marks are those of a span that is not code. An address has none: it would take
+// them for its own, or they would end at one of its characters.
 func (w *lineWriter) marks(s *span) (open, closing string) {
 	if s.style&code != 0 {
 		shown, ok := w.dialect.code(s.text)
@@ -136,10 +155,21 @@ func (w *lineWriter) marks(s *span) (open, closing string) {
 		}
 		s.style = 0
 	}
-	if s.url == s.text {
-		return "", ""
+	if strings.Contains(s.text, "://") {
+		s.style = 0
 	}
 	return w.dialect.marks(s.style)
+}
+
+// text writes a text and the addresses in it.
+func (w *lineWriter) text(text string) {
+	from := 0
+	for _, at := range bareAddresses(text) {
+		w.dialect.literal(w, text[from:at[0]])
+		w.raw(w.dialect.address(text[at[0]:at[1]]))
+		from = at[1]
+	}
+	w.dialect.literal(w, text[from:])
 }
 
 func (w *lineWriter) rune(r rune) {

@@ -20,7 +20,7 @@ func SplitDiscord(text string) []string { return split(text, discord(discordLimi
 // discord counts Unicode code points of the Markdown that is sent.
 func discord(limit int) platform {
 	return platform{
-		limit: limit, entities: unbounded, between: len("\n>\n"),
+		limit: limit, entities: unbounded, between: len("\n> \n"),
 		prepare: func(b block) block { return linkBare(unlinkLong(b)) },
 		length:  func(b block) int { return utf8.RuneCountInString(discordDialect.render([]block{b})) },
 		frame:   discordFrame,
@@ -73,8 +73,9 @@ var discordDialect = &dialect{
 	fence: func(b block) string {
 		return "```" + b.lang + "\n" + breakFences(b.spans[0].text) + "\n```"
 	},
-	link:   discordLink,
-	border: func(_ rune, marked bool, _ rune, marks bool) bool { return marked && marks },
+	address: func(address string) string { return "<" + address + ">" },
+	link:    discordLink,
+	border:  func(_ rune, marked bool, _ rune, marks bool) bool { return marked && marks },
 }
 
 // discordMarks writes italics inside other styles with the other mark, because a
@@ -105,12 +106,8 @@ func discordCode(text string) (string, bool) {
 // discordLink writes a masked link where Discord takes one: it refuses texts that
 // look like an address, and reads brackets in them differently at each place.
 func discordLink(w *lineWriter, s span) {
-	if s.url == s.text {
-		w.raw("<" + s.url + ">")
-		return
-	}
 	if !isWeb(s.url) || strings.ContainsAny(s.text, "[]") || strings.Contains(s.text, "://") {
-		discordLiteral(w, s.text)
+		w.text(s.text)
 		w.raw(" (<" + encode(s.url, mustEncode) + ">)")
 		return
 	}

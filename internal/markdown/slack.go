@@ -22,7 +22,7 @@ func SplitSlack(text string) []string { return split(text, slack(slackLimit)) }
 // slack counts UTF-16 code units of the mrkdwn.
 func slack(limit int) platform {
 	return platform{
-		limit: limit, entities: unbounded, between: len("\n>\n"),
+		limit: limit, entities: unbounded, between: len("\n> \n"),
 		prepare: func(b block) block { return linkBare(unlinkLong(b)) },
 		length:  func(b block) int { return units(slackDialect.render([]block{b})) },
 		frame:   slackFrame,
@@ -76,8 +76,10 @@ var slackDialect = &dialect{
 	fence: func(b block) string {
 		return "```\n" + slackEscaper.Replace(breakFences(b.spans[0].text)) + "\n```"
 	},
-	link:   slackLink,
-	border: slackBorder,
+	address: func(address string) string { return "<" + slackAddress(address, "") + ">" },
+	link:    slackLink,
+	border:  slackBorder,
+	edges:   "*_~" + string(zeroWidth),
 }
 
 // slackEscaper escapes what Slack gives a meaning, also inside code.
@@ -102,19 +104,23 @@ func slackCode(text string) (string, bool) {
 }
 
 func slackLink(w *lineWriter, s span) {
-	address := slackEscaper.Replace(encode(s.url, "<>|\n"))
-	if s.url == s.text {
-		w.raw("<" + address + ">")
-		return
-	}
 	if !isWeb(s.url) {
-		slackLiteral(w, s.text)
-		w.raw(" (" + address + ")")
+		w.text(s.text)
+		w.raw(" (" + slackAddress(s.url, marksOfStyles) + ")")
 		return
 	}
-	w.raw("<" + address + "|")
+	inside := ""
+	if s.style != 0 {
+		inside = marksOfStyles
+	}
+	w.raw("<" + slackAddress(s.url, inside) + "|")
 	slackLiteral(w, s.text)
 	w.raw(">")
+}
+
+// slackAddress is an address without what would end it, and without some more characters.
+func slackAddress(address, without string) string {
+	return slackEscaper.Replace(encode(address, "<>| \t\n"+without))
 }
 
 // slackBorder: Slack takes a mark for one only beside white space or punctuation.

@@ -18,7 +18,7 @@ func TestSlackMrkdwn(t *testing.T) {
 		"entities":           {`&lt;!channel&gt; &amp;amp;`, "&lt;!channel&gt; &amp;amp;"},
 		"mention of all":     {"<!channel> <!here|x> <@U123> <#C1|y>", "&lt;!channel&gt; &lt;!here|x&gt; &lt;@U123&gt; &lt;#C1|y&gt;"},
 		"mention in code":    {"`<!channel>`\n\n```\n<@U1> & co\n```", "`&lt;!channel&gt;`\n\n```\n&lt;@U1&gt; &amp; co\n```"},
-		"link by hand":       {"\\<http://evil.example|bank\\>", "&lt;<http://evil.example%7Cbank>&gt;"},
+		"link by hand":       {"\\<http://evil.example|bank\\>", "&lt;<http://evil.example>|bank&gt;"},
 		"mention as address": {"[x](!channel) [y](<@U1>)", "x (!channel) y (@U1)"},
 		"styles":             {"**b** *i* ~~s~~ `c` ***bi***", "*b* _i_ ~s~ `c` *_bi_*"},
 		"underline":          {"<u>u</u>", "u"},
@@ -34,7 +34,7 @@ func TestSlackMrkdwn(t *testing.T) {
 		"fence":              {"```go\nif a < b {\n}\n```", "```\nif a &lt; b {\n}\n```"},
 		"fence in a fence":   {"````\n```\nx\n```\n````", "```\n`" + zw + "`" + zw + "`\nx\n`" + zw + "`" + zw + "`\n```"},
 		"list":               {"- a\n- b\n  - c", "• a\n• b\n\u00a0\u00a0\u00a0• c"},
-		"quote":              {"> a\n> b\n>\n> > c\n\nd", "> a\n> b\n>\n> c\n\nd"},
+		"quote":              {"> a\n> b\n>\n> > c\n\nd", "> a\n> b\n> \n> c\n\nd"},
 		"no quote":           {"\\> a", zw + "&gt; a"},
 		"nothing":            {"[x]: https://example.org", ""},
 	} {

@@ -74,7 +74,7 @@ func testPairingRequests(t *testing.T, b *bundle) {
 	require.Equal(t, "FIRST", stored().Code)
 	b.commit(request("LATER", at(60)))
 	require.Equal(t, "LATER", stored().Code)
-	for _, status := range []router.PairingStatus{router.PairingApproved, router.PairingRevoked, router.PairingDenied} {
+	for _, status := range []router.PairingStatus{router.PairingApproved, router.PairingRevoked} {
 		p := stored()
 		p.Status, p.Code = status, ""
 		b.commit(router.Change{Pairings: []router.Pairing{p}})

@@ -127,6 +127,9 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.ListRuns(ctx, router.Query{Session: "sess_1"}); return err },
 		func() error { _, err := db.ListDeliveries(ctx, router.Query{}); return err },
 		func() error { _, err := db.ListDeliveries(ctx, router.Query{Status: "unknown"}); return err },
+		func() error { _, err := db.Media(ctx, "med_1"); return err },
+		func() error { _, err := db.MediaInfo(ctx, "med_1"); return err },
+		func() error { _, err := db.SweepMedia(ctx, start, 10); return err },
 		func() error { _, err := db.ListAudit(ctx, router.Query{Session: "sess_1"}); return err },
 	}
 }

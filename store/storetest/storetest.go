@@ -47,6 +47,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"delivery read before a try":        testDeliveryStale,
 		"lane is in order":                  testLane,
 		"waiting lanes":                     testWaitingLanes,
+		"media are kept as they were":       testMedia,
+		"media are swept":                   testMediaSweep,
 		"history keeps the newest":          testHistory,
 		"history is taken back":             testUnsaid,
 		"newest run of an edited message":   testRevisions,

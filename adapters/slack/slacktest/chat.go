@@ -127,6 +127,7 @@ func (s *Server) react(req *request) (object, string) {
 	default:
 		m.reactions = slices.Delete(m.reactions, at, at+1)
 	}
+	s.reacted(p, m.ts, BotUser, name, req.method == "reactions.remove")
 	return object{}, ""
 }
 

@@ -27,7 +27,6 @@ type event struct {
 	tries   int
 	due     time.Time
 	carrier *socket // that had it last
-	busy    bool    // a post is under way
 	done    bool
 }
 
@@ -82,6 +81,9 @@ func (s *Server) give(now time.Time) time.Duration {
 			continue
 		}
 		if s.opts.HTTP {
+			if s.posting[e.lane] { // Slack's own requests may overtake each other too, but only by chance
+				continue
+			}
 			s.post(e)
 		} else {
 			s.send(e)
@@ -116,9 +118,7 @@ func (s *Server) send(e *event) {
 		e.done = true
 	}
 	e.tries++
-	if !c.isDeaf() {
-		c.writeRaw(raw)
-	}
+	c.writeRaw(raw)
 }
 
 // confirm takes a confirmation.

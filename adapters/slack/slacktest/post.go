@@ -17,11 +17,11 @@ import (
 
 // post sends an event to the callback, until it is answered with 200; mu is held.
 func (s *Server) post(e *event) {
-	if s.callback == "" || e.busy {
-		e.due = time.Now().Add(s.opts.Redeliver)
+	e.due = time.Now().Add(s.opts.Redeliver)
+	if s.callback == "" {
 		return
 	}
-	e.busy, e.due = true, time.Now().Add(s.opts.Redeliver)
+	s.posting[e.lane] = true
 	target, tries := s.callback, e.tries
 	e.tries++
 	body, kind := e.body()
@@ -29,7 +29,8 @@ func (s *Server) post(e *event) {
 		err := s.postOnce(target, body, kind, tries)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		e.busy, e.done = false, err == nil || e.raw != nil
+		delete(s.posting, e.lane)
+		e.done = err == nil || e.raw != nil
 		s.notify()
 	})
 }

@@ -89,6 +89,11 @@ func (s *Server) React(channel, ts, user, emoji string, removed bool) {
 	defer s.mu.Unlock()
 	p := s.places[channel]
 	s.enter(p, user, "")
+	s.reacted(p, ts, user, emoji, removed)
+}
+
+// reacted tells the app of a reaction, of its own too; mu is held.
+func (s *Server) reacted(p *place, ts, user, emoji string, removed bool) {
 	kind, author := "reaction_added", user
 	if removed {
 		kind = "reaction_removed"
@@ -96,24 +101,25 @@ func (s *Server) React(channel, ts, user, emoji string, removed bool) {
 	if m := p.find(ts); m != nil {
 		author = m.user
 	}
-	s.tell("", channel, eventsAPI, callbackOf(object{
+	s.tell("", p.id, eventsAPI, callbackOf(object{
 		"type": kind, "user": user, "reaction": emoji, "item_user": author, "event_ts": s.ts(),
-		"item": object{"type": "message", "channel": channel, "ts": ts},
+		"item": object{"type": "message", "channel": p.id, "ts": ts},
 	}, s.id("Ev")))
 }
 
-// Command lets a person give a slash command.
-func (s *Server) Command(channel, user, name, text string) {
+// Command lets a person give a slash command; the result names the event.
+func (s *Server) Command(channel, user, name, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.join(channel, Public, "")
 	s.enter(p, user, "")
 	id := s.id("response")
 	s.responses[id] = channel
-	s.tell("", channel, slash, object{
+	s.tell(id, channel, slash, object{
 		"token": "legacy", "team_id": TeamID, "channel_id": channel, "channel_name": p.name, "user_id": user, "user_name": "person",
 		"command": name, "text": text, "api_app_id": "A0001", "response_url": s.http.URL + "/respond/" + id, "trigger_id": s.id("trigger"),
 	})
+	return id
 }
 
 // Press lets a person press a button of a message.

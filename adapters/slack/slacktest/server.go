@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"sluice/adapters/adaptertest/wire"
 )
 
 // The credentials of the app.
@@ -45,6 +47,7 @@ type Options struct {
 type Server struct {
 	opts    Options
 	http    *httptest.Server
+	network *wire.Listener
 	specs   *specs
 	closing context.Context
 	cancel  context.CancelFunc
@@ -67,6 +70,7 @@ type Server struct {
 	sockets    []*socket
 	nextSocket int
 	callback   string
+	posting    map[string]bool // conversations of which a request is under way
 	calls      map[string]int
 }
 
@@ -84,7 +88,7 @@ func NewServer(opts Options) (*Server, error) {
 	s := &Server{
 		opts: opts, changed: make(chan struct{}), client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}},
 		people: map[string]string{BotUser: BotName}, places: map[string]*place{}, files: map[string]*file{},
-		responses: map[string]string{}, given: map[string]*event{}, calls: map[string]int{},
+		responses: map[string]string{}, given: map[string]*event{}, posting: map[string]bool{}, calls: map[string]int{},
 	}
 	if opts.Specs != "" {
 		var err error
@@ -93,7 +97,12 @@ func NewServer(opts Options) (*Server, error) {
 		}
 	}
 	s.closing, s.cancel = context.WithCancel(context.Background())
-	s.http = httptest.NewServer(s.routes())
+	var err error
+	if s.network, err = wire.Listen(); err != nil {
+		return nil, err
+	}
+	s.http = &httptest.Server{Listener: s.network, Config: &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}}
+	s.http.Start()
 	s.running.Go(s.giveOut)
 	return s, nil
 }
@@ -107,6 +116,12 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /files/{id}", s.serveFile)
 	return mux
 }
+
+// Drop cuts all connections that the app has.
+func (s *Server) Drop() { s.network.Drop() }
+
+// Deafen lets nothing through the connections that the app has now, but keeps them open.
+func (s *Server) Deafen() { s.network.Deafen() }
 
 // URL is the base of the Web API.
 func (s *Server) URL() string { return s.http.URL + "/api/" }
@@ -122,7 +137,7 @@ func (s *Server) Callback(url string) {
 // Close ends the server and its sockets.
 func (s *Server) Close() {
 	s.cancel()
-	s.DropSockets()
+	s.network.Drop()
 	s.running.Wait()
 	s.client.CloseIdleConnections()
 	s.http.CloseClientConnections()

@@ -15,8 +15,7 @@ type socket struct {
 	ws   *websocket.Conn
 	done chan struct{} // closed when nothing is read any more
 
-	mu   sync.Mutex // one writer at a time; guards deaf
-	deaf bool
+	mu sync.Mutex // one writer at a time
 }
 
 // serveSocket takes a connection: greeting, pings, confirmations.
@@ -27,12 +26,6 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return // it has answered
 	}
 	c := &socket{srv: s, ws: ws, done: make(chan struct{})}
-	ws.SetPingHandler(func(data string) error {
-		if !c.isDeaf() {
-			_ = ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second)) // the reader notices a dead connection
-		}
-		return nil
-	})
 	c.write(object{"type": "hello", "num_connections": 1, "connection_info": object{"app_id": "A0001"}})
 	s.mu.Lock()
 	s.sockets = append(s.sockets, c)
@@ -42,19 +35,10 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	c.read()
 }
 
-func (c *socket) isDeaf() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.deaf
-}
-
-// write sends an object; nothing if the socket is deaf.
+// write sends an object.
 func (c *socket) write(v any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.deaf {
-		return
-	}
 	_ = c.ws.SetWriteDeadline(time.Now().Add(5 * time.Second)) // the reader notices a dead connection
 	_ = c.ws.WriteJSON(v)
 }
@@ -74,9 +58,7 @@ func (c *socket) ping() {
 		case <-c.done:
 			return
 		case <-ticker.C:
-			if !c.isDeaf() {
-				_ = c.ws.WriteControl(websocket.PingMessage, []byte("fake"), time.Now().Add(time.Second))
-			}
+			_ = c.ws.WriteControl(websocket.PingMessage, []byte("fake"), time.Now().Add(time.Second)) // the reader notices a dead connection
 		}
 	}
 }
@@ -92,9 +74,6 @@ func (c *socket) read() {
 		_, raw, err := c.ws.ReadMessage()
 		if err != nil {
 			return
-		}
-		if c.isDeaf() {
-			continue
 		}
 		var ack struct {
 			ID string `json:"envelope_id"`
@@ -129,22 +108,6 @@ func (s *Server) live() []*socket {
 
 // Sockets is how many sockets are open.
 func (s *Server) Sockets() int { return len(s.live()) }
-
-// DropSockets cuts all sockets.
-func (s *Server) DropSockets() {
-	for _, c := range s.live() {
-		_ = c.ws.NetConn().Close() // it may be closed already
-	}
-}
-
-// Deafen lets nothing through the sockets that are open now.
-func (s *Server) Deafen() {
-	for _, c := range s.live() {
-		c.mu.Lock()
-		c.deaf = true
-		c.mu.Unlock()
-	}
-}
 
 // Disconnect asks the app to take new sockets in place of those that are open now. They stay open.
 func (s *Server) Disconnect(reason string) {

@@ -68,6 +68,7 @@ func (sp *specs) addNewer() {
 		{Name: "include_all_metadata", Type: "boolean"}, need("channel", "string"), need("ts", "string"),
 	})
 	sp.add("conversations.list", []parameter{text("team_id")})
+	sp.add("users.list", []parameter{text("team_id")})
 	sp.add("users.info", []parameter{need("user", "string")})
 	sp.add("apps.connections.open", nil)
 	sp.add("files.getUploadURLExternal", []parameter{need("filename", "string"), need("length", "integer"), text("alt_txt"), text("snippet_type")})

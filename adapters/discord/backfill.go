@@ -1,0 +1,123 @@
+package discord
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice/sessions"
+)
+
+// Bounds of what is fetched after a silence.
+const (
+	maxMissed  = 100            // messages of a channel: one call
+	missedAge  = 24 * time.Hour // older ones are not answered any more
+	maxFetches = 4              // channels at a time
+)
+
+// catchUp brings the messages of one channel to the acceptor that came after last, oldest
+// first. A channel that is gone has none.
+func (s *shard) catchUp(ctx context.Context, channelID, last string) {
+	select {
+	case s.fetches <- struct{}{}:
+		defer func() { <-s.fetches }()
+	case <-ctx.Done():
+		return
+	}
+	missed, err := s.missed(ctx, channelID, last)
+	if err != nil {
+		s.cfg.Log.Warn("discord messages of the silence not fetched", "conversation", channelID, "error", err)
+		return
+	}
+	self := s.self.Load()
+	for i := range missed {
+		m := &missed[i]
+		if m.Author != nil && m.Author.ID == self.ID {
+			s.posted.note(m.ID, m.nonce())
+			continue
+		}
+		if !s.take(ctx, m, false) {
+			return
+		}
+	}
+}
+
+// missed is what was said in a channel of this shard after a message, oldest first.
+func (s *shard) missed(ctx context.Context, channelID, last string) (missed []message, err error) {
+	err = s.retry(ctx, "fetch what was missed", func(ctx context.Context) error {
+		route, err := s.route(ctx, channelID, "")
+		if err != nil || !s.owns(route) {
+			return err
+		}
+		if missed, err = s.after(ctx, channelID, last); err != nil {
+			return err
+		}
+		return s.complete(ctx, missed, route.Space)
+	})
+	return missed, err
+}
+
+// owns reports whether a place's events come to this shard: that of the guild, and the first for direct chats.
+func (s *shard) owns(r sessions.Route) bool {
+	if r.Space == "" {
+		return s.id == 0
+	}
+	guildID, err := strconv.ParseUint(r.Space, 10, 64)
+	return err == nil && guildID>>22%uint64(s.of) == uint64(s.id)
+}
+
+func (s *shard) after(ctx context.Context, channelID, last string) ([]message, error) {
+	if oldest := snowflake(s.cfg.Now().Add(-missedAge)); later(oldest, last) {
+		last = oldest
+	}
+	return s.history(ctx, channelID, last)
+}
+
+// history is a page of a channel's messages after an id, oldest first.
+func (a *Adapter) history(ctx context.Context, channelID, after string) ([]message, error) {
+	req := request{
+		method: http.MethodGet, path: at("/channels/{}/messages", channelID),
+		query: url.Values{"after": {after}, "limit": {strconv.Itoa(maxMissed)}}.Encode(),
+	}
+	var page []message
+	if err := a.call(ctx, req, &page); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(page, func(a, b message) int {
+		switch {
+		case a.ID == b.ID:
+			return 0
+		case later(a.ID, b.ID):
+			return 1
+		}
+		return -1
+	})
+	return page, nil
+}
+
+// complete adds what fetched messages lack: their guild, and their writers' roles.
+func (s *shard) complete(ctx context.Context, page []message, guildID string) error {
+	if guildID == "" {
+		return nil
+	}
+	members := map[string]*member{}
+	for i := range page {
+		m := &page[i]
+		m.GuildID = guildID
+		if m.Author == nil || m.WebhookID != "" || m.Author.ID == s.self.Load().ID {
+			continue
+		}
+		if members[m.Author.ID] == nil {
+			found := &member{}
+			if err := s.optional(ctx, at("/guilds/{}/members/{}", guildID, m.Author.ID), found); err != nil {
+				return err
+			}
+			members[m.Author.ID] = found
+		}
+		m.Member = members[m.Author.ID]
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package discordtest
+
+import (
+	"net/http"
+	"time"
+
+	"sluice/adapters/adaptertest"
+)
+
+// fault is what goes wrong with calls that post a message.
+type fault struct {
+	adaptertest.Fault
+	left int
+}
+
+// Fault makes the next call that posts a message go wrong.
+func (s *Server) Fault(f adaptertest.Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &fault{Fault: f, left: max(1, f.Times)})
+}
+
+func (s *Server) takeFault(rt route) *fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !rt.posts || len(s.faults) == 0 {
+		return nil
+	}
+	f := s.faults[0]
+	if f.left--; f.left == 0 {
+		s.faults = s.faults[1:]
+	}
+	return f
+}
+
+// before does what happens instead of the call. It reports whether the call takes effect all the same.
+func (f *fault) before(c *call) bool {
+	switch f.Kind {
+	case adaptertest.RateLimited:
+		tooMany(c, max(f.After, time.Millisecond), false)
+	case adaptertest.ServerError:
+		c.refuse(http.StatusInternalServerError, 0, "500: Internal Server Error")
+	case adaptertest.Garbage:
+		c.answered(http.StatusBadGateway)
+		c.w.Header().Set("Content-Type", "text/html")
+		c.w.WriteHeader(http.StatusBadGateway)
+		_, _ = c.w.Write([]byte("<html>bad gateway</html>")) // the caller may have gone
+	case adaptertest.Hang:
+		select {
+		case <-c.r.Context().Done():
+		case <-c.closing.Done():
+		}
+	case adaptertest.ResetBefore:
+		sever(c.w)
+	case adaptertest.Refused:
+		c.refuse(http.StatusNotFound, 10003, "Unknown Channel")
+	case adaptertest.ResetAfter:
+		return true
+	}
+	return false
+}
+
+// sever cuts the connection without an answer.
+func sever(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler) // it can't be hijacked: cut it so
+	}
+	_ = conn.Close() // that is the fault
+}
+
+// nowhere takes an answer that nobody gets.
+type nowhere struct{ header http.Header }
+
+// Header implements http.ResponseWriter.
+func (n nowhere) Header() http.Header { return n.header }
+
+// Write implements http.ResponseWriter.
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader implements http.ResponseWriter.
+func (nowhere) WriteHeader(int) {}
+
+// Revoke makes the token invalid: calls are refused, and connections closed.
+func (s *Server) Revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revoked = true
+	clear(s.sessions)
+	for c := range s.conns {
+		c.end(closeBadToken)
+	}
+}
+
+func (s *Server) isRevoked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revoked
+}
+
+// DropConnections cuts all gateway connections, without a word. Their sessions can be resumed.
+func (s *Server) DropConnections() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		_ = c.ws.NetConn().Close() // its reader ends
+	}
+}
+
+// Deafen keeps the present connections open, and lets nothing through them any more.
+func (s *Server) Deafen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.deafen()
+	}
+}
+
+// CloseGateway closes all connections with a code. Their sessions can be resumed, unless the code says otherwise.
+func (s *Server) CloseGateway(code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.end(code)
+	}
+}
+
+// RefuseIdentify closes each connection that identifies with a code; 0 ends that.
+func (s *Server) RefuseIdentify(code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = code
+}
+
+// Mute lets new connections get no Hello; it holds until it is called with false.
+func (s *Server) Mute(mute bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = mute
+}
+
+// Reconnect asks all connections to connect again (operation 7).
+func (s *Server) Reconnect() { s.broadcast(encode(obj{"op": opReconnect, "d": nil})) }
+
+// ForgetSessions ends all sessions: connections are told so (operation 9), and who
+// comes to resume too. What happens meanwhile can only be fetched.
+func (s *Server) ForgetSessions() {
+	s.mu.Lock()
+	clear(s.sessions)
+	s.mu.Unlock()
+	s.broadcast(encode(obj{"op": opInvalid, "d": false}))
+}
+
+// AskHeartbeat asks all connections for a heartbeat out of turn.
+func (s *Server) AskHeartbeat() { s.broadcast(encode(obj{"op": opHeartbeat, "d": nil})) }
+
+// SendRaw gives all connections a payload as it is.
+func (s *Server) SendRaw(payload string) { s.broadcast([]byte(payload)) }
+
+func (s *Server) broadcast(raw []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.send(raw)
+	}
+}
+
+// Exhaust lets the next message posted to a channel be the last one for a time.
+func (s *Server) Exhaust(channelID string, reset time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exhaust[channelID] = reset
+}
+
+// LimitGlobally refuses all calls for a time.
+func (s *Server) LimitGlobally(wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.global = time.Now().Add(wait)
+}

@@ -1,0 +1,359 @@
+package discordtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Message is one message of the bot as it shows.
+type Message struct {
+	ID, Channel string
+	Content     string
+	Nonce       string
+	ReplyTo     string
+	Buttons     []Button
+	Files       map[string][]byte
+	Reactions   []string // the bot's own on it
+	Flags       int
+	Edited      bool
+	Private     bool // only who gave the command sees it
+	At          time.Time
+}
+
+// Button is one button below a message.
+type Button struct{ Label, Value string }
+
+// body is what the adapter sends as a message.
+type body struct {
+	Content         *string        `json:"content"`
+	Flags           int            `json:"flags"`
+	Nonce           any            `json:"nonce"`
+	EnforceNonce    bool           `json:"enforce_nonce"`
+	Components      []component    `json:"components"`
+	AllowedMentions *allowed       `json:"allowed_mentions"`
+	Reference       *messageRef    `json:"message_reference"`
+	Attachments     []attachedFile `json:"attachments"`
+}
+
+type allowed struct {
+	Parse *[]string `json:"parse"`
+}
+
+type messageRef struct {
+	MessageID string `json:"message_id"`
+}
+
+type attachedFile struct {
+	ID       any    `json:"id"`
+	Filename string `json:"filename"`
+}
+
+type component struct {
+	Type       int         `json:"type"`
+	Label      string      `json:"label"`
+	CustomID   string      `json:"custom_id"`
+	Components []component `json:"components"`
+}
+
+func (b *body) text() string {
+	if b.Content == nil {
+		return ""
+	}
+	return strings.TrimSpace(*b.Content) // as Discord does
+}
+
+// nonceWindow is how long Discord looks back for a nonce that it is to enforce.
+const nonceWindow = 5 * time.Minute
+
+func (c *call) post() {
+	var b body
+	if !c.decode(&b) {
+		return
+	}
+	c.checkMessage(&b)
+	c.mu.Lock()
+	ch := c.world.channel(c.r.PathValue("channel_id"))
+	if ch == nil {
+		c.mu.Unlock()
+		c.refuse(http.StatusNotFound, 10003, "Unknown Channel")
+		return
+	}
+	if b.text() == "" && len(c.files) == 0 {
+		c.mu.Unlock()
+		c.refuse(http.StatusBadRequest, 50006, "Cannot send an empty message")
+		return
+	}
+	nonce, _ := b.Nonce.(string)
+	if old := ch.byNonce(nonce); old != nil && b.EnforceNonce {
+		c.mu.Unlock()
+		c.answer(old.raw)
+		return
+	}
+	p := c.newPost(ch, BotID, b.text())
+	p.own, p.nonce, p.content = true, nonce, c.files
+	b.apply(c.Server, p)
+	c.announce("MESSAGE_CREATE", p, c.withNonce(p))
+	c.mu.Unlock()
+	c.told(p)
+	c.answer(c.withNonce(p))
+}
+
+// told calls the hook, outside of the lock.
+func (c *call) told(p *post) {
+	if c.opts.OnSent != nil {
+		c.mu.Lock()
+		m := p.shown()
+		c.mu.Unlock()
+		c.opts.OnSent(m)
+	}
+}
+
+func (s *Server) withNonce(p *post) obj {
+	out := clone(p.raw)
+	if p.nonce != "" {
+		out["nonce"] = p.nonce
+	}
+	return out
+}
+
+func clone(o obj) obj {
+	var out obj
+	_ = json.Unmarshal(encode(o), &out) // what was encoded can be decoded
+	return out
+}
+
+func (ch *channel) byNonce(nonce string) *post {
+	for _, p := range ch.messages {
+		if nonce != "" && p.nonce == nonce && time.Since(p.at) < nonceWindow {
+			return p
+		}
+	}
+	return nil
+}
+
+// newPost makes a message of somebody. The caller holds mu.
+func (s *Server) newPost(ch *channel, author, text string) *post {
+	now := time.Now()
+	p := &post{id: s.newID(), channel: ch, at: now}
+	p.raw = obj{
+		"id": p.id, "channel_id": ch.id, "type": typeDefault, "content": text, "author": s.world.user(author),
+		"timestamp": now.UTC().Format(time.RFC3339Nano), "edited_timestamp": nil, "tts": false, "mention_everyone": false,
+		"mentions": s.mentionsIn(text), "mention_roles": roleMentions(text), "attachments": []obj{}, "embeds": []obj{},
+		"pinned": false, "flags": 0, "components": []obj{},
+	}
+	ch.messages = append(ch.messages, p)
+	return p
+}
+
+// apply takes over what the bot says of its message.
+func (b *body) apply(s *Server, p *post) {
+	p.raw["content"], p.raw["flags"] = b.text(), b.Flags
+	p.raw["components"] = b.Components
+	if b.Components == nil {
+		p.raw["components"] = []obj{}
+	}
+	if b.Reference != nil {
+		p.raw["type"] = typeReply
+		p.raw["message_reference"] = obj{"message_id": b.Reference.MessageID, "channel_id": p.channel.id}
+	}
+	var files []obj
+	for name, raw := range p.content {
+		files = append(files, s.attachment(p, name, "", raw))
+	}
+	if files != nil {
+		p.raw["attachments"] = files
+	}
+}
+
+func (s *Server) attachment(p *post, name, kind string, content []byte) obj {
+	out := obj{
+		"id": s.newID(), "filename": name, "size": len(content),
+		"url": s.url + "/files/" + p.channel.id + "/" + p.id + "/" + name, "proxy_url": "",
+	}
+	if kind != "" {
+		out["content_type"] = kind
+	}
+	return out
+}
+
+func (c *call) edit() {
+	var b body
+	if !c.decode(&b) {
+		return
+	}
+	c.checkMessage(&b)
+	c.mu.Lock()
+	p := c.find(c.r.PathValue("channel_id"), c.r.PathValue("message_id"))
+	if p == nil || !p.own {
+		c.mu.Unlock()
+		c.refuse(http.StatusNotFound, 10008, "Unknown Message")
+		return
+	}
+	b.apply(c.Server, p)
+	p.raw["edited_timestamp"] = time.Now().UTC().Format(time.RFC3339Nano)
+	c.announce("MESSAGE_UPDATE", p, p.raw)
+	c.mu.Unlock()
+	c.told(p)
+	c.answer(p.raw)
+}
+
+// find is a message that is there. The caller holds mu.
+func (s *Server) find(channelID, id string) *post {
+	ch := s.world.channel(channelID)
+	if ch == nil {
+		return nil
+	}
+	at := slices.IndexFunc(ch.messages, func(p *post) bool { return p.id == id && !p.deleted })
+	if at < 0 {
+		return nil
+	}
+	return ch.messages[at]
+}
+
+func (c *call) deleteMessage() {
+	c.mu.Lock()
+	p := c.find(c.r.PathValue("channel_id"), c.r.PathValue("message_id"))
+	if p != nil {
+		c.take(p)
+	}
+	c.mu.Unlock()
+	if p == nil {
+		c.refuse(http.StatusNotFound, 10008, "Unknown Message")
+		return
+	}
+	c.answer(nil)
+}
+
+func (c *call) react() {
+	c.mu.Lock()
+	p := c.find(c.r.PathValue("channel_id"), c.r.PathValue("message_id"))
+	if emoji := c.r.PathValue("emoji_name"); p != nil && !slices.Contains(p.mine, emoji) {
+		p.mine = append(p.mine, emoji)
+		c.notify()
+	}
+	c.mu.Unlock()
+	c.orUnknown(p)
+}
+
+func (c *call) unreact() {
+	c.mu.Lock()
+	p := c.find(c.r.PathValue("channel_id"), c.r.PathValue("message_id"))
+	if p != nil {
+		p.mine = slices.DeleteFunc(p.mine, func(e string) bool { return e == c.r.PathValue("emoji_name") })
+		c.notify()
+	}
+	c.mu.Unlock()
+	c.orUnknown(p)
+}
+
+func (c *call) orUnknown(p *post) {
+	if p == nil {
+		c.refuse(http.StatusNotFound, 10008, "Unknown Message")
+		return
+	}
+	c.answer(nil)
+}
+
+// history is GET messages: those after an id, the oldest of them, newest first.
+func (c *call) history() {
+	q := c.r.URL.Query()
+	limit, err := strconv.Atoi(or(q.Get("limit"), "50"))
+	if err != nil || limit < 1 || limit > 100 {
+		c.violate("GET messages with limit %q", q.Get("limit"))
+		limit = 50
+	}
+	c.mu.Lock()
+	ch := c.world.channel(c.r.PathValue("channel_id"))
+	var page []*post
+	if ch != nil {
+		for _, p := range ch.messages {
+			if !p.deleted && !p.private && above(p.id, q.Get("after")) {
+				page = append(page, p)
+			}
+		}
+	}
+	sort.Slice(page, func(i, j int) bool { return above(page[j].id, page[i].id) })
+	page = page[:min(limit, len(page))]
+	slices.Reverse(page)
+	out := make([]obj, 0, len(page))
+	for _, p := range page {
+		raw := clone(p.raw)
+		if c.opts.HistoryNonces {
+			raw = c.withNonce(p)
+		}
+		out = append(out, raw)
+	}
+	c.mu.Unlock()
+	if ch == nil {
+		c.refuse(http.StatusNotFound, 10003, "Unknown Channel")
+		return
+	}
+	c.answer(out)
+}
+
+// above compares two ids; an empty one is below all.
+func above(a, b string) bool { return len(a) > len(b) || len(a) == len(b) && a > b }
+
+func or(v, otherwise string) string {
+	if v == "" {
+		return otherwise
+	}
+	return v
+}
+
+// checkMessage looks for what Discord's published limits forbid.
+func (c *call) checkMessage(b *body) {
+	what := c.r.Method + " " + c.r.URL.Path
+	if n := utf8.RuneCountInString(b.text()); n > 2000 {
+		c.violate("%s: content of %d characters, at most 2000 are allowed", what, n)
+	}
+	if nonce, ok := b.Nonce.(string); ok && len(nonce) > 25 {
+		c.violate("%s: nonce of %d characters, at most 25 are allowed", what, len(nonce))
+	}
+	if b.AllowedMentions == nil || b.AllowedMentions.Parse == nil || len(*b.AllowedMentions.Parse) > 0 {
+		c.violate("%s: allowed_mentions lets the text notify people", what)
+	}
+	if len(b.Components) > 5 {
+		c.violate("%s: %d rows of components, at most 5 are allowed", what, len(b.Components))
+	}
+	seen := map[string]bool{}
+	for _, row := range b.Components {
+		if row.Type != 1 || len(row.Components) == 0 || len(row.Components) > 5 {
+			c.violate("%s: a row of type %d with %d components; want type 1 with 1 to 5", what, row.Type, len(row.Components))
+		}
+		for _, button := range row.Components {
+			if n := len([]rune(button.CustomID)); n < 1 || n > 100 || seen[button.CustomID] {
+				c.violate("%s: custom_id %q is too long, empty, or there twice", what, button.CustomID)
+			}
+			if n := utf8.RuneCountInString(button.Label); n < 1 || n > 80 {
+				c.violate("%s: label of %d characters, 1 to 80 are allowed", what, n)
+			}
+			seen[button.CustomID] = true
+		}
+	}
+}
+
+// shown is a post as people see it.
+func (p *post) shown() Message {
+	var b body
+	_ = json.Unmarshal(encode(p.raw), &b) // it was made here
+	m := Message{
+		ID: p.id, Channel: p.channel.id, Content: b.text(), Nonce: p.nonce, Files: p.content, Flags: b.Flags,
+		Reactions: slices.Clone(p.mine), Edited: p.raw["edited_timestamp"] != nil, Private: p.private, At: p.at,
+	}
+	if b.Reference != nil {
+		m.ReplyTo = b.Reference.MessageID
+	}
+	for _, row := range b.Components {
+		for _, button := range row.Components {
+			m.Buttons = append(m.Buttons, Button{button.Label, button.CustomID})
+		}
+	}
+	return m
+}

@@ -1,0 +1,159 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+
+	"sluice/adapters"
+	"sluice/internal/faultpoint"
+)
+
+// dispatch takes one event of the gateway. What only teaches something is
+// done at once; what goes to the acceptor is put into its channel's lane.
+func (s *shard) dispatch(ctx context.Context, c *connection, f frame) error {
+	s.state.event()
+	switch f.Type {
+	case "READY":
+		return s.onReady(ctx, c, f)
+	case "RESUMED":
+		s.position().take(f.Seq)()
+		s.established("resumed")
+		return nil
+	}
+	finish := s.position().take(f.Seq)
+	key, do, err := s.prepare(f)
+	if err != nil {
+		s.malformed(f.Data, fmt.Errorf("%s: %w", valid(f.Type), err))
+	}
+	if do == nil {
+		finish()
+		return nil
+	}
+	return s.queue(c, key, func(ctx context.Context) {
+		if do(ctx) {
+			finish()
+		}
+	})
+}
+
+// queue puts work into a lane. While it waits for room, the connection isn't read.
+func (s *shard) queue(c *connection, key string, do func(context.Context)) error {
+	c.stalled.Store(true)
+	defer c.stalled.Store(false)
+	defer c.acked.Store(true) // an answer may have waited behind what was not read
+	return s.lanes.push(key, do)
+}
+
+// work is what a lane does for an event; it reports whether the event is done with.
+type work func(ctx context.Context) bool
+
+// prepare reads an event: what to do in which channel's lane, or nil for nothing more.
+func (s *shard) prepare(f frame) (key string, do work, err error) {
+	switch f.Type {
+	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
+		var m message
+		if err := json.Unmarshal(f.Data, &m); err != nil {
+			return "", nil, err
+		}
+		return m.ChannelID, s.onMessage(&m, f.Type == "MESSAGE_UPDATE"), nil
+	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
+		var d deletion
+		if err := json.Unmarshal(f.Data, &d); err != nil {
+			return "", nil, err
+		}
+		return d.ChannelID, s.onDeletion(d), nil
+	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
+		var r reaction
+		if err := json.Unmarshal(f.Data, &r); err != nil {
+			return "", nil, err
+		}
+		return r.ChannelID, s.onReaction(r, f.Type == "MESSAGE_REACTION_REMOVE", s.position().session+"/"+strconv.FormatInt(f.Seq, 10)), nil
+	case "INTERACTION_CREATE":
+		var i interaction
+		if err := json.Unmarshal(f.Data, &i); err != nil {
+			return "", nil, err
+		}
+		return i.ChannelID, s.onInteraction(&i), nil
+	}
+	return "", nil, s.learn(f)
+}
+
+// onMessage is nil for what says nothing to the agent: the bot's own words, and
+// updates that only show a link's preview.
+func (s *shard) onMessage(m *message, edited bool) work {
+	self := s.self.Load()
+	if m.Author != nil && self != nil && m.Author.ID == self.ID {
+		s.posted.note(m.ID, m.nonce())
+		return nil
+	}
+	if edited && (m.Edited == nil || m.Content == nil) {
+		return nil
+	}
+	return func(ctx context.Context) bool { return s.take(ctx, m, edited) }
+}
+
+// take brings a message to the acceptor, and then moves the channel's place.
+func (r *receiver) take(ctx context.Context, m *message, edited bool) bool {
+	in, ok, done := r.understand(ctx, m, edited)
+	if !done {
+		return false
+	}
+	if !ok {
+		r.metrics.event(r.cfg.Account, outcomeIgnored)
+		return true
+	}
+	if edited {
+		return r.accept(ctx, in)
+	}
+	err := r.retry(ctx, "keep the place of a new channel", func(ctx context.Context) error {
+		return r.cursors.meet(ctx, m.ChannelID, m.ID)
+	})
+	if err != nil {
+		return false
+	}
+	faultpoint.Hit(faultpoint.PollBeforeAccept)
+	if !r.accept(ctx, in) {
+		return false
+	}
+	r.cursors.move(m.ChannelID, m.ID)
+	return true
+}
+
+// understand normalises, trying again where a question to Discord fails. done is false when ctx ends. A message on
+// which it panics is stepped over: it would do so again.
+func (r *receiver) understand(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok, done bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.malformed([]byte(m.ChannelID+"/"+m.ID), fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack()))
+			ok, done = false, true
+		}
+	}()
+	err := r.retry(ctx, "read message", func(ctx context.Context) (err error) {
+		in, ok, err = r.normalise(ctx, m, edited)
+		return err
+	})
+	return in, ok, err == nil
+}
+
+// offer gives an event to the acceptor once. A panic there is its failure.
+func (r *receiver) offer(ctx context.Context, in adapters.Inbound) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("accept %s: %w: %v\n%s", in.Event, errPanic, p, debug.Stack())
+		}
+	}()
+	if err := r.in.Accept(ctx, in); err != nil {
+		return &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("accept %s: %w", in.Event, err)}
+	}
+	return nil
+}
+
+// malformed records what can't be read, before it is stepped over.
+func (a *Adapter) malformed(raw []byte, why error) {
+	const most = 2000
+	a.metrics.event(a.cfg.Account, outcomeMalformed)
+	a.cfg.Log.Error("malformed discord event skipped", "error", why, "event", valid(string(raw[:min(len(raw), most)])), "bytes", len(raw))
+}

@@ -1,0 +1,79 @@
+package discord
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"sluice/adapters"
+)
+
+// Discord's own error codes that mean something else than their status says.
+const (
+	codeUnknownChannel     = 10003
+	codeUnknownMessage     = 10008
+	codeUnknownEmoji       = 10014
+	codeUnknownInteraction = 10062
+	codeFileTooLarge       = 40005
+	codeAlreadyAcked       = 40060
+	codeTooLong            = 50035 // invalid form body; its text says which field
+)
+
+// asFailure maps a call's error for the port:
+//
+//   - no connection: Transient and certain; a lost answer: Transient, not certain
+//   - 429: RateLimited with Discord's own pause; Wide if it is the account's limit
+//   - 5xx: Transient, not certain: Discord's gateways answer so after the message was taken too
+//   - 401 to the token: Auth; to the credential of an interaction: Permanent, it is over
+//   - 413: TooLarge
+//   - any other refusal (channel gone, no rights, person takes no direct messages): Permanent
+func asFailure(req request, err error) *adapters.Failure {
+	if f, ok := errors.AsType[*adapters.Failure](err); ok {
+		return f
+	}
+	f := &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("call %s %s: %w", req.method, req.path.route, err)}
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		f.Certain = !lost.Sent
+		return f
+	}
+	if refused, ok := errors.AsType[*apiError](err); ok {
+		classify(f, refused, req)
+	}
+	return f
+}
+
+func classify(f *adapters.Failure, e *apiError, req request) {
+	f.Certain = e.Status < 500 && !e.Foreign
+	switch {
+	case e.Status == http.StatusTooManyRequests:
+		f.Kind, f.RetryAfter, f.Certain, f.Wide = adapters.RateLimited, e.RetryAfter, true, e.Global
+	case e.Status >= 500:
+	case e.Code == codeFileTooLarge, e.Status == http.StatusRequestEntityTooLarge:
+		f.Kind = adapters.TooLarge
+	case e.Foreign && e.Status != http.StatusUnauthorized:
+		// Not Discord: a proxy, a captive portal, a wrong apiBase. It may pass.
+	case e.Status == http.StatusUnauthorized && !req.open:
+		f.Kind = adapters.Auth
+		f.Err = fmt.Errorf("the bot token is not valid (reset or mistyped): copy the current one from the developer portal (Bot → Reset Token) into the configuration: %w", f.Err)
+	default:
+		f.Kind = adapters.Permanent
+	}
+}
+
+// refusedWith reports whether Discord refused a call with one of its own codes.
+func refusedWith(err error, codes ...int) bool {
+	refused, ok := errors.AsType[*apiError](err)
+	if !ok {
+		return false
+	}
+	for _, c := range codes {
+		if refused.Code == c {
+			return true
+		}
+	}
+	return false
+}
+
+func permanent(err error) *adapters.Failure {
+	return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: err}
+}

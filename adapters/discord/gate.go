@@ -1,0 +1,123 @@
+package discord
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"sluice/adapters"
+)
+
+// gate lets shards identify: one each five seconds in a bucket, where the bucket of
+// a shard is its number modulo Discord's max_concurrency, and no more than the day's budget.
+type gate struct {
+	*Adapter
+	buckets []*bucket
+
+	mu        sync.Mutex
+	info      gatewayInfo
+	remaining int
+}
+
+type bucket struct {
+	turn chan struct{} // capacity 1: held by the one that identifies
+	last time.Time     // of the last identify; only for the holder
+}
+
+// newGate asks Discord for the address and the number of shards.
+func (a *Adapter) newGate(ctx context.Context) (*gate, error) {
+	g := &gate{Adapter: a}
+	if err := a.retry(ctx, "ask for the gateway", g.refresh); err != nil {
+		return nil, err
+	}
+	for range max(1, g.info.Limit.MaxConcurrency) {
+		g.buckets = append(g.buckets, &bucket{turn: make(chan struct{}, 1)})
+	}
+	return g, nil
+}
+
+func (g *gate) refresh(ctx context.Context) error {
+	var info gatewayInfo
+	if g.cfg.GatewayURL == "" || g.cfg.Shards == 0 {
+		if err := g.call(ctx, request{method: http.MethodGet, path: at("/gateway/bot")}, &info); err != nil {
+			return err
+		}
+	} else {
+		info.Limit.Remaining = 1 // nobody was asked: Discord says by itself if it is too often
+	}
+	info.URL = or(g.cfg.GatewayURL, info.URL)
+	info.Shards = min(max(1, or(g.cfg.Shards, info.Shards)), MaxShards)
+	if !isURL(info.URL, "wss", "ws") {
+		return &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: errNoGateway}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.info, g.remaining = info, info.Limit.Remaining
+	return nil
+}
+
+func (g *gate) url() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.info.URL
+}
+
+// enter waits until a shard may identify, and holds its bucket until leave. An error is the end of ctx, or a refused token.
+func (g *gate) enter(ctx context.Context, shard int) (leave func(identified bool), err error) {
+	b := g.buckets[shard%len(g.buckets)]
+	select {
+	case b.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	leave = func(identified bool) {
+		if identified {
+			b.last = time.Now()
+		}
+		<-b.turn
+	}
+	if err := g.afford(ctx); err != nil {
+		leave(false)
+		return nil, err
+	}
+	if !b.last.IsZero() && !sleep(ctx, time.Until(b.last.Add(g.cfg.pace.identify))) {
+		leave(false)
+		return nil, context.Cause(ctx)
+	}
+	return leave, nil
+}
+
+// afford takes one identify from the budget of the day, and waits for the next day where it is used up.
+func (g *gate) afford(ctx context.Context) error {
+	for !g.takeOne() {
+		if err := g.retry(ctx, "ask for the gateway", g.refresh); err != nil {
+			return err
+		}
+		wait, left := g.budget()
+		if left > 0 {
+			continue
+		}
+		g.cfg.Log.Error("discord allows no more gateway sessions today", "wait", wait)
+		if !sleep(ctx, max(wait, g.cfg.pace.firstPause)) {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (g *gate) takeOne() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.remaining <= 0 {
+		return false
+	}
+	g.remaining--
+	return true
+}
+
+func (g *gate) budget() (wait time.Duration, left int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Duration(g.info.Limit.ResetAfter) * time.Millisecond, g.remaining
+}

@@ -1,0 +1,182 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/gorilla/websocket"
+)
+
+// The gateway's operations.
+const (
+	opDispatch     = 0
+	opHeartbeat    = 1
+	opIdentify     = 2
+	opResume       = 6
+	opReconnect    = 7
+	opInvalid      = 9
+	opHello        = 10
+	opHeartbeatAck = 11
+)
+
+// intents are the kinds of events that are asked for. Message content is the only privileged one.
+const intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentGuildMessageReactions |
+	discordgo.IntentDirectMessages | discordgo.IntentDirectMessageReactions | discordgo.IntentMessageContent
+
+// maxFrame bounds one payload: a guild of thousands of channels and roles is a few megabytes.
+const maxFrame = 64 << 20
+
+// writeTime bounds one write; payloads to Discord are below 4 kB.
+const writeTime = 10 * time.Second
+
+// closeResumable is a code with which we may close so that the session can be resumed: 1000 and 1001 would end it.
+const closeResumable = 4000
+
+// How a connection ends by what Discord says or doesn't say.
+var (
+	errReconnect = errors.New("discord asked to connect again")
+	errInvalid   = errors.New("discord does not know the session any more")
+	errDeaf      = errors.New("connected, but no heartbeat was answered")
+	errNoGateway = errors.New("discord did not say where its gateway is")
+)
+
+// connection is one websocket to the gateway. Its goroutines: the reader (the
+// caller of run) and the heart.
+type connection struct {
+	ws       *websocket.Conn
+	interval time.Duration
+
+	writing sync.Mutex
+	acked   atomic.Bool
+	stalled atomic.Bool // the reader waits for room, so that silence means nothing
+}
+
+// dial opens a websocket and reads Hello.
+func (s *shard) dial(ctx context.Context, address string) (*connection, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("read gateway address: %w", err)
+	}
+	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: s.cfg.pace.handshake}
+	ws, resp, err := dialer.DialContext(ctx, u.String(), http.Header{"User-Agent": {userAgent}})
+	if resp != nil && resp.Body != nil {
+		defer func() { _ = resp.Body.Close() }() // the library has read what it needs
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to the gateway: %w", err)
+	}
+	ws.SetReadLimit(maxFrame)
+	c := &connection{ws: ws}
+	if err := c.hello(ctx, s.cfg.pace.handshake); err != nil {
+		_ = ws.Close() // nothing was agreed
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *connection) hello(ctx context.Context, within time.Duration) error {
+	defer context.AfterFunc(ctx, func() { _ = c.ws.Close() })()
+	f, err := c.read(within)
+	if err != nil {
+		return fmt.Errorf("wait for hello: %w", err)
+	}
+	var hello struct {
+		Interval int64 `json:"heartbeat_interval"` // milliseconds
+	}
+	if f.Op != opHello || json.Unmarshal(f.Data, &hello) != nil || hello.Interval <= 0 {
+		return fmt.Errorf("wait for hello: got operation %d instead", f.Op)
+	}
+	c.interval = time.Duration(hello.Interval) * time.Millisecond
+	c.acked.Store(true)
+	return nil
+}
+
+// read gives the next payload. within 0 waits for ever: the heart looks after a deaf connection.
+// A payload that is no JSON comes back as one of no operation.
+func (c *connection) read(within time.Duration) (frame, error) {
+	deadline := time.Time{}
+	if within > 0 {
+		deadline = time.Now().Add(within)
+	}
+	if err := c.ws.SetReadDeadline(deadline); err != nil {
+		return frame{}, err
+	}
+	_, raw, err := c.ws.ReadMessage()
+	if err != nil {
+		return frame{}, err
+	}
+	var f frame
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return frame{Op: -1, Data: raw}, nil //nolint:nilerr // its reader says so
+	}
+	return f, nil
+}
+
+func (c *connection) write(op int, data any) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err := c.ws.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	return c.ws.WriteJSON(struct {
+		Op   int `json:"op"`
+		Data any `json:"d"`
+	}{op, data})
+}
+
+// beat says that we live, and up to where we have heard.
+func (c *connection) beat(seq int64) error {
+	if seq == 0 {
+		return c.write(opHeartbeat, nil)
+	}
+	return c.write(opHeartbeat, seq)
+}
+
+// heart beats until ctx ends. Where the last beat was not answered, it gives errDeaf.
+func (c *connection) heart(ctx context.Context, seq func() int64) error {
+	wait := time.Duration(rand.Int64N(int64(c.interval))) // so that thousands that reconnect don't beat at once
+	for sleep(ctx, wait) {
+		if !c.acked.Load() && !c.stalled.Load() {
+			return errDeaf
+		}
+		c.acked.Store(false)
+		if err := c.beat(seq()); err != nil {
+			return fmt.Errorf("send heartbeat: %w", err)
+		}
+		wait = c.interval
+	}
+	return nil
+}
+
+// close tells Discord and drops the connection. It does not wait for an answer.
+func (c *connection) close(code int) {
+	deadline := time.Now().Add(time.Second)
+	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), deadline) // a courtesy
+	_ = c.ws.Close()                                                                                // it is over in any case
+}
+
+// identify is the payload that begins a session.
+func (s *shard) identify() any {
+	return map[string]any{
+		"token": string(s.cfg.Token), "intents": intents, "shard": [2]int{s.id, s.of}, "large_threshold": 50,
+		"properties": map[string]string{"os": runtime.GOOS, "browser": "sluice", "device": "sluice"},
+	}
+}
+
+func (s *shard) resume(p *position) any {
+	return map[string]any{"token": string(s.cfg.Token), "session_id": p.session, "seq": p.seq()}
+}

@@ -1,0 +1,157 @@
+package discord
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// normalise makes an Inbound of a message that was written or, with edited, changed. ok is
+// false for what is no message to the agent: Discord's own notices, the bot's own words.
+// An error is a call that failed; the same message may be tried again.
+func (a *Adapter) normalise(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok bool, err error) {
+	self, err := a.whoami(ctx)
+	if err != nil {
+		return in, false, err
+	}
+	if !worded(m) || m.Author == nil || m.Author.ID == self.ID {
+		return in, false, nil
+	}
+	route, err := a.route(ctx, m.ChannelID, m.GuildID)
+	if err != nil {
+		return in, false, err
+	}
+	if err := a.ensureGuild(ctx, route.Space, self.ID); err != nil {
+		return in, false, err
+	}
+	route.ReplyTo = sessions.PlatformMessageID(m.ID)
+	in = adapters.Inbound{
+		Event: m.ChannelID + "/" + m.ID, Route: route,
+		Sender: peer(m.Author, m.Member), Roles: m.Member.roles(),
+		MessageID: sessions.PlatformMessageID(m.ID), SentAt: m.Timestamp,
+		Attachments: attachments(m),
+	}
+	in.Sender.Bot = in.Sender.Bot || m.WebhookID != ""
+	if edited {
+		in.Edited, in.SentAt = true, *m.Edited
+		in.Event += "/edit/" + m.Edited.UTC().Format(time.RFC3339Nano)
+	}
+	a.fill(&in, m, self)
+	if in.Text == "" && len(in.Attachments) == 0 && !in.Mentioned && !edited {
+		a.noteEmpty(m, route)
+		return in, false, nil
+	}
+	return in, true, nil
+}
+
+// fill takes what a message says: its text, what it answers, and whether it is meant for the bot.
+func (a *Adapter) fill(in *adapters.Inbound, m *message, self *discordgo.User) {
+	words := reader{places: a.places, guild: in.Route.Space, self: self, message: m}
+	text, named := words.read(m.text())
+	in.Text = text
+	if r := m.Reply; r != nil {
+		in.Quoted, _ = reader{places: a.places, guild: in.Route.Space, self: self, message: r}.read(r.text())
+	}
+	if in.Quoted == "" && len(m.Snapshots) > 0 {
+		f := &m.Snapshots[0].Message
+		in.Quoted, _ = reader{places: a.places, guild: in.Route.Space, self: self, message: f}.read(f.text())
+	}
+	own := known(a.places, in.Route.Space, func(g *guildInfo) []string { return g.own })
+	in.Mentioned = named || in.Route.ChatType == sessions.Direct ||
+		m.Reply != nil && m.Reply.Author != nil && m.Reply.Author.ID == self.ID ||
+		slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == self.ID }) ||
+		slices.ContainsFunc(m.RoleIDs, func(id string) bool { return slices.Contains(own, id) })
+}
+
+// worded reports whether a message is somebody's words: not a notice of Discord's own.
+func worded(m *message) bool {
+	switch m.Type {
+	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply,
+		discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand: // other bots' answers
+		return m.ID != "" && m.ChannelID != ""
+	}
+	return false
+}
+
+func (m *message) text() string {
+	if m.Content == nil {
+		return ""
+	}
+	return *m.Content
+}
+
+// noteEmpty tells the state of a message that came without anything in it, which is what a
+// bot gets that may not read messages.
+func (a *Adapter) noteEmpty(m *message, route sessions.Route) {
+	empty := len(m.Embeds) == 0 && len(m.Components) == 0 && len(m.Snapshots) == 0 && len(m.Poll) == 0
+	if empty && route.ChatType != sessions.Direct && !m.Author.Bot {
+		a.state.advise(noContent)
+	}
+}
+
+// route is where something was said. A thread's conversation is the channel that it belongs to.
+func (a *Adapter) route(ctx context.Context, id, guildID string) (sessions.Route, error) {
+	c, err := a.channel(ctx, id, guildID)
+	if err != nil {
+		return sessions.Route{}, err
+	}
+	r := sessions.Route{
+		Channel: channelName, Account: a.cfg.Account, ChatType: sessions.Group,
+		Conversation: sessions.ConversationID(id), Space: or(c.GuildID, guildID), Title: title(c),
+	}
+	switch {
+	case r.Space == "":
+		r.ChatType = sessions.Direct
+	case isThread(c) && c.ParentID != "":
+		r.Conversation, r.Thread = sessions.ConversationID(c.ParentID), sessions.ThreadID(id)
+		if parent, ok := a.places.channel(c.ParentID); ok {
+			r.Title = title(parent) + " › " + r.Title
+		}
+	}
+	return r, nil
+}
+
+func isThread(c channel) bool {
+	switch c.Type {
+	case discordgo.ChannelTypeGuildNewsThread, discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread:
+		return true
+	}
+	return false
+}
+
+func title(c channel) string {
+	switch {
+	case len(c.Recipients) > 0:
+		return peer(&c.Recipients[0], nil).Name
+	case c.Name == "":
+		return ""
+	case isThread(c):
+		return valid(c.Name)
+	}
+	return "#" + valid(c.Name)
+}
+
+// peer is a user as others see it: by the name that it has in the guild, or everywhere.
+func peer(u *discordgo.User, m *member) sessions.Peer {
+	name := or(u.GlobalName, u.Username)
+	if m != nil {
+		name = or(m.Nick, name)
+	}
+	return sessions.Peer{ID: sessions.UserID(u.ID), Name: valid(name), Username: valid(u.Username), Bot: u.Bot}
+}
+
+func (m *member) roles() []string {
+	if m == nil {
+		return nil
+	}
+	return m.Roles
+}
+
+// valid lets no broken UTF-8 further than here.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,0 +1,101 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// onInteraction tells of a command of Discord's menu, or of a button that was pressed. Discord
+// waits three seconds for an answer, and so it gets one as soon as the event is durable: a
+// command "thinking…", seen only by who gave it, which the run's answer then replaces; a button none that shows.
+func (s *shard) onInteraction(i *interaction) work {
+	user := i.user()
+	if user == nil || i.ID == "" || i.ChannelID == "" {
+		return nil
+	}
+	var reply interactionReply
+	switch i.Type {
+	case discordgo.InteractionApplicationCommand:
+		reply.Type = discordgo.InteractionResponseDeferredChannelMessageWithSource
+		reply.Data = &interactionData{Flags: discordgo.MessageFlagsEphemeral}
+	case discordgo.InteractionMessageComponent:
+		reply.Type = discordgo.InteractionResponseDeferredMessageUpdate
+	default:
+		return nil
+	}
+	return func(ctx context.Context) bool {
+		route, err := s.place(ctx, i.ChannelID, i.GuildID)
+		if err != nil || !s.accept(ctx, i.inbound(route, peer(user, i.Member), s)) {
+			return false
+		}
+		s.acknowledge(ctx, i, reply)
+		return true
+	}
+}
+
+func (i *interaction) user() *discordgo.User {
+	if i.Member != nil && i.Member.User != nil {
+		return i.Member.User
+	}
+	return i.User
+}
+
+func (i *interaction) inbound(route sessions.Route, sender sessions.Peer, s *shard) adapters.Inbound {
+	in := adapters.Inbound{
+		Event: i.ChannelID + "/interaction/" + i.ID, Route: route, Sender: sender, Roles: i.Member.roles(),
+		Mentioned: true, SentAt: idTime(i.ID, s.cfg.Now()),
+	}
+	if i.Type == discordgo.InteractionApplicationCommand {
+		in.Text = i.command()
+		in.Route.Handle = i.AppID + "/" + i.Token
+		return in
+	}
+	in.Text, in.Pressed = valid(i.Data.CustomID), true
+	if i.Message != nil {
+		in.MessageID = sessions.PlatformMessageID(i.Message.ID)
+		in.Route.ReplyTo = in.MessageID
+	}
+	return in
+}
+
+// command is "/name arguments".
+func (i *interaction) command() string {
+	words := []string{"/" + valid(i.Data.Name)}
+	for _, o := range i.Data.Options {
+		var text string
+		if json.Unmarshal(o.Value, &text) != nil {
+			text = string(o.Value) // a number or a truth value
+		}
+		if text = strings.TrimSpace(valid(text)); text != "" {
+			words = append(words, text)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+type interactionReply struct {
+	Type discordgo.InteractionResponseType `json:"type"`
+	Data *interactionData                  `json:"data,omitempty"`
+}
+
+type interactionData struct {
+	Flags discordgo.MessageFlags `json:"flags"`
+}
+
+// acknowledge answers within Discord's three seconds. When it fails, the person is told so
+// by Discord, and the event is durable all the same.
+func (r *receiver) acknowledge(ctx context.Context, i *interaction, reply interactionReply) {
+	err := r.call(ctx, request{
+		method: http.MethodPost, path: at("/interactions/{}/{}/callback", i.ID, i.Token), body: reply, open: true,
+	}, nil)
+	if err != nil && !refusedWith(err, codeAlreadyAcked) {
+		r.cfg.Log.Warn("discord interaction not acknowledged", "conversation", i.ChannelID, "error", err)
+	}
+}

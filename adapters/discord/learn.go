@@ -1,0 +1,94 @@
+package discord
+
+import "encoding/json"
+
+// learn takes what an event says of guilds, channels and threads. Kinds of events that it
+// does not know are none of its business.
+func (s *shard) learn(f frame) error {
+	switch f.Type {
+	case "GUILD_CREATE", "GUILD_UPDATE":
+		return s.learnGuild(f)
+	case "GUILD_DELETE":
+		return teach(f, func(g guild) {
+			if !g.Unavailable { // an outage; else the bot was sent away
+				s.places.dropGuild(g.ID)
+			}
+		})
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+		return teach(f, func(c channel) { s.places.putChannel(c) })
+	case "CHANNEL_DELETE", "THREAD_DELETE":
+		return teach(f, func(c channel) { s.places.dropChannel(c.ID) })
+	case "THREAD_LIST_SYNC":
+		return teach(f, func(e threadSync) {
+			for _, c := range e.Threads {
+				c.GuildID = e.GuildID
+				s.places.putChannel(c)
+			}
+		})
+	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE", "GUILD_MEMBER_UPDATE":
+		return s.learnRoles(f)
+	}
+	return nil
+}
+
+type threadSync struct {
+	GuildID string    `json:"guild_id"`
+	Threads []channel `json:"threads"`
+}
+
+// teach decodes an event and gives it to what learns from it.
+func teach[E any](f frame, learn func(E)) error {
+	var e E
+	if err := json.Unmarshal(f.Data, &e); err != nil {
+		return err
+	}
+	learn(e)
+	return nil
+}
+
+func (s *shard) learnGuild(f frame) error {
+	return teach(f, func(g guild) {
+		self := s.self.Load()
+		if g.Unavailable || self == nil {
+			return
+		}
+		if f.Type == "GUILD_CREATE" {
+			s.places.learn(&g, self.ID)
+			return
+		}
+		s.places.change(g.ID, func(info *guildInfo) { // an update has neither members nor channels
+			info.name, info.tier = g.Name, g.PremiumTier
+			clear(info.roles)
+			for _, r := range g.Roles {
+				info.learn(r, self.ID)
+			}
+		})
+	})
+}
+
+// roleEvent is what the events of roles and members have in common.
+type roleEvent struct {
+	GuildID string `json:"guild_id"`
+	Role    role   `json:"role"`
+	RoleID  string `json:"role_id"` // of one that is gone
+	member
+}
+
+func (s *shard) learnRoles(f frame) error {
+	return teach(f, func(e roleEvent) {
+		self := s.self.Load()
+		if self == nil {
+			return
+		}
+		s.places.change(e.GuildID, func(g *guildInfo) {
+			switch {
+			case e.RoleID != "":
+				delete(g.roles, e.RoleID)
+			case e.Role.ID != "":
+				g.learn(e.Role, self.ID)
+			case e.User != nil && e.User.ID == self.ID:
+				g.own = e.Roles
+			}
+		})
+	})
+}

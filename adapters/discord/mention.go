@@ -1,0 +1,105 @@
+package discord
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+// markup is how Discord writes what is more than text: <@1> <@!1> a person, <@&1> a
+// role, <#1> a channel, </name:1> a command, <:name:1> <a:name:1> an emoji, <t:1:R> a time.
+var markup = regexp.MustCompile(`<(@[!&]?|#|:|a:|/|t:)([^<>\s]{1,120}(?: [^<>\s]{1,40}){0,2})>`)
+
+// reader turns a message's text into what a person reads.
+type reader struct {
+	places  *places
+	guild   string
+	self    *discordgo.User
+	message *message
+}
+
+// read resolves mentions to names and takes the bot's own out. named reports whether there were any.
+func (r reader) read(raw string) (text string, named bool) {
+	raw = valid(raw)
+	if !strings.Contains(raw, "<") {
+		return strings.TrimSpace(raw), false
+	}
+	var b strings.Builder
+	from, first := 0, false
+	for _, at := range markup.FindAllStringSubmatchIndex(raw, -1) {
+		shown, own := r.resolve(raw[at[0]:at[1]], raw[at[2]:at[3]], raw[at[4]:at[5]])
+		b.WriteString(raw[from:at[0]])
+		from = at[1]
+		if !own {
+			b.WriteString(shown)
+			continue
+		}
+		named = true
+		first = first || strings.TrimSpace(b.String()) == ""
+		if before := b.String(); before == "" || strings.HasSuffix(before, " ") {
+			from += len(raw[from:]) - len(strings.TrimLeft(raw[from:], " ")) // no double space where it stood
+		}
+	}
+	b.WriteString(raw[from:])
+	text = strings.TrimSpace(b.String())
+	if first {
+		text = strings.TrimLeft(text, " ,:\t") // an address's comma
+	}
+	return text, named
+}
+
+// resolve is how one piece of markup reads; own: it names the bot itself.
+func (r reader) resolve(whole, kind, what string) (shown string, own bool) {
+	switch kind {
+	case "@", "@!":
+		return r.person(whole, what)
+	case "@&":
+		mine := known(r.places, r.guild, func(g *guildInfo) string { return g.mine })
+		if what == mine && mine != "" {
+			return "", true
+		}
+		return prefixed("@", known(r.places, r.guild, func(g *guildInfo) string { return g.roles[what] }), whole), false
+	case "#":
+		c, _ := r.places.channel(what)
+		return prefixed("#", valid(c.Name), whole), false
+	case ":", "a:":
+		name, _, _ := strings.Cut(what, ":")
+		return ":" + name + ":", false
+	case "/":
+		name, _, _ := strings.Cut(what, ":")
+		return "/" + name, false
+	}
+	return moment(whole, what), false
+}
+
+func (r reader) person(whole, id string) (shown string, own bool) {
+	if id == r.self.ID {
+		return "", true
+	}
+	for _, m := range r.message.Mentions {
+		if m.ID == id {
+			return "@" + peer(&m.User, m.Member).Name, false
+		}
+	}
+	return whole, false
+}
+
+func prefixed(sign, name, otherwise string) string {
+	if name == "" {
+		return otherwise
+	}
+	return sign + name
+}
+
+// moment is a time as Discord writes it, in words that everybody reads alike.
+func moment(whole, what string) string {
+	unix, _, _ := strings.Cut(what, ":")
+	s, err := strconv.ParseInt(unix, 10, 64)
+	if err != nil || s < 0 || s > 1<<40 {
+		return whole
+	}
+	return time.Unix(s, 0).UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,79 @@
+package discord
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What became of an event, for the metric.
+const (
+	outcomeAccepted  = "accepted"
+	outcomeIgnored   = "ignored"
+	outcomeMalformed = "malformed"
+	outcomeFailed    = "failed"
+)
+
+// metrics counts what the adapters of all accounts do; they share one set.
+type metrics struct {
+	events   *prometheus.CounterVec
+	calls    *prometheus.CounterVec
+	sessions *prometheus.CounterVec
+}
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_discord_events_total",
+			Help: "Events from Discord by outcome: accepted, ignored, malformed, failed (tried again).",
+		}, []string{"account", "outcome"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_discord_calls_total",
+			Help: "REST calls by route and result: ok, lost (no answer), or the HTTP status.",
+		}, []string{"account", "route", "result"}),
+		sessions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_discord_sessions_total",
+			Help: "Gateway sessions by how they began: identified or resumed.",
+		}, []string{"account", "how"}),
+	}
+	if r == nil {
+		return m, nil
+	}
+	for _, c := range []**prometheus.CounterVec{&m.events, &m.calls, &m.sessions} {
+		if err := share(r, c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// share registers a collector, or finds the one that another account registered.
+func share(r prometheus.Registerer, c **prometheus.CounterVec) error {
+	err := r.Register(*c)
+	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
+		if vec, ok := known.ExistingCollector.(*prometheus.CounterVec); ok {
+			*c = vec
+			return nil
+		}
+	}
+	return err
+}
+
+func (m *metrics) event(account, outcome string) {
+	m.events.WithLabelValues(account, outcome).Inc()
+}
+
+func (m *metrics) session(account, how string) {
+	m.sessions.WithLabelValues(account, how).Inc()
+}
+
+func (m *metrics) called(account string, req request, err error) {
+	result := "ok"
+	if refused, ok := errors.AsType[*apiError](err); ok {
+		result = strconv.Itoa(refused.Status)
+	} else if err != nil {
+		result = "lost"
+	}
+	m.calls.WithLabelValues(account, req.method+" "+req.path.route, result).Inc()
+}

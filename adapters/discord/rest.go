@@ -1,0 +1,277 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// maxAnswer bounds a REST answer: a hundred messages with all their embeds are well below it.
+const maxAnswer = 16 << 20
+
+// userAgent is the form that Discord asks for of clients that are no browser.
+const userAgent = "DiscordBot (https://sluice.dev, 1)"
+
+// client calls Discord's REST API for one account. It shares nothing with another account's.
+type client struct {
+	base    string
+	token   string
+	timeout time.Duration
+	http    *http.Client // no Timeout: each call's context has the deadline
+	limits  *limits
+	metrics *metrics
+	account string
+}
+
+func newClient(cfg Config, m *metrics) *client {
+	return &client{
+		base: cfg.APIBase, token: string(cfg.Token), timeout: cfg.CallTimeout, account: cfg.Account,
+		limits: newLimits(cfg.Now), metrics: m,
+		http: &http.Client{
+			Transport: newTransport(),
+			// Following would carry the token to another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          64,
+		MaxIdleConnsPerHost:   64, // one host only, and as many conversations at once
+		IdleConnTimeout:       90 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+// request is one REST call. The path's template and its major parameter are what Discord's limits go by.
+type request struct {
+	method string
+	path   path
+	query  string
+	body   any       // sent as JSON; nil for none
+	file   *fileBody // sent instead, as multipart with body as payload_json
+	open   bool      // the path holds its own credential (interactions, their webhooks): the token stays out
+}
+
+// path is a route's template and the address it stands for.
+type path struct {
+	route string // "/channels/{}/messages"
+	major string // the id that the limit is counted for: a channel, a guild, a webhook with its token
+	text  string // "/channels/123/messages"
+}
+
+// at fills a template: each {} takes the next id. The first is the major
+// parameter where Discord's own rules say so.
+func at(template string, ids ...string) path {
+	p := path{route: template}
+	var b strings.Builder
+	rest := template
+	for _, id := range ids {
+		before, after, _ := strings.Cut(rest, "{}")
+		b.WriteString(before)
+		b.WriteString(url.PathEscape(id))
+		rest = after
+	}
+	b.WriteString(rest)
+	p.text = b.String()
+	for _, prefix := range []string{"/channels/", "/guilds/", "/webhooks/"} {
+		if strings.HasPrefix(template, prefix) && len(ids) > 0 {
+			p.major = ids[0]
+		}
+	}
+	if strings.HasPrefix(template, "/webhooks/{}/{}") {
+		p.major += "/" + ids[1]
+	}
+	return p
+}
+
+// apiError is a call that Discord, or something on the way, refused.
+type apiError struct {
+	Status     int
+	Code       int // Discord's own
+	Message    string
+	RetryAfter time.Duration
+	Global     bool
+	// Foreign: the answer was not Discord's own JSON, so a proxy may have sent
+	// it after Discord had done what was asked.
+	Foreign bool
+}
+
+// Error implements error.
+func (e *apiError) Error() string {
+	if e.Code != 0 {
+		return fmt.Sprintf("discord answered %d (code %d): %s", e.Status, e.Code, e.Message)
+	}
+	return fmt.Sprintf("discord answered %d: %s", e.Status, e.Message)
+}
+
+// lostError is a call without an answer.
+type lostError struct {
+	Sent bool // a connection was had, so Discord may have got the request
+	Err  error
+}
+
+// Error implements error.
+func (e *lostError) Error() string { return "no answer from Discord: " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *lostError) Unwrap() error { return e.Err }
+
+// call makes one request and decodes the answer into result, which may be nil. It
+// doesn't call at all where a limit is known to be used up.
+func (c *client) call(ctx context.Context, req request, result any) (err error) {
+	defer func() { c.metrics.called(c.account, req, err) }()
+	if wait, wide := c.limits.exhausted(req); wait > 0 {
+		return &apiError{Status: http.StatusTooManyRequests, Message: "limit is used up, not called", RetryAfter: wait, Global: wide}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	r, err := c.build(ctx, req)
+	if err != nil {
+		return err
+	}
+	answer, err := c.do(r, req)
+	if err != nil || result == nil || len(answer) == 0 {
+		return err
+	}
+	if err := json.Unmarshal(answer, result); err != nil {
+		return &lostError{Sent: true, Err: fmt.Errorf("read answer: %w", err)}
+	}
+	return nil
+}
+
+func (c *client) build(ctx context.Context, req request) (*http.Request, error) {
+	var body io.Reader
+	kind, length := "", int64(0)
+	switch {
+	case req.file != nil:
+		var err error
+		if body, kind, length, err = req.file.open(ctx, req.body); err != nil {
+			return nil, err
+		}
+	case req.body != nil:
+		var buf bytes.Buffer
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false) // the text is full of < and &
+		if err := enc.Encode(req.body); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", req.path.route, err)
+		}
+		body, kind, length = &buf, "application/json", int64(buf.Len())
+	}
+	address := c.base + req.path.text
+	if req.query != "" {
+		address += "?" + req.query
+	}
+	r, err := http.NewRequestWithContext(ctx, req.method, address, body)
+	if err != nil {
+		return nil, c.redact(err, req)
+	}
+	r.ContentLength = length
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	if !req.open {
+		r.Header.Set("Authorization", "Bot "+c.token)
+	}
+	r.Header.Set("User-Agent", userAgent)
+	return r, nil
+}
+
+// do gives the body of an answer with a 2xx status and an error for anything else.
+func (c *client) do(r *http.Request, req request) ([]byte, error) {
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	if err != nil {
+		return nil, &lostError{Sent: connected.Load(), Err: c.redact(err, req)}
+	}
+	defer func() { _ = resp.Body.Close() }() // only read from
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(answer) > maxAnswer {
+		err = fmt.Errorf("answer is longer than %d bytes", maxAnswer)
+	}
+	if err != nil {
+		return nil, &lostError{Sent: true, Err: c.redact(err, req)}
+	}
+	refused := refusal(resp, answer)
+	c.limits.learn(req, resp.Header, refused)
+	if refused != nil {
+		return nil, refused
+	}
+	return answer, nil
+}
+
+// refusal reads Discord's own error, or says that it was not Discord's; nil for a success.
+func refusal(resp *http.Response, answer []byte) *apiError {
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return nil
+	}
+	var body struct {
+		Code       int     `json:"code"`
+		Message    string  `json:"message"`
+		RetryAfter float64 `json:"retry_after"` // seconds
+		Global     bool    `json:"global"`
+	}
+	e := &apiError{Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
+	if json.Unmarshal(answer, &body) != nil || body.Message == "" {
+		e.Foreign = true
+	} else {
+		e.Code, e.Message = body.Code, valid(body.Message)
+	}
+	if e.Status == http.StatusTooManyRequests {
+		e.RetryAfter = max(seconds(body.RetryAfter), header(resp.Header, "Retry-After"))
+		e.Global = body.Global || resp.Header.Get("X-RateLimit-Global") == "true" || e.Foreign
+	}
+	return e
+}
+
+// header reads a time in seconds, which may have a fraction; 0 if it is not there.
+func header(h http.Header, name string) time.Duration {
+	s, err := strconv.ParseFloat(h.Get(name), 64)
+	if err != nil {
+		return 0
+	}
+	return seconds(s)
+}
+
+// seconds makes a duration of what a server says, which may be nonsense.
+func seconds(s float64) time.Duration {
+	const day = 24 * 60 * 60
+	if s <= 0 || math.IsNaN(s) {
+		return 0
+	}
+	return time.Duration(min(s, day) * float64(time.Second))
+}
+
+// redact takes the credentials out of an error: net/http puts the URL into its errors.
+func (c *client) redact(err error, req request) error {
+	if u, ok := err.(*url.Error); ok { //nolint:errorlint // only the outermost: what it wraps stays
+		err = u.Err
+	}
+	text := err.Error()
+	if !strings.Contains(text, c.token) && !(req.open && strings.Contains(text, req.path.text)) {
+		return err
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, c.token, "<secret>"), req.path.text, req.path.route)
+	return errors.New(text)
+}
+
+// closeIdle makes the next call take a new connection.
+func (c *client) closeIdle() { c.http.CloseIdleConnections() }

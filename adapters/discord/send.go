@@ -1,0 +1,161 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bwmarrin/discordgo"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// maxText is the most characters of a message, its markup counted. Discord counts code points.
+const maxText = 2000
+
+// newMessage is the body of a message to post. The library's own has no nonce.
+type newMessage struct {
+	Content         string                       `json:"content,omitempty"`
+	Flags           discordgo.MessageFlags       `json:"flags,omitempty"`
+	AllowedMentions mentions                     `json:"allowed_mentions"`
+	Components      []discordgo.MessageComponent `json:"components,omitempty"`
+	Attachments     []attachmentName             `json:"attachments,omitempty"`
+	Reference       *reference                   `json:"message_reference,omitempty"`
+	Nonce           string                       `json:"nonce,omitempty"`
+	EnforceNonce    bool                         `json:"enforce_nonce,omitempty"`
+}
+
+// changedMessage is the body of an edit, and of the answer to a command: what is empty is taken away.
+type changedMessage struct {
+	Content         string                       `json:"content"`
+	Flags           discordgo.MessageFlags       `json:"flags"`
+	AllowedMentions mentions                     `json:"allowed_mentions"`
+	Components      []discordgo.MessageComponent `json:"components"`
+}
+
+// mentions is whom a message may notify. It is always nobody: a model writes what it likes.
+type mentions struct {
+	Parse []string `json:"parse"`
+}
+
+func nobody() mentions { return mentions{Parse: []string{}} }
+
+type reference struct {
+	MessageID string `json:"message_id"`
+	Must      bool   `json:"fail_if_not_exists"`
+}
+
+var (
+	errNoConversation = errors.New("no conversation to write to")
+	errTooLong        = fmt.Errorf("text is longer than %d characters", maxText)
+)
+
+// Send posts one message. A retry with the same delivery and part is, for some minutes, the same message to Discord.
+// The answer to a command of Discord's menu replaces its "thinking…".
+func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	body, err := compose(out)
+	if err != nil {
+		return adapters.Receipt{}, err
+	}
+	if out.Route.Handle != "" {
+		return a.answer(ctx, out, body)
+	}
+	return a.post(ctx, out, request{body: body})
+}
+
+// post sends a message to the channel or thread of its route.
+func (a *Adapter) post(ctx context.Context, out adapters.Outbound, req request) (adapters.Receipt, error) {
+	channelID, err := target(out.Route)
+	if err != nil {
+		return adapters.Receipt{}, err
+	}
+	req.method, req.path = http.MethodPost, at("/channels/{}/messages", channelID)
+	var m message
+	if err := a.call(ctx, req, &m); err != nil {
+		return adapters.Receipt{}, err
+	}
+	return a.receipt(req, &m, nonceOf(out))
+}
+
+func (a *Adapter) receipt(req request, m *message, nonce string) (adapters.Receipt, error) {
+	if m.ID == "" {
+		return adapters.Receipt{}, asFailure(req, &lostError{Sent: true, Err: errors.New("no message in the answer")})
+	}
+	a.posted.note(m.ID, nonce)
+	return receiptOf(m), nil
+}
+
+func receiptOf(m *message) adapters.Receipt {
+	at := m.Timestamp
+	if at.IsZero() {
+		at = idTime(m.ID, time.Time{})
+	}
+	return adapters.Receipt{MessageID: sessions.PlatformMessageID(m.ID), At: at}
+}
+
+// target is the channel, thread or direct chat that a route leads to.
+func target(r sessions.Route) (string, error) {
+	id := or(string(r.Thread), string(r.Conversation))
+	if id == "" {
+		return "", permanent(errNoConversation)
+	}
+	if !isID(id) {
+		return "", permanent(fmt.Errorf("conversation id %q is not one of Discord's", id))
+	}
+	return id, nil
+}
+
+// compose makes the body of a message.
+func compose(out adapters.Outbound) (newMessage, error) {
+	text := render(out)
+	if utf8.RuneCountInString(text) > maxText {
+		return newMessage{}, &adapters.Failure{Kind: adapters.TooLarge, Certain: true, Err: errTooLong}
+	}
+	m := newMessage{
+		Content: text, Flags: discordgo.MessageFlagsSuppressEmbeds, AllowedMentions: nobody(),
+		Components: components(out.Buttons), Nonce: nonceOf(out), EnforceNonce: true,
+	}
+	if out.Silent {
+		m.Flags |= discordgo.MessageFlagsSuppressNotifications
+	}
+	if r := out.Route; out.Part == 0 && r.ChatType != sessions.Direct && isID(string(r.ReplyTo)) {
+		m.Reference = &reference{MessageID: string(r.ReplyTo)}
+	}
+	return m, nil
+}
+
+// answer replaces the "thinking…" of a command, and adds what doesn't fit below it. Only
+// who gave the command sees either.
+func (a *Adapter) answer(ctx context.Context, out adapters.Outbound, body newMessage) (adapters.Receipt, error) {
+	app, token, ok := strings.Cut(out.Route.Handle, "/")
+	if !ok {
+		return adapters.Receipt{}, permanent(errors.New("handle of an answer is not one of this adapter"))
+	}
+	req := request{method: http.MethodPatch, path: at("/webhooks/{}/{}/messages/@original", app, token), open: true, body: changed(body)}
+	if out.Part > 0 {
+		body.Nonce, body.EnforceNonce, body.Reference = "", false, nil // webhooks know neither
+		body.Flags |= discordgo.MessageFlagsEphemeral
+		req = request{method: http.MethodPost, path: at("/webhooks/{}/{}", app, token), query: "wait=true", open: true, body: body}
+	}
+	var m message
+	if err := a.call(ctx, req, &m); err != nil {
+		return adapters.Receipt{}, err
+	}
+	return a.receipt(req, &m, nonceOf(out))
+}
+
+func changed(m newMessage) changedMessage {
+	c := changedMessage{
+		Content: m.Content, Flags: m.Flags & discordgo.MessageFlagsSuppressEmbeds,
+		AllowedMentions: m.AllowedMentions, Components: m.Components,
+	}
+	if c.Components == nil {
+		c.Components = []discordgo.MessageComponent{}
+	}
+	return c
+}

@@ -1,0 +1,73 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"sluice/adapters"
+)
+
+// onReady begins a new session. What was said since the last one is fetched, in
+// each channel before what is said from now on.
+func (s *shard) onReady(ctx context.Context, c *connection, f frame) error {
+	var r ready
+	if err := json.Unmarshal(f.Data, &r); err != nil || r.SessionID == "" || r.User == nil {
+		return fmt.Errorf("read READY: no session in it (%w)", or(err, errInvalid))
+	}
+	s.know(r.User)
+	at := newPosition(r.SessionID, r.ResumeURL, f.Seq, s.moved)
+	s.at.Store(at)
+	s.save(ctx)
+	s.established("identified")
+	for channelID, last := range s.cursors.all() {
+		if err := s.queue(c, channelID, func(ctx context.Context) { s.catchUp(ctx, channelID, last) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// established notes that the connection has its session.
+func (s *shard) established(how string) {
+	s.ready = true
+	s.metrics.session(s.cfg.Account, how)
+	s.state.shard(s.id, adapters.Connected, "")
+	s.cfg.Log.Info("discord gateway connected", "shard", s.id, "shards", s.of, "how", how)
+}
+
+// keep saves the session's position while it moves, till ctx ends.
+func (s *shard) keep(ctx context.Context) error {
+	for {
+		select {
+		case <-s.moved:
+			s.save(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+		if !sleep(ctx, s.cfg.pace.saveSession) {
+			return nil
+		}
+	}
+}
+
+// save stores the session's position for the next process. Without it that one
+// begins a session of its own, and fetches.
+func (s *shard) save(ctx context.Context) {
+	if s.cfg.Cursors == nil {
+		return
+	}
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	text := s.position().String()
+	if text == s.saved {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	if err := s.cfg.Cursors.Save(ctx, s.name, text); err != nil {
+		s.cfg.Log.Warn("discord session's position not saved", "shard", s.id, "error", err)
+		return
+	}
+	s.saved = text
+}

@@ -1,0 +1,224 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"sluice/adapters"
+)
+
+// shard is one connection of the account, made again whenever it breaks.
+type shard struct {
+	*receiver
+	id, of int
+	name   string // under which its position is kept
+	ready  bool   // the present connection has a session; only for the reader
+
+	at    atomic.Pointer[position]
+	moved chan struct{} // capacity 1: the position has changed
+
+	saving sync.Mutex
+	saved  string // the position as it is stored
+}
+
+func (r *receiver) newShard(id, of int, stored map[string]string) *shard {
+	s := &shard{receiver: r, id: id, of: of, name: sessionName(id, of), moved: make(chan struct{}, 1)}
+	s.saved = stored[s.name]
+	s.at.Store(parsePosition(s.saved, s.moved))
+	return s
+}
+
+func sessionName(shard, of int) string {
+	return sessionPrefix + strconv.Itoa(shard) + "/" + strconv.Itoa(of)
+}
+
+func (s *shard) position() *position { return s.at.Load() }
+
+// seq is up to where the present session was heard.
+func (s *shard) seq() int64 { return s.position().seq() }
+
+func (s *shard) dropSession() { s.at.Store(newPosition("", "", 0, s.moved)) }
+
+// run keeps the shard connected until ctx ends (nil) or a person must change something.
+func (s *shard) run(ctx context.Context) error {
+	for tries := 0; ; tries++ {
+		err := s.connect(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
+		}
+		if f := s.fatal(err); f != nil {
+			return f
+		}
+		if s.ready {
+			tries = 0
+		}
+		s.forget(err)
+		wait := s.cfg.pace.pause(tries, 0)
+		if errors.Is(err, errInvalid) {
+			wait = s.cfg.pace.invalid + time.Duration(rand.Int64N(int64(4*s.cfg.pace.invalid)))
+		}
+		s.state.shard(s.id, adapters.Retrying, err.Error())
+		s.cfg.Log.Warn("discord gateway connection ended, connecting again", "shard", s.id, "wait", wait, "resume", s.position().session != "", "error", err)
+		if !sleep(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+// connect lives through one connection and says why it ended.
+func (s *shard) connect(ctx context.Context) error {
+	s.ready = false
+	leave := func(bool) {}
+	address := s.gate.url()
+	at := s.position()
+	if at.session == "" {
+		var err error
+		if leave, err = s.gate.enter(ctx, s.id); err != nil {
+			return err
+		}
+	} else if s.trusted(at.url) {
+		address = at.url
+	}
+	identified := false
+	defer func() { leave(identified) }()
+	c, err := s.dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	if at.session != "" {
+		err = c.write(opResume, s.resume(at))
+	} else {
+		err = c.write(opIdentify, s.identify())
+		identified = err == nil
+	}
+	leave(identified)
+	leave = func(bool) {}
+	if err != nil {
+		c.close(closeResumable)
+		return fmt.Errorf("greet the gateway: %w", err)
+	}
+	return s.live(ctx, c)
+}
+
+// live reads a connection until it ends. The heart closes it: when it finds it deaf, when
+// the reader has come to an end, or at the end of ctx.
+func (s *shard) live(ctx context.Context, c *connection) error {
+	here, cancel := context.WithCancelCause(ctx)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		if err := c.heart(here, s.seq); err != nil {
+			cancel(err)
+		}
+		c.close(s.goodbye(ctx.Err() != nil))
+	}()
+	err := s.read(ctx, c)
+	if cause := context.Cause(here); cause != nil {
+		err = cause // it was closed because of that
+	}
+	cancel(err)
+	<-closed
+	return err
+}
+
+// goodbye is the code to close with: a session that this or the next process can resume is kept.
+func (s *shard) goodbye(stopping bool) int {
+	if stopping && s.cfg.Cursors == nil {
+		return websocket.CloseNormalClosure
+	}
+	return closeResumable
+}
+
+func (s *shard) read(ctx context.Context, c *connection) error {
+	for {
+		within := s.cfg.pace.handshake
+		if s.ready {
+			within = 0
+		}
+		f, err := c.read(within)
+		if err != nil {
+			return fmt.Errorf("read from the gateway: %w", err)
+		}
+		switch f.Op {
+		case opDispatch:
+			err = s.dispatch(ctx, c, f)
+		case opHeartbeat:
+			err = c.beat(s.seq())
+		case opHeartbeatAck:
+			c.acked.Store(true)
+		case opReconnect:
+			err = errReconnect
+		case opInvalid:
+			if string(f.Data) != "true" {
+				s.dropSession()
+			}
+			err = errInvalid
+		default:
+			s.malformed(f.Data, fmt.Errorf("gateway operation %d", f.Op))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// trusted reports whether the token may be sent to an address to resume at: it was stored
+// meanwhile, where somebody else may write too.
+func (s *shard) trusted(address string) bool {
+	if !isURL(address, "wss", "ws") {
+		return false
+	}
+	u, err := url.Parse(address)
+	usual, err2 := url.Parse(s.gate.url())
+	if err != nil || err2 != nil || u.User != nil {
+		return false
+	}
+	return u.Host == usual.Host && u.Scheme == usual.Scheme || u.Scheme == "wss" && strings.HasSuffix(u.Host, ".discord.gg")
+}
+
+// forget drops a session that can't be resumed after what has ended its connection.
+func (s *shard) forget(err error) {
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	if !ok {
+		return
+	}
+	switch closed.Code {
+	case websocket.CloseNormalClosure, websocket.CloseGoingAway, 4003, 4007, 4009: // not authenticated, wrong sequence, timed out
+		s.dropSession()
+	}
+}
+
+// fatalCloses are the codes after which only a person can help.
+var fatalCloses = map[int]string{
+	4004: "the bot token is not valid (reset or mistyped): copy the current one from the developer portal (Bot → Reset Token) into the configuration",
+	4010: "Discord refuses the shard's number: set shards to 0 in the configuration, so that Discord's own count is used",
+	4011: "the bot is in too many servers for so few connections: set shards to 0 in the configuration, so that Discord's own count is used",
+	4012: "Discord does not speak this version of its gateway any more: update the program, and look at gatewayURL in the configuration",
+	4013: "Discord does not know the events that were asked for: update the program",
+	4014: noContent,
+}
+
+// fatal gives the failure that ends Run, or nil.
+func (s *shard) fatal(err error) *adapters.Failure {
+	if f, ok := errors.AsType[*adapters.Failure](err); ok && f.Kind == adapters.Auth {
+		return f
+	}
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	if !ok || fatalCloses[closed.Code] == "" {
+		return nil
+	}
+	return &adapters.Failure{
+		Kind: adapters.Auth, Certain: true,
+		Err: fmt.Errorf("%s (gateway closed with %d)", fatalCloses[closed.Code], closed.Code),
+	}
+}

@@ -1,0 +1,148 @@
+package slack
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/adapters"
+)
+
+const (
+	maxCallback = 1 << 20         // bytes of a request from Slack
+	maxAge      = 5 * time.Minute // of a signature
+)
+
+const (
+	signatureHeader = "X-Slack-Signature"
+	timestampHeader = "X-Slack-Request-Timestamp"
+	retryHeader     = "X-Slack-Retry-Num"
+)
+
+// ServeCallback takes one request from Slack: an event, a slash command or an
+// interaction, all at the same path. It answers 200 once it is accepted or never can be, 401 for a
+// signature that is wrong or older than five minutes, 413 for a body over 1 MiB, 405 for what is
+// no POST, 404 in mode socket, and 503 where Slack shall try again. What Slack tries again has
+// the name that it had, so that the acceptor knows it.
+func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
+	body, status := a.readCallback(w, r)
+	if status != http.StatusOK {
+		http.Error(w, http.StatusText(status), status)
+		return
+	}
+	if challenge, ok := challenged(body); ok {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, challenge) // the caller may have gone
+		return
+	}
+	// An answer without a body: Slack would show it to who gave a slash command.
+	w.WriteHeader(a.takePosted(r.Context(), r.Header, body, in))
+}
+
+// readCallback gives the body of a request that Slack has signed.
+func (a *Adapter) readCallback(w http.ResponseWriter, r *http.Request) ([]byte, int) {
+	switch {
+	case r.Method != http.MethodPost:
+		return nil, http.StatusMethodNotAllowed
+	case a.cfg.Mode != HTTP:
+		return nil, http.StatusNotFound
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallback))
+	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {
+		return nil, http.StatusRequestEntityTooLarge
+	}
+	if err != nil {
+		return nil, http.StatusBadRequest
+	}
+	if !signed(a.cfg.SigningSecret, r.Header, body, a.cfg.Now()) {
+		return nil, http.StatusUnauthorized
+	}
+	return body, http.StatusOK
+}
+
+// signed reports whether a request carries Slack's signature, not older than maxAge. It
+// takes the same time for every wrong signature.
+func signed(secret Secret, h http.Header, body []byte, now time.Time) bool {
+	stamp := h.Get(timestampHeader)
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil || secret == "" {
+		return false
+	}
+	if age := now.Sub(time.Unix(seconds, 0)); age > maxAge || age < -maxAge {
+		return false
+	}
+	given, ok := strings.CutPrefix(h.Get(signatureHeader), "v0=")
+	mac, err := hex.DecodeString(given)
+	if !ok || err != nil {
+		return false
+	}
+	want := hmac.New(sha256.New, []byte(secret))
+	want.Write([]byte("v0:" + stamp + ":"))
+	want.Write(body)
+	return hmac.Equal(mac, want.Sum(nil))
+}
+
+// challenged reports whether Slack only asks whether somebody is there, and gives what to answer.
+func challenged(body []byte) (string, bool) {
+	var outer callback
+	if json.Unmarshal(body, &outer) != nil || outer.Type != "url_verification" {
+		return "", false
+	}
+	return outer.Challenge, true
+}
+
+// takePosted takes a request and gives the status of its answer.
+func (a *Adapter) takePosted(ctx context.Context, h http.Header, body []byte, in adapters.Acceptor) int {
+	retry := h.Get(retryHeader)
+	it, err := readPosted(h.Get("Content-Type"), body)
+	switch {
+	case err != nil:
+		a.malformed(body, err)
+		return http.StatusOK // it will never be readable: Slack must not give it for ever
+	case it.gone != "":
+		a.removed(it.gone)
+		return http.StatusOK
+	case it.empty():
+		a.metrics.event(a.cfg.Account, outcomeIgnored)
+		return http.StatusOK
+	}
+	place, ok := a.lanes.take(it)
+	if !ok {
+		a.metrics.event(a.cfg.Account, outcomeDropped)
+		a.cfg.Log.Warn("too many slack events wait, leaving one to be given again", "most", maxPending, "retry", retry)
+		return http.StatusServiceUnavailable
+	}
+	if err := place.pass(ctx, func() error { return a.acceptOne(ctx, in, it) }); err != nil {
+		a.cfg.Log.Warn("slack event refused, Slack will give it again", "retry", retry, "error", err)
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
+}
+
+// readPosted decodes a body: JSON for events, a form for commands and interactions.
+func readPosted(contentType string, body []byte) (item, error) {
+	kind, _, _ := strings.Cut(contentType, ";")
+	if strings.TrimSpace(kind) != "application/x-www-form-urlencoded" {
+		return readEvent(body)
+	}
+	form, err := url.ParseQuery(string(body))
+	switch {
+	case err != nil:
+		return item{}, fmt.Errorf("read form: %w", err)
+	case form.Has("payload"):
+		return readPress([]byte(form.Get("payload")))
+	case form.Has("ssl_check"):
+		return item{}, nil // Slack looks at the certificate
+	}
+	return readCommandForm(form)
+}

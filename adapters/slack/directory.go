@@ -1,0 +1,149 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	slackapi "github.com/slack-go/slack"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+const (
+	directoryPage  = 200 // what Slack recommends
+	directoryPages = 100 // 20,000 people or channels; those behind go by their ids
+)
+
+// Find resolves "#name", "@name", a person's id or a conversation's id to the conversation to write to.
+func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error) {
+	me, err := a.whoami(ctx)
+	if err != nil {
+		return sessions.Route{}, err
+	}
+	switch {
+	case strings.HasPrefix(name, "#"):
+		return a.findChannel(ctx, me, name[1:])
+	case strings.HasPrefix(name, "@"):
+		return a.findPerson(ctx, me, name[1:])
+	case isID(name, "UW"):
+		return a.openDirect(ctx, me, name)
+	case isID(name, "CGD"):
+		return a.route(ctx, me, name, ""), nil
+	}
+	return sessions.Route{}, nobody(name)
+}
+
+func nobody(name string) *adapters.Failure {
+	return permanent(fmt.Errorf("slack knows no %q that the app can see: want #channel, @person or an id", name))
+}
+
+// isID reports whether a text has the shape of an id that begins with one of the letters.
+func isID(text, letters string) bool {
+	if len(text) < 2 || !strings.Contains(letters, text[:1]) {
+		return false
+	}
+	return !strings.ContainsFunc(text, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
+}
+
+func (a *Adapter) findChannel(ctx context.Context, me *self, name string) (sessions.Route, error) {
+	params := slackapi.GetConversationsParameters{
+		Types: []string{"public_channel", "private_channel"}, ExcludeArchived: true, Limit: directoryPage,
+	}
+	for range directoryPages {
+		var page []slackapi.Channel
+		err := a.call(ctx, paceKey{method: "conversations.list"}, func(ctx context.Context) (err error) {
+			page, params.Cursor, err = a.api.GetConversationsContext(ctx, &params)
+			return err
+		})
+		if err != nil {
+			return sessions.Route{}, err
+		}
+		for i := range page {
+			if strings.EqualFold(page[i].Name, name) {
+				return a.route(ctx, me, page[i].ID, ""), nil
+			}
+		}
+		if params.Cursor == "" {
+			break
+		}
+	}
+	return sessions.Route{}, nobody("#" + name)
+}
+
+// findPerson looks for a name as the person chose it, or as the workspace spells it.
+func (a *Adapter) findPerson(ctx context.Context, me *self, name string) (sessions.Route, error) {
+	people := a.api.GetUsersPaginated(slackapi.GetUsersOptionLimit(directoryPage))
+	for range directoryPages {
+		err := a.call(ctx, paceKey{method: "users.list"}, func(ctx context.Context) (err error) {
+			people, err = people.Next(ctx)
+			if people.Done(err) {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return sessions.Route{}, err
+		}
+		for i := range people.Users {
+			if called(&people.Users[i], name) {
+				return a.openDirect(ctx, me, people.Users[i].ID)
+			}
+		}
+		if people.Cursor == "" {
+			break
+		}
+	}
+	return sessions.Route{}, nobody("@" + name)
+}
+
+func called(u *slackapi.User, name string) bool {
+	if u.Deleted {
+		return false
+	}
+	for _, known := range []string{u.Name, u.Profile.DisplayName, u.RealName} {
+		if known != "" && strings.EqualFold(known, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *Adapter) openDirect(ctx context.Context, me *self, user string) (sessions.Route, error) {
+	var channel *slackapi.Channel
+	err := a.call(ctx, paceKey{method: "conversations.open"}, func(ctx context.Context) (err error) {
+		channel, _, _, err = a.api.OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}, ReturnIM: true})
+		return err
+	})
+	if err != nil {
+		return sessions.Route{}, err
+	}
+	route := a.route(ctx, me, channel.ID, "im")
+	route.Title = a.names.user(ctx, user).Name
+	return route, nil
+}
+
+// Members lists who is in a conversation, bots included, at most limit.
+func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) ([]sessions.Peer, error) {
+	params := slackapi.GetUsersInConversationParameters{ChannelID: string(route.Conversation)}
+	var members []sessions.Peer
+	for len(members) < limit {
+		params.Limit = min(limit-len(members), directoryPage)
+		var page []string
+		err := a.call(ctx, paceKey{method: "conversations.members"}, func(ctx context.Context) (err error) {
+			page, params.Cursor, err = a.api.GetUsersInConversationContext(ctx, &params)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range page[:min(len(page), limit-len(members))] {
+			members = append(members, a.names.user(ctx, id))
+		}
+		if params.Cursor == "" {
+			break
+		}
+	}
+	return members, nil
+}

@@ -1,0 +1,204 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+const (
+	maxFile = 1 << 30 // bytes that Slack takes in one file
+	// uploadTimeout is for one upload or download, however large.
+	uploadTimeout = 15 * time.Minute
+	// Slack shares a file a moment after it has said so.
+	shareTries = 5
+	shareWait  = 200 * time.Millisecond
+)
+
+var errEmptyFile = errors.New("slack takes no empty files")
+
+// SendFile posts a file, with the text as its comment. Only the last of the three calls shows
+// anything; where its answer is lost, the file itself tells whether it was shared.
+func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
+	switch {
+	case f.Size > maxFile:
+		return adapters.Receipt{}, &adapters.Failure{
+			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("the file has %d bytes, Slack takes %d", f.Size, maxFile),
+		}
+	case f.Size <= 0:
+		return adapters.Receipt{}, permanent(errEmptyFile)
+	}
+	id, err := a.upload(ctx, f)
+	if err != nil {
+		return adapters.Receipt{}, certain(err) // nothing shows yet
+	}
+	share := slackapi.CompleteUploadExternalParameters{
+		Files: []slackapi.FileSummary{{ID: id, Title: f.Name}}, Channel: string(out.Route.Conversation),
+		InitialComment: a.render(out), ThreadTimestamp: string(out.Route.Thread),
+	}
+	err = a.call(ctx, paceKey{method: "files.completeUploadExternal"}, func(ctx context.Context) error {
+		_, err := a.api.CompleteUploadExternalContext(ctx, share)
+		return err
+	})
+	if err != nil && adapters.AsFailure(err).Certain {
+		return adapters.Receipt{}, err
+	}
+	posted, ok := a.shared(ctx, id, out.Route)
+	switch {
+	case ok:
+		return posted, nil
+	case err != nil:
+		return adapters.Receipt{}, err
+	}
+	return adapters.Receipt{MessageID: sessions.PlatformMessageID("file-" + id), At: a.cfg.Now()}, nil
+}
+
+// certain says of a failure that nothing was done that anybody sees.
+func certain(err error) *adapters.Failure {
+	f := *adapters.AsFailure(err)
+	f.Certain = true
+	return &f
+}
+
+// upload gives a file to Slack, shown to nobody yet, and returns its id.
+func (a *Adapter) upload(ctx context.Context, f adapters.File) (id string, err error) {
+	var place *slackapi.GetUploadURLExternalResponse
+	err = a.call(ctx, paceKey{method: "files.getUploadURLExternal"}, func(ctx context.Context) (err error) {
+		place, err = a.api.GetUploadURLExternalContext(ctx, slackapi.GetUploadURLExternalParameters{FileName: or(f.Name, "file"), FileSize: int(f.Size)})
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	u, err := a.slackURL(place.UploadURL)
+	if err != nil {
+		return "", permanent(fmt.Errorf("upload file: %w", err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	defer cancel()
+	content, err := f.Open(ctx)
+	if err != nil {
+		return "", &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("open file %s: %w", f.Name, err)}
+	}
+	defer func() { _ = content.Close() }() // only read from
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u, io.NopCloser(io.LimitReader(content, f.Size)))
+	if err != nil {
+		return "", permanent(fmt.Errorf("upload file: %w", err))
+	}
+	r.ContentLength = f.Size
+	r.Header.Set("Content-Type", "application/octet-stream")
+	if _, err := a.files.do(r, "upload"); err != nil {
+		return "", a.failure("upload", err)
+	}
+	return place.FileID, nil
+}
+
+// shared finds the message that a file was shared with in a conversation.
+func (a *Adapter) shared(ctx context.Context, id string, route sessions.Route) (adapters.Receipt, bool) {
+	for try := range shareTries {
+		if try > 0 && !sleep(ctx, shareWait<<try) {
+			break
+		}
+		var f *slackapi.File
+		err := a.call(ctx, paceKey{method: "files.info"}, func(ctx context.Context) (err error) {
+			f, _, _, err = a.api.GetFileInfoContext(ctx, id, 0, 0)
+			return err
+		})
+		if err != nil {
+			a.cfg.Log.Warn("slack does not tell where a file was shared", "file", id, "try", try+1, "error", err)
+			continue
+		}
+		for _, shares := range []map[string][]slackapi.ShareFileInfo{f.Shares.Public, f.Shares.Private} {
+			if at := shares[string(route.Conversation)]; len(at) > 0 {
+				return receipt(at[0].Ts), true
+			}
+		}
+	}
+	return adapters.Receipt{}, false
+}
+
+// Fetch reads a file that somebody sent. The token goes to Slack's hosts and that of the configured
+// API alone, and no redirect is followed.
+func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error) {
+	ref := at.Ref
+	if !strings.Contains(ref, "://") {
+		var err error
+		if ref, err = a.fileURL(ctx, ref); err != nil {
+			return nil, err
+		}
+	}
+	u, err := a.slackURL(ref)
+	if err != nil {
+		return nil, permanent(fmt.Errorf("fetch file %s: %w", at.Name, err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u, http.NoBody)
+	if err != nil {
+		cancel()
+		return nil, permanent(fmt.Errorf("fetch file %s: %w", at.Name, err))
+	}
+	r.Header.Set("Authorization", "Bearer "+string(a.cfg.BotToken))
+	resp, err := a.files.open(r)
+	if err != nil {
+		cancel()
+		return nil, a.failure("fetch file", err)
+	}
+	if err := readable(resp, at); err != nil {
+		_ = resp.Body.Close() // only read from
+		cancel()
+		return nil, a.failure("fetch file", err)
+	}
+	return &download{ReadCloser: resp.Body, cancel: cancel}, nil
+}
+
+// fileURL asks where a file is that an event named by its id alone.
+func (a *Adapter) fileURL(ctx context.Context, id string) (string, error) {
+	var f *slackapi.File
+	err := a.call(ctx, paceKey{method: "files.info"}, func(ctx context.Context) (err error) {
+		f, _, _, err = a.api.GetFileInfoContext(ctx, id, 0, 0)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return f.URLPrivate, nil
+}
+
+// readable tells a file from Slack's sign-in page, which is what a token without files:read gets.
+func readable(resp *http.Response, at sessions.Attachment) error {
+	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // none: it is no page
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400, got == "text/html" && !strings.Contains(at.MIME, "html"):
+		return slackapi.SlackErrorResponse{Err: "missing_scope"}
+	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusForbidden:
+		return slackapi.SlackErrorResponse{Err: "file_not_found"}
+	case resp.StatusCode != http.StatusOK:
+		return refusal(resp, nil)
+	}
+	return nil
+}
+
+// download frees its deadline when it is closed.
+type download struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (d *download) Close() error {
+	defer d.cancel()
+	if err := d.ReadCloser.Close(); err != nil {
+		return fmt.Errorf("close file: %w", err)
+	}
+	return nil
+}

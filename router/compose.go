@@ -1,0 +1,130 @@
+package router
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"mime"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// What a proactive message may have at most. The bounds of a button are those of [adapters.Button].
+const (
+	buttonsMost    = 5
+	buttonLabelMax = 40 // characters
+	buttonValueMax = 60 // bytes
+	filesMost      = 10
+	fileNameMax    = 255 // bytes
+)
+
+// NewFile is a file that a program or a person gives, to be stored and sent.
+type NewFile struct {
+	Name    string
+	MIME    string // empty: application/octet-stream
+	Content []byte
+}
+
+// check says what is wrong with a proactive message, as far as it shows in itself.
+func (p Proactive) check(s *Settings) error {
+	files := len(p.Files) + len(p.Media)
+	switch text := strings.TrimSpace(p.Text); {
+	case text == "" && len(p.Buttons) > 0:
+		return &RequestError{Field: "text", Text: "is empty: buttons need a text above them"}
+	case text == "" && files == 0:
+		return &RequestError{Field: "text", Text: "is empty: say what is to be sent"}
+	case s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes:
+		return &RequestError{Field: "text", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(p.Text), s.MaxTextBytes)}
+	case len(p.Buttons) > buttonsMost:
+		return &RequestError{Field: "buttons", Text: fmt.Sprintf("are %d, the most is %d", len(p.Buttons), buttonsMost)}
+	case files > filesMost:
+		return &RequestError{Field: "files", Text: fmt.Sprintf("are %d, the most is %d", files, filesMost)}
+	}
+	return errors.Join(p.checkButtons(), p.checkFiles(s))
+}
+
+func (p Proactive) checkButtons() error {
+	for i, b := range p.Buttons {
+		field := fmt.Sprintf("buttons[%d]", i)
+		switch {
+		case strings.TrimSpace(b.Label) == "" || strings.TrimSpace(b.Value) == "":
+			return &RequestError{Field: field, Text: "want a label and a value"}
+		case utf8.RuneCountInString(b.Label) > buttonLabelMax:
+			return &RequestError{Field: field, Text: fmt.Sprintf("the label has %d characters, the most is %d", utf8.RuneCountInString(b.Label), buttonLabelMax)}
+		case len(b.Value) > buttonValueMax:
+			return &RequestError{Field: field, Text: fmt.Sprintf("the value has %d bytes, the most is %d", len(b.Value), buttonValueMax)}
+		case strings.ContainsAny(b.Label+b.Value, "\n\r\x00") || !utf8.ValidString(b.Label+b.Value):
+			return &RequestError{Field: field, Text: "want one line of valid UTF-8"}
+		}
+	}
+	return nil
+}
+
+func (p Proactive) checkFiles(s *Settings) error {
+	for i, f := range p.Files {
+		field := fmt.Sprintf("files[%d]", i)
+		switch {
+		case cleanName(f.Name) == "" || len(f.Name) > fileNameMax:
+			return &RequestError{Field: field, Text: fmt.Sprintf("want a name of at most %d bytes", fileNameMax)}
+		case s.MaxMediaBytes > 0 && len(f.Content) > s.MaxMediaBytes:
+			return &RequestError{Field: field, Text: fmt.Sprintf("is %d bytes large, the most is %d (limits.maxMediaBytes)", len(f.Content), s.MaxMediaBytes)}
+		}
+		if _, _, err := mime.ParseMediaType(orDefault(f.MIME, "application/octet-stream")); err != nil {
+			return &RequestError{Field: field, Text: fmt.Sprintf("mime: %q is no media type", f.MIME)}
+		}
+	}
+	return nil
+}
+
+// cleanName is a file's name without the folders that it was in and without what is no text.
+func cleanName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == utf8.RuneError || r == 0x7f {
+			return -1
+		}
+		return r
+	}, path.Base(strings.ReplaceAll(strings.ToValidUTF8(name, ""), `\`, "/")))
+	if name == "." || name == ".." || name == "/" {
+		return ""
+	}
+	return strings.TrimSpace(name)
+}
+
+// NewMedia makes a file as it is stored. The label is that of where it came from.
+func (r *Router) NewMedia(f NewFile, session sessions.ID, label flow.Label) Media {
+	now, sum := r.now(), sha256.Sum256(f.Content)
+	return Media{
+		ID: sessions.NewMediaID(), Session: session, Name: cleanName(f.Name), MIME: orDefault(f.MIME, "application/octet-stream"),
+		Size: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]), Content: f.Content, Label: label,
+		Created: now, Expires: now.Add(mediaLife),
+	}
+}
+
+// attach gives the delivery its files: those that are new, and those that are stored already and that its
+// session may send. The delivery's label is then the join of them all.
+func (r *Router) attach(ctx context.Context, d *Delivery, p Proactive) ([]Media, error) {
+	var fresh []Media
+	for _, f := range p.Files {
+		m := r.NewMedia(f, "", p.Label)
+		fresh = append(fresh, m)
+		d.Files = append(d.Files, m.ID)
+	}
+	for _, id := range p.Media {
+		m, err := r.store.MediaInfo(ctx, id)
+		if errors.Is(err, sessions.ErrNotFound) || err == nil && m.Session != p.Session {
+			return nil, &RequestError{Field: "media", Text: fmt.Sprintf("no file %q came into this session, or it is not kept any more", id)}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read file: %w", err)
+		}
+		d.Files = append(d.Files, id)
+		d.Label = d.Label.Join(m.Label)
+	}
+	return fresh, nil
+}

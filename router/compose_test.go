@@ -1,0 +1,258 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// rich is a chat with buttons and files.
+type rich struct {
+	*chat
+	buttons int
+	sent    []adapters.Outbound
+	files   []string
+	most    int64 // bytes of a file; 0: no bound
+}
+
+var (
+	_ adapters.Buttoner   = (*rich)(nil)
+	_ adapters.FileSender = (*rich)(nil)
+)
+
+func (r *rich) MaxButtons() int { return r.buttons }
+
+func (r *rich) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	r.mu.Lock()
+	r.sent = append(r.sent, out)
+	r.mu.Unlock()
+	return r.chat.Send(ctx, out)
+}
+
+func (r *rich) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
+	if r.most > 0 && f.Size > r.most {
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.TooLarge, Certain: true, Err: errors.New("the most is 3 bytes")}
+	}
+	content, err := f.Open(ctx)
+	if err != nil {
+		return adapters.Receipt{}, err
+	}
+	all, err := io.ReadAll(content)
+	if err != nil {
+		return adapters.Receipt{}, err
+	}
+	r.mu.Lock()
+	r.files = append(r.files, f.Name+" "+f.MIME+" "+string(all))
+	r.mu.Unlock()
+	out.Text = f.Name
+	return r.chat.Send(ctx, out)
+}
+
+func withRich(buttons int) (*rich, func(*bundle)) {
+	r := &rich{buttons: buttons}
+	return r, func(b *bundle) {
+		r.chat = b.chat
+		b.adapter = r
+	}
+}
+
+var choice = []adapters.Button{{Label: "Approve", Value: "/pair approve AB"}, {Label: "Deny", Value: "/pair deny AB"}}
+
+// Buttons stand below the last piece; what the channel can't show is said in the text.
+func TestButtons(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int][]string{
+		2: {"who?"},
+		1: {"who?\n\n`/pair deny AB` – Deny"},
+		0: {"who?\n\n`/pair approve AB` – Approve\n`/pair deny AB` – Deny"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, option := withRich(most)
+			b := newBundle(t, option)
+			_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "who?", Buttons: choice})
+			require.NoError(t, err)
+			b.await(1)
+			require.Equal(t, want, b.chat.texts("ann"))
+			require.Len(t, r.sent[0].Buttons, most)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r, option := withRich(5)
+		b := newBundle(t, option, func(b *bundle) { b.chat.piece = 4 })
+		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "123456", Buttons: choice})
+		require.NoError(t, err)
+		b.await(2)
+		require.Empty(t, r.sent[0].Buttons)
+		require.Equal(t, choice, r.sent[1].Buttons)
+	})
+}
+
+func TestBoundsOfAMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) { b.settings.MaxMediaBytes = 3 })
+		button := func(label, value string) router.Proactive {
+			return router.Proactive{Text: "x", Buttons: []adapters.Button{{Label: label, Value: value}}}
+		}
+		file := func(name, mime, content string) router.Proactive {
+			return router.Proactive{Files: []router.NewFile{{Name: name, MIME: mime, Content: []byte(content)}}}
+		}
+		for want, p := range map[string]router.Proactive{
+			"text: is empty: say":           {},
+			"text: is empty: buttons":       {Buttons: choice},
+			"buttons: are 6":                {Text: "x", Buttons: append(append(choice, choice...), choice...)},
+			"buttons[0]: want a label":      button("", "x"),
+			"the label has 41 characters":   button(strings.Repeat("ü", 41), "x"),
+			"the value has 62 bytes":        button("x", strings.Repeat("ü", 31)),
+			"buttons[0]: want one line":     button("a\nb", "x"),
+			"files: are 11":                 {Files: make([]router.NewFile, 11)},
+			"files[0]: want a name":         file("../..", "", "x"),
+			"files[0]: is 4 bytes large":    file("x", "", "1234"),
+			"files[0]: mime: \"/\" is no":   file("x", "/", "1"),
+			"media: no file \"med_1\" came": {Media: []sessions.MediaID{"med_1"}},
+			"to: \"#ops\" is a name, and":   {To: "#ops", Text: "x"},
+		} {
+			p.Channel = "test"
+			if p.To == "" {
+				p.To = "ann"
+			}
+			_, err := b.Send(t.Context(), p)
+			var bad *router.RequestError
+			require.ErrorAs(t, err, &bad, want)
+			require.Contains(t, bad.Error(), want)
+		}
+		require.Empty(t, b.deliveries(""))
+	})
+}
+
+// Files follow the text, each with its own receipt.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	p := router.Proactive{
+		Channel: "test", To: "ann", Text: "here", Idempotency: "once", Label: flow.NewLabel(flow.Internal, flow.Trusted),
+		Files: []router.NewFile{{Name: `C:\tmp\a.txt`, MIME: "text/plain", Content: []byte("abc")}, {Name: "b", Content: []byte("d")}},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r, option := withRich(0)
+		b := newBundle(t, option)
+		b.chat.fail = func(out adapters.Outbound, n int) error {
+			if n == 1 {
+				return &adapters.Failure{Kind: adapters.RateLimited, RetryAfter: time.Second, Certain: true, Err: errors.New("429")}
+			}
+			return nil
+		}
+		d, err := b.Send(t.Context(), p)
+		require.NoError(t, err)
+		again, err := b.Send(t.Context(), p)
+		require.NoError(t, err)
+		require.Equal(t, d.ID, again.ID)
+		b.await(3)
+		synctest.Wait()
+		require.Equal(t, []string{"here", "a.txt", "b"}, b.chat.texts("ann"))
+		require.Contains(t, r.files, "a.txt text/plain abc")
+		require.Contains(t, r.files, "b application/octet-stream d")
+		sent := b.deliveries(router.DeliverySent)
+		require.Len(t, sent, 1)
+		require.Len(t, sent[0].Receipts, 3)
+		m, err := b.store.Media(t.Context(), d.Files[0])
+		require.NoError(t, err)
+		require.Equal(t, p.Label, m.Label)
+	})
+	synctest.Test(t, func(t *testing.T) { // a channel that can't take files says so
+		b := newBundle(t)
+		_, err := b.Send(t.Context(), p)
+		require.NoError(t, err)
+		b.await(1)
+		require.Equal(t, []string{"here\n\nFile \"a.txt\" is not shown: this channel can't take files.\nFile \"b\" is not shown: this channel can't take files."}, b.chat.texts("ann"))
+	})
+	synctest.Test(t, func(t *testing.T) { // too large for the platform
+		r, option := withRich(0)
+		r.most = 2
+		b := newBundle(t, option)
+		_, err := b.Send(t.Context(), p)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		failed := b.deliveries(router.DeliveryFailed)
+		require.Len(t, failed, 1)
+		require.Contains(t, failed[0].LastError, "the most is 3 bytes")
+	})
+}
+
+// A stored file goes only from the session that it came into, and raises the message's label to its own.
+func TestStoredFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, option := withRich(0)
+		b := newBundle(t, option)
+		secret := flow.NewLabel(flow.Confidential, flow.Untrusted)
+		m := b.NewMedia(router.NewFile{Name: "plan.pdf", Content: []byte("plan")}, "sess_1", secret)
+		require.NoError(t, b.store.Commit(t.Context(), router.Change{Media: []router.Media{m}}))
+		p := router.Proactive{Channel: "test", To: "ann", Media: []sessions.MediaID{m.ID}, Session: "sess_2"}
+		_, err := b.Send(t.Context(), p)
+		require.ErrorContains(t, err, "came into this session")
+		p.Session = "sess_1"
+		d, err := b.Send(t.Context(), p)
+		require.NoError(t, err)
+		require.Equal(t, secret.Join(flow.Bottom()), d.Label)
+		b.await(1)
+		require.Equal(t, []string{"plan.pdf application/octet-stream plan"}, r.files)
+		time.Sleep(8 * 24 * time.Hour) // the sweeper
+		_, err = b.store.Media(t.Context(), m.ID)
+		require.ErrorIs(t, err, sessions.ErrNotFound)
+		_, err = b.Send(t.Context(), p)
+		require.ErrorContains(t, err, "not kept any more")
+	})
+}
+
+// yellowPages is a chat that knows names.
+type yellowPages struct {
+	*chat
+	asked []string
+	err   error
+}
+
+var _ adapters.Directory = (*yellowPages)(nil)
+
+func (l *yellowPages) Find(ctx context.Context, name string) (sessions.Route, error) {
+	l.asked = append(l.asked, name)
+	if l.err == nil && name == "@slow" {
+		<-ctx.Done()
+		return sessions.Route{}, ctx.Err()
+	}
+	return sessions.Route{ChatType: sessions.Group, Conversation: sessions.ConversationID("id of " + name), Handle: "x"}, l.err
+}
+
+func (*yellowPages) Members(context.Context, sessions.Route, int) ([]sessions.Peer, error) {
+	return nil, nil
+}
+
+func TestNamesAreLookedUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &yellowPages{}
+		b := newBundle(t, func(b *bundle) { l.chat, b.adapter = b.chat, l })
+		for to, want := range map[string]string{"#ops": "id of #ops", "@ada": "id of @ada", "owner": "id of owner", "123": "123", "#": "#"} {
+			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, Text: "x", Thread: "7"})
+			require.NoError(t, err)
+			require.EqualValues(t, want, d.Route.Conversation)
+			require.Equal(t, "test/default/7/", strings.Join([]string{d.Route.Channel, d.Route.Account, string(d.Route.Thread), d.Route.Handle}, "/"))
+		}
+		require.Len(t, l.asked, 3)
+		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "@slow", Text: "x"})
+		require.ErrorContains(t, err, "could not be looked up")
+		l.err = &adapters.Failure{Kind: adapters.Permanent, Err: errors.New("user_not_found")}
+		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "@bob", Text: "x"})
+		require.ErrorContains(t, err, `nobody is called "@bob" on channel "test"`)
+	})
+}

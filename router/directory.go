@@ -1,0 +1,112 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// findTimeout bounds the look-up of a name on a platform.
+const findTimeout = 10 * time.Second
+
+// proactiveRoute finds where a proactive message goes. Its words "owner" and
+// "last", and names such as "#ops" and "@ada", are the only guesses that are made.
+func (r *Router) proactiveRoute(ctx context.Context, s *Settings, p Proactive) (sessions.Route, error) {
+	if p.To == toLast {
+		return r.lastRoute(ctx, p)
+	}
+	if _, ok := s.Channels[p.Channel]; !ok {
+		return sessions.Route{}, noChannel(p.Channel)
+	}
+	account := orDefault(p.Account, "default")
+	a, ok := r.adapter(p.Channel, account)
+	if !ok {
+		return sessions.Route{}, &RequestError{Field: "account", Text: fmt.Sprintf("no account %q on channel %q", account, p.Channel)}
+	}
+	route := sessions.Route{
+		Channel: p.Channel, Account: account, ChatType: p.ChatType,
+		Conversation: sessions.ConversationID(p.To), Thread: sessions.ThreadID(p.Thread),
+	}
+	directory, known := a.(adapters.Directory)
+	switch {
+	case p.To == "":
+		return route, &RequestError{Field: "to", Text: "is empty: want a conversation id, or \"owner\""}
+	case p.To == toOwner:
+		id, err := s.ownerOn(p.Channel)
+		if err != nil || known {
+			return r.found(ctx, directory, string(id), route, err)
+		}
+		route.Conversation, route.ChatType = sessions.ConversationID(id), sessions.Direct
+	case isName(p.To) && !known:
+		return route, &RequestError{Field: "to", Text: fmt.Sprintf("%q is a name, and channel %q can't look up names: want a conversation id", p.To, p.Channel)}
+	case isName(p.To):
+		return r.found(ctx, directory, p.To, route, nil)
+	}
+	if route.ChatType == "" {
+		route.ChatType = chatTypeOf(a, route.Conversation)
+	}
+	return route, nil
+}
+
+// isName reports whether somebody is meant by name and not by id.
+func isName(to string) bool {
+	return len(to) > 1 && (strings.HasPrefix(to, "#") || strings.HasPrefix(to, "@"))
+}
+
+// found is the route to whom the directory knows by a name or a user id; err is what went wrong before.
+func (r *Router) found(ctx context.Context, directory adapters.Directory, name string, at sessions.Route, err error) (sessions.Route, error) {
+	if err != nil {
+		return at, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	route, err := directory.Find(ctx, name)
+	if err != nil {
+		f := adapters.AsFailure(err)
+		r.metrics.failures.WithLabelValues(at.Channel, string(f.Kind)).Inc()
+		if f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported {
+			return at, &RequestError{Field: "to", Text: fmt.Sprintf("nobody is called %q on channel %q", name, at.Channel)}
+		}
+		return at, &RequestError{Field: "to", Text: fmt.Sprintf("%q could not be looked up on channel %q (%s): try again, or give a conversation id", name, at.Channel, f.Kind)}
+	}
+	route.Channel, route.Account, route.ReplyTo, route.Handle = at.Channel, at.Account, "", ""
+	route.Thread = orDefault(at.Thread, route.Thread)
+	route.ChatType = orDefault(route.ChatType, orDefault(at.ChatType, sessions.Direct))
+	return route, nil
+}
+
+func chatTypeOf(a adapters.Adapter, id sessions.ConversationID) sessions.ChatType {
+	if typer, ok := a.(adapters.ConversationTyper); ok {
+		return typer.ConversationType(id)
+	}
+	return sessions.Direct
+}
+
+func (r *Router) lastRoute(ctx context.Context, p Proactive) (sessions.Route, error) {
+	none := &RequestError{Field: "to", Text: "\"last\" wants a session that somebody has spoken to"}
+	if p.Session == "" {
+		return sessions.Route{}, none
+	}
+	record, err := r.store.Session(ctx, p.Session)
+	if err != nil {
+		return sessions.Route{}, fmt.Errorf("read session: %w", err)
+	}
+	if record.Route.IsZero() {
+		return sessions.Route{}, none
+	}
+	return record.Route, nil
+}
+
+// ownerOn is the first owner on a channel.
+func (s *Settings) ownerOn(channel string) (sessions.UserID, error) {
+	for _, o := range s.Owners {
+		if c, id, _ := strings.Cut(o, ":"); c == channel {
+			return sessions.UserID(id), nil
+		}
+	}
+	return "", &RequestError{Field: "to", Text: fmt.Sprintf("no owner on channel %q: add %q to owners in the configuration", channel, channel+":<user id>")}
+}

@@ -1,0 +1,184 @@
+package router_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// inSpace is a message in a group of a guild, perhaps in a thread.
+func inSpace(space, group, thread, who string, mentioned bool) adapters.Inbound {
+	m := inGroup(group, who, group+thread+who, "hi", mentioned)
+	m.Route.Space, m.Route.Thread = space, sessions.ThreadID(thread)
+	return m
+}
+
+// policies are the settings of groups that the table below looks at.
+func policies(b *bundle) {
+	b.settings.Channels["test"] = router.ChannelSettings{
+		GroupPolicy: router.AccessAllowlist,
+		Groups: map[string]router.GroupSettings{
+			"open":    {AllowFrom: []string{"*"}},
+			"staff":   {RequireMention: true, AllowFrom: []string{"ann"}, AllowRoles: []string{"mods"}},
+			"forum":   {RequireMention: true, Topics: map[string]router.TopicSettings{"12": {RequireMention: false}}},
+			"inherit": {RequireMention: false},
+		},
+		Spaces: map[string]router.GroupSettings{"guild": {RequireMention: true, AllowRoles: []string{"members"}}},
+	}
+}
+
+func TestGroupPolicies(t *testing.T) {
+	t.Parallel()
+	with := func(m adapters.Inbound, roles ...string) adapters.Inbound {
+		m.Roles = roles
+		return m
+	}
+	for name, c := range map[string]struct {
+		event adapters.Inbound
+		want  router.Outcome
+	}{
+		"nothing is written about it":              {inSpace("", "other", "", "ann", true), router.OutcomeIgnored},
+		"its guild is listed":                      {with(inSpace("guild", "other", "", "ann", true), "members"), router.OutcomeRun},
+		"its guild wants a role":                   {inSpace("guild", "other", "", "ann", true), router.OutcomeIgnored},
+		"its guild wants a mention":                {with(inSpace("guild", "other", "", "ann", false), "x", "members"), router.OutcomeHistory},
+		"another guild":                            {with(inSpace("elsewhere", "other", "", "ann", true), "members"), router.OutcomeIgnored},
+		"an owner needs no role":                   {inSpace("guild", "other", "", "owner", true), router.OutcomeRun},
+		"the channel comes before its guild":       {inSpace("guild", "open", "", "ann", false), router.OutcomeRun},
+		"lists that are left out are the guild's":  {inSpace("guild", "inherit", "", "ann", false), router.OutcomeIgnored},
+		"who is on them is heard as the entry has": {with(inSpace("guild", "inherit", "", "ann", false), "members"), router.OutcomeRun},
+		"outside of the guild there are none":      {inSpace("", "inherit", "", "ann", false), router.OutcomeRun},
+		"listed by id":                             {inSpace("", "staff", "", "ann", true), router.OutcomeRun},
+		"listed by role":                           {with(inSpace("", "staff", "", "bob", true), "mods"), router.OutcomeRun},
+		"who is not heard is no history either":    {with(inSpace("", "staff", "", "bob", false), "members"), router.OutcomeIgnored},
+		"a topic of its own":                       {inSpace("", "forum", "12", "ann", false), router.OutcomeRun},
+		"another topic":                            {inSpace("", "forum", "13", "ann", false), router.OutcomeHistory},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t, policies)
+			require.Equal(t, c.want, b.hear(c.event).Outcome)
+		})
+	}
+}
+
+func TestActivation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		hear := func(id string) router.Outcome { return b.hear(inGroup("g1", "ann", id, "hi", false)).Outcome }
+		say := func(id, text string) string {
+			synctest.Wait()
+			b.hear(inGroup("g1", "owner", id, text, true))
+			return b.last("g1")
+		}
+		require.Equal(t, router.OutcomeHistory, hear("1"))
+		require.Contains(t, say("2", "/activation always"), "I answer everything here")
+		require.Equal(t, router.OutcomeRun, hear("3"))
+		require.Contains(t, say("4", "/status"), "activation: always")
+		say("5", "/new")
+		require.Equal(t, router.OutcomeRun, hear("6"), "a new session is bound as the old one was")
+		require.Equal(t, router.OutcomeHistory, b.hear(inGroup("g2", "ann", "7", "hi", false)).Outcome, "elsewhere nothing has changed")
+		require.Contains(t, say("8", "/activation inherit"), "follows the configuration")
+		require.Equal(t, router.OutcomeHistory, hear("9"))
+		require.Contains(t, say("10", "/activation"), "Usage")
+		require.Equal(t, 2, b.audited("session.activation"))
+
+		b.hear(inGroup("g1", "ann", "11", "/activation always", true))
+		require.Equal(t, router.OutcomeHistory, hear("12"), "only the owner may")
+		b.hear(in("owner", "13", "/activation always"))
+		require.Contains(t, b.last("owner"), "for groups")
+	})
+}
+
+// A mention can be asked for where the configuration wants none.
+func TestActivationMention(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, policies)
+	require.Equal(t, router.OutcomeRun, b.hear(inSpace("", "open", "", "ann", false)).Outcome)
+	b.hear(inGroup("open", "owner", "2", "/activation mention", false))
+	require.Equal(t, router.OutcomeHistory, b.hear(inSpace("", "open", "", "bob", false)).Outcome)
+	require.Equal(t, router.OutcomeCommand, b.hear(inGroup("open", "owner", "3", "/activation inherit", false)).Outcome, "the owner is still heard")
+}
+
+func TestBindingsOfASpace(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, func(b *bundle) {
+		b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: router.AccessOpen}
+		b.settings.Bindings = []router.Binding{{Space: "guild", Group: "special", Agent: "first"}, {Space: "guild", Agent: "second"}, {Space: "team", Agent: "third"}}
+	})
+	agentOf := func(m adapters.Inbound) string {
+		record, err := b.store.Session(t.Context(), b.hear(m).Session)
+		require.NoError(t, err)
+		return record.Agent
+	}
+	require.Equal(t, "first", agentOf(inSpace("guild", "special", "", "ann", true)))
+	require.Equal(t, "second", agentOf(inSpace("guild", "g1", "", "ann", true)))
+	require.Equal(t, "third", agentOf(inSpace("team", "g2", "", "ann", true)))
+	require.Equal(t, "main", agentOf(inSpace("", "g3", "", "ann", true)))
+
+	// A program does not say in which guild a conversation is; its session is found all the same.
+	b.hear(inSpaceText("guild", "g1", "owner", "/send off"))
+	d, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Group, To: "g1"})
+	require.NoError(t, err)
+	require.Equal(t, "override", d.Reason)
+}
+
+func inSpaceText(space, group, who, text string) adapters.Inbound {
+	m := inSpace(space, group, "", who, true)
+	m.Text = text
+	m.Event += text
+	return m
+}
+
+// A command of the platform's own menu is answered to its sender alone, and always.
+func TestMenuCommandsAreAnsweredPrivately(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options func(*bundle)
+		who     string
+		text    string
+		want    string
+	}{
+		"carried out":  {nil, "ann", "/whoami", "a guest"},
+		"denied":       {nil, "ann", "/send off", "Only my owner"},
+		"unknown":      {nil, "ann", "/frobnicate now", "no command `/frobnicate`. `/help`"},
+		"not admitted": {policies, "ann", "/help", "no commands from you"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				chat := &handles{chat: newChat()}
+				b := newBundle(t, func(b *bundle) {
+					b.chat, b.adapter = chat.chat, chat
+					if c.options != nil {
+						c.options(b)
+					}
+				})
+				m := inGroup("g1", c.who, "1", c.text, true)
+				m.Route.Handle = "interaction"
+				b.hear(m)
+				require.Contains(t, b.last("g1"), c.want)
+				require.Equal(t, []string{"interaction"}, chat.seen)
+			})
+		})
+	}
+}
+
+// handles notes with which handles messages are sent.
+type handles struct {
+	*chat
+	seen []string
+}
+
+func (h *handles) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	h.mu.Lock()
+	h.seen = append(h.seen, out.Route.Handle)
+	h.mu.Unlock()
+	return h.chat.Send(ctx, out)
+}

@@ -1,0 +1,61 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Media is a file that came in or goes out, with its content.
+type Media struct {
+	ID      sessions.MediaID
+	Session sessions.ID // whose conversation it came in with; empty for one that a program gave
+	Name    string
+	MIME    string
+	Size    int64  // bytes
+	SHA256  string // of the content, in hex
+	Content []byte // nil in what lists and heads give
+	Label   flow.Label
+	Created time.Time
+	// Expires is when it may be swept, unless a delivery that is not done still has it.
+	Expires time.Time
+}
+
+// mediaLife is how long a file is kept after it came.
+const mediaLife = 7 * 24 * time.Hour
+
+// postFile sends a file as a message of its own.
+func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, id sessions.MediaID) (adapters.Receipt, error) {
+	sender, ok := a.(adapters.FileSender)
+	if !ok {
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel can't take files")}
+	}
+	m, err := w.store.Media(ctx, id)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: fmt.Errorf("file %s is not kept any more", id)}
+	case err != nil:
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("read file: %w", err)}
+	}
+	return sender.SendFile(ctx, out, adapters.File{
+		Name: m.Name, MIME: m.MIME, Size: m.Size,
+		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.Content)), nil },
+	})
+}
+
+// mediaBatch is how many files one sweep deletes.
+const mediaBatch = 100
+
+// sweepMedia deletes files whose time is over.
+func (r *Router) sweepMedia(ctx context.Context) {
+	if _, err := r.store.SweepMedia(ctx, r.now(), mediaBatch); err != nil && ctx.Err() == nil {
+		r.log.Error("expired files not deleted", "err", err)
+	}
+}

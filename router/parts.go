@@ -1,0 +1,102 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// part is one platform message of a delivery: a piece of its text, or a file.
+type part struct {
+	index   int // among the parts of the delivery
+	text    string
+	buttons []adapters.Button
+	file    sessions.MediaID
+}
+
+// outbound is a part as the adapter gets it.
+func (d Delivery) outbound(p part) adapters.Outbound {
+	out := adapters.Outbound{
+		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply,
+		Text: p.text, Buttons: p.buttons,
+	}
+	if p.index > 0 {
+		out.Route.ReplyTo = ""
+	}
+	return out
+}
+
+// parts are the platform messages that a delivery is sent as: the pieces of its
+// text, the last one with the buttons, and then the files. What the channel can't
+// show is said in the text. The same delivery always gives the same parts.
+func (w *outboxWorker) parts(ctx context.Context, d *Delivery, a adapters.Adapter) ([]part, error) {
+	files := d.Files
+	if _, ok := a.(adapters.FileSender); !ok {
+		files = nil
+	}
+	shown := shownButtons(d.Buttons, a)
+	if len(d.Chunks) == 0 {
+		text, err := w.wholeText(ctx, *d, d.Buttons[len(shown):], len(files) < len(d.Files))
+		if err != nil {
+			return nil, err
+		}
+		d.Chunks = split(a, text)
+	}
+	parts := make([]part, 0, len(d.Chunks)+len(files))
+	for i, text := range d.Chunks {
+		parts = append(parts, part{index: i, text: text})
+	}
+	if n := len(parts); n > 0 {
+		parts[n-1].buttons = shown
+	}
+	for _, id := range files {
+		parts = append(parts, part{index: len(parts), file: id})
+	}
+	if len(d.Chunks) == 1 && d.Chunks[0] == d.Text {
+		d.Chunks = nil // the text itself needs not be stored twice
+	}
+	return parts, nil
+}
+
+// split cuts a text as the channel needs it; nothing is no piece.
+func split(a adapters.Adapter, text string) []string {
+	if text == "" {
+		return nil
+	}
+	if splitter, ok := a.(adapters.Splitter); ok {
+		return splitter.Split(text)
+	}
+	return []string{text}
+}
+
+// shownButtons are the first buttons, as many as the channel can show.
+func shownButtons(buttons []adapters.Button, a adapters.Adapter) []adapters.Button {
+	if b, ok := a.(adapters.Buttoner); ok {
+		return buttons[:min(len(buttons), b.MaxButtons())]
+	}
+	return nil
+}
+
+// wholeText is the text of a delivery with what the channel can't show otherwise.
+func (w *outboxWorker) wholeText(ctx context.Context, d Delivery, said []adapters.Button, sayFiles bool) (string, error) {
+	lines := []string{}
+	for _, b := range said {
+		lines = append(lines, fmt.Sprintf("`%s` – %s", b.Value, b.Label))
+	}
+	if sayFiles {
+		for _, id := range d.Files {
+			m, err := w.store.MediaInfo(ctx, id)
+			if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+				return "", fmt.Errorf("read file: %w", err)
+			}
+			lines = append(lines, fmt.Sprintf("File %q is not shown: this channel can't take files.", orDefault(m.Name, string(id))))
+		}
+	}
+	text := slices.DeleteFunc([]string{d.Text, strings.Join(lines, "\n")}, func(s string) bool { return s == "" })
+	return strings.Join(text, "\n\n"), nil
+}

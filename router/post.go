@@ -1,0 +1,139 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sluice/adapters"
+	"sluice/internal/faultpoint"
+)
+
+// send posts the parts that the platform has not taken yet: an intent before the first, a receipt after each.
+func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter) (time.Duration, error) {
+	parts, err := w.parts(ctx, &d, a)
+	if err != nil {
+		return 0, err
+	}
+	if err := w.intend(ctx, from, &d); err != nil {
+		return 0, err
+	}
+	for i := len(d.Receipts); i < len(parts); i++ {
+		receipt, err := w.post(ctx, a, &d, parts[i])
+		if err != nil {
+			return w.failed(ctx, a, d, adapters.AsFailure(err))
+		}
+		faultpoint.Hit(faultpoint.SendAfterCall)
+		if receipt.Moved != nil {
+			w.followMove(ctx, &d, *receipt.Moved)
+		}
+		d.Receipts = append(d.Receipts, receipt)
+		if i < len(parts)-1 {
+			d.SentAt = w.now()
+			if err := w.record(ctx, d); err != nil {
+				return 0, err
+			}
+			faultpoint.Hit(faultpoint.SendBetweenPieces)
+		}
+	}
+	return 0, w.sent(ctx, d)
+}
+
+// intend stores that the platform is about to be called.
+func (w *outboxWorker) intend(ctx context.Context, from DeliveryStatus, d *Delivery) error {
+	d.Status, d.SentAt = DeliverySending, w.now()
+	faultpoint.Hit(faultpoint.SendBeforeIntent)
+	w.unsent = d.ID
+	if err := w.move(ctx, from, *d); err != nil {
+		if ctx.Err() != nil {
+			return errors.Join(err, w.handBack(*d)) // the next owner must not take it for one that may have been sent
+		}
+		return err
+	}
+	w.unsent = ""
+	faultpoint.Hit(faultpoint.SendAfterIntent)
+	return nil
+}
+
+// sent stores that the platform has taken all of a delivery.
+func (w *outboxWorker) sent(ctx context.Context, d Delivery) error {
+	d.Status, d.Finished, d.LastError = DeliverySent, w.now(), ""
+	if err := w.record(ctx, d); err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.SendAfterReceipt)
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliverySent)).Inc()
+	w.metrics.deliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
+	return nil
+}
+
+// post sends one part; the first one becomes the text of the preview, if there is one.
+func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d *Delivery, p part) (adapters.Receipt, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	out := d.outbound(p)
+	if p.file != "" {
+		return w.postFile(ctx, a, out, p.file)
+	}
+	editor, ok := a.(adapters.Editor)
+	if p.index > 0 || d.PreviewID == "" || !ok {
+		return a.Send(ctx, out)
+	}
+	faultpoint.Hit(faultpoint.PreviewBeforeFinal)
+	err := editor.Edit(ctx, d.PreviewID, out)
+	if f := adapters.AsFailure(err); err != nil && (f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported) {
+		// The preview is gone: somebody deleted it. From here on a repetition would show twice, so the row must not say that it is an edit.
+		d.PreviewID, d.SentAt = "", w.now()
+		if err := w.record(ctx, *d); err != nil {
+			return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
+		}
+		return a.Send(ctx, out)
+	} else if err != nil {
+		again := *f
+		again.Certain = true // editing twice shows the same text once
+		return adapters.Receipt{}, &again
+	}
+	return adapters.Receipt{MessageID: d.PreviewID, At: w.now()}, nil
+}
+
+// failed decides what follows from a failed call.
+func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d Delivery, f *adapters.Failure) (time.Duration, error) {
+	if ctx.Err() != nil && f.Certain {
+		return 0, w.handBack(d)
+	}
+	w.metrics.failures.WithLabelValues(d.Route.Channel, string(f.Kind)).Inc()
+	d.LastError = f.Error()
+	switch {
+	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
+		return 0, w.close(ctx, DeliverySending, d, DeliveryFailed, f.Error())
+	case f.Kind == adapters.Transient && !f.Certain:
+		if _, ok := a.(adapters.Reconciler); ok {
+			return w.doubt(ctx, d, f)
+		}
+		return w.lost(ctx, d, f.Err)
+	}
+	d.Attempts++
+	wait := max(f.RetryAfter, retryWait(d.Attempts))
+	if f.Kind == adapters.RateLimited && f.RetryAfter > 0 {
+		wait = f.RetryAfter
+	}
+	d.Status, d.NextTry = DeliveryQueued, w.now().Add(wait)
+	w.log.Info("delivery waits", "delivery", string(d.ID), "piece", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
+	if err := w.record(ctx, d); err != nil {
+		return 0, err
+	}
+	return wait, nil
+}
+
+// retryWait doubles from one second.
+func retryWait(attempts int) time.Duration {
+	return min(time.Second<<min(attempts-1, 20), retryMost)
+}
+
+// handBack puts a delivery that was certainly not sent back into the queue when its partition goes elsewhere.
+func (w *outboxWorker) handBack(d Delivery) error {
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	defer cancel()
+	d.Status = DeliveryQueued
+	return w.move(ctx, DeliverySending, d)
+}

@@ -1,0 +1,77 @@
+package router
+
+import (
+	"context"
+	"time"
+
+	"sluice/adapters"
+)
+
+// A preview for which there is no answer is taken back: its delivery is queued with an
+// empty text, and the outbox deletes the message and marks the delivery as discarded.
+
+// withdraws reports whether the delivery is the order to take back the message that shows its preview.
+func (d Delivery) withdraws() bool { return d.Text == "" && len(d.Files) == 0 }
+
+// withdraw ends a preview that becomes no answer. Where the platform can't delete, it stays and is only forgotten.
+func (r *Router) withdraw(preview []DeliveryMove) []DeliveryMove {
+	for i := range preview {
+		d := &preview[i].Delivery
+		d.Epoch = 0
+		if !r.deletable(*d) {
+			d.Status, d.Finished = DeliveryDiscarded, r.now()
+			continue
+		}
+		order := r.withdrawal(*d)
+		d.Text, d.Status, d.NextTry, d.Expires = "", DeliveryQueued, order.NextTry, order.Expires
+	}
+	return preview
+}
+
+// deletable reports whether a message shows, or may show, that can be taken back.
+func (r *Router) deletable(d Delivery) bool {
+	a, _ := r.adapter(d.Route.Channel, d.Route.Account)
+	_, ok := a.(adapters.Deleter)
+	return ok && len(d.Receipts) == 0 && (d.PreviewID != "" || d.LostPreview != "")
+}
+
+// withdrawal is the order to take back the preview of a delivery that is not sent.
+func (r *Router) withdrawal(d Delivery) Delivery {
+	order := r.newDelivery(r.settings.Load(), d.Kind, d.Route, "", d.Label)
+	order.Session, order.Run, order.PreviewID = d.Session, d.Run, d.PreviewID
+	return order
+}
+
+// takeBack deletes the message of a preview. Doing it twice does no harm.
+func (w *outboxWorker) takeBack(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter) (time.Duration, error) {
+	deleter, ok := a.(adapters.Deleter)
+	if !ok || d.PreviewID == "" {
+		return 0, w.discard(ctx, from, d, "")
+	}
+	if err := w.intend(ctx, from, &d); err != nil {
+		return 0, err
+	}
+	call, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	err := deleter.Delete(call, d.Route, d.PreviewID)
+	if err == nil {
+		return 0, w.discard(ctx, d.Status, d, "")
+	}
+	f := *adapters.AsFailure(err)
+	f.Certain = true // to delete twice does no harm
+	switch f.Kind {
+	case adapters.Permanent, adapters.Unsupported, adapters.TooLarge:
+		return 0, w.discard(ctx, d.Status, d, "its preview could not be taken back: "+f.Error())
+	}
+	return w.failed(ctx, a, d, &f)
+}
+
+// discard ends an order to take something back.
+func (w *outboxWorker) discard(ctx context.Context, from DeliveryStatus, d Delivery, why string) error {
+	d.Status, d.Finished, d.LastError = DeliveryDiscarded, w.now(), why
+	if err := w.move(ctx, from, d); err != nil {
+		return err
+	}
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryDiscarded)).Inc()
+	return nil
+}

@@ -1,0 +1,107 @@
+package sessions
+
+import (
+	"fmt"
+)
+
+// decision is what becomes of one open call.
+type decision struct {
+	call     Part
+	tool     Tool
+	known    bool // the agent has the tool
+	approved bool
+	reason   string                   // of a refusal
+	child    *PendingSubAgentToolCall // that has worked the call; nil for other tools
+}
+
+// decide brings the open calls together with what was said of them. Nothing has run when it fails.
+func (s *Session) decide(confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.building != nil {
+		return nil, ErrStepBusy
+	}
+	calls := openCalls(s.messages)
+	if len(calls) == 0 {
+		return nil, ErrNoToolCall
+	}
+	confirmed, err := byCall(confirmations)
+	if err != nil {
+		return nil, err
+	}
+	children, err := s.childrenByCall(subAgents)
+	if err != nil {
+		return nil, err
+	}
+	decisions := make([]decision, len(calls))
+	for i, call := range calls {
+		d := decision{call: call, child: children[call.CallID]}
+		d.tool, d.known = s.tool(call.Tool)
+		if err := s.judge(&d, confirmed); err != nil {
+			return nil, err
+		}
+		delete(confirmed, call.CallID)
+		delete(children, call.CallID)
+		decisions[i] = d
+	}
+	for id := range confirmed {
+		return nil, fmt.Errorf("tool call %q is confirmed and not open", id)
+	}
+	for id := range children {
+		return nil, fmt.Errorf("tool call %q has a sub-agent and is not open", id)
+	}
+	return decisions, nil
+}
+
+// judge decides about one call: by the session's mode, then by its confirmation.
+func (s *Session) judge(d *decision, confirmed map[string]Confirmation) error {
+	c, given := confirmed[d.call.CallID]
+	switch ruling := s.ruling(d.call); {
+	case ruling == rulingRefuse:
+		d.reason = refusedByMode
+		if given && !c.Approved && c.Reason != "" {
+			d.reason = c.Reason
+		}
+		return nil
+	case ruling == rulingAsk && !given:
+		return fmt.Errorf("tool call %q (%s) is not confirmed", d.call.CallID, d.call.Tool)
+	case given && !c.Approved:
+		if d.reason = c.Reason; d.reason == "" {
+			d.reason = "the call was not approved"
+		}
+		return nil
+	}
+	d.approved = true
+	if d.tool.SubAgent == nil {
+		return nil
+	}
+	if d.child == nil || !d.child.IsComplete() {
+		return fmt.Errorf("tool call %q (%s): its sub-agent is not complete", d.call.CallID, d.call.Tool)
+	}
+	return nil
+}
+
+func byCall(confirmations []Confirmation) (map[string]Confirmation, error) {
+	confirmed := make(map[string]Confirmation, len(confirmations))
+	for _, c := range confirmations {
+		if _, twice := confirmed[c.CallID]; twice {
+			return nil, fmt.Errorf("tool call %q is confirmed twice", c.CallID)
+		}
+		confirmed[c.CallID] = c
+	}
+	return confirmed, nil
+}
+
+func (s *Session) childrenByCall(subAgents []*PendingSubAgentToolCall) (map[string]*PendingSubAgentToolCall, error) {
+	children := make(map[string]*PendingSubAgentToolCall, len(subAgents))
+	for _, p := range subAgents {
+		switch {
+		case p == nil || p.parent != s:
+			return nil, fmt.Errorf("a sub-agent was prepared for another session than %s", s.record.ID)
+		case children[p.callID] != nil:
+			return nil, fmt.Errorf("tool call %q has two sub-agents", p.callID)
+		}
+		children[p.callID] = p
+	}
+	return children, nil
+}

@@ -1,0 +1,100 @@
+package sessions
+
+import (
+	"fmt"
+	"slices"
+)
+
+// PermissionMode says which tool calls run without being asked about.
+type PermissionMode string
+
+// The permission modes, strictest first. A tool that only reads ([Tool.ReadOnly]) runs in each of them.
+const (
+	// PermissionDeny runs only tools that read; all other calls are refused, confirmed or not.
+	PermissionDeny PermissionMode = "deny"
+	// PermissionAsk needs a confirmation for each call of a tool that does more than read. It is the mode of a new session.
+	PermissionAsk PermissionMode = "ask"
+	// PermissionAuto approves every call that no confirmation refuses.
+	PermissionAuto PermissionMode = "auto"
+)
+
+// refusedByMode is what a model reads of a call that the mode does not let run.
+const refusedByMode = "refused: the session's permission mode is deny, only tools that read may be used"
+
+func permissionModes() []PermissionMode {
+	return []PermissionMode{PermissionDeny, PermissionAsk, PermissionAuto}
+}
+
+// ParsePermissionMode reads a mode; any other text is an error.
+func ParsePermissionMode(s string) (PermissionMode, error) {
+	if mode := PermissionMode(s); slices.Contains(permissionModes(), mode) {
+		return mode, nil
+	}
+	return "", fmt.Errorf("permission mode %q: want one of %v", s, permissionModes())
+}
+
+// Narrow is the stricter of two modes. One that is unknown counts as the strictest, an empty one as the other.
+func (p PermissionMode) Narrow(q PermissionMode) PermissionMode {
+	switch {
+	case q == "":
+		return p
+	case p == "":
+		return q
+	}
+	modes := permissionModes()
+	return modes[max(0, min(slices.Index(modes, p), slices.Index(modes, q)))]
+}
+
+// Permission is the session's mode.
+func (s *Session) Permission() PermissionMode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.permission
+}
+
+// SetPermission changes the session's mode. It is not stored: who opens the session says it.
+func (s *Session) SetPermission(mode PermissionMode) error {
+	mode, err := ParsePermissionMode(string(mode))
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.permission = mode
+	return nil
+}
+
+// CallsToConfirm are the open tool calls that somebody has to decide about before
+// [Session.ConfirmAndExecuteTools] runs any, in their order.
+func (s *Session) CallsToConfirm() []Part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var asked []Part
+	for _, call := range openCalls(s.messages) {
+		if s.ruling(call) == rulingAsk {
+			asked = append(asked, call)
+		}
+	}
+	return asked
+}
+
+// ruling is what a mode says of one call.
+type ruling int
+
+const (
+	rulingRun ruling = iota
+	rulingAsk
+	rulingRefuse
+)
+
+// ruling judges a call. One of a tool that is not there has no effect but its error.
+func (s *Session) ruling(call Part) ruling {
+	tool, known := s.tool(call.Tool)
+	switch {
+	case !known || tool.ReadOnly() || s.permission == PermissionAuto:
+		return rulingRun
+	case s.permission == PermissionAsk:
+		return rulingAsk
+	}
+	return rulingRefuse
+}

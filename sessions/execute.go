@@ -133,8 +133,8 @@ func (s *Session) execute(ctx context.Context, caller Caller, d decision) Part {
 		return failed(err)
 	}
 	timeout := ToolTimeout
-	if tool.Timeout > 0 {
-		timeout = tool.Timeout
+	if d.tool.Timeout > 0 {
+		timeout = d.tool.Timeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -268,6 +268,8 @@ type scriptedAgent struct {
 	store  sessions.Store
 	broken error // of Open
 	begin  func(s *sessions.Session)
+	// work takes the place of answer where it is set.
+	work   func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error)
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
 }
 
@@ -309,7 +311,12 @@ func (a *scriptedAgent) Work(ctx context.Context, s *sessions.Session, run *sess
 		text += p
 	}
 	emit(sessions.Event{Type: sessions.EventStarted})
-	answer, err := a.answer(ctx, text, emit)
+	answer, err := "", error(nil)
+	if a.work != nil {
+		answer, err = a.work(ctx, s, run)
+	} else {
+		answer, err = a.answer(ctx, text, emit)
+	}
 	if err != nil {
 		return router.Answer{}, err
 	}

@@ -103,10 +103,9 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	}
 	switch {
 	case last.Route.IsZero():
-	case last.Exchange != "":
-		change.Deliveries = discardPreview(preview, w.now())
+	case last.Exchange != "": // it has no preview
 		if say != "" {
-			w.deliver(&change, w.reply(last, KindAnnounce, say, taintOf(j)), nil)
+			change.Deliver = append(change.Deliver, w.reply(last, KindAnnounce, say, taintOf(j)))
 		}
 	case why.Status == sessions.RunAborted:
 		change.Deliveries = w.withdraw(preview) // /stop has answered already

@@ -1,0 +1,353 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/announce"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// talk is a router whose agents answer by what their session is told last; what
+// each session was told is kept in order.
+type talk struct {
+	*bundle
+	mu    sync.Mutex
+	told  []string // "<key>: <text>"
+	reply func(key sessions.Key, text string) (string, error)
+}
+
+func newTalk(t *testing.T) *talk {
+	t.Helper()
+	k := &talk{}
+	k.bundle = newBundle(t, func(b *bundle) {
+		b.agent.work = k.work
+		b.settings.Exchanges = router.DefaultExchanges()
+		b.settings.Keyer.Scope = sessions.ScopePerPeer
+	})
+	return k
+}
+
+func (k *talk) work(_ context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
+	last := s.Last()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.told = append(k.told, string(s.Record().Key.Bare())+": "+last.Text())
+	if k.reply == nil {
+		return fmt.Sprintf("%s %d", run.Kind, len(k.told)), nil
+	}
+	return k.reply(s.Record().Key, last.Text())
+}
+
+// session begins a direct chat with a person and returns its session.
+func (k *talk) session(who string) sessions.Record {
+	k.t.Helper()
+	k.ended(k.hear(in(who, "first", "hello")).Run)
+	record, err := k.store.SessionByKey(context.Background(), sessions.Key("agent:main:direct:"+who))
+	require.NoError(k.t, err)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.told = nil
+	return record
+}
+
+func caller(r sessions.Record) sessions.Caller {
+	return sessions.Caller{Session: r.ID, Key: r.Key, Agent: r.Agent, Taint: r.Taint, Route: r.Route}
+}
+
+// ask begins an exchange.
+func (k *talk) ask(from, to sessions.Record, text string) router.Exchange {
+	k.t.Helper()
+	x, err := k.StartExchange(context.Background(), router.Ask{
+		Kind: announce.Send, Caller: caller(from), Target: to, Text: text, Label: from.Taint, Key: "tool/" + text,
+	})
+	require.NoError(k.t, err)
+	return x
+}
+
+// over waits until an exchange has ended.
+func (k *talk) over(id string) router.Exchange {
+	k.t.Helper()
+	for {
+		x, err := k.store.Exchange(context.Background(), id)
+		require.NoError(k.t, err)
+		if x.Phase == announce.Ended {
+			return x
+		}
+		k.ended(x.Run)
+	}
+}
+
+func (k *talk) heard() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append([]string(nil), k.told...)
+}
+
+func TestExchangeTakesTurnsAndAnnounces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann, bob := k.session("ann"), k.session("bob")
+		k.settings.Exchanges.MaxTurns = 3
+		x := k.over(k.ask(ann, bob, "how many?").ID)
+		require.Equal(t, announce.Announced, x.Outcome, x.Detail)
+		require.Equal(t, []string{
+			"direct:bob: how many?", "direct:ann: ask 1", "direct:bob: reply 2", "direct:ann: reply 3",
+			"direct:bob: Say now what the people of this conversation shall hear of this exchange.",
+		}, k.heard())
+		k.await(3)
+		require.Equal(t, []string{"echo: hello", "announce 5"}[1:], k.chat.texts("bob")[1:], "it is announced where the target speaks")
+		require.Len(t, k.chat.texts("ann"), 1, "the requester's people see none of it")
+		require.Equal(t, x.Chain.Hops, []sessions.ID{ann.ID})
+		again := k.ask(ann, bob, "how many?")
+		require.Equal(t, x.ID, again.ID, "the same call is the same exchange")
+		record, err := k.store.Session(t.Context(), bob.ID)
+		require.NoError(t, err)
+		require.Equal(t, bob.Route, record.Route, "steps don't change where a session speaks")
+		messages, err := k.store.Thread(t.Context(), record)
+		require.NoError(t, err)
+		for _, m := range messages[2:] {
+			require.NotEqual(t, sessions.RoleUser, m.Role, "no step is a person's message")
+		}
+	})
+}
+
+func TestExchangeEndsEarly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply   map[string]string
+		fail    string
+		outcome announce.Outcome
+		detail  string
+		shown   []string
+	}{
+		"skipped":          {map[string]string{"how many?": "seven", "seven": "REPLY_SKIP"}, "", announce.Announced, "", []string{"done"}},
+		"silent":           {map[string]string{"how many?": "seven", "seven": "REPLY_SKIP", "Say now": "ANNOUNCE_SKIP"}, "", announce.Silent, "", nil},
+		"no answer":        {map[string]string{"how many?": "NO_REPLY"}, "", announce.NoAnswer, "nothing to say", nil},
+		"failed":           {nil, "how many?", announce.Failed, "the target's run ended as failed: Something went wrong", nil},
+		"a turn fails":     {map[string]string{"how many?": "seven"}, "seven", announce.Announced, "", []string{"done"}},
+		"announcing fails": {map[string]string{"how many?": "seven", "seven": "REPLY_SKIP"}, "Say now", announce.Failed, "the announcement ended as failed", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newTalk(t)
+				ann, bob := k.session("ann"), k.session("bob")
+				k.reply = func(_ sessions.Key, text string) (string, error) {
+					if c.fail != "" && strings.HasPrefix(text, c.fail) {
+						return "", errors.New("no model")
+					}
+					for said, reply := range c.reply {
+						if strings.HasPrefix(text, said) {
+							return reply, nil
+						}
+					}
+					return "done", nil
+				}
+				x := k.over(k.ask(ann, bob, "how many?").ID)
+				require.Equal(t, c.outcome, x.Outcome)
+				require.Contains(t, x.Detail, c.detail)
+				synctest.Wait()
+				require.Equal(t, c.shown, append([]string(nil), k.chat.texts("bob")[1:]...))
+			})
+		})
+	}
+}
+
+// Whatever was stored last: a process that dies and comes back goes on there, and repeats no step.
+func TestExchangeGoesOnAfterADeathAtAnyCommit(t *testing.T) {
+	t.Parallel()
+	var undisturbed []string
+	for n := range 14 {
+		t.Run(fmt.Sprint("after commit ", n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newTalk(t)
+				ann, bob := k.session("ann"), k.session("bob")
+				k.settings.Exchanges.MaxTurns = 5
+				k.await(2)
+				id := k.ask(ann, bob, "how many?").ID
+				for range n {
+					synctest.Wait() // as far as it comes
+					k.restart()
+				}
+				x := k.over(id)
+				k.await(1)
+				require.Equal(t, announce.Announced, x.Outcome)
+				if n == 0 {
+					undisturbed = k.heard()
+				}
+				require.Equal(t, undisturbed, k.heard())
+				require.Len(t, k.chat.texts("bob"), 2)
+			})
+		})
+	}
+}
+
+func TestSecretsDoNotComeBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann, bob := k.session("ann"), k.session("bob")
+		k.agent.begin = func(s *sessions.Session) {
+			if s.Record().ID == bob.ID { // it learns something on the way
+				s.Append(sessions.Message{Role: sessions.RoleAgent, Parts: []sessions.Part{sessions.TextPart("secret", flow.NewLabel(flow.Confidential, flow.Trusted))}})
+			}
+		}
+		x := k.over(k.ask(ann, bob, "how many?").ID)
+		require.Contains(t, x.Detail, "may not be told")
+		require.Zero(t, countPrefix(k.heard(), "direct:ann"))
+	})
+}
+
+func countPrefix(texts []string, prefix string) int {
+	n := 0
+	for _, text := range texts {
+		if strings.HasPrefix(text, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestCircleIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann, bob, cid := k.session("ann"), k.session("bob"), k.session("cid")
+		first := k.ask(ann, bob, "one")
+		onward := caller(bob)
+		onward.Chain = first.Chain
+		second, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: onward, Target: cid, Text: "two", Label: bob.Taint, Key: "two"})
+		require.NoError(t, err)
+		back := caller(cid)
+		back.Chain = second.Chain
+		_, err = k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: back, Target: ann, Text: "three", Label: cid.Taint, Key: "three"})
+		require.ErrorContains(t, err, "came from that session")
+		k.over(first.ID)
+		k.over(second.ID)
+	})
+}
+
+func TestChainHasABudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann, bob := k.session("ann"), k.session("bob")
+		k.settings.Exchanges.MaxSteps = 3
+		x := k.over(k.ask(ann, bob, "one").ID)
+		require.Equal(t, announce.Stopped, x.Outcome)
+		require.Contains(t, x.Detail, "as many steps")
+		require.Len(t, k.heard(), 3)
+		spent := caller(ann)
+		spent.Chain = sessions.Chain{ID: x.Chain.ID}
+		_, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: spent, Target: bob, Text: "two", Label: ann.Taint, Key: "two"})
+		require.ErrorContains(t, err, "as many steps")
+	})
+}
+
+func TestTaskIsReportedToItsRequester(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.await(1)
+		child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		x, err := k.StartExchange(t.Context(), router.Ask{
+			Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn",
+			Task: router.Task{Name: "prices"},
+		})
+		require.NoError(t, err)
+		x = k.over(x.ID)
+		require.Equal(t, announce.Announced, x.Outcome)
+		k.await(1)
+		report := k.chat.texts("ann")[1]
+		require.True(t, strings.HasPrefix(report, "**Status:** success (prices)\n\n**Result:** report 2\n\n_runtime"), report)
+		synctest.Wait()
+		record, err := k.store.Session(t.Context(), ann.ID)
+		require.NoError(t, err)
+		messages, err := k.store.Thread(t.Context(), record)
+		require.NoError(t, err)
+		last := messages[len(messages)-1]
+		require.Equal(t, sessions.RoleAgent, last.Role, "the requester's agent knows of it")
+		require.Equal(t, report, last.Text())
+		require.Equal(t, 1, countPrefix(k.heard(), "subagent:"+string(child.Key)[len("agent:main:subagent:"):]+": look"))
+	})
+}
+
+func TestStopStopsSubAgents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.agent.work = func(ctx context.Context, _ *sessions.Session, _ *sessions.Run) (string, error) {
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}
+		child := k.NewSubAgent(ann, "main", "", "", ann.Taint)
+		x, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
+		require.NoError(t, err)
+		synctest.Wait()
+		got := k.hear(in("ann", "2", "/stop"))
+		require.Contains(t, got.Notice, "1 sub-agents")
+		require.Equal(t, sessions.RunAborted, k.ended(x.First).Status)
+		x, err = k.store.Exchange(t.Context(), x.ID)
+		require.NoError(t, err)
+		require.Equal(t, announce.Stopped, x.Outcome)
+	})
+}
+
+func TestTasksAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.settings.Exchanges.MaxTasks, k.settings.Exchanges.MaxChildren = 2, 3
+		working, most := 0, 0
+		k.agent.work = func(_ context.Context, _ *sessions.Session, run *sessions.Run) (string, error) {
+			if run.Kind != sessions.KindTask {
+				return "done", nil
+			}
+			k.mu.Lock()
+			working++
+			most = max(most, working)
+			k.mu.Unlock()
+			time.Sleep(time.Minute)
+			k.mu.Lock()
+			working--
+			k.mu.Unlock()
+			return "done", nil
+		}
+		spawn := func(key string) (router.Exchange, error) {
+			child := k.NewSubAgent(ann, "main", "", key, ann.Taint)
+			return k.StartExchange(t.Context(), router.Ask{
+				Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: key, Label: ann.Taint, Key: key, Task: router.Task{Name: key, Discard: true},
+			})
+		}
+		var started []router.Exchange
+		for i := range 3 {
+			x, err := spawn(fmt.Sprint("task ", i))
+			require.NoError(t, err)
+			started = append(started, x)
+		}
+		_, err := spawn("one more")
+		require.ErrorContains(t, err, "maxChildren")
+		for _, x := range started {
+			x = k.over(x.ID)
+			child, err := k.store.Session(t.Context(), x.Target.Session)
+			require.NoError(t, err)
+			require.False(t, child.Ended.IsZero(), "it was to be discarded")
+		}
+		require.Equal(t, 2, most)
+	})
+}

@@ -92,7 +92,7 @@ func (s *Session) beginStep() (Model, Request, error) {
 }
 
 func (s *Session) request() Request {
-	r := Request{System: s.agent.SystemPrompt, Messages: slices.Clone(s.messages), Temperature: s.temperature}
+	r := Request{System: s.agent.SystemPrompt, Messages: slices.Clone(s.messages), Temperature: clonePointer(s.temperature), Thinking: s.thinking()}
 	if s.maxTokens != nil {
 		r.MaxTokens = *s.maxTokens
 	}

@@ -82,3 +82,19 @@ func TestDeletingWhatMayNotBeDeletedIsPermanent(t *testing.T) {
 	require.Equal(t, adapters.Permanent, adapters.AsFailure(err).Kind)
 	require.Equal(t, adapters.Permanent, adapters.AsFailure(s.adapter.Delete(t.Context(), direct("1001"), "x")).Kind)
 }
+
+func TestAReactionToTheBotKnowsItsTopic(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	chat := telegramtest.Chat{ID: -1008, Type: "supergroup", Forum: true}
+	s.srv.Join(chat, 7)
+	receipt, err := s.adapter.Send(t.Context(), out(sessions.Route{ChatType: sessions.Group, Conversation: "-1008", Thread: "7"}, "hi"))
+	require.NoError(t, err)
+	s.run(t)
+	s.srv.Say(chat, ada, "hello")
+	s.inbox.wait(t, 1)
+	s.srv.React(chat, number(receipt.MessageID), ada, nil, []string{"👍"})
+	in := s.inbox.wait(t, 2)[1]
+	require.True(t, in.Reaction.Own)
+	require.Equal(t, sessions.ThreadID("7"), in.Route.Thread)
+}

@@ -259,7 +259,9 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 
 func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessions.Run {
 	route := in.Route
-	route.Handle = "" // it holds for a command's answer; that of a run may come later, and is for all
+	if in.Pressed {
+		route.Handle = "" // all see who has pressed what, and so the answer
+	}
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
 		Kind: sessions.KindMessage, Status: sessions.RunQueued,

@@ -39,12 +39,13 @@ type bundle struct {
 	gate     *testGate
 	settings *router.Settings
 	dir      string
+	log      *slog.Logger
 }
 
 func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
 	t.Helper()
 	b := &bundle{
-		t: t, dir: t.TempDir(), chat: newChat(), gate: &testGate{},
+		t: t, dir: t.TempDir(), log: slog.New(slog.DiscardHandler), chat: newChat(), gate: &testGate{},
 		agent: &scriptedAgent{answer: echo},
 		settings: &router.Settings{
 			Owners: []string{"test:owner"}, Agent: "main",
@@ -84,13 +85,19 @@ func (b *bundle) start() {
 	var err error
 	b.Router, err = router.New(router.Config{
 		Store: b.store, Bus: b.bus, Agent: b.agent, Gate: b.gate, Settings: b.settings,
-		Adapters:   func(channel, _ string) (adapters.Adapter, bool) { return b.adapter, channel == "test" },
-		Partitions: partitions, Replica: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Adapters:   b.adapterOf,
+		Partitions: partitions, Replica: "test", Now: time.Now, Log: b.log,
 		Registerer: prometheus.NewRegistry(), Grace: 10 * time.Millisecond, SweepEvery: time.Hour,
 	})
 	require.NoError(b.t, err)
 	b.Router.Start()
 	b.bus.own(b.t, b.Router)
+}
+
+// adapterOf gives the one adapter for all channels that there are.
+func (b *bundle) adapterOf(channel, _ string) (adapters.Adapter, bool) {
+	_, ok := b.settings.Channels[channel]
+	return b.adapter, ok
 }
 
 func (b *bundle) stop() { b.Router.Stop(context.Background()) }

@@ -185,7 +185,13 @@ func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID) (Delivery, er
 		return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued ones can be sent again", from)}
 	}
 	now := r.now()
-	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = DeliveryQueued, now, now.Add(life(r.settings.Load())), time.Time{}, ""
+	expires := now.Add(life(r.settings.Load()))
+	if d.Route.Handle != "" { // it must not go to everybody instead
+		if expires = d.Created.Add(handleLife); !expires.After(now) {
+			return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is an answer that only one person was to see, and the platform takes it no later than %s after the question: discard it", handleLife)}
+		}
+	}
+	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = DeliveryQueued, now, expires, time.Time{}, ""
 	d.Epoch = 0
 	return d, r.changeDelivery(ctx, from, d, "delivery.retry")
 }

@@ -30,8 +30,20 @@ func (r *Router) newDelivery(s *Settings, kind DeliveryKind, route sessions.Rout
 	return Delivery{
 		ID: NewDeliveryID(), Lane: lane, Partition: lane.Partition(r.partitions),
 		Kind: kind, Route: route, Text: text, Label: label,
-		Status: DeliveryQueued, Created: now, NextTry: now, Expires: now.Add(life(s)),
+		Status: DeliveryQueued, Created: now, NextTry: now, Expires: now.Add(lifeOf(s, route)),
 	}
+}
+
+// handleLife is the longest time for which a platform's handle for a private answer
+// holds: 15 minutes at Discord, 30 at Slack.
+const handleLife = 15 * time.Minute
+
+// lifeOf is the life of a delivery by a route: one that only the sender is to see can't wait longer than its handle holds.
+func lifeOf(s *Settings, route sessions.Route) time.Duration {
+	if route.Handle != "" {
+		return min(life(s), handleLife)
+	}
+	return life(s)
 }
 
 func life(s *Settings) time.Duration {

@@ -117,6 +117,9 @@ func quote(text string) string {
 	return "“" + text + "”"
 }
 
+// sameAudience reports whether one answer may be given by both routes: what was asked in private is answered alone.
+func sameAudience(a, b sessions.Route) bool { return a.Lane() == b.Lane() && a.Handle == b.Handle }
+
 // pick chooses the runs that are worked next, from what waits in a session in
 // order. The first is the leader. wait above 0 says to look again later: the
 // queue mode wants quiet first. busy tells that a run has just ended here.
@@ -135,7 +138,7 @@ func pick(q QueueSettings, waiting []sessions.Run, now time.Time, busy bool) (ba
 	}
 	said := messages(waiting)
 	n := 1
-	for q.Mode == QueueCollect && n < len(said) && said[n][0].Route.Lane() == said[0][0].Route.Lane() {
+	for q.Mode == QueueCollect && n < len(said) && sameAudience(said[n][0].Route, said[0][0].Route) {
 		n++
 	}
 	for _, message := range said[:n] {

@@ -100,7 +100,7 @@ func (s *Session) system() string {
 }
 
 func (s *Session) request() Request {
-	r := Request{System: s.system(), Messages: slices.Clone(s.messages), Temperature: s.temperature}
+	r := Request{System: s.system(), Messages: slices.Clone(s.messages), Temperature: clonePointer(s.temperature), Thinking: s.thinking()}
 	if s.maxTokens != nil {
 		r.MaxTokens = *s.maxTokens
 	}

@@ -32,8 +32,9 @@ type Request struct {
 	System      string
 	Messages    []Message // oldest first; tool calls and their results stand in pairs
 	Tools       []ToolSpec
-	MaxTokens   int      // of the answer; 0 for the provider's default
-	Temperature *float32 // nil for the provider's default
+	MaxTokens   int           // of the answer; 0 for the provider's default
+	Temperature *float32      // nil for the provider's default
+	Thinking    ThinkingLevel // empty for the provider's default
 }
 
 // Chunk is one piece of a streamed answer.

@@ -39,14 +39,17 @@ type Record struct {
 	Taint     flow.Label // join of everything that the session has learnt
 	Clearance flow.Level // highest level it may ever reach
 
-	Route      Route // where it last heard from somebody; for display and for `last` only
-	SendPolicy SendPolicy
-	Activation Activation
-	Model      string    // override; empty follows the agent
-	Head       MessageID // leaf of the selected thread; empty for none
-	Compacted  MessageID // summary message that stands before the kept ones; empty for none
+	Route         Route // where it last heard from somebody; for display and for `last` only
+	SendPolicy    SendPolicy
+	Activation    Activation
+	Model         string // override; empty follows the agent
+	ThinkingLevel ThinkingLevel
+	VerboseLevel  VerboseLevel
+	Head          MessageID // leaf of the selected thread; empty for none
+	Compacted     MessageID // summary message that stands before the kept ones; empty for none
 
 	Title      string
+	Label      string          // name that people gave it, for display; at most [LabelMost] bytes
 	Metadata   json.RawMessage // free-form JSON object of the creator (seed 003)
 	FileAccess FileAccess
 	Persistent bool

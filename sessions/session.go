@@ -26,6 +26,8 @@ type Agent struct {
 	ID           string
 	SystemPrompt string
 	Tools        []Tool
+	Thinking     ThinkingLevel // default of its sessions; empty leaves it to the provider
+	Verbose      VerboseLevel  // default of its sessions
 }
 
 // Session owns what one agent conversation needs: model, tools, messages and

@@ -1,16 +1,84 @@
 package sessions
 
-import "time"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// ThinkingLevel is how much a model may reason before it answers.
+type ThinkingLevel string
+
+// The thinking levels; ThinkingInherit follows the agent.
+const (
+	ThinkingInherit ThinkingLevel = ""
+	ThinkingOff     ThinkingLevel = "off"
+	ThinkingLow     ThinkingLevel = "low"
+	ThinkingMedium  ThinkingLevel = "medium"
+	ThinkingHigh    ThinkingLevel = "high"
+)
+
+// Valid reports whether it is one of the levels, or ThinkingInherit.
+func (l ThinkingLevel) Valid() bool {
+	return slices.Contains([]ThinkingLevel{ThinkingInherit, ThinkingOff, ThinkingLow, ThinkingMedium, ThinkingHigh}, l)
+}
+
+// VerboseLevel is how much of the work on an answer people are shown.
+type VerboseLevel string
+
+// The verbose levels: nothing but the answer, the tools that are called, their results
+// too. VerboseInherit follows the agent.
+const (
+	VerboseInherit VerboseLevel = ""
+	VerboseOff     VerboseLevel = "off"
+	VerboseOn      VerboseLevel = "on"
+	VerboseFull    VerboseLevel = "full"
+)
+
+// Valid reports whether it is one of the levels, or VerboseInherit.
+func (l VerboseLevel) Valid() bool {
+	return slices.Contains([]VerboseLevel{VerboseInherit, VerboseOff, VerboseOn, VerboseFull}, l)
+}
+
+// LabelMost is the length of a session's label in bytes, at most.
+const LabelMost = 512
 
 // Patch sets a session's settings; nil leaves a field as it is, and what is empty takes an override back.
 type Patch struct {
-	ID         ID
-	SendPolicy *SendPolicy
-	Activation *Activation
-	Model      *string
-	Title      *string
-	Metadata   *[]byte
-	TTL        *time.Duration
+	ID            ID
+	SendPolicy    *SendPolicy
+	Activation    *Activation
+	Model         *string
+	Title         *string
+	Metadata      *[]byte
+	ThinkingLevel *ThinkingLevel
+	VerboseLevel  *VerboseLevel
+	Label         *string
+	TTL           *time.Duration
+}
+
+// Check refuses a value that is none. The error names the field.
+func (p Patch) Check() error {
+	var errs []error
+	if p.ThinkingLevel != nil && !p.ThinkingLevel.Valid() {
+		errs = append(errs, fmt.Errorf("thinkingLevel: %q is not off, low, medium or high", *p.ThinkingLevel))
+	}
+	if p.VerboseLevel != nil && !p.VerboseLevel.Valid() {
+		errs = append(errs, fmt.Errorf("verboseLevel: %q is not off, on or full", *p.VerboseLevel))
+	}
+	if p.SendPolicy != nil && !slices.Contains([]SendPolicy{SendInherit, SendAllow, SendDeny}, *p.SendPolicy) {
+		errs = append(errs, fmt.Errorf("sendPolicy: %q is not allow or deny", *p.SendPolicy))
+	}
+	if p.Activation != nil && !slices.Contains([]Activation{ActivationInherit, ActivationMention, ActivationAlways}, *p.Activation) {
+		errs = append(errs, fmt.Errorf("groupActivation: %q is not mention or always", *p.Activation))
+	}
+	if p.Label != nil && (len(*p.Label) > LabelMost || !utf8.ValidString(*p.Label)) {
+		errs = append(errs, fmt.Errorf("label: %d bytes, want UTF-8 of at most %d", len(*p.Label), LabelMost))
+	}
+	return errors.Join(errs...)
 }
 
 // Empty reports whether the patch sets nothing.
@@ -21,8 +89,11 @@ func (p Patch) Apply(r *Record) {
 	set(&r.SendPolicy, p.SendPolicy)
 	set(&r.Activation, p.Activation)
 	set(&r.Model, p.Model)
-	set(&r.TTL, p.TTL)
 	set(&r.Title, p.Title)
+	set(&r.TTL, p.TTL)
+	set(&r.ThinkingLevel, p.ThinkingLevel)
+	set(&r.VerboseLevel, p.VerboseLevel)
+	set(&r.Label, p.Label)
 	if p.Metadata != nil {
 		r.Metadata = *p.Metadata
 	}
@@ -34,16 +105,54 @@ func (p Patch) join(later Patch) Patch {
 	over(&p.Activation, later.Activation)
 	over(&p.Model, later.Model)
 	over(&p.Title, later.Title)
+	over(&p.ThinkingLevel, later.ThinkingLevel)
+	over(&p.VerboseLevel, later.VerboseLevel)
+	over(&p.Label, later.Label)
 	over(&p.Metadata, later.Metadata)
 	return p
 }
 
-// Patch sets settings of this session, in memory until it is stored. The id may be left out.
-func (s *Session) Patch(p Patch) {
+// Patch sets settings of this session, in memory until it is stored. The id may be
+// left out. A value that is none is an error, and nothing is set.
+func (s *Session) Patch(p Patch) error {
+	if err := p.Check(); err != nil {
+		return fmt.Errorf("patch session: %w", err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.Apply(&s.record)
 	s.settings = s.settings.join(p)
+	return nil
+}
+
+// Adopt takes the settings of a record that was read again, so that a session that is
+// kept open follows what others have patched. What this session has patched itself and not stored stays.
+func (s *Session) Adopt(record Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if record.ID != s.record.ID {
+		return
+	}
+	r := &s.record
+	r.SendPolicy, r.Activation, r.Model, r.Title, r.Metadata = record.SendPolicy, record.Activation, record.Model, record.Title, record.Metadata
+	r.ThinkingLevel, r.VerboseLevel, r.Label = record.ThinkingLevel, record.VerboseLevel, record.Label
+	s.settings.Apply(r)
+}
+
+// Thinking is how much the model may reason: as the session's record says, else the agent.
+func (s *Session) Thinking() ThinkingLevel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.thinking()
+}
+
+func (s *Session) thinking() ThinkingLevel { return cmp.Or(s.record.ThinkingLevel, s.agent.Thinking) }
+
+// Verbose is how much of the work people are shown: as the session's record says, else the agent, else off.
+func (s *Session) Verbose() VerboseLevel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.record.VerboseLevel, s.agent.Verbose, VerboseOff)
 }
 
 func set[T any](field, value *T) {

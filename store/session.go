@@ -14,17 +14,19 @@ import (
 
 const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
 	title, metadata, file_access, persistent, ttl, input_tokens, output_tokens, cached_tokens, context_size, aborted_last,
-	created, last_activity, ended, spawned_by`
+	created, last_activity, ended, thinking_level, verbose_level, label, spawned_by`
 
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	saveSession = `UPDATE sessions SET revision = revision + 1, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
 	patchSession = `UPDATE sessions SET send_policy = COALESCE(?, send_policy),
 		group_activation = COALESCE(?, group_activation), model = COALESCE(?, model),
-		title = COALESCE(?, title), metadata = COALESCE(?, metadata), ttl = COALESCE(?, ttl) WHERE id = ? AND ended = 0`
+		title = COALESCE(?, title), metadata = COALESCE(?, metadata),
+		thinking_level = COALESCE(?, thinking_level), verbose_level = COALESCE(?, verbose_level), label = COALESCE(?, label), ttl = COALESCE(?, ttl)
+		WHERE id = ? AND ended = 0`
 	lockSession = `UPDATE sessions SET ended = ended WHERE id = ?`
 	idleSession = lockSession + ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = ? AND r.` + openRuns + `)`
 	endSession  = `UPDATE sessions SET ended = ? WHERE id = ? AND ended = 0`
@@ -36,7 +38,8 @@ func (b *writer) createSession(r sessions.Record) {
 		string(r.ID), string(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
 		string(r.SendPolicy), string(r.Activation), r.Model, string(r.Head), string(r.Compacted), r.Title, string(r.Metadata), b.text(r.FileAccess),
 		flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
-		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended), string(r.SpawnedBy),
+		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended),
+		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label, string(r.SpawnedBy),
 	}})
 }
 
@@ -50,26 +53,25 @@ func (b *writer) saveSession(r sessions.Record) {
 }
 
 func (b *writer) patchSession(p sessions.Patch) {
-	args := []any{nil, nil, nil, nil, nil, nil, string(p.ID)}
-	if p.SendPolicy != nil {
-		args[0] = string(*p.SendPolicy)
-	}
-	if p.Activation != nil {
-		args[1] = string(*p.Activation)
-	}
-	if p.Model != nil {
-		args[2] = *p.Model
-	}
-	if p.Title != nil {
-		args[3] = *p.Title
+	args := []any{
+		given(p.SendPolicy), given(p.Activation), given(p.Model), given(p.Title), nil,
+		given(p.ThinkingLevel), given(p.VerboseLevel), given(p.Label), nil, string(p.ID),
 	}
 	if p.Metadata != nil {
 		args[4] = string(*p.Metadata)
 	}
 	if p.TTL != nil {
-		args[5] = p.TTL.Microseconds()
+		args[8] = p.TTL.Microseconds()
 	}
 	b.add(Statement{SQL: patchSession, Args: args, Else: sessions.ErrNotFound})
+}
+
+// given is what a patch sets a column to; NULL where it leaves that as it is.
+func given[T ~string](value *T) any {
+	if value == nil {
+		return nil
+	}
+	return string(*value)
 }
 
 // idle takes the session's row first: who waits for it there looks at the runs
@@ -89,18 +91,20 @@ func (b *writer) route(r sessions.Route) string {
 
 func scanSession(row Row) (sessions.Record, error) {
 	var r sessions.Record
-	var id, key, override, activation, head, compacted, route, metadata, access, parent string
+	var id, key, override, activation, head, compacted, route, metadata, access, thinking, verbose, parent string
 	var level, trust, clearance, persistent, aborted int
 	var ttl, created, active, ended int64
 	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &r.Model, &head,
 		&compacted, &r.Title, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
-		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended, &parent)
+		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended,
+		&thinking, &verbose, &r.Label, &parent)
 	if err != nil {
 		return r, err
 	}
 	r.SpawnedBy = sessions.ID(parent)
 	r.ID, r.Key, r.SendPolicy = sessions.ID(id), sessions.Key(key), sessions.SendPolicy(override)
 	r.Activation = sessions.Activation(activation)
+	r.ThinkingLevel, r.VerboseLevel = sessions.ThinkingLevel(thinking), sessions.VerboseLevel(verbose)
 	r.Head, r.Compacted = sessions.MessageID(head), sessions.MessageID(compacted)
 	r.Taint = labelFrom(level, trust)
 	r.Clearance, _ = flow.LevelFromRank(clearance) // an invalid one reaches nothing

@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -178,4 +179,30 @@ func TestInvalidUTF8GoesNoFurther(t *testing.T) {
 	in := s.inbox.wait(t, 1)[0]
 	require.Equal(t, "x\uFFFDy\uFFFD", in.Text)
 	require.Equal(t, "A\uFFFD", in.Sender.Name)
+}
+
+func TestWhatMayBelongTogetherSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		message models.Message
+		more    bool
+	}{
+		"a picture of an album": {models.Message{MediaGroupID: "77", Photo: []models.PhotoSize{{FileID: "p"}}}, true},
+		"a picture by itself":   {models.Message{Photo: []models.PhotoSize{{FileID: "p"}}}, false},
+		"as long as allowed":    {models.Message{Text: strings.Repeat("a", 4096)}, true},
+		"cut at a space":        {models.Message{Text: strings.Repeat("a", 4000)}, true},
+		"just shorter":          {models.Message{Text: strings.Repeat("a", 3999)}, false},
+		"bytes are not units":   {models.Message{Text: strings.Repeat("ü", 2100)}, false},
+		"emoji are two units":   {models.Message{Text: strings.Repeat("😀", 2000)}, true},
+		"an edit":               {models.Message{Text: strings.Repeat("a", 4096), EditDate: 1}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSetup(t, telegramtest.Options{}, nil)
+			c.message.From, c.message.Chat = adaModel, private
+			s.srv.Post(c.message)
+			s.run(t)
+			require.Equal(t, c.more, s.inbox.wait(t, 1)[0].More)
+		})
+	}
 }

@@ -86,6 +86,10 @@ func (a *Adapter) reactions(u *update) ([]adapters.Inbound, error) {
 	in := adapters.Inbound{
 		Route: a.route(m), Sender: sender(m), MessageID: messageID(r.MessageID), SentAt: time.Unix(r.Date, 0),
 	}
+	thread, own := a.own.find(r.Chat.ID, in.MessageID)
+	if own {
+		in.Route.Thread = thread
+	}
 	var all []adapters.Inbound
 	change := func(from, to []reaction, removed bool) {
 		for _, e := range from {
@@ -93,7 +97,7 @@ func (a *Adapter) reactions(u *update) ([]adapters.Inbound, error) {
 				continue
 			}
 			in.Event = eventName(u, m, false) + "/reaction/" + strconv.FormatInt(u.ID, 10) + "/" + strconv.Itoa(len(all))
-			in.Reaction = &adapters.Reaction{Emoji: e.name(), Removed: removed, Own: a.own.has(r.Chat.ID, in.MessageID)}
+			in.Reaction = &adapters.Reaction{Emoji: e.name(), Removed: removed, Own: own}
 			all = append(all, in)
 		}
 	}

@@ -41,6 +41,7 @@ func (a *Adapter) follow(route sessions.Route, post func(address) (adapters.Rece
 	if err != nil {
 		return adapters.Receipt{}, err
 	}
+	thread := route.Thread
 	receipt, err := post(to)
 	if f := asMoved(err); f != nil {
 		moved := *f.Moved
@@ -48,12 +49,12 @@ func (a *Adapter) follow(route sessions.Route, post func(address) (adapters.Rece
 		if to.chat, err = strconv.ParseInt(string(moved.To), 10, 64); err != nil {
 			return adapters.Receipt{}, f
 		}
-		to.thread = 0 // topics came with the new id, the old group had none
+		to.thread, thread = 0, "" // topics came with the new id, the old group had none
 		receipt, err = post(to)
 		receipt.Moved = &moved
 	}
 	if err == nil {
-		a.own.add(to.chat, receipt.MessageID)
+		a.own.add(to.chat, thread, receipt.MessageID)
 	}
 	return receipt, err
 }

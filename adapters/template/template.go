@@ -81,7 +81,7 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 		switch f := adapters.AsFailure(err); {
 		case ctx.Err() != nil:
 			a.show(adapters.Stopped, "")
-			return nil
+			return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
 		case err == nil:
 		case f.Kind == adapters.Auth:
 			a.show(adapters.Failed, "the token is not valid: put the current one into the configuration")

@@ -21,7 +21,7 @@ func bareAddresses(text string) [][]int {
 }
 
 // linkBare makes links of the addresses that stand in a text as they are, so that
-// they are cut as links are. One that is too long becomes a span of its own.
+// they are cut as links are.
 func linkBare(b block) block {
 	if b.code {
 		return b
@@ -45,8 +45,8 @@ func linkBare(b block) block {
 }
 
 func bareSpan(address string, st style) span {
-	if addressCost(address) > maxAddress {
-		return span{text: address}
+	if _, linkable := linkTarget(address); !linkable || addressCost(address) > maxAddress {
+		return span{text: address, style: st}
 	}
 	return span{text: address, style: st, url: address}
 }
@@ -104,7 +104,7 @@ func encode(address, chars string) string {
 	for i := range len(address) {
 		c := address[i]
 		if strings.IndexByte(chars, c) >= 0 {
-			out.WriteString(string([]byte{'%', hex[c>>4], hex[c&15]}))
+			out.Write([]byte{'%', hex[c>>4], hex[c&15]})
 			continue
 		}
 		out.WriteByte(c)

@@ -14,11 +14,16 @@ type candidates struct {
 	lineAt, sentenceAt, spaceAt int // units before them; 0 for none
 	safeAt, hardAt              int
 	hard                        cutPlace
+
+	outer   cutPlace // neither in a link nor in code, but perhaps beside one
+	outerAt int      // -1 for none
+	inside  bool     // the safe place is in a link or code
 }
 
-// findCut is the best place with at most limit units and entities before it.
+// findCut is the best place with at most limit units and entities before it. It is
+// the block's start if that begins with what fits only in a piece of its own.
 func (p *platform) findCut(b block, limit, entities int) cutPlace {
-	var c candidates
+	c := candidates{outerAt: -1}
 	size, regional := p.frame(b), 0
 	first := true
 	var last rune
@@ -38,13 +43,13 @@ func (p *platform) findCut(b block, limit, entities int) cutPlace {
 				c.consider(place, size, last, r, whole && at > 0, regional, b.code)
 			}
 			if size += p.char(b, s, r); size > limit && !first {
-				return c.best(limit)
+				return c.best(limit, limit < p.limit)
 			}
 			regional = countRegional(regional, r)
 			last, first = r, false
 		}
 	}
-	return c.best(limit)
+	return c.best(limit, limit < p.limit)
 }
 
 // consider notes the place between two runes.
@@ -53,7 +58,10 @@ func (c *candidates) consider(at cutPlace, size int, before, after rune, inside 
 	if joined(before, after, regional) {
 		return
 	}
-	c.safe, c.safeAt = at, size
+	c.safe, c.safeAt, c.inside = at, size, inside
+	if !inside {
+		c.outer, c.outerAt = at, size
+	}
 	switch {
 	case inside:
 	case before == '\n' || after == '\n':
@@ -67,8 +75,9 @@ func (c *candidates) consider(at cutPlace, size int, before, after rune, inside 
 }
 
 // best prefers a line's end, then a sentence's, then a word's, as long as the
-// piece does not become much too short by it.
-func (c *candidates) best(limit int) cutPlace {
+// piece does not become much too short by it. A link or code is kept whole even
+// then, if it may have a piece of its own.
+func (c *candidates) best(limit int, another bool) cutPlace {
 	switch {
 	case c.lineAt > limit/3:
 		return c.line
@@ -78,10 +87,25 @@ func (c *candidates) best(limit int) cutPlace {
 		return c.space
 	case c.lineAt > limit/8:
 		return c.line
+	case c.inside && c.outerAt > 0:
+		return c.beforeWhole()
+	case c.inside && another:
+		return cutPlace{}
 	case c.safeAt > limit/2:
 		return c.safe
 	}
 	return c.hard
+}
+
+// beforeWhole is the last place before a link or code.
+func (c *candidates) beforeWhole() cutPlace {
+	switch {
+	case c.spaceAt > 0 && c.spaceAt >= c.lineAt:
+		return c.space
+	case c.lineAt > 0:
+		return c.line
+	}
+	return c.outer
 }
 
 const (

@@ -37,14 +37,16 @@ type lineWriter struct {
 // render writes blocks in a dialect.
 func (d *dialect) render(blocks []block) string {
 	w := &lineWriter{dialect: d}
+	quoted := false // the block before
 	for i, b := range blocks {
 		if i > 0 {
 			w.line()
-			if b.quote && blocks[i-1].quote {
+			if b.quote && quoted {
 				w.raw("> ")
 			}
 			w.line()
 		}
+		quoted = b.quote
 		if b.code {
 			w.raw(d.fence(b))
 			w.last = '\n'
@@ -87,20 +89,37 @@ func (w *lineWriter) raw(s string) {
 	}
 }
 
-// span writes the part of a span that stands on one line.
+// span writes the part of a span that stands on one line. The addresses in it
+// have no style: they would take the marks for their own, or marks would end at
+// one of their characters.
 func (w *lineWriter) span(s span, line string) {
-	core := w.dialect.core(s, line)
-	if core == "" {
-		w.plain(line)
+	if s.url != "" || s.style&code != 0 {
+		w.styled(s, line)
 		return
 	}
-	at := strings.Index(line, core)
-	w.plain(line[:at])
-	w.core(s, core)
-	w.plain(line[at+len(core):])
+	from := 0
+	for _, at := range bareAddresses(line) {
+		w.styled(s, line[from:at[0]])
+		w.core(span{url: line[at[0]:at[1]]}, line[at[0]:at[1]])
+		from = at[1]
+	}
+	w.styled(s, line[from:])
 }
 
-// core is the part of a line that marks can stand around.
+// styled writes a text with its marks, as far as they can stand around it.
+func (w *lineWriter) styled(s span, text string) {
+	core := w.dialect.core(s, text)
+	if core == "" {
+		w.plain(text)
+		return
+	}
+	at := strings.Index(text, core)
+	w.plain(text[:at])
+	w.core(s, core)
+	w.plain(text[at+len(core):])
+}
+
+// core is the part of a text that marks can stand around.
 func (d *dialect) core(s span, line string) string {
 	switch {
 	case strings.TrimSpace(line) == "", s.style == 0 && s.url == "":
@@ -144,8 +163,7 @@ func (w *lineWriter) core(s span, text string) {
 	w.marked = marks
 }
 
-// marks are those of a span that is not code. An address has none: it would take
-// them for its own, or they would end at one of its characters.
+// marks are those of a span that is not code; none if an address is shown.
 func (w *lineWriter) marks(s *span) (open, closing string) {
 	if s.style&code != 0 {
 		shown, ok := w.dialect.code(s.text)
@@ -155,7 +173,7 @@ func (w *lineWriter) marks(s *span) (open, closing string) {
 		}
 		s.style = 0
 	}
-	if strings.Contains(s.text, "://") {
+	if s.url != "" && strings.Contains(s.text, "://") {
 		s.style = 0
 	}
 	return w.dialect.marks(s.style)

@@ -59,7 +59,7 @@ func discordChar(b block, s span, r rune) int {
 	case r == '\n' && !b.code:
 		return 1 + discordFrame(b) + discordOpen(s)
 	case r == ':':
-		return 3 // of an address
+		return len("<:>") + discordOpen(s) // of an address, which ends the style
 	case strings.ContainsRune(discordSpecial+">#-", r):
 		return 2
 	}

@@ -15,8 +15,11 @@ var (
 	discordFence  = regexp.MustCompile("^```[A-Za-z0-9_+.#-]*$")
 	discordAnchor = regexp.MustCompile(`^\[((?:\\.|[^\[\]\\])+)\]\((https?://[^()\s<>"\\]+)\)`)
 	discordBare   = regexp.MustCompile(`^<(https?:/[^ <>]+)>`)
+	discordFound  = regexp.MustCompile(`^https?://[^\s<]+[^<.,:;"')\]\s]`)
 	discordSmall  = regexp.MustCompile(`^(#{1,3} |>|-#? )`)
 )
+
+const discordEscapable = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 // showDiscord shows a message by Discord's rules, and fails for markup that is not
 // whole on its line.
@@ -73,7 +76,7 @@ func (p *discordLine) show(line string) {
 		switch {
 		case r == '\\':
 			r, after := utf8.DecodeRuneInString(line[1:])
-			require.Regexp(p.t, `^[!-/:-@\[-\x60{-~]$`, string(r), "a backslash that shows: %q", p.message)
+			require.True(p.t, strings.ContainsRune(discordEscapable, r), "a backslash that shows: %q", p.message)
 			p.add(string(r), "", "", 0)
 			size = 1 + after
 		case r == '`':
@@ -85,8 +88,8 @@ func (p *discordLine) show(line string) {
 		case r == '*' || r == '_' || r == '~':
 			size = p.mark(line)
 		default:
-			require.NotEqual(p.t, '|', r, "%q", p.message)
-			require.NotRegexp(p.t, `^https?://[^\s<]+[^<.,:;"')\]\s]`, line, "an address that Discord finds by itself: %q", p.message)
+			require.NotEqual(p.t, '|', r, "a spoiler: %q", p.message)
+			require.False(p.t, r == 'h' && discordFound.MatchString(line), "an address that Discord finds by itself: %q", p.message)
 			p.add(string(r), "", "", 0)
 		}
 		before = r
@@ -191,9 +194,9 @@ func FuzzDiscord(f *testing.F) {
 }
 
 func FuzzSplitDiscord(f *testing.F) {
-	f.Add("**a** [b](https://example.org)\n```go\nx\n```\n> q\n- l <@123>", 800)
+	f.Add("**a** [b](https://example.org)\n```go\nx\n```\n> q\n- l <@123>", 1500)
 	f.Fuzz(func(t *testing.T, text string, limit int) {
-		if limit < 700 || limit > 2000 {
+		if limit < 1200 || limit > 2000 {
 			t.Skip()
 		}
 		discordChat.check(t, text, limit)

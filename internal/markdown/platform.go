@@ -1,6 +1,9 @@
 package markdown
 
-import "math"
+import (
+	"math"
+	"unicode/utf8"
+)
 
 // platform is what a chat platform counts of one message. The counts of parts
 // may be more than what the parts cost in a given place, never less: a piece that
@@ -35,6 +38,19 @@ func telegram(limit int) platform {
 		open:  func(span) int { return 0 },
 		char:  func(_ block, _ span, r rune) int { return unitsOf(r) },
 	}
+}
+
+// size is the length of a block. One that surely does not fit is not rendered to
+// know by how much.
+func (p *platform) size(b block) int {
+	n := 0
+	for _, s := range b.spans {
+		n += utf8.RuneCountInString(s.text)
+	}
+	if n > p.limit {
+		return n
+	}
+	return p.length(b)
 }
 
 // blocks reads Markdown as the platform shows it.

@@ -59,8 +59,10 @@ func slackChar(b block, s span, r rune) int {
 		return len("&amp;")
 	case '<', '>':
 		return len("&gt;") + 1
-	case '*', '_', '~', '|', ':', '`':
+	case '*', '_', '~', '|', '`':
 		return 3
+	case ':':
+		return len("<:>") + slackOpen(s) // of an address, which ends the style
 	case '\n':
 		if !b.code {
 			return 1 + slackFrame(b) + slackOpen(s)

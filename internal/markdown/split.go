@@ -84,7 +84,7 @@ func (c *chunker) room() int {
 
 func (c *chunker) add(b block) {
 	p := &c.platform
-	size, entities := p.length(b), entitiesIn(b)
+	size, entities := p.size(b), entitiesIn(b)
 	if size <= c.room() && c.entities+entities <= p.entities {
 		c.put(b, size, entities)
 		return

@@ -102,16 +102,16 @@ func checkPieces(t require.TestingT, text string, limit int) {
 	if len(pieces) > 1 {
 		want := markdown.Plain(text)
 		if want == "" {
-			want = text
+			want = text // a link definition is said as it is
 		}
 		require.Equal(t, visible(want), visible(joined.String()))
 	}
 }
 
-// visible leaves white space out, which cuts may take away.
+// visible leaves out white space, which cuts may take away, and control characters, which are never sent.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
 			return -1
 		}
 		return r

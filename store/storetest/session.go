@@ -17,6 +17,7 @@ func testSessionRoundTrip(t *testing.T, b *bundle) {
 	r.Taint, r.Route, r.SendPolicy, r.Activation, r.Model, r.Head, r.Compacted = secret, route, sessions.SendDeny, sessions.ActivationAlways, "p/m", "msg_h", "msg_c"
 	r.Title, r.Metadata = "a title", json.RawMessage(`{"a": [1, 2]}`)
 	r.FileAccess = sessions.FileAccess{Read: []string{"/a"}, Write: []string{""}}
+	r.ThinkingLevel, r.VerboseLevel, r.Label = sessions.ThinkingHigh, sessions.VerboseFull, "a läbel"
 	r.TTL, r.Usage = time.Hour, sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}
 	r.ContextSize, r.AbortedLast, r.Ended = 9, true, at(3)
 	b.create(r)
@@ -68,6 +69,7 @@ func testSaveFields(t *testing.T, b *bundle) {
 	changed.Title = "title" // a setting: the one who runs the session must not undo what was patched meanwhile
 	changed.Key, changed.Agent, changed.Partition, changed.Clearance = "agent:x:y", "x", 9, flow.Public
 	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, "m", false, time.Hour
+	changed.ThinkingLevel, changed.VerboseLevel, changed.Label = sessions.ThinkingLow, sessions.VerboseOn, "label"
 	changed.Metadata, changed.Created, changed.Ended = json.RawMessage(`{}`), at(9), at(9)
 	b.commit(router.Change{Change: sessions.Change{Save: []sessions.Record{changed}}})
 	want.Revision++
@@ -87,6 +89,15 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	want := r
 	want.SendPolicy, want.Activation, want.Model, want.Title, want.Metadata = deny, mention, model, title, meta
 	require.Equal(t, want, b.session(r.ID))
+	thinking, verbose, name := sessions.ThinkingMedium, sessions.VerboseOff, "label"
+	b.commit(patch(sessions.Patch{ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &name}))
+	want.ThinkingLevel, want.VerboseLevel, want.Label = thinking, verbose, name
+	require.Equal(t, want, b.session(r.ID))
+	var none string
+	follow, quiet := sessions.ThinkingInherit, sessions.VerboseInherit
+	b.commit(patch(sessions.Patch{ThinkingLevel: &follow, VerboseLevel: &quiet, Label: &none, Model: &none}))
+	cleared := b.session(r.ID)
+	require.Empty(t, string(cleared.ThinkingLevel)+string(cleared.VerboseLevel)+cleared.Label+cleared.Model, "what is empty takes an override back")
 	inherit := sessions.SendInherit
 	b.commit(patch(sessions.Patch{SendPolicy: &inherit}))
 	require.Equal(t, inherit, b.session(r.ID).SendPolicy)

@@ -1,0 +1,90 @@
+package router_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// inPrivate is what somebody asks in a group so that only they see the answer.
+func inPrivate(group, who, id, text string) adapters.Inbound {
+	m := inGroup(group, who, id, text, true)
+	m.Route.Handle = "handle-of-" + id
+	return m
+}
+
+// whispering takes private answers by their handle, as long as it holds.
+type whispering struct {
+	*chat
+	holds bool
+}
+
+func (w *whispering) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	if out.Route.Handle != "" {
+		if !w.holds {
+			return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: errors.New("the interaction is over")}
+		}
+		out.Route.Conversation = sessions.ConversationID(out.Route.Handle)
+	}
+	return w.chat.Send(ctx, out)
+}
+
+// A private answer goes by its handle, never to everybody, and nobody sees the handle.
+func TestPrivateAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &whispering{holds: true}
+		var log bytes.Buffer
+		b := newBundle(t, func(b *bundle) {
+			w.chat, b.adapter = b.chat, w
+			b.settings.Queue.Mode = router.QueueCollect
+			b.log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		release := b.busy()
+		b.hear(inGroup("g", "ann", "1", "first", true))
+		synctest.Wait()
+		b.hear(inGroup("g", "ann", "2", "aloud", true))
+		b.hear(inPrivate("g", "ann", "3", "quietly"))
+		b.hear(inPrivate("g", "ann", "4", "and this"))
+		release()
+		b.await(4)
+		require.Equal(t, []string{"echo: ann: first", "echo: ann: aloud"}, b.chat.texts("g"))
+		require.Equal(t, []string{"echo: ann: quietly"}, b.chat.texts("handle-of-3"))
+		require.Equal(t, []string{"echo: ann: and this"}, b.chat.texts("handle-of-4"))
+
+		w.holds = false
+		b.hear(inPrivate("g", "ann", "5", "too late"))
+		synctest.Wait()
+		failed := b.deliveries(router.DeliveryFailed)
+		require.Len(t, failed, 1)
+		require.Contains(t, failed[0].LastError, "the interaction is over")
+		w.holds = true
+		time.Sleep(14 * time.Minute)
+		_, err := b.RetryDelivery(t.Context(), failed[0].ID)
+		require.NoError(t, err)
+		b.await(1)
+		require.Equal(t, []string{"echo: ann: too late"}, b.chat.texts("handle-of-5"))
+
+		w.holds = false
+		b.hear(inPrivate("g", "ann", "6", "much too late"))
+		time.Sleep(15 * time.Minute)
+		_, err = b.RetryDelivery(t.Context(), b.deliveries(router.DeliveryFailed)[0].ID)
+		var bad *router.RequestError
+		require.ErrorAs(t, err, &bad)
+		require.Contains(t, bad.Text, "only one person was to see")
+		require.Len(t, b.chat.texts("g"), 2)
+		b.stop()
+		require.NotEmpty(t, log.String())
+		require.NotContains(t, log.String(), "handle-of")
+	})
+}

@@ -104,12 +104,13 @@ channels:
 	bots.Redeliver(said.UpdateID)
 	bots.Say(telegramtest.Private(1001), owner, "still there?")
 	g.begin()
-	_, err = bots.WaitSent(t.Context(), 1001, 2)
+	_, err = bots.WaitSent(t.Context(), 1001, 3)
 	require.NoError(t, err)
 	require.NoError(t, bots.WaitConfirmed(t.Context()))
 	sent = bots.Sent(1001)
-	require.Len(t, sent, 2, "the repeated update is not answered again")
-	require.Equal(t, "echo: still there?", sent[1].Text)
+	require.Len(t, sent, 3, "the repeated update is not answered again")
+	require.Contains(t, sent[1].Text, code[1], "the owner is asked about the guest")
+	require.Equal(t, "echo: still there?", sent[2].Text)
 	require.Empty(t, bots.Violations())
 }
 

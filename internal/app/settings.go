@@ -23,6 +23,7 @@ func routerSettings(c *config.Config) *router.Settings {
 		RunTimeout: c.Session.RunTimeout.Std(), DeliveryLife: c.Limits.DeliveryLife.Std(),
 		MaxTextBytes: c.Limits.MaxMessageBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
 	}
+	s.Exchanges = exchangeSettings(c)
 	for _, a := range c.Agents.List {
 		if a.Default {
 			s.Agent = a.ID
@@ -91,11 +92,24 @@ func groupSettings(g config.Group) router.GroupSettings {
 	return s
 }
 
+// exchangeSettings are the bounds of what agents cause in one another.
+func exchangeSettings(c *config.Config) router.ExchangeSettings {
+	between, sub := c.Session.AgentToAgent, c.Agents.Defaults.Subagents
+	return router.ExchangeSettings{
+		MaxTurns: between.MaxPingPongTurns, MaxHops: between.MaxHops, MaxSteps: between.MaxSteps, MaxTokens: between.MaxTokens, MaxAge: between.MaxAge.Std(),
+		MaxTasks: sub.MaxConcurrent, MaxChildren: sub.MaxChildren, ArchiveAfter: time.Duration(sub.ArchiveAfterMinutes) * time.Minute,
+	}
+}
+
 // agentSettings is what the configuration says to the agent loop.
 func agentSettings(c *config.Config) agent.Settings {
-	s := agent.Settings{Keyer: keyer(c), Visibility: agent.Visibility(c.Tools.Sessions.Visibility)}
+	s := agent.Settings{
+		Keyer: keyer(c), Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
+		AgentToAgent:  agent.AgentToAgent(c.Tools.AgentToAgent),
+		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
+	}
 	for _, a := range c.Agents.List {
-		s.Agents = append(s.Agents, agent.Definition{ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model})
+		s.Agents = append(s.Agents, agent.Definition{ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents})
 	}
 	return s
 }

@@ -99,7 +99,21 @@ type AgentDefaults struct {
 	Model        string `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
 	SystemPrompt string `yaml:"systemPrompt" doc:"What the model is told first. Default: that it is an assistant in a chat, answers briefly, and may say nothing."`
 
-	_ struct{} `later:"workspace,subagents,sandbox"`
+	Subagents SubagentDefaults `yaml:"subagents" doc:"Bounds of the sub-agents that agents start."`
+
+	_ struct{} `later:"workspace,sandbox"`
+}
+
+// SubagentDefaults bound sub-agents.
+type SubagentDefaults struct {
+	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"A sub-agent's session ends so long after its report. 0: never."`
+	MaxConcurrent       int `yaml:"maxConcurrent" min:"1" max:"1000" doc:"Sub-agents that work at once in one gateway process; others wait."`
+	MaxChildren         int `yaml:"maxChildren" min:"1" max:"100" doc:"Sub-agents of one session that have not reported yet."`
+}
+
+// Subagents says which agents an agent may start.
+type Subagents struct {
+	AllowAgents []string `yaml:"allowAgents" doc:"Ids of agents that it may start as sub-agents besides itself; \"*\" is any."`
 }
 
 // Agent is one agent.
@@ -110,7 +124,9 @@ type Agent struct {
 	SystemPrompt string `yaml:"systemPrompt" doc:"Default: that of agents.defaults."`
 	Model        string `yaml:"model" doc:"Default: that of agents.defaults."`
 
-	_ struct{} `later:"workspace,subagents,sandbox,tools"`
+	Subagents Subagents `yaml:"subagents" doc:"Which agents it may start."`
+
+	_ struct{} `later:"workspace,sandbox,tools"`
 }
 
 // Binding sends what matches to an agent.
@@ -137,9 +153,19 @@ type Session struct {
 	IdentityLinks map[string][]string `yaml:"identityLinks" doc:"People by a name of your choice, each with their ids on the channels, <channel>:<user id>. Where dmScope tells people apart, the name stands for the id, so that one person's direct chats share a session."`
 	Queue         Queue               `yaml:"queue" doc:"What happens to messages that come while the agent works."`
 	SendPolicy    SendPolicy          `yaml:"sendPolicy" doc:"What may be sent where. Any deny that matches counts, else any allow, else the default. A session's own /send on or off comes first."`
+	AgentToAgent  AgentToAgent        `yaml:"agentToAgent" doc:"Bounds of what agents may cause in one another."`
 	RunTimeout    Duration            `yaml:"runTimeout" doc:"How long one run may work, from its start."`
 
-	_ struct{} `later:"reset,resetByType,resetByChannel,agentToAgent"`
+	_ struct{} `later:"reset,resetByType,resetByChannel"`
+}
+
+// AgentToAgent bounds what agents may cause in one another.
+type AgentToAgent struct {
+	MaxPingPongTurns int      `yaml:"maxPingPongTurns" min:"0" max:"5" doc:"How often two agents answer each other after the first answer."`
+	MaxHops          int      `yaml:"maxHops" min:"1" max:"32" doc:"Sessions through which one request may be passed on. One that comes round is refused in any case."`
+	MaxSteps         int      `yaml:"maxSteps" min:"1" max:"10000" doc:"Runs that one request may cause in all sessions together."`
+	MaxTokens        int      `yaml:"maxTokens" min:"1000" doc:"Tokens, in and out, that these runs may use together."`
+	MaxAge           Duration `yaml:"maxAge" doc:"How long they may go on."`
 }
 
 // Queue bounds a session's queue.
@@ -170,7 +196,7 @@ type SendMatch struct {
 	To           string `yaml:"to" doc:"Id of the conversation."`
 	Thread       string `yaml:"thread" doc:"Id of the thread or topic."`
 	Agent        string `yaml:"agent" doc:"Id of the agent."`
-	Kind         string `yaml:"kind" enum:"reply,notice,message" doc:"What the text is: an answer, the gateway's own word, a proactive message."`
+	Kind         string `yaml:"kind" enum:"reply,announce,notice,message" doc:"What the text is: an answer, what came of an exchange between agents, the gateway's own word, a proactive message."`
 	KeyPrefix    string `yaml:"keyPrefix" doc:"Beginning of the session's key, with or without agent:<id>:."`
 	RawKeyPrefix string `yaml:"rawKeyPrefix" doc:"Beginning of the session's whole key."`
 }
@@ -179,7 +205,25 @@ type SendMatch struct {
 type Tools struct {
 	Sessions SessionTools `yaml:"sessions" doc:"The tools that look at sessions."`
 
-	_ struct{} `later:"agentToAgent,subagents"`
+	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may speak to each other. They must see each other too: sessions.visibility all."`
+	Subagents    SubagentTools     `yaml:"subagents" doc:"What sub-agents may do."`
+}
+
+// ToolsAgentToAgent says which agents may speak to each other.
+type ToolsAgentToAgent struct {
+	Enabled bool     `yaml:"enabled" doc:"Agents may speak to the sessions of other agents."`
+	Allow   []string `yaml:"allow" doc:"Agents that may speak to others and be spoken to: ids, or patterns with *."`
+}
+
+// SubagentTools are the tools of sub-agents.
+type SubagentTools struct {
+	Tools ToolFilter `yaml:"tools" doc:"They have every tool but sessions_spawn and those of sessions."`
+}
+
+// ToolFilter changes a set of tools.
+type ToolFilter struct {
+	Allow []string `yaml:"allow" doc:"Names of tools that they have as well. sessions_spawn never is one."`
+	Deny  []string `yaml:"deny" doc:"Names of tools that they do not have."`
 }
 
 // SessionTools are the tools that look at sessions.

@@ -27,11 +27,16 @@ func Default() *Config {
 		Models:   Models{Default: DefaultModel},
 		Session: Session{
 			Scope: "per-sender", DMScope: "main", MainKey: "main",
-			Queue:      Queue{Mode: "collect", Cap: 20, Drop: "old", DebounceMs: 500},
-			SendPolicy: SendPolicy{Default: "allow"},
-			RunTimeout: Duration(10 * time.Minute),
+			Queue:        Queue{Mode: "collect", Cap: 20, Drop: "old", DebounceMs: 500},
+			SendPolicy:   SendPolicy{Default: "allow"},
+			RunTimeout:   Duration(10 * time.Minute),
+			AgentToAgent: AgentToAgent{MaxPingPongTurns: 5, MaxHops: 6, MaxSteps: 60, MaxTokens: 1_000_000, MaxAge: Duration(time.Hour)},
 		},
-		Tools: Tools{Sessions: SessionTools{Visibility: "tree"}},
+		Tools: Tools{
+			Sessions:     SessionTools{Visibility: "tree"},
+			AgentToAgent: ToolsAgentToAgent{Enabled: true, Allow: []string{"*"}},
+		},
+		Agents: Agents{Defaults: AgentDefaults{Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5}}},
 		Limits: Limits{
 			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,

@@ -52,7 +52,11 @@ func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, can
 // the caller's goroutine. A gateway with thousands of sessions that wait for
 // their models saves a goroutine for each.
 func (s *Session) Complete(ctx context.Context, on func(Chunk)) (Completion, error) {
-	model, request, err := s.beginStep()
+	system, err := s.SystemPrompt()
+	if err != nil {
+		return Completion{}, err
+	}
+	model, request, err := s.beginStep(system)
 	if err != nil {
 		return Completion{}, err
 	}
@@ -75,7 +79,7 @@ func finish(out chan Step, last Step) {
 }
 
 // beginStep takes the session for one completion and makes its request.
-func (s *Session) beginStep() (Model, Request, error) {
+func (s *Session) beginStep(system string) (Model, Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -88,19 +92,14 @@ func (s *Session) beginStep() (Model, Request, error) {
 		return nil, Request{}, fmt.Errorf("%w: session %s is at %s, model %s at %s", ErrModelLevel, s.record.ID, s.record.Taint.Level(), s.model.Name(), c.Classification())
 	}
 	s.building = &builder{}
-	return s.model, s.request(), nil
+	return s.model, s.request(system), nil
 }
 
-// system is the agent's prompt with what holds for the present run alone.
-func (s *Session) system() string {
-	if s.briefing == "" {
-		return s.agent.SystemPrompt
+func (s *Session) request(system string) Request {
+	if s.briefing != "" {
+		system += "\n\n" + s.briefing
 	}
-	return s.agent.SystemPrompt + "\n\n" + s.briefing
-}
-
-func (s *Session) request() Request {
-	r := Request{System: s.system(), Messages: slices.Clone(s.messages), Temperature: clonePointer(s.temperature), Thinking: s.thinking()}
+	r := Request{System: system, Messages: slices.Clone(s.messages), Temperature: clonePointer(s.temperature), Thinking: s.thinking()}
 	if s.maxTokens != nil {
 		r.MaxTokens = *s.maxTokens
 	}

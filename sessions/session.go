@@ -24,7 +24,10 @@ var (
 // Agent is what an agent brings to a session.
 type Agent struct {
 	ID           string
-	SystemPrompt string
+	Name         string  // how it calls itself; empty: the id
+	SystemPrompt string  // fixed text; used where there is no Prompt
+	Prompt       *Prompt // template of the system prompt
+	Workspace    string  // its folder, an absolute path; empty for none
 	Tools        []Tool
 	Thinking     ThinkingLevel // default of its sessions; empty leaves it to the provider
 	Verbose      VerboseLevel  // default of its sessions
@@ -141,7 +144,7 @@ func cloneMessage(m Message) Message {
 	return m
 }
 
-// SetAgent gives the session an agent's prompt and tools.
+// SetAgent gives the session an agent's prompt and tools. The prompt counts from the next completion on.
 func (s *Session) SetAgent(agent Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -119,9 +119,14 @@ func discordLink(w *lineWriter, s span) {
 // discordSpecial are the characters that can be markup anywhere.
 const discordSpecial = "\\*_~`|<["
 
+// discordLiteral escapes also what Discord would take for an address, and show
+// with the escapes in it.
 func discordLiteral(w *lineWriter, text string) {
-	for _, r := range text {
-		if strings.ContainsRune(discordSpecial, r) || w.last == '\n' && strings.ContainsRune(">#-", r) {
+	for i, r := range text {
+		switch {
+		case strings.ContainsRune(discordSpecial, r),
+			w.last == '\n' && strings.ContainsRune(">#-", r),
+			r == ':' && strings.HasPrefix(text[i:], "://"):
 			w.rune('\\')
 		}
 		w.rune(r)

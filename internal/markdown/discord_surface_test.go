@@ -186,6 +186,11 @@ func TestDiscordLongTexts(t *testing.T) {
 	discordChat.long(t, 2000)
 }
 
+func TestDiscordKeepsLinksWhole(t *testing.T) {
+	t.Parallel()
+	discordChat.wholeLinks(t, 2000)
+}
+
 func FuzzDiscord(f *testing.F) {
 	f.Add("**a** [b](https://example.org)\n```go\nx\n```\n> q\n- l <@123>")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -29,6 +29,7 @@ func TestDiscord(t *testing.T) {
 		"link in disguise":  {"[https://bank.example](https://evil.example)", `<https://bank.example> (<https://evil.example>)`},
 		"link by hand":      {`\[a](https://example.org)`, `\[a](<https://example.org>)`},
 		"bare address":      {"see **https://example.org/a_b_c?d**.", "see <https://example.org/a_b_c?d>."},
+		"half an address":   {"http://!!", `http\://!!`},
 		"fence":             {"```go\nif a < b {\n}\n```", "```go\nif a < b {\n}\n```"},
 		"fence in a fence":  {"````\n```\nx\n```\n````", "```\n`" + zw + "`" + zw + "`\nx\n`" + zw + "`" + zw + "`\n```"},
 		"list":              {"- a\n- b\n  - c", "• a\n• b\n\u00a0\u00a0\u00a0• c"},

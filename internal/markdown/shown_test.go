@@ -213,3 +213,30 @@ func (c chat) long(t *testing.T, limit int) {
 		c.check(t, "```go\n"+strings.Repeat(unit, 10_000/len(unit)), limit)
 	}
 }
+
+// wholeLinks checks that links are not cut, even where there is no good place to cut.
+func (c chat) wholeLinks(t *testing.T, limit int) {
+	t.Helper()
+	address := "https://example.org/" + strings.Repeat("a", 300)
+	label := strings.Repeat("label ", 50) + "end"
+	for before := limit - 400; before < limit; before += 7 {
+		text := strings.Repeat("w", before) + "(" + address + ")[" + label + "](https://example.org)" + strings.Repeat("w", limit)
+		require.Len(t, c.linked(t, text, limit), 2, "%d characters before the links", before)
+	}
+	text := strings.Repeat("word ", limit/8) + "\n\n[" + strings.Repeat("label ", limit/11) + "end](https://example.org)" + strings.Repeat("w", limit)
+	require.Len(t, c.linked(t, text, limit), 1, "a link that needs a piece of its own")
+}
+
+// linked are the links of all pieces, with their piece.
+func (c chat) linked(t *testing.T, text string, limit int) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, p := range c.split(text, limit) {
+		for _, s := range c.show(t, c.render(p)) {
+			if s.link != "" {
+				found[p+s.link] = true
+			}
+		}
+	}
+	return found
+}

@@ -182,6 +182,11 @@ func TestSlackLongTexts(t *testing.T) {
 	slackChat.long(t, 4000)
 }
 
+func TestSlackKeepsLinksWhole(t *testing.T) {
+	t.Parallel()
+	slackChat.wholeLinks(t, 4000)
+}
+
 func FuzzSlackMrkdwn(f *testing.F) {
 	f.Add("**a** [b](https://example.org)\n```go\nx\n```\n> q\n- l <!channel>")
 	f.Fuzz(func(t *testing.T, text string) {

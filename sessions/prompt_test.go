@@ -1,0 +1,161 @@
+package sessions_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/sessions"
+	"sluice/sessions/sessiontest"
+)
+
+func TestPromptOfASession(t *testing.T) {
+	t.Parallel()
+	workspace := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(workspace, "AGENTS.md"), []byte("Be brief."), 0o600))
+	prompt, err := sessions.ParsePrompt(`You are {{.Agent.Name}} ({{.Agent.ID}}) in {{.Channel}}/{{.ChatType}} "{{.Conversation}}", ` +
+		`{{.Now.Format "2006-01-02"}}, {{.Session.Key}}{{with .Instructions}}: {{.}}{{end}}`)
+	require.NoError(t, err)
+	b := newBundle(t, sessiontest.Says("yes"), sessiontest.Says("again"))
+	record := b.Record()
+	record.Route = sessions.Route{Channel: "telegram", ChatType: sessions.Group, Title: " The\nteam\x00 \u202e" + strings.Repeat("x", 200)}
+	s := sessions.NewSession(b.store, record, func() time.Time { return b.clock })
+	s.SetModel(b.model)
+	s.SetAgent(sessions.Agent{ID: "main", Name: "Ada", Prompt: prompt, SystemPrompt: "not used", Workspace: workspace})
+	s.Append(user("hi"))
+	_, err = step(t.Context(), s)
+	require.NoError(t, err)
+	require.Equal(t, `You are Ada (main) in telegram/group "The team `+strings.Repeat("x", 111)+`…", 2027-01-15, agent:main:main: Be brief.`, b.model.Asked()[0].System)
+
+	b.clock = b.clock.AddDate(0, 0, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(workspace, "AGENT.md"), []byte("Be very brief."), 0o600))
+	_, err = step(t.Context(), s)
+	require.NoError(t, err)
+	require.Contains(t, b.model.Asked()[1].System, "2027-01-16")
+	require.Contains(t, b.model.Asked()[1].System, ": Be very brief.", "AGENT.md comes first")
+
+	s.SetAgent(sessions.Agent{ID: "main", SystemPrompt: "As {{it}} is."})
+	system, err := s.SystemPrompt()
+	require.NoError(t, err)
+	require.Equal(t, "As {{it}} is.", system, "a fixed text is no template")
+}
+
+// A prompt that can't be made is the step's error: the model is not asked without it.
+func TestPromptThatCantBeMade(t *testing.T) {
+	t.Parallel()
+	workspace := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(workspace, "CLAUDE.md"), 0o700))
+	prompt, err := sessions.ParsePrompt(`{{.Instructions}}`)
+	require.NoError(t, err)
+	b := newBundle(t, sessiontest.Says("yes"))
+	b.SetAgent(sessions.Agent{ID: "main", Prompt: prompt, Workspace: workspace})
+	b.Append(user("hi"))
+	_, err = step(t.Context(), b.Session)
+	require.ErrorContains(t, err, "CLAUDE.md: it is a folder")
+	require.Empty(t, b.model.Asked())
+	require.Len(t, b.Messages(), 1)
+}
+
+func TestParsePromptNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                              "",
+		"{{.Agent.Name}}":               "",
+		"{{$.Channel}} {{.}}":           "",
+		`{{.Now.Format "15:04"}}`:       "",
+		"{{with .Agent}}{{.ID}}{{end}}": "",
+		`{{define "x"}}{{.Channel}}{{end}}{{template "x" $}}`: "",
+		"{{.Nope}}":                        "there is no .Nope",
+		"{{.Agent.Nope}}":                  "there is no .Agent.Nope",
+		"{{.Session.ID}}":                  "there are Key",
+		"{{if false}}{{.Nope}}{{end}}":     "there is no .Nope",
+		"{{if .Nope}}a{{else}}b{{end}}":    "there is no .Nope",
+		"{{range .Nope}}a{{end}}":          "there is no .Nope",
+		"{{printf \"%s\" (.Nope)}}":        "there is no .Nope",
+		"{{with .Agent}}{{$.Nope}}{{end}}": "there is no .Nope",
+		"{{with .Agent}}{{.Nope}}{{end}}":  "Nope",
+		"{{.Agent.Name.Nope}}":             "there is no .Agent.Name.Nope",
+		"{{":                               "parse prompt",
+		"{{nope}}":                         `function "nope" not defined`,
+		"{{.Now.Format 3}}":                "expected string",
+		"{{range 300000}}x{{end}}":         "more than 262144 bytes",
+	} {
+		_, err := sessions.ParsePrompt(text)
+		if want == "" {
+			require.NoError(t, err, text)
+		} else {
+			require.ErrorContains(t, err, want, text)
+		}
+	}
+	_, err := sessions.ParsePrompt("{{.One}} {{.Two}}")
+	require.ErrorContains(t, err, ".One")
+	require.ErrorContains(t, err, ".Two", "all that is wrong at once")
+}
+
+func FuzzParsePrompt(f *testing.F) {
+	for _, seed := range []string{"", "{{.Agent.Name}}", "{{with .Now}}{{.Year}}{{end}}", "{{$x := .}}{{$x.Channel}}", "{{range $i, $c := .Channel}}{{end}}", "{{(.Agent).ID}}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "range") {
+			t.Skip("a loop may be long")
+		}
+		prompt, err := sessions.ParsePrompt(text)
+		if err != nil {
+			return
+		}
+		_, err = prompt.Execute(sessions.TemplateData{})
+		require.NoError(t, err)
+	})
+}
+
+func TestReadInstructions(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
+	write := func(name, text string) func(string) error {
+		return func(dir string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600) }
+	}
+	for name, c := range map[string]struct {
+		make             []func(dir string) error
+		file, text, fail string
+	}{
+		"none":         {},
+		"first found":  {make: []func(string) error{write("CLAUDE.md", "c"), write("AGENTS.md", "s")}, file: "AGENTS.md", text: "s"},
+		"largest":      {make: []func(string) error{write("AGENT.md", strings.Repeat("x", sessions.InstructionsMost))}, file: "AGENT.md", text: strings.Repeat("x", sessions.InstructionsMost)},
+		"too large":    {make: []func(string) error{write("AGENT.md", strings.Repeat("x", sessions.InstructionsMost+1)), write("CLAUDE.md", "c")}, file: "AGENT.md", fail: "more than 32768 bytes"},
+		"broken UTF-8": {make: []func(string) error{write("AGENT.md", "a\xffb")}, file: "AGENT.md", text: "a\uFFFDb"},
+		"link outside": {make: []func(string) error{func(dir string) error { return os.Symlink(outside, filepath.Join(dir, "AGENT.md")) }}, file: "AGENT.md", fail: "escapes"},
+		"link inside": {make: []func(string) error{write("notes", "n"), func(dir string) error {
+			return os.Symlink("notes", filepath.Join(dir, "AGENT.md"))
+		}}, file: "AGENT.md", text: "n"},
+		"FIFO":   {make: []func(string) error{func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "AGENT.md"), 0o600) }}, file: "AGENT.md", fail: "it is a FIFO"},
+		"folder": {make: []func(string) error{func(dir string) error { return os.Mkdir(filepath.Join(dir, "AGENT.md"), 0o700) }}, file: "AGENT.md", fail: "it is a folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, prepare := range c.make {
+				require.NoError(t, prepare(dir))
+			}
+			file, text, err := sessions.ReadInstructions(dir)
+			require.Equal(t, []string{c.file, c.text}, []string{file, text})
+			if c.fail == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.file+": ")
+			require.ErrorContains(t, err, c.fail)
+		})
+	}
+	for _, nowhere := range []string{"", filepath.Join(t.TempDir(), "none")} {
+		file, text, err := sessions.ReadInstructions(nowhere)
+		require.NoError(t, err)
+		require.Empty(t, file+text)
+	}
+}

@@ -67,13 +67,18 @@ func (p Proactive) checkButtons() error {
 }
 
 func (p Proactive) checkFiles(s *Settings) error {
+	together := 0
 	for i, f := range p.Files {
+		together += len(f.Content)
 		field := fmt.Sprintf("files[%d]", i)
 		switch {
 		case cleanName(f.Name) == "" || len(f.Name) > fileNameMax:
 			return &RequestError{Field: field, Text: fmt.Sprintf("want a name of at most %d bytes", fileNameMax)}
 		case s.MaxMediaBytes > 0 && len(f.Content) > s.MaxMediaBytes:
 			return &RequestError{Field: field, Text: fmt.Sprintf("is %d bytes large, the most is %d (limits.maxMediaBytes)", len(f.Content), s.MaxMediaBytes)}
+		}
+		if s.MaxMediaBytes > 0 && together > 2*s.MaxMediaBytes {
+			return &RequestError{Field: field, Text: fmt.Sprintf("the files are %d bytes large together, the most is %d", together, 2*s.MaxMediaBytes)}
 		}
 		if _, _, err := mime.ParseMediaType(orDefault(f.MIME, "application/octet-stream")); err != nil {
 			return &RequestError{Field: field, Text: fmt.Sprintf("mime: %q is no media type", f.MIME)}

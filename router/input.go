@@ -7,8 +7,8 @@ import (
 	"sluice/sessions"
 )
 
-// userMessage is what the agent sees of a run's input.
-func userMessage(run sessions.Run) sessions.Message {
+// userMessage is what the agent sees of a run's input; files are the texts of those that are text.
+func userMessage(run sessions.Run, files []string) sessions.Message {
 	in := run.Input
 	m := sessions.Message{Run: run.ID, Role: sessions.RoleUser, Sender: in.Sender, Label: run.Label}
 	if workedAlone(run) {
@@ -37,6 +37,9 @@ func userMessage(run sessions.Run) sessions.Message {
 	}
 	for _, a := range in.Attachments {
 		m.Parts = append(m.Parts, sessions.Part{Type: sessions.PartAttachment, Attachment: &a, Label: run.Label})
+	}
+	for _, text := range files {
+		add(text)
 	}
 	return m
 }

@@ -73,9 +73,13 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 			known[m.Run] = true
 		}
 	}
+	var media []Media
 	for _, message := range messages(batch) {
 		if !known[message[0].ID] {
-			session.Append(userMessage(joined(message)))
+			whole := joined(message)
+			got := w.fetch(ctx, &whole)
+			media = append(media, got.media...)
+			session.Append(userMessage(whole, got.texts))
 		}
 	}
 	now := w.now()
@@ -93,7 +97,7 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 	change := session.Pending()
 	change.Runs = moves
 	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
-	if err := w.store.CommitSession(ctx, change); err != nil {
+	if err := w.store.Commit(ctx, Change{Change: change, Media: media}); err != nil {
 		return fmt.Errorf("start run: %w", err)
 	}
 	session.Saved(change)

@@ -28,7 +28,7 @@ func (w *sessionWorker) note(ctx context.Context, record sessions.Record, sessio
 		run.Status, run.Error = sessions.RunFailed, "the session may not learn so much"
 		return w.store.CommitSession(ctx, sessions.Change{Runs: []sessions.RunMove{{From: from, Run: run}}})
 	}
-	session.Append(userMessage(run))
+	session.Append(userMessage(run, nil))
 	change := session.Pending()
 	change.Runs = []sessions.RunMove{{From: from, Run: run}}
 	if err := w.store.CommitSession(ctx, change); err != nil {

@@ -64,7 +64,8 @@ type Router struct {
 	cache      *sessionCache
 	tasks      tasks
 
-	guess    sync.Mutex // held while a pairing code is looked up: one guess at a time, so that none slips by the count
+	fetches  chan struct{} // holds one for each run that fetches files
+	guess    sync.Mutex    // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
 	ownMu    sync.RWMutex
 	owned    map[int]*ownership
@@ -91,6 +92,7 @@ func New(c Config) (*Router, error) {
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: orDefault(c.Grace, 4*time.Second), sweepEvery: orDefault(c.SweepEvery, 30*time.Second),
 		cache: newSessionCache(orDefault(c.CachedSessions, 512)), owned: map[int]*ownership{},
+		fetches: make(chan struct{}, fetchesMost),
 	}
 	r.settings.Store(c.Settings)
 	return r, nil

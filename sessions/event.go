@@ -12,6 +12,7 @@ type Event struct {
 	Text    string    `json:"text,omitempty"` // delta, final text, notice or error text
 	// Delivery is that of a notice, to know it again in the history.
 	Delivery string    `json:"delivery,omitempty"`
+	File     string    `json:"file,omitempty"`    // notice: name of a file that the delivery has brought
 	CallID   string    `json:"callId,omitempty"`  // tool events
 	Tool     string    `json:"tool,omitempty"`    // tool events
 	Failed   bool      `json:"failed,omitempty"`  // tool.result: the call failed

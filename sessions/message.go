@@ -47,13 +47,15 @@ type Part struct {
 	Error  bool            `json:"error,omitempty"`  // tool result: the call failed
 
 	Attachment *Attachment `json:"attachment,omitempty"`
+	// Content is the attachment's, in a request to a model alone: it is never stored with the message.
+	Content []byte `json:"-"`
 
 	// Label is the part's own label; a part never flows further than it allows.
 	Label flow.Label `json:"label"`
 }
 
-// Attachment is a file that came with a message. The content stays with the
-// platform until a tool asks for it; Ref is the platform's own handle.
+// Attachment is a file that came with a message. Ref is the platform's own handle;
+// Media is the content, once it was fetched from there.
 type Attachment struct {
 	Kind     string `json:"kind"` // photo, document, voice, audio, video, sticker, location, contact
 	Name     string `json:"name,omitempty"`
@@ -61,6 +63,10 @@ type Attachment struct {
 	Size     int64  `json:"size,omitempty"` // bytes; 0 if the platform does not say
 	Ref      string `json:"ref,omitempty"`
 	Duration int    `json:"duration,omitempty"` // seconds, for voice and video
+	// Media is the stored content; empty if it was not fetched. It is kept for some days.
+	Media MediaID `json:"media,omitempty"`
+	// Note says to the model where the content is, or why it is not there.
+	Note string `json:"note,omitempty"`
 }
 
 // Message is one node of a conversation tree.

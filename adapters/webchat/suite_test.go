@@ -3,6 +3,7 @@ package webchat_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"sync"
 	"testing"
 	"time"
@@ -26,11 +27,33 @@ type page struct {
 	adaptertest.Platform
 
 	mu    sync.Mutex
-	seen  map[string]bool // deliveries
+	kept  map[string][]byte // content of files by name, as the gateway has it
+	seen  map[string]bool   // deliveries
 	shown []adaptertest.Shown
 }
 
-func (p *page) Adapter(*testing.T) adapters.Adapter { return webchat.New(p.take, time.Now) }
+func (p *page) Adapter(*testing.T) adapters.Adapter { return keeping{webchat.New(p.take, time.Now), p} }
+
+// keeping has the content of each file before it is sent, as the gateway does, from which the page reads it.
+type keeping struct {
+	*webchat.Adapter
+	page *page
+}
+
+func (k keeping) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
+	if f.Size <= webchat.MaxFile {
+		body, err := f.Open(ctx)
+		if err != nil {
+			return adapters.Receipt{}, err
+		}
+		content, err := io.ReadAll(body)
+		if err != nil {
+			return adapters.Receipt{}, err
+		}
+		k.page.kept = map[string][]byte{f.Name: content}
+	}
+	return k.Adapter.SendFile(ctx, out, f)
+}
 
 // take reads an event as it goes over the wire.
 func (p *page) take(e sessions.Event) {
@@ -39,17 +62,17 @@ func (p *page) take(e sessions.Event) {
 	_ = json.Unmarshal(frame, &got) // it was marshalled just now
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if got.Type != sessions.EventNotice || p.seen[got.Delivery] {
+	if got.Type != sessions.EventNotice || p.seen[got.Delivery] && got.File == "" {
 		return
 	}
 	p.seen[got.Delivery] = true
 	p.shown = append(p.shown, adaptertest.Shown{
-		ID: sessions.PlatformMessageID(got.Delivery), Text: got.Text, Plain: markdown.Plain(got.Text),
+		ID: sessions.PlatformMessageID(got.Delivery), Text: got.Text, Plain: markdown.Plain(got.Text), File: got.File, Content: p.kept[got.File],
 	})
 }
 
 func (p *page) Limits() adaptertest.Limits {
-	return adaptertest.Limits{Dedupes: true, Rendered: true}
+	return adaptertest.Limits{Dedupes: true, Rendered: true, File: webchat.MaxFile}
 }
 
 func (p *page) Direct() sessions.Route { return webchat.Route() }

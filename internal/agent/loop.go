@@ -60,7 +60,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config is what a Loop is made of. All fields but RetryBudget are required.
+// Config is what a Loop is made of. All fields but Media and RetryBudget are required.
 type Config struct {
 	Settings   Settings
 	Store      Store
@@ -71,6 +71,8 @@ type Config struct {
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 
+	// Media reads the content of a file that came with a message; nil: models are shown none.
+	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
 }
 
@@ -85,6 +87,7 @@ type Loop struct {
 	log       *slog.Logger
 	metrics   *metrics
 	budget    time.Duration
+	media     func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	tools     []sessions.Tool
 }
 
@@ -97,7 +100,7 @@ func New(c Config) (*Loop, error) {
 	}
 	l := &Loop{
 		store: c.Store, models: c.Models, send: c.Send, exchanges: c.Exchanges, now: c.Now, log: c.Log,
-		metrics: newMetrics(c.Registerer), budget: c.RetryBudget,
+		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media,
 	}
 	l.Configure(c.Settings)
 	if l.budget == 0 {
@@ -148,6 +151,9 @@ func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Sess
 		return nil, err
 	}
 	s.SetAgent(sessions.Agent{ID: d.ID, SystemPrompt: d.prompt(), Tools: l.toolsOf(record)})
+	if l.media != nil {
+		model = &seeing{Model: model, read: l.media, log: l.log}
+	}
 	s.SetModel(model)
 	return s, nil
 }

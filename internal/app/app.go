@@ -22,6 +22,7 @@ import (
 	"sluice/internal/model"
 	"sluice/internal/supervisor"
 	"sluice/router"
+	"sluice/sessions"
 	"sluice/store"
 )
 
@@ -141,6 +142,10 @@ func (a *App) wire() error {
 		Settings: agentSettings(a.cfg), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
 		Exchanges: exchanges{a},
 		Send:      func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
+		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
+			m, err := a.store.Media(ctx, id)
+			return m.Content, err
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("make agent loop: %w", err)

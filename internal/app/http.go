@@ -35,7 +35,8 @@ func (a *App) newHTTP() error {
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Token:   a.token, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
-		Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry,
+		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // files come in base64
+		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	return nil
 }

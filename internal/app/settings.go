@@ -21,7 +21,7 @@ func routerSettings(c *config.Config) *router.Settings {
 			DropNew: c.Session.Queue.Drop == "new", Debounce: time.Duration(c.Session.Queue.DebounceMs) * time.Millisecond,
 		},
 		RunTimeout: c.Session.RunTimeout.Std(), DeliveryLife: c.Limits.DeliveryLife.Std(),
-		MaxTextBytes: c.Limits.MaxMessageBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
+		MaxTextBytes: c.Limits.MaxMessageBytes, MaxMediaBytes: c.Limits.MaxMediaBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
 	}
 	s.Exchanges = exchangeSettings(c)
 	for _, a := range c.Agents.List {

@@ -235,7 +235,7 @@ type SessionTools struct {
 type Limits struct {
 	DeliveryLife    Duration `yaml:"deliveryLife" doc:"A delivery that could not be sent for so long expires."`
 	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of one message in; the sender of a longer one is told."`
-	MaxMediaBytes   int      `yaml:"maxMediaBytes" min:"1024" max:"268435456" doc:"Largest file that came with a message and is fetched for the model; the files of one run have twice as much."`
+	MaxMediaBytes   int      `yaml:"maxMediaBytes" min:"1024" max:"268435456" doc:"Largest file that is taken in with a message or sent with one; the files of one message have twice as much together."`
 	HistoryKeep     int      `yaml:"historyKeep" min:"0" max:"1000" doc:"Unmentioned messages of a group that are kept for the next answer."`
 	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"Starts of one run, interrupted by crashes, before it counts as failed."`
 	Partitions      int      `yaml:"partitions" min:"1" max:"256" doc:"Parts that the work is cut into among replicas. It is fixed with the first start of a store."`

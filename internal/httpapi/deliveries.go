@@ -13,11 +13,14 @@ import (
 	"sluice/sessions"
 )
 
+// messagesPath is where messages are sent; its requests may bring files.
+const messagesPath = "/v1/messages"
+
 // operator is who acts over the API: whoever has the token.
 const operator = "operator"
 
 func (s *Server) deliveryRoutes(api huma.API) {
-	huma.Register(api, op(http.MethodPost, "/v1/messages", "send-message", "Send a message that nobody waits for, through the gate", http.StatusAccepted), s.sendMessage)
+	huma.Register(api, op(http.MethodPost, messagesPath, "send-message", "Send a message that nobody waits for, through the gate", http.StatusAccepted), s.sendMessage)
 	huma.Register(api, op(http.MethodGet, "/v1/deliveries", "list-deliveries", "List deliveries, newest first, and count the unsettled ones"), s.listDeliveries)
 	huma.Register(api, op(http.MethodGet, "/v1/deliveries/{delivery}", "get-delivery", "Show a delivery"), s.getDelivery)
 	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/retry", "retry-delivery", "Send a delivery again that ended without success"), s.changeDelivery(s.cfg.Router.RetryDelivery))
@@ -30,12 +33,15 @@ type sendInput struct {
 	Body struct {
 		Channel  string `json:"channel" minLength:"1" example:"telegram"`
 		Account  string `json:"account,omitempty" doc:"default: default"`
-		To       string `json:"to" minLength:"1" doc:"the conversation's id; owner for the owner's direct chat"`
+		To       string `json:"to" minLength:"1" doc:"the conversation's id; owner for the owner's direct chat; #name or @name where the channel can look names up"`
 		ChatType string `json:"chat_type,omitempty" enum:"direct,group,channel" doc:"default: as the id shows, else direct"`
 		Thread   string `json:"thread,omitempty"`
-		Text     string `json:"text" minLength:"1"`
-		Label    string `json:"label,omitempty" doc:"level of the text, or LEVEL/trust; default PUBLIC"`
+		Text     string `json:"text,omitempty" doc:"may be absent if there are files"`
+		Label    string `json:"label,omitempty" doc:"level of the text and the files, or LEVEL/trust; default PUBLIC"`
 		Key      string `json:"key,omitempty" maxLength:"200" doc:"a repeated key is the same message, sent once"`
+
+		Buttons []buttonJSON `json:"buttons,omitempty" maxItems:"5" doc:"below the text; channels without buttons say each value in the text"`
+		Files   []fileJSON   `json:"files,omitempty" maxItems:"10" doc:"sent after the text, each as a message of its own"`
 	}
 }
 
@@ -54,11 +60,12 @@ func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*body[delivery
 	d, err := s.cfg.Router.Send(ctx, router.Proactive{
 		Channel: in.Body.Channel, Account: in.Body.Account, To: in.Body.To, ChatType: sessions.ChatType(in.Body.ChatType),
 		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: key, Actor: operator,
+		Buttons: buttonsOf(in.Body.Buttons), Files: filesOf(in.Body.Files),
 	})
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	return &body[deliveryRecord]{deliveryOf(d)}, nil
+	return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
 }
 
 // labelOf reads a level or a label; none is that of a fresh text.
@@ -100,7 +107,7 @@ func (s *Server) listDeliveries(ctx context.Context, in *struct {
 	}
 	out := deliveryList{Deliveries: make([]deliveryRecord, len(found)), Counts: counts}
 	for i, d := range found {
-		out.Deliveries[i] = deliveryOf(d)
+		out.Deliveries[i] = s.delivery(ctx, d)
 	}
 	return &body[deliveryList]{out}, nil
 }
@@ -114,7 +121,7 @@ func (s *Server) getDelivery(ctx context.Context, in *deliveryPath) (*body[deliv
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	return &body[deliveryRecord]{deliveryOf(d)}, nil
+	return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
 }
 
 func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID) (router.Delivery, error)) func(context.Context, *deliveryPath) (*body[deliveryRecord], error) {
@@ -123,7 +130,7 @@ func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID) 
 		if err != nil {
 			return nil, s.problem(err)
 		}
-		return &body[deliveryRecord]{deliveryOf(d)}, nil
+		return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
 	}
 }
 

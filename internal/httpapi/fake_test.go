@@ -41,6 +41,8 @@ type gateway struct {
 	runs     map[sessions.RunID]sessions.Run
 	thread   []sessions.Message
 	sent     []router.Delivery
+	files    map[sessions.MediaID]router.Media
+	messages []router.Proactive
 	counts   map[router.DeliveryStatus]int
 	asked    []router.Admission
 	created  []router.NewSession
@@ -136,6 +138,28 @@ func (g *gateway) Thread(context.Context, sessions.Record) ([]sessions.Message, 
 
 func (g *gateway) ListDeliveries(context.Context, router.Query) ([]router.Delivery, error) {
 	return g.sent, nil
+}
+
+func (g *gateway) Send(_ context.Context, p router.Proactive) (router.Delivery, error) {
+	g.messages = append(g.messages, p)
+	return router.Delivery{ID: "dlv_1", Status: router.DeliveryQueued, Text: p.Text, Buttons: p.Buttons}, g.fail
+}
+
+func (g *gateway) Media(_ context.Context, id sessions.MediaID) (router.Media, error) {
+	if m, ok := g.files[id]; ok {
+		return m, nil
+	}
+	return router.Media{}, sessions.ErrNotFound
+}
+
+func (g *gateway) MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error) {
+	m, err := g.Media(ctx, id)
+	m.Content = nil
+	return m, err
+}
+
+func (g *gateway) Delivery(context.Context, router.DeliveryID) (router.Delivery, error) {
+	return g.sent[0], nil
 }
 
 func (g *gateway) CountDeliveries(context.Context) (map[router.DeliveryStatus]int, error) {

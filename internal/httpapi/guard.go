@@ -37,9 +37,17 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			writeError(w, &apiError{http.StatusUnauthorized, "unauthorized", "want the header Authorization: Bearer <token>; the token is in the file token of the state folder"})
 			return
 		}
-		r.Body = http.MaxBytesReader(w, timed(w, r), s.cfg.MaxBody)
+		r.Body = http.MaxBytesReader(w, timed(w, r), s.bodyMost(r.Method, r.URL.Path))
 		next.ServeHTTP(w, r)
 	})
+}
+
+// bodyMost is how large the body of a request may be.
+func (s *Server) bodyMost(method, path string) int64 {
+	if method == http.MethodPost && path == messagesPath {
+		return max(s.cfg.MaxUpload, s.cfg.MaxBody)
+	}
+	return s.cfg.MaxBody
 }
 
 // timedBody is a body that must come within bodyTimeout. Its deadline ends with

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -59,6 +60,7 @@ type messageRecord struct {
 	Text    string          `json:"text"`
 	Sender  *sessions.Peer  `json:"sender,omitempty"`
 	Parts   []sessions.Part `json:"parts,omitempty"`
+	Files   []mediaRecord   `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
 	Run     sessions.RunID  `json:"run,omitempty"`
 	Model   string          `json:"model,omitempty"`
 	Label   string          `json:"label"`
@@ -76,8 +78,8 @@ func messageOf(m sessions.Message) messageRecord {
 	return out
 }
 
-func noticeOf(d router.Delivery) messageRecord {
-	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Label: d.Label.String(), Created: d.Created}
+func (s *Server) notice(ctx context.Context, d router.Delivery) messageRecord {
+	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: s.media(ctx, d), Label: d.Label.String(), Created: d.Created}
 }
 
 // runRecord is a run as programs see it.
@@ -107,7 +109,8 @@ func runOf(r sessions.Run) runRecord {
 		Started: optional(r.Started), Finished: optional(r.Finished),
 	}
 	if !r.Route.IsZero() {
-		out.Route = &r.Route
+		route := publicRoute(r.Route)
+		out.Route = &route
 	}
 	return out
 }
@@ -126,6 +129,8 @@ type deliveryRecord struct {
 	Status   router.DeliveryStatus `json:"status"`
 	Route    sessions.Route        `json:"route"`
 	Text     string                `json:"text"`
+	Buttons  []buttonJSON          `json:"buttons,omitempty"`
+	Files    []mediaRecord         `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
 	Label    string                `json:"label"`
 	Session  sessions.ID           `json:"session,omitempty"`
 	Run      sessions.RunID        `json:"run,omitempty"`
@@ -140,9 +145,15 @@ type deliveryRecord struct {
 	Finished *time.Time            `json:"finished,omitempty"`
 }
 
-func deliveryOf(d router.Delivery) deliveryRecord {
+// publicRoute is a route without the platform's handle, with which others could answer in its place.
+func publicRoute(r sessions.Route) sessions.Route {
+	r.Handle = ""
+	return r
+}
+
+func (s *Server) delivery(ctx context.Context, d router.Delivery) deliveryRecord {
 	out := deliveryRecord{
-		ID: d.ID, Kind: d.Kind, Status: d.Status, Route: d.Route, Text: d.Text, Label: d.Label.String(), Session: d.Session, Run: d.Run,
+		ID: d.ID, Kind: d.Kind, Status: d.Status, Route: publicRoute(d.Route), Buttons: buttonRecords(d.Buttons), Files: s.media(ctx, d), Text: d.Text, Label: d.Label.String(), Session: d.Session, Run: d.Run,
 		ResendOf: d.ResendOf, Attempts: d.Attempts, Error: d.LastError, Decision: d.Decision, Receipts: d.Receipts,
 		Created: d.Created, Expires: d.Expires, Finished: optional(d.Finished),
 	}

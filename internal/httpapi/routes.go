@@ -15,6 +15,7 @@ func (s *Server) routes() http.Handler {
 	s.sessionRoutes(api)
 	s.runRoutes(api)
 	s.deliveryRoutes(api)
+	s.mediaRoutes(api)
 	s.operatorRoutes(api)
 	s.streamRoutes(mux, api)
 	s.cfgRoutes(mux)
@@ -33,7 +34,7 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 	config.Security = []map[string][]string{{"token": {}}}
 	// The library's limits stand at the guard's, else it takes the guard's for faults of its own, or has its own narrower ones.
 	config.OnAddOperation = append(config.OnAddOperation, func(_ *huma.OpenAPI, o *huma.Operation) {
-		o.MaxBodyBytes, o.BodyReadTimeout = s.cfg.MaxBody, bodyTimeout
+		o.MaxBodyBytes, o.BodyReadTimeout = s.bodyMost(o.Method, o.Path), bodyTimeout
 	})
 	api := humago.New(mux, config)
 	registry := api.OpenAPI().Components.Schemas

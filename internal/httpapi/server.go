@@ -57,6 +57,8 @@ type Store interface {
 	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 	Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
+	Media(ctx context.Context, id sessions.MediaID) (router.Media, error)
+	MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error)
 	ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error)
 }
 
@@ -89,6 +91,7 @@ type Config struct {
 	Token      string
 	Hosts      []string // further Host names that requests may carry, without port
 	MaxBody    int64    // bytes of a request's body
+	MaxUpload  int64    // bytes of the body of a request that may bring files
 	Version    string
 	Now        func() time.Time
 	Log        *slog.Logger

@@ -319,7 +319,7 @@ func (s *Server) history(ctx context.Context, in *struct {
 	}
 	for _, d := range notices {
 		if d.Status == router.DeliverySent {
-			messages = append(messages, noticeOf(d))
+			messages = append(messages, s.notice(ctx, d))
 		}
 	}
 	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })

@@ -1,199 +1,143 @@
-// Package template is a whole adapter, for an invented platform with direct
-// chats only, to begin a new one with: see docs/channels/writing-an-adapter.md.
-//
-//	POST /events    {"after":7,"wait":20}          → {"me":{…},"events":[{"id":8,"kind":"message","body":{…}}]}
-//	POST /messages  {"chat":…,"text":…,"key":…}    → {"id":"12","at":1700000000}
-//
-// /events waits until there are some and forgets those that are not after 7. The bot's own words do not come. The same
-// key again is the same message. An error is a status: 401 token, 429 with Retry-After in seconds, another 4xx refused.
-package template
+package markdown
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"log/slog"
-	"net/http"
-	"sync/atomic"
-	"time"
-
-	"sluice/adapters"
-	"sluice/internal/markdown"
-	"sluice/sessions"
+	"strings"
+	"unicode"
 )
 
-// Config is what one account needs; all of it is required.
-type Config struct {
-	Account string        // name in the configuration
-	Base    string        // the platform's address
-	Token   string        // never in errors, logs or State
-	Wait    time.Duration // how long a look for events waits, in whole seconds; after twice that a call counts as dead
-	Now     func() time.Time
-	Log     *slog.Logger
+// cutPlace is a place between two runes of a block.
+type cutPlace struct{ span, offset int }
+
+// candidates are the last places of each sort where a block may be cut.
+type candidates struct {
+	line, sentence, space, safe cutPlace
+	lineAt, sentenceAt, spaceAt int // units before them; 0 for none
+	safeAt, hardAt              int
+	hard                        cutPlace
+
+	outer   cutPlace // neither in a link nor in code, but perhaps beside one
+	outerAt int      // -1 for none
+	inside  bool     // the safe place is in a link or code
 }
 
-// Adapter is one account. It has no goroutine of its own: Run works on its caller's.
-type Adapter struct {
-	cfg   Config
-	http  http.Client
-	state atomic.Pointer[adapters.State] // only Run writes it
+// findCut is the best place with at most limit units and entities before it. It is
+// the block's start if that begins with what fits only in a piece of its own.
+func (p *platform) findCut(b block, limit, entities int) cutPlace {
+	c := candidates{outerAt: -1}
+	size, regional := p.frame(b), 0
+	first := true
+	var last rune
+	if b.quote || b.code {
+		entities--
+	}
+	for i, s := range b.spans {
+		entities -= entitiesOf(s)
+		if entities < 0 && !first {
+			break
+		}
+		size += p.open(s)
+		whole := s.url != "" || s.style&code != 0 // better not cut inside
+		for at, r := range s.text {
+			place := cutPlace{i, at}
+			if !first {
+				c.consider(place, size, last, r, whole && at > 0, regional, b.code)
+			}
+			if size += p.char(b, s, r); size > limit && !first {
+				return c.best(limit, limit < p.limit)
+			}
+			regional = countRegional(regional, r)
+			last, first = r, false
+		}
+	}
+	return c.best(limit, limit < p.limit)
 }
 
-var (
-	_ adapters.Adapter  = (*Adapter)(nil)
-	_ adapters.Splitter = (*Adapter)(nil)
-	_ adapters.Stater   = (*Adapter)(nil)
+// consider notes the place between two runes.
+func (c *candidates) consider(at cutPlace, size int, before, after rune, inside bool, regional int, isCode bool) {
+	c.hard, c.hardAt = at, size
+	if joined(before, after, regional) {
+		return
+	}
+	c.safe, c.safeAt, c.inside = at, size, inside
+	if !inside {
+		c.outer, c.outerAt = at, size
+	}
+	switch {
+	case inside:
+	case before == '\n' || after == '\n':
+		c.line, c.lineAt = at, size
+	case isCode:
+	case unicode.IsSpace(after) && strings.ContainsRune(".!?…。！？", before):
+		c.sentence, c.sentenceAt = at, size
+	case unicode.IsSpace(after):
+		c.space, c.spaceAt = at, size
+	}
+}
+
+// best prefers a line's end, then a sentence's, then a word's, as long as the
+// piece does not become much too short by it. A link or code is kept whole even
+// then, if it may have a piece of its own.
+func (c *candidates) best(limit int, another bool) cutPlace {
+	switch {
+	case c.lineAt > limit/3:
+		return c.line
+	case c.sentenceAt > limit/3:
+		return c.sentence
+	case c.spaceAt > limit/8:
+		return c.space
+	case c.lineAt > limit/8:
+		return c.line
+	case c.inside && c.outerAt > 0:
+		return c.beforeWhole()
+	case c.inside && another:
+		return cutPlace{}
+	case c.safeAt > limit/2:
+		return c.safe
+	}
+	return c.hard
+}
+
+// beforeWhole is the last place before a link or code.
+func (c *candidates) beforeWhole() cutPlace {
+	switch {
+	case c.spaceAt > 0 && c.spaceAt >= c.lineAt:
+		return c.space
+	case c.lineAt > 0:
+		return c.line
+	}
+	return c.outer
+}
+
+const (
+	zeroJoiner    = '\u200d'
+	firstSkinTone = 0x1F3FB
+	lastSkinTone  = 0x1F3FF
+	firstRegional = 0x1F1E6
+	lastRegional  = 0x1F1FF
 )
 
-// New makes the adapter of one account. It calls nobody.
-func New(cfg Config) *Adapter {
-	a := &Adapter{cfg: cfg, http: http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
-	a.state.Store(&adapters.State{Channel: a.Channel(), Account: cfg.Account, Status: adapters.Stopped, Since: cfg.Now()})
-	return a
+// joined: the runes show as one character, an emoji with its skin tone for example.
+func joined(before, after rune, regional int) bool {
+	switch {
+	case before == zeroJoiner, after == zeroJoiner, unicode.Is(unicode.M, after):
+		return true
+	case after >= firstSkinTone && after <= lastSkinTone:
+		return true
+	}
+	return regional%2 == 1 && after >= firstRegional && after <= lastRegional
 }
 
-// Channel is "template".
-func (*Adapter) Channel() string { return "template" }
-
-// Account is the account's name in the configuration.
-func (a *Adapter) Account() string { return a.cfg.Account }
-
-// State tells how the account is doing.
-func (a *Adapter) State() adapters.State { return *a.state.Load() }
-
-// show puts a new status into the state; only Run does it.
-func (a *Adapter) show(status adapters.Status, detail string) {
-	s := a.State()
-	if s.Status != status {
-		s.Status, s.Since = status, a.cfg.Now()
+func countRegional(n int, r rune) int {
+	if r >= firstRegional && r <= lastRegional {
+		return n + 1
 	}
-	s.Detail = detail
-	a.state.Store(&s)
+	return 0
 }
 
-// Run receives until ctx ends. Only a refused token ends it early; all else passes and is tried again.
-func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
-	a.show(adapters.Connecting, "")
-	for after := int64(0); ; {
-		err := a.step(ctx, in, &after)
-		switch f := adapters.AsFailure(err); {
-		case ctx.Err() != nil:
-			a.show(adapters.Stopped, "")
-			return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
-		case err == nil:
-		case f.Kind == adapters.Auth:
-			a.show(adapters.Failed, "the token is not valid: put the current one into the configuration")
-			return f
-		default:
-			a.show(adapters.Retrying, f.Error())
-			a.http.CloseIdleConnections() // one of them may be deaf
-			pause, cancel := context.WithTimeout(ctx, max(time.Second, f.RetryAfter))
-			<-pause.Done()
-			cancel()
-		}
+// codeSpans is the content of a code block; nothing for one that would show nothing.
+func codeSpans(content string) []span {
+	if strings.TrimSpace(content) == "" {
+		return nil
 	}
-}
-
-// message is one that came, and in short the answer to one that was sent.
-type message struct {
-	ID   sessions.PlatformMessageID
-	At   int64 // Unix seconds
-	Chat sessions.ConversationID
-	From sessions.Peer
-	Text string
-}
-
-// step looks for events once. The next look confirms those up to after, so it stays behind what the acceptor has taken.
-func (a *Adapter) step(ctx context.Context, in adapters.Acceptor, after *int64) error {
-	var answer struct {
-		Me     sessions.Peer
-		Events []struct {
-			ID   int64
-			Kind string
-			Body json.RawMessage // of a message is a message
-		}
-	}
-	if err := a.call(ctx, "/events", map[string]int64{"after": *after, "wait": int64(a.cfg.Wait.Seconds())}, &answer); err != nil {
-		return err
-	}
-	a.show(adapters.Connected, "")
-	s := a.State()
-	if s.Self = answer.Me; len(answer.Events) > 0 {
-		s.LastEvent = a.cfg.Now()
-	}
-	a.state.Store(&s)
-	for _, e := range answer.Events {
-		var m message
-		if err := json.Unmarshal(e.Body, &m); e.Kind != "message" || err != nil || m.Chat == "" {
-			a.cfg.Log.Warn("event skipped", "event", e.ID, "kind", e.Kind, "error", err) // it would come for ever
-		} else if err := in.Accept(ctx, a.inbound(m)); err != nil {
-			return fmt.Errorf("accept event %d: %w", e.ID, err)
-		}
-		*after = e.ID
-	}
-	return nil
-}
-
-func (a *Adapter) inbound(m message) adapters.Inbound {
-	to := sessions.Route{Channel: a.Channel(), Account: a.cfg.Account, ChatType: sessions.Direct, Conversation: m.Chat, ReplyTo: m.ID}
-	return adapters.Inbound{
-		Event: fmt.Sprintf("%s/%s", m.Chat, m.ID), Route: to, Sender: m.From, Text: m.Text, Mentioned: true, MessageID: m.ID, SentAt: time.Unix(m.At, 0),
-	}
-}
-
-// Split cuts a text into pieces that each fit one message: 2,000 characters.
-func (*Adapter) Split(text string) []string { return markdown.Split(text, 2000) }
-
-// Send posts one message. The key makes another try the same message.
-func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
-	text := out.Text
-	if !out.Plain {
-		text = markdown.Plain(text) // the platform has no markup
-	}
-	body := map[string]string{"chat": string(out.Route.Conversation), "text": text, "key": fmt.Sprintf("%s/%d", out.DeliveryID, out.Part)}
-	var m message
-	if err := a.call(ctx, "/messages", body, &m); err != nil {
-		return adapters.Receipt{}, err
-	}
-	return adapters.Receipt{MessageID: m.ID, At: time.Unix(m.At, 0)}, nil
-}
-
-// call does one request. Its error is a *Failure; what is not surely undone is not certain.
-func (a *Adapter) call(ctx context.Context, path string, body, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*a.cfg.Wait)
-	defer cancel()
-	payload, _ := json.Marshal(body) // texts and numbers always marshal
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.cfg.Base+path, bytes.NewReader(payload))
-	if err != nil {
-		return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: err}
-	}
-	r.Header.Set("Authorization", "Bearer "+a.cfg.Token)
-	resp, err := a.http.Do(r)
-	if err == nil {
-		defer func() { _ = resp.Body.Close() }() // only read from
-		if resp.StatusCode != http.StatusOK {
-			return refusal(path, resp)
-		}
-		err = json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(result)
-	}
-	if err != nil {
-		return &adapters.Failure{Kind: adapters.Transient, Err: err}
-	}
-	return nil
-}
-
-func refusal(path string, resp *http.Response) *adapters.Failure {
-	f := &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: fmt.Errorf("%s: the platform answered %s", path, resp.Status)}
-	switch code := resp.StatusCode; {
-	case code == http.StatusUnauthorized:
-		f.Kind = adapters.Auth
-	case code == http.StatusTooManyRequests:
-		f.Kind = adapters.RateLimited
-		f.RetryAfter, _ = time.ParseDuration(resp.Header.Get("Retry-After") + "s") // 0 where none is named
-	case code >= http.StatusInternalServerError:
-		f.Kind, f.Certain = adapters.Transient, false // a proxy may have lost the answer
-	}
-	return f
+	return []span{{text: content}}
 }

@@ -1,8 +1,23 @@
 // The conversation as it is shown: what is stored, and what happens now.
 
+import { call, json } from "./api.js";
 import { markdown } from "./markdown.js";
 
 const suggestions = ["What can you do?", "list sessions", "/help"];
+
+function size(bytes) {
+  return bytes < 1024 ? bytes + " B" : bytes < 1048576 ? (bytes / 1024).toFixed(1) + " KB" : (bytes / 1048576).toFixed(1) + " MB";
+}
+
+// save gives a file to the browser as a download.
+async function save(f) {
+  const answer = await call("/v1/media/" + encodeURIComponent(f.id));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = f.name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
 
 export class Log {
   constructor(box, { retry, suggest }) {
@@ -38,7 +53,10 @@ export class Log {
 
   stored(m) {
     if (m.role === "user") this.users.set(m.run, this.user(m.text));
-    else if (m.role === "notice") this.notice(m.text, m.id);
+    else if (m.role === "notice") {
+      this.notice(m.text, m.id);
+      for (const f of m.files ?? []) this.file(f);
+    }
     else if (m.role === "summary") this.notice("Earlier messages were shortened to a summary.");
     else if (m.role === "assistant") {
       const tools = (m.parts ?? []).filter((p) => p.type === "toolCall");
@@ -74,7 +92,26 @@ export class Log {
   notice(text, id) {
     if (id && this.seen.has(id)) return;
     if (id) this.seen.add(id);
-    this.entry("notice").bubble.append(markdown(text));
+    if (text) this.entry("notice").bubble.append(markdown(text));
+  }
+
+  // file shows a file as a link. Its content is read when somebody wants it, with the token that a link can't bear.
+  file(f) {
+    if (this.seen.has(f.id)) return;
+    this.seen.add(f.id);
+    const link = document.createElement("button");
+    link.className = "small";
+    link.type = "button";
+    link.textContent = f.name ? `${f.name} (${size(f.size ?? 0)})` : "a file that is not kept any more";
+    link.disabled = !f.name;
+    link.addEventListener("click", () => save(f).catch((e) => { link.textContent = e.message; }));
+    this.entry("notice").bubble.append(link);
+  }
+
+  // files shows the files that a delivery has brought.
+  async files(delivery) {
+    const d = await json("/v1/deliveries/" + encodeURIComponent(delivery));
+    for (const f of d.files ?? []) this.file(f);
   }
 
   under(entry, text, bad = false, action = null) {
@@ -166,7 +203,10 @@ export class Log {
     const said = this.users.get(e.run);
     switch (e.type) {
       case "message.user": return this.heard(e);
-      case "message.notice": return this.notice(e.text, e.delivery);
+      case "message.notice":
+        if (e.file && e.text) this.notice(e.text);
+        if (e.file) return void this.files(e.delivery).catch((problem) => this.notice(problem.message));
+        return this.notice(e.text, e.delivery);
       case "run.started": return void this.think(e.run);
       case "text.delta": {
         const entry = this.think(e.run);

@@ -35,6 +35,14 @@ type content struct {
 	ToolUseID string          `json:"tool_use_id,omitempty"`
 	Content   string          `json:"content,omitempty"`
 	IsError   bool            `json:"is_error,omitempty"`
+	Source    *source         `json:"source,omitempty"`
+}
+
+// source is a picture's content.
+type source struct {
+	Type      string `json:"type"` // base64
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"` // encoding/json writes bytes in base64
 }
 
 type tool struct {
@@ -108,6 +116,9 @@ func blockOf(role sessions.Role, p sessions.Part) (content, bool) {
 	case sessions.PartToolResult:
 		return content{Type: "tool_result", ToolUseID: p.CallID, Content: p.Text, IsError: p.Error}, true
 	case sessions.PartAttachment:
+		if wire.IsPicture(p) {
+			return content{Type: "image", Source: &source{"base64", p.Attachment.MIME, p.Content}}, true
+		}
 		if p.Attachment != nil {
 			return content{Type: "text", Text: wire.Describe(p.Attachment)}, true
 		}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -24,9 +25,20 @@ type streamOptions struct {
 
 type message struct {
 	Role       string     `json:"role"`
-	Content    *string    `json:"content"`
+	Content    any        `json:"content"` // a text, nil, or a list of blocks where there are pictures
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+// block is a part of a message that is not text alone.
+type block struct {
+	Type     string    `json:"type"` // text or image_url
+	Text     string    `json:"text,omitempty"`
+	ImageURL *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
 }
 
 type toolCall struct {
@@ -68,7 +80,7 @@ func newRequest(model string, req sessions.Request) request {
 	return r
 }
 
-func text(role, content string) message { return message{Role: role, Content: &content} }
+func text(role, content string) message { return message{Role: role, Content: content} }
 
 func messagesOf(m sessions.Message) []message {
 	switch m.Role {
@@ -87,29 +99,47 @@ func messagesOf(m sessions.Message) []message {
 	case sessions.RoleSummary:
 		return []message{text("user", wire.SummaryHead+m.Text())}
 	}
-	return []message{text("user", content(m))}
+	pictures := picturesOf(m)
+	if pictures == nil {
+		return []message{text("user", content(m))}
+	}
+	if t := content(m); t != "" {
+		pictures = append(pictures, block{Type: "text", Text: t})
+	}
+	return []message{{Role: "user", Content: pictures}}
 }
 
 func assistant(m sessions.Message) message {
 	out := message{Role: "assistant"}
 	if t := m.Text(); t != "" {
-		out.Content = &t
+		out.Content = t
 	}
 	for _, p := range m.ToolCalls() {
 		out.ToolCalls = append(out.ToolCalls, toolCall{ID: p.CallID, Type: "function", Function: functionCall{p.Tool, string(wire.Args(string(p.Args)))}})
 	}
 	if out.Content == nil && out.ToolCalls == nil {
-		empty := ""
-		out.Content = &empty
+		out.Content = ""
 	}
 	return out
 }
 
-// content is a person's message with what it says of its attachments.
+// picturesOf are a message's pictures that the model is shown.
+func picturesOf(m sessions.Message) []block {
+	var blocks []block
+	for _, p := range m.Parts {
+		if wire.IsPicture(p) {
+			data := base64.StdEncoding.EncodeToString(p.Content)
+			blocks = append(blocks, block{Type: "image_url", ImageURL: &imageURL{"data:" + p.Attachment.MIME + ";base64," + data}})
+		}
+	}
+	return blocks
+}
+
+// content is a person's message with what it says of its other attachments.
 func content(m sessions.Message) string {
 	texts := []string{m.Text()}
 	for _, p := range m.Parts {
-		if p.Type == sessions.PartAttachment && p.Attachment != nil {
+		if p.Type == sessions.PartAttachment && p.Attachment != nil && !wire.IsPicture(p) {
 			texts = append(texts, wire.Describe(p.Attachment))
 		}
 	}

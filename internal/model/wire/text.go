@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -48,6 +49,11 @@ func Describe(a *sessions.Attachment) string {
 	if a.Size > 0 {
 		fmt.Fprintf(&b, ", %d bytes", a.Size)
 	}
-	b.WriteString("; its content is not available]")
+	b.WriteString("; " + cmp.Or(a.Note, "its content is not available") + "]")
 	return b.String()
+}
+
+// IsPicture reports whether a part is a picture whose content is there to be shown.
+func IsPicture(p sessions.Part) bool {
+	return p.Type == sessions.PartAttachment && len(p.Content) > 0 && p.Attachment.IsPicture()
 }

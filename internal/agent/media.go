@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Bounds of the pictures that one request shows, the newest first: they are sent again with each completion.
+const (
+	picturesMost     = 8
+	pictureBytesMost = 16 << 20
+)
+
+// seeing is a model that is shown the pictures of the thread. A message has
+// only a reference; the content is put in for the time of a request.
+type seeing struct {
+	sessions.Model
+	read func(ctx context.Context, id sessions.MediaID) ([]byte, error)
+	log  *slog.Logger
+	// blind: the model has refused a request with pictures and then taken it without.
+	blind atomic.Bool
+}
+
+var (
+	_ sessions.Model      = (*seeing)(nil)
+	_ sessions.Classified = (*seeing)(nil)
+)
+
+// Classification implements [sessions.Classified].
+func (m *seeing) Classification() flow.Level {
+	if c, ok := m.Model.(sessions.Classified); ok {
+		return c.Classification()
+	}
+	return flow.Restricted
+}
+
+// Complete implements [sessions.Model]. Where the model takes no pictures it is told of them in words.
+func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	if m.blind.Load() {
+		return m.Model.Complete(ctx, req, on)
+	}
+	shown, found := m.withPictures(ctx, req)
+	if !found {
+		return m.Model.Complete(ctx, req, on)
+	}
+	completion, err := m.Model.Complete(ctx, shown, on)
+	refused, ok := errors.AsType[*sessions.ModelError](err)
+	if !ok || refused.Kind != sessions.ModelRefused {
+		return completion, err
+	}
+	completion, err = m.Model.Complete(ctx, req, on)
+	if err == nil {
+		m.blind.Store(true)
+		m.log.Warn("model takes no pictures; it is told of them in words", "model", m.Name(), "err", refused)
+	}
+	return completion, err
+}
+
+// withPictures is the request with the content of its newest pictures.
+func (m *seeing) withPictures(ctx context.Context, req sessions.Request) (shown sessions.Request, found bool) {
+	shown = req
+	count, bytes := 0, 0
+	for i := len(req.Messages) - 1; i >= 0; i-- {
+		message := req.Messages[i]
+		for j := len(message.Parts) - 1; j >= 0; j-- {
+			if !message.Parts[j].Attachment.IsPicture() || count == picturesMost {
+				continue
+			}
+			content := m.content(ctx, message.Parts[j].Attachment.Media)
+			if content == nil || bytes+len(content) > pictureBytesMost {
+				continue
+			}
+			if !found {
+				shown.Messages = slices.Clone(req.Messages)
+				found = true
+			}
+			if &shown.Messages[i].Parts[0] == &req.Messages[i].Parts[0] {
+				shown.Messages[i].Parts = slices.Clone(message.Parts)
+			}
+			shown.Messages[i].Parts[j].Content = content
+			count, bytes = count+1, bytes+len(content)
+		}
+	}
+	return shown, found
+}
+
+// content reads a file; nil if it can't be had any more.
+func (m *seeing) content(ctx context.Context, id sessions.MediaID) []byte {
+	content, err := m.read(ctx, id)
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) && ctx.Err() == nil {
+		m.log.Error("picture not read", "media", string(id), "err", err)
+	}
+	return content
+}

@@ -1,0 +1,109 @@
+package agent_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/agent"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/sessions/sessiontest"
+)
+
+// watcher is a model that counts the pictures it is shown, and may refuse them.
+type watcher struct {
+	refuses bool
+	seen    []int
+}
+
+func (*watcher) Name() string               { return "test/watcher" }
+func (*watcher) ContextWindow() int         { return 0 }
+func (*watcher) Classification() flow.Level { return flow.Internal }
+
+func (w *watcher) Complete(_ context.Context, req sessions.Request, _ func(sessions.Chunk)) (sessions.Completion, error) {
+	n := 0
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			if len(p.Content) > 0 {
+				n++
+			}
+		}
+	}
+	w.seen = append(w.seen, n)
+	if n > 0 && w.refuses {
+		return sessions.Completion{}, &sessions.ModelError{Kind: sessions.ModelRefused, Model: w.Name()}
+	}
+	return sessions.Completion{Parts: []sessions.Part{{Type: sessions.PartText, Text: "I see"}}}, nil
+}
+
+// seeing opens a session whose thread has so many pictures, one of which is not kept any more.
+func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) *sessions.Session {
+	t.Helper()
+	store := &store{Memory: sessiontest.NewMemory()}
+	loop, err := agent.New(agent.Config{
+		Settings: agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/watcher"}}},
+		Store:    store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Models: func(string) (sessions.Model, error) { return model, nil },
+		Send:   func(context.Context, router.Proactive) (router.Delivery, error) { return router.Delivery{}, nil },
+		Media: func(_ context.Context, id sessions.MediaID) ([]byte, error) {
+			if id == "gone" {
+				return nil, sessions.ErrNotFound
+			}
+			return []byte(id), nil
+		},
+	})
+	require.NoError(t, err)
+	s, err := loop.Open(t.Context(), sessions.Record{ID: sessions.NewID(), Agent: "main", Taint: taint})
+	require.NoError(t, err)
+	m := sessions.Message{Role: sessions.RoleUser, Label: flow.Bottom()}
+	picture := func(id sessions.MediaID) sessions.Part {
+		return sessions.Part{
+			Type: sessions.PartAttachment, Label: flow.Bottom(),
+			Attachment: &sessions.Attachment{Kind: "photo", MIME: "image/png", Size: 3, Media: id},
+		}
+	}
+	m.Parts = []sessions.Part{sessions.TextPart("look", flow.Bottom()), picture("gone")}
+	for range pictures {
+		m.Parts = append(m.Parts, picture("pic"))
+	}
+	s.Append(m)
+	return s
+}
+
+func TestPicturesAreShown(t *testing.T) {
+	t.Parallel()
+	for pictures, want := range map[int]int{0: 0, 2: 2, 20: 8} {
+		w := &watcher{}
+		s := seeing(t, w, pictures, flow.Bottom())
+		_, err := s.Complete(t.Context(), func(sessions.Chunk) {})
+		require.NoError(t, err)
+		require.Equal(t, []int{want}, w.seen)
+		for _, p := range s.Messages()[0].Parts {
+			require.Empty(t, p.Content, "the thread has none of it")
+		}
+	}
+}
+
+func TestModelThatTakesNoPicturesIsToldInWords(t *testing.T) {
+	t.Parallel()
+	w := &watcher{refuses: true}
+	s := seeing(t, w, 2, flow.Bottom())
+	for range 2 {
+		_, err := s.Complete(t.Context(), func(sessions.Chunk) {})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []int{2, 0, 0}, w.seen, "it is asked once")
+}
+
+func TestModelThatSeesIsClassifiedAsBefore(t *testing.T) {
+	t.Parallel()
+	s := seeing(t, &watcher{}, 1, flow.NewLabel(flow.Confidential, flow.Trusted))
+	_, err := s.Complete(t.Context(), func(sessions.Chunk) {})
+	require.ErrorIs(t, err, sessions.ErrModelLevel)
+}

@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"sluice/adapters"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// buttonJSON is a button below a message.
+type buttonJSON struct {
+	Label string `json:"label" minLength:"1" maxLength:"40"`
+	Value string `json:"value" minLength:"1" doc:"what is said when it is pressed, at most 60 bytes"`
+}
+
+// fileJSON is a file of a message.
+type fileJSON struct {
+	Name string `json:"name" minLength:"1" maxLength:"255" example:"report.pdf"`
+	MIME string `json:"mime,omitempty" example:"application/pdf" doc:"default: application/octet-stream"`
+	Data []byte `json:"data" doc:"the content in base64, at most limits.maxMediaBytes; the files of a message have twice as much together"`
+}
+
+func buttonsOf(in []buttonJSON) []adapters.Button {
+	out := make([]adapters.Button, len(in))
+	for i, b := range in {
+		out[i] = adapters.Button(b)
+	}
+	return out
+}
+
+func buttonRecords(in []adapters.Button) []buttonJSON {
+	var out []buttonJSON
+	for _, b := range in {
+		out = append(out, buttonJSON(b))
+	}
+	return out
+}
+
+func filesOf(in []fileJSON) []router.NewFile {
+	out := make([]router.NewFile, len(in))
+	for i, f := range in {
+		out[i] = router.NewFile{Name: f.Name, MIME: f.MIME, Content: f.Data}
+	}
+	return out
+}
+
+// mediaRecord is a file as programs see it.
+type mediaRecord struct {
+	ID   sessions.MediaID `json:"id"`
+	Name string           `json:"name,omitempty" doc:"absent: the file is not kept any more"`
+	MIME string           `json:"mime,omitempty"`
+	Size int64            `json:"size,omitempty" doc:"bytes"`
+}
+
+// media says what the files of a delivery are. Those that are not kept any more have only their id.
+func (s *Server) media(ctx context.Context, d router.Delivery) []mediaRecord {
+	var out []mediaRecord
+	for _, id := range d.Files {
+		m, err := s.cfg.Store.MediaInfo(ctx, id)
+		if err != nil {
+			m = router.Media{}
+		}
+		out = append(out, mediaRecord{ID: id, Name: m.Name, MIME: m.MIME, Size: m.Size})
+	}
+	return out
+}
+
+// mediaContent is the answer with a file. It is never shown as a part of the gateway's own page.
+type mediaContent struct {
+	Type        string `header:"Content-Type"`
+	Disposition string `header:"Content-Disposition"`
+	Cache       string `header:"Cache-Control"`
+	Body        []byte
+}
+
+func (s *Server) mediaRoutes(api huma.API) {
+	o := op(http.MethodGet, "/v1/media/{media}", "get-media", "A file's content")
+	o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+		"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
+	}}}
+	huma.Register(api, o, s.getMedia)
+}
+
+func (s *Server) getMedia(ctx context.Context, in *struct {
+	Media string `path:"media" maxLength:"64"`
+},
+) (*mediaContent, error) {
+	m, err := s.cfg.Store.Media(ctx, sessions.MediaID(in.Media))
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	return &mediaContent{
+		Type:        harmless(m.MIME),
+		Disposition: mime.FormatMediaType("attachment", map[string]string{"filename": m.Name}),
+		Cache:       "private, no-store",
+		Body:        m.Content,
+	}, nil
+}
+
+// harmless is the type by which a file is given: what a browser would run is bytes.
+func harmless(kind string) string {
+	base, _, err := mime.ParseMediaType(kind)
+	for _, prefix := range []string{"image/", "audio/", "video/"} {
+		if err == nil && strings.HasPrefix(base, prefix) && base != "image/svg+xml" {
+			return base
+		}
+	}
+	switch {
+	case err == nil && (base == "application/pdf" || base == "text/plain" || base == "text/csv" || base == "application/json"):
+		return base
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,159 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+const (
+	// fetchWithin bounds the fetching of all files of one run; a slow platform must not hold the answer up for longer.
+	fetchWithin = time.Minute
+	// fetchesMost is how many runs fetch at once: a run's files are in memory until they are stored. Others wait, within fetchWithin.
+	fetchesMost = 4
+	// defaultMediaBytes is the size of one file where the configuration says nothing; those of one run have twice as much.
+	defaultMediaBytes = 20 << 20
+	// textMost is the largest text file that a model is shown.
+	textMost = 64 << 10
+)
+
+// fetched is what became of a message's attachments.
+type fetched struct {
+	media []Media
+	texts []string // of text files, for the model to read
+}
+
+// fetch reads the files of a message from their platform. What can't be had is
+// said in the attachment's note; it is never a reason not to answer.
+func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run) fetched {
+	var got fetched
+	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
+	fetcher, able := a.(adapters.FileFetcher)
+	if !ok || !able || len(run.Input.Attachments) == 0 {
+		return got
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
+	defer cancel()
+	select {
+	case w.fetches <- struct{}{}:
+		defer func() { <-w.fetches }()
+	case <-ctx.Done(): // the fetches below fail at once and say so
+	}
+	most := int64(orDefault(w.settings.Load().MaxMediaBytes, defaultMediaBytes))
+	left := 2 * most
+	attachments := make([]sessions.Attachment, len(run.Input.Attachments))
+	for i, at := range run.Input.Attachments {
+		attachments[i] = w.fetchOne(ctx, fetcher, at, *run, min(most, left), &got)
+		if attachments[i].Media != "" {
+			left -= attachments[i].Size
+		}
+	}
+	run.Input.Attachments = attachments
+	return got
+}
+
+// errTooLarge: a file is larger than what is taken in.
+var errTooLarge = errors.New("file is too large")
+
+// fetchOne gives the attachment with what is then known of it.
+func (w *sessionWorker) fetchOne(ctx context.Context, f adapters.FileFetcher, at sessions.Attachment, run sessions.Run, most int64, got *fetched) sessions.Attachment {
+	if at.Ref == "" || at.Media != "" {
+		return at
+	}
+	content, err := download(ctx, f, at, most)
+	switch {
+	case errors.Is(err, errTooLarge):
+		at.Note = fmt.Sprintf("it is too large to be fetched: the most is %d bytes", most)
+		return at
+	case err != nil:
+		at.Note = "it could not be fetched"
+		w.log.Warn("attachment not fetched", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
+		return at
+	}
+	now := w.now()
+	at.Size = int64(len(content))
+	at.MIME = mimeOf(at, content)
+	sum := sha256.Sum256(content)
+	m := Media{
+		ID: sessions.NewMediaID(), Session: run.Session, Name: at.Name, MIME: at.MIME, Size: at.Size,
+		SHA256: hex.EncodeToString(sum[:]), Content: content, Label: run.Label, Created: now, Expires: now.Add(mediaLife),
+	}
+	at.Media = m.ID
+	got.media = append(got.media, m)
+	got.show(&at, content)
+	return at
+}
+
+// show decides what the model sees of a file.
+func (got *fetched) show(at *sessions.Attachment, content []byte) {
+	switch {
+	case at.IsPicture():
+		at.Note = "the picture is not shown to you" // read only where it is not
+	case strings.HasPrefix(at.MIME, "image/") && len(content) > sessions.PictureMost:
+		at.Note = fmt.Sprintf("it is too large to be shown: the most is %d bytes", sessions.PictureMost)
+	case isText(at.MIME) && len(content) > textMost:
+		at.Note = fmt.Sprintf("it is too long to be read: the most is %d bytes", textMost)
+	case isText(at.MIME) && utf8.Valid(content):
+		at.Note = "its text stands in the message"
+		text := strings.ReplaceAll(string(content), "\x00", "")
+		got.texts = append(got.texts, fmt.Sprintf("[Text of the file %s]\n%s", cmp.Or(at.Name, "without a name"), text))
+	default:
+		at.Note = "its content can't be shown"
+	}
+}
+
+// download reads a file of at most so many bytes.
+func download(ctx context.Context, f adapters.FileFetcher, at sessions.Attachment, most int64) (content []byte, err error) {
+	if at.Size > most {
+		return nil, errTooLarge
+	}
+	body, err := f.Fetch(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("fetch attachment: %w", err)
+	}
+	defer func() { err = errors.Join(err, body.Close()) }()
+	content, err = io.ReadAll(io.LimitReader(body, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read attachment: %w", err)
+	}
+	if int64(len(content)) > most {
+		return nil, errTooLarge
+	}
+	return content, nil
+}
+
+// mimeOf is the type of a file: what a picture is says its content, for models
+// refuse one under a wrong name; else what the platform says, then its name.
+func mimeOf(at sessions.Attachment, content []byte) string {
+	seen, _, _ := strings.Cut(http.DetectContentType(content), ";")
+	if strings.HasPrefix(seen, "image/") {
+		return seen
+	}
+	said, _, _ := strings.Cut(at.MIME, ";")
+	if said = strings.ToLower(strings.TrimSpace(said)); said != "" && !strings.HasPrefix(said, "image/") {
+		return said
+	}
+	switch strings.ToLower(filepath.Ext(at.Name)) {
+	case ".md", ".txt", ".log":
+		return "text/plain"
+	case ".csv":
+		return "text/csv"
+	case ".json":
+		return "application/json"
+	}
+	return seen
+}
+
+func isText(mime string) bool { return strings.HasPrefix(mime, "text/") || mime == "application/json" }

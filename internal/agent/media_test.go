@@ -49,8 +49,9 @@ func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) 
 	loop, err := agent.New(agent.Config{
 		Settings: agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/watcher"}}},
 		Store:    store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Models: func(string) (sessions.Model, error) { return model, nil },
-		Send:   func(context.Context, router.Proactive) (router.Delivery, error) { return router.Delivery{}, nil },
+		Models:    func(string) (sessions.Model, error) { return model, nil },
+		Exchanges: exchanges{},
+		Send:      func(context.Context, router.Proactive) (router.Delivery, error) { return router.Delivery{}, nil },
 		Media: func(_ context.Context, id sessions.MediaID) ([]byte, error) {
 			if id == "gone" {
 				return nil, sessions.ErrNotFound

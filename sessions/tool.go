@@ -48,9 +48,10 @@ type Caller struct {
 	Agent   string
 	Run     RunID
 	CallID  string
-	Taint   flow.Label // live taint at the call
-	Route   Route      // of the run
-	Owner   bool       // the run's sender is an owner
+	Taint   flow.Label    // live taint at the call
+	Route   Route         // of the run
+	Owner   bool          // the run's sender is an owner
+	Sandbox SandboxConfig // how commands run
 }
 
 // ToolResult is what a call gave.

@@ -153,7 +153,7 @@ func (s *Session) completed(caller Caller, call Part) Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	caller.Session, caller.Key, caller.Agent = s.record.ID, s.record.Key, s.record.Agent
-	caller.CallID, caller.Taint = call.CallID, s.record.Taint
+	caller.CallID, caller.Taint, caller.Sandbox = call.CallID, s.record.Taint, s.sandbox
 	return caller
 }
 

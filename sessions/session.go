@@ -29,8 +29,9 @@ type Agent struct {
 	Prompt       *Prompt // template of the system prompt
 	Workspace    string  // its folder, an absolute path; empty for none
 	Tools        []Tool
-	Thinking     ThinkingLevel // default of its sessions; empty leaves it to the provider
-	Verbose      VerboseLevel  // default of its sessions
+	Sandbox      SandboxSettings // of the commands of its tools
+	Thinking     ThinkingLevel   // default of its sessions; empty leaves it to the provider
+	Verbose      VerboseLevel    // default of its sessions
 }
 
 // Session owns what one agent conversation needs: model, tools, messages and
@@ -64,6 +65,7 @@ type Session struct {
 	serial      int                   // grows with each of unsaved
 	changed     bool                  // the record has changes that are not stored
 	settings    Patch                 // settings that are not stored
+	sandbox     SandboxConfig
 	permission  PermissionMode
 	children    map[string]*PendingSubAgentToolCall // of the open calls, by call id
 	attempt     *Change                             // was to be stored, and nobody knows whether it was

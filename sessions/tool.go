@@ -51,10 +51,11 @@ type Caller struct {
 	Agent   string
 	Run     RunID
 	CallID  string
-	Taint   flow.Label // live taint at the call
-	Route   Route      // of the run
-	Owner   bool       // the run's sender is an owner
-	Chain   Chain      // of the run
+	Taint   flow.Label    // live taint at the call
+	Route   Route         // of the run
+	Owner   bool          // the run's sender is an owner
+	Sandbox SandboxConfig // how commands run
+	Chain   Chain         // of the run
 }
 
 // ToolResult is what a call gave.

@@ -24,6 +24,7 @@ type Adapter struct {
 	metrics *metrics
 	places  *places
 	posted  *posted
+	acks    *acks
 
 	ask  sync.Mutex // one question who the bot is at a time
 	self atomic.Pointer[discordgo.User]
@@ -40,9 +41,13 @@ var (
 	_ adapters.FileSender  = (*Adapter)(nil)
 	_ adapters.FileFetcher = (*Adapter)(nil)
 	_ adapters.Typer       = (*Adapter)(nil)
+	_ adapters.Directory   = (*Adapter)(nil)
+	_ adapters.Reconciler  = (*Adapter)(nil)
 	_ adapters.Prober      = (*Adapter)(nil)
 	_ adapters.Previewer   = (*Adapter)(nil)
 	_ adapters.Stater      = (*Adapter)(nil)
+
+	_ adapters.CommandSetter = (*Adapter)(nil)
 )
 
 // New makes the adapter of one bot. It does not call Discord. An error names
@@ -58,7 +63,7 @@ func New(config Config) (*Adapter, error) {
 	}
 	return &Adapter{
 		cfg: cfg, client: newClient(cfg, m), metrics: m, state: newState(cfg),
-		places: newPlaces(), posted: newPosted(),
+		places: newPlaces(), posted: newPosted(), acks: newAcks(),
 	}, nil
 }
 

@@ -20,7 +20,11 @@ func (s *shard) dispatch(ctx context.Context, c *connection, f frame) error {
 		return s.onReady(ctx, c, f)
 	case "RESUMED":
 		s.position().take(f.Seq)()
+	}
+	if !s.ready { // what was missed comes before RESUMED
 		s.established("resumed")
+	}
+	if f.Type == "RESUMED" {
 		return nil
 	}
 	finish := s.position().take(f.Seq)

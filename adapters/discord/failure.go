@@ -10,13 +10,11 @@ import (
 
 // Discord's own error codes that mean something else than their status says.
 const (
-	codeUnknownChannel     = 10003
-	codeUnknownMessage     = 10008
-	codeUnknownEmoji       = 10014
-	codeUnknownInteraction = 10062
-	codeFileTooLarge       = 40005
-	codeAlreadyAcked       = 40060
-	codeTooLong            = 50035 // invalid form body; its text says which field
+	codeUnknownMessage = 10008
+	codeUnknownEmoji   = 10014
+	codeUnknownWebhook = 10015
+	codeFileTooLarge   = 40005
+	codeAlreadyAcked   = 40060
 )
 
 // asFailure maps a call's error for the port:

@@ -27,7 +27,7 @@ const (
 
 // attachmentName is what a message's body says of the file that comes with it.
 type attachmentName struct {
-	ID       int    `json:"id"`
+	ID       string `json:"id"`
 	Filename string `json:"filename"`
 }
 
@@ -84,7 +84,7 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 		return adapters.Receipt{}, err
 	}
 	f.Name = or(valid(f.Name), "file")
-	body.Attachments = []attachmentName{{ID: 0, Filename: f.Name}}
+	body.Attachments = []attachmentName{{ID: "0", Filename: f.Name}}
 	return a.post(ctx, out, request{body: body, file: &fileBody{f}})
 }
 

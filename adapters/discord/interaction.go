@@ -31,6 +31,7 @@ func (s *shard) onInteraction(i *interaction) work {
 		return nil
 	}
 	return func(ctx context.Context) bool {
+		defer s.acks.begin(i.handle())()
 		route, err := s.place(ctx, i.ChannelID, i.GuildID)
 		if err != nil || !s.accept(ctx, i.inbound(route, peer(user, i.Member), s)) {
 			return false
@@ -54,7 +55,7 @@ func (i *interaction) inbound(route sessions.Route, sender sessions.Peer, s *sha
 	}
 	if i.Type == discordgo.InteractionApplicationCommand {
 		in.Text = i.command()
-		in.Route.Handle = i.AppID + "/" + i.Token
+		in.Route.Handle = i.handle()
 		return in
 	}
 	in.Text, in.Pressed = valid(i.Data.CustomID), true
@@ -64,6 +65,9 @@ func (i *interaction) inbound(route sessions.Route, sender sessions.Peer, s *sha
 	}
 	return in
 }
+
+// handle is what a command's answer goes to.
+func (i *interaction) handle() string { return i.AppID + "/" + i.Token }
 
 // command is "/name arguments".
 func (i *interaction) command() string {

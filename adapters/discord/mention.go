@@ -10,8 +10,19 @@ import (
 )
 
 // markup is how Discord writes what is more than text: <@1> <@!1> a person, <@&1> a
-// role, <#1> a channel, </name:1> a command, <:name:1> <a:name:1> an emoji, <t:1:R> a time.
-var markup = regexp.MustCompile(`<(@[!&]?|#|:|a:|/|t:)([^<>\s]{1,120}(?: [^<>\s]{1,40}){0,2})>`)
+// role, <#1> a channel, <:name:1> <a:name:1> an emoji, </name:1> a command, <t:1:R> a time. Each
+// has its kind in one group, and what it is about in the next.
+var markup = regexp.MustCompile(`<(@[!&]?|#)(\d{1,20})>|<(:|a:)(\w{1,40}):\d{1,20}>|<(/)([^<>:\n]{1,100}):\d{1,20}>|<(t:)(\d{1,12})(?::[a-zA-Z])?>`)
+
+// parts gives the kind of one piece of markup and what it is about.
+func parts(raw string, at []int) (kind, what string) {
+	for i := 2; i+3 < len(at); i += 4 {
+		if at[i] >= 0 {
+			return raw[at[i]:at[i+1]], raw[at[i+2]:at[i+3]]
+		}
+	}
+	return "", ""
+}
 
 // reader turns a message's text into what a person reads.
 type reader struct {
@@ -30,7 +41,8 @@ func (r reader) read(raw string) (text string, named bool) {
 	var b strings.Builder
 	from, first := 0, false
 	for _, at := range markup.FindAllStringSubmatchIndex(raw, -1) {
-		shown, own := r.resolve(raw[at[0]:at[1]], raw[at[2]:at[3]], raw[at[4]:at[5]])
+		kind, what := parts(raw, at)
+		shown, own := r.resolve(raw[at[0]:at[1]], kind, what)
 		b.WriteString(raw[from:at[0]])
 		from = at[1]
 		if !own {
@@ -66,11 +78,9 @@ func (r reader) resolve(whole, kind, what string) (shown string, own bool) {
 		c, _ := r.places.channel(what)
 		return prefixed("#", valid(c.Name), whole), false
 	case ":", "a:":
-		name, _, _ := strings.Cut(what, ":")
-		return ":" + name + ":", false
+		return ":" + what + ":", false
 	case "/":
-		name, _, _ := strings.Cut(what, ":")
-		return "/" + name, false
+		return "/" + what, false
 	}
 	return moment(whole, what), false
 }
@@ -96,9 +106,8 @@ func prefixed(sign, name, otherwise string) string {
 
 // moment is a time as Discord writes it, in words that everybody reads alike.
 func moment(whole, what string) string {
-	unix, _, _ := strings.Cut(what, ":")
-	s, err := strconv.ParseInt(unix, 10, 64)
-	if err != nil || s < 0 || s > 1<<40 {
+	s, err := strconv.ParseInt(what, 10, 64)
+	if err != nil {
 		return whole
 	}
 	return time.Unix(s, 0).UTC().Format(time.RFC3339)

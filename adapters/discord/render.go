@@ -43,11 +43,7 @@ func components(buttons []adapters.Button) []discordgo.MessageComponent {
 }
 
 func label(b adapters.Button) string {
-	text := or(strings.TrimSpace(valid(b.Label)), b.Value)
-	if utf8.RuneCountInString(text) > maxLabel {
-		text = string([]rune(text)[:maxLabel-1]) + "…"
-	}
-	return text
+	return shorten(or(strings.TrimSpace(valid(b.Label)), b.Value), maxLabel)
 }
 
 // Split cuts a text into pieces that each fit one Discord message.

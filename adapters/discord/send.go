@@ -136,17 +136,32 @@ func (a *Adapter) answer(ctx context.Context, out adapters.Outbound, body newMes
 	if !ok {
 		return adapters.Receipt{}, permanent(errors.New("handle of an answer is not one of this adapter"))
 	}
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	a.acks.wait(ctx, out.Route.Handle)
 	req := request{method: http.MethodPatch, path: at("/webhooks/{}/{}/messages/@original", app, token), open: true, body: changed(body)}
 	if out.Part > 0 {
 		body.Nonce, body.EnforceNonce, body.Reference = "", false, nil // webhooks know neither
 		body.Flags |= discordgo.MessageFlagsEphemeral
 		req = request{method: http.MethodPost, path: at("/webhooks/{}/{}", app, token), query: "wait=true", open: true, body: body}
 	}
-	var m message
-	if err := a.call(ctx, req, &m); err != nil {
+	m, err := a.answerSoon(ctx, req)
+	if err != nil {
 		return adapters.Receipt{}, err
 	}
-	return a.receipt(req, &m, nonceOf(out))
+	return a.receipt(req, m, nonceOf(out))
+}
+
+// answerSoon calls again where Discord does not know the answer that is to be changed: another replica
+// may be about to make it. It has three seconds for that, and then it is over.
+func (a *Adapter) answerSoon(ctx context.Context, req request) (*message, error) {
+	for tries := 0; ; tries++ {
+		var m message
+		err := a.call(ctx, req, &m)
+		if tries == 3 || !refusedWith(err, codeUnknownWebhook, codeUnknownMessage) || !sleep(ctx, 2*a.cfg.pace.firstPause) {
+			return &m, err
+		}
+	}
 }
 
 func changed(m newMessage) changedMessage {

@@ -3,6 +3,7 @@ package discord_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -90,12 +91,15 @@ func texts(got []adapters.Inbound) []string {
 
 // cursors is a store in memory.
 type cursors struct {
-	mu    sync.Mutex
-	saved map[string]string
-	fail  error
+	mu      sync.Mutex
+	saved   map[string]string
+	fail    error
+	changed chan struct{} // closed at the next save
 }
 
-func newCursors() *cursors { return &cursors{saved: map[string]string{}} }
+func newCursors() *cursors {
+	return &cursors{saved: map[string]string{}, changed: make(chan struct{})}
+}
 
 func (c *cursors) Load(context.Context) (map[string]string, error) {
 	c.mu.Lock()
@@ -108,14 +112,32 @@ func (c *cursors) Save(_ context.Context, name, value string) error {
 	defer c.mu.Unlock()
 	if c.fail == nil {
 		c.saved[name] = value
+		close(c.changed)
+		c.changed = make(chan struct{})
 	}
 	return c.fail
 }
 
-func (c *cursors) get(name string) string {
+// get is the saved value, and what is closed when it may be another.
+func (c *cursors) get(name string) (string, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.saved[name]
+	return c.saved[name], c.changed
+}
+
+// wait waits until a saved value is as wanted.
+func (c *cursors) wait(ctx context.Context, name string, want func(value string) bool) error {
+	for {
+		value, changed := c.get(name)
+		if want(value) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%s is %q: %w", name, value, ctx.Err())
+		}
+	}
 }
 
 // setup is one bot against one fake.

@@ -14,51 +14,39 @@ import (
 const (
 	// clockSlack is how far Slack's clock may be behind ours.
 	clockSlack = 2 * time.Minute
-	// settling is how long a request whose answer was lost may still take effect.
-	settling = 2 * time.Second
 	// historyPage and historyPages bound how far back one look goes: 20,000 messages.
 	historyPage  = 200
 	historyPages = 100
 )
 
-// Reconcile looks for the message in the conversation: each carries its delivery and part in
-// its metadata. One that is not there a moment after it was sent was not taken.
+// Reconcile looks for the message in the conversation: each text carries its delivery and part in
+// its metadata. A file's message can't; it is the first of the bot's files there that is not older than
+// sentAt, as a lane posts one thing after the other. The caller gives a call that was lost the time to take effect.
 func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt time.Time) (adapters.Receipt, bool, error) {
 	if out.Route.Handle != "" {
 		return adapters.Receipt{}, false, &adapters.Failure{
 			Kind: adapters.Unsupported, Certain: true, Err: fmt.Errorf("look up delivery %s: an answer that only one person sees can't be looked up", out.DeliveryID),
 		}
 	}
-	found, ok, err := a.find(ctx, out, sentAt)
-	if ok || err != nil {
-		return found, ok, err
+	me, err := a.whoami(ctx)
+	if err != nil {
+		return adapters.Receipt{}, false, err
 	}
-	early := sentAt.Add(settling).Sub(a.cfg.Now())
-	if early <= 0 {
-		return found, false, nil
-	}
-	if !sleep(ctx, early) {
-		return found, false, &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("look up delivery %s: %w", out.DeliveryID, context.Cause(ctx))}
-	}
-	return a.find(ctx, out, sentAt)
-}
-
-// find goes through what was said since, newest first in a conversation and oldest first in a thread.
-func (a *Adapter) find(ctx context.Context, out adapters.Outbound, sentAt time.Time) (adapters.Receipt, bool, error) {
 	since := timestamp(sentAt.Add(-clockSlack))
+	var found string
 	var cursor string
 	for range historyPages {
 		page, next, err := a.page(ctx, out, since, cursor)
 		if err != nil {
 			return adapters.Receipt{}, false, err
 		}
-		for _, m := range page {
-			if carries(m.Metadata, out) {
-				return receipt(m.Timestamp), true, nil
+		for i := range page {
+			if ts := page[i].Timestamp; isPart(&page[i], me, out, sentAt) && (found == "" || ts < found) {
+				found = ts
 			}
 		}
 		if next == "" {
-			return adapters.Receipt{}, false, nil
+			return receipt(found), found != "", nil
 		}
 		cursor = next
 	}
@@ -93,8 +81,13 @@ func (a *Adapter) page(ctx context.Context, out adapters.Outbound, since, cursor
 	return page, next, err
 }
 
-// carries reports whether a message is the part of the delivery. Slack gives a number back as it likes.
-func carries(m slackapi.SlackMetadata, out adapters.Outbound) bool {
-	return m.EventType == metadataType && fmt.Sprint(m.EventPayload["delivery"]) == out.DeliveryID &&
-		fmt.Sprint(m.EventPayload["part"]) == strconv.Itoa(out.Part)
+// isPart reports whether a message is what was sent: by its metadata, or a file by its time.
+func isPart(m *slackapi.Message, me *self, out adapters.Outbound, sentAt time.Time) bool {
+	if out.Text == "" {
+		mine := m.BotID == me.Bot || m.User == string(me.User)
+		return mine && len(m.Files) > 0 && m.Timestamp >= timestamp(sentAt)
+	}
+	payload := m.Metadata.EventPayload
+	return m.Metadata.EventType == metadataType && fmt.Sprint(payload["delivery"]) == out.DeliveryID &&
+		fmt.Sprint(payload["part"]) == strconv.Itoa(out.Part)
 }

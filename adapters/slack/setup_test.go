@@ -78,6 +78,8 @@ type setup struct {
 	runErr  chan error
 }
 
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 func newSetup(t *testing.T, opts slacktest.Options, change func(*slack.Config)) *setup {
 	t.Helper()
 	s := &setup{
@@ -86,7 +88,7 @@ func newSetup(t *testing.T, opts slacktest.Options, change func(*slack.Config)) 
 	}
 	cfg := slack.Config{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, SigningSecret: slacktest.SigningSecret,
-		APIBase: s.srv.URL(), Registerer: s.metrics, Log: slog.New(slog.DiscardHandler),
+		APIBase: s.srv.URL(), Registerer: s.metrics, Log: quiet(),
 	}
 	if change != nil {
 		change(&cfg)

@@ -15,7 +15,7 @@ import (
 
 const channelName = "slack"
 
-// identityCheck is how often mode http asks Slack whether the token still holds.
+// identityCheck is how often Slack is asked whether the token still holds.
 const identityCheck = 10 * time.Minute
 
 // Adapter is one Slack app in one workspace.
@@ -32,7 +32,7 @@ type Adapter struct {
 
 	self atomic.Pointer[self] // set by the first auth.test that succeeds
 	ask  sync.Mutex           // one auth.test at a time
-	gone chan error           // capacity 1: Slack says that the app was removed
+	gone chan struct{}        // capacity 1: Slack says that the app was removed
 }
 
 var (
@@ -80,7 +80,7 @@ func New(config Config) (*Adapter, error) {
 	c := newClient(cfg, m, cfg.CallTimeout)
 	a := &Adapter{
 		cfg: cfg, client: c, files: newClient(cfg, m, uploadTimeout), api: newAPI(cfg, c), metrics: m, state: newState(cfg),
-		lanes: newLanes(), pacer: newPacer(cfg.Now), gone: make(chan error, 1),
+		lanes: newLanes(), pacer: newPacer(cfg.Now), gone: make(chan struct{}, 1),
 	}
 	a.names = newNames(a)
 	return a, nil
@@ -111,36 +111,33 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 }
 
 func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
-	select {
-	case <-a.gone: // said of a token that was there before
-	default:
-	}
 	if err := a.retry(ctx, "auth.test", a.identify); err != nil {
 		return err
 	}
-	if a.cfg.Mode == HTTP {
-		return a.keepIdentity(ctx)
+	if a.cfg.Mode == Socket {
+		return a.receive(ctx, in)
 	}
-	return a.receive(ctx, in)
+	connected := func() { a.state.set(adapters.Connected, "") }
+	connected()
+	return a.keepIdentity(ctx, connected)
 }
 
-// keepIdentity asks from time to time whether the token still holds, until ctx ends.
-func (a *Adapter) keepIdentity(ctx context.Context) error {
+// keepIdentity asks whether the token still holds, from time to time and when Slack says
+// that the app was removed, until ctx ends or it holds no more. It calls holds if it does.
+func (a *Adapter) keepIdentity(ctx context.Context, holds func()) error {
+	ticker := time.NewTicker(identityCheck)
+	defer ticker.Stop()
 	for {
-		a.state.set(adapters.Connected, "")
-		timer := time.NewTimer(identityCheck)
 		select {
-		case err := <-a.gone:
-			timer.Stop()
-			return err
+		case <-a.gone:
+		case <-ticker.C:
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
-		case <-timer.C:
 		}
 		if err := a.retry(ctx, "auth.test", a.identify); err != nil {
-			return err
+			return ignoreEnd(ctx, err)
 		}
+		holds()
 	}
 }
 

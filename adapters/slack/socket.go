@@ -43,14 +43,7 @@ func (a *Adapter) receive(ctx context.Context, in adapters.Acceptor) error {
 	for range links {
 		group.Go(func() error { return r.link(ctx) })
 	}
-	group.Go(func() error {
-		select {
-		case err := <-a.gone:
-			return err
-		case <-ctx.Done():
-			return nil
-		}
-	})
+	group.Go(func() error { return a.keepIdentity(ctx, func() { r.connected(0, false) }) })
 	return group.Wait()
 }
 
@@ -93,7 +86,7 @@ func closeConn(c *conn) {
 
 func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
 	}
 	return err
 }
@@ -228,14 +221,11 @@ func readEnvelope(e envelope) (item, error) {
 	return item{}, fmt.Errorf("envelope of unknown type %q", e.Type)
 }
 
-// removed ends Run: the app is not installed any more.
+// removed makes Run ask whether the token still holds.
 func (a *Adapter) removed(event string) {
-	err := &adapters.Failure{
-		Kind: adapters.Auth, Certain: true,
-		Err: fmt.Errorf("slack says %s: install the app again and put its new token into the configuration", event),
-	}
+	a.cfg.Log.Warn("slack says that the app was removed, asking whether its token still holds", "event", event)
 	select {
-	case a.gone <- err:
-	default: // it was said before
+	case a.gone <- struct{}{}:
+	default: // it was said before, and is asked
 	}
 }

@@ -8,18 +8,22 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
 
-const messageSchema = `{"type":"object","additionalProperties":false,"required":["message"],"properties":{
-"message":{"type":"string","minLength":1,"description":"the text, in Markdown"},
+const messageSchema = `{"type":"object","additionalProperties":false,"properties":{
+"message":{"type":"string","description":"the text, in Markdown; may be left out only with media"},
 "channel":{"type":"string","description":"for example telegram; default: this conversation's"},
-"to":{"type":"string","description":"the conversation's id on the channel, or owner for its owner; default: this conversation"},
+"to":{"type":"string","description":"the conversation's id on the channel, owner for its owner, or #name or @name where the channel knows names; default: this conversation"},
 "accountId":{"type":"string","description":"the bot to speak as; default: this conversation's"},
-"threadId":{"type":"string","description":"topic or thread in the conversation"}}}`
+"threadId":{"type":"string","description":"topic or thread in the conversation"},
+"buttons":{"type":"array","maxItems":5,"description":"shown below the text; who presses one says its value","items":{"type":"object","additionalProperties":false,"required":["label","value"],"properties":{
+"label":{"type":"string","minLength":1,"maxLength":40},"value":{"type":"string","minLength":1,"description":"at most 60 bytes"}}}},
+"media":{"type":"array","maxItems":10,"description":"ids of files that came into this conversation, sent after the text","items":{"type":"string"}}}}`
 
 type messageArgs struct {
 	Message   string `json:"message"`
@@ -27,6 +31,11 @@ type messageArgs struct {
 	To        string `json:"to"`
 	AccountID string `json:"accountId"`
 	ThreadID  string `json:"threadId"`
+	Buttons   []struct {
+		Label string `json:"label"`
+		Value string `json:"value"`
+	} `json:"buttons"`
+	Media []sessions.MediaID `json:"media"`
 }
 
 // messageResult is the result of the message tool.
@@ -55,7 +64,7 @@ func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.Raw
 	if err := decodeArgs(raw, &args); err != nil {
 		return sessions.ToolResult{}, err
 	}
-	if args.Message == "" {
+	if args.Message == "" && len(args.Media) == 0 {
 		return sessions.ToolResult{}, errors.New("message: is required")
 	}
 	request, err := addressed(caller, args)
@@ -77,7 +86,11 @@ func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.Raw
 // messageKey makes a call that is run again after a crash the same message. Its arguments are a part of
 // it, because some models give each answer's calls the same ids.
 func messageKey(caller sessions.Caller, args messageArgs) string {
-	said := sha256.Sum256(fmt.Appendf(nil, "%q", []string{args.Channel, args.AccountID, args.To, args.ThreadID, args.Message}))
+	text := fmt.Appendf(nil, "%q", []string{args.Channel, args.AccountID, args.To, args.ThreadID, args.Message})
+	if len(args.Buttons)+len(args.Media) > 0 {
+		text = fmt.Appendf(text, "%q%q", args.Buttons, args.Media)
+	}
+	said := sha256.Sum256(text)
 	return "tool/" + string(caller.Run) + "/" + caller.CallID + "/" + hex.EncodeToString(said[:8])
 }
 
@@ -87,7 +100,10 @@ func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, erro
 	p := router.Proactive{
 		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
 		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
-		Idempotency: messageKey(caller, args),
+		Idempotency: messageKey(caller, args), Media: args.Media,
+	}
+	for _, b := range args.Buttons {
+		p.Buttons = append(p.Buttons, adapters.Button(b))
 	}
 	own := caller.Route
 	if p.Channel == "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -118,6 +119,19 @@ func TestMessageGoesWhereTheRunCameFrom(t *testing.T) {
 	require.Contains(t, b.tool(t, "message", `{"message":"x","channel":"fax","to":"1"}`).Text, "channel: no channel")
 	b.refuse = errors.New("password of the database is 123")
 	require.NotContains(t, b.tool(t, "message", `{"message":"x"}`).Text, "123", "an internal text never leaves")
+}
+
+func TestMessageWithButtonsAndMedia(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	args := `{"message":"deploy?","buttons":[{"label":"Yes","value":"/deploy"}],"media":["med_1"]}`
+	require.False(t, b.tool(t, "message", args).Error)
+	require.False(t, b.tool(t, "message", `{"media":["med_1"]}`).Error)
+	require.Equal(t, []adapters.Button{{Label: "Yes", Value: "/deploy"}}, b.sent[0].Buttons)
+	require.Equal(t, []sessions.MediaID{"med_1"}, b.sent[0].Media)
+	require.Equal(t, b.session.Record().ID, b.sent[0].Session, "only what came into the session may be sent")
+	require.NotEqual(t, b.sent[0].Idempotency, b.sent[1].Idempotency)
+	require.Contains(t, b.tool(t, "message", `{"message":"x","buttons":[{"label":"Yes","action":"x"}]}`).Text, "action")
 }
 
 // A call that is run again is the same message; another one that a model has given the same id is not.

@@ -47,11 +47,15 @@ type decision struct {
 
 // delivery is the API's delivery.
 type delivery struct {
-	ID       string          `json:"id"`
-	Kind     string          `json:"kind"`
-	Status   string          `json:"status"`
-	Route    route           `json:"route"`
-	Text     string          `json:"text"`
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Status string `json:"status"`
+	Route  route  `json:"route"`
+	Text   string `json:"text"`
+	Files  []struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"files"`
 	Label    json.RawMessage `json:"label"`
 	Session  string          `json:"session"`
 	Run      string          `json:"run"`
@@ -152,6 +156,11 @@ func (a *app) printDelivery(d delivery) error {
 		}
 	}
 	_, err = fmt.Fprintf(a.Stdout, "\n%s\n", safe(d.Text))
+	for _, f := range d.Files {
+		if err == nil {
+			_, err = fmt.Fprintf(a.Stdout, "file: %s %s\n", f.ID, clean(f.Name))
+		}
+	}
 	return err
 }
 

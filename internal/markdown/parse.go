@@ -3,6 +3,7 @@ package markdown
 import (
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -246,9 +247,13 @@ func tidy(spans []span) []span {
 // dropInvisible gives nothing for a text that no platform would show.
 func dropInvisible(spans []span) []span {
 	for _, s := range spans {
-		if strings.Trim(s.text, " \n\t\u00a0\u200b\u200c\u200d\u2060\ufeff") != "" {
+		if strings.ContainsFunc(s.text, isVisible) {
 			return spans
 		}
 	}
 	return nil
+}
+
+func isVisible(r rune) bool {
+	return !unicode.IsSpace(r) && !strings.ContainsRune("\u200b\u200c\u200d\u2060\ufeff", r)
 }

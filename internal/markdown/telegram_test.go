@@ -42,6 +42,7 @@ func TestTelegramHTML(t *testing.T) {
 		"code drops styles":    {"**a `b` c**", "<b>a </b><code>b</code><b> c</b>"},
 		"intraword underscore": {"snake_case_name", "snake_case_name"},
 		"nothing":              {"[x]: https://example.org", ""},
+		"nothing but spaces":   {"\u1680\u2003\u200b", ""},
 		"emoji":                {"**👩‍👩‍👧** 🇩🇪", "<b>👩‍👩‍👧</b> 🇩🇪"},
 	} {
 		t.Run(name, func(t *testing.T) {

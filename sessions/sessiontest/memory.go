@@ -2,7 +2,6 @@ package sessiontest
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -123,7 +122,7 @@ func (m *Memory) find(id sessions.MessageID) int {
 func clone(m sessions.Message) sessions.Message {
 	m.Parts = slices.Clone(m.Parts)
 	for i := range m.Parts {
-		m.Parts[i].Args = json.RawMessage(slices.Clone(m.Parts[i].Args))
+		m.Parts[i].Args = slices.Clone(m.Parts[i].Args)
 	}
 	return m
 }

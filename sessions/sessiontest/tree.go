@@ -56,7 +56,7 @@ func (m *Memory) Summary(_ context.Context, session sessions.ID, head sessions.M
 	defer m.mu.Unlock()
 	path, err := m.path(session, head)
 	if err != nil {
-		return "", nil //nolint:nilerr // as a database: no rows, no summary
+		return "", nil // as a database: no rows, no summary
 	}
 	for _, p := range slices.Backward(path) {
 		for _, s := range slices.Backward(m.messages) {

@@ -160,7 +160,19 @@ func (c *call) threadMembers() {
 	c.answer(out)
 }
 
-func (c *call) typing() { c.answer(nil) }
+func (c *call) typing() {
+	c.mu.Lock()
+	c.typed[c.r.PathValue("channel_id")]++
+	c.mu.Unlock()
+	c.answer(nil)
+}
+
+// Typing is how often the bot has shown in a channel that it writes.
+func (s *Server) Typing(channelID string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.typed[channelID]
+}
 
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "" {

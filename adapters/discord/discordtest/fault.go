@@ -98,21 +98,18 @@ func (s *Server) isRevoked() bool {
 	return s.revoked
 }
 
-// DropConnections cuts all gateway connections, without a word. Their sessions can be resumed.
-func (s *Server) DropConnections() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
-		_ = c.ws.NetConn().Close() // its reader ends
-	}
-}
+// DropConnections cuts all connections, without a word. Gateway sessions can be resumed.
+func (s *Server) DropConnections() { s.wire.Drop() }
 
 // Deafen keeps the present connections open, and lets nothing through them any more.
-func (s *Server) Deafen() {
+func (s *Server) Deafen() { s.wire.Deafen() }
+
+// Deaden keeps gateway connections open and lets heartbeats go unanswered, as a zombie does; events still come.
+func (s *Server) Deaden() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		c.deafen()
+		c.dead = true
 	}
 }
 

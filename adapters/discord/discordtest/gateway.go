@@ -54,8 +54,8 @@ type conn struct {
 	queue [][]byte
 	wake  chan struct{} // capacity 1
 	done  chan struct{}
-	deaf  bool
-	code  int // to close with after the queue; 0 for none
+	code  int  // to close with after the queue; 0 for none
+	dead  bool // heartbeats are not answered; guarded by the server's mu
 }
 
 type inFrame struct {
@@ -126,9 +126,7 @@ func (s *Server) readAll(c *conn) {
 		if len(raw) > 4096 {
 			s.violate("gateway payload of %d bytes, at most 4096 are allowed", len(raw))
 		}
-		if !c.isDeaf() {
-			s.handle(c, f)
-		}
+		s.handle(c, f)
 	}
 }
 
@@ -152,7 +150,9 @@ func (s *Server) handle(c *conn, f inFrame) {
 	switch f.Op {
 	case opHeartbeat:
 		s.beats++
-		c.send(encode(obj{"op": opHeartbeatAck}))
+		if !c.dead {
+			c.send(encode(obj{"op": opHeartbeatAck}))
+		}
 		s.notify()
 	case opIdentify:
 		s.identify(c, f.Data)
@@ -204,6 +204,10 @@ func (s *Server) begin(c *conn, shard [2]int) {
 	if ownsGuild(se) {
 		s.emit(se, "GUILD_CREATE", s.world.guild())
 	}
+	for _, happen := range s.held {
+		happen()
+	}
+	s.held = nil
 }
 
 // ownsGuild reports whether the one guild's events come to a session's shard.
@@ -259,9 +263,6 @@ func (s *Server) emit(se *session, kind string, data any) {
 func (c *conn) send(raw []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.deaf {
-		return
-	}
 	c.queue = append(c.queue, raw)
 	c.poke()
 }
@@ -279,18 +280,6 @@ func (c *conn) poke() {
 	case c.wake <- struct{}{}:
 	default: // it will look
 	}
-}
-
-func (c *conn) isDeaf() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.deaf
-}
-
-func (c *conn) deafen() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.deaf, c.queue = true, nil
 }
 
 func (c *conn) write() {

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"context"
 	"net/http"
 	"time"
 )
@@ -48,6 +49,23 @@ func (s *Server) interact(channelID string, person, kind int, data obj, on *post
 	return token
 }
 
+// Acked reports whether an interaction has got its first answer.
+func (s *Server) Acked(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acked(token)
+}
+
+// WaitAcked waits until it has.
+func (s *Server) WaitAcked(ctx context.Context, token string) error {
+	return s.await(ctx, func() bool { return s.acked(token) })
+}
+
+func (s *Server) acked(token string) bool {
+	h := s.world.hooks[token]
+	return h != nil && h.acked
+}
+
 func (c *call) callback() {
 	var b struct {
 		Type int `json:"type"`
@@ -64,6 +82,7 @@ func (c *call) callback() {
 	twice := known && h.acked
 	if known && !twice {
 		h.acked = true
+		c.notify()
 		if b.Type == 5 {
 			h.original = c.newPost(h.channel, BotID, "")
 			h.original.private = b.Data.Flags&flagEphemeral != 0

@@ -69,7 +69,11 @@ func (s *Server) announce(kind string, p *post, raw obj) {
 }
 
 // occur gives an event to the sessions of a guild's shard, or to the first for direct chats. The caller holds mu.
+// What happens before the bot was ever connected happens as soon as it is.
 func (s *Server) occur(kind, guildID string, data obj) {
+	if len(s.identified) == 0 {
+		s.held = append(s.held, func() { s.occur(kind, guildID, data) })
+	}
 	for _, se := range s.sessions {
 		if guildID == "" && se.shard == 0 || guildID != "" && ownsGuild(se) {
 			s.emit(se, kind, data)

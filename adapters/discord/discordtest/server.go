@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sluice/adapters/adaptertest/wire"
 )
 
 // DefaultToken is the token of a server without Options.Token.
@@ -38,6 +40,7 @@ type Server struct {
 	opts  Options
 	specs *specs
 	http  *http.Server
+	wire  *wire.Listener
 	url   string
 
 	mu         sync.Mutex // guards all that follows
@@ -48,7 +51,9 @@ type Server struct {
 	refuse     int  // identify is answered by closing with this code
 	beats      int
 	resumes    int
+	typed      map[string]int // channel to how often typing was shown
 	identified []time.Time
+	held       []func() // events from before the first identify
 	calls      []Call
 	commands   []byte
 	faults     []*fault
@@ -94,12 +99,12 @@ func NewServer(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := wire.Listen()
 	if err != nil {
-		return nil, fmt.Errorf("listen for discord fake: %w", err)
+		return nil, err
 	}
 	s := &Server{
-		opts: opts, specs: sp, url: "http://" + ln.Addr().String(), sessions: map[string]*session{}, conns: map[*conn]bool{},
+		opts: opts, specs: sp, wire: ln, url: "http://" + ln.Addr().String(), sessions: map[string]*session{}, conns: map[*conn]bool{}, typed: map[string]int{},
 		limits: map[string]time.Time{}, exhaust: map[string]time.Duration{}, changed: make(chan struct{}), commands: []byte("[]"),
 	}
 	s.world = newWorld()
@@ -121,7 +126,7 @@ func (s *Server) Token() string { return s.opts.Token }
 // Close ends every connection and waits for all goroutines. It is idempotent.
 func (s *Server) Close() {
 	s.close()
-	s.DropConnections()
+	s.wire.Drop()      // websockets too, which the server has let go of
 	_ = s.http.Close() // only closes listeners and connections
 	s.wg.Wait()
 }

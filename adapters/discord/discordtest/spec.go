@@ -38,8 +38,11 @@ type operation struct {
 
 const specName = "discord.json"
 
-// loadSpecs reads what requests are checked against; nil without the environment variable.
-func loadSpecs() (*specs, error) {
+// loadSpecs reads what requests are checked against, once for all servers, as it takes a
+// second; nil without the environment variable.
+var loadSpecs = sync.OnceValues(readSpecs)
+
+func readSpecs() (*specs, error) {
 	folder := os.Getenv(specsFolder)
 	if folder == "" {
 		return nil, nil

@@ -86,6 +86,9 @@ func newWorld() world {
 		w.channels[c.id] = c
 	}
 	w.roles[BotID] = []string{BotRole, StaffRole}
+	for _, id := range []string{"1001", "1002", "1003"} { // members from the beginning
+		w.user(id)
+	}
 	return w
 }
 

@@ -68,7 +68,6 @@ type Server struct {
 	given      map[string]*event // every event, by envelope
 	nextID     int
 	sockets    []*socket
-	nextSocket int
 	callback   string
 	posting    map[string]bool // conversations of which a request is under way
 	calls      map[string]int

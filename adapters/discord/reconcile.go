@@ -1,0 +1,78 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/adapters"
+)
+
+// maxLooked bounds how much is read to find one message: pages of a hundred.
+const maxLooked = 5
+
+var (
+	errBusy    = errors.New("too much was said since to find the message")
+	errPrivate = errors.New("what was added to the answer to a command can't be looked up")
+)
+
+// Reconcile looks for a message among those posted since sentAt. It is found by its nonce, which
+// the adapter hears when a message is made and which Discord sometimes gives; a message whose nonce nobody
+// knows is the one if it says the same. A message that is not found may be sent again: Discord then
+// still knows its nonce, for some minutes.
+func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt time.Time) (adapters.Receipt, bool, error) {
+	if out.Route.Handle != "" {
+		if out.Part == 0 {
+			return adapters.Receipt{}, false, nil // it replaces the "thinking…", as often as it is sent
+		}
+		return adapters.Receipt{}, false, &adapters.Failure{Kind: adapters.Unsupported, Err: errPrivate}
+	}
+	channelID, err := target(out.Route)
+	if err != nil {
+		return adapters.Receipt{}, false, err
+	}
+	self, err := a.whoami(ctx)
+	if err != nil {
+		return adapters.Receipt{}, false, err
+	}
+	want := wanted{nonce: nonceOf(out), text: strings.TrimSpace(render(out)), from: self.ID}
+	after := previous(snowflake(sentAt))
+	for range maxLooked {
+		page, err := a.history(ctx, channelID, after)
+		if err != nil {
+			return adapters.Receipt{}, false, err
+		}
+		if m := a.find(page, want); m != nil {
+			a.posted.note(m.ID, want.nonce)
+			return receiptOf(m), true, nil
+		}
+		if len(page) < maxMissed {
+			return adapters.Receipt{}, false, nil
+		}
+		after = page[len(page)-1].ID
+	}
+	return adapters.Receipt{}, false, &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("look for a message: %w", errBusy)}
+}
+
+// wanted is what a message that is looked for is like.
+type wanted struct{ nonce, text, from string }
+
+// find is the message that is wanted, or nil. One with the nonce comes before any that only says the same.
+func (a *Adapter) find(page []message, want wanted) *message {
+	var same *message
+	for i := range page {
+		m := &page[i]
+		if m.Author == nil || m.Author.ID != want.from {
+			continue
+		}
+		switch nonce := or(m.nonce(), a.posted.nonce(m.ID)); {
+		case nonce == want.nonce:
+			return m
+		case nonce == "" && same == nil && strings.TrimSpace(m.text()) == want.text:
+			same = m
+		}
+	}
+	return same
+}

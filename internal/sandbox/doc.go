@@ -1,0 +1,12 @@
+// Package sandbox runs commands apart from the machine, with bubblewrap (bwrap 0.8 or later).
+//
+// A command sees the machine's programs read-only (/usr and what belongs to it), a
+// fresh /tmp, /proc and /dev, and one folder that it can write to: its workspace, at
+// /workspace. It sees no other file: no configuration, no state, no keys. Its environment is PATH, HOME and PWD.
+// It has no network unless that is asked for, no capabilities, can gain no
+// privileges and can make no user namespaces. It and all that it has started die
+// with the deadline, with the caller's context, and with the gateway.
+//
+// What it may use of memory and processors is not bounded here but by the
+// control group in which the gateway itself runs.
+package sandbox

@@ -1,0 +1,140 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// SandboxMode says whether commands of a session's tools run in a sandbox.
+type SandboxMode string
+
+// The sandbox modes.
+const (
+	SandboxOff      SandboxMode = "off"      // they run as the gateway does
+	SandboxOptional SandboxMode = "optional" // in a sandbox where that is possible, else as the gateway does, which is said
+	SandboxRequired SandboxMode = "required" // in a sandbox or not at all
+)
+
+// ParseSandboxMode reads a mode; any other text is an error.
+func ParseSandboxMode(s string) (SandboxMode, error) {
+	modes := []SandboxMode{SandboxOff, SandboxOptional, SandboxRequired}
+	if mode := SandboxMode(s); slices.Contains(modes, mode) {
+		return mode, nil
+	}
+	return "", fmt.Errorf("sandbox mode %q: want one of %v", s, modes)
+}
+
+// ErrNoSandbox: the session's commands must run in a sandbox, and there is none.
+var ErrNoSandbox = errors.New("a sandbox is required and not available")
+
+// Sandbox is what runs commands apart from the machine. It is asked whether it can.
+type Sandbox interface {
+	// Available returns nil if commands can be run in it here and now, else why not.
+	Available(ctx context.Context) error
+}
+
+// SandboxSettings is what an agent says about the commands of its sessions.
+type SandboxSettings struct {
+	Mode    SandboxMode // empty is SandboxOff
+	Network bool        // commands reach the network
+	Sandbox Sandbox     // nil is one that is never available
+}
+
+// SandboxConfig is how the commands of one session are run. Its zero value says that
+// SetupSandbox was not called: then none may run.
+type SandboxConfig struct {
+	Mode      SandboxMode
+	Sandboxed bool   // commands run in the sandbox
+	Workspace string // the session's own folder, an absolute path; the only one that a sandboxed command can write to
+	Network   bool   // a sandboxed command reaches the network
+	Fallback  string // why an optional sandbox is not used; to be shown to the operator
+}
+
+// SetupSandbox makes the session's folder in the agent's workspace and settles how
+// commands of its tools run there. Tools find it in [Caller]. A required sandbox that
+// is not available is [ErrNoSandbox]; an optional one is then left out, and
+// [SandboxConfig] says so. It has to be called before the first tool that runs commands is.
+func (s *Session) SetupSandbox(ctx context.Context) error {
+	s.mu.Lock()
+	agent, id := s.agent, s.record.ID
+	s.mu.Unlock()
+	config, err := settleSandbox(ctx, agent.Sandbox)
+	if err == nil {
+		config.Workspace, err = makeWorkspace(agent.Workspace, id)
+	}
+	if err != nil {
+		return fmt.Errorf("set up sandbox: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sandbox = config
+	return nil
+}
+
+// Sandbox is what SetupSandbox has settled.
+func (s *Session) Sandbox() SandboxConfig {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sandbox
+}
+
+func settleSandbox(ctx context.Context, want SandboxSettings) (SandboxConfig, error) {
+	mode := want.Mode
+	if mode == "" {
+		mode = SandboxOff
+	}
+	if _, err := ParseSandboxMode(string(mode)); err != nil {
+		return SandboxConfig{}, err
+	}
+	config := SandboxConfig{Mode: mode, Network: want.Network}
+	if mode == SandboxOff {
+		return config, nil
+	}
+	missing := errors.New("this gateway has none")
+	if want.Sandbox != nil {
+		missing = want.Sandbox.Available(ctx)
+	}
+	switch {
+	case missing == nil:
+		config.Sandboxed = true
+	case mode == SandboxRequired:
+		return SandboxConfig{}, fmt.Errorf("%w: %w", ErrNoSandbox, missing)
+	default:
+		config.Fallback = missing.Error()
+	}
+	return config, nil
+}
+
+// makeWorkspace makes a session's folder. It never leaves the workspace, whatever was put in its place.
+func makeWorkspace(workspace string, id ID) (string, error) {
+	if !filepath.IsAbs(workspace) {
+		return "", fmt.Errorf("workspace %q: want an absolute path", workspace)
+	}
+	if _, err := ParseID(string(id)); err != nil {
+		return "", err // it becomes a part of a path
+	}
+	if err := os.MkdirAll(workspace, 0o700); err != nil {
+		return "", fmt.Errorf("make workspace: %w", err)
+	}
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return "", fmt.Errorf("open workspace: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it any more
+	folder := filepath.Join("sessions", string(id))
+	if err := root.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("make folder of session: %w", err)
+	}
+	info, err := root.Lstat(folder)
+	if err != nil {
+		return "", fmt.Errorf("make folder of session: %w", err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("make folder of session: %s is no folder", folder)
+	}
+	return filepath.Join(workspace, folder), nil
+}

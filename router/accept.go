@@ -95,7 +95,7 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 	case how == admitNone, how == admitCommand && !isCommand(in.Text):
 		return r.refuse(ctx, s, in)
 	}
-	if ignore, err := r.countTurn(ctx, s, &in); ignore || err != nil {
+	if ignore, err := r.countTurn(ctx, s, &in, how); ignore || err != nil {
 		return Admitted{Outcome: OutcomeIgnored}, err
 	}
 	if how == admitHistory {

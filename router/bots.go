@@ -34,8 +34,12 @@ func botPlace(route sessions.Route) sessions.Lane {
 // countTurn notes in the admission what its commit must store of who took turns.
 // It reports whether a bot is to be ignored. The count is stored with the input
 // that it counts, so that a restart doesn't begin it anew.
-func (r *Router) countTurn(ctx context.Context, s *Settings, in *Admission) (ignore bool, err error) {
-	if bots := s.Channels[in.Route.Channel].AllowBots; bots != BotsOn && bots != BotsMentions {
+func (r *Router) countTurn(ctx context.Context, s *Settings, in *Admission, how verdict) (ignore bool, err error) {
+	bots := s.Channels[in.Route.Channel].AllowBots
+	switch {
+	case bots != BotsOn && bots != BotsMentions:
+		return false, nil
+	case in.Sender.Bot && how == admitHistory: // nobody answers it
 		return false, nil
 	}
 	place := botPlace(in.Route)

@@ -212,6 +212,18 @@ func TestBotLoopIsStopped(t *testing.T) {
 	})
 }
 
+// What a bot says without addressing this one calls for no answer and is no turn.
+func TestChatterOfBotsIsNoLoop(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, bots)
+	for i := range 12 {
+		m := fromBot(fmt.Sprint(i), "")
+		m.Mentioned = false
+		require.Equal(t, router.OutcomeHistory, b.hear(m).Outcome)
+	}
+	require.Equal(t, router.OutcomeRun, b.hear(fromBot("99", "")).Outcome)
+}
+
 func TestSlowBotsMayTalk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

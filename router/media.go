@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"time"
 
 	"sluice/adapters"
@@ -45,9 +46,20 @@ func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out ada
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("read file: %w", err)}
 	}
 	return sender.SendFile(ctx, out, adapters.File{
-		Name: m.Name, MIME: m.MIME, Size: m.Size,
+		Name: m.FileName(), MIME: m.MIME, Size: m.Size,
 		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.Content)), nil },
 	})
+}
+
+// FileName is the name under which the file goes out; what came without one, as pictures do, gets one of its type.
+func (m Media) FileName() string {
+	if m.Name != "" {
+		return m.Name
+	}
+	if endings, err := mime.ExtensionsByType(m.MIME); err == nil && len(endings) > 0 {
+		return "file" + endings[0]
+	}
+	return "file"
 }
 
 // mediaBatch is how many files one sweep deletes.

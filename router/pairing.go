@@ -54,11 +54,16 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 		Channel: route.Channel, Account: route.Account, User: in.Sender, Conversation: route.Conversation,
 		Code: newPairingCode(), Status: PairingPending, Created: now, Expires: now.Add(pairingLife),
 	}
-	text := fmt.Sprintf("I don't know you yet. Ask my owner to run\n\n`sluice pairing approve %s`\n\nwithin an hour.", p.Code)
+	asked := r.tellOwners(ctx, s, p)
+	text := "I don't know you yet. Ask my owner to run"
+	if len(asked) > 0 {
+		text = "I don't know you yet. I have asked my owner, who may also run"
+	}
+	text += fmt.Sprintf("\n\n`sluice pairing approve %s`\n\nwithin an hour.", p.Code)
 	notice := r.newNotice(s, in.Route, text)
 	err = r.commitEvent(ctx, in, OutcomePairing, Change{
 		Requests: []Pairing{p}, // a conflict with another first message of the person is looked at again
-		Deliver:  append([]Delivery{notice}, r.tellOwners(ctx, s, p)...),
+		Deliver:  append([]Delivery{notice}, asked...),
 		Audit: []policy.AuditEntry{{
 			At: now, Actor: sessions.Principal(route.Channel, in.Sender.ID), Action: "pairing.request",
 			Object: string(in.Sender.ID), Label: notice.Label,
@@ -92,7 +97,7 @@ func (r *Router) tellOwners(ctx context.Context, s *Settings, p Pairing) []Deliv
 	}
 	var told []Delivery
 	for _, owner := range s.ownersOn(p.Channel) {
-		d := r.newNotice(s, directRoute(ctx, a, owner), text)
+		d := r.newNotice(s, r.directRoute(ctx, a, owner), text)
 		d.Buttons = buttons
 		told = append(told, d)
 	}
@@ -119,7 +124,7 @@ func (s *Settings) ownersOn(channel string) []sessions.UserID {
 
 // directRoute is the direct chat with a person. Platforms where it has an id of
 // its own are asked for it, within the time that an event may take to be accepted.
-func directRoute(ctx context.Context, a adapters.Adapter, id sessions.UserID) sessions.Route {
+func (r *Router) directRoute(ctx context.Context, a adapters.Adapter, id sessions.UserID) sessions.Route {
 	route := sessions.Route{Channel: a.Channel(), Account: a.Account(), ChatType: sessions.Direct, Conversation: sessions.ConversationID(id)}
 	directory, ok := a.(adapters.Directory)
 	if !ok {
@@ -127,11 +132,11 @@ func directRoute(ctx context.Context, a adapters.Adapter, id sessions.UserID) se
 	}
 	ctx, cancel := context.WithTimeout(ctx, directoryWithin)
 	defer cancel()
-	found, err := directory.Find(ctx, string(id))
+	found, err := r.found(ctx, directory, string(id), route, nil)
 	if err != nil {
 		return route // it may still be the chat's id; if it is not, the delivery fails and is seen
 	}
-	return found.Place()
+	return found
 }
 
 func countPending(pairings []Pairing, now time.Time) int {

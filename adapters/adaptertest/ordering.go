@@ -12,6 +12,7 @@ import (
 
 var ordering = []subtest{
 	{"a conversation keeps its order", inOrder},
+	{"events that come in another order are all taken once", reordered},
 	{"a slow conversation holds up no other", parallel},
 }
 
@@ -34,6 +35,32 @@ func inOrder(w *world) {
 		require.Equal(w.t, strconv.Itoa(next[at]), in.Text, "in %s", at)
 		next[at]++
 	}
+}
+
+// reordered refuses one of the events on its first try: none may be confirmed with another.
+func reordered(w *world) {
+	reorderer, ok := w.Platform.(Reorderer)
+	w.needs(ok, "events in another order")
+	refused := false
+	w.inbox.decide = onText("two", func(context.Context) error {
+		if refused {
+			return nil
+		}
+		refused = true
+		return errFull
+	})
+	w.warm()
+	all := reorderer.SayReordered(w.Direct(), w.Person(0), "one", "two", "three")
+	got := map[sessions.PlatformMessageID]string{}
+	for range all {
+		in := w.inbox.next(w.t)
+		got[in.MessageID] = in.Text
+	}
+	require.Equal(w.t, map[sessions.PlatformMessageID]string{all[0].ID: "one", all[1].ID: "two", all[2].ID: "three"}, got)
+	for _, said := range all {
+		w.confirmed(said)
+	}
+	require.Empty(w.t, w.until(w.Direct(), w.Person(0)))
 }
 
 // parallel holds the group until both places have something, then lets the

@@ -76,6 +76,13 @@ type Platform interface {
 	Violations() []string
 }
 
+// Reorderer is what a Platform has besides if its events may come in another
+// order than they were caused in.
+type Reorderer interface {
+	// SayReordered lets a person write texts that the platform hands out last first.
+	SayReordered(place sessions.Route, from sessions.Peer, texts ...string) []Said
+}
+
 // Limits is what a platform is like.
 type Limits struct {
 	Text       int  // most characters of one message, as the platform counts; 0 for no bound

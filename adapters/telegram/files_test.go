@@ -62,13 +62,14 @@ func TestAFileGoesWhereAMessageWould(t *testing.T) {
 	s.srv.Join(telegramtest.Chat{ID: -1008, Type: "supergroup", Forum: true}, 7)
 	question := s.srv.Say(telegramtest.Chat{ID: -1008, Type: "supergroup", Forum: true}, ada, "the plan?")
 	o := out(sessions.Route{Channel: "telegram", ChatType: sessions.Group, Conversation: "-1008", Thread: "7", ReplyTo: "1"}, "**the** plan & more")
-	o.Silent = true
+	o.Silent, o.Buttons = true, buttons("Good")
 	_, err := s.adapter.SendFile(t.Context(), o, fileOf("Plän \"1\".pdf", "application/pdf", []byte("pdf")))
 	require.NoError(t, err)
 	sent := s.srv.Sent(-1008)[0]
 	require.EqualValues(t, 7, sent.Thread)
 	require.Equal(t, question.MessageID, sent.ReplyTo)
 	require.True(t, sent.Silent)
+	require.Equal(t, []telegramtest.Button{{Label: "Good", Data: "/choose G"}}, sent.Buttons)
 	require.Equal(t, "the plan & more", sent.Plain)
 	require.Equal(t, models.Document{FileName: "Plän \"1\".pdf", MimeType: "application/pdf", FileSize: 3}, *sent.File)
 }

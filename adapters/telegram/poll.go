@@ -1,10 +1,12 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -76,6 +78,8 @@ func (p *poller) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Confirming one confirms all before it, so what is before it must have been taken before.
+	slices.SortFunc(updates, func(x, y update) int { return cmp.Compare(x.ID, y.ID) })
 	faultpoint.Hit(faultpoint.PollBeforeAccept)
 	failed, err := p.acceptBatch(ctx, p.in, updates, self)
 	p.advance(updates, failed)

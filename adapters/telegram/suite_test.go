@@ -154,6 +154,16 @@ func (p *suitePlatform) Say(place sessions.Route, from sessions.Peer, text strin
 	return p.post(place, m)
 }
 
+func (p *suitePlatform) SayReordered(place sessions.Route, from sessions.Peer, texts ...string) []adaptertest.Said {
+	release := p.Hold()
+	defer release()
+	var all []adaptertest.Said
+	for _, text := range texts {
+		all = append(all, p.Say(place, from, text))
+	}
+	return all
+}
+
 func (p *suitePlatform) Edit(said adaptertest.Said, text string) {
 	p.mu.Lock()
 	m := p.said[said.Event]

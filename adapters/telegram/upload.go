@@ -3,6 +3,7 @@ package telegram
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -82,9 +83,7 @@ func (a *Adapter) uploadRequest(ctx context.Context, how upload, out adapters.Ou
 	form := multipart.NewWriter(&frame)
 	errs := []error{form.WriteField("chat_id", strconv.FormatInt(to.chat, 10))}
 	for name, value := range uploadFields(out, to) {
-		if value != "" {
-			errs = append(errs, form.WriteField(name, value))
-		}
+		errs = append(errs, form.WriteField(name, value))
 	}
 	_, err := form.CreatePart(textproto.MIMEHeader{
 		"Content-Disposition": {multipart.FileContentDisposition(how.field, valid(f.Name))},
@@ -104,12 +103,15 @@ func (a *Adapter) uploadRequest(ctx context.Context, how upload, out adapters.Ou
 	return r, nil
 }
 
-// uploadFields are the fields of a form beside the chat and the file; empty ones are left out.
+// uploadFields are the fields of a form beside the chat and the file.
 func uploadFields(out adapters.Outbound, to address) map[string]string {
 	fields := map[string]string{}
 	if strings.TrimSpace(out.Text) != "" {
 		text, mode := render(out)
-		fields["caption"], fields["parse_mode"] = text, string(mode)
+		fields["caption"] = text
+		if mode != "" {
+			fields["parse_mode"] = string(mode)
+		}
 	}
 	if to.thread != 0 && to.thread != generalTopic {
 		fields["message_thread_id"] = strconv.Itoa(to.thread)
@@ -119,6 +121,10 @@ func uploadFields(out adapters.Outbound, to address) map[string]string {
 	}
 	if p := replyParameters(out, to); p != nil {
 		fields["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, p.MessageID)
+	}
+	if k := keyboardOf(out.Buttons); k != nil {
+		markup, _ := json.Marshal(k) // texts always marshal
+		fields["reply_markup"] = string(markup)
 	}
 	return fields
 }

@@ -124,6 +124,8 @@ func FuzzUpdate(f *testing.F) {
 		`{"update_id":1,"message":{"message_id":1,"date":1,"chat":{"id":1,"type":"private"},"text":"x"}}`,
 		`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"supergroup","is_forum":true},"is_topic_message":true,"message_thread_id":3,"text":"@test0_bot \ud83d","entities":[{"type":"mention","offset":0,"length":10}],"reply_to_message":{"message_id":3}}}`,
 		`{"update_id":2,"edited_channel_post":{"message_id":9,"chat":{"id":-5,"type":"channel"},"caption":"c","photo":[{"file_id":"a"}]}}`,
+		`{"update_id":3,"callback_query":{"id":"9","from":{"id":1},"data":"/yes","message":{"message_id":4,"chat":{"id":-1}}}}`,
+		`{"update_id":4,"message_reaction":{"chat":{"id":1,"type":"private"},"message_id":3,"user":{"id":1},"old_reaction":[{"type":"paid"}],"new_reaction":[{"type":"emoji","emoji":"\ud83d"}]}}`,
 		`{"update_id":"x"}`, `[]`, `{`, ``,
 	} {
 		f.Add(seed)

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -84,10 +85,16 @@ func (m *seeing) withPictures(ctx context.Context, req sessions.Request) (shown 
 				shown.Messages[i].Parts = slices.Clone(message.Parts)
 			}
 			shown.Messages[i].Parts[j].Content = content
+			shown.Messages[i].Parts = slices.Insert(shown.Messages[i].Parts, j+1, named(message.Parts[j]))
 			count, bytes = count+1, bytes+len(content)
 		}
 	}
 	return shown, found
+}
+
+// named tells the model by which id it can send on the picture before it.
+func named(picture sessions.Part) sessions.Part {
+	return sessions.TextPart(fmt.Sprintf("[the %s above has the id %s]", picture.Attachment.Kind, picture.Attachment.Media), picture.Label)
 }
 
 // content reads a file; nil if it can't be had any more.

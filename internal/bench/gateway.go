@@ -62,7 +62,7 @@ func (b *bench) newGateway(p gatewayParams) (*gateway, error) {
 		return nil, err
 	}
 	g.config = child.Config{
-		State: p.state, Listen: addr, Telegram: g.fake.URL(), BotToken: telegramtest.DefaultToken,
+		State: p.state, Listen: addr, Channels: child.Telegram(g.fake.URL(), telegramtest.DefaultToken),
 		Model: p.model, ModelURL: p.modelURL, QueueMode: "followup", StoreURL: p.store,
 	}
 	if g.config.State == "" {

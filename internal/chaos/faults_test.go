@@ -18,23 +18,23 @@ func TestUpdateGivenAgainIsAnsweredOnce(t *testing.T) {
 	w.startReady()
 	first := w.say(1001, "")
 	w.awaitAnswers()
-	w.fake.Redeliver(first.UpdateID)
+	w.chat.redeliver(first.Event)
 	w.awaitAnswers()
 	w.terminate()
 	w.startReady()
-	w.fake.Redeliver(first.UpdateID)
+	w.chat.redeliver(first.Event)
 	second := w.say(1001, "")
 	w.awaitAnswers()
 	w.kill()
 	w.startReady()
-	w.fake.Redeliver(second.UpdateID)
-	w.fake.Redeliver(first.UpdateID)
+	w.chat.redeliver(second.Event)
+	w.chat.redeliver(first.Event)
 	w.awaitAnswers()
 	w.settle()
 	verdict, unknown := w.judge()
 	require.Empty(t, verdict.Repeats)
 	require.Empty(t, unknown)
-	require.Len(t, w.fake.Sent(1001), 2)
+	require.Len(t, w.chat.shown(1001), 2)
 }
 
 func TestChatsDoNotWaitForEachOther(t *testing.T) {
@@ -63,7 +63,7 @@ func TestRateLimit(t *testing.T) {
 	}
 	w := newWorld(t, options{seedPlus: 22})
 	w.startReady()
-	limited := w.fake.Inject(telegramtest.RateLimit(asked).On("sendMessage").InChat(1001).For(2))
+	limited := w.telegram().Inject(telegramtest.RateLimit(asked).On("sendMessage").InChat(1001).For(2))
 	for range 3 {
 		w.say(1001, "")
 		w.say(1002, "")
@@ -71,7 +71,7 @@ func TestRateLimit(t *testing.T) {
 	w.awaitAnswers()
 	require.Equal(t, 2, limited.Hits())
 	var calls []time.Time
-	for _, c := range w.fake.Calls("sendMessage") {
+	for _, c := range w.telegram().Calls("sendMessage") {
 		if c.Chat == 1001 {
 			calls = append(calls, c.At)
 		}
@@ -79,7 +79,7 @@ func TestRateLimit(t *testing.T) {
 	for i := range 2 {
 		require.GreaterOrEqual(t, calls[i+1].Sub(calls[i]), time.Duration(asked)*time.Second, "call %d came too early", i+1)
 	}
-	others := w.fake.Sent(1002)
+	others := w.telegram().Sent(1002)
 	require.True(t, others[len(others)-1].At.Before(calls[1]), "another chat waited for the limited one")
 	w.settle()
 	verdict, unknown := w.judge()
@@ -100,7 +100,7 @@ func TestTelegramIsDown(t *testing.T) {
 	w.startReady()
 	w.say(1001, "")
 	w.awaitAnswers()
-	w.fake.Inject(telegramtest.APIError(500, "Internal Server Error").For(telegramtest.Always))
+	w.telegram().Inject(telegramtest.APIError(500, "Internal Server Error").For(telegramtest.Always))
 	for i := range int64(20) {
 		w.say(1001+i%5, "")
 	}
@@ -108,7 +108,7 @@ func TestTelegramIsDown(t *testing.T) {
 	w.kill()
 	w.start() // it must come up, or wait, while Telegram is down
 	w.pause(outage / 2)
-	w.fake.Heal()
+	w.telegram().Heal()
 	w.awaitAnswers()
 	w.settle()
 	verdict, _ := w.judge()
@@ -121,23 +121,23 @@ func TestOddMessages(t *testing.T) {
 	w.startReady()
 	ctx, cancel := context.WithTimeout(t.Context(), answerWithin)
 	defer cancel()
-	w.fake.Join(telegramtest.Private(1500))
-	w.fake.PostRaw(func(int64) string { return `{"update_id":1001,"message":{"message_id":"x"}}` })
-	w.fake.PostRaw(func(int64) string {
+	w.telegram().Join(telegramtest.Private(1500))
+	w.telegram().PostRaw(func(int64) string { return `{"update_id":1001,"message":{"message_id":"x"}}` })
+	w.telegram().PostRaw(func(int64) string {
 		return `{"update_id":1002,"message":{"message_id":1,"date":1,"chat":{"id":1500,"type":"private"},"from":{"id":1500,"is_bot":false,"first_name":"P"},"text":"bad \ud800 text ` + "\xff" + `"}}`
 	})
-	sent, err := w.fake.WaitSent(ctx, 1500, 1)
+	sent, err := w.telegram().WaitSent(ctx, 1500, 1)
 	require.NoError(t, err)
 	require.Contains(t, sent[0].Plain, "bad \uFFFD text \uFFFD")
 
-	w.fake.Say(telegramtest.Private(1501), telegramtest.User{ID: 1501, FirstName: "P"}, megabyte())
-	sent, err = w.fake.WaitSent(ctx, 1501, 1)
+	w.telegram().Say(telegramtest.Private(1501), telegramtest.User{ID: 1501, FirstName: "P"}, megabyte())
+	sent, err = w.telegram().WaitSent(ctx, 1501, 1)
 	require.NoError(t, err)
 	require.Contains(t, sent[0].Plain, "too long")
 
-	w.fake.Say(telegramtest.Private(1502), telegramtest.User{ID: 1502, FirstName: "P"}, "[long]")
+	w.telegram().Say(telegramtest.Private(1502), telegramtest.User{ID: 1502, FirstName: "P"}, "[long]")
 	w.untilShown("the long answer", func() bool {
-		pieces := w.fake.Sent(1502)
+		pieces := w.telegram().Sent(1502)
 		return len(pieces) > 2 && strings.Contains(pieces[len(pieces)-1].Plain, completions.LongLine(completions.LongLines))
 	})
 	w.wholeLongAnswer(1502, 0)

@@ -32,7 +32,7 @@ func (w *world) awaitAnswers() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), answerWithin)
 	defer cancel()
-	require.NoError(w.t, w.fake.WaitConfirmed(ctx))
+	require.NoError(w.t, w.chat.waitConfirmed(ctx))
 	w.untilShown("every message answered", func() bool {
 		return len(chaos.Judge(w.said, w.sent()).Unanswered) == 0
 	})
@@ -84,6 +84,9 @@ func (w *world) judge() (verdict chaos.Verdict, unknown []string) {
 	w.t.Helper()
 	verdict, unknown = chaos.Judge(w.said, w.sent()), w.rows("unknown")
 	w.t.Logf("%d messages, %d lives, %d unknown sends, %d messages repeated", len(w.said), w.lives, len(unknown), len(verdict.Repeats))
+	if w.chat.settles() {
+		require.Empty(w.t, unknown, "a lost answer must be looked up; seed -chaos.seed=%d", *seed)
+	}
 	require.Empty(w.t, verdict.Faults(unknown), "seed -chaos.seed=%d", *seed)
 	return verdict, unknown
 }

@@ -9,9 +9,9 @@ import (
 
 // Said is one message of a person.
 type Said struct {
-	Chat     int64
-	Token    string // a word that stands in no other message and in every answer to it
-	UpdateID int64
+	Chat  int64
+	Token string // a word that stands in no other message and in every answer to it
+	Event string // names it at the platform
 }
 
 // token finds the words that [Token] makes.

@@ -25,11 +25,11 @@ const (
 	askEvery     = 20 * time.Millisecond
 )
 
-// world is a Telegram, a model, and a gateway that lives, dies and lives again.
+// world is a platform, a model, and a gateway that lives, dies and lives again.
 type world struct {
 	t      *testing.T
 	binary string
-	fake   *telegramtest.Server
+	chat   platform
 	model  *modeltest.Server
 	config child.Config
 	rng    *rand.Rand
@@ -46,10 +46,12 @@ type world struct {
 
 // options choose a world; zero fields have defaults.
 type options struct {
+	platform string        // key of platforms; "" is telegram
 	queue    string        // "" is followup
 	slow     time.Duration // what "[slow]" takes
 	silence  time.Duration // before every answer
 	store    string        // URL; "" is the embedded store
+	bus      string        // URL; "" is the embedded bus
 	state    string        // "" is a folder of the test's own
 	binary   func() (string, error)
 	seedPlus uint64 // makes the choices of several tests under one seed differ
@@ -65,7 +67,10 @@ func newWorld(t *testing.T, o options) *world {
 	w := &world{t: t, binary: binary, seed: *seed + o.seedPlus, count: map[int64]int{}, shown: make(chan struct{}, 1)}
 	t.Logf("seed: -chaos.seed=%d", *seed)
 	w.rng = rand.New(rand.NewPCG(w.seed, 0))
-	w.fake = telegramtest.Start(t, telegramtest.Options{OnSent: w.noteShown})
+	if o.platform == "" {
+		o.platform = "telegram"
+	}
+	w.chat = platforms[o.platform](t, w.noteShown)
 	w.model, err = completions.NewServer(completions.Options{Slow: o.slow, Silence: o.silence, Tool: "session_status"})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -73,8 +78,8 @@ func newWorld(t *testing.T, o options) *world {
 		require.Empty(t, w.model.Violations(), "requests break the model's API")
 	})
 	w.config = child.Config{
-		State: o.state, Telegram: w.fake.URL(), BotToken: telegramtest.DefaultToken, Model: "openai/fake", ModelURL: w.model.OpenAIURL(),
-		QueueMode: o.queue, Debounce: 50 * time.Millisecond, StoreURL: o.store,
+		State: o.state, Channels: w.chat.channels(), Model: "openai/fake", ModelURL: w.model.OpenAIURL(),
+		QueueMode: o.queue, Debounce: 50 * time.Millisecond, StoreURL: o.store, BusURL: o.bus,
 	}
 	w.fillConfig()
 	t.Cleanup(w.cleanup)
@@ -92,6 +97,7 @@ func (w *world) fillConfig() {
 	addr, err := child.FreeAddr()
 	require.NoError(w.t, err)
 	c.Listen = addr
+	w.chat.attend(addr)
 }
 
 // cleanup leaves no process behind and shows what the gateway said if the test failed.
@@ -146,9 +152,8 @@ func (w *world) terminate() {
 func (w *world) say(person int64, words string) chaos.Said {
 	token := chaos.Token(int(person), w.count[person], w.rng.Uint32())
 	w.count[person]++
-	user := telegramtest.User{ID: person, FirstName: "P"}
-	said := w.fake.Say(telegramtest.Private(person), user, strings.TrimSpace(token+" "+words))
-	s := chaos.Said{Chat: person, Token: token, UpdateID: said.UpdateID}
+	event := w.chat.say(person, strings.TrimSpace(token+" "+words))
+	s := chaos.Said{Chat: person, Token: token, Event: event}
 	w.said = append(w.said, s)
 	return s
 }
@@ -157,14 +162,17 @@ func (w *world) say(person int64, words string) chaos.Said {
 func (w *world) sent() map[int64][]string {
 	texts := map[int64][]string{}
 	for person := range w.count {
-		for _, m := range w.fake.Sent(person) {
-			if !strings.HasPrefix(m.Plain, "Line ") { // a later piece of a long answer
-				texts[person] = append(texts[person], m.Plain)
+		for _, text := range w.chat.shown(person) {
+			if !strings.HasPrefix(text, "Line ") { // a later piece of a long answer
+				texts[person] = append(texts[person], text)
 			}
 		}
 	}
 	return texts
 }
+
+// telegram is the fake of a world that has Telegram.
+func (w *world) telegram() *telegramtest.Server { return w.chat.(telegramPlatform).Server }
 
 // megabyte is a message beyond any platform's limit.
 func megabyte() string { return strings.Repeat("Much ado. ", 1<<20/10) }
@@ -179,7 +187,7 @@ func (w *world) pause(d time.Duration) {
 	}
 }
 
-func (w *world) noteShown(telegramtest.Message) {
+func (w *world) noteShown() {
 	select {
 	case w.shown <- struct{}{}:
 	default: // whoever waits has not looked yet

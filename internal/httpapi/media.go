@@ -62,11 +62,11 @@ type mediaRecord struct {
 func (s *Server) media(ctx context.Context, d router.Delivery) []mediaRecord {
 	var out []mediaRecord
 	for _, id := range d.Files {
-		m, err := s.cfg.Store.MediaInfo(ctx, id)
-		if err != nil {
-			m = router.Media{}
+		record := mediaRecord{ID: id}
+		if m, err := s.cfg.Store.MediaInfo(ctx, id); err == nil {
+			record.Name, record.MIME, record.Size = m.FileName(), m.MIME, m.Size
 		}
-		out = append(out, mediaRecord{ID: id, Name: m.Name, MIME: m.MIME, Size: m.Size})
+		out = append(out, record)
 	}
 	return out
 }
@@ -97,7 +97,7 @@ func (s *Server) getMedia(ctx context.Context, in *struct {
 	}
 	return &mediaContent{
 		Type:        harmless(m.MIME),
-		Disposition: mime.FormatMediaType("attachment", map[string]string{"filename": m.Name}),
+		Disposition: mime.FormatMediaType("attachment", map[string]string{"filename": m.FileName()}),
 		Cache:       "private, no-store",
 		Body:        m.Content,
 	}, nil

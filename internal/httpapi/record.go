@@ -26,6 +26,7 @@ type sessionRecord struct {
 	Agent        string              `json:"agent"`
 	Taint        string              `json:"taint" doc:"the label of what it has learnt" example:"PUBLIC/trusted"`
 	SendPolicy   string              `json:"send_policy,omitempty" doc:"override: allow or deny; absent: it follows the configuration"`
+	Activation   string              `json:"group_activation,omitempty" enum:"mention,always" doc:"override of whether a group must mention the bot; absent: it follows the configuration"`
 	Title        string              `json:"title,omitempty"`
 	Model        string              `json:"model"`
 	Channel      string              `json:"channel,omitempty" doc:"where it was last spoken to"`
@@ -42,7 +43,7 @@ func (s *Server) record(r sessions.Record, busy bool) sessionRecord {
 	out := sessionRecord{
 		ID: r.ID, CreatedAt: seconds(r.Created), LastActivity: seconds(r.LastActivity), Busy: busy, Persistent: r.Persistent,
 		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: r.FileAccess, Key: r.Key, Agent: r.Agent,
-		Taint: r.Taint.String(), SendPolicy: string(r.SendPolicy), Title: r.Title, Model: r.Model, Channel: r.Route.Channel,
+		Taint: r.Taint.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation), Title: r.Title, Model: r.Model, Channel: r.Route.Channel,
 	}
 	if out.Model == "" {
 		out.Model = s.cfg.ModelName(r.Agent)

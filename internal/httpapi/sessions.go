@@ -168,6 +168,7 @@ type patchInput struct {
 	SessionPath
 	Body struct {
 		SendPolicy *string          `json:"send_policy,omitempty" enum:"allow,deny,inherit"`
+		Activation *string          `json:"group_activation,omitempty" enum:"mention,always,inherit"`
 		Model      *string          `json:"model,omitempty" doc:"<provider>/<model>; empty follows the agent"`
 		Title      *string          `json:"title,omitempty" maxLength:"200"`
 		Metadata   *json.RawMessage `json:"metadata,omitempty"`
@@ -186,6 +187,13 @@ func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessio
 			override = sessions.SendInherit
 		}
 		p.SendPolicy = &override
+	}
+	if in.Body.Activation != nil {
+		override := sessions.Activation(*in.Body.Activation)
+		if override == "inherit" {
+			override = sessions.ActivationInherit
+		}
+		p.Activation = &override
 	}
 	if m := in.Body.Metadata; m != nil {
 		if json.Unmarshal(*m, &map[string]any{}) != nil {

@@ -35,7 +35,7 @@ func TestPicturesOnTheWire(t *testing.T) {
 				return string(said)
 			}
 			require.JSONEq(t, want, sent([]byte("png")))
-			require.Contains(t, sent(nil), "[attached photo, image/png, 3 bytes; the picture is not shown to you]")
+			require.Contains(t, sent(nil), "[attached photo, image/png, 3 bytes, id med_1; the picture is not shown to you]")
 		})
 	}
 }

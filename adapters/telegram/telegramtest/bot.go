@@ -20,9 +20,11 @@ type Bot struct {
 	chats      map[int64]*chat
 	migrated   map[int64]int64 // old chat id → new one
 	queue      []update
+	held       []update         // kept back; nil if none are
 	given      map[int64][]byte // every update ever made, for Redeliver; nil with Forget
 	nextUpdate int64
 	poll       *poll
+	rivals     int // calls that cut off another poll
 	webhook    webhook
 	commands   []models.BotCommand
 	revoked    bool

@@ -64,6 +64,9 @@ func (b *Bot) startPoll(p *poll, offset int64, allowed []string) *apiError {
 			Description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
 		}
 	}
+	if b.poll != nil {
+		b.rivals++
+	}
 	b.interruptPoll(&apiError{
 		Code:        409,
 		Description: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
@@ -72,6 +75,20 @@ func (b *Bot) startPoll(p *poll, offset int64, allowed []string) *apiError {
 	b.allowed = allowed
 	b.confirm(offset)
 	return nil
+}
+
+// Polling reports whether a getUpdates is waiting.
+func (b *Bot) Polling() bool {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	return b.poll != nil
+}
+
+// Rivals is how many calls of getUpdates have cut off another one.
+func (b *Bot) Rivals() int {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	return b.rivals
 }
 
 func (b *Bot) endPoll(p *poll) {

@@ -68,6 +68,21 @@ func (b *Bot) Say(in Chat, from User, text string) Said {
 	return said
 }
 
+// Hold keeps the updates that come from now on back, until the function that it
+// returns hands them out, last first.
+func (b *Bot) Hold() (release func()) {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	b.held = []update{}
+	return func() {
+		b.srv.mu.Lock()
+		defer b.srv.mu.Unlock()
+		slices.Reverse(b.held)
+		b.queue, b.held = append(b.queue, b.held...), nil
+		b.wake()
+	}
+}
+
 // Post makes any message arrive. A zero id or date is filled in. The field
 // EditDate makes it an edited message; a channel's message is a channel post.
 func (b *Bot) Post(m models.Message) Said {
@@ -138,7 +153,11 @@ func (b *Bot) Migrate(from, to int64) {
 
 // enqueue adds the update with the id that is due; srv.mu is held.
 func (b *Bot) enqueue(j []byte) {
-	b.queue = append(b.queue, update{id: b.nextUpdate, json: j})
+	if b.held != nil {
+		b.held = append(b.held, update{id: b.nextUpdate, json: j})
+	} else {
+		b.queue = append(b.queue, update{id: b.nextUpdate, json: j})
+	}
 	if b.given != nil {
 		b.given[b.nextUpdate] = j
 	}

@@ -15,14 +15,23 @@ const apiToken = "token-of-the-gateway-under-test"
 type Config struct {
 	State    string // folder, made if missing; the configuration and the log stand beside it
 	Listen   string // host:port
-	Telegram string // base address of the Bot API
-	BotToken string
+	Channels string // lines below "channels:", such as [Telegram] makes
 	Model    string // "<provider>/<model>"
 	// ModelURL is the address of a Chat Completions server, known as provider "openai"; empty for none.
 	ModelURL  string
 	QueueMode string        // followup or collect
 	Debounce  time.Duration // of collect
 	StoreURL  string        // empty for the embedded store
+	BusURL    string        // empty for the embedded bus
+}
+
+// Telegram configures a Telegram bot that polls and hears everybody.
+func Telegram(apiBase, token string) string {
+	return fmt.Sprintf(`  telegram:
+    dmPolicy: open
+    accounts:
+      default: { token: %q, apiBase: %q, mode: polling }
+`, token, apiBase)
 }
 
 // FreeAddr is a loopback address that nobody listened on a moment ago.
@@ -52,19 +61,16 @@ func (c Config) yaml() string {
 	text := fmt.Sprintf(`gateway: { listen: %q, token: %q }
 state: %q
 store: { url: %q }
+bus: { url: %q }
 owners: []
 channels:
-  telegram:
-    dmPolicy: open
-    accounts:
-      default: { token: %q, apiBase: %q, mode: polling }
-session:
+%ssession:
   dmScope: per-channel-peer
   queue: { mode: %s, cap: 100, debounceMs: %d }
 limits: { runAttempts: 100 } # kills are no reason to give up on a message
 models:
   default: %s
-`, c.Listen, apiToken, c.State, c.StoreURL, c.BotToken, c.Telegram, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
+`, c.Listen, apiToken, c.State, c.StoreURL, c.BusURL, c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
 	if c.ModelURL != "" {
 		text += fmt.Sprintf("  providers:\n    openai: { kind: openai, apiKey: none, baseURL: %q }\n", c.ModelURL)
 	}

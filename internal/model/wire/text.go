@@ -49,6 +49,9 @@ func Describe(a *sessions.Attachment) string {
 	if a.Size > 0 {
 		fmt.Fprintf(&b, ", %d bytes", a.Size)
 	}
+	if a.Media != "" {
+		b.WriteString(", id " + string(a.Media)) // by which the model can send it on
+	}
 	b.WriteString("; " + cmp.Or(a.Note, "its content is not available") + "]")
 	return b.String()
 }

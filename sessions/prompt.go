@@ -51,7 +51,7 @@ func ParsePrompt(text string) (*Prompt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse prompt: %w", err)
 	}
-	fields := &fieldCheck{used: map[string]bool{}}
+	fields := &fieldCheck{tree: parsed.Tree, used: map[string]bool{}}
 	if parsed.Tree != nil {
 		fields.list(parsed.Root, templateData())
 	}

@@ -12,6 +12,7 @@ func templateData() reflect.Type { return reflect.TypeFor[TemplateData]() }
 // fieldCheck walks a template and collects what its data does not have. Executing it
 // would not find what stands in a branch that is not taken.
 type fieldCheck struct {
+	tree *parse.Tree
 	used map[string]bool // what chains begin with
 	errs []error
 }
@@ -98,7 +99,8 @@ func (c *fieldCheck) fields(n parse.Node, chain []string, in reflect.Type) {
 				continue
 			}
 		}
-		c.errs = append(c.errs, fmt.Errorf("there is no .%s (in %s)%s", strings.Join(chain[:i+1], "."), n, known(in)))
+		place, _ := c.tree.ErrorContext(n)
+		c.errs = append(c.errs, fmt.Errorf("%s: there is no .%s%s", place, strings.Join(chain[:i+1], "."), known(in)))
 		return
 	}
 }

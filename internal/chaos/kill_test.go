@@ -85,24 +85,34 @@ func (c campaign) speakers(w *world) []int64 {
 
 func TestKillAtRandom(t *testing.T) {
 	t.Parallel()
-	for _, mode := range modes("followup", "collect") {
-		t.Run("instant model, "+mode, func(t *testing.T) {
-			w := newWorld(t, options{queue: mode, seedPlus: 1})
-			newCampaign().run(w)
-			w.settle()
-			w.judge()
+	for name := range platforms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, mode := range modes("followup", "collect") {
+				t.Run("instant model, "+mode, func(t *testing.T) {
+					w := newWorld(t, options{platform: name, queue: mode, seedPlus: 1})
+					newCampaign().run(w)
+					w.settle()
+					w.judge()
+				})
+			}
 		})
 	}
 }
 
 func TestKillAtRandomWhileThinking(t *testing.T) {
 	t.Parallel()
-	for _, mode := range modes("collect", "followup") {
-		t.Run("slow model, "+mode, func(t *testing.T) {
-			w := newWorld(t, options{queue: mode, slow: 1800 * time.Millisecond, seedPlus: 3})
-			newCampaign().thinking().run(w)
-			w.settle()
-			w.judge()
+	for name := range platforms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, mode := range modes("collect", "followup") {
+				t.Run("slow model, "+mode, func(t *testing.T) {
+					w := newWorld(t, options{platform: name, queue: mode, slow: 1800 * time.Millisecond, seedPlus: 3})
+					newCampaign().thinking().run(w)
+					w.settle()
+					w.judge()
+				})
+			}
 		})
 	}
 }

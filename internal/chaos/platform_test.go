@@ -24,6 +24,8 @@ type platform interface {
 	// say lets a person write, and names the event; redeliver gives an event again.
 	say(person int64, text string) (event string)
 	redeliver(event string)
+	// late reports whether the platform gave an event again, perhaps after later ones.
+	late(event string) bool
 	// waitConfirmed waits until the gateway has confirmed all events.
 	waitConfirmed(ctx context.Context) error
 	// shown are the bot's messages to a person as they are now, in order.
@@ -65,6 +67,8 @@ func (p telegramPlatform) redeliver(event string) {
 	_, _ = fmt.Sscan(event, &id) // say made it
 	p.Redeliver(id)
 }
+
+func (p telegramPlatform) late(string) bool { return false }
 
 func (p telegramPlatform) waitConfirmed(ctx context.Context) error { return p.WaitConfirmed(ctx) }
 
@@ -120,6 +124,8 @@ func (p slackPlatform) say(person int64, text string) string {
 
 func (p slackPlatform) redeliver(event string) { p.Redeliver(event) }
 
+func (p slackPlatform) late(event string) bool { return p.Tries(event) > 1 }
+
 func (p slackPlatform) waitConfirmed(ctx context.Context) error { return p.WaitConfirmed(ctx) }
 
 func (p slackPlatform) shown(person int64) []string {
@@ -162,6 +168,8 @@ func (p discordPlatform) redeliver(event string) {
 	channel, id, _ := strings.Cut(event, "/")
 	p.Repeat(channel, id)
 }
+
+func (p discordPlatform) late(string) bool { return false }
 
 // waitConfirmed has nothing to wait for: Discord is told nothing of what arrived.
 func (p discordPlatform) waitConfirmed(context.Context) error { return nil }

@@ -46,17 +46,28 @@ func steps() []step {
 
 func TestKillAtEveryStep(t *testing.T) {
 	t.Parallel()
-	for _, mode := range modes("followup", "collect") {
-		t.Run(mode, func(t *testing.T) {
-			w := newWorld(t, options{queue: mode, slow: 1500 * time.Millisecond, binary: built.faulty, seedPlus: 10})
-			for i, s := range steps() {
-				w.dieAt(s, int64(2001+i))
+	for name := range platforms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, mode := range modes("followup", "collect") {
+				t.Run(mode, func(t *testing.T) {
+					w := newWorld(t, options{platform: name, queue: mode, slow: 1500 * time.Millisecond, binary: built.faulty, seedPlus: 10})
+					w.dieAtAll(steps())
+				})
 			}
-			w.settle()
-			verdict, unknown := w.judge()
-			t.Logf("killed at %d steps; %d sends unknown, %d messages shown twice", len(steps()), len(unknown), len(verdict.Repeats))
 		})
 	}
+}
+
+// dieAtAll dies once at each step; each time a person of its own has asked for something.
+func (w *world) dieAtAll(all []step) {
+	w.t.Helper()
+	for i, s := range all {
+		w.dieAt(s, int64(2001+i))
+	}
+	w.settle()
+	verdict, unknown := w.judge()
+	w.t.Logf("killed at %d steps; %d sends unknown, %d messages shown twice", len(all), len(unknown), len(verdict.Repeats))
 }
 
 // modes are the queue modes to be tested: the first alone in a short run.

@@ -82,6 +82,9 @@ func (w *world) rows(statuses ...string) []string {
 // judge fails the test where the promise was broken, and tells the tally.
 func (w *world) judge() (verdict chaos.Verdict, unknown []string) {
 	w.t.Helper()
+	for i, s := range w.said {
+		w.said[i].Late = w.chat.late(s.Event)
+	}
 	verdict, unknown = chaos.Judge(w.said, w.sent()), w.rows("unknown")
 	w.t.Logf("%d messages, %d lives, %d unknown sends, %d messages repeated", len(w.said), w.lives, len(unknown), len(verdict.Repeats))
 	if w.chat.settles() {

@@ -12,6 +12,9 @@ type Said struct {
 	Chat  int64
 	Token string // a word that stands in no other message and in every answer to it
 	Event string // names it at the platform
+	// Late: the platform gave it again, perhaps after messages that were written
+	// later, so its answer may stand anywhere.
+	Late bool
 }
 
 // token finds the words that [Token] makes.
@@ -33,11 +36,11 @@ type Verdict struct {
 // Judge compares what was said with the texts that the bot sent to each chat, in order.
 func Judge(said []Said, sent map[int64][]string) Verdict {
 	v := Verdict{Repeats: map[string]int{}}
-	order := map[int64][]string{}
+	byChat := map[int64][]Said{}
 	for _, s := range said {
-		order[s.Chat] = append(order[s.Chat], s.Token)
+		byChat[s.Chat] = append(byChat[s.Chat], s)
 	}
-	for chat, asked := range order {
+	for chat, asked := range byChat {
 		v.judgeChat(chat, asked, sent[chat])
 	}
 	slices.Sort(v.Unanswered)
@@ -45,7 +48,27 @@ func Judge(said []Said, sent map[int64][]string) Verdict {
 	return v
 }
 
-func (v *Verdict) judgeChat(chat int64, asked, texts []string) {
+func (v *Verdict) judgeChat(chat int64, asked []Said, texts []string) {
+	answered := v.answered(texts)
+	var expected []string
+	late := map[string]bool{}
+	for _, s := range asked {
+		late[s.Token] = s.Late
+		switch {
+		case !slices.Contains(answered, s.Token):
+			v.Unanswered = append(v.Unanswered, s.Token)
+		case !s.Late:
+			expected = append(expected, s.Token)
+		}
+	}
+	answered = slices.DeleteFunc(answered, func(t string) bool { return late[t] })
+	if !slices.Equal(expected, answered) {
+		v.Disorder = append(v.Disorder, fmt.Sprintf("chat %d: asked %s, answered %s", chat, strings.Join(expected, " "), strings.Join(answered, " ")))
+	}
+}
+
+// answered are the tokens of a chat's texts in the order in which each came first.
+func (v *Verdict) answered(texts []string) []string {
 	var answered []string
 	for _, text := range texts {
 		found := token.FindAllString(text, -1)
@@ -60,17 +83,7 @@ func (v *Verdict) judgeChat(chat int64, asked, texts []string) {
 			answered = append(answered, t)
 		}
 	}
-	var expected []string
-	for _, t := range asked {
-		if slices.Contains(answered, t) {
-			expected = append(expected, t)
-		} else {
-			v.Unanswered = append(v.Unanswered, t)
-		}
-	}
-	if !slices.Equal(expected, answered) {
-		v.Disorder = append(v.Disorder, fmt.Sprintf("chat %d: asked %s, answered %s", chat, strings.Join(expected, " "), strings.Join(answered, " ")))
-	}
+	return answered
 }
 
 // Faults are the ways in which the promise was broken, given the texts of the

@@ -12,7 +12,9 @@ func TestVerdict(t *testing.T) {
 	t.Parallel()
 	a, b := chaos.Token(1, 0, 0xabcdef), chaos.Token(1, 1, 7)
 	said := []chaos.Said{{Chat: 1, Token: a}, {Chat: 1, Token: b}}
+	late := []chaos.Said{{Chat: 1, Token: a, Late: true}, {Chat: 1, Token: b}}
 	tests := map[string]struct {
+		said    []chaos.Said // nil for said
 		sent    []string
 		unknown []string
 		faults  int
@@ -27,13 +29,18 @@ func TestVerdict(t *testing.T) {
 		"repeat excused by another":    {sent: []string{a, a, b}, unknown: []string{b}, faults: 1},
 		"unknown that had not arrived": {sent: []string{a, b}, unknown: []string{a}},
 		"order changed":                {sent: []string{b, a}, faults: 1},
+		"overtaken on the way":         {said: late, sent: []string{b, a}},
+		"overtaken and lost":           {said: late, sent: []string{b}, faults: 1},
 		"late repeat keeps the order":  {sent: []string{a, b, a}, unknown: []string{a}},
 		"word of its own":              {sent: []string{a, "I am sorry.", b}, faults: 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			verdict := chaos.Judge(said, map[int64][]string{1: tt.sent})
+			if tt.said == nil {
+				tt.said = said
+			}
+			verdict := chaos.Judge(tt.said, map[int64][]string{1: tt.sent})
 			require.Len(t, verdict.Faults(tt.unknown), tt.faults)
 		})
 	}

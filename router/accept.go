@@ -254,6 +254,9 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 		return Admitted{}, err
 	}
 	r.emitUser(run)
+	if !in.Pressed { // whose message is the bot's own
+		r.acknowledge(run)
+	}
 	return Admitted{Outcome: OutcomeRun, Session: record.ID, Run: run.ID}, nil
 }
 

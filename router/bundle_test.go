@@ -40,6 +40,7 @@ type bundle struct {
 	settings *router.Settings
 	dir      string
 	log      *slog.Logger
+	registry *prometheus.Registry
 }
 
 func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
@@ -81,13 +82,13 @@ func (b *bundle) open() {
 // start makes a router on the store, as a new process would.
 func (b *bundle) start() {
 	b.t.Helper()
-	b.bus = &localBus{}
+	b.bus, b.registry = &localBus{}, prometheus.NewRegistry()
 	var err error
 	b.Router, err = router.New(router.Config{
 		Store: b.store, Bus: b.bus, Agent: b.agent, Gate: b.gate, Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: time.Now, Log: b.log,
-		Registerer: prometheus.NewRegistry(), Grace: 10 * time.Millisecond, SweepEvery: time.Hour,
+		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour,
 	})
 	require.NoError(b.t, err)
 	b.Router.Start()
@@ -141,6 +142,24 @@ func (b *bundle) deliveries(status router.DeliveryStatus) []router.Delivery {
 	require.NoError(b.t, err)
 	slices.Reverse(found)
 	return found
+}
+
+// counted is the value of a counter with an outcome.
+func (b *bundle) counted(name, outcome string) float64 {
+	b.t.Helper()
+	families, err := b.registry.Gather()
+	require.NoError(b.t, err)
+	sum := 0.0
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if f.GetName() == name && l.GetName() == "outcome" && l.GetValue() == outcome {
+					sum += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return sum
 }
 
 // ended waits until a run has ended.

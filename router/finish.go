@@ -172,6 +172,7 @@ func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
 
 func (w *sessionWorker) emitEnd(batch []sessions.Run, event sessions.Event) {
 	for _, run := range batch {
+		w.unacknowledge(run)
 		event.Session, event.Run, event.At = w.id, run.ID, w.now()
 		w.bus.Emit(event)
 	}

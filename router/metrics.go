@@ -10,6 +10,7 @@ type metrics struct {
 	exchanges       *prometheus.CounterVec // by kind and outcome
 	deliveries      *prometheus.CounterVec // by channel and terminal status
 	failures        *prometheus.CounterVec // by channel and kind
+	acks            *prometheus.CounterVec // by channel and outcome
 	lookups         *prometheus.CounterVec // of messages whose answer was lost, by channel and outcome
 	acceptSeconds   prometheus.Histogram
 	queueSeconds    prometheus.Histogram
@@ -36,6 +37,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		exchanges:       counter("exchanges_total", "Exchanges between sessions that ended.", "kind", "outcome"),
 		deliveries:      counter("deliveries_total", "Deliveries that ended.", "channel", "status"),
 		failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
+		acks:            counter("ack_reactions_total", "Reactions on messages that were heard.", "channel", "outcome"),
 		lookups:         counter("send_lookups_total", "Looks at the platform for messages whose answer was lost, by what was found.", "channel", "outcome"),
 		acceptSeconds:   histogram("accept_seconds", "From an event to its commit."),
 		queueSeconds:    histogram("queue_seconds", "From a run's commit to its start."),
@@ -43,7 +45,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		deliverySeconds: histogram("delivery_seconds", "From a delivery's commit to its receipt."),
 		partitions:      prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
 	}
-	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.runs, m.exchanges, m.deliveries, m.failures, m.lookups,
+	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.runs, m.exchanges, m.deliveries, m.failures, m.lookups, m.acks,
 		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.deliverySeconds, m.partitions)
 	return m
 }

@@ -46,7 +46,7 @@ type Config struct {
 }
 
 // Router takes messages in, has them worked and sends the answers out. Its
-// goroutines are those of the lanes (see ownership) and the sweeper.
+// goroutines are those of the lanes (see ownership), the sweeper, and those of acks.
 type Router struct {
 	store      Store
 	bus        Bus
@@ -62,6 +62,7 @@ type Router struct {
 	grace      time.Duration
 	sweepEvery time.Duration
 	cache      *sessionCache
+	acks       *acks
 	tasks      tasks
 
 	fetches  chan struct{} // holds one for each run that fetches files
@@ -95,6 +96,7 @@ func New(c Config) (*Router, error) {
 		fetches: make(chan struct{}, fetchesMost),
 	}
 	r.settings.Store(c.Settings)
+	r.acks = newAcks(c.Log, r.metrics.acks)
 	return r, nil
 }
 
@@ -114,6 +116,7 @@ func (r *Router) Configure(s *Settings) {
 
 // Start begins to sweep for lost wakes and expired sessions.
 func (r *Router) Start() {
+	r.acks.start()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
 	go func() {
@@ -143,6 +146,7 @@ func (r *Router) Stop(ctx context.Context) {
 		wg.Go(func() { r.Release(ctx, p) })
 	}
 	wg.Wait()
+	r.acks.stop()
 }
 
 func (r *Router) sweep(ctx context.Context) {

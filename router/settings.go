@@ -37,6 +37,8 @@ type ChannelSettings struct {
 	Spaces      map[string]GroupSettings // by [sessions.Route.Space]
 	AllowBots   BotPolicy
 	OnUnknown   UnknownPolicy
+	AckReaction string // emoji on a message that was heard; empty: none
+	AckRemove   bool   // it is taken off when the run has ended
 }
 
 // GroupSettings are those of a group, or of all groups of a space.

@@ -1,0 +1,136 @@
+package router
+
+import (
+	"context"
+	"hash/maphash"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+const (
+	ackWorkers = 4                // platform calls for reactions at a time
+	ackQueue   = 64               // reactions that wait for each worker; a further one is left out
+	ackTimeout = 10 * time.Second // bound of one platform call
+)
+
+// What became of a reaction, as the metric says it.
+const (
+	ackShown   = "shown"
+	ackRemoved = "removed"
+	ackFailed  = "failed"
+	ackSkipped = "skipped" // the queue was full
+)
+
+// acks puts reactions on messages that were heard, and takes them off. They are a
+// courtesy: what does not fit into the queue is left out and counted, what fails is
+// not tried again. Its goroutines are its workers, between start and stop; those of
+// one conversation are made by one worker, so that none is taken off before it was put on.
+type acks struct {
+	log     *slog.Logger
+	outcome *prometheus.CounterVec // by channel and outcome
+	seed    maphash.Seed
+	queues  [ackWorkers]chan ack
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+}
+
+// ack is one reaction that is to be put on or taken off.
+type ack struct {
+	reactor adapters.Reactor
+	route   sessions.Route
+	message sessions.PlatformMessageID
+	how     adapters.Reaction
+}
+
+func newAcks(log *slog.Logger, outcome *prometheus.CounterVec) *acks {
+	a := &acks{log: log, outcome: outcome, seed: maphash.MakeSeed(), cancel: func() {}}
+	for i := range a.queues {
+		a.queues[i] = make(chan ack, ackQueue)
+	}
+	return a
+}
+
+func (a *acks) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.cancel = cancel
+	for _, queue := range a.queues {
+		a.wg.Go(func() { a.work(ctx, queue) })
+	}
+}
+
+// stop leaves out what waits, and returns when the calls under way have ended.
+func (a *acks) stop() {
+	a.cancel()
+	a.wg.Wait()
+}
+
+// put never waits.
+func (a *acks) put(k ack) {
+	n := maphash.String(a.seed, string(k.route.Lane())) % ackWorkers
+	select {
+	case a.queues[n] <- k:
+	default:
+		a.outcome.WithLabelValues(k.route.Channel, ackSkipped).Inc()
+	}
+}
+
+func (a *acks) work(ctx context.Context, queue <-chan ack) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case k := <-queue:
+			a.outcome.WithLabelValues(k.route.Channel, a.react(ctx, k)).Inc()
+		}
+	}
+}
+
+// react makes one call and says what became of it.
+func (a *acks) react(ctx context.Context, k ack) (outcome string) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.log.Error("reaction panicked", "channel", k.route.Channel, "err", p, "stack", string(debug.Stack()))
+			outcome = ackFailed
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, ackTimeout)
+	defer cancel()
+	if err := k.reactor.React(ctx, k.route, k.message, k.how); err != nil {
+		a.log.Debug("reaction not shown", "channel", k.route.Channel, "err", err)
+		return ackFailed
+	}
+	if k.how.Removed {
+		return ackRemoved
+	}
+	return ackShown
+}
+
+// acknowledge lets the sender of a message see that it was heard, where the channel is set so.
+func (r *Router) acknowledge(run sessions.Run) {
+	r.putAck(run, false)
+}
+
+// unacknowledge takes the reaction off when the run has ended, where the channel is set so.
+func (r *Router) unacknowledge(run sessions.Run) {
+	if r.settings.Load().Channels[run.Route.Channel].AckRemove {
+		r.putAck(run, true)
+	}
+}
+
+func (r *Router) putAck(run sessions.Run, removed bool) {
+	emoji := r.settings.Load().Channels[run.Route.Channel].AckReaction
+	if emoji == "" || run.Input.MessageID == "" || run.Route.Handle != "" {
+		return
+	}
+	a, _ := r.adapter(run.Route.Channel, run.Route.Account)
+	if reactor, ok := a.(adapters.Reactor); ok {
+		r.acks.put(ack{reactor, run.Route, run.Input.MessageID, adapters.Reaction{Emoji: emoji, Removed: removed}})
+	}
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/config"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// What the file says of groups, guilds, people and bindings reaches the router and the gate.
+func TestSettingsOfGroupsAndPeople(t *testing.T) {
+	t.Parallel()
+	c, err := config.Loader{Getenv: func(string) (string, bool) { return "", false }, Home: "/home/ann"}.Parse("sluice.yaml", []byte(`
+channels:
+  discord:
+    classification: INTERNAL
+    allowBots: mentions
+    accounts: { default: { token: t } }
+    groups:
+      "guild:7": { allowRoles: [70], classification: PUBLIC }
+      42: { requireMention: false, allowFrom: [5], topics: { 43: } }
+      "*":
+session: { dmScope: per-peer, identityLinks: { ada: ["telegram:1001", "discord:5"] } }
+agents: { list: [{ id: main }, { id: work }] }
+bindings: [{ match: { guild: 7 }, agent: work }, { match: { team: T1 }, agent: main }]
+limits: { maxMediaBytes: 4096 }
+`))
+	require.NoError(t, err)
+	s := routerSettings(c)
+	discord := s.Channels["discord"]
+	require.Equal(t, router.BotsMentions, discord.AllowBots)
+	require.Equal(t, []string{"70"}, discord.Spaces["7"].AllowRoles)
+	require.True(t, discord.Spaces["7"].RequireMention)
+	require.Equal(t, []string{"5"}, discord.Groups["42"].AllowFrom)
+	require.Equal(t, map[string]router.TopicSettings{"43": {RequireMention: true}}, discord.Groups["42"].Topics)
+	require.Contains(t, discord.Groups, "*")
+	require.Len(t, discord.Groups, 2)
+	require.Equal(t, "7", s.Bindings[0].Space)
+	require.Equal(t, "T1", s.Bindings[1].Space)
+	require.Equal(t, 4096, s.MaxMediaBytes)
+	direct := sessions.Route{Channel: "discord", ChatType: sessions.Direct}
+	require.Equal(t, sessions.Key("agent:main:direct:ada"), s.Keyer.Key("main", direct, "5"))
+
+	gate, err := newGate(c)
+	require.NoError(t, err)
+	in := func(space string, conversation sessions.ConversationID) flow.Level {
+		return gate.SinkLevel(sessions.Route{Channel: "discord", ChatType: sessions.Channel, Space: space, Conversation: conversation})
+	}
+	require.Equal(t, flow.Public, in("7", "70"))
+	require.Equal(t, flow.Internal, in("8", "42"))
+}

@@ -126,7 +126,7 @@ func (c *cache[V]) makeRoom() {
 		}
 	}
 	for key := range c.known {
-		if len(c.known) < maxNames {
+		if len(c.known) <= maxNames*3/4 { // so that not every new one pays for this
 			return
 		}
 		delete(c.known, key)

@@ -125,7 +125,7 @@ func (p *pacer) forget(now time.Time) {
 		}
 	}
 	for key := range p.paces {
-		if len(p.paces) < maxPaces {
+		if len(p.paces) <= maxPaces*3/4 { // so that not every new one pays for this
 			return
 		}
 		delete(p.paces, key)

@@ -1,11 +1,9 @@
 package slack_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +25,7 @@ type inbox struct {
 	mu      sync.Mutex
 	got     []adapters.Inbound
 	refuse  func(adapters.Inbound) error
+	held    sync.Mutex // while it is, nothing is accepted
 	arrived chan struct{}
 }
 
@@ -34,14 +33,19 @@ func newInbox() *inbox { return &inbox{arrived: make(chan struct{}, 1)} }
 
 var errRefused = errors.New("store is full")
 
+func (i *inbox) hold()  { i.held.Lock() }
+func (i *inbox) letGo() { i.held.Unlock() }
+
 func (i *inbox) Accept(_ context.Context, in adapters.Inbound) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	i.held.Lock()
+	i.held.Unlock() //nolint:staticcheck // it was held until now
 	if i.refuse != nil {
 		if err := i.refuse(in); err != nil {
 			return err
 		}
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.got = append(i.got, in)
 	select {
 	case i.arrived <- struct{}{}:
@@ -128,46 +132,27 @@ func out(route sessions.Route, text string) adapters.Outbound {
 	return adapters.Outbound{DeliveryID: "dlv_1", Route: route, Text: text}
 }
 
-// logBuffer is a log that is read while it is written.
-type logBuffer struct {
-	mu    sync.Mutex
-	buf   bytes.Buffer
-	wrote chan struct{} // capacity 1
-}
-
-func newLogBuffer() *logBuffer { return &logBuffer{wrote: make(chan struct{}, 1)} }
-
-func (b *logBuffer) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer func() {
-		select {
-		case b.wrote <- struct{}{}:
-		default: // a reader has not looked yet
-		}
-	}()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-// wait returns once the log holds a text.
-func (b *logBuffer) wait(t *testing.T, text string) {
+// waitMetric waits until a counter of an outcome is not zero. It looks when something arrives or Slack is called.
+func (s *setup) waitMetric(t *testing.T, name, outcome string) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
-	for !strings.Contains(b.String(), text) {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		families, err := s.metrics.Gather()
+		require.NoError(t, err)
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					if f.GetName() == name && l.GetValue() == outcome && m.GetCounter().GetValue() > 0 {
+						return
+					}
+				}
+			}
+		}
 		select {
-		case <-b.wrote:
-		case <-deadline:
-			require.FailNow(t, "not logged in time", "want %q in:\n%s", text, b)
+		case <-ticker.C:
+		case <-t.Context().Done():
+			require.FailNow(t, "not counted", "%s of %s", outcome, name)
 		}
 	}
 }

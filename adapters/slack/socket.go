@@ -18,14 +18,16 @@ const (
 	links = 2
 	// steady is how long a connection must have held for its end not to count as a failure to connect.
 	steady = 10 * time.Second
+	// leaveTime is how long Slack has to close a connection that it said it would close: it says so about ten seconds before.
+	leaveTime = 30 * time.Second
 	// keepTrying is how long an event that the acceptor refuses is offered to it again, the
 	// conversation waiting behind it. Then it is left to Slack, unconfirmed.
 	keepTrying = 2 * time.Minute
 )
 
-// receiver is Socket Mode while Run runs. Its goroutines: one for each link, those of the links'
-// connections, and one for each event that waits or is being accepted (at most
-// maxPending); receive waits for all.
+// receiver is Socket Mode while Run runs. Its goroutines: one for each link, one for each connection that
+// has a successor, those of the connections, one that looks after the token, and one for each event that
+// waits or is being accepted (at most maxPending); receive waits for all.
 type receiver struct {
 	*Adapter
 	in       adapters.Acceptor
@@ -50,13 +52,13 @@ func (a *Adapter) receive(ctx context.Context, in adapters.Acceptor) error {
 // link keeps one connection open. When Slack says that it will close it, the next is opened first.
 func (r *receiver) link(ctx context.Context) error {
 	var old *conn
-	defer func() { closeConn(old) }()
+	defer func() { r.retire(ctx, old) }()
 	for tries := 0; ; {
 		c, err := r.connect(ctx, tries)
 		if err != nil {
 			return ignoreEnd(ctx, err)
 		}
-		closeConn(old)
+		r.retire(ctx, old)
 		old = nil
 		opened := time.Now()
 		select {
@@ -65,9 +67,9 @@ func (r *receiver) link(ctx context.Context) error {
 			old = c
 		case <-c.done:
 			r.cfg.Log.Info("slack connection ended, opening another", "error", c.err)
-			closeConn(c)
+			c.close()
 		case <-ctx.Done():
-			closeConn(c)
+			c.close()
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -78,10 +80,21 @@ func (r *receiver) link(ctx context.Context) error {
 	}
 }
 
-func closeConn(c *conn) {
-	if c != nil {
-		c.close()
+// retire reads what may still come over a connection that has a successor, until Slack closes it, and closes it then.
+func (r *receiver) retire(ctx context.Context, c *conn) {
+	if c == nil {
+		return
 	}
+	r.handlers.Go(func() {
+		timer := time.NewTimer(leaveTime)
+		defer timer.Stop()
+		select {
+		case <-c.done:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		c.close()
+	})
 }
 
 func ignoreEnd(ctx context.Context, err error) error {

@@ -1,10 +1,15 @@
 package slack_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
+	"sluice/adapters/slack"
 	"sluice/adapters/slack/slacktest"
 	"sluice/sessions"
 )
@@ -31,4 +36,131 @@ func TestDirectMessageIsAcceptedThenConfirmedThenAnswered(t *testing.T) {
 	require.Equal(t, "*yes* &amp; no", shown[0].Text)
 	require.Equal(t, "dlv_1", shown[0].Delivery)
 	require.Equal(t, string(receipt.MessageID), shown[0].TS)
+}
+
+const opens = "apps.connections.open"
+
+// held runs an adapter whose acceptor holds what says "hold" until release.
+func held(t *testing.T, opts slacktest.Options, change func(*slack.Config)) (s *setup, release func()) {
+	t.Helper()
+	s = newSetup(t, opts, change)
+	hold := make(chan struct{})
+	s.inbox.refuse = func(in adapters.Inbound) error {
+		if in.Text == "hold" {
+			<-hold
+		}
+		return nil
+	}
+	s.run(t)
+	require.NoError(t, s.srv.WaitSockets(t.Context(), 2))
+	var once atomic.Bool
+	release = func() {
+		if once.CompareAndSwap(false, true) {
+			close(hold)
+		}
+	}
+	t.Cleanup(release)
+	return s, release
+}
+
+// The library's client lets its connections die when nobody takes its events, and opens no other.
+func TestAStalledAcceptorCostsNoConnection(t *testing.T) {
+	t.Parallel()
+	s, release := held(t, slacktest.Options{PingEvery: 20 * time.Millisecond, Redeliver: time.Minute}, func(c *slack.Config) {
+		c.PingTimeout = 200 * time.Millisecond
+	})
+	s.inbox.hold()
+	for range 300 {
+		s.srv.Say(1, "more than the 50 that the library's client holds")
+	}
+	require.NoError(t, s.srv.WaitPings(t.Context(), 50), "answered all the while, for five times as long as silence is allowed")
+	require.Equal(t, 2, s.srv.Calls(opens))
+	require.Equal(t, 300, s.srv.Pending())
+	s.inbox.letGo()
+	release()
+	s.inbox.wait(t, 300)
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+	require.Equal(t, 2, s.srv.Calls(opens))
+}
+
+// A server that sends no pings is no reason to connect again and again: ours are answered.
+func TestAQuietServerIsNotADeafOne(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, slacktest.Options{PingEvery: time.Hour}, func(c *slack.Config) { c.PingTimeout = 150 * time.Millisecond })
+	s.run(t)
+	require.NoError(t, s.srv.WaitSockets(t.Context(), 2))
+	require.NoError(t, s.srv.WaitPongs(t.Context(), 20), "a second at 50 ms, on two sockets")
+	require.Equal(t, 2, s.srv.Calls(opens))
+}
+
+// What is said while Slack replaces all connections comes once, and at no moment there is none.
+func TestDisconnectLeavesNoGap(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"warning", "refresh_requested"} {
+		s := newSetup(t, slacktest.Options{Redeliver: time.Minute}, nil) // a gap would last until the end of the test
+		s.run(t)
+		require.NoError(t, s.srv.WaitSockets(t.Context(), 2))
+		s.srv.Disconnect(reason)
+		for range 50 {
+			s.srv.Say(1, "in between")
+		}
+		s.inbox.wait(t, 50)
+		require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+		require.NoError(t, s.srv.WaitCalls(t.Context(), opens, 4), "each link has opened another")
+		require.Positive(t, s.srv.FewestSockets(), "sockets at the worst moment")
+		require.Equal(t, adapters.Connected, s.adapter.State().Status)
+	}
+}
+
+// An envelope is confirmed on the connection that brought it; one that is gone makes Slack give it again.
+func TestAConnectionThatEndsBeforeTheConfirmation(t *testing.T) {
+	t.Parallel()
+	s, release := held(t, slacktest.Options{Redeliver: 50 * time.Millisecond}, nil)
+	ts := s.srv.Say(1, "hold")
+	require.NoError(t, s.srv.WaitGiven(t.Context(), 1))
+	s.srv.Drop()
+	require.NoError(t, s.srv.WaitSockets(t.Context(), 2))
+	release()
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+	for _, in := range s.inbox.wait(t, 1) {
+		require.Equal(t, slacktest.DirectID(1)+"/"+ts, in.Event, "a repeat, for the acceptor to know")
+	}
+}
+
+func TestTooManyPendingEventsAreLeftToSlack(t *testing.T) {
+	t.Parallel()
+	s, release := held(t, slacktest.Options{Redeliver: time.Second}, nil)
+	s.srv.Say(1, "hold")
+	for range slack.MaxPending {
+		s.srv.Say(1, "x")
+	}
+	s.waitMetric(t, "sluice_slack_events_total", "dropped")
+	release()
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()), "what was left came again")
+}
+
+// A silent end of the network is found by the pings that nobody answers.
+func TestACallEndsWithItsTime(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, slacktest.Options{}, func(c *slack.Config) { c.CallTimeout = 100 * time.Millisecond })
+	s.srv.Join(slacktest.DirectID(1), slacktest.Direct, "")
+	s.srv.Inject(slacktest.Hang())
+	_, err := s.adapter.Send(context.Background(), out(direct(1), "hello"))
+	f := adapters.AsFailure(err)
+	require.Equal(t, adapters.Transient, f.Kind)
+	require.False(t, f.Certain, "it may have been taken")
+}
+
+// The tokens stand in no error, whatever goes wrong.
+func TestTokensStayOutOfErrors(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, slacktest.Options{}, nil)
+	s.srv.Join(slacktest.DirectID(1), slacktest.Direct, "")
+	for _, fault := range []*slacktest.Fault{slacktest.DropBefore(), slacktest.Status(502, slacktest.BotToken), slacktest.Code("invalid_auth"), slacktest.RateLimit(1)} {
+		s.srv.Inject(fault)
+		_, err := s.adapter.Send(t.Context(), out(direct(1), "hello"))
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "xoxb-")
+		require.NotContains(t, s.adapter.State().Detail, "xoxb-")
+	}
 }

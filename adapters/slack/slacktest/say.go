@@ -55,6 +55,22 @@ func (s *Server) inner(p *place, m *message, kind string) object {
 	return o
 }
 
+// Tell tells the app of an event of a channel, as it is given.
+func (s *Server) Tell(channel string, inner map[string]any) { s.TellAs(TeamID, channel, inner) }
+
+// TellAs tells the app of an event of a workspace.
+func (s *Server) TellAs(team, channel string, inner map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	event := maps.Clone(inner)
+	if event["type"] == "message" {
+		event["channel"], event["channel_type"] = channel, s.join(channel, Public, "").kind
+	}
+	outer := callbackOf(event, s.id("Ev"))
+	outer["team_id"], outer["authorizations"] = team, []object{{"team_id": team, "user_id": BotUser, "is_bot": true}}
+	s.tell("", channel, eventsAPI, outer)
+}
+
 // Edit lets the writer change a message; without a change of the text it is as if Slack had shown a link's preview.
 func (s *Server) Edit(channel, ts, text string) {
 	s.mu.Lock()

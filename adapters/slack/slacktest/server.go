@@ -68,6 +68,9 @@ type Server struct {
 	given      map[string]*event // every event, by envelope
 	nextID     int
 	sockets    []*socket
+	fewest     int // sockets that were open at once, since there were two
+	answered   int // pings of the server
+	asked      int // pings of the app
 	callback   string
 	posting    map[string]bool // conversations of which a request is under way
 	calls      map[string]int

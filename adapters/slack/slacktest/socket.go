@@ -15,6 +15,8 @@ type socket struct {
 	ws   *websocket.Conn
 	done chan struct{} // closed when nothing is read any more
 
+	leaving bool // it will be closed; guarded by the server's mu
+
 	mu sync.Mutex // one writer at a time
 }
 
@@ -26,9 +28,16 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return // it has answered
 	}
 	c := &socket{srv: s, ws: ws, done: make(chan struct{})}
+	ws.SetPongHandler(func(string) error { return s.count(&s.answered) })
+	ws.SetPingHandler(func(data string) error {
+		_ = ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second)) // the reader notices a dead connection
+		return s.count(&s.asked)
+	})
 	c.write(object{"type": "hello", "num_connections": 1, "connection_info": object{"app_id": "A0001"}})
 	s.mu.Lock()
-	s.sockets = append(s.sockets, c)
+	if s.sockets = append(s.sockets, c); len(s.sockets) == 2 && s.fewest == 0 {
+		s.fewest = 2
+	}
 	s.running.Go(c.ping)
 	s.notify()
 	s.mu.Unlock()
@@ -96,7 +105,17 @@ func (s *Server) forget(c *socket) {
 			break
 		}
 	}
+	s.fewest = min(s.fewest, len(s.sockets))
 	s.notify()
+}
+
+// count notes a ping or the answer to one.
+func (s *Server) count(what *int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*what++
+	s.notify()
+	return nil
 }
 
 // live are the sockets that are open now.
@@ -109,9 +128,39 @@ func (s *Server) live() []*socket {
 // Sockets is how many sockets are open.
 func (s *Server) Sockets() int { return len(s.live()) }
 
-// Disconnect asks the app to take new sockets in place of those that are open now. They stay open.
+// leaveAfter is how long a socket stays open after the app was told that it will be closed.
+const leaveAfter = 300 * time.Millisecond
+
+// Disconnect tells the app that the sockets that are open now will be closed, and closes them a moment later.
 func (s *Server) Disconnect(reason string) {
 	for _, c := range s.live() {
+		s.mu.Lock()
+		c.leaving = true
+		s.mu.Unlock()
 		c.write(object{"type": "disconnect", "reason": reason})
+		s.running.Go(func() {
+			timer := time.NewTimer(leaveAfter)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-c.done:
+			case <-s.closing.Done():
+			}
+			_ = c.ws.Close() // it may be closed already
+		})
 	}
+}
+
+// staying are the sockets that will not be closed, or all if there is no such; mu is held.
+func (s *Server) staying() []*socket {
+	var staying []*socket
+	for _, c := range s.sockets {
+		if !c.leaving {
+			staying = append(staying, c)
+		}
+	}
+	if staying == nil {
+		return s.sockets
+	}
+	return staying
 }

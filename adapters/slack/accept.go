@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"sluice/adapters"
+	"sluice/internal/faultpoint"
 )
 
 // acceptOne takes one item whose turn it is. A panic is its failure: on a
@@ -35,6 +36,7 @@ func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, it item) 
 		return fmt.Errorf("wait to accept event %s: %w", inbound.Event, err)
 	}
 	defer free()
+	faultpoint.Hit(faultpoint.PollBeforeAccept)
 	if err := in.Accept(ctx, inbound); err != nil {
 		a.metrics.event(a.cfg.Account, outcomeFailed)
 		return fmt.Errorf("accept event %s: %w", inbound.Event, err)

@@ -19,7 +19,9 @@ const DefaultAPIBase = "https://api.telegram.org"
 const (
 	DefaultPollTimeout = 45 * time.Second
 	DefaultPollSlack   = 15 * time.Second
-	DefaultCallTimeout = 30 * time.Second
+
+	DefaultWebhookCheck = 10 * time.Minute
+	DefaultCallTimeout  = 30 * time.Second
 )
 
 // Mode is how updates come in.
@@ -76,7 +78,10 @@ type Config struct {
 
 	PollTimeout time.Duration // how long one getUpdates waits; 0 for DefaultPollTimeout
 	PollSlack   time.Duration // what it may take beyond that before the connection counts as dead; 0 for DefaultPollSlack
-	CallTimeout time.Duration // for every other call; 0 for DefaultCallTimeout
+	// WebhookCheck is how often the webhook is set again, in case somebody removed
+	// it; a revoked token shows then too. 0 for DefaultWebhookCheck.
+	WebhookCheck time.Duration
+	CallTimeout  time.Duration // for every other call; 0 for DefaultCallTimeout
 
 	Now        func() time.Time      // nil for time.Now
 	Log        *slog.Logger          // nil for slog.Default
@@ -96,6 +101,7 @@ func (c Config) complete() (Config, error) {
 	c.RichMessages = or(c.RichMessages, RichAuto)
 	c.PollTimeout = or(c.PollTimeout, DefaultPollTimeout)
 	c.PollSlack = or(c.PollSlack, DefaultPollSlack)
+	c.WebhookCheck = or(c.WebhookCheck, DefaultWebhookCheck)
 	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
 	if c.Now == nil {
 		c.Now = time.Now

@@ -20,9 +20,14 @@ import (
 	"sluice/sessions"
 )
 
-func TestSuite(t *testing.T) {
+func TestSuiteByPolling(t *testing.T) {
 	t.Parallel()
-	adaptertest.Run(t, newPlatform)
+	adaptertest.Run(t, func(t *testing.T) adaptertest.Platform { return newPlatform(t) })
+}
+
+func TestSuiteByWebhook(t *testing.T) {
+	t.Parallel()
+	adaptertest.Run(t, func(t *testing.T) adaptertest.Platform { return &hookedPlatform{newPlatform(t)} })
 }
 
 // suitePlatform is the fake as the suite sees it.
@@ -39,7 +44,7 @@ type suitePlatform struct {
 // topic is the thread in the group.
 const topic = 77
 
-func newPlatform(t *testing.T) adaptertest.Platform {
+func newPlatform(t *testing.T) *suitePlatform {
 	p := &suitePlatform{
 		Server: telegramtest.Start(t, telegramtest.Options{}),
 		people: [3]telegramtest.User{ada, {ID: 1002, FirstName: "Bea"}, {ID: 1003, FirstName: "Cyd", Username: "cyd"}},

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/go-telegram/bot"
 
@@ -16,9 +15,6 @@ import (
 
 // maxWebhookBody bounds an update that is posted.
 const maxWebhookBody = 1 << 20
-
-// webhookCheck is how often the webhook is set again, in case somebody removed it.
-const webhookCheck = 10 * time.Minute
 
 const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 
@@ -29,7 +25,7 @@ func (a *Adapter) keepWebhook(ctx context.Context) error {
 			return err
 		}
 		a.state.set(adapters.Connected, "")
-		if !sleep(ctx, webhookCheck) {
+		if !sleep(ctx, a.cfg.WebhookCheck) {
 			return nil
 		}
 	}
@@ -88,10 +84,10 @@ func (a *Adapter) takePosted(ctx context.Context, body []byte, in adapters.Accep
 		a.cfg.Log.Warn("webhook update refused, the bot is not known yet", "error", err)
 		return http.StatusServiceUnavailable
 	}
+	a.state.event()
 	if err := a.acceptOne(ctx, in, &u, self); err != nil {
 		a.cfg.Log.Warn("webhook update refused, Telegram will send it again", "error", err)
 		return http.StatusServiceUnavailable
 	}
-	a.state.event()
 	return http.StatusOK
 }

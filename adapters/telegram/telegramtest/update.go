@@ -170,7 +170,6 @@ func (b *Bot) wake() {
 	if b.poll != nil {
 		b.poll.signal()
 	}
-	b.webhook.signal()
 	b.srv.notify()
 }
 

@@ -6,8 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"time"
 )
+
+// webhookParallel is how many updates are posted at once, each of another chat.
+const webhookParallel = 4
 
 // The pauses before a webhook is tried again; shorter than Telegram's, for tests.
 const (
@@ -18,16 +23,9 @@ const (
 
 // webhook is where a bot wants its updates sent. Guarded by srv.mu.
 type webhook struct {
-	url  string
-	wake chan struct{} // capacity 1; nil without a webhook
-	stop context.CancelFunc
-}
-
-func (w *webhook) signal() {
-	select {
-	case w.wake <- struct{}{}:
-	default: // awake already, or no webhook
-	}
+	url    string
+	secret string
+	stop   context.CancelFunc
 }
 
 func (b *Bot) setWebhook(req *request) ([]byte, *apiError) {
@@ -35,6 +33,10 @@ func (b *Bot) setWebhook(req *request) ([]byte, *apiError) {
 	defer b.srv.mu.Unlock()
 	if req.DropPendingUpdates {
 		b.queue = nil
+	}
+	if req.URL != "" && req.URL == b.webhook.url && req.SecretToken == b.webhook.secret {
+		b.allowed = req.AllowedUpdates
+		return []byte("true"), nil
 	}
 	if b.webhook.stop != nil {
 		b.webhook.stop()
@@ -47,10 +49,11 @@ func (b *Bot) setWebhook(req *request) ([]byte, *apiError) {
 	}
 	b.interruptPoll(&apiError{Code: 409, Description: "Conflict: terminated by setWebhook request"})
 	ctx, cancel := context.WithCancel(b.srv.closing)
-	wake := make(chan struct{}, 1)
-	b.webhook = webhook{url: req.URL, stop: cancel, wake: wake}
-	b.webhook.signal()
-	b.srv.wg.Go(func() { b.deliver(ctx, req.URL, req.SecretToken, wake) })
+	busy := map[string]bool{}
+	b.webhook = webhook{url: req.URL, secret: req.SecretToken, stop: cancel}
+	for range webhookParallel {
+		b.srv.wg.Go(func() { b.deliver(ctx, req.URL, req.SecretToken, busy) })
+	}
 	return []byte("true"), nil
 }
 
@@ -70,48 +73,53 @@ func (b *Bot) WaitWebhook(ctx context.Context) error {
 }
 
 // deliver posts one update after the other until each was answered with a 2xx.
-func (b *Bot) deliver(ctx context.Context, url, secret string, wake <-chan struct{}) {
+// busy are the chats that one is being posted of, guarded by srv.mu.
+func (b *Bot) deliver(ctx context.Context, url, secret string, busy map[string]bool) {
 	client := &http.Client{Timeout: webhookTimeout, Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	pause := webhookPause
-	for ctx.Err() == nil {
-		u, ok := b.first()
-		switch {
-		case !ok:
-			select {
-			case <-wake:
-			case <-ctx.Done():
-			}
-		case post(ctx, client, url, secret, u.json):
-			b.delivered(u)
+	for {
+		var u update
+		if b.srv.wait(ctx, func() (ok bool) { u, ok = b.take(busy); return ok && ctx.Err() == nil }) != nil {
+			return
+		}
+		taken := post(ctx, client, url, secret, u.json)
+		b.posted(u, taken, busy)
+		if taken {
 			pause = webhookPause
-		default:
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-			}
-			pause = min(2*pause, webhookMaxPause)
+			continue
 		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, webhookMaxPause)
 	}
 }
 
-func (b *Bot) first() (update, bool) {
-	b.srv.mu.Lock()
-	defer b.srv.mu.Unlock()
-	if len(b.queue) == 0 {
-		return update{}, false
+var chatID = regexp.MustCompile(`"chat":\{"id":(-?\d+)`)
+
+func chatOf(u update) string { return string(chatID.Find(u.json)) }
+
+// take is the first update of a chat that none is being posted of; srv.mu is held.
+func (b *Bot) take(busy map[string]bool) (update, bool) {
+	for _, u := range b.queue {
+		if chat := chatOf(u); !busy[chat] {
+			busy[chat] = true
+			return u, true
+		}
 	}
-	return b.queue[0], true
+	return update{}, false
 }
 
-func (b *Bot) delivered(u update) {
+// posted puts an update away that was taken; one that was not stays the first of its chat.
+func (b *Bot) posted(u update, taken bool, busy map[string]bool) {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()
-	for i := range b.queue {
-		if b.queue[i].id == u.id {
-			b.queue = append(b.queue[:i:i], b.queue[i+1:]...)
-			break
-		}
+	delete(busy, chatOf(u))
+	at := slices.IndexFunc(b.queue, func(q update) bool { return q.id == u.id })
+	if taken && at >= 0 {
+		b.queue = slices.Delete(b.queue, at, at+1)
 	}
 	b.srv.notify()
 }

@@ -17,6 +17,7 @@ func changeWrite(c router.Change) (Write, error) {
 	}
 	for _, e := range c.End {
 		b.add(Statement{SQL: endSession, Args: []any{micros(e.At), string(e.ID)}, Else: sessions.ErrNotFound})
+		b.add(Statement{SQL: endTodos, Args: []any{string(e.ID)}})
 	}
 	for _, r := range c.Create {
 		b.createSession(r)

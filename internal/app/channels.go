@@ -1,13 +1,18 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 
 	"sluice/adapters"
+	"sluice/adapters/discord"
+	"sluice/adapters/slack"
 	"sluice/adapters/telegram"
 	"sluice/adapters/webchat"
 	"sluice/internal/config"
+	"sluice/store"
 )
 
 // channels are the adapters of all accounts.
@@ -18,16 +23,32 @@ type channels struct {
 
 func newChannels(a *App) (*channels, error) {
 	c := &channels{byName: map[[2]string]adapters.Adapter{}}
-	accounts := a.cfg.Channels.Telegram.Accounts
-	for _, name := range slices.Sorted(maps.Keys(accounts)) {
-		bot, err := telegram.New(telegramConfig(a, name, accounts[name]))
-		if err != nil {
-			return nil, err
-		}
-		c.add(bot)
-	}
+	configured := a.cfg.Channels
+	err := errors.Join(
+		addAccounts(c, configured.Telegram.Accounts, func(name string, t config.TelegramAccount) (adapters.Adapter, error) {
+			return telegram.New(telegramConfig(a, name, t))
+		}),
+		addAccounts(c, configured.Slack.Accounts, func(name string, s config.SlackAccount) (adapters.Adapter, error) {
+			return slack.New(slackConfig(a, name, s))
+		}),
+		addAccounts(c, configured.Discord.Accounts, func(name string, d config.DiscordAccount) (adapters.Adapter, error) {
+			return discord.New(discordConfig(a, name, d))
+		}),
+	)
 	c.add(webchat.New(a.bus.Emit, a.now))
-	return c, nil
+	return c, err
+}
+
+// addAccounts makes the adapters of a platform's accounts, in the order of their names.
+func addAccounts[T any](c *channels, accounts map[string]T, make func(name string, account T) (adapters.Adapter, error)) error {
+	for _, name := range slices.Sorted(maps.Keys(accounts)) {
+		adapter, err := make(name, accounts[name])
+		if err != nil {
+			return err
+		}
+		c.add(adapter)
+	}
+	return nil
 }
 
 func (c *channels) add(a adapters.Adapter) {
@@ -48,4 +69,36 @@ func telegramConfig(a *App, name string, t config.TelegramAccount) telegram.Conf
 		RichMessages: telegram.RichMode(t.RichMessages), LinkPreviews: t.LinkPreviews,
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	}
+}
+
+func slackConfig(a *App, name string, s config.SlackAccount) slack.Config {
+	return slack.Config{
+		Account: name, BotToken: slack.Secret(s.BotToken.Reveal()), AppToken: slack.Secret(s.AppToken.Reveal()), SigningSecret: slack.Secret(s.SigningSecret.Reveal()),
+		Mode: slack.Mode(s.Mode), APIBase: s.APIBase, ReplyInThread: s.ReplyInThread,
+		Now: a.now, Log: a.log, Registerer: a.registry,
+	}
+}
+
+func discordConfig(a *App, name string, d config.DiscordAccount) discord.Config {
+	return discord.Config{
+		Account: name, Token: discord.Secret(d.Token.Reveal()), APIBase: d.APIBase, GatewayURL: d.GatewayURL, Shards: d.Shards,
+		Cursors: cursors{a.store, "discord/" + name},
+		Now:     a.now, Log: a.log, Registerer: a.registry,
+	}
+}
+
+// cursors keep an account's place in its platform's events.
+type cursors struct {
+	store   *store.DB
+	account string
+}
+
+// Load implements [discord.Cursors].
+func (c cursors) Load(ctx context.Context) (map[string]string, error) {
+	return c.store.Cursors(ctx, c.account)
+}
+
+// Save implements [discord.Cursors].
+func (c cursors) Save(ctx context.Context, name, value string) error {
+	return c.store.SaveCursor(ctx, c.account, name, value)
 }

@@ -15,13 +15,16 @@ import (
 
 // bounded are indexes that hold only what is unfinished, or have the order in
 // which a page is read; they may be read through.
-var bounded = regexp.MustCompile(`INDEX (sessions_live_activity|runs_open|deliveries_open|deliveries_undone|deliveries_files|runs_undone)`)
+var bounded = regexp.MustCompile(`INDEX (sessions_live_activity|runs_open|deliveries_open|deliveries_undone|deliveries_files|runs_undone|exchanges_open)`)
 
 // newest are lists of the newest rows: read in their order till the page is full.
-var newest = regexp.MustCompile(`^SELECT [^?]* FROM (runs|deliveries) ORDER BY seq DESC LIMIT 50$`)
+var newest = regexp.MustCompile(`^SELECT [^?]* FROM (runs|deliveries|exchanges) ORDER BY (seq|started DESC, id) DESC LIMIT 50$`)
 
 // unfinished is what asks for work that is not done: it must not look at what is.
 var unfinished = regexp.MustCompile(`status (IN|=) .*'(queued|running)'`)
+
+// openExchanges is what asks for exchanges that have not ended: it must not look at those that have.
+var openExchanges = regexp.MustCompile(`FROM exchanges .*ended = 0`)
 
 func TestPlans(t *testing.T) {
 	t.Parallel()
@@ -33,10 +36,13 @@ func TestPlans(t *testing.T) {
 	for _, s := range storetest.HotStatements(t) {
 		for _, step := range plan(t, db, s) {
 			if !bounded.MatchString(step) && !newest.MatchString(s.SQL) {
-				require.NotRegexp(t, `^SCAN (runs|deliveries|sessions|messages|events|history|audit|pairings|aliases)\b`, step, s.SQL)
+				require.NotRegexp(t, `^SCAN (runs|deliveries|sessions|messages|events|history|audit|pairings|aliases|exchanges|chains|todos)\b`, step, s.SQL)
 			}
 			if unfinished.MatchString(s.SQL) {
 				require.NotContains(t, step, "runs_session", s.SQL)
+			}
+			if openExchanges.MatchString(s.SQL) {
+				require.Contains(t, step, "INDEX exchanges_open", s.SQL)
 			}
 			if s.SQL[0] == 'S' && !bounded.MatchString(step) {
 				require.NotContains(t, step, "B-TREE FOR ORDER BY", s.SQL)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -83,6 +84,8 @@ func hotChanges() []router.Change {
 			Revised:    &router.Revision{Lane: "c|x", Message: "1"},
 			Bots:       &router.BotTurns{Place: "c|x"},
 			Requests:   []router.Pairing{{Channel: "c"}},
+			Exchanges:  []router.Exchange{{Revision: 1}, {Revision: 2}},
+			Chains:     []router.ChainUse{{ID: "chn_1"}},
 		},
 	}
 }
@@ -130,6 +133,23 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.Media(ctx, "med_1"); return err },
 		func() error { _, err := db.MediaInfo(ctx, "med_1"); return err },
 		func() error { _, err := db.SweepMedia(ctx, start, 10); return err },
+		func() error { _, err := db.Exchange(ctx, "xch_1"); return err },
+		func() error { _, err := db.Chain(ctx, "chn_1"); return err },
+		func() error {
+			_, err := db.ListExchanges(ctx, router.ExchangeQuery{Requester: "sess_1", Kind: announce.Spawn, Open: true})
+			return err
+		},
+		func() error {
+			_, err := db.ListExchanges(ctx, router.ExchangeQuery{Target: "sess_1", Open: true})
+			return err
+		},
+		func() error { _, err := db.ListExchanges(ctx, router.ExchangeQuery{Requester: "sess_1"}); return err },
+		func() error { _, err := db.ListExchanges(ctx, router.ExchangeQuery{Open: true}); return err },
+		func() error { _, err := db.ListExchanges(ctx, router.ExchangeQuery{}); return err },
+		func() error { _, err := db.Todos(ctx, "sess_1"); return err },
+		func() error {
+			return db.ChangeTodos(ctx, sessions.TodoChange{Session: "sess_1", Add: []sessions.Todo{{}}, Update: []sessions.Todo{{}}, Remove: []sessions.TodoID{"todo_1"}})
+		},
 		func() error { _, err := db.ListAudit(ctx, router.Query{Session: "sess_1"}); return err },
 	}
 }

@@ -116,15 +116,15 @@ func TestAckReactionsAreBounded(t *testing.T) {
 		}
 		require.Zero(t, time.Since(began))
 		synctest.Wait()
-		require.EqualValues(t, 100-64-1, b.counted("sluice_router_ack_reactions_total", "skipped"))
+		require.Equal(t, 100-64-1, b.counted("sluice_router_ack_reactions_total", "skipped"))
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
-		require.EqualValues(t, 1, b.counted("sluice_router_ack_reactions_total", "failed"), "a call has a deadline")
+		require.Equal(t, 1, b.counted("sluice_router_ack_reactions_total", "failed"), "a call has a deadline")
 		r.mu.Lock()
 		r.hold, r.fail = 0, errors.New("reactions are off here")
 		r.mu.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.EqualValues(t, 64+1, b.counted("sluice_router_ack_reactions_total", "failed"))
+		require.Equal(t, 64+1, b.counted("sluice_router_ack_reactions_total", "failed"))
 	})
 }

@@ -145,7 +145,7 @@ func (b *bundle) deliveries(status router.DeliveryStatus) []router.Delivery {
 }
 
 // counted is the value of a counter with an outcome.
-func (b *bundle) counted(name, outcome string) float64 {
+func (b *bundle) counted(name, outcome string) int {
 	b.t.Helper()
 	families, err := b.registry.Gather()
 	require.NoError(b.t, err)
@@ -159,7 +159,7 @@ func (b *bundle) counted(name, outcome string) float64 {
 			}
 		}
 	}
-	return sum
+	return int(sum)
 }
 
 // ended waits until a run has ended.

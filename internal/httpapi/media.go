@@ -4,6 +4,7 @@ import (
 	"context"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -111,8 +112,7 @@ func harmless(kind string) string {
 			return base
 		}
 	}
-	switch {
-	case err == nil && (base == "application/pdf" || base == "text/plain" || base == "text/csv" || base == "application/json"):
+	if err == nil && slices.Contains([]string{"application/pdf", "application/json", "text/plain", "text/csv"}, base) {
 		return base
 	}
 	return "application/octet-stream"

@@ -40,9 +40,9 @@ func newChannels(a *App) (*channels, error) {
 }
 
 // addAccounts makes the adapters of a platform's accounts, in the order of their names.
-func addAccounts[T any](c *channels, accounts map[string]T, make func(name string, account T) (adapters.Adapter, error)) error {
+func addAccounts[T any](c *channels, accounts map[string]T, open func(name string, account T) (adapters.Adapter, error)) error {
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
-		adapter, err := make(name, accounts[name])
+		adapter, err := open(name, accounts[name])
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	todoColumns = `id, session_id, text, status, level, trust, created, place, updated`
+	// inLiveSession takes the session's row, so that nobody ends it meanwhile.
+	inLiveSession = `UPDATE sessions SET ended = ended WHERE id = ? AND ended = 0`
+	insertTodo    = `INSERT INTO todos (` + todoColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
+	updateTodo    = `UPDATE todos SET text = ?, status = ?, level = ?, trust = ?, updated = ? WHERE id = ? AND session_id = ?`
+	removeTodo    = `DELETE FROM todos WHERE id = ? AND session_id = ?`
+	endTodos      = `DELETE FROM todos WHERE session_id = ?`
+)
+
+// ChangeTodos applies a change to the items of a session in one transaction.
+func (db *DB) ChangeTodos(ctx context.Context, c sessions.TodoChange) error {
+	session := string(c.Session)
+	write := Write{{SQL: inLiveSession, Args: []any{session}, Else: sessions.ErrNotFound}}
+	for _, t := range c.Add {
+		level, trust := label(t.Label)
+		write = append(write, Statement{SQL: insertTodo, Args: []any{
+			string(t.ID), session, t.Text, string(t.Status), level, trust, micros(t.Created), t.Place, micros(t.Updated),
+		}})
+	}
+	for _, t := range c.Update {
+		level, trust := label(t.Label)
+		write = append(write, Statement{SQL: updateTodo, Else: sessions.ErrNotFound, Args: []any{
+			t.Text, string(t.Status), level, trust, micros(t.Updated), string(t.ID), session,
+		}})
+	}
+	for _, id := range c.Remove {
+		write = append(write, Statement{SQL: removeTodo, Args: []any{string(id), session}})
+	}
+	return db.write(ctx, write, router.Change{})
+}
+
+// Todos reads the items of a session, the oldest first.
+func (db *DB) Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error) {
+	return all(ctx, db, `SELECT `+todoColumns+` FROM todos WHERE session_id = ? ORDER BY created, place`+most(sessions.TodosMost), []any{string(session)}, scanTodo)
+}
+
+func scanTodo(row Row) (sessions.Todo, error) {
+	var t sessions.Todo
+	var id, session, status string
+	var level, trust int
+	var created, updated int64
+	err := row.Scan(&id, &session, &t.Text, &status, &level, &trust, &created, &t.Place, &updated)
+	t.ID, t.Session, t.Status, t.Label = sessions.TodoID(id), sessions.ID(session), sessions.TodoStatus(status), labelFrom(level, trust)
+	t.Created, t.Updated = fromMicros(created), fromMicros(updated)
+	return t, err
+}

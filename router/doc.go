@@ -12,7 +12,9 @@
 // the look that a new owner takes at its partition's rows. A process that dies
 // leaves rows behind: a queued run or delivery is worked by the next owner; a
 // running run is gone on with from its last stored step; a delivery in
-// "sending" becomes "unknown", because nobody knows whether it arrived, and is
+// "sending" is in doubt. So is one whose answer was lost. Where the adapter can
+// look up what was posted, that settles it: the receipt is stored, or the message
+// is sent again as what it was. Elsewhere it becomes "unknown", and is
 // repeated or held as the channel is configured. A worker that lost its
 // partition without knowing writes nothing: each of its writes carries its epoch.
 //
@@ -23,6 +25,6 @@
 //
 // One for each lane with work, owned by the partition's ownership, which waits
 // for it when the partition is released; timers of a run's show, which close
-// waits for; and the sweeper, which Stop waits for. Lock order: Router.ownMu,
+// waits for; the sweeper and the workers of acks, which Stop waits for. Lock order: Router.ownMu,
 // ownership.mu; show.work, show.mu.
 package router

@@ -173,6 +173,9 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 		}
 	}
 	change.Event, change.Bots = event, in.turns
+	if who := in.Sender.ID; len(change.Create) > 0 && in.Session == "" && in.Route.ChatType == sessions.Direct && string(who) != string(in.Route.Conversation) {
+		change.Peers = []DirectPeer{{Channel: in.Route.Channel, Account: in.Route.Account, Conversation: in.Route.Conversation, User: who}}
+	}
 	faultpoint.Hit(faultpoint.AcceptBeforeCommit)
 	if err := r.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("commit event: %w", err)
@@ -199,8 +202,11 @@ func (r *Router) admitMigration(ctx context.Context, in Admission) (Admitted, er
 
 // admitHistory keeps what was said in a group without addressing the agent.
 func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
-	if in.Text == "" || in.Edited {
+	if in.Text == "" {
 		return Admitted{Outcome: OutcomeIgnored}, nil
+	}
+	if in.Edited {
+		return r.reword(ctx, in)
 	}
 	return r.remember(ctx, s, in, sessions.HistoryLine{
 		Sender: in.Sender, Text: in.Text, At: r.now(), Label: r.inboundLabel(in.Route, owner), MessageID: in.MessageID,

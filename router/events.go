@@ -14,7 +14,7 @@ import (
 // admitDeletion takes a message back: nobody answers it any more if nobody has
 // begun to, and it is no history. What was answered stays; so does what a run has taken over.
 func (r *Router) admitDeletion(ctx context.Context, in Admission) (Admitted, error) {
-	change := Change{Unsay: []Unsaid{{Lane: in.Route.Lane(), Message: in.MessageID}}}
+	var change Change
 	run, err := r.runOf(ctx, in)
 	if err != nil {
 		return Admitted{}, err
@@ -24,7 +24,40 @@ func (r *Router) admitDeletion(ctx context.Context, in Admission) (Admitted, err
 		taken.Status, taken.Error, taken.Finished = sessions.RunAborted, "taken back by its writer", r.now()
 		change.Runs = []sessions.RunMove{{From: sessions.RunQueued, Run: taken}}
 	}
+	line, err := r.historyLine(ctx, in)
+	if err != nil {
+		return Admitted{}, err
+	}
+	if line != nil {
+		change.Unsay = []Unsaid{{Lane: in.Route.Lane(), Message: in.MessageID}}
+	}
+	if change.Runs == nil && change.Unsay == nil { // platforms tell of every message that somebody deletes
+		return Admitted{Outcome: OutcomeIgnored}, nil
+	}
 	return Admitted{Outcome: OutcomeDeleted}, r.commitEvent(ctx, in, OutcomeDeleted, change)
+}
+
+// reword changes what is kept of a message that was edited and addresses nobody.
+func (r *Router) reword(ctx context.Context, in Admission) (Admitted, error) {
+	line, err := r.historyLine(ctx, in)
+	if err != nil || line == nil || line.Text == in.Text {
+		return Admitted{Outcome: OutcomeIgnored}, err
+	}
+	change := Change{Reword: []Reworded{{Unsaid: Unsaid{Lane: in.Route.Lane(), Message: in.MessageID}, Text: in.Text}}}
+	return Admitted{Outcome: OutcomeHistory}, r.commitEvent(ctx, in, OutcomeHistory, change)
+}
+
+// historyLine is what is kept of a message for the next run; nil for nothing.
+func (r *Router) historyLine(ctx context.Context, in Admission) (*sessions.HistoryLine, error) {
+	lines, err := r.store.History(ctx, in.Route.Lane())
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	i := slices.IndexFunc(lines, func(l sessions.HistoryLine) bool { return l.MessageID == in.MessageID })
+	if i < 0 || in.MessageID == "" {
+		return nil, nil
+	}
+	return &lines[i], nil
 }
 
 // runOf is the run that a message, as it was last edited, has led to; nil if it has led to none.

@@ -67,7 +67,17 @@ func noChannel(name string) *RequestError {
 // conversationSession is the session whose send-policy override and key count
 // for what is said in a conversation; without an id if it has none yet.
 func (r *Router) conversationSession(ctx context.Context, s *Settings, agent string, route sessions.Route) (sessions.Record, error) {
-	return r.sessionAt(ctx, s, agent, route, sessions.UserID(route.Conversation))
+	peer := sessions.UserID(route.Conversation)
+	if route.ChatType == sessions.Direct {
+		noted, err := r.store.PeerOf(ctx, route.Channel, route.Account, route.Conversation)
+		switch {
+		case err == nil:
+			peer = noted
+		case !errors.Is(err, sessions.ErrNotFound):
+			return sessions.Record{}, fmt.Errorf("read peer: %w", err)
+		}
+	}
+	return r.sessionAt(ctx, s, agent, route, peer)
 }
 
 // CheckPolicy says what the gate would decide. It is the same decision as at a delivery, with no effect.

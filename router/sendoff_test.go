@@ -130,3 +130,19 @@ func TestTheSameRuleFromTheConfiguration(t *testing.T) {
 		})
 	}
 }
+
+// A direct chat may have an id of its own, and its session the person's: what is sent there is still judged by it.
+func TestSendOffInADirectChatWithAnIDOfItsOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t) // dmScope per-peer
+		b.hear(in("owner", "1", "/send off"))
+		require.Contains(t, b.last("owner"), "Sending is off")
+		d, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Direct, To: "chat-owner"})
+		require.NoError(t, err)
+		require.Equal(t, "override", d.Reason)
+		sent, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "chat-owner", Text: "by the way"})
+		require.NoError(t, err)
+		require.Equal(t, policy.Block, sent.Decision.Action)
+	})
+}

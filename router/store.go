@@ -25,6 +25,10 @@ type Change struct {
 	Remember []Remembered
 	// Forget drops the history lines of a lane that a run has taken over.
 	Forget []Forget
+	// Peers notes whose direct chats are, where they have ids of their own.
+	Peers []DirectPeer
+	// Reword replaces the text of the history line of a message that was edited, if it is still one.
+	Reword []Reworded
 	// Unsay drops the history lines of messages that were taken back.
 	Unsay []Unsaid
 	// Revised notes the newest run of a message that was edited.
@@ -171,6 +175,19 @@ type Forget struct {
 	Upto time.Time
 }
 
+// DirectPeer says whose a direct chat is.
+type DirectPeer struct {
+	Channel, Account string
+	Conversation     sessions.ConversationID
+	User             sessions.UserID
+}
+
+// Reworded is the new text of a message.
+type Reworded struct {
+	Unsaid
+	Text string
+}
+
 // Unsaid names a message that was taken back.
 type Unsaid struct {
 	Lane    sessions.Lane
@@ -251,6 +268,8 @@ type Store interface {
 
 	// History reads a group's unmentioned talk, oldest first.
 	History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error)
+	// PeerOf reads whose a direct chat is; ErrNotFound where nothing was noted.
+	PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error)
 	// Revision reads which run an edited message has led to last; ErrNotFound if it was never edited.
 	Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (Revision, error)
 	// BotTurns reads what bots said in a place since a person spoke there.

@@ -70,6 +70,15 @@ func (b *writer) rest(c router.Change) {
 	for _, f := range c.Forget {
 		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{string(f.Lane), micros(f.Upto)}})
 	}
+	for _, p := range c.Peers {
+		b.peer(p)
+	}
+	for _, w := range c.Reword {
+		b.add(Statement{
+			SQL:  `UPDATE history SET body = ? WHERE lane = ? AND message_id = ?`,
+			Args: []any{w.Text, string(w.Lane), string(w.Message)},
+		})
+	}
 	for _, u := range c.Unsay {
 		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND message_id = ?`, Args: []any{string(u.Lane), string(u.Message)}})
 	}

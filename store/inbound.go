@@ -11,6 +11,22 @@ import (
 	"sluice/sessions"
 )
 
+func (b *writer) peer(p router.DirectPeer) {
+	b.add(Statement{
+		SQL: `INSERT INTO direct_peers (channel, account, conversation, user_id) VALUES (?, ?, ?, ?)
+			ON CONFLICT (channel, account, conversation) DO UPDATE SET user_id = excluded.user_id`,
+		Args: []any{p.Channel, p.Account, string(p.Conversation), string(p.User)},
+	})
+}
+
+// PeerOf implements [router.Store].
+func (db *DB) PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error) {
+	var user string
+	err := db.one(ctx, `SELECT user_id FROM direct_peers WHERE channel = ? AND account = ? AND conversation = ?`,
+		[]any{channel, account, string(conversation)}, &user)
+	return sessions.UserID(user), err
+}
+
 func (b *writer) revised(r router.Revision) {
 	b.add(Statement{
 		SQL: `INSERT INTO revisions (lane, message_id, run_id) VALUES (?, ?, ?)

@@ -20,14 +20,31 @@ func testUnsaid(t *testing.T, b *bundle) {
 	say("c|x", "1")
 	say("c|x", "2")
 	say("c|y", "1")
+	b.commit(router.Change{Reword: []router.Reworded{
+		{Unsaid: router.Unsaid{Lane: "c|x", Message: "2"}, Text: "two"}, {Unsaid: router.Unsaid{Lane: "c|x", Message: "never said"}, Text: "x"},
+	}})
 	b.commit(router.Change{Unsay: []router.Unsaid{{Lane: "c|x", Message: "1"}, {Lane: "c|x", Message: "never said"}}})
 	lines, err := b.History(b.ctx, "c|x")
 	require.NoError(t, err)
 	require.Len(t, lines, 1)
 	require.Equal(t, sessions.PlatformMessageID("2"), lines[0].MessageID)
+	require.Equal(t, "two", lines[0].Text)
 	lines, err = b.History(b.ctx, "c|y")
 	require.NoError(t, err)
 	require.Len(t, lines, 1)
+}
+
+func testPeers(t *testing.T, b *bundle) {
+	_, err := b.PeerOf(b.ctx, "slack", "default", "D1")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	peer := router.DirectPeer{Channel: "slack", Account: "default", Conversation: "D1", User: "U1"}
+	b.commit(router.Change{Peers: []router.DirectPeer{peer}})
+	b.commit(router.Change{Peers: []router.DirectPeer{peer}}) // said again
+	got, err := b.PeerOf(b.ctx, "slack", "default", "D1")
+	require.NoError(t, err)
+	require.Equal(t, peer.User, got)
+	_, err = b.PeerOf(b.ctx, "slack", "other", "D1")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
 func testRevisions(t *testing.T, b *bundle) {

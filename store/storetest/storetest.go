@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"media are swept":                   testMediaSweep,
 		"history keeps the newest":          testHistory,
 		"history is taken back":             testUnsaid,
+		"whose a direct chat is":            testPeers,
 		"newest run of an edited message":   testRevisions,
 		"turns of bots":                     testBotTurns,
 		"pairing requests in parallel":      testPairingRequests,

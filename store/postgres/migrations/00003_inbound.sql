@@ -19,3 +19,12 @@ CREATE TABLE bot_turns (
     turns   TEXT COLLATE "C" NOT NULL,
     stopped BIGINT NOT NULL
 );
+
+-- Whose a direct chat is, on platforms where it has an id of its own.
+CREATE TABLE direct_peers (
+    channel      TEXT COLLATE "C" NOT NULL,
+    account      TEXT COLLATE "C" NOT NULL,
+    conversation TEXT COLLATE "C" NOT NULL,
+    user_id      TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (channel, account, conversation)
+);

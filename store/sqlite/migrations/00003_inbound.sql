@@ -19,3 +19,12 @@ CREATE TABLE bot_turns (
     turns   TEXT NOT NULL,
     stopped INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- Whose a direct chat is, on platforms where it has an id of its own.
+CREATE TABLE direct_peers (
+    channel      TEXT NOT NULL,
+    account      TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    user_id      TEXT NOT NULL,
+    PRIMARY KEY (channel, account, conversation)
+) WITHOUT ROWID;

@@ -56,3 +56,6 @@ func (l Lanes) Take(id, lane, at string) (pass func(context.Context, func() erro
 
 // Pending is how many wait, and in how many conversations.
 func (l Lanes) Pending() (events, conversations int) { return l.l.pending, len(l.l.waiting) }
+
+// Base is where the API is, with the slash at its end.
+func (a *Adapter) Base() string { return a.cfg.APIBase }

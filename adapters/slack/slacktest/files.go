@@ -105,3 +105,14 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(f.content) // the caller may have gone
 	}
 }
+
+// LastFile is the id of the file that came last.
+func (s *Server) LastFile() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := ""
+	for id := range s.files {
+		last = max(last, id)
+	}
+	return last
+}

@@ -9,3 +9,12 @@ func Hurry(c *Config) {
 		firstPause: 10 * time.Millisecond, longest: 100 * time.Millisecond, saveSession: 10 * time.Millisecond,
 	}
 }
+
+// WaitIdentify sets the pause between two identifies of a bucket.
+func WaitIdentify(c *Config, d time.Duration) { c.pace.identify = d }
+
+// WaitInvalid sets the least pause after an invalid session.
+func WaitInvalid(c *Config, d time.Duration) { c.pace.invalid = d }
+
+// WaitHello sets how long a connection may be without a session.
+func WaitHello(c *Config, d time.Duration) { c.pace.handshake = d }

@@ -179,11 +179,14 @@ func (s *setup) restart(t *testing.T) {
 	t.Cleanup(s.adapter.Close)
 }
 
-// run runs the adapter until the test's end, and returns when it is connected.
+// run runs the adapter until the test's end, and returns when it has a session, as far as it tells.
 func (s *setup) run(t *testing.T) (stop func()) {
 	t.Helper()
 	stop = s.start(t)
 	require.NoError(t, s.srv.WaitConnected(t.Context(), 1))
+	if s.cfg.Cursors != nil {
+		require.NoError(t, s.cursors.wait(t.Context(), "session/0/1", func(v string) bool { return v != "" }))
+	}
 	return stop
 }
 

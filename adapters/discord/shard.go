@@ -63,6 +63,7 @@ func (s *shard) run(ctx context.Context) error {
 			tries = 0
 		}
 		s.forget(err)
+		s.client.closeIdle() // what has broken or deafened this connection may have done so to them
 		wait := s.cfg.pace.pause(tries, 0)
 		if errors.Is(err, errInvalid) {
 			wait = s.cfg.pace.invalid + time.Duration(rand.Int64N(int64(4*s.cfg.pace.invalid)))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +33,9 @@ const (
 
 const contentIntent = 1 << 15
 
+// resumePath is where sessions want to be resumed: not where they began.
+const resumePath = "/resume"
+
 // session is one gateway session. It outlives its connections.
 type session struct {
 	id     string
@@ -50,6 +55,7 @@ type sentEvent struct {
 // conn is one websocket. Its goroutines: the HTTP handler reads, and out writes.
 type conn struct {
 	ws    *websocket.Conn
+	path  string
 	mu    sync.Mutex
 	queue [][]byte
 	wake  chan struct{} // capacity 1
@@ -81,7 +87,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the answer was written
 	}
-	c := &conn{ws: ws, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	c := &conn{ws: ws, path: r.URL.Path, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	var out sync.WaitGroup
 	out.Go(c.write)
 	defer out.Wait()
@@ -90,6 +96,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	mute := s.mute
 	s.conns[c] = true
+	s.notify()
 	s.mu.Unlock()
 	defer s.gone(c)
 	if !mute {
@@ -142,6 +149,7 @@ func (s *Server) noteClose(c *conn, err error) {
 			delete(s.sessions, id)
 		}
 	}
+	s.notify()
 }
 
 func (s *Server) handle(c *conn, f inFrame) {
@@ -198,7 +206,7 @@ func (s *Server) begin(c *conn, shard [2]int) {
 	se := &session{id: "s" + s.newID(), shard: shard[0], of: shard[1], conn: c, began: time.Now()}
 	s.sessions[se.id] = se
 	s.emit(se, "READY", obj{
-		"v": 10, "user": botUser(), "session_id": se.id, "resume_gateway_url": s.GatewayURL(), "shard": shard,
+		"v": 10, "user": botUser(), "session_id": se.id, "resume_gateway_url": s.GatewayURL() + resumePath, "shard": shard,
 		"guilds": []obj{{"id": GuildID, "unavailable": true}}, "application": obj{"id": AppID, "flags": 0},
 	})
 	if ownsGuild(se) {
@@ -229,6 +237,9 @@ func (s *Server) resume(c *conn, raw []byte) {
 		c.end(closeBadToken)
 	case se == nil:
 		c.send(encode(obj{"op": opInvalid, "d": false}))
+	case !strings.HasSuffix(c.path, resumePath):
+		s.violations = append(s.violations, "resume at "+c.path+", not at the session's own address")
+		c.end(4000)
 	case r.Seq > se.seq:
 		delete(s.sessions, se.id)
 		c.end(4007)
@@ -306,6 +317,28 @@ func (c *conn) write() {
 	}
 }
 
+// Identifies are the times at which connections have identified.
+func (s *Server) Identifies() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]time.Time(nil), s.identified...)
+}
+
+// WaitIdentifies waits until there were n.
+func (s *Server) WaitIdentifies(ctx context.Context, n int) error {
+	return s.await(ctx, func() bool { return len(s.identified) >= n })
+}
+
+// WaitResumes waits until sessions were resumed n times.
+func (s *Server) WaitResumes(ctx context.Context, n int) error {
+	return s.await(ctx, func() bool { return s.resumes >= n })
+}
+
+// WaitHeartbeats waits until there were n.
+func (s *Server) WaitHeartbeats(ctx context.Context, n int) error {
+	return s.await(ctx, func() bool { return s.beats >= n })
+}
+
 // WaitConnected waits until n sessions have a connection.
 func (s *Server) WaitConnected(ctx context.Context, n int) error {
 	return s.await(ctx, func() bool { return s.connected() >= n })
@@ -319,4 +352,26 @@ func (s *Server) connected() int {
 		}
 	}
 	return n
+}
+
+// WaitConnections waits until n websockets are open, with a session or without.
+func (s *Server) WaitConnections(ctx context.Context, n int) error {
+	return s.await(ctx, func() bool { return len(s.conns) >= n })
+}
+
+// WaitSessions waits until there are exactly n, connected or to be resumed.
+func (s *Server) WaitSessions(ctx context.Context, n int) error {
+	return s.await(ctx, func() bool { return len(s.sessions) == n })
+}
+
+// Shards are the shards of the sessions, each with their number, in order.
+func (s *Server) Shards() [][2]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out [][2]int
+	for _, se := range s.sessions {
+		out = append(out, [2]int{se.shard, se.of})
+	}
+	slices.SortFunc(out, func(a, b [2]int) int { return a[0] - b[0] })
+	return out
 }

@@ -1,0 +1,205 @@
+package discord_test
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/adapters/discord"
+	"sluice/adapters/discord/discordtest"
+)
+
+// The library's own events come each on a goroutine of its own, nearly all out of place.
+func TestOrderOfManyEvents(t *testing.T) {
+	t.Parallel()
+	const n = 250 // more than a lane holds
+	s := newSetup(t, discordtest.Options{}, nil)
+	s.run(t)
+	var want []string
+	for i := range n {
+		want = append(want, strconv.Itoa(i))
+		s.srv.Say(discordtest.DirectID(ada), ada, strconv.Itoa(i))
+	}
+	require.Equal(t, want, texts(s.inbox.wait(t, n)))
+}
+
+// A full lane stops the reading; nothing is lost, also when the connection breaks meanwhile.
+func TestFullLaneHoldsUpTheConnection(t *testing.T) {
+	t.Parallel()
+	const n = 3 * 64
+	s := newSetup(t, discordtest.Options{Heartbeat: 100 * time.Millisecond}, nil)
+	held := make(chan struct{})
+	var once sync.Once
+	began := make(chan struct{})
+	s.inbox.refuse = func(adapters.Inbound) error {
+		once.Do(func() { close(began) })
+		<-held
+		return nil
+	}
+	s.run(t)
+	var want []string
+	for i := range n {
+		want = append(want, strconv.Itoa(i))
+		s.srv.Say(discordtest.DirectID(ada), ada, strconv.Itoa(i))
+	}
+	<-began
+	require.NoError(t, s.srv.WaitHeartbeats(t.Context(), 5), "a held-up connection is not taken for a deaf one")
+	require.Len(t, s.srv.Identifies(), 1)
+	s.srv.DropConnections()
+	close(held)
+	require.Equal(t, want, texts(s.inbox.wait(t, n)))
+}
+
+// What the acceptor refuses is given again, and what comes after it in the channel waits.
+func TestRefusedIsGivenAgain(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	refusals := 3
+	s.inbox.refuse = func(in adapters.Inbound) error {
+		if in.Text == "one" && refusals > 0 {
+			refusals--
+			return errRefused
+		}
+		return nil
+	}
+	s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "one")
+	s.srv.Say(discordtest.DirectID(ada), ada, "two")
+	require.Equal(t, []string{"one", "two"}, texts(s.inbox.wait(t, 2)))
+}
+
+// A panic of the acceptor is its failure, not the process' end.
+func TestPanicIsARefusal(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	var once sync.Once
+	s.inbox.refuse = func(adapters.Inbound) error {
+		once.Do(func() { panic("store is upside down") })
+		return nil
+	}
+	s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "hello")
+	require.Equal(t, []string{"hello"}, texts(s.inbox.wait(t, 1)))
+}
+
+func TestCursorMovesAfterAccept(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	asked, store := make(chan struct{}, 1), make(chan struct{})
+	s.inbox.refuse = func(adapters.Inbound) error {
+		asked <- struct{}{}
+		<-store
+		return nil
+	}
+	s.run(t)
+	id := s.srv.Say(discordtest.DirectID(ada), ada, "hello")
+	<-asked
+	early, _ := s.cursors.get(discordtest.DirectID(ada))
+	close(store)
+	n, err := strconv.ParseUint(id, 10, 64)
+	require.NoError(t, err)
+	require.Equal(t, strconv.FormatUint(n-1, 10), early, "the channel is known, the message is still to be fetched")
+	require.NoError(t, s.cursors.wait(t.Context(), discordtest.DirectID(ada), func(v string) bool { return v == id }))
+}
+
+// A process that ends before it could store what came leaves it to the next: by the
+// session, which holds it for direct chats that were never heard of too.
+func TestNextProcessResumes(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	asked := make(chan struct{}, 1)
+	s.inbox.refuse = func(adapters.Inbound) error {
+		select {
+		case asked <- struct{}{}:
+		default: // one is enough
+		}
+		return errRefused
+	}
+	stop := s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "before the end")
+	<-asked
+	stop()
+	s.inbox.refuse = nil
+	s.srv.Say(discordtest.DirectID(ada), ada, "while it was down")
+	s.srv.Say(discordtest.DirectID(ada+1), ada+1, "from a stranger")
+	s.restart(t)
+	s.run(t)
+	require.ElementsMatch(t, []string{"before the end", "while it was down", "from a stranger"}, texts(s.inbox.wait(t, 3)))
+	require.Len(t, s.srv.Identifies(), 1)
+}
+
+// Where the session is over too, what was said is fetched, once and in order.
+func TestNextProcessFetches(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	stop := s.run(t)
+	s.srv.GiveRoles(ada, discordtest.MemberRole)
+	for _, channelID := range []string{discordtest.DirectID(ada), discordtest.General, discordtest.ThreadID} {
+		s.srv.Say(channelID, ada, "heard")
+	}
+	s.inbox.wait(t, 3)
+	stop()
+	s.srv.ForgetSessions()
+	for _, text := range []string{"one", "two", "three"} {
+		s.srv.Say(discordtest.ThreadID, ada, text)
+	}
+	s.restart(t)
+	stop = s.run(t)
+	s.srv.Say(discordtest.ThreadID, ada, "four")
+	got := s.inbox.wait(t, 7)[3:]
+	require.Equal(t, []string{"one", "two", "three", "four"}, texts(got))
+	for _, in := range got {
+		require.Equal(t, discordtest.GuildID, in.Route.Space)
+		require.EqualValues(t, discordtest.General, in.Route.Conversation)
+		require.EqualValues(t, discordtest.ThreadID, in.Route.Thread)
+		require.Equal(t, []string{discordtest.MemberRole}, in.Roles, "as live events have them")
+	}
+	stop()
+	before := s.inbox.calls
+	s.srv.ForgetSessions()
+	s.restart(t)
+	s.run(t)
+	require.NoError(t, s.srv.WaitCalls(t.Context(), "GET /channels/"+discordtest.ThreadID+"/messages", 2))
+	s.srv.Say(discordtest.ThreadID, ada, "five")
+	s.inbox.wait(t, 8)
+	require.Equal(t, before+1, s.inbox.calls, "fetched once")
+}
+
+func TestFetchIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	stop := s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "heard")
+	s.inbox.wait(t, 1)
+	stop()
+	s.srv.ForgetSessions()
+	for i := range 105 {
+		s.srv.Say(discordtest.DirectID(ada), ada, strconv.Itoa(i))
+	}
+	s.restart(t)
+	s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "live")
+	got := texts(s.inbox.wait(t, 102))
+	require.Len(t, got, 102)
+	require.Equal(t, "99", got[100])
+	require.Equal(t, "live", got[101])
+}
+
+func TestWithoutCursorsNothingIsFetched(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, func(c *discord.Config) { c.Cursors = nil })
+	stop := s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "heard")
+	s.inbox.wait(t, 1)
+	stop()
+	require.NoError(t, s.srv.WaitSessions(t.Context(), 0))
+	s.srv.Say(discordtest.DirectID(ada), ada, "missed")
+	s.restart(t)
+	s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "live")
+	require.Equal(t, []string{"heard", "live"}, texts(s.inbox.wait(t, 2)))
+}

@@ -12,20 +12,21 @@ const (
 	childrenOf = `SELECT ` + messageColumns + ` FROM messages WHERE session_id = ? AND parent = ? AND role <> 'summary' ORDER BY seq DESC LIMIT `
 
 	// newestLeaf walks down from a message, one look-up in an index for each that it
-	// meets. What is stored last of them has no answer, since an answer is stored after what it answers.
+	// meets: SQLite takes a CROSS JOIN in the order in which it is written. What is stored last
+	// of them has no answer, since an answer is stored after what it answers.
 	newestLeaf = `WITH RECURSIVE below (id, seq) AS (
 			SELECT id, seq FROM messages WHERE id = ? AND session_id = ? AND role <> 'summary'
-			UNION SELECT m.id, m.seq FROM below b JOIN messages m ON m.session_id = ? AND m.parent = b.id AND m.role <> 'summary')
+			UNION SELECT m.id, m.seq FROM below b CROSS JOIN messages m WHERE m.session_id = ? AND m.parent = b.id AND m.role <> 'summary')
 		SELECT id FROM messages WHERE seq = (SELECT max(seq) FROM below)`
 
 	// summaryOf walks up from a head to the first message beside which a summary
 	// stands: as far as the thread that a model sees, and no further.
 	summaryOf = `WITH RECURSIVE path (id, parent) AS (
 			SELECT id, parent FROM messages WHERE id = ? AND session_id = ?
-			UNION SELECT m.id, m.parent FROM path p JOIN messages m ON m.id = p.parent AND m.session_id = ?
-			WHERE NOT EXISTS (SELECT 1 FROM messages s WHERE s.session_id = ? AND s.parent = p.id AND s.role = 'summary'))
+			UNION SELECT m.id, m.parent FROM path p CROSS JOIN messages m WHERE m.id = p.parent AND m.session_id = ?
+			AND NOT EXISTS (SELECT 1 FROM messages s WHERE s.session_id = ? AND s.parent = p.id AND s.role = 'summary'))
 		SELECT id FROM messages WHERE seq = (
-			SELECT max(s.seq) FROM path p JOIN messages s ON s.session_id = ? AND s.parent = p.id AND s.role = 'summary')`
+			SELECT max(s.seq) FROM path p CROSS JOIN messages s WHERE s.session_id = ? AND s.parent = p.id AND s.role = 'summary')`
 )
 
 // Message implements [sessions.Store].

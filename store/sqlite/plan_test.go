@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,10 @@ func TestPlans(t *testing.T) {
 		for _, step := range plan(t, db, s) {
 			if !bounded.MatchString(step) && !newest.MatchString(s.SQL) {
 				require.NotRegexp(t, `^SCAN (runs|deliveries|sessions|messages|events|history|audit|pairings|aliases|exchanges|chains|todos)\b`, step, s.SQL)
+			}
+			if strings.Contains(s.SQL, "RECURSIVE") {
+				require.NotContains(t, step, "messages_session", "it would read the whole session for each message")
+				require.NotContains(t, step, "AUTOMATIC", s.SQL)
 			}
 			if unfinished.MatchString(s.SQL) {
 				require.NotContains(t, step, "runs_session", s.SQL)

@@ -12,29 +12,34 @@ import (
 	"sluice/internal/chaos/completions"
 )
 
-func TestUpdateGivenAgainIsAnsweredOnce(t *testing.T) {
+func TestEventGivenAgainIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{seedPlus: 20})
-	w.startReady()
-	first := w.say(1001, "")
-	w.awaitAnswers()
-	w.chat.redeliver(first.Event)
-	w.awaitAnswers()
-	w.terminate()
-	w.startReady()
-	w.chat.redeliver(first.Event)
-	second := w.say(1001, "")
-	w.awaitAnswers()
-	w.kill()
-	w.startReady()
-	w.chat.redeliver(second.Event)
-	w.chat.redeliver(first.Event)
-	w.awaitAnswers()
-	w.settle()
-	verdict, unknown := w.judge()
-	require.Empty(t, verdict.Repeats)
-	require.Empty(t, unknown)
-	require.Len(t, w.chat.shown(1001), 2)
+	for name := range platforms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{platform: name, seedPlus: 20})
+			w.startReady()
+			first := w.say(1001, "")
+			w.awaitAnswers()
+			w.chat.redeliver(first.Event)
+			w.awaitAnswers()
+			w.terminate()
+			w.startReady()
+			w.chat.redeliver(first.Event)
+			second := w.say(1001, "")
+			w.awaitAnswers()
+			w.kill()
+			w.startReady()
+			w.chat.redeliver(second.Event)
+			w.chat.redeliver(first.Event)
+			w.awaitAnswers()
+			w.settle()
+			verdict, unknown := w.judge()
+			require.Empty(t, verdict.Repeats)
+			require.Empty(t, unknown)
+			require.Len(t, w.chat.shown(1001), 2)
+		})
+	}
 }
 
 func TestChatsDoNotWaitForEachOther(t *testing.T) {

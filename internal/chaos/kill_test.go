@@ -119,24 +119,28 @@ func TestKillAtRandomWhileThinking(t *testing.T) {
 
 func TestTerminateUnderLoad(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]options{
-		"instant": {seedPlus: 5},
-		"slow":    {slow: 1800 * time.Millisecond, seedPlus: 6},
-	} {
+	for name := range platforms {
 		t.Run(name, func(t *testing.T) {
-			c := newCampaign()
-			if o.slow > 0 {
-				c = c.thinking()
-			}
-			c.end, c.kills = (*world).terminateSoon, (c.kills+1)/2
-			w := newWorld(t, o)
-			c.run(w)
-			w.settle()
-			verdict, unknown := w.judge()
-			require.Empty(t, unknown, "an orderly end leaves no doubt")
-			require.Empty(t, verdict.Repeats)
+			t.Parallel()
+			t.Run("instant", func(t *testing.T) {
+				terminateUnderLoad(t, newCampaign(), options{platform: name, seedPlus: 5})
+			})
+			t.Run("slow", func(t *testing.T) {
+				terminateUnderLoad(t, newCampaign().thinking(), options{platform: name, slow: 1800 * time.Millisecond, seedPlus: 6})
+			})
 		})
 	}
+}
+
+func terminateUnderLoad(t *testing.T, c campaign, o options) {
+	t.Helper()
+	c.end, c.kills = (*world).terminateSoon, (c.kills+1)/2
+	w := newWorld(t, o)
+	c.run(w)
+	w.settle()
+	verdict, unknown := w.judge()
+	require.Empty(t, unknown, "an orderly end leaves no doubt")
+	require.Empty(t, verdict.Repeats)
 }
 
 // terminateSoon ends the gateway in order. One that is still starting is given

@@ -32,8 +32,8 @@ type platform interface {
 	shown(person int64) []string
 	// settles: the bot can look up what became of a message whose answer was lost, so nothing may show twice.
 	settles() bool
-	// connections is how many connections for events are open.
-	connections() int
+	// connections is how many connections for events are open, and what one gateway keeps at most.
+	connections() (open, most int)
 }
 
 // platforms start a fake each; noteShown is called after each message that the bot has sent or edited.
@@ -83,12 +83,12 @@ func (p telegramPlatform) shown(person int64) []string {
 func (p telegramPlatform) settles() bool { return false }
 
 // connections counts also those that cut off another one, as Telegram lets the last one win.
-func (p telegramPlatform) connections() int {
-	n := p.Rivals()
+func (p telegramPlatform) connections() (open, most int) {
+	open = p.Rivals()
 	if p.Polling() {
-		n++
+		open++
 	}
-	return n
+	return open, 1
 }
 
 type slackPlatform struct {
@@ -138,7 +138,7 @@ func (p slackPlatform) shown(person int64) []string {
 
 func (p slackPlatform) settles() bool { return true }
 
-func (p slackPlatform) connections() int { return p.Sockets() }
+func (p slackPlatform) connections() (open, most int) { return p.Sockets(), 2 }
 
 type discordPlatform struct{ *discordtest.Server }
 
@@ -184,4 +184,4 @@ func (p discordPlatform) shown(person int64) []string {
 
 func (p discordPlatform) settles() bool { return true }
 
-func (p discordPlatform) connections() int { return p.Connected() }
+func (p discordPlatform) connections() (open, most int) { return p.Connected(), 1 }

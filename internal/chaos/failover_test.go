@@ -1,0 +1,148 @@
+package chaos_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/chaos/child"
+	"sluice/store/storetest"
+)
+
+// takenWithin is how soon another gateway has what a killed one had.
+const takenWithin = 10 * time.Second
+
+// pair is two gateways on one store and one bus. The first of them is the
+// process of its world, and owner of the account.
+type pair struct {
+	*world
+	other   *child.Process
+	configs [2]child.Config // of the owner and of the other
+}
+
+// startNATS starts a server of the test's own and gives its address.
+func startNATS(t *testing.T) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	require.True(t, s.ReadyForConnections(readyWithin))
+	return s.ClientURL()
+}
+
+func newPair(t *testing.T, platform string, postgres *storetest.Server) *pair {
+	t.Helper()
+	w := newWorld(t, options{platform: platform, store: postgres.Database(t), bus: startNATS(t), seedPlus: 40})
+	p := &pair{world: w}
+	p.configs[0], p.configs[1] = w.config, w.config
+	addr, err := child.FreeAddr()
+	require.NoError(t, err)
+	p.configs[1].Listen, p.configs[1].State = addr, w.config.State+"-other"
+	t.Cleanup(func() {
+		if p.other != nil {
+			p.other.Kill()
+		}
+	})
+	w.startReady()
+	p.untilConnected(true)
+	p.startOther()
+	return p
+}
+
+// startOther starts the gateway that is not there.
+func (p *pair) startOther() {
+	p.t.Helper()
+	other, err := child.Start(p.binary, p.configs[1])
+	require.NoError(p.t, err)
+	p.other = other
+	p.lives++
+	ctx, cancel := context.WithTimeout(p.t.Context(), readyWithin)
+	defer cancel()
+	require.NoError(p.t, other.WaitReady(ctx))
+}
+
+// killOwner kills the gateway that is connected, and waits until the other one is,
+// which is the owner from then on. It tells how long that took.
+func (p *pair) killOwner() time.Duration {
+	p.t.Helper()
+	p.kill()
+	began := time.Now()
+	p.process, p.other = p.other, nil
+	p.configs[0], p.configs[1] = p.configs[1], p.configs[0]
+	p.config = p.configs[0]
+	p.untilConnected(false)
+	p.say(1001, "") // while nobody listens
+	p.untilConnected(true)
+	return time.Since(began)
+}
+
+// untilConnected waits until a gateway is connected, or none is. It has to ask: a
+// fake tells nobody of it.
+func (p *pair) untilConnected(want bool) {
+	p.t.Helper()
+	deadline := time.Now().Add(takenWithin)
+	for p.connected() != want {
+		require.True(p.t, time.Now().Before(deadline), "not within %s: connected is %t", takenWithin, want)
+		p.pause(askEvery)
+	}
+}
+
+// connected reports whether a gateway is connected, and fails if two are.
+func (p *pair) connected() bool {
+	p.t.Helper()
+	open, most := p.chat.connections()
+	require.LessOrEqual(p.t, open, most, "the account is connected more than once")
+	return open > 0
+}
+
+// talk lets people write for a while, both gateways being there or one of them dying.
+func (p *pair) talk(messages int) {
+	p.t.Helper()
+	for range messages {
+		p.pause(time.Duration(p.rng.Int64N(int64(100 * time.Millisecond))))
+		p.say(1001+p.rng.Int64N(6), "")
+		p.connected()
+	}
+}
+
+func TestTwoGatewaysFailOver(t *testing.T) {
+	t.Parallel()
+	postgres := storetest.NewServer(t)
+	rounds := 2
+	if *long {
+		rounds = 8
+	}
+	for _, name := range []string{"telegram", "slack socket", "discord"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, name, postgres)
+			for range rounds {
+				p.talk(10)
+				took := p.killOwner()
+				t.Logf("the other gateway had the account %s after the kill", took.Round(time.Millisecond))
+				p.talk(5)
+				p.startOther()
+			}
+			p.awaitAnswers()
+			p.judgeOnce()
+		})
+	}
+}
+
+// judgeOnce judges at the end, while both gateways run.
+func (p *pair) judgeOnce() {
+	p.t.Helper()
+	before := p.sent()
+	p.pause(quiet)
+	p.connected()
+	require.Equal(p.t, before, p.sent(), "something is said again")
+	require.Empty(p.t, p.rows("failed", "expired", "blocked"), "dead letters")
+	p.judge()
+}

@@ -72,10 +72,13 @@ func (s *state) heard(events int) {
 	}
 }
 
-// event notes an event that came by webhook.
+// event notes an event that came by webhook. It may come before the answer to setWebhook.
 func (s *state) event() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.s.Status == adapters.Connecting {
+		s.setLocked(adapters.Connected, "")
+	}
 	s.s.LastEvent = s.now()
 }
 

@@ -52,6 +52,8 @@ type ledger struct {
 	dead    chan struct{} // closed when a process died in a call
 	held    chan struct{} // its call returns when this is closed
 	release func()        // closes held
+	// dies makes the process end in the next lookup.
+	dies bool
 }
 
 var _ adapters.Reconciler = lookable{}
@@ -115,6 +117,13 @@ func (p lookable) Reconcile(_ context.Context, out adapters.Outbound, sentAt tim
 	p.ledger.mu.Lock()
 	defer p.ledger.mu.Unlock()
 	p.ledger.lookups = append(p.ledger.lookups, time.Now())
+	if p.ledger.dies {
+		p.ledger.dies = false
+		p.ledger.mu.Unlock()
+		close(p.ledger.dead)
+		<-p.ledger.held
+		p.ledger.mu.Lock()
+	}
 	if c := p.ledger.perChat[out.Route.Conversation]; c != nil && c.blind > 0 {
 		c.blind--
 		return adapters.Receipt{}, false, &adapters.Failure{Kind: adapters.Transient, Err: errors.New("502")}
@@ -196,6 +205,28 @@ func TestSendingAtDeathIsLookedUp(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A process that dies while it looks up: the next one looks again, and what the first has learnt comes too late.
+func TestDeathInALookup(t *testing.T) {
+	t.Parallel()
+	for _, f := range []fault{notTaken, taken} {
+		synctest.Test(t, func(t *testing.T) {
+			l, option := withLedger(f)
+			l.dies = true
+			b := newBundle(t, option, func(b *bundle) { b.chat.piece = 4 })
+			b.hear(in("ann", "1", "1234"))
+			defer l.release()
+			<-l.dead
+			b.rival(t, b.adapter)
+			time.Sleep(time.Minute)
+			b.once("ann", "echo", ": 12", "34")
+			l.release()
+			time.Sleep(time.Minute)
+			b.once("ann", "echo", ": 12", "34")
+			require.Len(t, l.lookups, 2)
+		})
 	}
 }
 

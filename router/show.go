@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"errors"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -83,59 +82,6 @@ func (s *show) begin() {
 	if _, typer := s.adapter.(adapters.Typer); typer || !s.off {
 		s.timer = time.AfterFunc(showDelay, s.tick)
 	}
-}
-
-// adopt takes over the preview that the run's last worker left.
-func (s *show) adopt() {
-	row, err := s.r.store.RunDelivery(s.ctx, s.run.ID)
-	if err != nil {
-		return // none, or the store fails and the run with it
-	}
-	row.Epoch = 0 // its lane's partition may be another than the session's
-	s.row = &row
-	if row.PreviewID == "" && !s.inDoubt() {
-		s.lose(s.ctx, errors.New("the process ended between the call and its answer"))
-	}
-}
-
-// inDoubt reports whether a preview may show that the platform can be asked for.
-func (s *show) inDoubt() bool {
-	_, ok := s.adapter.(adapters.Reconciler)
-	return ok && s.row != nil && s.row.PreviewID == "" && !s.row.SentAt.IsZero()
-}
-
-// settle looks the preview up of which it is not known whether it shows; false
-// while it is not. What it leaves open the outbox settles before it sends the answer.
-func (s *show) settle(ctx context.Context) (bool, error) {
-	if s.r.now().Sub(s.row.SentAt) < settleAfter {
-		return false, nil
-	}
-	receipt, posted, err := s.adapter.(adapters.Reconciler).Reconcile(ctx, s.outbound(s.row.Text), s.row.SentAt)
-	if err != nil {
-		s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupNoAnswer).Inc()
-		return false, err
-	}
-	if !posted {
-		s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupNotPosted).Inc()
-		s.row.SentAt = time.Time{}
-		return true, nil
-	}
-	s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupPosted).Inc()
-	return true, s.keepReceipt(ctx, receipt)
-}
-
-// lose gives up a preview that may or may not show: its delivery ends as
-// unknown, and the answer will be a message of its own.
-func (s *show) lose(ctx context.Context, cause error) {
-	lost := *s.row
-	lost.Epoch = 0 // its lane's partition may be another than the session's
-	lost.Status, lost.Finished, lost.LastError = DeliveryUnknown, s.r.now(), "not known whether the beginning of the answer shows: "+cause.Error()
-	if err := s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: lost}}}); err != nil {
-		s.r.log.Error("lost preview not stored", "delivery", string(lost.ID), "err", err)
-		return // it stays what it is and becomes the answer
-	}
-	s.row = nil
-	s.r.metrics.deliveries.WithLabelValues(lost.Route.Channel, string(DeliveryUnknown)).Inc()
 }
 
 // permitted asks the gate whether the answer may be shown while it is written.
@@ -228,120 +174,6 @@ func (s *show) typing(ctx context.Context) {
 	if err := typer.Typing(ctx, s.run.Route); err != nil {
 		s.r.log.Debug("typing not shown", "channel", s.run.Route.Channel, "err", err)
 	}
-}
-
-// preview shows the text so far; false if there is nothing new to show.
-func (s *show) preview(ctx context.Context) bool {
-	editor, ok := s.adapter.(adapters.Editor)
-	if !ok || s.off {
-		return false
-	}
-	s.mu.Lock()
-	text := s.text.String()
-	s.mu.Unlock()
-	if text = firstPiece(s.adapter, text); len(text) < previewFirst || text == s.shown {
-		return false
-	}
-	if s.row == nil && s.behind(ctx) {
-		return false
-	}
-	shown, err := s.showText(ctx, editor, text)
-	if err != nil {
-		s.off = true // the final message is on its way anyhow; a preview is never worth a retry
-		s.r.log.Debug("preview not shown", "run", string(s.run.ID), "err", err)
-	}
-	if shown {
-		s.shown = text
-	}
-	return shown
-}
-
-// showText makes the text the preview's; false while it is not known whether there is one.
-func (s *show) showText(ctx context.Context, editor adapters.Editor, text string) (bool, error) {
-	if s.inDoubt() {
-		if settled, err := s.settle(ctx); !settled || err != nil {
-			return false, err
-		}
-	}
-	if s.row == nil || s.row.PreviewID == "" {
-		return s.firstPreview(ctx, text)
-	}
-	err := editor.Edit(ctx, s.row.PreviewID, s.outbound(text))
-	return err == nil, err
-}
-
-// behind reports whether something waits in the conversation, which a preview must not overtake.
-func (s *show) behind(ctx context.Context) bool {
-	waiting, err := s.r.store.LaneDeliveries(ctx, s.run.Route.Lane(), 1)
-	return err != nil || len(waiting) > 0
-}
-
-func firstPiece(a adapters.Adapter, text string) string {
-	if splitter, ok := a.(adapters.Splitter); ok && text != "" {
-		return splitter.Split(text)[0]
-	}
-	return text
-}
-
-func (s *show) outbound(text string) adapters.Outbound {
-	return s.row.outbound(part{text: text})
-}
-
-// firstPreview stores the delivery before the preview is sent and its receipt after; false if nothing shows for sure.
-func (s *show) firstPreview(ctx context.Context, text string) (bool, error) {
-	if err := s.intend(ctx, text); err != nil {
-		return false, err
-	}
-	faultpoint.Hit(faultpoint.PreviewBeforeSend)
-	receipt, err := s.adapter.Send(ctx, s.outbound(text))
-	if err != nil {
-		return false, s.notSent(ctx, err)
-	}
-	faultpoint.Hit(faultpoint.PreviewAfterSend)
-	return true, s.keepReceipt(ctx, receipt)
-}
-
-// intend stores that the preview is about to be sent.
-func (s *show) intend(ctx context.Context, text string) error {
-	if s.row != nil {
-		again := *s.row
-		again.Text, again.SentAt = text, s.r.now()
-		if err := s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: again}}}); err != nil {
-			return err
-		}
-		s.row = &again
-		return nil
-	}
-	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
-	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, DeliveryPreview, s.r.now()
-	if err := s.r.store.Commit(ctx, Change{Deliver: []Delivery{d}}); err != nil {
-		return err
-	}
-	s.row = &d
-	return nil
-}
-
-// notSent decides what follows from a failed send of the first preview. One that may show is
-// looked up before the next, where the platform can be asked, else given up.
-func (s *show) notSent(ctx context.Context, err error) error {
-	f := adapters.AsFailure(err)
-	switch lost := f.Kind == adapters.Transient && !f.Certain; {
-	case !lost:
-		s.row.SentAt = time.Time{}
-	case s.inDoubt():
-		return nil
-	default:
-		s.lose(context.WithoutCancel(ctx), err)
-	}
-	return err
-}
-
-// keepReceipt stores which message shows the preview.
-func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error {
-	s.row.PreviewID = receipt.MessageID
-	stored := *s.row
-	stored.Epoch = 0
-	return s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: stored}}})
 }
 
 // close stops showing and waits for a call that is under way. It returns the

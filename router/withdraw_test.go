@@ -20,6 +20,8 @@ type erasing struct {
 	editable
 	refuse []error // what the next deletions give instead
 	asked  int
+	dead   chan struct{} // closed when the process dies in the next deletion
+	held   chan struct{} // which then returns when this is closed
 }
 
 var _ adapters.Deleter = (*erasing)(nil)
@@ -28,6 +30,14 @@ func (e *erasing) Delete(_ context.Context, _ sessions.Route, id sessions.Platfo
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.asked++
+	if e.dead != nil {
+		dead := e.dead
+		e.dead = nil
+		e.mu.Unlock()
+		close(dead)
+		<-e.held
+		e.mu.Lock()
+	}
 	if len(e.refuse) > 0 {
 		err := e.refuse[0]
 		e.refuse = e.refuse[1:]
@@ -80,6 +90,28 @@ func TestPreviewOfASilentAnswerIsTakenBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A process that dies while it takes a preview back: the next one does it again, which does no harm.
+func TestDeathInADeletion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, option := withErasing()
+		dead := make(chan struct{})
+		e.dead, e.held = dead, make(chan struct{})
+		defer close(e.held)
+		b := newBundle(t, option)
+		b.agent.answer = slowly("NO_REPLY")
+		b.hear(in("ann", "1", "hi"))
+		<-dead
+		b.rival(t, e)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Empty(t, b.chat.texts("ann"))
+		require.Equal(t, 2, e.asked)
+		require.Len(t, b.deliveries(router.DeliveryDiscarded), 1)
+		require.Empty(t, b.deliveries(router.DeliveryUnknown))
+	})
 }
 
 // What was stopped leaves nothing behind.

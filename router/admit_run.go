@@ -1,0 +1,89 @@
+package router
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/sessions"
+)
+
+// admitRun queues a run for the message, in the session that its route names.
+func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
+	record, fresh, err := r.sessionFor(ctx, s, in, owner)
+	if err != nil {
+		return Admitted{}, err
+	}
+	var change Change
+	if fresh {
+		change.Create = append(change.Create, record)
+	}
+	run := r.newRun(in, record, owner)
+	if err := r.takeHistory(ctx, in, &run, &change); err != nil {
+		return Admitted{}, err
+	}
+	if !fresh {
+		instead, err := r.makeRoom(ctx, s, in, run, &change)
+		if err != nil {
+			return Admitted{}, err
+		}
+		if instead != nil {
+			return *instead, nil
+		}
+	}
+	if in.Edited {
+		change.Revised = &Revision{Lane: in.Route.Lane(), Message: in.MessageID, Run: run.ID}
+	}
+	change.Enqueue = append(change.Enqueue, run)
+	if err := r.commitEvent(ctx, in, OutcomeRun, change); err != nil {
+		return Admitted{}, err
+	}
+	r.emitUser(run)
+	if !in.Pressed { // whose message is the bot's own
+		r.acknowledge(run)
+	}
+	return Admitted{Outcome: OutcomeRun, Session: record.ID, Run: run.ID}, nil
+}
+
+func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessions.Run {
+	route := in.Route
+	if in.Pressed {
+		route.Handle = "" // all see who has pressed what, and so the answer
+	}
+	return sessions.Run{
+		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
+		Kind: sessions.KindMessage, Status: sessions.RunQueued,
+		Input: sessions.Input{
+			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
+			MessageID: in.MessageID, Quoted: in.Quoted, More: in.More,
+		},
+		Route: route, Label: r.inboundLabel(in.Route, owner), EventKey: eventKey(in), Accepted: r.now(),
+	}
+}
+
+// takeHistory moves what happened in a conversation into the run that answers there next.
+func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Run, change *Change) error {
+	if in.Session != "" { // over the API: such a session has no conversation
+		return nil
+	}
+	lines, err := r.store.History(ctx, in.Route.Lane())
+	if err != nil {
+		return fmt.Errorf("read history: %w", err)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	run.Input.History = lines
+	for _, l := range lines {
+		run.Label = run.Label.Join(l.Label)
+	}
+	change.Forget = append(change.Forget, Forget{Lane: in.Route.Lane(), Upto: lines[len(lines)-1].At})
+	return nil
+}
+
+func (r *Router) emitUser(run sessions.Run) {
+	sender := run.Input.Sender
+	r.bus.Emit(sessions.Event{
+		Session: run.Session, Run: run.ID, Type: sessions.EventUser,
+		Text: run.Input.Text, Sender: &sender, At: run.Accepted,
+	})
+}

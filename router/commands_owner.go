@@ -1,0 +1,103 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// patch changes the session's overrides, or makes it with them.
+func (c commandCall) patch(p sessions.Patch) Change {
+	var change Change
+	if !c.fresh {
+		p.ID = c.session.ID
+		change.Patch = []sessions.Patch{p}
+		return change
+	}
+	record := c.session
+	if p.SendPolicy != nil {
+		record.SendPolicy = *p.SendPolicy
+	}
+	if p.Activation != nil {
+		record.Activation = *p.Activation
+	}
+	change.Create = []sessions.Record{record}
+	return change
+}
+
+// commandSend sets the session's override of the send policy. It is never gated itself.
+func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, error) {
+	var override sessions.SendPolicy
+	var answer string
+	switch strings.ToLower(c.args) {
+	case "on", "allow":
+		override, answer = sessions.SendAllow, "Sending is on for this session."
+	case "off", "deny":
+		override, answer = sessions.SendDeny, "Sending is off for this session: I still listen and work, but I say nothing here until `/send on` or `/send inherit`."
+	case "inherit", "default", "reset":
+		override, answer = sessions.SendInherit, "Sending follows the configuration again."
+	default:
+		return Change{}, "Usage: `/send on`, `/send off` or `/send inherit`.", nil
+	}
+	record := c.session
+	change := c.patch(sessions.Patch{SendPolicy: &override})
+	change.Audit = []policy.AuditEntry{{
+		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.sendPolicy",
+		Object: string(record.Key), Session: record.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
+	}}
+	return change, answer, nil
+}
+
+// commandActivation sets the session's own word on whether a group must mention the bot.
+func (r *Router) commandActivation(_ context.Context, c commandCall) (Change, string, error) {
+	if c.in.Route.ChatType == sessions.Direct {
+		return Change{}, "Here I hear everything anyway; `/activation` is for groups.", nil
+	}
+	var override sessions.Activation
+	var answer string
+	switch strings.ToLower(c.args) {
+	case "mention":
+		override, answer = sessions.ActivationMention, "I answer here only where I am mentioned or answered."
+	case "always":
+		override, answer = sessions.ActivationAlways, "I answer everything here now, until `/activation mention` or `/activation inherit`."
+	case "inherit", "default", "reset":
+		override, answer = sessions.ActivationInherit, "Whether I must be mentioned follows the configuration again."
+	default:
+		return Change{}, "Usage: `/activation mention`, `/activation always` or `/activation inherit`.", nil
+	}
+	change := c.patch(sessions.Patch{Activation: &override})
+	change.Audit = []policy.AuditEntry{{
+		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.activation",
+		Object: string(c.session.Key), Session: c.session.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
+	}}
+	return change, answer, nil
+}
+
+func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string, error) {
+	action, code, _ := strings.Cut(c.args, " ")
+	code = strings.ToUpper(strings.TrimSpace(code))
+	settle, done := r.ApprovePairing, "admitted"
+	switch strings.ToLower(action) {
+	case "approve":
+	case "deny":
+		settle, done = r.DenyPairing, "not admitted"
+	default:
+		code = ""
+	}
+	if code == "" {
+		return Change{}, "Usage: `/pair approve CODE` or `/pair deny CODE`.", nil
+	}
+	p, err := settle(ctx, code, sessions.Principal(c.in.Route.Channel, c.in.Sender.ID))
+	var bad *RequestError
+	switch {
+	case errors.As(err, &bad):
+		return Change{}, bad.Text, nil
+	case err != nil:
+		return Change{}, "", err
+	}
+	return Change{}, fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done), nil
+}

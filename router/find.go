@@ -1,0 +1,73 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// sessionFor finds the session that an event belongs to, or makes its record.
+func (r *Router) sessionFor(ctx context.Context, s *Settings, in Admission, owner bool) (record sessions.Record, fresh bool, err error) {
+	if in.Session != "" {
+		record, err = r.liveSession(ctx, in.Session)
+		return record, false, err
+	}
+	record, err = r.sessionAt(ctx, s, "", in.Route, in.Sender.ID)
+	if err != nil || record.ID != "" {
+		return record, false, err
+	}
+	record = r.newRecord(record.Key, record.Agent, in.Route)
+	record.Clearance = clearance(owner, r.gate.SinkLevel(in.Route))
+	return record, true, nil
+}
+
+// liveSession reads a session that has not ended.
+func (r *Router) liveSession(ctx context.Context, id sessions.ID) (sessions.Record, error) {
+	record, err := r.store.Session(ctx, id)
+	if err == nil && !record.Ended.IsZero() {
+		err = sessions.ErrNotFound
+	}
+	return record, err
+}
+
+// sessionAt finds the session of a conversation, for what peer says there or is
+// told: the conversation counts under its oldest id. An empty agent means the one that listens
+// there. Where there is no session yet, the record has its key and agent alone.
+func (r *Router) sessionAt(ctx context.Context, s *Settings, agent string, route sessions.Route, peer sessions.UserID) (sessions.Record, error) {
+	if route.ChatType != sessions.Direct {
+		oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
+		if err != nil {
+			return sessions.Record{}, fmt.Errorf("resolve conversation: %w", err)
+		}
+		route.Conversation = oldest
+	}
+	agents := []string{agent}
+	if agent == "" {
+		agents = s.agentsFor(route, peer)
+	}
+	for _, agent := range agents {
+		record, err := r.store.SessionByKey(ctx, s.Keyer.Key(agent, route, peer))
+		switch {
+		case err == nil:
+			return record, nil
+		case !errors.Is(err, sessions.ErrNotFound):
+			return record, fmt.Errorf("read session: %w", err)
+		}
+	}
+	certain := agents[len(agents)-1]
+	return sessions.Record{Key: s.Keyer.Key(certain, route, peer), Agent: certain}, nil
+}
+
+func (r *Router) newRecord(key sessions.Key, agent string, route sessions.Route) sessions.Record {
+	id := sessions.NewID()
+	now := r.now()
+	return sessions.Record{
+		ID: id, Key: key, Agent: agent, Partition: sessions.SessionLane(id).Partition(r.partitions),
+		Taint: flow.Bottom(), Clearance: flow.Restricted, Route: route.Place(), Title: route.Title,
+		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
+		Persistent: true, Created: now, LastActivity: now,
+	}
+}

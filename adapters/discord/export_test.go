@@ -18,3 +18,15 @@ func WaitInvalid(c *Config, d time.Duration) { c.pace.invalid = d }
 
 // WaitHello sets how long a connection may be without a session.
 func WaitHello(c *Config, d time.Duration) { c.pace.handshake = d }
+
+// NonceOf names a message for Discord.
+var NonceOf = nonceOf
+
+// HeaderTime reads a time of a header.
+var HeaderTime = header
+
+// Trusted reports whether a session may be resumed at an address where the usual one is known.
+func Trusted(usual, address string) bool {
+	s := &shard{receiver: &receiver{gate: &gate{info: gatewayInfo{URL: usual}}}}
+	return s.trusted(address)
+}

@@ -106,7 +106,12 @@ func (c *call) guildChannels() {
 		return
 	}
 	c.mu.Lock()
-	out := []obj{c.world.json(c.world.channels[General]), c.world.json(c.world.channels[Forum])}
+	out := []obj{}
+	for _, ch := range c.world.channels {
+		if ch.guild != "" && ch.kind != kindThread {
+			out = append(out, c.world.json(ch))
+		}
+	}
 	c.mu.Unlock()
 	c.answer(out)
 }
@@ -122,13 +127,23 @@ func (c *call) member() {
 }
 
 func (c *call) members() {
-	if c.inGuild() {
+	if c.inGuild() && !c.hidden() {
 		c.answer(c.some(func(obj) bool { return true }))
 	}
 }
 
+func (c *call) hidden() bool {
+	c.mu.Lock()
+	hidden := c.world.hidden
+	c.mu.Unlock()
+	if hidden {
+		c.refuse(http.StatusForbidden, 50001, "Missing Access")
+	}
+	return hidden
+}
+
 func (c *call) searchMembers() {
-	if !c.inGuild() {
+	if !c.inGuild() || c.hidden() {
 		return
 	}
 	query := strings.ToLower(c.r.URL.Query().Get("query"))

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -174,4 +175,17 @@ func (s *Server) LimitGlobally(wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.global = time.Now().Add(wait)
+}
+
+// WaitFree waits until a channel may be posted to again.
+func (s *Server) WaitFree(ctx context.Context, channelID string) error {
+	s.mu.Lock()
+	left := time.Until(s.limits[channelID])
+	s.mu.Unlock()
+	select {
+	case <-time.After(left):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

@@ -219,3 +219,28 @@ func (s *Server) WaitShown(ctx context.Context, channelID string, n int) ([]Mess
 	})
 	return out, err
 }
+
+// OpenThread makes a thread in a channel. With told, its event is given.
+func (s *Server) OpenThread(id, parent, name string, told bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &channel{id: id, name: name, guild: s.world.channels[parent].guild, parent: parent, kind: kindThread}
+	s.world.channels[id] = c
+	if told {
+		s.occur("THREAD_CREATE", c.guild, s.world.json(c))
+	}
+}
+
+// OpenChannel makes a text channel in the guild.
+func (s *Server) OpenChannel(id, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.world.channels[id] = &channel{id: id, name: name, guild: GuildID, kind: kindText}
+}
+
+// HideMembers refuses to list the guild's members, as Discord does without the Server Members intent.
+func (s *Server) HideMembers() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.world.hidden = true
+}

@@ -88,3 +88,17 @@ func TestPrivateAnswer(t *testing.T) {
 		require.NotContains(t, log.String(), "handle-of")
 	})
 }
+
+// A private answer that could not be sent while its handle held is given up, not sent late.
+func TestPrivateAnswerExpiresWithItsHandle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.chat.fail = failFirst(1000, adapters.Failure{Kind: adapters.RateLimited, RetryAfter: time.Minute, Certain: true})
+		b.hear(inPrivate("g", "ann", "1", "quietly"))
+		time.Sleep(14 * time.Minute)
+		require.Len(t, b.deliveries(router.DeliveryQueued), 1)
+		time.Sleep(2 * time.Minute)
+		require.Len(t, b.deliveries(router.DeliveryExpired), 1)
+	})
+}

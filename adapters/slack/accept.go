@@ -9,7 +9,7 @@ import (
 	"sluice/internal/faultpoint"
 )
 
-// acceptOne takes one item whose turn it is. A panic is its failure: on a
+// acceptOne takes one item whose turn it is. A panic of the acceptor is its failure: on a
 // goroutine of its own it would end the process, again at each start.
 func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, it item) (err error) {
 	defer func() {
@@ -22,7 +22,7 @@ func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, it item) 
 	if err != nil {
 		return fmt.Errorf("learn who the bot is: %w", err)
 	}
-	inbound, ok, err := a.normalise(ctx, me, it)
+	inbound, ok, err := a.readable(ctx, me, it)
 	switch {
 	case err != nil:
 		a.malformed([]byte(it.lane), err)
@@ -44,6 +44,16 @@ func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, it item) 
 	a.metrics.event(a.cfg.Account, outcomeAccepted)
 	a.state.event()
 	return nil
+}
+
+// readable normalises an item. What makes that panic would do so again: it counts as malformed.
+func (a *Adapter) readable(ctx context.Context, me *self, it item) (in adapters.Inbound, ok bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("normalise: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return a.normalise(ctx, me, it)
 }
 
 // malformed logs what can't be read, and never will be: it is confirmed, as Slack would give it again for nothing.

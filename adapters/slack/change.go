@@ -38,9 +38,9 @@ func (a *Adapter) deleted(ctx context.Context, me *self, e *event) (in adapters.
 	if e.DeletedTS == "" {
 		return in, false, errMalformed
 	}
-	was := e.Previous
-	if was == nil {
-		was = &event{}
+	was := &event{TS: e.DeletedTS}
+	if e.Previous != nil {
+		was = e.Previous
 	}
 	if was.mine(me) {
 		return in, false, nil
@@ -56,10 +56,9 @@ func (a *Adapter) deleted(ctx context.Context, me *self, e *event) (in adapters.
 		in.Sender = a.sender(ctx, was)
 	}
 	in.Route.ReplyTo = in.MessageID
-	if was.TS != was.ThreadTS {
-		in.Route.Thread = sessions.ThreadID(was.ThreadTS)
-	}
+	_, meant := plain(was.Text, string(me.User), a.names.dictionary(ctx))
 	in.Mentioned = in.Route.ChatType == sessions.Direct
+	in.Route.Thread = a.thread(was, meant && !in.Mentioned)
 	return in, true, nil
 }
 

@@ -79,10 +79,7 @@ func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inb
 	direct := in.Route.ChatType == sessions.Direct
 	in.Mentioned = mentioned || direct || e.Type == "app_mention" || e.ParentUser == string(me.User)
 	in.Route.ReplyTo = in.MessageID
-	in.Route.Thread = threadOf(e)
-	if in.Route.Thread == "" && a.cfg.ReplyInThread && !direct && in.Mentioned {
-		in.Route.Thread = sessions.ThreadID(e.TS)
-	}
+	in.Route.Thread = a.thread(e, in.Mentioned && !direct)
 	if direct {
 		in.Route.Title = in.Sender.Name
 	}
@@ -90,12 +87,16 @@ func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inb
 	return in, !empty, nil
 }
 
-// threadOf is the thread that a message stands in. The message that a thread hangs on stands in the channel itself.
-func threadOf(e *event) sessions.ThreadID {
-	if e.ThreadTS == e.TS {
-		return ""
+// thread is where an answer goes: the thread that a message stands in, or one below it if it means the bot
+// and that is configured. The message that a thread hangs on stands in the channel itself.
+func (a *Adapter) thread(e *event, meant bool) sessions.ThreadID {
+	switch {
+	case e.ThreadTS != "" && e.ThreadTS != e.TS:
+		return sessions.ThreadID(e.ThreadTS)
+	case meant && a.cfg.ReplyInThread:
+		return sessions.ThreadID(e.TS)
 	}
-	return sessions.ThreadID(e.ThreadTS)
+	return ""
 }
 
 // words are the plain text of a message, or of what a bot attached to an empty one.

@@ -228,3 +228,20 @@ func TestTheIdTellsTheKindOfConversation(t *testing.T) {
 		require.Equal(t, want, s.adapter.ConversationType(id))
 	}
 }
+
+func TestADeletionGoesWhereTheMessageWent(t *testing.T) {
+	t.Parallel()
+	for _, inThread := range []bool{false, true} {
+		s := hears(t, slacktest.Public, func(c *slack.Config) { c.ReplyInThread = inThread })
+		asked := s.write(bot+" hello", "")
+		reply := s.write("and so on", asked)
+		got := s.inbox.wait(t, 3)
+		s.srv.Delete(channel, asked)
+		s.srv.Delete(channel, reply)
+		gone := s.inbox.wait(t, 5)[3:]
+		require.Equal(t, got[0].Route, gone[0].Route)
+		require.Equal(t, got[2].Route, gone[1].Route)
+		require.True(t, gone[0].Deleted)
+		require.Empty(t, gone[0].Text)
+	}
+}

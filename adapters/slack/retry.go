@@ -14,8 +14,8 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// retry calls until it succeeds, ctx ends, or the token turns out to be wrong.
-func (a *Adapter) retry(ctx context.Context, what string, call func(context.Context) error) error {
+// retry calls until it succeeds, ctx ends, or the token turns out to be wrong. Each failure is shown.
+func (a *Adapter) retry(ctx context.Context, what string, call func(context.Context) error, show func(*adapters.Failure)) error {
 	for tries := 0; ; tries++ {
 		err := call(ctx)
 		if err == nil || ctx.Err() != nil {
@@ -25,7 +25,7 @@ func (a *Adapter) retry(ctx context.Context, what string, call func(context.Cont
 		if f.Kind == adapters.Auth {
 			return f
 		}
-		a.state.fail(f)
+		show(f)
 		wait := pause(tries, f.RetryAfter)
 		a.cfg.Log.Warn("slack call failed, trying again", "call", what, "try", tries+1, "wait", wait, "error", f.Err)
 		if !sleep(ctx, wait) {

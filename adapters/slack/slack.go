@@ -13,7 +13,10 @@ import (
 	"sluice/sessions"
 )
 
-const channelName = "slack"
+const (
+	channelName    = "slack"
+	methodIdentity = "auth.test"
+)
 
 // identityCheck is how often Slack is asked whether the token still holds.
 const identityCheck = 10 * time.Minute
@@ -32,7 +35,7 @@ type Adapter struct {
 
 	self atomic.Pointer[self] // set by the first auth.test that succeeds
 	ask  sync.Mutex           // one auth.test at a time
-	gone chan struct{}        // capacity 1: Slack says that the app was removed
+	gone chan struct{}        // capacity 1: somebody doubts that the token holds
 }
 
 var (
@@ -111,7 +114,7 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 }
 
 func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
-	if err := a.retry(ctx, "auth.test", a.identify); err != nil {
+	if err := a.retry(ctx, methodIdentity, a.identify, a.state.fail); err != nil {
 		return err
 	}
 	if a.cfg.Mode == Socket {
@@ -134,7 +137,7 @@ func (a *Adapter) keepIdentity(ctx context.Context, holds func()) error {
 		case <-ctx.Done():
 			return nil
 		}
-		if err := a.retry(ctx, "auth.test", a.identify); err != nil {
+		if err := a.retry(ctx, methodIdentity, a.identify, a.state.fail); err != nil {
 			return ignoreEnd(ctx, err)
 		}
 		holds()
@@ -173,7 +176,7 @@ func (a *Adapter) authTest(ctx context.Context) (*self, error) {
 	defer cancel()
 	who, err := a.api.AuthTestContext(ctx)
 	if err != nil {
-		return nil, a.failure("auth.test", err)
+		return nil, a.failure(methodIdentity, err)
 	}
 	return &self{User: sessions.UserID(who.UserID), Bot: who.BotID, Team: who.TeamID, Name: who.User}, nil
 }

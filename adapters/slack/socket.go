@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -21,8 +22,8 @@ const (
 	// leaveTime is how long Slack has to close a connection that it said it would close: it says so about ten seconds before.
 	leaveTime = 30 * time.Second
 	// keepTrying is how long an event that the acceptor refuses is offered to it again, the
-	// conversation waiting behind it. Then it is left to Slack, unconfirmed.
-	keepTrying = 2 * time.Minute
+	// conversation waiting behind it: longer than Slack would give it again. Then it is left to Slack, unconfirmed.
+	keepTrying = 10 * time.Minute
 )
 
 // receiver is Socket Mode while Run runs. Its goroutines: one for each link, one for each connection that
@@ -63,7 +64,7 @@ func (r *receiver) link(ctx context.Context) error {
 		opened := time.Now()
 		select {
 		case <-c.leaving:
-			r.cfg.Log.Debug("slack asks for a new connection", "reason", c.reason.Load())
+			r.leaving(c)
 			old = c
 		case <-c.done:
 			r.cfg.Log.Info("slack connection ended, opening another", "error", c.err)
@@ -78,6 +79,15 @@ func (r *receiver) link(ctx context.Context) error {
 			tries = 0
 		}
 	}
+}
+
+// leaving says why Slack closes a connection; only one of its reasons is a person's business.
+func (r *receiver) leaving(c *conn) {
+	level := slog.LevelDebug
+	if c.reason.Load() == "link_disabled" {
+		level = slog.LevelWarn // Socket Mode was turned off in the app's settings
+	}
+	r.cfg.Log.Log(context.Background(), level, "slack will close a connection, opening another", "reason", c.reason.Load())
 }
 
 // retire reads what may still come over a connection that has a successor, until Slack closes it, and closes it then.
@@ -114,8 +124,17 @@ func (r *receiver) connect(ctx context.Context, tries int) (*conn, error) {
 	err := r.retry(ctx, "apps.connections.open", func(ctx context.Context) (err error) {
 		c, err = r.open(ctx)
 		return err
-	})
+	}, r.failing)
 	return c, err
+}
+
+// failing shows why a connection can't be opened, unless another is up.
+func (r *receiver) failing(f *adapters.Failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.up == 0 {
+		r.state.fail(f)
+	}
 }
 
 func (r *receiver) open(ctx context.Context) (*conn, error) {
@@ -237,8 +256,13 @@ func readEnvelope(e envelope) (item, error) {
 // removed makes Run ask whether the token still holds.
 func (a *Adapter) removed(event string) {
 	a.cfg.Log.Warn("slack says that the app was removed, asking whether its token still holds", "event", event)
+	a.doubt()
+}
+
+// doubt makes Run ask whether the token still holds; it does not wait for the answer.
+func (a *Adapter) doubt() {
 	select {
 	case a.gone <- struct{}{}:
-	default: // it was said before, and is asked
+	default: // it will be asked
 	}
 }

@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -163,4 +164,41 @@ func TestTokensStayOutOfErrors(t *testing.T) {
 		require.NotContains(t, err.Error(), "xoxb-")
 		require.NotContains(t, s.adapter.State().Detail, "xoxb-")
 	}
+}
+
+func TestRunEndsWithAWrongAppToken(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, slacktest.Options{}, func(c *slack.Config) { c.AppToken = "xapp-of-another" })
+	s.run(t)
+	require.Equal(t, adapters.Auth, adapters.AsFailure(<-s.runErr).Kind)
+	require.Equal(t, adapters.Failed, s.adapter.State().Status)
+}
+
+// A token that a call finds invalid is asked about at once; if it holds after all, nothing ends.
+func TestACallThatIsRefusedMakesRunAskForItself(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, slacktest.Options{}, nil)
+	s.srv.Join(slacktest.DirectID(1), slacktest.Direct, "")
+	s.run(t)
+	require.NoError(t, s.srv.WaitSockets(t.Context(), 2))
+	s.srv.Inject(slacktest.Code("not_allowed_token_type"))
+	_, err := s.adapter.Send(t.Context(), out(direct(1), "hello"))
+	require.Equal(t, adapters.Auth, adapters.AsFailure(err).Kind)
+	require.NoError(t, s.srv.WaitCalls(t.Context(), "auth.test", 2))
+	require.Empty(t, s.runErr)
+
+	s.srv.Inject(slacktest.Code("token_revoked"))
+	s.srv.Inject(slacktest.Code("token_revoked").On("auth.test"))
+	_, err = s.adapter.Send(t.Context(), out(direct(1), "hello"))
+	require.Equal(t, adapters.Auth, adapters.AsFailure(err).Kind)
+	require.Equal(t, adapters.Auth, adapters.AsFailure(<-s.runErr).Kind)
+}
+
+// The library joins base and method as they are.
+func TestTheBaseNeedsNoSlash(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, slacktest.Options{}, func(c *slack.Config) { c.APIBase = strings.TrimSuffix(c.APIBase, "/") })
+	self, err := s.adapter.Probe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, sessions.Peer{ID: slacktest.BotUser, Name: slacktest.BotName, Username: slacktest.BotName, Bot: true}, self)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,6 +29,8 @@ type store struct {
 	records  []sessions.Record
 	waiting  []sessions.Run
 	exchange router.Exchange
+	listed   []router.Exchange
+	todos    []sessions.Todo
 	broken   error
 }
 
@@ -54,6 +57,33 @@ func (s *store) ListSessions(_ context.Context, q router.SessionQuery) ([]sessio
 
 func (s *store) Exchange(context.Context, string) (router.Exchange, error) {
 	return s.exchange, s.broken
+}
+
+func (s *store) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
+	var found []router.Exchange
+	for _, x := range s.listed {
+		if (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) {
+			found = append(found, x)
+		}
+	}
+	return found, s.broken
+}
+
+func (s *store) Todos(_ context.Context, session sessions.ID) ([]sessions.Todo, error) {
+	return slices.DeleteFunc(slices.Clone(s.todos), func(t sessions.Todo) bool { return t.Session != session }), s.broken
+}
+
+func (s *store) ChangeTodos(_ context.Context, c sessions.TodoChange) error {
+	for _, t := range c.Add {
+		if !slices.ContainsFunc(s.todos, func(o sessions.Todo) bool { return o.ID == t.ID }) {
+			s.todos = append(s.todos, t)
+		}
+	}
+	for _, t := range c.Update {
+		s.todos[slices.IndexFunc(s.todos, func(o sessions.Todo) bool { return o.ID == t.ID })] = t
+	}
+	s.todos = slices.DeleteFunc(s.todos, func(t sessions.Todo) bool { return slices.Contains(c.Remove, t.ID) })
+	return s.broken
 }
 
 func (s *store) WaitingRuns(context.Context, sessions.ID, int) ([]sessions.Run, error) {

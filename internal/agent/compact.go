@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -49,7 +50,7 @@ func (w *work) compact(ctx context.Context) error {
 	if err := w.session.Persist(ctx); err != nil {
 		return err
 	}
-	summary, err := w.summarize(ctx, w.session.Messages()[:n])
+	summary, err := w.gist(w.counting(ctx), w.session.Model(), gistRequest{prompt: summaryPrompt, messages: w.session.Messages()[:n], label: w.session.Taint()})
 	if err != nil {
 		w.compactions-- // it may be tried again
 		return err
@@ -76,15 +77,24 @@ func (w *work) keepBytes() int {
 	return keep >> (w.compactions - 1)
 }
 
-// summarize asks the model for the gist of messages, with shorter extracts while they are too long for it.
-func (w *work) summarize(ctx context.Context, messages []sessions.Message) (string, error) {
-	model := w.session.Model()
-	if c, ok := model.(sessions.Classified); ok && !w.session.Taint().FlowsTo(c.Classification()) {
+// gistRequest asks for the gist of messages.
+type gistRequest struct {
+	prompt   string
+	messages []sessions.Message
+	label    flow.Label // of what the messages say
+	most     int        // tokens of the answer; 0: the provider's default
+}
+
+// gist asks a model for the gist of messages, with shorter extracts while they are
+// too long for it. What it costs is counted to the run that ctx belongs to. A model
+// that may not be told so much is [sessions.ErrModelLevel]; it is not asked.
+func (l *Loop) gist(ctx context.Context, model sessions.Model, r gistRequest) (string, error) {
+	if c, ok := model.(sessions.Classified); ok && !r.label.FlowsTo(c.Classification()) {
 		return "", fmt.Errorf("summarize thread: %w", sessions.ErrModelLevel)
 	}
 	for clip := clipMost; ; clip /= 2 {
-		request := sessions.Request{System: summaryPrompt, Messages: []sessions.Message{{
-			Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(transcript(messages, clip), w.session.Taint())},
+		request := sessions.Request{System: r.prompt, MaxTokens: r.most, Messages: []sessions.Message{{
+			Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(transcript(r.messages, clip), r.label)},
 		}}}
 		completion, err := model.Complete(ctx, request, func(sessions.Chunk) {})
 		if me, ok := errors.AsType[*sessions.ModelError](err); ok && me.Kind == sessions.ModelOverflow && clip > clipLeast {
@@ -93,12 +103,26 @@ func (w *work) summarize(ctx context.Context, messages []sessions.Message) (stri
 		if err != nil {
 			return "", fmt.Errorf("summarize thread: %w", err)
 		}
-		w.usage = w.usage.Add(completion.Usage)
+		countGist(ctx, completion.Usage)
 		summary := sessions.Message{Parts: completion.Parts}.Text()
 		if summary == "" {
 			return "", fmt.Errorf("summarize thread: %w", &sessions.ModelError{Kind: sessions.ModelRefused, Model: model.Name(), Err: errors.New("the summary is empty")})
 		}
 		return summary, nil
+	}
+}
+
+// usageKey finds in a context what the run has used: tools that ask a model add to it.
+type usageKey struct{}
+
+// counting is a context whose completions are counted to the run. Tools run one after the other on the run's goroutine.
+func (w *work) counting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, usageKey{}, &w.usage)
+}
+
+func countGist(ctx context.Context, u sessions.Usage) {
+	if sum, ok := ctx.Value(usageKey{}).(*sessions.Usage); ok {
+		*sum = sum.Add(u)
 	}
 }
 

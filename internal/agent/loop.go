@@ -47,6 +47,11 @@ type Store interface {
 	ListSessions(ctx context.Context, q router.SessionQuery) ([]sessions.Record, error)
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
 	Exchange(ctx context.Context, id string) (router.Exchange, error)
+	ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error)
+	// Todos reads the items of a session, the oldest first.
+	Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error)
+	// ChangeTodos applies a change to the items of a session in one transaction.
+	ChangeTodos(ctx context.Context, c sessions.TodoChange) error
 }
 
 // Sender queues a proactive message.

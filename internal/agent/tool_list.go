@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	listMost         = 200 // rows of one call
-	listMessagesMost = 20  // messages of a row
-	listScan         = 1000
+	listMost         = 200  // rows of one call
+	listMessagesMost = 20   // messages of a row
+	listPage         = 1000 // sessions that are looked at at once
+	listPages        = 10
 )
 
 const listSchema = `{"type":"object","additionalProperties":false,"properties":{
@@ -59,31 +60,6 @@ func (a *listArgs) limit() int {
 	return min(*a.Limit, listMost)
 }
 
-// sessionRow is a row of sessions_list.
-type sessionRow struct {
-	Key             sessions.Key        `json:"key"`
-	Kind            sessions.KeyKind    `json:"kind"`
-	Channel         string              `json:"channel"`
-	DisplayName     string              `json:"displayName,omitempty"`
-	UpdatedAt       int64               `json:"updatedAt"` // Unix milliseconds
-	SessionID       sessions.ID         `json:"sessionId"`
-	Model           string              `json:"model"`
-	ContextTokens   int                 `json:"contextTokens"`
-	TotalTokens     int                 `json:"totalTokens"`
-	AbortedLastRun  bool                `json:"abortedLastRun"`
-	SendPolicy      sessions.SendPolicy `json:"sendPolicy,omitempty"`
-	LastChannel     string              `json:"lastChannel,omitempty"`
-	LastTo          string              `json:"lastTo,omitempty"`
-	DeliveryContext *deliveryContext    `json:"deliveryContext,omitempty"`
-	Messages        []historyMessage    `json:"messages,omitempty"`
-}
-
-type deliveryContext struct {
-	Channel   string `json:"channel"`
-	To        string `json:"to"`
-	AccountID string `json:"accountId"`
-}
-
 func (l *Loop) listTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
@@ -103,83 +79,61 @@ func (l *Loop) listSessions(ctx context.Context, caller sessions.Caller, raw jso
 	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}
-	query := router.SessionQuery{MaxLevel: caller.Taint.Level(), Limit: listScan}
+	query := router.SessionQuery{MaxLevel: caller.Taint.Level(), Limit: listPage}
 	if args.ActiveMinutes != nil {
 		query.ActiveSince = l.now().Add(-time.Duration(*args.ActiveMinutes) * time.Minute)
 	}
-	records, err := l.store.ListSessions(ctx, query)
-	if err != nil {
-		return sessions.ToolResult{}, inside("list sessions", err)
-	}
-	rows := []sessionRow{}
-	label := flow.NewLabel(flow.Public, flow.Trusted)
-	for _, record := range records {
-		if len(rows) == args.limit() {
+	listed := listing{Sessions: []sessionRow{}, label: flow.NewLabel(flow.Public, flow.Trusted)}
+	for range listPages {
+		records, err := l.store.ListSessions(ctx, query)
+		if err != nil {
+			return sessions.ToolResult{}, inside("list sessions", err)
+		}
+		if err := l.list(ctx, caller, &args, records, &listed); err != nil {
+			return sessions.ToolResult{}, err
+		}
+		if len(records) < listPage || len(listed.Sessions) == args.limit() {
 			break
 		}
+		query.After = records[len(records)-1].ID
+	}
+	listed.Count = len(listed.Sessions)
+	text, err := jsonResult(listed)
+	return sessions.ToolResult{Text: text, Label: listed.label}, err
+}
+
+// listing is the result of sessions_list (seed 002).
+type listing struct {
+	Count    int          `json:"count"`
+	Sessions []sessionRow `json:"sessions"`
+	label    flow.Label   // join of what the rows were made of
+}
+
+// list adds the sessions of a page that the caller sees and has asked for.
+func (l *Loop) list(ctx context.Context, caller sessions.Caller, args *listArgs, page []sessions.Record, to *listing) error {
+	for _, record := range page {
+		if len(to.Sessions) == args.limit() {
+			return nil
+		}
 		kind := record.Key.Kind(l.settings.Load().Keyer)
-		if !l.visible(caller, record) || (len(args.Kinds) > 0 && !slices.Contains(args.Kinds, kind)) {
+		if reserved(record.Key) || !l.visible(caller, record) || (len(args.Kinds) > 0 && !slices.Contains(args.Kinds, kind)) {
 			continue
 		}
-		row := l.row(record)
+		row, label := l.row(ctx, caller, record), record.Taint
 		if args.MessageLimit > 0 {
-			if row.Messages, err = l.newest(ctx, record, args.MessageLimit); err != nil {
-				return sessions.ToolResult{}, err
+			var err error
+			if row.Messages, label, err = l.newest(ctx, record, args.MessageLimit); err != nil {
+				return err
+			}
+			if !flow.CanFlow(label.Level(), caller.Taint.Level()) {
+				continue // it has learnt more since the page was read
 			}
 		}
-		rows = append(rows, row)
-		label = label.Join(record.Taint)
+		to.Sessions = append(to.Sessions, row)
+		to.label = to.label.Join(label)
 	}
-	text, err := jsonResult(map[string]any{"count": len(rows), "sessions": rows})
-	return sessions.ToolResult{Text: text, Label: label}, err
+	return nil
 }
 
-func (l *Loop) row(record sessions.Record) sessionRow {
-	row := sessionRow{
-		Key: record.Key, Kind: record.Key.Kind(l.settings.Load().Keyer), DisplayName: displayName(record),
-		UpdatedAt: record.LastActivity.UnixMilli(), SessionID: record.ID, Model: l.modelOf(record),
-		ContextTokens: record.ContextSize, TotalTokens: record.Usage.InputTokens + record.Usage.OutputTokens,
-		AbortedLastRun: record.AbortedLast, SendPolicy: record.SendPolicy,
-		LastChannel: record.Route.Channel, LastTo: string(record.Route.Conversation),
-	}
-	row.Channel = channelOf(row.Kind, record)
-	if !record.Route.IsZero() {
-		row.DeliveryContext = &deliveryContext{Channel: record.Route.Channel, To: string(record.Route.Conversation), AccountID: record.Route.Account}
-	}
-	return row
-}
-
-func (l *Loop) modelOf(record sessions.Record) string {
-	if record.Model != "" {
-		return record.Model
-	}
-	return l.ModelName(record.Agent)
-}
-
-func displayName(record sessions.Record) string {
-	if record.Title != "" {
-		return record.Title
-	}
-	return record.Route.Title
-}
-
-// channelOf is a row's channel: that of its last route, "internal" for what no chat began.
-func channelOf(kind sessions.KeyKind, record sessions.Record) string {
-	switch {
-	case kind == sessions.KindCron, kind == sessions.KindHook, kind == sessions.KindNode:
-		return "internal"
-	case record.Route.Channel != "":
-		return record.Route.Channel
-	}
-	return "unknown"
-}
-
-// newest are the newest messages of a session without those of tools.
-func (l *Loop) newest(ctx context.Context, record sessions.Record, n int) ([]historyMessage, error) {
-	messages, err := l.store.Thread(ctx, record)
-	if err != nil {
-		return nil, inside("read messages", err)
-	}
-	shown, _ := historyOf(messages, n, false)
-	return shown, nil
-}
+// reserved are the words that are no sessions' keys: they are never listed, whoever stored them.
+func reserved(key sessions.Key) bool { return key == "global" || key == "unknown" }

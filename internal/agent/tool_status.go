@@ -3,41 +3,72 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
+	"sluice/announce"
+	"sluice/policy/flow"
+	"sluice/router"
 	"sluice/sessions"
 )
 
 const statusSchema = `{"type":"object","additionalProperties":false,"properties":{
-"sessionKey":{"type":"string","description":"the key or sessionId of a session; default: this one"}}}`
+"sessionKey":{"type":"string","description":"the key or sessionId of a session; default: this one"},
+"model":{"type":"string","description":"sets this session's model from the next message on: <provider>/<model>, or default for the agent's own; only where an owner asks for it"}}}`
 
-// statusMost bounds how many unfinished runs are counted.
-const statusMost = 200
+const (
+	statusMost      = 200 // unfinished runs that are counted
+	statusExchanges = 20  // exchanges that are looked at, of each side
+	statusEnded     = 5   // exchanges that are shown although they have ended
+)
+
+// modelDefault takes a session's own model back.
+const modelDefault = "default"
+
+type statusArgs struct {
+	SessionKey string  `json:"sessionKey"`
+	Model      *string `json:"model"`
+}
 
 // sessionStatus is the result of session_status.
 type sessionStatus struct {
 	sessionRow
-	Agent   string `json:"agent"`
-	Label   string `json:"label"`
-	Running int    `json:"running"`
-	Queued  int    `json:"queued"`
-	Now     int64  `json:"now"` // Unix milliseconds
+	Agent     string        `json:"agent"`
+	Level     flow.Level    `json:"level"` // of what it has learnt
+	Running   int           `json:"running"`
+	Queued    int           `json:"queued"`
+	Exchanges []exchangeRow `json:"exchanges,omitempty"` // those that have not ended, and the newest that have
+	SubAgents []exchangeRow `json:"subAgents,omitempty"` // the tasks that it has given
+	Now       int64         `json:"now"`                 // Unix milliseconds
 }
 
+// exchangeRow is an exchange as one of its sides sees it.
+type exchangeRow struct {
+	ID      string           `json:"id"`
+	With    sessions.Key     `json:"with"`  // the other side
+	Asked   bool             `json:"asked"` // this side has asked
+	Name    string           `json:"name,omitempty"`
+	Phase   announce.Phase   `json:"phase"`
+	Turn    int              `json:"turn,omitempty"`
+	Outcome announce.Outcome `json:"outcome,omitempty"` // once it has ended
+	Detail  string           `json:"detail,omitempty"`  // why it ended so
+	Started int64            `json:"startedAt"`         // Unix milliseconds
+}
+
+// statusTool is idempotent: the same model set twice is the same.
 func (l *Loop) statusTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name: "session_status", Parameters: json.RawMessage(statusSchema),
-			Description: "Shows a conversation's state: model, tokens, queue, where it was last spoken to, and the time now.",
+			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where it was last spoken to, and the time now. Can set this conversation's model.",
 		},
-		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, Idempotent: true,
 		Run: l.status,
 	}
 }
 
 func (l *Loop) status(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		SessionKey string `json:"sessionKey"`
-	}
+	var args statusArgs
 	if err := decodeArgs(raw, &args); err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -45,11 +76,50 @@ func (l *Loop) status(ctx context.Context, caller sessions.Caller, raw json.RawM
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	runs, err := l.store.WaitingRuns(ctx, record.ID, statusMost)
-	if err != nil {
-		return sessions.ToolResult{}, inside("read runs", err)
+	if args.Model != nil {
+		if err := l.setModel(ctx, caller, &record, *args.Model); err != nil {
+			return sessions.ToolResult{}, err
+		}
 	}
-	status := sessionStatus{sessionRow: l.row(record), Agent: record.Agent, Label: record.Taint.String(), Now: l.now().UnixMilli()}
+	status := sessionStatus{sessionRow: l.row(ctx, caller, record), Agent: record.Agent, Level: record.Taint.Level(), Now: l.now().UnixMilli()}
+	if err := l.countRuns(ctx, &status); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	label, err := l.exchangesOf(ctx, caller, &status)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	text, err := jsonResult(status)
+	return sessions.ToolResult{Text: text, Label: record.Taint.Join(label)}, err
+}
+
+// setModel gives the caller's own session another model, from its next message on.
+func (l *Loop) setModel(ctx context.Context, caller sessions.Caller, record *sessions.Record, name string) error {
+	switch {
+	case record.ID != caller.Session:
+		return errors.New("model: can be set for this session alone; leave sessionKey out")
+	case !caller.Owner:
+		return errors.New("model: only an owner may have it set")
+	case name == "":
+		return fmt.Errorf("model: is empty; want <provider>/<model>, or %s", modelDefault)
+	}
+	if name == modelDefault {
+		name = ""
+	} else if _, err := l.models(name); err != nil {
+		return fmt.Errorf("model: there is no model %q in the configuration", name)
+	}
+	if err := l.store.CommitSession(ctx, sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &name}}}); err != nil {
+		return inside("set model", err)
+	}
+	record.Model = name
+	return nil
+}
+
+func (l *Loop) countRuns(ctx context.Context, status *sessionStatus) error {
+	runs, err := l.store.WaitingRuns(ctx, status.SessionID, statusMost)
+	if err != nil {
+		return inside("read runs", err)
+	}
 	for _, run := range runs {
 		if run.Status == sessions.RunRunning {
 			status.Running++
@@ -57,6 +127,46 @@ func (l *Loop) status(ctx context.Context, caller sessions.Caller, raw json.RawM
 			status.Queued++
 		}
 	}
-	text, err := jsonResult(status)
-	return sessions.ToolResult{Text: text, Label: record.Taint}, err
+	return nil
+}
+
+// exchangesOf fills in the exchanges of a session that the caller may know of. It returns their label.
+func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *sessionStatus) (flow.Label, error) {
+	label, ended := flow.NewLabel(flow.Public, flow.Trusted), 0
+	for _, q := range []router.ExchangeQuery{{Requester: status.SessionID, Limit: statusExchanges}, {Target: status.SessionID, Limit: statusExchanges}} {
+		found, err := l.store.ListExchanges(ctx, q)
+		if err != nil {
+			return label, inside("list exchanges", err)
+		}
+		for _, x := range found {
+			if !flow.CanFlow(x.Label.Level(), caller.Taint.Level()) {
+				continue
+			}
+			if x.Phase == announce.Ended {
+				if ended++; ended > statusEnded {
+					continue
+				}
+			}
+			label = label.Join(x.Label)
+			row := rowOf(x, status.SessionID)
+			if row.Asked && x.Kind == announce.Spawn {
+				status.SubAgents = append(status.SubAgents, row)
+			} else {
+				status.Exchanges = append(status.Exchanges, row)
+			}
+		}
+	}
+	return label, nil
+}
+
+// rowOf is an exchange as the given side sees it.
+func rowOf(x router.Exchange, side sessions.ID) exchangeRow {
+	row := exchangeRow{
+		ID: x.ID, With: x.Requester.Key, Asked: x.Requester.Session == side, Name: x.Name,
+		Phase: x.Phase, Turn: x.Turn, Outcome: x.Outcome, Detail: x.Detail, Started: x.Started.UnixMilli(),
+	}
+	if row.Asked {
+		row.With = x.Target.Key
+	}
+	return row
 }

@@ -16,7 +16,8 @@ import (
 
 // newTools are the tools that every agent has.
 func (l *Loop) newTools() []sessions.Tool {
-	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool(), l.sendTool(), l.spawnTool(), l.agentsTool()}
+	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool(), l.sendTool(), l.spawnTool(), l.agentsTool(), l.summarizeTool()}
+	tools = append(tools, l.todoTools()...)
 	for i := range tools {
 		tools[i].Run = l.guarded(tools[i].Spec.Name, tools[i].Run)
 	}

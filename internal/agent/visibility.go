@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -61,7 +60,7 @@ func (l *Loop) target(ctx context.Context, caller sessions.Caller, name string) 
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return sessions.Record{}, inside("read session", err)
 	}
-	return sessions.Record{}, fmt.Errorf("sessionKey: there is no session %q; sessions_list shows those that you can see", name)
+	return sessions.Record{}, noSession(name)
 }
 
 func (l *Loop) find(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {

@@ -115,7 +115,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
 	}
 	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, Owner: w.run.Input.Owner, Chain: w.run.Chain}
-	if _, err := w.session.ConfirmAndExecuteTools(ctx, caller, confirmations); err != nil {
+	if _, err := w.session.ConfirmAndExecuteTools(w.counting(ctx), caller, confirmations); err != nil {
 		return err
 	}
 	for _, part := range w.session.Last().Parts {

@@ -1,0 +1,227 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+const (
+	todoAddSchema = `{"type":"object","additionalProperties":false,"required":["items"],"properties":{
+"items":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"string","minLength":1},"description":"what is to be done, each at most 500 bytes"}}}`
+	todoListSchema = `{"type":"object","additionalProperties":false,"properties":{
+"status":{"type":"string","enum":["open","doing","done"],"description":"only these; default: all"}}}`
+	todoUpdateSchema = `{"type":"object","additionalProperties":false,"required":["id"],"properties":{
+"id":{"type":"string","description":"as todo_list shows it"},
+"status":{"type":"string","enum":["open","doing","done"]},
+"text":{"type":"string","minLength":1,"description":"at most 500 bytes"}}}`
+	todoClearSchema = `{"type":"object","additionalProperties":false,"properties":{
+"done":{"type":"boolean","description":"only what is done; default false: everything"}}}`
+)
+
+// todoMostAdded is how many items one call adds at most.
+const todoMostAdded = 50
+
+// todoRow is an item as a model sees it.
+type todoRow struct {
+	ID     sessions.TodoID     `json:"id"`
+	Text   string              `json:"text"`
+	Status sessions.TodoStatus `json:"status"`
+}
+
+// todoTools are the list of what is to be done in a session. All of them are
+// idempotent: an item's id is made of the call that adds it.
+func (l *Loop) todoTools() []sessions.Tool {
+	tool := func(name, about, schema string, reads, writes sessions.FlowEnd, run toolFunc) sessions.Tool {
+		return sessions.Tool{
+			Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
+			Flow: sessions.ToolFlow{Reads: reads, Writes: writes}, Idempotent: true, Run: run,
+		}
+	}
+	session, none := sessions.FlowSession, sessions.FlowNone
+	return []sessions.Tool{
+		tool("todo_add", "Notes what is to be done in this conversation, so that nothing is forgotten over many steps.", todoAddSchema, session, session, l.addTodos),
+		tool("todo_list", "Shows what is to be done in this conversation, the oldest first.", todoListSchema, session, none, l.listTodos),
+		tool("todo_update", "Changes an item of this conversation's list: its status, its text or both.", todoUpdateSchema, session, session, l.updateTodo),
+		tool("todo_clear", "Removes the items of this conversation's list, or those that are done.", todoClearSchema, session, session, l.clearTodos),
+	}
+}
+
+// todos are the items that the caller may know of. Others are not there for it.
+func (l *Loop) todos(ctx context.Context, caller sessions.Caller) ([]sessions.Todo, error) {
+	items, err := l.store.Todos(ctx, caller.Session)
+	if err != nil {
+		return nil, inside("read todos", err)
+	}
+	return slices.DeleteFunc(items, func(t sessions.Todo) bool { return !flow.CanFlow(t.Label.Level(), caller.Taint.Level()) }), nil
+}
+
+func (l *Loop) addTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Items []string `json:"items"`
+	}
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if n := len(args.Items); n == 0 || n > todoMostAdded {
+		return sessions.ToolResult{}, fmt.Errorf("items: want 1 to %d of them, got %d", todoMostAdded, n)
+	}
+	change := sessions.TodoChange{Session: caller.Session}
+	for i, text := range args.Items {
+		if err := checkTodo(text); err != nil {
+			return sessions.ToolResult{}, fmt.Errorf("items[%d]: %w", i, err)
+		}
+		named := sha256.Sum256(fmt.Append(nil, callKey(caller, raw), "/", i))
+		change.Add = append(change.Add, sessions.Todo{
+			ID: sessions.TodoID("todo_" + hex.EncodeToString(named[:6])), Session: caller.Session, Text: text, Status: sessions.TodoOpen,
+			Label: caller.Taint, Created: l.now(), Place: i, Updated: l.now(),
+		})
+	}
+	there, err := l.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if countNew(there, change.Add)+len(there) > sessions.TodosMost {
+		return sessions.ToolResult{}, fmt.Errorf("items: there are %d already, and the most is %d: todo_clear removes what is done", len(there), sessions.TodosMost)
+	}
+	return l.changedTodos(ctx, caller, change)
+}
+
+// countNew counts the items that are not there yet: a call that is run again finds its own.
+func countNew(there, add []sessions.Todo) (n int) {
+	for _, t := range add {
+		if !slices.ContainsFunc(there, func(o sessions.Todo) bool { return o.ID == t.ID }) {
+			n++
+		}
+	}
+	return n
+}
+
+func checkTodo(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return errors.New("is empty")
+	case len(text) > sessions.TodoMostText:
+		return fmt.Errorf("is %d bytes long, the most is %d", len(text), sessions.TodoMostText)
+	}
+	return nil
+}
+
+func checkTodoStatus(s sessions.TodoStatus) error {
+	if !slices.Contains(sessions.TodoStatuses(), s) {
+		return fmt.Errorf("status: %q is not open, doing or done", s)
+	}
+	return nil
+}
+
+func (l *Loop) listTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Status *sessions.TodoStatus `json:"status"`
+	}
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if args.Status != nil {
+		if err := checkTodoStatus(*args.Status); err != nil {
+			return sessions.ToolResult{}, err
+		}
+	}
+	items, err := l.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	return todoResult(slices.DeleteFunc(items, func(t sessions.Todo) bool { return args.Status != nil && t.Status != *args.Status }))
+}
+
+func (l *Loop) updateTodo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		ID     sessions.TodoID      `json:"id"`
+		Status *sessions.TodoStatus `json:"status"`
+		Text   *string              `json:"text"`
+	}
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	items, err := l.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	i := slices.IndexFunc(items, func(t sessions.Todo) bool { return t.ID == args.ID })
+	switch {
+	case args.ID == "":
+		return sessions.ToolResult{}, errors.New("id: is required")
+	case i < 0:
+		return sessions.ToolResult{}, fmt.Errorf("id: there is no item %q; todo_list shows them", args.ID)
+	case args.Status == nil && args.Text == nil:
+		return sessions.ToolResult{}, errors.New("status: is required where there is no text")
+	}
+	item := items[i]
+	item.Updated, item.Label = l.now(), item.Label.Join(caller.Taint)
+	if args.Status != nil {
+		if err := checkTodoStatus(*args.Status); err != nil {
+			return sessions.ToolResult{}, err
+		}
+		item.Status = *args.Status
+	}
+	if args.Text != nil {
+		if err := checkTodo(*args.Text); err != nil {
+			return sessions.ToolResult{}, fmt.Errorf("text: %w", err)
+		}
+		item.Text = *args.Text
+	}
+	return l.changedTodos(ctx, caller, sessions.TodoChange{Session: caller.Session, Update: []sessions.Todo{item}})
+}
+
+func (l *Loop) clearTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Done bool `json:"done"`
+	}
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	items, err := l.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	change := sessions.TodoChange{Session: caller.Session}
+	for _, t := range items {
+		if !args.Done || t.Status == sessions.TodoDone {
+			change.Remove = append(change.Remove, t.ID)
+		}
+	}
+	return l.changedTodos(ctx, caller, change)
+}
+
+// changedTodos stores a change and shows the list as it then is.
+func (l *Loop) changedTodos(ctx context.Context, caller sessions.Caller, change sessions.TodoChange) (sessions.ToolResult, error) {
+	err := l.store.ChangeTodos(ctx, change)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return sessions.ToolResult{}, errors.New("this conversation has ended, and its list with it")
+	}
+	if err != nil {
+		return sessions.ToolResult{}, inside("store todos", err)
+	}
+	items, err := l.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	return todoResult(items)
+}
+
+func todoResult(items []sessions.Todo) (sessions.ToolResult, error) {
+	rows, label := []todoRow{}, flow.NewLabel(flow.Public, flow.Trusted)
+	for _, t := range items {
+		rows = append(rows, todoRow{ID: t.ID, Text: t.Text, Status: t.Status})
+		label = label.Join(t.Label)
+	}
+	text, err := jsonResult(map[string]any{"count": len(rows), "items": rows})
+	return sessions.ToolResult{Text: text, Label: label}, err
+}

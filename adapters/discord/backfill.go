@@ -13,9 +13,10 @@ import (
 
 // Bounds of what is fetched after a silence.
 const (
-	maxMissed  = 100            // messages of a channel: one call
-	missedAge  = 24 * time.Hour // older ones are not answered any more
-	maxFetches = 4              // channels at a time
+	maxMissed  = 100             // messages of a channel: one call
+	missedAge  = 24 * time.Hour  // older ones are not answered any more
+	maxFetches = 4               // channels at a time
+	fetchTime  = 2 * time.Minute // for one channel, all tries: what is said now waits behind it
 )
 
 // catchUp brings the messages of one channel to the acceptor that came after last, oldest
@@ -29,7 +30,7 @@ func (s *shard) catchUp(ctx context.Context, channelID, last string) {
 	}
 	missed, err := s.missed(ctx, channelID, last)
 	if err != nil {
-		s.cfg.Log.Warn("discord messages of the silence not fetched", "conversation", channelID, "error", err)
+		s.cfg.Log.Error("discord messages of the silence not fetched", "conversation", channelID, "error", err)
 		return
 	}
 	self := s.self.Load()
@@ -47,6 +48,8 @@ func (s *shard) catchUp(ctx context.Context, channelID, last string) {
 
 // missed is what was said in a channel of this shard after a message, oldest first.
 func (s *shard) missed(ctx context.Context, channelID, last string) (missed []message, err error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
 	err = s.retry(ctx, "fetch what was missed", func(ctx context.Context) error {
 		route, err := s.route(ctx, channelID, "")
 		if err != nil || !s.owns(route) {

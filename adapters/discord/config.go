@@ -86,7 +86,7 @@ type pace struct {
 
 // defaultPace is Discord's: an identify each 5 seconds, 1 to 5 seconds after an invalid session.
 var defaultPace = pace{
-	identify: 5 * time.Second, invalid: time.Second, handshake: 20 * time.Second,
+	identify: 5 * time.Second, invalid: time.Second, handshake: 30 * time.Second,
 	firstPause: 500 * time.Millisecond, longest: 30 * time.Second, saveSession: time.Second,
 }
 

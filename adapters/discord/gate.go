@@ -77,7 +77,7 @@ func (g *gate) enter(ctx context.Context, shard int) (leave func(identified bool
 		}
 		<-b.turn
 	}
-	if err := g.afford(ctx); err != nil {
+	if err := g.afford(ctx, shard); err != nil {
 		leave(false)
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (g *gate) enter(ctx context.Context, shard int) (leave func(identified bool
 }
 
 // afford takes one identify from the budget of the day, and waits for the next day where it is used up.
-func (g *gate) afford(ctx context.Context) error {
+func (g *gate) afford(ctx context.Context, shard int) error {
 	for !g.takeOne() {
 		if err := g.retry(ctx, "ask for the gateway", g.refresh); err != nil {
 			return err
@@ -98,7 +98,8 @@ func (g *gate) afford(ctx context.Context) error {
 		if left > 0 {
 			continue
 		}
-		g.cfg.Log.Error("discord allows no more gateway sessions today", "wait", wait)
+		g.state.shard(shard, adapters.Retrying, "Discord allows no more gateway sessions today, waiting "+wait.Round(time.Second).String())
+		g.cfg.Log.Error("discord allows no more gateway sessions today", "shard", shard, "wait", wait)
 		if !sleep(ctx, max(wait, g.cfg.pace.firstPause)) {
 			return context.Cause(ctx)
 		}

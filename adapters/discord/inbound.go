@@ -47,6 +47,9 @@ func (a *Adapter) normalise(ctx context.Context, m *message, edited bool) (in ad
 		a.noteEmpty(m, route)
 		return in, false, nil
 	}
+	if in.Text != "" && !in.Mentioned {
+		a.state.advise("") // what is not meant for the bot can be read, after all
+	}
 	return in, true, nil
 }
 

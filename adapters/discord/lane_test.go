@@ -203,3 +203,19 @@ func TestWithoutCursorsNothingIsFetched(t *testing.T) {
 	s.srv.Say(discordtest.DirectID(ada), ada, "live")
 	require.Equal(t, []string{"heard", "live"}, texts(s.inbox.wait(t, 2)))
 }
+
+func TestOldMessagesAreNotFetched(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	stop := s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "heard")
+	s.inbox.wait(t, 1)
+	stop()
+	s.srv.ForgetSessions()
+	s.srv.Say(discordtest.DirectID(ada), ada, "yesterday's")
+	s.cfg.Now = func() time.Time { return time.Now().Add(25 * time.Hour) }
+	s.restart(t)
+	s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "live")
+	require.Equal(t, []string{"heard", "live"}, texts(s.inbox.wait(t, 2)))
+}

@@ -30,7 +30,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}, []string{"account", "outcome"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_discord_calls_total",
-			Help: "REST calls by route and result: ok, lost (no answer), or the HTTP status.",
+			Help: "REST calls by route and result: ok, lost (no answer), held (not made, a limit is used up), or the HTTP status.",
 		}, []string{"account", "route", "result"}),
 		sessions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_discord_sessions_total",
@@ -71,7 +71,9 @@ func (m *metrics) session(account, how string) {
 func (m *metrics) called(account string, req request, err error) {
 	result := "ok"
 	if refused, ok := errors.AsType[*apiError](err); ok {
-		result = strconv.Itoa(refused.Status)
+		if result = strconv.Itoa(refused.Status); refused.Held {
+			result = "held"
+		}
 	} else if err != nil {
 		result = "lost"
 	}

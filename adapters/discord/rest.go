@@ -112,6 +112,7 @@ type apiError struct {
 	// Foreign: the answer was not Discord's own JSON, so a proxy may have sent
 	// it after Discord had done what was asked.
 	Foreign bool
+	Held    bool // the call was not made
 }
 
 // Error implements error.
@@ -139,7 +140,7 @@ func (e *lostError) Unwrap() error { return e.Err }
 func (c *client) call(ctx context.Context, req request, result any) (err error) {
 	defer func() { c.metrics.called(c.account, req, err) }()
 	if wait, wide := c.limits.exhausted(req); wait > 0 {
-		return &apiError{Status: http.StatusTooManyRequests, Message: "limit is used up, not called", RetryAfter: wait, Global: wide}
+		return &apiError{Status: http.StatusTooManyRequests, Message: "limit is used up, not called", RetryAfter: wait, Global: wide, Held: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

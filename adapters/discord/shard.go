@@ -52,15 +52,16 @@ func (s *shard) dropSession() { s.at.Store(newPosition("", "", 0, s.moved)) }
 // run keeps the shard connected until ctx ends (nil) or a person must change something.
 func (s *shard) run(ctx context.Context) error {
 	for tries := 0; ; tries++ {
-		err := s.connect(ctx)
+		began := time.Now()
+		err := s.connect(ctx, tries)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
 		}
 		if f := s.fatal(err); f != nil {
 			return f
 		}
-		if s.ready {
-			tries = 0
+		if s.ready && time.Since(began) > s.cfg.pace.longest {
+			tries = 0 // one that ends at once again and again must not use up the day's identifies
 		}
 		s.forget(err)
 		s.client.closeIdle() // what has broken or deafened this connection may have done so to them
@@ -76,8 +77,11 @@ func (s *shard) run(ctx context.Context) error {
 	}
 }
 
+// maxOwnAddress is how often a session's own address is tried before the usual one.
+const maxOwnAddress = 3
+
 // connect lives through one connection and says why it ended.
-func (s *shard) connect(ctx context.Context) error {
+func (s *shard) connect(ctx context.Context, tries int) error {
 	s.ready = false
 	leave := func(bool) {}
 	address := s.gate.url()
@@ -87,7 +91,7 @@ func (s *shard) connect(ctx context.Context) error {
 		if leave, err = s.gate.enter(ctx, s.id); err != nil {
 			return err
 		}
-	} else if s.trusted(at.url) {
+	} else if tries < maxOwnAddress && s.trusted(at.url) {
 		address = at.url
 	}
 	identified := false

@@ -110,6 +110,9 @@ func (s *state) sum() {
 func (s *state) advise(hint string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.hint == hint {
+		return
+	}
 	s.hint = hint
 	if len(s.shards) > 0 {
 		s.sum()

@@ -3,6 +3,7 @@ package discordtest
 import (
 	"context"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -46,11 +47,11 @@ func (s *Server) Write(w Writing) string {
 		p.raw["type"], p.raw["referenced_message"] = typeReply, to.raw
 		p.raw["message_reference"] = obj{"message_id": to.id, "channel_id": ch.id}
 	}
+	if s.opts.HideContent && ch.guild != "" && !strings.Contains(w.Text, "<@"+BotID+">") {
+		p.raw["content"] = ""
+	}
 	for k, v := range w.Extra {
 		p.raw[k] = v
-	}
-	if s.opts.HideContent && ch.guild != "" {
-		p.raw["content"] = ""
 	}
 	s.announce("MESSAGE_CREATE", p, p.raw)
 	return p.id

@@ -8,7 +8,7 @@ import (
 )
 
 // Append adds messages to the end of the thread, in memory only. An empty id,
-// time or label is filled in; the parent always is. The session's taint joins their labels.
+// time or label is filled in, and an id that a message here has already is replaced; the parent always is set. The session's taint joins their labels.
 func (s *Session) Append(messages ...Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,8 +18,8 @@ func (s *Session) Append(messages ...Message) {
 }
 
 func (s *Session) append(m Message) {
-	if m.ID == "" {
-		m.ID = NewMessageID()
+	if _, taken := s.held(m.ID); taken || m.ID == "" {
+		m.ID = NewMessageID() // else it could become its own parent
 	}
 	if m.Created.IsZero() {
 		m.Created = s.now()

@@ -206,7 +206,8 @@ func (s *Session) Dirty() bool {
 func (s *Session) dirty() bool { return s.changed || len(s.unsaved) > 0 || !s.settings.Empty() }
 
 // Reload reads the record and the selected thread again. With changes that are
-// not stored it is ErrDirty, unless force says to lose them, on all branches.
+// not stored it is ErrDirty, unless force says to lose them, on all branches, and
+// what they had taught the session: it is then as after a crash.
 func (s *Session) Reload(ctx context.Context, force bool) error {
 	s.mu.Lock()
 	id, dirty, busy := s.record.ID, s.dirty(), s.building != nil

@@ -2,6 +2,7 @@ package sessions_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ func drain(steps <-chan sessions.Step, each func()) (terminal, behind int, err e
 // One goroutine drives the session; others read all of it meanwhile and scribble over what they got.
 func TestReadersOfAStreamingSession(t *testing.T) {
 	t.Parallel()
-	const rounds, readers = 40, 4
+	const rounds, readers = 20, 2
 	answers := make([]sessiontest.Answer, rounds)
 	for i := range answers {
 		answers[i] = streamed
@@ -59,6 +60,7 @@ func TestReadersOfAStreamingSession(t *testing.T) {
 					return
 				default:
 					read(b.Session)
+					runtime.Gosched()
 				}
 			}
 		})
@@ -77,6 +79,9 @@ func TestReadersOfAStreamingSession(t *testing.T) {
 		require.Equal(t, []int{1, 0}, []int{terminal, behind}, "exactly one terminal event, at the end")
 		_, open := <-steps
 		require.False(t, open)
+		if round%5 == 4 {
+			wander(t, b.Session)
+		}
 		if err == nil {
 			answered++
 		} else {
@@ -90,6 +95,20 @@ func TestReadersOfAStreamingSession(t *testing.T) {
 	for _, m := range b.Messages()[1:] {
 		require.Equal(t, "all", m.Text(), "what readers got is their own")
 	}
+}
+
+// wander moves through the tree and stores it, and comes back to where it was.
+func wander(t *testing.T, s *sessions.Session) {
+	t.Helper()
+	head := s.Record().Head
+	_, err := s.Edit(t.Context(), head, []sessions.Part{sessions.TextPart("another", s.Taint())})
+	require.NoError(t, err)
+	_, err = s.Undo(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, s.Persist(t.Context()))
+	require.NoError(t, s.Switch(t.Context(), head))
+	require.NoError(t, s.Reload(t.Context(), true))
+	require.NoError(t, s.Switch(t.Context(), head))
 }
 
 func read(s *sessions.Session) {

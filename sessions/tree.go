@@ -74,12 +74,11 @@ func (s *Session) EditMessage(ctx context.Context, id MessageID, with Message) (
 	if err := s.move(ctx, old.Parent, false); err != nil {
 		return "", fmt.Errorf("edit message %s: %w", id, err)
 	}
-	if with.ID == "" || with.ID == id {
-		with.ID = NewMessageID()
-	}
 	with.Revision = 0
-	s.Append(with)
-	return with.ID, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.append(with)
+	return s.record.Head, nil
 }
 
 // Retry drops back to the user's message that a message answers, or to itself if it

@@ -1,0 +1,73 @@
+package sessions_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+	"sluice/store/sqlite"
+)
+
+// Several writers store the same session at once. Each that is told of a conflict reads
+// again and does its step again: nothing is lost, nothing is there twice.
+func TestWritersInParallel(t *testing.T) {
+	t.Parallel()
+	const writers, each = 4, 12
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	record := sessions.Record{ID: sessions.NewID(), Key: "agent:main:main", Agent: "main", Taint: flow.Bottom(), Clearance: flow.Restricted}
+	require.NoError(t, sessions.NewSession(db, record, time.Now).Persist(t.Context()))
+
+	write := func(w int) error {
+		s, err := sessions.LoadSession(t.Context(), db, record, time.Now)
+		for i := 0; err == nil && i < each; {
+			s.Append(user(fmt.Sprintf("%d/%d", w, i)))
+			if err = s.Persist(t.Context()); err == nil {
+				i++
+			}
+			if errors.Is(err, sessions.ErrConflict) {
+				err = s.Reload(t.Context(), true)
+			}
+		}
+		return err
+	}
+	ended := make([]error, writers)
+	var wait sync.WaitGroup
+	for w := range writers {
+		wait.Go(func() { ended[w] = write(w) })
+	}
+	wait.Wait()
+	require.NoError(t, errors.Join(ended...))
+
+	stored, err := db.Session(t.Context(), record.ID)
+	require.NoError(t, err)
+	thread, err := db.Thread(t.Context(), stored)
+	require.NoError(t, err)
+	seen := map[string]int{}
+	for _, m := range thread {
+		seen[m.Text()]++
+	}
+	require.Len(t, thread, writers*each, "one thread, without branches")
+	require.Len(t, seen, writers*each)
+}
+
+func TestAppendReplacesAKnownID(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	m := user("one")
+	m.ID = sessions.NewMessageID()
+	b.Append(m, m)
+	thread := b.Messages()
+	require.Equal(t, m.ID, thread[0].ID)
+	require.NotEqual(t, m.ID, thread[1].ID)
+	require.Equal(t, m.ID, thread[1].Parent)
+	require.NoError(t, b.Persist(t.Context()))
+}

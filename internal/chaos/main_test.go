@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +34,10 @@ var built binaries
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if err := beParallel(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	dir, err := os.MkdirTemp("", "sluice-chaos-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -48,6 +54,18 @@ func TestMain(m *testing.M) {
 	}
 	_ = os.RemoveAll(dir) // what is left is in the temporary folder
 	os.Exit(code)
+}
+
+// beParallel lets more tests run beside each other than there are processors, if
+// nobody has said how many: gateways that die and start are mostly waited for.
+func beParallel() error {
+	const tests = 4
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if said {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(max(tests, runtime.GOMAXPROCS(0))))
 }
 
 func newBinaries(dir string) binaries {

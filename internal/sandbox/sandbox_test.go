@@ -17,6 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/internal/sandbox"
+	"sluice/sessions"
+	"sluice/sessions/sessiontest"
 )
 
 // helperEnv makes this program the gateway that is killed, see TestDiesWithTheGateway.
@@ -239,4 +241,23 @@ func TestErrors(t *testing.T) {
 	_, err = sandbox.New("").Run(ended, sandbox.Config{Workspace: dir}, "true")
 	require.ErrorIs(t, err, context.Canceled)
 	require.Error(t, sandbox.New("").Available(ended))
+}
+
+// A session's tool runs its command in the session's own folder, and sees no other session's.
+func TestSandboxOfASession(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	workspace := t.TempDir()
+	open := func() *sessions.Session {
+		s := sessions.NewSession(sessiontest.NewMemory(), sessions.Record{ID: sessions.NewID()}, time.Now)
+		s.SetAgent(sessions.Agent{Workspace: workspace, Sandbox: sessions.SandboxSettings{Mode: sessions.SandboxRequired, Sandbox: sandbox.New("")}})
+		require.NoError(t, s.SetupSandbox(t.Context()))
+		return s
+	}
+	one, two := open(), open()
+	require.True(t, one.Sandbox().Sandboxed)
+	sh(t, sandbox.Config{Workspace: one.Sandbox().Workspace}, `echo one >file; ln -s ../`+string(two.Record().ID)+` other`)
+	result := sh(t, sandbox.Config{Workspace: two.Sandbox().Workspace}, `ls -A; ls ../`+string(one.Record().ID)+` 2>/dev/null; echo two >file`)
+	require.Empty(t, result.Stdout)
+	require.NotZero(t, sh(t, sandbox.Config{Workspace: one.Sandbox().Workspace}, `cat other/file`).ExitCode)
 }

@@ -30,6 +30,13 @@ func main() {
 		Serve: func(ctx context.Context, o cli.ServeOptions) error {
 			return app.Run(ctx, app.Options{ConfigPath: o.ConfigPath, Listen: o.Listen, Version: o.Version, Stdout: o.Stdout, Stderr: o.Stderr})
 		},
+		Probe: func(ctx context.Context, cfg *config.Config) []cli.Probed {
+			var probed []cli.Probed
+			for _, p := range app.Probe(ctx, cfg, version) {
+				probed = append(probed, cli.Probed(p))
+			}
+			return probed
+		},
 		Signals: signals, Exit: os.Exit,
 	}))
 }

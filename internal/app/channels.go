@@ -23,8 +23,15 @@ type channels struct {
 
 func newChannels(a *App) (*channels, error) {
 	c := &channels{byName: map[[2]string]adapters.Adapter{}}
+	err := c.addPlatforms(a)
+	c.add(webchat.New(a.bus.Emit, a.now))
+	return c, err
+}
+
+// addPlatforms makes the adapters of the accounts that are configured.
+func (c *channels) addPlatforms(a *App) error {
 	configured := a.cfg.Channels
-	err := errors.Join(
+	return errors.Join(
 		addAccounts(c, configured.Telegram.Accounts, func(name string, t config.TelegramAccount) (adapters.Adapter, error) {
 			return telegram.New(telegramConfig(a, name, t))
 		}),
@@ -35,8 +42,6 @@ func newChannels(a *App) (*channels, error) {
 			return discord.New(discordConfig(a, name, d))
 		}),
 	)
-	c.add(webchat.New(a.bus.Emit, a.now))
-	return c, err
 }
 
 // addAccounts makes the adapters of a platform's accounts, in the order of their names.

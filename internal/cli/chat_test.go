@@ -93,11 +93,15 @@ func TestInitAsksAndWritesWhatFits(t *testing.T) {
 		typed, secrets string
 		want           []string
 	}{
-		"all embedded":  {"\n", "\n", []string{"default: offline/guide", "# telegram:"}},
-		"bot and model": {"1001\nopenai\n\n", "1:abc\nsk-${x}\n", []string{`"telegram:1001"`, `token: "1:abc"`, `apiKey: "sk-$${x}"`, `default: "openai/gpt-5-mini"`}},
-		"references":    {"\nanthropic\nm\n", "${TELEGRAM_TOKEN}\n${KEY}\n", []string{`token: "${TELEGRAM_TOKEN}"`, `apiKey: "${KEY}"`}},
-		"mistyped":      {"opnai\noffline\n", "\n", []string{"default: offline/guide"}},
-		"own server":    {"local\n\nllama\n", "\n", []string{`baseURL: "http://127.0.0.1:11434/v1"`, `default: "local/llama"`}},
+		"all embedded":  {"\n\n", "", []string{"default: offline/guide", "# telegram:"}},
+		"bot and model": {"telegram\n1001\nopenai\n\n", "1:abc\nsk-${x}\n", []string{`"telegram:1001"`, `token: "1:abc"`, `apiKey: "sk-$${x}"`, `default: "openai/gpt-5-mini"`}},
+		"references":    {"telegram\n\nanthropic\nm\n", "${TELEGRAM_TOKEN}\n${KEY}\n", []string{`token: "${TELEGRAM_TOKEN}"`, `apiKey: "${KEY}"`}},
+		"mistyped":      {"telegramm\nopnai\noffline\n", "", []string{"default: offline/guide"}},
+		"all channels": {
+			"telegram, slack discord\n1\nU1\n2\n\n", "1:abc\nxoxb-1\nxapp-1\ndisc\n",
+			[]string{`"telegram:1", "slack:U1", "discord:2"`, `botToken: "xoxb-1", appToken: "xapp-1"`, `token: "disc"`},
+		},
+		"own server": {"\nlocal\n\nllama\n", "", []string{`baseURL: "http://127.0.0.1:11434/v1"`, `default: "local/llama"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +125,7 @@ func TestInitWritesNothingThatDoesNotLoad(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/sluice.yaml"
 	c := newConsole(t, "init", "--config", path)
-	c.Terminal, c.Stdin = true, strings.NewReader("x y\noffline\n")
+	c.Terminal, c.Stdin = true, strings.NewReader("telegram\nx y\noffline\n")
 	c.Secret = func() (string, error) { return "no token", nil }
 	require.Equal(t, cli.ExitUsage, cli.Execute(t.Context(), c.Deps))
 	require.Contains(t, c.err.String(), "channels.telegram.accounts.default.token: want <bot id>:<secret>")

@@ -35,6 +35,9 @@ type Deps struct {
 	// Serve runs a gateway until its context ends.
 	Serve func(ctx context.Context, o ServeOptions) error
 
+	// Probe asks the platforms of a configuration who its accounts are.
+	Probe func(ctx context.Context, cfg *config.Config) []Probed
+
 	Terminal bool                   // standard input and output are a terminal
 	Secret   func() (string, error) // reads a line without showing it; nil: from Stdin
 	Signals  <-chan os.Signal       // interrupts; nil for none
@@ -48,6 +51,13 @@ type ServeOptions struct {
 	Version    string
 	Stdout     io.Writer
 	Stderr     io.Writer
+}
+
+// Probed is what a platform says of one account.
+type Probed struct {
+	Channel, Account string
+	Name             string // how the bot calls itself there
+	Err              error  // what is wrong, and what to do
 }
 
 // app is one invocation.

@@ -65,7 +65,7 @@ func (d *doctor) examine(ctx context.Context) {
 	} else {
 		d.stopped(ctx)
 	}
-	d.telegram(ctx)
+	d.accounts(ctx)
 }
 
 // report prints the findings; the error says that something is wrong.
@@ -121,13 +121,7 @@ func holdsSecrets(path string, cfg *config.Config) bool {
 	if err != nil {
 		return false // it was read a moment ago
 	}
-	secrets := []config.Secret{cfg.Gateway.Token, cfg.Store.URL, cfg.Bus.URL}
-	for _, a := range cfg.Channels.Telegram.Accounts {
-		secrets = append(secrets, a.Token, a.Secret)
-	}
-	for _, p := range cfg.Models.Providers {
-		secrets = append(secrets, p.APIKey)
-	}
+	secrets := cfg.Secrets()
 	for _, s := range secrets {
 		if s != "" && strings.Contains(string(text), s.Reveal()) {
 			return true

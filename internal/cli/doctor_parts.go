@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
-
-	"sluice/internal/config"
 )
 
 // health is what a gateway says of one of its parts.
@@ -53,14 +50,22 @@ func remedy(part string) string {
 	return "sluice status"
 }
 
-// telegram asks Telegram whether it knows each bot.
-func (d *doctor) telegram(ctx context.Context) {
-	accounts := d.cfg.Channels.Telegram.Accounts
-	if len(accounts) == 0 && !d.cfg.Channels.Webchat.Enabled {
+// accounts asks the platforms whether they know each account.
+func (d *doctor) accounts(ctx context.Context) {
+	on := d.cfg.Channels.Webchat.Enabled
+	for _, p := range d.cfg.Channels.Platforms() {
+		on = on || len(p.Accounts) > 0
+	}
+	if !on {
 		d.add(wrong("channels", "none is on: nobody can talk to the agents", "sluice init --force"))
 	}
-	for _, name := range slices.Sorted(maps.Keys(accounts)) {
-		d.merge(d.telegramAccount(ctx, name, accounts[name]))
+	for _, p := range d.Probe(ctx, d.cfg) {
+		part := p.Channel + "/" + p.Account
+		if p.Err != nil {
+			d.merge(wrong(part, clean(p.Err.Error()), "edit channels."+p.Channel+".accounts."+p.Account+", then sluice doctor"))
+			continue
+		}
+		d.merge(sound(part, orText(clean(p.Name), "known to its platform")))
 	}
 }
 
@@ -73,30 +78,4 @@ func (d *doctor) merge(f finding) {
 	case f.mend != "" || d.findings[i].mend == "":
 		d.findings[i] = f
 	}
-}
-
-func (d *doctor) telegramAccount(ctx context.Context, name string, a config.TelegramAccount) finding {
-	part := "telegram/" + name
-	address := strings.TrimSuffix(a.APIBase, "/") + "/bot" + a.Token.Reveal() + "/getMe"
-	status, body, err := d.fetch(ctx, address, "")
-	if err != nil {
-		return wrong(part, "Telegram cannot be reached: "+clean(err.Error()), "curl -sS "+a.APIBase)
-	}
-	var got struct {
-		OK          bool   `json:"ok"`
-		Description string `json:"description"`
-		Result      struct {
-			Username string `json:"username"`
-		} `json:"result"`
-	}
-	if err := json.Unmarshal(body, &got); err != nil {
-		return wrong(part, fmt.Sprintf("%s is no Bot API server (%d)", a.APIBase, status), "sluice config show")
-	}
-	switch {
-	case got.OK:
-		return sound(part, "@"+clean(got.Result.Username))
-	case status == http.StatusUnauthorized || status == http.StatusNotFound:
-		return wrong(part, "Telegram does not know the token", "get a new one from @BotFather (/token) and put it into channels.telegram.accounts."+name+".token")
-	}
-	return wrong(part, fmt.Sprintf("Telegram says %d %s", status, clean(got.Description)), "sluice doctor (in a minute)")
 }

@@ -86,7 +86,7 @@ func (f *fake) routes(mux *http.ServeMux) {
 		"POST /v1/pairings/revoke":               ``,
 		"GET /v1/policy/check":                   `{"action":"allow","reason":"no rule is against it","rules":[{"rule":"flow","matched":true,"action":"allow"}]}`,
 		"POST /v1/sessions/{id}/runs/{r}/cancel": `{}`,
-		"GET /bot1:good/getMe":                   `{"ok":true,"result":{"username":"good_bot"}}`,
+		"POST /bot1:good/getMe":                  `{"ok":true,"result":{"id":1,"is_bot":true,"first_name":"Good","username":"good_bot"}}`,
 	}
 	for pattern, answer := range answers {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -101,9 +101,9 @@ func (f *fake) routes(mux *http.ServeMux) {
 		})
 	}
 	mux.HandleFunc("POST /v1/sessions/{id}/messages", f.turn)
-	mux.HandleFunc("GET /bot1:bad/getMe", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /bot1:bad/getMe", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
-		fmt.Fprint(w, `{"ok":false,"description":"Unauthorized"}`)
+		fmt.Fprint(w, `{"ok":false,"error_code":401,"description":"Unauthorized"}`)
 	})
 }
 

@@ -23,7 +23,10 @@ import (
 // answers are what init asks for.
 type answers struct {
 	Telegram string // bot token; empty for none
-	Owner    string // Telegram user id
+	SlackBot string // bot token; empty for none
+	SlackApp string // app-level token
+	Discord  string // bot token; empty for none
+	Owners   []string
 	Provider string // offline, openai, anthropic or local
 	Model    string // without the provider
 	APIKey   string
@@ -92,18 +95,58 @@ func writeFile(path string, text []byte, over bool) (err error) {
 func (a *app) ask(got *answers) error {
 	in := bufio.NewReader(a.Stdin)
 	var err error
-	if got.Telegram, err = a.question(in, "Telegram bot token from @BotFather (empty: no Telegram)", "", true); err != nil {
+	if err = a.askChannels(in, got); err != nil {
 		return err
-	}
-	if got.Telegram != "" {
-		if got.Owner, err = a.question(in, "Your Telegram user id (@userinfobot tells it; empty: pair later)", "", false); err != nil {
-			return err
-		}
 	}
 	if got.Provider, err = a.askProvider(in); err != nil {
 		return err
 	}
 	return a.askModel(in, got)
+}
+
+// askChannels asks for the platforms, and for what each of them needs.
+func (a *app) askChannels(in *bufio.Reader, got *answers) error {
+	line, err := a.question(in, "Channels besides the web page: telegram, slack, discord, several with commas (empty: none)", "", false)
+	if err != nil {
+		return err
+	}
+	for name := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		switch strings.ToLower(name) {
+		case "telegram":
+			err = a.askChannel(in, got, "telegram", "user id (@userinfobot tells it)", secretQuestion{"Telegram bot token from @BotFather", &got.Telegram})
+		case "slack":
+			err = a.askChannel(in, got, "slack", "member id (your profile's menu: Copy member ID)",
+				secretQuestion{"Slack bot token, xoxb-…", &got.SlackBot}, secretQuestion{"Slack app-level token, xapp-…", &got.SlackApp})
+		case "discord":
+			err = a.askChannel(in, got, "discord", "user id (developer mode, Copy User ID)", secretQuestion{"Discord bot token", &got.Discord})
+		default:
+			fmt.Fprintf(a.Stdout, "There is no channel %q here.\n", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secretQuestion is one secret that a channel needs.
+type secretQuestion struct {
+	text   string
+	answer *string
+}
+
+func (a *app) askChannel(in *bufio.Reader, got *answers, channel, who string, secrets ...secretQuestion) error {
+	var err error
+	for _, s := range secrets {
+		if *s.answer, err = a.question(in, s.text, "", true); err != nil {
+			return err
+		}
+	}
+	owner, err := a.question(in, "Your "+who+"; empty: pair later", "", false)
+	if owner != "" {
+		got.Owners = append(got.Owners, channel+":"+owner)
+	}
+	return err
 }
 
 // askProvider asks until it gets a provider that there is.
@@ -189,7 +232,7 @@ gateway:
 # bus: { url: "nats://a:4222,nats://b:4222" } # instead of the embedded NATS
 
 # Who the gateway belongs to: <channel>:<user id>. Owners may use every command.
-owners: ["webchat:local"{{if .Owner}}, {{quote (print "telegram:" .Owner)}}{{end}}]
+owners: ["webchat:local"{{range .Owners}}, {{quote .}}{{end}}]
 
 channels:
   webchat: {} # the chat on the gateway's page
@@ -204,6 +247,30 @@ channels:
   # telegram: # a bot: get a token from @BotFather
   #   accounts:
   #     default: { token: "${TELEGRAM_TOKEN}" }
+{{- end}}
+{{- if .SlackBot}}
+  slack: # the app's manifest: docs/channels/slack.md
+    dmPolicy: pairing
+    groupPolicy: allowlist
+    # groups: { "C024BE91L": { requireMention: true } }
+    accounts:
+      default: { botToken: {{quote .SlackBot}}, appToken: {{quote .SlackApp}} }
+{{- else}}
+  # slack: # an app: docs/channels/slack.md has its manifest
+  #   accounts:
+  #     default: { botToken: "${SLACK_BOT_TOKEN}", appToken: "${SLACK_APP_TOKEN}" }
+{{- end}}
+{{- if .Discord}}
+  discord: # switch the Message Content intent on: docs/channels/discord.md
+    dmPolicy: pairing
+    groupPolicy: allowlist
+    # groups: { "41771983423143937": { requireMention: true } }
+    accounts:
+      default: { token: {{quote .Discord}} }
+{{- else}}
+  # discord: # a bot: docs/channels/discord.md
+  #   accounts:
+  #     default: { token: "${DISCORD_TOKEN}" }
 {{- end}}
 
 models:

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"sluice/internal/app"
 	"sluice/internal/cli"
 	"sluice/internal/config"
 )
@@ -44,10 +45,18 @@ func program() {
 		return err
 	}
 	os.Exit(cli.Execute(context.Background(), cli.Deps{
-		Args: os.Args[1:], Version: "v1.2.3", Loader: config.System(), Serve: serve,
+		Args: os.Args[1:], Version: "v1.2.3", Loader: config.System(), Serve: serve, Probe: probe,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Now: func() time.Time { return time.Date(2026, 4, 26, 18, 3, 16, 0, time.UTC) },
 	}))
+}
+
+func probe(ctx context.Context, cfg *config.Config) []cli.Probed {
+	var probed []cli.Probed
+	for _, p := range app.Probe(ctx, cfg, "v1.2.3") {
+		probed = append(probed, cli.Probed(p))
+	}
+	return probed
 }
 
 func TestScripts(t *testing.T) {

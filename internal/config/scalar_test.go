@@ -60,3 +60,19 @@ func TestDurationsAreWrittenShort(t *testing.T) {
 		require.Equal(t, want, config.Duration(d).String())
 	}
 }
+
+func TestAllSecretsAreFound(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, `
+gateway: { token: one }
+store: { url: "postgres://two@h/d" }
+bus: { url: "nats://u:three@h" }
+channels:
+  telegram: { accounts: { a: { token: "4:four" } } }
+  slack: { accounts: { a: { botToken: xoxb-five, appToken: xapp-six }, b: { botToken: xoxb-7, signingSecret: seven, mode: http } } }
+  discord: { accounts: { a: { token: eight } } }
+models: { providers: { p: { kind: openai, apiKey: nine } } }
+`)
+	want := []config.Secret{"one", "postgres://two@h/d", "nats://u:three@h", "4:four", "xoxb-five", "xapp-six", "xoxb-7", "seven", "eight", "nine"}
+	require.ElementsMatch(t, want, c.Secrets())
+}

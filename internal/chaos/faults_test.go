@@ -42,6 +42,35 @@ func TestEventGivenAgainIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+// TestLostAnswers cuts connections under load, among them those of calls that have
+// taken effect, and lets the gateway die while it does not know of them.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	for name := range platforms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{platform: name, seedPlus: 25})
+			w.startReady()
+			for range 3 {
+				w.chat.loseAnswers(4)
+				for i := range int64(12) {
+					w.say(1001+i%6, "")
+				}
+				w.pause(time.Duration(w.rng.Int64N(int64(200 * time.Millisecond))))
+				w.chat.cut()
+			}
+			w.awaitAnswers()
+			w.chat.loseAnswers(2)
+			w.say(1001, "")
+			w.say(1002, "")
+			w.pause(time.Duration(w.rng.Int64N(int64(500 * time.Millisecond))))
+			w.kill()
+			w.settle()
+			w.judge()
+		})
+	}
+}
+
 func TestChatsDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	const chats, thinks = 100, 2 * time.Second

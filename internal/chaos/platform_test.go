@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters/adaptertest"
 	"sluice/adapters/discord/discordtest"
 	"sluice/adapters/slack/slacktest"
 	"sluice/adapters/telegram/telegramtest"
@@ -32,6 +33,10 @@ type platform interface {
 	shown(person int64) []string
 	// settles: the bot can look up what became of a message whose answer was lost, so nothing may show twice.
 	settles() bool
+	// loseAnswers lets the next calls that post a message take effect and cuts their
+	// connections before the answer; cut cuts all connections that are open.
+	loseAnswers(calls int)
+	cut()
 	// connections is how many connections for events are open, and what one gateway keeps at most.
 	connections() (open, most int)
 }
@@ -81,6 +86,12 @@ func (p telegramPlatform) shown(person int64) []string {
 }
 
 func (p telegramPlatform) settles() bool { return false }
+
+func (p telegramPlatform) loseAnswers(calls int) {
+	p.Inject(telegramtest.DropAfter().On("sendMessage").For(calls))
+}
+
+func (p telegramPlatform) cut() { p.Drop() }
 
 // connections counts also those that cut off another one, as Telegram lets the last one win.
 func (p telegramPlatform) connections() (open, most int) {
@@ -138,6 +149,10 @@ func (p slackPlatform) shown(person int64) []string {
 
 func (p slackPlatform) settles() bool { return true }
 
+func (p slackPlatform) loseAnswers(calls int) { p.Inject(slacktest.DropAfter().For(calls)) }
+
+func (p slackPlatform) cut() { p.Drop() }
+
 func (p slackPlatform) connections() (open, most int) { return p.Sockets(), 2 }
 
 type discordPlatform struct{ *discordtest.Server }
@@ -183,5 +198,11 @@ func (p discordPlatform) shown(person int64) []string {
 }
 
 func (p discordPlatform) settles() bool { return true }
+
+func (p discordPlatform) loseAnswers(calls int) {
+	p.Fault(adaptertest.Fault{Kind: adaptertest.ResetAfter, Times: calls})
+}
+
+func (p discordPlatform) cut() { p.DropConnections() }
 
 func (p discordPlatform) connections() (open, most int) { return p.Connected(), 1 }

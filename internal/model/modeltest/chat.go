@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,11 +121,14 @@ func (in *chatRequest) check() error {
 
 // read checks the i-th message after those whose calls were made.
 func (m chatMessage) read(i int, made *calls) (Message, error) {
-	text, said, err := m.text()
+	text, pictures, said, err := m.content()
 	if err != nil {
 		return Message{}, err
 	}
-	out := Message{Role: m.Role, Text: text}
+	if len(pictures) > 0 && m.Role != roleUser {
+		return Message{}, fmt.Errorf("a message of the role %q can't show images", m.Role)
+	}
+	out := Message{Role: m.Role, Text: text, Pictures: pictures}
 	if m.Role != roleTool {
 		if err := made.done(); err != nil {
 			return out, err
@@ -174,27 +178,52 @@ func (m chatMessage) calls() ([]ToolCall, error) {
 	return out, nil
 }
 
-// text reads a content, which is a string or a list of texts; said is false for null and none.
-func (m chatMessage) text() (text string, said bool, err error) {
+// chatPart is one of a list that is a content.
+type chatPart struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	ImageURL struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+}
+
+// content reads a content, which is a string or a list of texts and images; said is false for null and none.
+func (m chatMessage) content() (text string, pictures []Picture, said bool, err error) {
 	if len(m.Content) == 0 || string(m.Content) == "null" {
-		return "", false, nil
+		return "", nil, false, nil
 	}
 	if json.Unmarshal(m.Content, &text) == nil {
-		return text, true, nil
+		return text, nil, true, nil
 	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(m.Content, &parts); err != nil {
-		return "", false, errors.New("the content is neither a text nor a list")
+	var parts []chatPart
+	if err := strict(m.Content, &parts); err != nil {
+		return "", nil, false, errors.New("the content is neither a text nor a list")
 	}
 	var texts []string
 	for _, p := range parts {
-		if p.Type != "text" {
-			return "", false, fmt.Errorf("a part of the type %q is not understood here", p.Type)
+		switch p.Type {
+		case "text":
+			texts = append(texts, p.Text)
+		case "image_url":
+			picture, err := dataURL(p.ImageURL.URL)
+			if err != nil {
+				return "", nil, false, err
+			}
+			pictures = append(pictures, picture)
+		default:
+			return "", nil, false, fmt.Errorf("a part of the type %q is not understood here", p.Type)
 		}
-		texts = append(texts, p.Text)
 	}
-	return strings.Join(texts, "\n"), true, nil
+	return strings.Join(texts, "\n"), pictures, true, nil
+}
+
+// dataURL reads "data:<type>;base64,<content>".
+func dataURL(url string) (Picture, error) {
+	rest, ok := strings.CutPrefix(url, "data:")
+	mime, data, found := strings.Cut(rest, ";base64,")
+	content, err := base64.StdEncoding.DecodeString(data)
+	if !ok || !found || err != nil {
+		return Picture{}, errors.New("an image's address is no data URL in base64")
+	}
+	return newPicture(mime, content)
 }

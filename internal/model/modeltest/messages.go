@@ -47,6 +47,11 @@ type block struct {
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
 	IsError   bool            `json:"is_error"`
+	Source    *struct {
+		Type      string `json:"type"`
+		MediaType string `json:"media_type"`
+		Data      []byte `json:"data"`
+	} `json:"source"`
 }
 
 func (messagesAPI) key(h http.Header) string { return h.Get("X-Api-Key") }
@@ -171,6 +176,13 @@ func (m *Message) add(b block) error {
 		}
 		m.Text += separator(m.Text) + b.Text
 		return nil
+	case m.Role == roleUser && b.Type == "image":
+		if b.Source == nil || b.Source.Type != "base64" {
+			return errors.New("an image has no source in base64")
+		}
+		picture, err := newPicture(b.Source.MediaType, b.Source.Data)
+		m.Pictures = append(m.Pictures, picture)
+		return err
 	case m.Role == roleAssistant && b.Type == "thinking":
 		if b.Signature == "" || b.Thinking == nil {
 			return errors.New("a thinking block has no signature or no thinking")

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,10 +27,33 @@ type Request struct {
 type Message struct {
 	Role     string // user, assistant or tool
 	Text     string // text blocks are joined with newlines
+	Pictures []Picture
 	Thinking string
 	Calls    []ToolCall
 	CallID   string // tool: what it answers
 	Error    bool   // tool: the call failed; Anthropic's only
+}
+
+// Picture is an image in a message.
+type Picture struct {
+	MIME    string
+	Content []byte
+}
+
+// newPicture checks an image as both APIs take it.
+func newPicture(mime string, content []byte) (Picture, error) {
+	switch mime {
+	case "image/png", "image/jpeg", "image/webp", "image/gif":
+	default:
+		return Picture{}, fmt.Errorf("images of the type %q are not taken", mime)
+	}
+	if len(content) == 0 || base64.StdEncoding.EncodedLen(len(content)) > 5<<20 {
+		return Picture{}, fmt.Errorf("an image has %d bytes", len(content))
+	}
+	if seen := http.DetectContentType(content); seen != mime {
+		return Picture{}, fmt.Errorf("an image is said to be %s and is %s", mime, seen)
+	}
+	return Picture{mime, content}, nil
 }
 
 // Pending are the texts of the user's messages after the last assistant's message.

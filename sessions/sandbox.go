@@ -49,13 +49,13 @@ type SandboxSettings struct {
 type SandboxConfig struct {
 	Mode      SandboxMode
 	Sandboxed bool   // commands run in the sandbox
-	Workspace string // the session's own folder, an absolute path; the only one that a sandboxed command can write to
+	Workspace string // the session's own folder, an absolute path, empty where its agent has none; the only one that a sandboxed command can write to
 	Network   bool   // a sandboxed command reaches the network
 	Fallback  string // why an optional sandbox is not used; to be shown to the operator
 }
 
-// SetupSandbox makes the session's folder in the agent's workspace and settles how
-// commands of its tools run there. Tools find it in [Caller]. A required sandbox that
+// SetupSandbox makes the session's folder in the agent's workspace, which only an agent
+// without a sandbox may be without, and settles how commands of its tools run there. Tools find it in [Caller]. A required sandbox that
 // is not available is [ErrNoSandbox]; an optional one is then left out, and
 // [SandboxConfig] says so. It has to be called before the first tool that runs commands is.
 func (s *Session) SetupSandbox(ctx context.Context) error {
@@ -63,7 +63,7 @@ func (s *Session) SetupSandbox(ctx context.Context) error {
 	agent, id := s.agent, s.record.ID
 	s.mu.Unlock()
 	config, err := settleSandbox(ctx, agent.Sandbox)
-	if err == nil {
+	if err == nil && (agent.Workspace != "" || config.Mode != SandboxOff) {
 		config.Workspace, err = makeWorkspace(agent.Workspace, id)
 	}
 	if err != nil {

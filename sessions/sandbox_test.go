@@ -61,6 +61,10 @@ func TestSetupSandbox(t *testing.T) {
 func TestWorkspaceStaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
+	require.NoError(t, b.SetupSandbox(t.Context()), "an agent without a workspace")
+	require.Equal(t, sessions.SandboxConfig{Mode: sessions.SandboxOff}, b.Sandbox())
+	b.SetAgent(sessions.Agent{ID: "main", Sandbox: sessions.SandboxSettings{Mode: sessions.SandboxOptional}})
+	require.ErrorContains(t, b.SetupSandbox(t.Context()), "absolute path")
 	b.SetAgent(sessions.Agent{ID: "main", Workspace: "here"})
 	require.ErrorContains(t, b.SetupSandbox(t.Context()), "absolute path")
 

@@ -59,6 +59,42 @@ func TestWritersInParallel(t *testing.T) {
 	require.Len(t, seen, writers*each)
 }
 
+// The answer to a commit was lost, and somebody else stored the session before it was asked about.
+func TestLostAnswerAndAnotherWriter(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{false, true} {
+		t.Run(fmt.Sprint("applied ", applied), func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			b.Append(user("one"))
+			require.NoError(t, b.Persist(t.Context()))
+			b.Append(user("two"))
+			b.store.FailAt(1, applied)
+			require.Error(t, b.Persist(t.Context()))
+			other := b.load(t)
+			other.Append(user("other"))
+			require.NoError(t, other.Persist(t.Context()))
+
+			err := b.Persist(t.Context())
+			if applied {
+				require.NoError(t, err, "it is stored, and what came after it is no loss")
+				require.False(t, b.Dirty())
+				b.Append(user("three"))
+				err = b.Persist(t.Context())
+			}
+			require.ErrorIs(t, err, sessions.ErrConflict)
+			require.True(t, b.Dirty())
+			require.ErrorIs(t, b.Persist(t.Context()), sessions.ErrConflict, "however often")
+			require.NoError(t, b.Reload(t.Context(), true))
+			want := []string{"one", "two", "other"}
+			if !applied {
+				want = []string{"one", "other"}
+			}
+			require.Equal(t, want, texts(b.Messages()))
+		})
+	}
+}
+
 func TestAppendReplacesAKnownID(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

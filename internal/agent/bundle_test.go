@@ -102,6 +102,7 @@ type bundle struct {
 	session *sessions.Session
 	run     sessions.Run
 	events  []sessions.Event
+	inbox   router.Inbox
 }
 
 // start is the time at which a bundle's world begins.
@@ -191,7 +192,9 @@ func (b *bundle) ask(ctx context.Context, text string) (router.Answer, error) {
 }
 
 func (b *bundle) work(ctx context.Context) (router.Answer, error) {
-	return b.Work(ctx, b.session, &b.run, func(e sessions.Event) { b.events = append(b.events, e) })
+	return b.Work(ctx, router.Assignment{
+		Session: b.session, Run: &b.run, Emit: func(e sessions.Event) { b.events = append(b.events, e) }, Inbox: b.inbox,
+	})
 }
 
 // reopen loads the session as a new process would.

@@ -130,7 +130,7 @@ func TestAConnectionThatEndsBeforeTheConfirmation(t *testing.T) {
 
 func TestTooManyPendingEventsAreLeftToSlack(t *testing.T) {
 	t.Parallel()
-	s, release := held(t, slacktest.Options{Redeliver: time.Second}, nil)
+	s, release := held(t, slacktest.Options{Redeliver: 3 * time.Second}, nil)
 	s.srv.Say(1, "hold")
 	for range slack.MaxPending {
 		s.srv.Say(1, "x")

@@ -66,7 +66,7 @@ func newChainID() string {
 
 // StartExchange stores a request and the target's run on it, in one transaction.
 // The run's end brings the next step about. Errors: a *[RequestError] for what
-// the caller can mend, or the store's.
+// the caller can mend, with [ErrQueueFull] where too much waits for the target, or the store's.
 func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 	if r.stopping.Load() {
 		return Exchange{}, ErrStopping
@@ -155,7 +155,7 @@ func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
 		return fmt.Errorf("read queue: %w", err)
 	}
 	if len(waiting) == waitingMax {
-		return &RequestError{Field: "sessionKey", Text: "too much waits for that session: try again later"}
+		return fmt.Errorf("%w: %w", ErrQueueFull, &RequestError{Field: "sessionKey", Text: "too much waits for that session: try again later"})
 	}
 	return nil
 }

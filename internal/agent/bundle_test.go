@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -98,6 +99,8 @@ type bundle struct {
 	sent    []router.Proactive
 	asked   []router.Ask
 	runs    map[sessions.RunID]sessions.Run // what is waited for
+	waited  []time.Duration                 // how long
+	begun   time.Duration                   // how long ago exchanges were started
 	refuse  error                           // what a send gives
 	session *sessions.Session
 	run     sessions.Run
@@ -153,11 +156,12 @@ func (e exchanges) StartExchange(_ context.Context, a router.Ask) (router.Exchan
 	}
 	e.asked = append(e.asked, a)
 	x := router.Exchange{First: "run_asked", Run: "run_asked"}
-	x.ID, x.Started, x.Target = "xch_1", time.Now(), announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent}
+	x.ID, x.Started, x.Target = "xch_1", time.Now().Add(-e.begun), announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent}
 	return x, nil
 }
 
-func (e exchanges) WaitRun(_ context.Context, id sessions.RunID, _ time.Duration) (sessions.Run, error) {
+func (e exchanges) WaitRun(_ context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
+	e.waited = append(e.waited, d)
 	run := e.runs[id]
 	run.ID = id
 	return run, nil
@@ -173,12 +177,31 @@ func (exchanges) NewAgentSession(agent string) sessions.Record {
 
 // record stores a session.
 func (b *bundle) record(key sessions.Key, taint flow.Label) sessions.Record {
-	r := sessions.Record{ID: sessions.NewID(), Key: key, Agent: "main", Taint: taint, LastActivity: start}
+	return b.stored(sessions.Record{ID: sessions.NewID(), Key: key, Agent: cmp.Or(key.Agent(), "main"), Taint: taint, LastActivity: start})
+}
+
+func (b *bundle) stored(r sessions.Record) sessions.Record {
 	if err := b.store.CommitSession(context.Background(), sessions.Change{Create: []sessions.Record{r}}); err != nil {
 		panic(err)
 	}
 	b.store.records = append(b.store.records, r)
 	return r
+}
+
+// as goes on in another session.
+func (b *bundle) as(t *testing.T, r sessions.Record, owner bool) {
+	t.Helper()
+	var err error
+	b.session, err = b.Open(t.Context(), r)
+	require.NoError(t, err)
+	b.run.ID, b.run.Session, b.run.Input.Owner = sessions.NewRunID(), r.ID, owner
+}
+
+// configure changes the settings: of two agents, main and other.
+func (b *bundle) configure(change func(*agent.Settings)) {
+	s := agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/scripted", Name: "Main"}, {ID: "other", Model: "test/scripted", Name: "Other"}}}
+	change(&s)
+	b.Configure(s)
 }
 
 // ask works one message to its answer.

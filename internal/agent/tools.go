@@ -127,7 +127,9 @@ func errText(err error) string {
 // jsonType is what a model calls a Go kind.
 func jsonType(kind string) string {
 	switch {
-	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"), strings.HasPrefix(kind, "float"):
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+		return "a whole number"
+	case strings.HasPrefix(kind, "float"):
 		return "a number"
 	case kind == "bool":
 		return "true or false"

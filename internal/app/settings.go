@@ -64,6 +64,7 @@ func accessSettings(a config.Access) router.ChannelSettings {
 	s := router.ChannelSettings{
 		DMPolicy: router.AccessPolicy(a.DMPolicy), GroupPolicy: router.AccessPolicy(a.GroupPolicy), AllowFrom: a.AllowFrom,
 		OnUnknown: router.UnknownPolicy(a.OnUnknown), AllowBots: router.BotPolicy(a.AllowBots),
+		AckReaction: a.AckReaction, AckRemove: a.AckRemove,
 		Groups: map[string]router.GroupSettings{}, Spaces: map[string]router.GroupSettings{},
 	}
 	for id, g := range a.Groups {

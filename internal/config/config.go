@@ -56,7 +56,9 @@ type Access struct {
 	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" is anyone."`
 	Groups         map[string]Group `yaml:"groups" doc:"Settings by the id of a group or channel; \"guild:<id>\" and \"team:<id>\" are all those of a Discord guild or a Slack workspace, \"*\" any other. The first of these that there is counts; lists of who is heard that are left out are those of the next."`
 	AllowBots      string           `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether other bots are heard: never, where they mention the bot, like people. Bots that answer each other six times within ten minutes are not heard there until a person speaks."`
-	OnUnknown      string           `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost: send again (it may then be there twice), or hold it for a person to decide."`
+	OnUnknown      string           `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost and can't be looked up: send again (it may then be there twice), or hold it for a person to decide. Slack and Discord can be asked, so that there it is decided without either."`
+	AckReaction    string           `yaml:"ackReaction" doc:"Emoji that the bot puts on each message that it works on, for example \"👀\". Default: none."`
+	AckRemove      bool             `yaml:"ackRemove" doc:"Take ackReaction off when the answer is there."`
 }
 
 // Group is one group of a channel.

@@ -48,8 +48,9 @@ func (s *store) SessionByKey(_ context.Context, key sessions.Key) (sessions.Reco
 
 func (s *store) ListSessions(_ context.Context, q router.SessionQuery) ([]sessions.Record, error) {
 	var found []sessions.Record
-	for _, r := range s.records {
-		if r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) {
+	from := 1 + slices.IndexFunc(s.records, func(r sessions.Record) bool { return r.ID == q.After })
+	for _, r := range s.records[from:] {
+		if r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) && len(found) < q.Limit {
 			found = append(found, r)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -141,13 +142,51 @@ func (l *Loop) listTodos(ctx context.Context, caller sessions.Caller, raw json.R
 	return todoResult(slices.DeleteFunc(items, func(t sessions.Todo) bool { return args.Status != nil && t.Status != *args.Status }))
 }
 
-func (l *Loop) updateTodo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		ID     sessions.TodoID      `json:"id"`
-		Status *sessions.TodoStatus `json:"status"`
-		Text   *string              `json:"text"`
+// todoUpdate are the arguments of todo_update.
+type todoUpdate struct {
+	ID     sessions.TodoID      `json:"id"`
+	Status *sessions.TodoStatus `json:"status"`
+	Text   *string              `json:"text"`
+}
+
+func (a *todoUpdate) check() error {
+	switch {
+	case a.ID == "":
+		return errors.New("id: is required")
+	case a.Status == nil && a.Text == nil:
+		return errors.New("status: is required where there is no text")
 	}
+	if a.Status != nil {
+		if err := checkTodoStatus(*a.Status); err != nil {
+			return err
+		}
+	}
+	if a.Text != nil {
+		if err := checkTodo(*a.Text); err != nil {
+			return fmt.Errorf("text: %w", err)
+		}
+	}
+	return nil
+}
+
+// apply changes an item. It is then as secret as who changes it.
+func (a *todoUpdate) apply(item sessions.Todo, label flow.Label, now time.Time) sessions.Todo {
+	item.Label, item.Updated = item.Label.Join(label), now
+	if a.Status != nil {
+		item.Status = *a.Status
+	}
+	if a.Text != nil {
+		item.Text = *a.Text
+	}
+	return item
+}
+
+func (l *Loop) updateTodo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args todoUpdate
 	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}
 	items, err := l.todos(ctx, caller)
@@ -155,28 +194,10 @@ func (l *Loop) updateTodo(ctx context.Context, caller sessions.Caller, raw json.
 		return sessions.ToolResult{}, err
 	}
 	i := slices.IndexFunc(items, func(t sessions.Todo) bool { return t.ID == args.ID })
-	switch {
-	case args.ID == "":
-		return sessions.ToolResult{}, errors.New("id: is required")
-	case i < 0:
+	if i < 0 {
 		return sessions.ToolResult{}, fmt.Errorf("id: there is no item %q; todo_list shows them", args.ID)
-	case args.Status == nil && args.Text == nil:
-		return sessions.ToolResult{}, errors.New("status: is required where there is no text")
 	}
-	item := items[i]
-	item.Updated, item.Label = l.now(), item.Label.Join(caller.Taint)
-	if args.Status != nil {
-		if err := checkTodoStatus(*args.Status); err != nil {
-			return sessions.ToolResult{}, err
-		}
-		item.Status = *args.Status
-	}
-	if args.Text != nil {
-		if err := checkTodo(*args.Text); err != nil {
-			return sessions.ToolResult{}, fmt.Errorf("text: %w", err)
-		}
-		item.Text = *args.Text
-	}
+	item := args.apply(items[i], caller.Taint, l.now())
 	return l.changedTodos(ctx, caller, sessions.TodoChange{Session: caller.Session, Update: []sessions.Todo{item}})
 }
 

@@ -90,7 +90,8 @@ func TestKindsAndChannels(t *testing.T) {
 	require.Equal(t, len(kinds), got.Count)
 	counts := map[string]int{}
 	for _, s := range got.Sessions {
-		require.Equal(t, kinds[s.Key], [2]string{s.Kind, s.Channel}, s.Key)
+		got := [2]string{s.Kind, s.Channel}
+		require.Equal(t, kinds[s.Key], got, s.Key)
 		counts[s.Kind]++
 	}
 	for kind, n := range counts {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"sluice/announce"
 	"sluice/policy"
@@ -111,7 +112,7 @@ func (w *sessionWorker) party(ctx context.Context, p announce.Party) (sessions.R
 func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Exchange, end stepEnd) (say string, err error) {
 	change.Audit = append(change.Audit, policy.AuditEntry{
 		At: w.now(), Actor: "agent:" + x.Target.Agent, Action: "exchange.ended", Object: x.ID, Session: x.Target.Session, Label: x.Label,
-		Detail: map[string]string{"outcome": string(x.Outcome), "detail": x.Detail, "turns": fmt.Sprint(x.Turn)},
+		Detail: map[string]string{"outcome": string(x.Outcome), "detail": x.Detail, "turns": strconv.Itoa(x.Turn)},
 	})
 	w.metrics.exchanges.WithLabelValues(string(x.Kind), string(x.Outcome)).Inc()
 	if x.Kind != announce.Spawn {

@@ -212,6 +212,7 @@ func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
 	fresh.Clearance, fresh.FileAccess = old.Clearance, old.FileAccess
 	fresh.SendPolicy, fresh.Activation = old.SendPolicy, old.Activation
+	fresh.ThinkingLevel, fresh.VerboseLevel, fresh.Label = old.ThinkingLevel, old.VerboseLevel, old.Label
 	fresh.Persistent, fresh.TTL, fresh.Metadata = old.Persistent, old.TTL, old.Metadata
 	var change Change
 	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}

@@ -84,7 +84,7 @@ func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announc
 func hindrance(phase announce.Phase, run sessions.Run, record sessions.Record, taint flow.Label) string {
 	switch {
 	case record.ID == "":
-		return "the session " + string(run.Session) + " has ended"
+		return "one of the two sessions has ended"
 	case phase == announce.Replying && !flow.CanFlow(taint.Level(), record.Taint.Level()):
 		return "one side had learnt what the other may not be told"
 	case phase == announce.Announcing && run.Route.IsZero():

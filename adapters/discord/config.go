@@ -20,7 +20,7 @@ const DefaultAPIBase = "https://discord.com/api/v10"
 const DefaultCallTimeout = 30 * time.Second
 
 // MaxShards is the most shards that a configuration may ask for.
-const MaxShards = 1024
+const MaxShards = 1000
 
 // Secret is a text that prints as "<secret>".
 type Secret string

@@ -48,8 +48,9 @@ func (s *store) SessionByKey(_ context.Context, key sessions.Key) (sessions.Reco
 
 func (s *store) ListSessions(_ context.Context, q router.SessionQuery) ([]sessions.Record, error) {
 	var found []sessions.Record
-	for _, r := range s.records {
-		if r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) {
+	from := 1 + slices.IndexFunc(s.records, func(r sessions.Record) bool { return r.ID == q.After })
+	for _, r := range s.records[from:] {
+		if r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) && len(found) < q.Limit {
 			found = append(found, r)
 		}
 	}
@@ -63,7 +64,7 @@ func (s *store) Exchange(context.Context, string) (router.Exchange, error) {
 func (s *store) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
 	var found []router.Exchange
 	for _, x := range s.listed {
-		if (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) {
+		if (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) && (!q.Open || x.Phase != announce.Ended) {
 			found = append(found, x)
 		}
 	}
@@ -71,7 +72,7 @@ func (s *store) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]rout
 }
 
 func (s *store) Todos(_ context.Context, session sessions.ID) ([]sessions.Todo, error) {
-	return slices.DeleteFunc(slices.Clone(s.todos), func(t sessions.Todo) bool { return t.Session != session }), s.broken
+	return slices.DeleteFunc(slices.Clone(s.todos), func(t sessions.Todo) bool { return t.Session != session }), nil
 }
 
 func (s *store) ChangeTodos(_ context.Context, c sessions.TodoChange) error {

@@ -61,7 +61,7 @@ func sessionPath(id, below string) string { return "/v1/sessions/" + url.PathEsc
 
 func (a *app) sessionsCommand() *cobra.Command {
 	return group("sessions", "List, read and steer sessions",
-		a.sessionsList(), a.sessionsShow(), a.sessionsHistory(), a.sessionsSend(), a.sessionsPatch(), a.sessionsReset(), a.sessionsDelete())
+		a.sessionsList(), a.sessionsShow(), a.sessionsHistory(), a.sessionsSend(), a.sessionsPatch(), a.sessionsReset(), a.sessionsDelete(), a.sessionsExchanges(), a.sessionsSpawn())
 }
 
 func (a *app) sessionsList() *cobra.Command {

@@ -256,6 +256,8 @@ func TestStopsWithoutCursors(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, discordtest.Options{}, func(c *discord.Config) { c.Cursors = nil })
 	stop := s.run(t)
+	began := time.Now()
 	stop()
+	require.Less(t, time.Since(began), time.Second, "the library sleeps that long")
 	require.NoError(t, s.srv.WaitSessions(t.Context(), 0), "nobody will resume: the bot goes offline at once")
 }

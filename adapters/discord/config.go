@@ -85,9 +85,10 @@ type pace struct {
 	saveSession time.Duration // the least time between two saves of a session's position
 }
 
-// defaultPace is Discord's: an identify each 5 seconds, 1 to 5 seconds after an invalid session.
+// defaultPace is Discord's: an identify each 5 seconds, with half a second for what the network
+// makes of it, and 1 to 5 seconds after an invalid session.
 var defaultPace = pace{
-	identify: 5 * time.Second, invalid: time.Second, handshake: 30 * time.Second,
+	identify: 5500 * time.Millisecond, invalid: time.Second, handshake: 30 * time.Second,
 	firstPause: 500 * time.Millisecond, longest: 30 * time.Second, saveSession: time.Second,
 }
 

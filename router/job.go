@@ -54,6 +54,7 @@ func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, 
 func (w *sessionWorker) open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
 	if s, ok := w.cache.get(record.ID); ok {
 		if cached := s.Record(); cached.Revision == record.Revision && cached.Model == record.Model && !s.Dirty() {
+			s.Adopt(record)
 			return s, nil
 		}
 	}

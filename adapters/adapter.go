@@ -113,10 +113,7 @@ type Outbound struct {
 }
 
 // Button says its value when it is pressed, as if the person had written it.
-type Button struct {
-	Label string // at most 40 characters
-	Value string // at most 60 bytes
-}
+type Button = sessions.Button
 
 // File is content on its way out.
 type File struct {

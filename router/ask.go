@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func newChainID() string {
 
 // StartExchange stores a request and the target's run on it, in one transaction.
 // The run's end brings the next step about. Errors: a *[RequestError] for what
-// the caller can mend, or the store's.
+// the caller can mend, with [ErrQueueFull] where too much waits for the target, or the store's.
 func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 	if r.stopping.Load() {
 		return Exchange{}, ErrStopping
@@ -155,7 +156,7 @@ func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
 		return fmt.Errorf("read queue: %w", err)
 	}
 	if len(waiting) == waitingMax {
-		return &RequestError{Field: "sessionKey", Text: "too much waits for that session: try again later"}
+		return fmt.Errorf("%w: %w", ErrQueueFull, &RequestError{Field: "sessionKey", Text: "too much waits for that session: try again later"})
 	}
 	return nil
 }
@@ -194,7 +195,7 @@ func (r *Router) stepRun(x Exchange, step announce.Step, target sessions.Record,
 		ID: sessions.NewRunID(), Session: target.ID, Partition: target.Partition, Kind: stepKind(x.Kind, step.Phase), Status: sessions.RunQueued,
 		Input: sessions.Input{Text: step.Text, Sender: sessions.Peer{ID: sessions.UserID(other.Key), Name: other.Agent, Bot: true}},
 		Label: label, Exchange: x.ID, Chain: x.Chain, Accepted: r.now(),
-		EventKey: strings.Join([]string{"exchange", x.ID, string(step.Phase), fmt.Sprint(step.Turn)}, "/"),
+		EventKey: strings.Join([]string{"exchange", x.ID, string(step.Phase), strconv.Itoa(step.Turn)}, "/"),
 	}
 	if step.Phase == announce.Announcing {
 		run.Route = target.Route.Place()

@@ -353,7 +353,8 @@ func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (route
 		text += p
 	}
 	emit(sessions.Event{Type: sessions.EventStarted})
-	answer, err := "", error(nil)
+	var answer string
+	var err error
 	if a.work != nil {
 		answer, err = a.work(ctx, s, run)
 	} else {

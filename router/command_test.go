@@ -187,13 +187,37 @@ func TestResetKeepsTheBounds(t *testing.T) {
 			TTL: time.Hour, Metadata: []byte(`{"a":1}`), FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{}},
 		})
 		require.NoError(t, err)
+		thinking, verbose, label := sessions.ThinkingHigh, sessions.VerboseOn, "Accounts"
+		old, err = b.PatchSession(t.Context(), sessions.Patch{ID: old.ID, ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &label})
+		require.NoError(t, err)
 		fresh, err := b.ResetSession(t.Context(), old.ID)
 		require.NoError(t, err)
 		require.NotEqual(t, old.ID, fresh.ID)
+		require.Equal(t, thinking, fresh.ThinkingLevel)
+		require.Equal(t, verbose, fresh.VerboseLevel)
+		require.Equal(t, label, fresh.Label)
 		require.Equal(t, old.Key, fresh.Key)
 		require.Equal(t, old.FileAccess, fresh.FileAccess)
 		require.Equal(t, old.Metadata, fresh.Metadata)
 		require.Equal(t, time.Hour, fresh.TTL)
 		require.False(t, fresh.Persistent)
+	})
+}
+
+// A session that is kept open works with the settings that it has now.
+func TestAnOpenSessionFollowsItsSettings(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		var levels []sessions.ThinkingLevel
+		b.agent.begin = func(s *sessions.Session) { levels = append(levels, s.Thinking()) }
+		first := b.hear(in("ann", "1", "hi"))
+		synctest.Wait()
+		thinking := sessions.ThinkingHigh
+		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, ThinkingLevel: &thinking})
+		require.NoError(t, err)
+		b.hear(in("ann", "2", "again"))
+		synctest.Wait()
+		require.Equal(t, []sessions.ThinkingLevel{"", thinking}, levels)
 	})
 }

@@ -50,6 +50,7 @@ func commandTable() []commandSpec {
 		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
 		{name: "activation", help: "mention, always or inherit: what I answer in this group", owner: true, run: (*Router).commandActivation},
 		{name: "pair", help: "approve CODE or deny CODE: admit a person, or don't", owner: true, run: (*Router).commandPair},
+		{name: "subagents", help: "who works for me in the background; stop ID or stop all: stop them", run: (*Router).commandSubAgents},
 	}
 }
 
@@ -215,6 +216,7 @@ func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
 	fresh.Clearance, fresh.FileAccess = old.Clearance, old.FileAccess
 	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
+	fresh.ThinkingLevel, fresh.VerboseLevel, fresh.Label = old.ThinkingLevel, old.VerboseLevel, old.Label
 	fresh.Persistent, fresh.TTL, fresh.Metadata = old.Persistent, old.TTL, old.Metadata
 	var change Change
 	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}

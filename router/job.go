@@ -50,6 +50,7 @@ func (w *sessionWorker) claim(ctx context.Context, record sessions.Record, batch
 func (w *sessionWorker) open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
 	if s, ok := w.cache.get(record.ID); ok {
 		if cached := s.Record(); cached.Revision == record.Revision && cached.Model == record.Model && !s.Dirty() {
+			s.Adopt(record)
 			return s, nil
 		}
 	}

@@ -23,7 +23,7 @@ const (
 	// wrongCodesMost within pairingLife lock all pairing. A code has 32^8 values; this is against scripts and typing in the dark.
 	wrongCodesMost = 10
 	auditWrongCode = "pairing.wrong"
-	// directoryWithin bounds the question for an owner's direct chat: Slack waits three seconds for an event to be taken.
+	// directoryWithin bounds the questions for the owners' direct chats: Slack waits three seconds for an event to be taken.
 	directoryWithin   = 2 * time.Second
 	pairingCodeLength = 8
 	// pairingAlphabet leaves out what people confuse: 0 O 1 I.
@@ -95,6 +95,8 @@ func (r *Router) tellOwners(ctx context.Context, s *Settings, p Pairing) []Deliv
 	} else {
 		text += fmt.Sprintf("\n\nSay `%s` or `%s`.", approve, deny)
 	}
+	ctx, cancel := context.WithTimeout(ctx, directoryWithin)
+	defer cancel()
 	var told []Delivery
 	for _, owner := range s.ownersOn(p.Channel) {
 		d := r.newNotice(s, r.directRoute(ctx, a, owner), text)
@@ -122,16 +124,13 @@ func (s *Settings) ownersOn(channel string) []sessions.UserID {
 	return ids
 }
 
-// directRoute is the direct chat with a person. Platforms where it has an id of
-// its own are asked for it, within the time that an event may take to be accepted.
+// directRoute is the direct chat with a person. Platforms where it has an id of its own are asked for it.
 func (r *Router) directRoute(ctx context.Context, a adapters.Adapter, id sessions.UserID) sessions.Route {
 	route := sessions.Route{Channel: a.Channel(), Account: a.Account(), ChatType: sessions.Direct, Conversation: sessions.ConversationID(id)}
 	directory, ok := a.(adapters.Directory)
 	if !ok {
 		return route
 	}
-	ctx, cancel := context.WithTimeout(ctx, directoryWithin)
-	defer cancel()
 	found, err := r.found(ctx, directory, string(id), route, nil)
 	if err != nil {
 		return route // it may still be the chat's id; if it is not, the delivery fails and is seen

@@ -182,3 +182,26 @@ func TestOnlyWordsOfAPersonAskToBeLetIn(t *testing.T) {
 	require.Equal(t, router.OutcomeIgnored, b.hear(press).Outcome)
 	require.Equal(t, router.OutcomeIgnored, b.hear(bot).Outcome)
 }
+
+// A platform that doesn't say where its owners are is asked no longer than an event may take.
+func TestPairingWaitsForNoSlowDirectory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, pairing, func(b *bundle) {
+			b.adapter = slowDirectory{buttons{b.chat}}
+			b.settings.Owners = []string{"test:owner", "test:second", "elsewhere:third"}
+		})
+		started := time.Now()
+		b.hear(in("ann", "1", "let me in"))
+		require.LessOrEqual(t, time.Since(started), 2*time.Second)
+		b.last("ann")
+		require.Len(t, b.chat.texts(""), 3, "both owners are told all the same")
+	})
+}
+
+type slowDirectory struct{ buttons }
+
+func (slowDirectory) Find(ctx context.Context, _ string) (sessions.Route, error) {
+	<-ctx.Done()
+	return sessions.Route{}, ctx.Err()
+}

@@ -13,6 +13,7 @@ type Event struct {
 	// Delivery is that of a notice, to know it again in the history.
 	Delivery string    `json:"delivery,omitempty"`
 	File     string    `json:"file,omitempty"`    // notice: name of a file that the delivery has brought
+	Buttons  []Button  `json:"buttons,omitempty"` // notice: below its text
 	CallID   string    `json:"callId,omitempty"`  // tool events
 	Tool     string    `json:"tool,omitempty"`    // tool events
 	Failed   bool      `json:"failed,omitempty"`  // tool.result: the call failed
@@ -20,6 +21,12 @@ type Event struct {
 	Usage    *Usage    `json:"usage,omitempty"`   // run.done
 	Attempt  int       `json:"attempt,omitempty"` // run.retrying: what was streamed so far is void
 	At       time.Time `json:"at"`
+}
+
+// Button says its value when it is pressed, as if the person had written it.
+type Button struct {
+	Label string `json:"label"` // at most 40 characters
+	Value string `json:"value"` // at most 60 bytes
 }
 
 // EventType names a live event, as it stands in an SSE frame.

@@ -51,27 +51,33 @@ type SandboxConfig struct {
 	Sandboxed bool   // commands run in the sandbox
 	Workspace string // the session's own folder, an absolute path, empty where its agent has none; the only one that a sandboxed command can write to
 	Network   bool   // a sandboxed command reaches the network
-	Fallback  string // why an optional sandbox is not used; to be shown to the operator
+	Fallback  string // why there is no sandbox though one is wanted; to be shown to the operator
 }
 
 // SetupSandbox makes the session's folder in the agent's workspace, which only an agent
 // without a sandbox may be without, and settles how commands of its tools run there. Tools find it in [Caller]. A required sandbox that
-// is not available is [ErrNoSandbox]; an optional one is then left out, and
-// [SandboxConfig] says so. It has to be called before the first tool that runs commands is.
+// is not available is [ErrNoSandbox]: the session has its folder then, and may run no
+// commands; an optional one is left out, and [SandboxConfig] says so. It has to be called before the first tool that runs commands is.
 func (s *Session) SetupSandbox(ctx context.Context) error {
 	s.mu.Lock()
 	agent, id := s.agent, s.record.ID
 	s.mu.Unlock()
-	config, err := settleSandbox(ctx, agent.Sandbox)
-	if err == nil && (agent.Workspace != "" || config.Mode != SandboxOff) {
-		config.Workspace, err = makeWorkspace(agent.Workspace, id)
+	config, missing := settleSandbox(ctx, agent.Sandbox)
+	if missing != nil && !errors.Is(missing, ErrNoSandbox) {
+		return fmt.Errorf("set up sandbox: %w", missing)
 	}
-	if err != nil {
-		return fmt.Errorf("set up sandbox: %w", err)
+	if agent.Workspace != "" || config.Mode != SandboxOff {
+		var err error
+		if config.Workspace, err = makeWorkspace(agent.Workspace, id); err != nil {
+			return fmt.Errorf("set up sandbox: %w", err)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sandbox = config
+	if missing != nil {
+		return fmt.Errorf("set up sandbox: %w", missing)
+	}
 	return nil
 }
 
@@ -102,7 +108,8 @@ func settleSandbox(ctx context.Context, want SandboxSettings) (SandboxConfig, er
 	case missing == nil:
 		config.Sandboxed = true
 	case mode == SandboxRequired:
-		return SandboxConfig{}, fmt.Errorf("%w: %w", ErrNoSandbox, missing)
+		config.Fallback = missing.Error()
+		return config, fmt.Errorf("%w: %w", ErrNoSandbox, missing)
 	default:
 		config.Fallback = missing.Error()
 	}

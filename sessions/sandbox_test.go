@@ -44,7 +44,8 @@ func TestSetupSandbox(t *testing.T) {
 			err := b.SetupSandbox(t.Context())
 			if c.fails != "" {
 				require.ErrorContains(t, err, c.fails)
-				require.Zero(t, b.Sandbox())
+				require.False(t, b.Sandbox().Sandboxed)
+				require.Equal(t, c.settings.Mode == sessions.SandboxRequired, b.Sandbox().Workspace != "", "it has its files")
 				return
 			}
 			require.NoError(t, err)

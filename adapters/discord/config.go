@@ -20,7 +20,7 @@ const DefaultAPIBase = "https://discord.com/api/v10"
 const DefaultCallTimeout = 30 * time.Second
 
 // MaxShards is the most shards that a configuration may ask for.
-const MaxShards = 1024
+const MaxShards = 1000
 
 // Secret is a text that prints as "<secret>".
 type Secret string
@@ -50,7 +50,8 @@ type Cursors interface {
 	// Load gives all that was saved. It is called once at the start of each Run.
 	Load(ctx context.Context) (map[string]string, error)
 	// Save replaces the value of one name. It is called from many goroutines, for one
-	// name from one at a time. An error is tried again.
+	// name from one at a time. An error at a channel's first message is tried again before the message is
+	// accepted; any other is logged, and made up for by the next save.
 	Save(ctx context.Context, channel, lastID string) error
 }
 
@@ -84,9 +85,10 @@ type pace struct {
 	saveSession time.Duration // the least time between two saves of a session's position
 }
 
-// defaultPace is Discord's: an identify each 5 seconds, 1 to 5 seconds after an invalid session.
+// defaultPace is Discord's: an identify each 5 seconds, with half a second for what the network
+// makes of it, and 1 to 5 seconds after an invalid session.
 var defaultPace = pace{
-	identify: 5 * time.Second, invalid: time.Second, handshake: 30 * time.Second,
+	identify: 5500 * time.Millisecond, invalid: time.Second, handshake: 30 * time.Second,
 	firstPause: 500 * time.Millisecond, longest: 30 * time.Second, saveSession: time.Second,
 }
 

@@ -149,6 +149,11 @@ func (r *receiver) offer(ctx context.Context, in adapters.Inbound) (err error) {
 			err = fmt.Errorf("accept %s: %w: %v\n%s", in.Event, errPanic, p, debug.Stack())
 		}
 	}()
+	done, err := r.turns.take(ctx, in.Route.Conversation)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if err := r.in.Accept(ctx, in); err != nil {
 		return &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("accept %s: %w", in.Event, err)}
 	}

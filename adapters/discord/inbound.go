@@ -43,7 +43,7 @@ func (a *Adapter) normalise(ctx context.Context, m *message, edited bool) (in ad
 		in.Event += "/edit/" + m.Edited.UTC().Format(time.RFC3339Nano)
 	}
 	a.fill(&in, m, self)
-	if in.Text == "" && len(in.Attachments) == 0 && !in.Mentioned && !edited {
+	if in.Text == "" && len(in.Attachments) == 0 && len(m.Snapshots) == 0 && !in.Mentioned && !edited {
 		a.noteEmpty(m, route)
 		return in, false, nil
 	}
@@ -92,7 +92,7 @@ func (m *message) text() string {
 // noteEmpty tells the state of a message that came without anything in it, which is what a
 // bot gets that may not read messages.
 func (a *Adapter) noteEmpty(m *message, route sessions.Route) {
-	empty := len(m.Embeds) == 0 && len(m.Components) == 0 && len(m.Snapshots) == 0 && len(m.Poll) == 0
+	empty := len(m.Embeds) == 0 && len(m.Components) == 0 && len(m.Poll) == 0
 	if empty && route.ChatType != sessions.Direct && !m.Author.Bot {
 		a.state.advise(noContent)
 	}

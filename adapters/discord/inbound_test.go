@@ -173,9 +173,6 @@ func TestQuotes(t *testing.T) {
 	s.srv.Write(discordtest.Writing{Channel: discordtest.General, Person: ada, Extra: map[string]any{
 		"message_snapshots": []any{map[string]any{"message": map[string]any{"content": "forwarded words"}}},
 	}})
-	s.srv.Write(discordtest.Writing{Channel: discordtest.DirectID(ada), Person: ada, Text: mention, Extra: map[string]any{
-		"message_snapshots": []any{map[string]any{"message": map[string]any{"content": "forwarded words"}}},
-	}})
 	got := s.inbox.wait(t, 3)
 	require.Equal(t, "ask @Person 1003", got[1].Quoted)
 	require.False(t, got[1].Mentioned, "it answers somebody else")

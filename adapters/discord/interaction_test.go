@@ -66,7 +66,12 @@ func TestCommandIsAcknowledgedWhenDurable(t *testing.T) {
 // The answer of a quick command may be ready before Discord has taken "thinking…".
 func TestAnswerWaitsForThinking(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, discordtest.Options{}, nil)
+	var s *setup
+	s = newSetup(t, discordtest.Options{BeforeAck: func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_ = s.srv.WaitCalls(ctx, "/webhooks/", 1) // that it does not come is what is tested
+	}}, nil)
 	answered := make(chan error, 1)
 	s.inbox.refuse = func(in adapters.Inbound) error {
 		go func() { // as a run that begins at once
@@ -139,6 +144,16 @@ func TestPressIsAcknowledged(t *testing.T) {
 	require.Equal(t, receipt.MessageID, in.MessageID)
 	require.Empty(t, in.Route.Handle, "all see the answer")
 	require.JSONEq(t, `{"type": 6}`, string(s.srv.Calls("/interactions/")[0].Body))
+}
+
+func TestTypingIsThinking(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	route := group()
+	require.NoError(t, s.adapter.Typing(t.Context(), route))
+	route.Handle = discordtest.AppID + "/token"
+	require.NoError(t, s.adapter.Typing(t.Context(), route))
+	require.Equal(t, 1, s.srv.Typing(discordtest.General), "who gave a command sees it already, others need not")
 }
 
 func TestOtherInteractions(t *testing.T) {

@@ -173,3 +173,23 @@ func TestIDs(t *testing.T) {
 		require.False(t, isID(id), id)
 	}
 }
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	turns := newTurns()
+	ctx, cancel := context.WithCancel(t.Context())
+	done, err := turns.take(ctx, "a")
+	require.NoError(t, err)
+	other, err := turns.take(ctx, "b")
+	require.NoError(t, err, "another conversation does not wait")
+	other()
+	got := make(chan error, 1)
+	go func() {
+		_, err := turns.take(ctx, "a")
+		got <- err
+	}()
+	cancel()
+	require.ErrorIs(t, <-got, context.Canceled)
+	done()
+	require.Empty(t, turns.held)
+}

@@ -1,6 +1,7 @@
 package discord_test
 
 import (
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"sluice/adapters"
 	"sluice/adapters/discord"
 	"sluice/adapters/discord/discordtest"
+	"sluice/sessions"
 )
 
 // The library's own events come each on a goroutine of its own, nearly all out of place.
@@ -218,4 +220,47 @@ func TestOldMessagesAreNotFetched(t *testing.T) {
 	s.run(t)
 	s.srv.Say(discordtest.DirectID(ada), ada, "live")
 	require.Equal(t, []string{"heard", "live"}, texts(s.inbox.wait(t, 2)))
+}
+
+// A guild's channel is known to be one of it when it is fetched, also if only its guild's event told of it.
+func TestFetchedInAGuild(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	s.run(t)
+	s.srv.Say(discordtest.General, ada, "before")
+	s.inbox.wait(t, 1)
+	s.srv.ForgetSessions()
+	s.srv.DropConnections()
+	s.srv.Say(discordtest.General, ada, "meanwhile")
+	in := s.inbox.wait(t, 2)[1]
+	require.Equal(t, sessions.Group, in.Route.ChatType)
+	require.Equal(t, discordtest.GuildID, in.Route.Space)
+	require.False(t, in.Mentioned)
+}
+
+// A channel and its threads are one conversation: its events are given one after the other.
+func TestThreadsOfAChannelTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	var mu sync.Mutex
+	inside, most := 0, 0
+	s.inbox.before = func(adapters.Inbound) {
+		mu.Lock()
+		inside++
+		most = max(most, inside)
+		mu.Unlock()
+		runtime.Gosched()
+		mu.Lock()
+		inside--
+		mu.Unlock()
+	}
+	s.run(t)
+	for range 30 {
+		s.srv.Say(discordtest.General, ada, "in the channel")
+		s.srv.Say(discordtest.ThreadID, ada, "in the thread")
+	}
+	s.inbox.wait(t, 60)
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, 1, most)
 }

@@ -21,6 +21,7 @@ type receiver struct {
 	in      adapters.Acceptor
 	gate    *gate
 	lanes   *lanes
+	turns   *turns
 	cursors *cursors
 	fetches chan struct{} // capacity: how many channels are fetched at a time after a silence
 }
@@ -43,7 +44,7 @@ func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
 	}
 	a.state.start(g.info.Shards)
 	group, ctx := errgroup.WithContext(ctx)
-	r := &receiver{Adapter: a, in: in, gate: g, cursors: stored, fetches: make(chan struct{}, maxFetches)}
+	r := &receiver{Adapter: a, in: in, gate: g, turns: newTurns(), cursors: stored, fetches: make(chan struct{}, maxFetches)}
 	r.lanes = newLanes(ctx, r.flush)
 	shards := make([]*shard, g.info.Shards)
 	for id := range shards {

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -102,39 +100,6 @@ func at(template string, ids ...string) path {
 	return p
 }
 
-// apiError is a call that Discord, or something on the way, refused.
-type apiError struct {
-	Status     int
-	Code       int // Discord's own
-	Message    string
-	RetryAfter time.Duration
-	Global     bool
-	// Foreign: the answer was not Discord's own JSON, so a proxy may have sent
-	// it after Discord had done what was asked.
-	Foreign bool
-	Held    bool // the call was not made
-}
-
-// Error implements error.
-func (e *apiError) Error() string {
-	if e.Code != 0 {
-		return fmt.Sprintf("discord answered %d (code %d): %s", e.Status, e.Code, e.Message)
-	}
-	return fmt.Sprintf("discord answered %d: %s", e.Status, e.Message)
-}
-
-// lostError is a call without an answer.
-type lostError struct {
-	Sent bool // a connection was had, so Discord may have got the request
-	Err  error
-}
-
-// Error implements error.
-func (e *lostError) Error() string { return "no answer from Discord: " + e.Err.Error() }
-
-// Unwrap gives the cause.
-func (e *lostError) Unwrap() error { return e.Err }
-
 // call makes one request and decodes the answer into result, which may be nil. It
 // doesn't call at all where a limit is known to be used up.
 func (c *client) call(ctx context.Context, req request, result any) (err error) {
@@ -217,48 +182,6 @@ func (c *client) do(r *http.Request, req request) ([]byte, error) {
 		return nil, refused
 	}
 	return answer, nil
-}
-
-// refusal reads Discord's own error, or says that it was not Discord's; nil for a success.
-func refusal(resp *http.Response, answer []byte) *apiError {
-	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-		return nil
-	}
-	var body struct {
-		Code       int     `json:"code"`
-		Message    string  `json:"message"`
-		RetryAfter float64 `json:"retry_after"` // seconds
-		Global     bool    `json:"global"`
-	}
-	e := &apiError{Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
-	if json.Unmarshal(answer, &body) != nil || body.Message == "" {
-		e.Foreign = true
-	} else {
-		e.Code, e.Message = body.Code, valid(body.Message)
-	}
-	if e.Status == http.StatusTooManyRequests {
-		e.RetryAfter = max(seconds(body.RetryAfter), header(resp.Header, "Retry-After"))
-		e.Global = body.Global || resp.Header.Get("X-RateLimit-Global") == "true" || e.Foreign
-	}
-	return e
-}
-
-// header reads a time in seconds, which may have a fraction; 0 if it is not there.
-func header(h http.Header, name string) time.Duration {
-	s, err := strconv.ParseFloat(h.Get(name), 64)
-	if err != nil {
-		return 0
-	}
-	return seconds(s)
-}
-
-// seconds makes a duration of what a server says, which may be nonsense.
-func seconds(s float64) time.Duration {
-	const day = 24 * 60 * 60
-	if s <= 0 || math.IsNaN(s) {
-		return 0
-	}
-	return time.Duration(min(s, day) * float64(time.Second))
 }
 
 // redact takes the credentials out of an error: net/http puts the URL into its errors.

@@ -32,6 +32,7 @@ type inbox struct {
 	got     []adapters.Inbound
 	seen    map[string]bool
 	calls   int
+	before  func(adapters.Inbound) // called beside other events
 	refuse  func(adapters.Inbound) error
 	arrived chan struct{} // capacity 1
 }
@@ -39,6 +40,9 @@ type inbox struct {
 func newInbox() *inbox { return &inbox{seen: map[string]bool{}, arrived: make(chan struct{}, 1)} }
 
 func (i *inbox) Accept(_ context.Context, in adapters.Inbound) error {
+	if i.before != nil {
+		i.before(in)
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.calls++

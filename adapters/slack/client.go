@@ -33,8 +33,12 @@ type client struct {
 func newClient(cfg Config, m *metrics, timeout time.Duration) *client {
 	return &client{
 		http: &http.Client{
-			Timeout:   timeout,
-			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true},
+			Timeout: timeout,
+			Transport: &http.Transport{
+				Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true,
+				// All calls share one HTTP/2 connection: without pings a dead one would be used again and again.
+				HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+			},
 			// A redirect would carry the token, or a message, to where nobody meant it to go.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

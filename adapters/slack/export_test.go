@@ -59,3 +59,15 @@ func (l Lanes) Pending() (events, conversations int) { return l.l.pending, len(l
 
 // Base is where the API is, with the slash at its end.
 func (a *Adapter) Base() string { return a.cfg.APIBase }
+
+// Names is a cache of names.
+type Names struct{ c *cache[string] }
+
+// NewNames makes one on a clock.
+func NewNames(now func() time.Time) Names { return Names{newCache[string](now)} }
+
+// Get is what is remembered, or what ask gives.
+func (n Names) Get(key string, ask func() (string, bool)) string { return n.c.get(key, ask) }
+
+// Known is how many are remembered.
+func (n Names) Known() int { return len(n.c.known) }

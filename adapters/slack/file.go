@@ -22,7 +22,7 @@ const (
 	uploadTimeout = 15 * time.Minute
 	// Slack shares a file a moment after it has said so.
 	shareTries = 5
-	shareWait  = 200 * time.Millisecond
+	shareWait  = 100 * time.Millisecond
 )
 
 var errEmptyFile = errors.New("slack takes no empty files")

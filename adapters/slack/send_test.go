@@ -104,7 +104,7 @@ func TestTooLongATextIsNotSent(t *testing.T) {
 func TestALongTextWithButtonsIsCutIntoSections(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		strings.Repeat("a word and ", 350), strings.Repeat("<&>", 1200), "```\n" + strings.Repeat("if a < b && c > d\n", 200) + "```", strings.Repeat("x", 4000),
+		strings.Repeat("a word and ", 350), strings.Repeat("<&>", 700), "```\n" + strings.Repeat("if a < b && c > d\n", 100) + "```",
 	} {
 		for _, plain := range []bool{false, true} {
 			s := writes(t)

@@ -69,6 +69,9 @@ func (r *receiver) link(ctx context.Context) error {
 		case <-c.done:
 			r.cfg.Log.Info("slack connection ended, opening another", "error", c.err)
 			c.close()
+			if errors.Is(c.err, errDeaf) {
+				r.client.closeIdle() // they may be as dead
+			}
 		case <-ctx.Done():
 			c.close()
 		}

@@ -67,14 +67,14 @@ func held(t *testing.T, opts slacktest.Options, change func(*slack.Config)) (s *
 // The library's client lets its connections die when nobody takes its events, and opens no other.
 func TestAStalledAcceptorCostsNoConnection(t *testing.T) {
 	t.Parallel()
-	s, release := held(t, slacktest.Options{PingEvery: 20 * time.Millisecond, Redeliver: time.Minute}, func(c *slack.Config) {
-		c.PingTimeout = 200 * time.Millisecond
+	s, release := held(t, slacktest.Options{PingEvery: 100 * time.Millisecond, Redeliver: time.Minute}, func(c *slack.Config) {
+		c.PingTimeout = time.Second
 	})
 	s.inbox.hold()
 	for range 300 {
 		s.srv.Say(1, "more than the 50 that the library's client holds")
 	}
-	require.NoError(t, s.srv.WaitPings(t.Context(), 50), "answered all the while, for five times as long as silence is allowed")
+	require.NoError(t, s.srv.WaitPings(t.Context(), 40), "answered all the while, longer than silence is allowed")
 	require.Equal(t, 2, s.srv.Calls(opens))
 	require.Equal(t, 300, s.srv.Pending())
 	s.inbox.letGo()
@@ -87,10 +87,10 @@ func TestAStalledAcceptorCostsNoConnection(t *testing.T) {
 // A server that sends no pings is no reason to connect again and again: ours are answered.
 func TestAQuietServerIsNotADeafOne(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, slacktest.Options{PingEvery: time.Hour}, func(c *slack.Config) { c.PingTimeout = 150 * time.Millisecond })
+	s := newSetup(t, slacktest.Options{PingEvery: time.Hour}, func(c *slack.Config) { c.PingTimeout = time.Second })
 	s.run(t)
 	require.NoError(t, s.srv.WaitSockets(t.Context(), 2))
-	require.NoError(t, s.srv.WaitPongs(t.Context(), 20), "a second at 50 ms, on two sockets")
+	require.NoError(t, s.srv.WaitPongs(t.Context(), 10), "longer than silence is allowed")
 	require.Equal(t, 2, s.srv.Calls(opens))
 }
 
@@ -130,7 +130,7 @@ func TestAConnectionThatEndsBeforeTheConfirmation(t *testing.T) {
 
 func TestTooManyPendingEventsAreLeftToSlack(t *testing.T) {
 	t.Parallel()
-	s, release := held(t, slacktest.Options{Redeliver: time.Second}, nil)
+	s, release := held(t, slacktest.Options{Redeliver: 3 * time.Second}, nil)
 	s.srv.Say(1, "hold")
 	for range slack.MaxPending {
 		s.srv.Say(1, "x")

@@ -66,8 +66,12 @@ func (p *page) take(e sessions.Event) {
 		return
 	}
 	p.seen[got.Delivery] = true
+	var labels []string
+	for _, b := range got.Buttons {
+		labels = append(labels, b.Label)
+	}
 	p.shown = append(p.shown, adaptertest.Shown{
-		ID: sessions.PlatformMessageID(got.Delivery), Text: got.Text, Plain: markdown.Plain(got.Text), File: got.File, Content: p.kept[got.File],
+		ID: sessions.PlatformMessageID(got.Delivery), Text: got.Text, Plain: markdown.Plain(got.Text), File: got.File, Content: p.kept[got.File], Buttons: labels,
 	})
 }
 

@@ -35,8 +35,9 @@ type Adapter struct {
 }
 
 var (
-	_ adapters.Adapter = (*Adapter)(nil)
-	_ adapters.Stater  = (*Adapter)(nil)
+	_ adapters.Adapter  = (*Adapter)(nil)
+	_ adapters.Buttoner = (*Adapter)(nil)
+	_ adapters.Stater   = (*Adapter)(nil)
 )
 
 // New makes the adapter; emit publishes a live event.
@@ -60,10 +61,13 @@ func (*Adapter) Run(ctx context.Context, _ adapters.Acceptor) error {
 func (a *Adapter) Send(_ context.Context, out adapters.Outbound) (adapters.Receipt, error) {
 	now := a.now()
 	if !out.Reply && out.Session != "" {
-		a.emit(sessions.Event{Session: out.Session, Type: sessions.EventNotice, Text: out.Text, Delivery: out.DeliveryID, At: now})
+		a.emit(sessions.Event{Session: out.Session, Type: sessions.EventNotice, Text: out.Text, Buttons: out.Buttons, Delivery: out.DeliveryID, At: now})
 	}
 	return adapters.Receipt{MessageID: sessions.PlatformMessageID(out.DeliveryID), At: now}, nil
 }
+
+// MaxButtons is as many as a message may have anywhere.
+func (*Adapter) MaxButtons() int { return 5 }
 
 // State is always connected.
 func (*Adapter) State() adapters.State { return adapters.State{Status: adapters.Connected} }

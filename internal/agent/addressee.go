@@ -1,12 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -23,24 +23,17 @@ type addressee struct {
 // addressee finds the session that a caller may speak to. The error for one that is
 // hidden is that for one that is absent; others name the setting that forbids it.
 func (l *Loop) addressee(ctx context.Context, caller sessions.Caller, name string) (addressee, error) {
-	to := addressee{}
-	record, err := l.find(ctx, caller, name)
-	switch {
-	case errors.Is(err, sessions.ErrNotFound) || (err == nil && !record.Ended.IsZero()):
-		if to.record, to.create, err = l.absent(caller, name); err != nil {
-			return to, err
-		}
-	case err != nil:
-		return to, inside("read session", err)
-	default:
-		to.record = record
+	parent := l.parentOf(ctx, caller)
+	to, err := l.named(ctx, caller, parent, name)
+	if err != nil {
+		return to, err
 	}
 	if to.record.ID == caller.Session {
 		return to, errors.New("sessionKey: that is this session itself")
 	}
-	own := to.record.ID == l.parentOf(ctx, caller) || to.record.Key == l.settings.Load().Keyer.Main(caller.Agent)
-	if err := l.mayReach(caller, to.record, own); err != nil {
-		return to, err
+	own := to.record.ID == parent.ID || to.record.Key == l.settings.Load().Keyer.Main(caller.Agent) // to these it may always speak
+	if !own && to.record.Agent == caller.Agent && !l.reaches(caller, to.record) {
+		return to, noSession(name)
 	}
 	if !flow.CanFlow(to.record.Taint.Level(), caller.Taint.Level()) {
 		if !own {
@@ -54,56 +47,87 @@ func (l *Loop) addressee(ctx context.Context, caller sessions.Caller, name strin
 	return to, nil
 }
 
+// named finds the session that a name means. What a key alone forbids is said before
+// anything is looked up, and an id tells nothing of the session behind it.
+func (l *Loop) named(ctx context.Context, caller sessions.Caller, parent sessions.Record, name string) (addressee, error) {
+	if parent.ID != "" && (name == string(parent.ID) || name == string(parent.Key)) {
+		return addressee{record: parent}, nil
+	}
+	if id, err := sessions.ParseID(name); err == nil {
+		record, err := l.store.Session(ctx, id)
+		switch {
+		case errors.Is(err, sessions.ErrNotFound), err == nil && (!record.Ended.IsZero() || l.crossAgent(caller, record.Agent) != nil):
+			return addressee{}, noSession(name)
+		case err != nil:
+			return addressee{}, inside("read session", err)
+		}
+		return addressee{record: record}, nil
+	}
+	key, err := l.settings.Load().Keyer.Resolve(name, caller.Agent)
+	if err != nil {
+		return addressee{}, fmt.Errorf("sessionKey: %w", err)
+	}
+	if agent := key.Agent(); agent != "" {
+		if err := l.crossAgent(caller, agent); err != nil {
+			return addressee{}, err
+		}
+	}
+	record, err := l.store.SessionByKey(ctx, key)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return l.absent(key, name)
+	case err != nil:
+		return addressee{}, inside("read session", err)
+	case l.crossAgent(caller, record.Agent) != nil: // a key that names no agent
+		return addressee{}, noSession(name)
+	}
+	return addressee{record: record}, nil
+}
+
 func noSession(name string) error {
 	return fmt.Errorf("sessionKey: there is no session %q; sessions_list shows those that you can see", name)
 }
 
 // absent is what a key means for which there is no session: the main session of a configured agent can be begun.
-func (l *Loop) absent(caller sessions.Caller, name string) (sessions.Record, bool, error) {
-	key, err := l.settings.Load().Keyer.Resolve(name, caller.Agent)
-	if err != nil {
-		if _, isID := sessions.ParseID(name); isID == nil {
-			return sessions.Record{}, false, noSession(name)
-		}
-		return sessions.Record{}, false, fmt.Errorf("sessionKey: %w", err)
-	}
+func (l *Loop) absent(key sessions.Key, name string) (addressee, error) {
 	agent := key.Agent()
 	if _, ok := l.definition(agent); ok && key == l.settings.Load().Keyer.Main(agent) {
-		return l.exchanges.NewAgentSession(agent), true, nil
+		return addressee{record: l.exchanges.NewAgentSession(agent), create: true}, nil
 	}
-	return sessions.Record{}, false, noSession(name)
+	return addressee{}, noSession(name)
 }
 
-// parentOf is the session that has started the caller's; empty if none has.
-func (l *Loop) parentOf(ctx context.Context, caller sessions.Caller) sessions.ID {
-	if !strings.Contains(string(caller.Key), subagentMark) {
-		return ""
+// parentOf is the session that has started the caller's; a zero record if none has, or if it has ended.
+func (l *Loop) parentOf(ctx context.Context, caller sessions.Caller) sessions.Record {
+	if !caller.Key.SubAgent() {
+		return sessions.Record{}
 	}
 	record, err := l.store.Session(ctx, caller.Session)
-	if err != nil {
-		return "" // then it has none of a parent's rights
+	if err != nil || record.SpawnedBy == "" {
+		return sessions.Record{} // then it has none of a parent's rights
 	}
-	return record.SpawnedBy
+	parent, err := l.store.Session(ctx, record.SpawnedBy)
+	if err != nil || !parent.Ended.IsZero() {
+		return sessions.Record{}
+	}
+	return parent
 }
 
-// mayReach applies the settings on who may speak to whom. They depend on the keys alone, so that their errors tell nothing of what is there.
-func (l *Loop) mayReach(caller sessions.Caller, to sessions.Record, own bool) error {
+// crossAgent applies the settings on who may speak to whom. They depend on the
+// agents alone, so that their errors tell nothing of what is there.
+func (l *Loop) crossAgent(caller sessions.Caller, agent string) error {
 	s := l.settings.Load()
-	if to.Agent != caller.Agent {
-		switch {
-		case s.Visibility != VisibleAll:
-			return fmt.Errorf("sessionKey: sessions of other agents are out of reach: tools.sessions.visibility is %s, it must be all", s.Visibility)
-		case !s.AgentToAgent.Enabled:
-			return errors.New("sessionKey: sessions of other agents are out of reach: tools.agentToAgent.enabled is off")
-		case !s.AgentToAgent.allows(caller.Agent), !s.AgentToAgent.allows(to.Agent):
-			return fmt.Errorf("sessionKey: tools.agentToAgent.allow does not name both %s and %s", caller.Agent, to.Agent)
-		}
+	switch {
+	case agent == caller.Agent:
 		return nil
+	case s.Visibility != VisibleAll:
+		return fmt.Errorf("sessionKey: sessions of other agents are out of reach: tools.sessions.visibility is %s, it must be all", cmp.Or(s.Visibility, VisibleTree))
+	case !s.AgentToAgent.Enabled:
+		return errors.New("sessionKey: sessions of other agents are out of reach: tools.agentToAgent.enabled is off")
+	case !s.AgentToAgent.allows(caller.Agent), !s.AgentToAgent.allows(agent):
+		return fmt.Errorf("sessionKey: tools.agentToAgent.allow does not name both %s and %s", caller.Agent, agent)
 	}
-	if own || l.reaches(caller, to) {
-		return nil
-	}
-	return noSession(string(to.Key))
+	return nil
 }
 
 // AgentToAgent says which agents may speak to each other.

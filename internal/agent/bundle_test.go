@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -47,8 +48,9 @@ func (s *store) SessionByKey(_ context.Context, key sessions.Key) (sessions.Reco
 
 func (s *store) ListSessions(_ context.Context, q router.SessionQuery) ([]sessions.Record, error) {
 	var found []sessions.Record
-	for _, r := range s.records {
-		if r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) {
+	from := 1 + slices.IndexFunc(s.records, func(r sessions.Record) bool { return r.ID == q.After })
+	for _, r := range s.records[from:] {
+		if r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) && len(found) < q.Limit {
 			found = append(found, r)
 		}
 	}
@@ -62,7 +64,7 @@ func (s *store) Exchange(context.Context, string) (router.Exchange, error) {
 func (s *store) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
 	var found []router.Exchange
 	for _, x := range s.listed {
-		if (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) {
+		if (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) && (!q.Open || x.Phase != announce.Ended) {
 			found = append(found, x)
 		}
 	}
@@ -70,7 +72,7 @@ func (s *store) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]rout
 }
 
 func (s *store) Todos(_ context.Context, session sessions.ID) ([]sessions.Todo, error) {
-	return slices.DeleteFunc(slices.Clone(s.todos), func(t sessions.Todo) bool { return t.Session != session }), s.broken
+	return slices.DeleteFunc(slices.Clone(s.todos), func(t sessions.Todo) bool { return t.Session != session }), nil
 }
 
 func (s *store) ChangeTodos(_ context.Context, c sessions.TodoChange) error {
@@ -98,6 +100,8 @@ type bundle struct {
 	sent    []router.Proactive
 	asked   []router.Ask
 	runs    map[sessions.RunID]sessions.Run // what is waited for
+	waited  []time.Duration                 // how long
+	begun   time.Duration                   // how long ago exchanges were started
 	refuse  error                           // what a send gives
 	session *sessions.Session
 	run     sessions.Run
@@ -154,11 +158,12 @@ func (e exchanges) StartExchange(_ context.Context, a router.Ask) (router.Exchan
 	}
 	e.asked = append(e.asked, a)
 	x := router.Exchange{First: "run_asked", Run: "run_asked"}
-	x.ID, x.Started, x.Target = "xch_1", time.Now(), announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent}
+	x.ID, x.Started, x.Target = "xch_1", time.Now().Add(-e.begun), announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent}
 	return x, nil
 }
 
-func (e exchanges) WaitRun(_ context.Context, id sessions.RunID, _ time.Duration) (sessions.Run, error) {
+func (e exchanges) WaitRun(_ context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
+	e.waited = append(e.waited, d)
 	run := e.runs[id]
 	run.ID = id
 	return run, nil
@@ -174,12 +179,31 @@ func (exchanges) NewAgentSession(agent string) sessions.Record {
 
 // record stores a session.
 func (b *bundle) record(key sessions.Key, taint flow.Label) sessions.Record {
-	r := sessions.Record{ID: sessions.NewID(), Key: key, Agent: "main", Taint: taint, LastActivity: start}
+	return b.stored(sessions.Record{ID: sessions.NewID(), Key: key, Agent: cmp.Or(key.Agent(), "main"), Taint: taint, LastActivity: start})
+}
+
+func (b *bundle) stored(r sessions.Record) sessions.Record {
 	if err := b.store.CommitSession(context.Background(), sessions.Change{Create: []sessions.Record{r}}); err != nil {
 		panic(err)
 	}
 	b.store.records = append(b.store.records, r)
 	return r
+}
+
+// as goes on in another session.
+func (b *bundle) as(t *testing.T, r sessions.Record, owner bool) {
+	t.Helper()
+	var err error
+	b.session, err = b.Open(t.Context(), r)
+	require.NoError(t, err)
+	b.run.ID, b.run.Session, b.run.Input.Owner = sessions.NewRunID(), r.ID, owner
+}
+
+// configure changes the settings: of two agents, main and other.
+func (b *bundle) configure(change func(*agent.Settings)) {
+	s := agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/scripted", Name: "Main"}, {ID: "other", Model: "test/scripted", Name: "Other"}}}
+	change(&s)
+	b.Configure(s)
 }
 
 // ask works one message to its answer.

@@ -15,7 +15,7 @@ import (
 const (
 	listMost         = 200  // rows of one call
 	listMessagesMost = 20   // messages of a row
-	listPage         = 1000 // sessions that are looked at at once
+	listPage         = 1000 // sessions that one look takes
 	listPages        = 10
 )
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"sluice/announce"
@@ -36,7 +37,7 @@ func (a *sendArgs) check() error {
 	switch {
 	case a.SessionKey == "":
 		return errors.New("sessionKey: is required")
-	case a.Message == "":
+	case strings.TrimSpace(a.Message) == "":
 		return errors.New("message: is required")
 	case len(a.Message) > sendMostText:
 		return fmt.Errorf("message: is %d bytes long, the most is %d", len(a.Message), sendMostText)
@@ -89,6 +90,10 @@ func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawM
 	x, err := l.exchanges.StartExchange(ctx, router.Ask{
 		Kind: announce.Send, Caller: caller, Target: to.record, Create: to.create, Text: args.Message, Label: caller.Taint, Key: callKey(caller, raw),
 	})
+	if to.blind && errors.Is(err, router.ErrQueueFull) {
+		l.log.Warn("message dropped: its sender must not learn that too much waits there", "session", string(to.record.ID), "run", string(caller.Run))
+		x.First, err = sessions.NewRunID(), nil
+	}
 	if err != nil {
 		return sessions.ToolResult{}, publicSendError(err)
 	}

@@ -15,9 +15,6 @@ import (
 	"sluice/sessions"
 )
 
-// subagentMark stands in the keys of sub-agents' sessions.
-const subagentMark = ":subagent:"
-
 const spawnMostName = 512
 
 const spawnSchema = `{"type":"object","additionalProperties":false,"required":["task"],"properties":{
@@ -104,7 +101,7 @@ func (l *Loop) spawn(ctx context.Context, caller sessions.Caller, raw json.RawMe
 
 // maySpawn checks who may start which agent, and completes the arguments.
 func (l *Loop) maySpawn(caller sessions.Caller, args *spawnArgs) error {
-	if strings.Contains(string(caller.Key), subagentMark) {
+	if caller.Key.SubAgent() {
 		return errors.New("a sub-agent can't start others")
 	}
 	if args.AgentID == "" {

@@ -18,7 +18,7 @@ const statusSchema = `{"type":"object","additionalProperties":false,"properties"
 
 const (
 	statusMost      = 200 // unfinished runs that are counted
-	statusExchanges = 20  // exchanges that are looked at, of each side
+	statusExchanges = 20  // exchanges that are shown, and that are looked at of each side
 	statusEnded     = 5   // exchanges that are shown although they have ended
 )
 
@@ -130,33 +130,42 @@ func (l *Loop) countRuns(ctx context.Context, status *sessionStatus) error {
 	return nil
 }
 
-// exchangesOf fills in the exchanges of a session that the caller may know of. It returns their label.
+// exchangesOf fills in the exchanges of a session that the caller may know of:
+// all that have not ended, and the newest that have. It returns their label.
 func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *sessionStatus) (flow.Label, error) {
-	label, ended := flow.NewLabel(flow.Public, flow.Trusted), 0
-	for _, q := range []router.ExchangeQuery{{Requester: status.SessionID, Limit: statusExchanges}, {Target: status.SessionID, Limit: statusExchanges}} {
-		found, err := l.store.ListExchanges(ctx, q)
-		if err != nil {
-			return label, inside("list exchanges", err)
+	label := flow.NewLabel(flow.Public, flow.Trusted)
+	for _, open := range []bool{true, false} {
+		left := statusExchanges
+		if !open {
+			left = statusEnded
 		}
-		for _, x := range found {
-			if !flow.CanFlow(x.Label.Level(), caller.Taint.Level()) {
-				continue
+		for _, q := range []router.ExchangeQuery{{Requester: status.SessionID}, {Target: status.SessionID}} {
+			q.Open, q.Limit = open, statusExchanges
+			found, err := l.store.ListExchanges(ctx, q)
+			if err != nil {
+				return label, inside("list exchanges", err)
 			}
-			if x.Phase == announce.Ended {
-				if ended++; ended > statusEnded {
+			for _, x := range found {
+				if left == 0 || (x.Phase != announce.Ended) != open || !flow.CanFlow(x.Label.Level(), caller.Taint.Level()) {
 					continue
 				}
-			}
-			label = label.Join(x.Label)
-			row := rowOf(x, status.SessionID)
-			if row.Asked && x.Kind == announce.Spawn {
-				status.SubAgents = append(status.SubAgents, row)
-			} else {
-				status.Exchanges = append(status.Exchanges, row)
+				left--
+				label = label.Join(x.Label)
+				status.add(x)
 			}
 		}
 	}
 	return label, nil
+}
+
+// add shows an exchange of the session.
+func (s *sessionStatus) add(x router.Exchange) {
+	row := rowOf(x, s.SessionID)
+	if row.Asked && x.Kind == announce.Spawn {
+		s.SubAgents = append(s.SubAgents, row)
+	} else {
+		s.Exchanges = append(s.Exchanges, row)
+	}
 }
 
 // rowOf is an exchange as the given side sees it.

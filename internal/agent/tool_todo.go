@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -40,18 +41,17 @@ type todoRow struct {
 // todoTools are the list of what is to be done in a session. All of them are
 // idempotent: an item's id is made of the call that adds it.
 func (l *Loop) todoTools() []sessions.Tool {
-	tool := func(name, about, schema string, reads, writes sessions.FlowEnd, run toolFunc) sessions.Tool {
+	tool := func(name, about, schema string, writes sessions.FlowEnd, run toolFunc) sessions.Tool {
 		return sessions.Tool{
 			Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
-			Flow: sessions.ToolFlow{Reads: reads, Writes: writes}, Idempotent: true, Run: run,
+			Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: writes}, Idempotent: true, Run: run,
 		}
 	}
-	session, none := sessions.FlowSession, sessions.FlowNone
 	return []sessions.Tool{
-		tool("todo_add", "Notes what is to be done in this conversation, so that nothing is forgotten over many steps.", todoAddSchema, session, session, l.addTodos),
-		tool("todo_list", "Shows what is to be done in this conversation, the oldest first.", todoListSchema, session, none, l.listTodos),
-		tool("todo_update", "Changes an item of this conversation's list: its status, its text or both.", todoUpdateSchema, session, session, l.updateTodo),
-		tool("todo_clear", "Removes the items of this conversation's list, or those that are done.", todoClearSchema, session, session, l.clearTodos),
+		tool("todo_add", "Notes what is to be done in this conversation, so that nothing is forgotten over many steps.", todoAddSchema, sessions.FlowSession, l.addTodos),
+		tool("todo_list", "Shows what is to be done in this conversation, the oldest first.", todoListSchema, sessions.FlowNone, l.listTodos),
+		tool("todo_update", "Changes an item of this conversation's list: its status, its text or both.", todoUpdateSchema, sessions.FlowSession, l.updateTodo),
+		tool("todo_clear", "Removes the items of this conversation's list, or those that are done.", todoClearSchema, sessions.FlowSession, l.clearTodos),
 	}
 }
 
@@ -141,13 +141,51 @@ func (l *Loop) listTodos(ctx context.Context, caller sessions.Caller, raw json.R
 	return todoResult(slices.DeleteFunc(items, func(t sessions.Todo) bool { return args.Status != nil && t.Status != *args.Status }))
 }
 
-func (l *Loop) updateTodo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		ID     sessions.TodoID      `json:"id"`
-		Status *sessions.TodoStatus `json:"status"`
-		Text   *string              `json:"text"`
+// todoUpdate are the arguments of todo_update.
+type todoUpdate struct {
+	ID     sessions.TodoID      `json:"id"`
+	Status *sessions.TodoStatus `json:"status"`
+	Text   *string              `json:"text"`
+}
+
+func (a *todoUpdate) check() error {
+	switch {
+	case a.ID == "":
+		return errors.New("id: is required")
+	case a.Status == nil && a.Text == nil:
+		return errors.New("status: is required where there is no text")
 	}
+	if a.Status != nil {
+		if err := checkTodoStatus(*a.Status); err != nil {
+			return err
+		}
+	}
+	if a.Text != nil {
+		if err := checkTodo(*a.Text); err != nil {
+			return fmt.Errorf("text: %w", err)
+		}
+	}
+	return nil
+}
+
+// apply changes an item. It is then as secret as who changes it.
+func (a *todoUpdate) apply(item sessions.Todo, label flow.Label, now time.Time) sessions.Todo {
+	item.Label, item.Updated = item.Label.Join(label), now
+	if a.Status != nil {
+		item.Status = *a.Status
+	}
+	if a.Text != nil {
+		item.Text = *a.Text
+	}
+	return item
+}
+
+func (l *Loop) updateTodo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args todoUpdate
 	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}
 	items, err := l.todos(ctx, caller)
@@ -155,28 +193,10 @@ func (l *Loop) updateTodo(ctx context.Context, caller sessions.Caller, raw json.
 		return sessions.ToolResult{}, err
 	}
 	i := slices.IndexFunc(items, func(t sessions.Todo) bool { return t.ID == args.ID })
-	switch {
-	case args.ID == "":
-		return sessions.ToolResult{}, errors.New("id: is required")
-	case i < 0:
+	if i < 0 {
 		return sessions.ToolResult{}, fmt.Errorf("id: there is no item %q; todo_list shows them", args.ID)
-	case args.Status == nil && args.Text == nil:
-		return sessions.ToolResult{}, errors.New("status: is required where there is no text")
 	}
-	item := items[i]
-	item.Updated, item.Label = l.now(), item.Label.Join(caller.Taint)
-	if args.Status != nil {
-		if err := checkTodoStatus(*args.Status); err != nil {
-			return sessions.ToolResult{}, err
-		}
-		item.Status = *args.Status
-	}
-	if args.Text != nil {
-		if err := checkTodo(*args.Text); err != nil {
-			return sessions.ToolResult{}, fmt.Errorf("text: %w", err)
-		}
-		item.Text = *args.Text
-	}
+	item := args.apply(items[i], caller.Taint, l.now())
 	return l.changedTodos(ctx, caller, sessions.TodoChange{Session: caller.Session, Update: []sessions.Todo{item}})
 }
 

@@ -27,16 +27,36 @@ func (l *Loop) newTools() []sessions.Tool {
 // ToolFilter changes a set of tools by their names.
 type ToolFilter struct{ Allow, Deny []string }
 
+// has reports whether an agent with this filter has a tool. Without a sandbox it needs the word of its owner for exec.
+func (f ToolFilter) has(name string, mode sessions.SandboxMode) bool {
+	named := slices.Contains(f.Allow, name)
+	switch {
+	case slices.Contains(f.Deny, name):
+		return false
+	case name == execName && !sandboxed(mode):
+		return named
+	}
+	return len(f.Allow) == 0 || named || slices.Contains(f.Allow, "*")
+}
+
+// sandboxed reports whether a mode wants a sandbox.
+func sandboxed(mode sessions.SandboxMode) bool {
+	return mode == sessions.SandboxOptional || mode == sessions.SandboxRequired
+}
+
 // sessionTools are those that a sub-agent does not have by itself.
 var sessionTools = []string{"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message"}
 
 // toolsOf are the tools of a session. A sub-agent never starts others.
-func (l *Loop) toolsOf(record sessions.Record) []sessions.Tool {
+func (l *Loop) toolsOf(d Definition, record sessions.Record) []sessions.Tool {
+	tools := slices.DeleteFunc(slices.Clone(l.tools), func(t sessions.Tool) bool {
+		return !d.Tools.has(t.Spec.Name, d.Sandbox) || (d.Workspace == "" && slices.Contains(fileTools, t.Spec.Name))
+	})
 	if record.SpawnedBy == "" {
-		return l.tools
+		return tools
 	}
 	f := l.settings.Load().SubagentTools
-	return slices.DeleteFunc(slices.Clone(l.tools), func(t sessions.Tool) bool {
+	return slices.DeleteFunc(tools, func(t sessions.Tool) bool {
 		name := t.Spec.Name
 		return name == "sessions_spawn" || slices.Contains(f.Deny, name) || (slices.Contains(sessionTools, name) && !slices.Contains(f.Allow, name))
 	})
@@ -127,7 +147,9 @@ func errText(err error) string {
 // jsonType is what a model calls a Go kind.
 func jsonType(kind string) string {
 	switch {
-	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"), strings.HasPrefix(kind, "float"):
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+		return "a whole number"
+	case strings.HasPrefix(kind, "float"):
 		return "a number"
 	case kind == "bool":
 		return "true or false"

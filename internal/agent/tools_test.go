@@ -17,7 +17,7 @@ func TestArgumentsAreStrict(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ tool, args, says string }{
 		"unknown parameter": {"sessions_list", `{"limits": 3}`, "limits: unknown parameter"},
-		"wrong type":        {"sessions_list", `{"limit": "three"}`, "limit: want a number, got a JSON string"},
+		"wrong type":        {"sessions_list", `{"limit": "three"}`, "limit: want a whole number, got a JSON string"},
 		"too small":         {"sessions_list", `{"limit": 0}`, "limit: 0 is less than 1"},
 		"wrong kind":        {"sessions_list", `{"kinds": ["main", "mine"]}`, `kinds[1]: "mine"`},
 		"not an object":     {"sessions_list", `[]`, "not a JSON object"},

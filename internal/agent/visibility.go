@@ -31,6 +31,9 @@ func (l *Loop) visible(caller sessions.Caller, record sessions.Record) bool {
 
 // reaches applies the visibility, whatever the labels say.
 func (l *Loop) reaches(caller sessions.Caller, record sessions.Record) bool {
+	if d, _ := l.definition(caller.Agent); sandboxed(d.Sandbox) && !d.SeesAll {
+		return record.SpawnedBy == caller.Session && l.settings.Load().Visibility != VisibleSelf
+	}
 	switch l.settings.Load().Visibility {
 	case VisibleAll:
 		return true

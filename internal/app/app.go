@@ -20,6 +20,7 @@ import (
 	"sluice/internal/config"
 	"sluice/internal/httpapi"
 	"sluice/internal/model"
+	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
 	"sluice/router"
 	"sluice/sessions"
@@ -140,7 +141,7 @@ func (a *App) wire() error {
 	}
 	a.loop, err = agent.New(agent.Config{
 		Settings: agentSettings(a.cfg), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
-		Exchanges: exchanges{a},
+		Exchanges: exchanges{a}, Sandbox: sandbox.New(""),
 		Send:      func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)

@@ -186,3 +186,22 @@ func TestProvidersThroughTheGateway(t *testing.T) {
 		})
 	}
 }
+
+// A session's overrides are set and taken back over HTTP.
+func TestPatchOfOverrides(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\n")
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"hi"}`), http.StatusOK, nil)
+	patch := func(body string, status int) (got struct {
+		SendPolicy string `json:"send_policy"`
+		Activation string `json:"group_activation"`
+	},
+	) {
+		read(t, g.call(http.MethodPatch, "/v1/sessions/main", body), status, &got)
+		return got
+	}
+	require.Equal(t, "always", patch(`{"group_activation":"always"}`, http.StatusOK).Activation)
+	require.Equal(t, "always", patch(`{"send_policy":"deny"}`, http.StatusOK).Activation)
+	require.Empty(t, patch(`{"group_activation":"inherit"}`, http.StatusOK).Activation)
+	patch(`{"group_activation":"never"}`, http.StatusUnprocessableEntity)
+}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"image"
 	"image/png"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/go-telegram/bot/models"
@@ -47,4 +49,29 @@ channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBas
 			require.Empty(t, bots.Violations())
 		})
 	}
+}
+
+// A text that Telegram's app has cut in two is one question.
+func TestTextThatTheAppHasCut(t *testing.T) {
+	t.Parallel()
+	bots := telegramtest.Start(t, telegramtest.Options{})
+	g := start(t, `owners: ["telegram:1001"]
+models: { default: offline/echo }
+session: { queue: { mode: followup } }
+channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
+`)
+	owner, chat := telegramtest.User{ID: 1001, FirstName: "Ada"}, telegramtest.Private(1001)
+	bots.Say(chat, owner, strings.Repeat("word ", 819)[:4090])
+	bots.Say(chat, owner, "and the end.")
+	bots.Say(chat, owner, "And something else.")
+	sent, err := bots.WaitSent(t.Context(), 1001, 3)
+	require.NoError(t, err)
+	require.Equal(t, "echo: And something else.", sent[2].Text)
+	require.NotContains(t, sent[1].Text, "echo:", "the long answer goes on")
+	require.Contains(t, sent[1].Text, "and the end.")
+	var runs struct {
+		Runs []struct{ Status string }
+	}
+	read(t, g.call(http.MethodGet, "/v1/runs", ""), http.StatusOK, &runs)
+	require.Len(t, runs.Runs, 3)
 }

@@ -64,6 +64,7 @@ func accessSettings(a config.Access) router.ChannelSettings {
 	s := router.ChannelSettings{
 		DMPolicy: router.AccessPolicy(a.DMPolicy), GroupPolicy: router.AccessPolicy(a.GroupPolicy), AllowFrom: a.AllowFrom,
 		OnUnknown: router.UnknownPolicy(a.OnUnknown), AllowBots: router.BotPolicy(a.AllowBots),
+		AckReaction: a.AckReaction, AckRemove: a.AckRemove,
 		Groups: map[string]router.GroupSettings{}, Spaces: map[string]router.GroupSettings{},
 	}
 	for id, g := range a.Groups {
@@ -109,7 +110,16 @@ func agentSettings(c *config.Config) agent.Settings {
 		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
 	}
 	for _, a := range c.Agents.List {
-		s.Agents = append(s.Agents, agent.Definition{ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents})
+		s.Agents = append(s.Agents, definition(a))
 	}
 	return s
+}
+
+func definition(a config.Agent) agent.Definition {
+	return agent.Definition{
+		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
+		Workspace: a.Workspace, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
+		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),
+		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: agent.ToolFilter(a.Tools),
+	}
 }

@@ -68,19 +68,25 @@ func (p *pair) startOther() {
 	require.NoError(p.t, other.WaitReady(ctx))
 }
 
-// killOwner kills the gateway that is connected, and waits until the other one is,
+// endOwner ends the gateway that is connected, and waits until the other one is,
 // which is the owner from then on. It tells how long that took.
-func (p *pair) killOwner() time.Duration {
+func (p *pair) endOwner(end func(*pair)) time.Duration {
 	p.t.Helper()
-	p.kill()
+	end(p)
 	began := time.Now()
 	p.process, p.other = p.other, nil
 	p.configs[0], p.configs[1] = p.configs[1], p.configs[0]
 	p.config = p.configs[0]
-	p.untilConnected(false)
-	p.say(1001, "") // while nobody listens
+	p.say(1001, "") // perhaps while nobody listens
 	p.untilConnected(true)
 	return time.Since(began)
+}
+
+// killAndGone kills the owner and waits until the platform has noticed.
+func (p *pair) killAndGone() {
+	p.t.Helper()
+	p.kill()
+	p.untilConnected(false)
 }
 
 // untilConnected waits until a gateway is connected, or none is. It has to ask: a
@@ -103,31 +109,37 @@ func (p *pair) connected() bool {
 }
 
 // talk lets people write for a while, both gateways being there or one of them dying.
-func (p *pair) talk(messages int) {
+func (p *pair) talk(messages int, once bool) {
 	p.t.Helper()
 	for range messages {
 		p.pause(time.Duration(p.rng.Int64N(int64(100 * time.Millisecond))))
 		p.say(1001+p.rng.Int64N(6), "")
-		p.connected()
+		if once {
+			p.connected()
+		}
 	}
 }
 
 func TestTwoGatewaysFailOver(t *testing.T) {
 	t.Parallel()
 	postgres := storetest.NewServer(t)
-	rounds := 2
+	rounds := 1
 	if *long {
-		rounds = 8
+		rounds = 5
 	}
 	for _, name := range []string{"telegram", "slack socket", "discord"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPair(t, name, postgres)
 			for range rounds {
-				p.talk(10)
-				took := p.killOwner()
+				p.talk(10, true)
+				took := p.endOwner((*pair).killAndGone)
 				t.Logf("the other gateway had the account %s after the kill", took.Round(time.Millisecond))
-				p.talk(5)
+				p.talk(5, true)
+				p.startOther()
+				p.talk(5, true)
+				took = p.endOwner(func(p *pair) { p.terminate() })
+				t.Logf("the other gateway had the account %s after an orderly end", took.Round(time.Millisecond))
 				p.startOther()
 			}
 			p.awaitAnswers()
@@ -145,4 +157,26 @@ func (p *pair) judgeOnce() {
 	require.Equal(p.t, before, p.sent(), "something is said again")
 	require.Empty(p.t, p.rows("failed", "expired", "blocked"), "dead letters")
 	p.judge()
+}
+
+// TestFrozenOwner stops a gateway without ending it, as a machine does that is moved or
+// swaps, until another one has its account, and then lets it go on.
+func TestFrozenOwner(t *testing.T) {
+	t.Parallel()
+	postgres := storetest.NewServer(t)
+	for _, name := range []string{"telegram", "slack socket", "discord"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, name, postgres)
+			p.talk(10, false)
+			require.NoError(t, p.process.Freeze())
+			p.talk(10, false)
+			p.pause(takenWithin)
+			p.talk(5, false)
+			require.NoError(t, p.process.Thaw())
+			p.talk(10, false)
+			p.awaitAnswers()
+			p.judgeOnce()
+		})
+	}
 }

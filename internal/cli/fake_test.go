@@ -63,6 +63,10 @@ const fakeDelivery = `{"id":"dlv_1","kind":"message","status":"blocked","route":
 	"label":"RESTRICTED","attempts":0,"created":"2026-04-26T17:03:16Z","decision":{"action":"block","reason":"RESTRICTED may not flow to PUBLIC",
 	"rules":[{"rule":"flow","matched":true,"action":"block","detail":"telegram is PUBLIC"},{"rule":"sendPolicy.default","matched":false}]}}`
 
+const fakeExchange = `{"id":"xch_1","kind":"spawn","requester":{"session":"sess_1","key":"agent:main:main","agent":"main"},
+	"target":{"session":"sess_3","key":"agent:main:subagent:7","agent":"main"},"request":"look","name":"prices","phase":"replying","turn":2,
+	"first_run":"run_7","started":"2026-04-26T17:03:16Z"}`
+
 func (f *fake) routes(mux *http.ServeMux) {
 	answers := map[string]string{
 		"GET /healthz":                           `ok`,
@@ -78,6 +82,8 @@ func (f *fake) routes(mux *http.ServeMux) {
 		"GET /v1/deliveries/{id}":                fakeDelivery,
 		"POST /v1/deliveries/{id}/{verb}":        strings.Replace(fakeDelivery, `"blocked"`, `"queued"`, 1),
 		"POST /v1/messages":                      fakeDelivery,
+		"GET /v1/exchanges":                      `{"exchanges":[` + fakeExchange + `]}`,
+		"POST /v1/sessions/{id}/tasks":           fakeExchange,
 		"GET /v1/runs":                           `{"runs":[{"id":"run_1","session":"sess_1","status":"failed","error":"the model is down"}]}`,
 		"GET /v1/runs/{id}":                      `{"id":"run_1","session":"sess_1","status":"done","reply":"hello"}`,
 		"GET /v1/pairings":                       `{"pairings":[{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"code":"ABCD2345","status":"pending"}]}`,

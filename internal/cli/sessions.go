@@ -61,7 +61,7 @@ func sessionPath(id, below string) string { return "/v1/sessions/" + url.PathEsc
 
 func (a *app) sessionsCommand() *cobra.Command {
 	return group("sessions", "List, read and steer sessions",
-		a.sessionsList(), a.sessionsShow(), a.sessionsHistory(), a.sessionsSend(), a.sessionsPatch(), a.sessionsReset(), a.sessionsDelete())
+		a.sessionsList(), a.sessionsShow(), a.sessionsHistory(), a.sessionsSend(), a.sessionsPatch(), a.sessionsReset(), a.sessionsDelete(), a.sessionsExchanges(), a.sessionsSpawn())
 }
 
 func (a *app) sessionsList() *cobra.Command {
@@ -235,25 +235,27 @@ func (a *app) sessionsSend() *cobra.Command {
 
 func (a *app) sessionsPatch() *cobra.Command {
 	var o output
-	var sendPolicy, model, title string
+	var sendPolicy, activation, model, title string
 	cmd := &cobra.Command{Use: "patch SESSION", Short: "Change a session's settings", Args: cobra.ExactArgs(1)}
 	cmd.RunE = a.run(func(ctx context.Context, args []string) error {
 		body := map[string]any{}
 		for flag, set := range map[string]func(){
-			"send-policy": func() { body["send_policy"] = sendPolicy },
-			"model":       func() { body["model"] = model },
-			"title":       func() { body["title"] = title },
+			"send-policy":      func() { body["send_policy"] = sendPolicy },
+			"group-activation": func() { body["group_activation"] = activation },
+			"model":            func() { body["model"] = model },
+			"title":            func() { body["title"] = title },
 		} {
 			if cmd.Flags().Changed(flag) {
 				set()
 			}
 		}
 		if len(body) == 0 {
-			return usageError{"nothing to change: name --send-policy, --model or --title"}
+			return usageError{"nothing to change: name --send-policy, --group-activation, --model or --title"}
 		}
 		return a.changeSession(ctx, &o, request{method: http.MethodPatch, path: sessionPath(args[0], ""), body: body})
 	})
 	cmd.Flags().StringVar(&sendPolicy, "send-policy", "", "allow, deny or inherit")
+	cmd.Flags().StringVar(&activation, "group-activation", "", "mention, always or inherit")
 	cmd.Flags().StringVar(&model, "model", "", "<provider>/<model>; empty follows the agent")
 	cmd.Flags().StringVar(&title, "title", "", "its `name` for people")
 	return o.flag(cmd)

@@ -5,10 +5,13 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"sluice/sessions"
 )
 
 // checker looks at a whole tree for what single keys can't show.
@@ -122,6 +125,8 @@ func (k checker) agents() {
 	if k.c.Agents.Defaults.Model != k.c.Models.Default {
 		k.model("agents.defaults.model", k.c.Agents.Defaults.Model)
 	}
+	k.prompt("agents.defaults", k.c.Agents.Defaults.SystemPrompt)
+	k.workspace("agents.defaults", k.c.Agents.Defaults.Workspace)
 	for i, a := range k.c.Agents.List {
 		path := fmt.Sprintf("agents.list[%d]", i)
 		k.must(a.ID != "", path+".id", "is missing")
@@ -135,7 +140,22 @@ func (k checker) agents() {
 		if a.Model != k.c.Agents.Defaults.Model {
 			k.model(path+".model", a.Model)
 		}
+		k.workspace(path, a.Workspace)
+		if a.SystemPrompt != k.c.Agents.Defaults.SystemPrompt {
+			k.prompt(path, a.SystemPrompt)
+		}
 	}
+}
+
+// prompt checks a system prompt as the template that it is.
+func (k checker) prompt(path, text string) {
+	_, err := sessions.ParsePrompt(text)
+	k.must(err == nil, path+".systemPrompt", "%v", err)
+}
+
+func (k checker) workspace(path, folder string) {
+	_, tilde := trimHome(folder)
+	k.must(filepath.IsAbs(folder) && !tilde, path+".workspace", "%q: there is no home folder, so name the folder from / on", folder)
 }
 
 // agent checks an agent's id that stands somewhere else.

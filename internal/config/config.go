@@ -56,7 +56,9 @@ type Access struct {
 	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" is anyone."`
 	Groups         map[string]Group `yaml:"groups" doc:"Settings by the id of a group or channel; \"guild:<id>\" and \"team:<id>\" are all those of a Discord guild or a Slack workspace, \"*\" any other. The first of these that there is counts; lists of who is heard that are left out are those of the next."`
 	AllowBots      string           `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether other bots are heard: never, where they mention the bot, like people. Bots that answer each other six times within ten minutes are not heard there until a person speaks."`
-	OnUnknown      string           `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost: send again (it may then be there twice), or hold it for a person to decide."`
+	OnUnknown      string           `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost and can't be looked up: send again (it may then be there twice), or hold it for a person to decide. Slack and Discord can be asked, so that there it is decided without either."`
+	AckReaction    string           `yaml:"ackReaction" doc:"Emoji that the bot puts on each message that it works on, for example \"👀\". Default: none."`
+	AckRemove      bool             `yaml:"ackRemove" doc:"Take ackReaction off when the answer is there."`
 }
 
 // Group is one group of a channel.
@@ -97,11 +99,28 @@ type Agents struct {
 // AgentDefaults are what agents share.
 type AgentDefaults struct {
 	Model        string `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
-	SystemPrompt string `yaml:"systemPrompt" doc:"What the model is told first. Default: that it is an assistant in a chat, answers briefly, and may say nothing."`
+	SystemPrompt string `yaml:"systemPrompt" doc:"What the model is told first, a template: docs/workspace.md. Default: that it is an assistant in a chat, answers briefly, and may say nothing; and the instruction file of its workspace."`
+	Thinking     string `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they answer. Default: as the provider does."`
+	Verbose      string `yaml:"verbose" enum:"off,on,full" doc:"How much of the work on an answer people are shown: nothing, the tools that are called, their results too."`
+	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read: they wait for an owner's word, run, are refused."`
+	Workspace    string `yaml:"workspace" doc:"Folder in which each agent has a folder of its own, named by its id. Default: <state>/workspaces."`
 
+	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and what their sessions see."`
+	Tools     AgentTools       `yaml:"tools" doc:"Which tools they have."`
 	Subagents SubagentDefaults `yaml:"subagents" doc:"Bounds of the sub-agents that agents start."`
+}
 
-	_ struct{} `later:"workspace,sandbox"`
+// Sandbox says how commands of an agent's tools run.
+type Sandbox struct {
+	Mode string `yaml:"mode" enum:"off,optional,required" doc:"off: as the gateway itself does, and only for an agent whose tools.allow names exec. optional: in a sandbox where bubblewrap is installed, else as with off. required: in a sandbox or not at all."`
+
+	SessionToolsVisibility string `yaml:"sessionToolsVisibility" enum:"spawned,all" doc:"Which sessions the tools of a session with a sandbox (mode optional or required) see at most: its own and those that it started, or what tools.sessions.visibility says."`
+}
+
+// AgentTools are the tools of an agent.
+type AgentTools struct {
+	Allow []string `yaml:"allow" doc:"The only tools that it has: names, or \"*\" for all. Default: all. exec outside a sandbox needs its name here: [\"*\", exec]."`
+	Deny  []string `yaml:"deny" doc:"Names of tools that it does not have."`
 }
 
 // SubagentDefaults bound sub-agents.
@@ -123,10 +142,14 @@ type Agent struct {
 	Name         string `yaml:"name" doc:"Its name for people. Default: its id."`
 	SystemPrompt string `yaml:"systemPrompt" doc:"Default: that of agents.defaults."`
 	Model        string `yaml:"model" doc:"Default: that of agents.defaults."`
+	Thinking     string `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: that of agents.defaults."`
+	Verbose      string `yaml:"verbose" enum:"off,on,full" doc:"Default: that of agents.defaults."`
+	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Default: that of agents.defaults."`
+	Workspace    string `yaml:"workspace" doc:"Its own folder: its instruction file, and below it a folder for each of its sessions. Default: the folder of its id in that of agents.defaults."`
 
-	Subagents Subagents `yaml:"subagents" doc:"Which agents it may start."`
-
-	_ struct{} `later:"workspace,sandbox,tools"`
+	Sandbox   Sandbox    `yaml:"sandbox" doc:"What it leaves out is that of agents.defaults."`
+	Tools     AgentTools `yaml:"tools" doc:"Where it says allow, or deny, that counts instead of the one of agents.defaults."`
+	Subagents Subagents  `yaml:"subagents" doc:"Which agents it may start."`
 }
 
 // Binding sends what matches to an agent.

@@ -36,7 +36,10 @@ func Default() *Config {
 			Sessions:     SessionTools{Visibility: "tree"},
 			AgentToAgent: ToolsAgentToAgent{Enabled: true, Allow: []string{"*"}},
 		},
-		Agents: Agents{Defaults: AgentDefaults{Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5}}},
+		Agents: Agents{Defaults: AgentDefaults{
+			Permission: "auto", Verbose: "off", Sandbox: Sandbox{Mode: "off", SessionToolsVisibility: "spawned"},
+			Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
+		}},
 		Limits: Limits{
 			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,
@@ -87,7 +90,7 @@ func (c *Config) complete(home string) {
 	if c.Agents.Defaults.Model == "" {
 		c.Agents.Defaults.Model = c.Models.Default
 	}
-	c.completeAgents()
+	c.completeAgents(home)
 	c.completeLevels()
 	c.completeWebhooks()
 }
@@ -102,7 +105,9 @@ func trimHome(path string) (string, bool) {
 	return path, false
 }
 
-func (c *Config) completeAgents() {
+func (c *Config) completeAgents(home string) {
+	d := &c.Agents.Defaults
+	d.Workspace = folder(or(d.Workspace, filepath.Join(c.State, "workspaces")), home)
 	list := c.Agents.List
 	if len(list) == 0 {
 		list = []Agent{{ID: DefaultAgent, Name: "Main"}}
@@ -114,11 +119,37 @@ func (c *Config) completeAgents() {
 		found = found || a.Default
 		a.Name = or(a.Name, a.ID)
 		a.Model = or(a.Model, c.Agents.Defaults.Model)
-		a.SystemPrompt = or(a.SystemPrompt, c.Agents.Defaults.SystemPrompt)
+		a.complete(d, home)
 	}
 	if !found {
 		list[0].Default = true
 	}
+}
+
+// complete gives an agent what it does not say itself.
+func (a *Agent) complete(d *AgentDefaults, home string) {
+	a.SystemPrompt = or(a.SystemPrompt, d.SystemPrompt)
+	a.Thinking, a.Verbose, a.Permission = or(a.Thinking, d.Thinking), or(a.Verbose, d.Verbose), or(a.Permission, d.Permission)
+	a.Workspace = folder(or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)
+	a.Sandbox.Mode = or(a.Sandbox.Mode, d.Sandbox.Mode)
+	a.Sandbox.SessionToolsVisibility = or(a.Sandbox.SessionToolsVisibility, d.Sandbox.SessionToolsVisibility)
+	if a.Tools.Allow == nil {
+		a.Tools.Allow = d.Tools.Allow
+	}
+	if a.Tools.Deny == nil {
+		a.Tools.Deny = d.Tools.Deny
+	}
+}
+
+// folder is an absolute path; one that is relative begins where the gateway was started.
+func folder(path, home string) string {
+	if rest, ok := trimHome(path); ok && home != "" {
+		return filepath.Join(home, rest)
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // completeLevels gives the page the highest level of the other channels: at a

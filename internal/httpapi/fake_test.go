@@ -35,26 +35,29 @@ type gateway struct {
 	httpapi.Router
 	httpapi.Store
 
-	mu       sync.Mutex
-	records  map[string]sessions.Record // by id and key
-	busy     map[sessions.ID]bool
-	runs     map[sessions.RunID]sessions.Run
-	thread   []sessions.Message
-	sent     []router.Delivery
-	files    map[sessions.MediaID]router.Media
-	messages []router.Proactive
-	counts   map[router.DeliveryStatus]int
-	asked    []router.Admission
-	created  []router.NewSession
-	ended    []sessions.ID
-	aborted  []sessions.ID
-	queries  []router.SessionQuery
-	admitted router.Admitted
-	fail     error // of every call
-	after    uint64
-	follower chan context.Context // of those who follow a session
-	live     chan sessions.Event
-	healthy  bool
+	mu      sync.Mutex
+	records map[string]sessions.Record // by id and key
+	busy    map[sessions.ID]bool
+	runs    map[sessions.RunID]sessions.Run
+	thread  []sessions.Message
+	sent    []router.Delivery
+
+	exchanges []router.Exchange
+	tasks     []router.NewTask
+	files     map[sessions.MediaID]router.Media
+	messages  []router.Proactive
+	counts    map[router.DeliveryStatus]int
+	asked     []router.Admission
+	created   []router.NewSession
+	ended     []sessions.ID
+	aborted   []sessions.ID
+	queries   []router.SessionQuery
+	admitted  router.Admitted
+	fail      error // of every call
+	after     uint64
+	follower  chan context.Context // of those who follow a session
+	live      chan sessions.Event
+	healthy   bool
 }
 
 func newGateway() *gateway {

@@ -56,16 +56,17 @@ func (s *Server) record(r sessions.Record, busy bool) sessionRecord {
 
 // messageRecord is one message of a transcript. Role notice is the gateway's own word, or a message that was not an answer.
 type messageRecord struct {
-	ID      string          `json:"id"`
-	Role    string          `json:"role" enum:"user,agent,assistant,toolResult,summary,notice"`
-	Text    string          `json:"text"`
-	Sender  *sessions.Peer  `json:"sender,omitempty"`
-	Parts   []sessions.Part `json:"parts,omitempty"`
-	Files   []mediaRecord   `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
-	Run     sessions.RunID  `json:"run,omitempty"`
-	Model   string          `json:"model,omitempty"`
-	Label   string          `json:"label"`
-	Created time.Time       `json:"created"`
+	ID      string            `json:"id"`
+	Role    string            `json:"role" enum:"user,agent,assistant,toolResult,summary,notice"`
+	Text    string            `json:"text"`
+	Sender  *sessions.Peer    `json:"sender,omitempty"`
+	Parts   []sessions.Part   `json:"parts,omitempty"`
+	Files   []mediaRecord     `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
+	Buttons []sessions.Button `json:"buttons,omitempty" doc:"a pressed one says its value"`
+	Run     sessions.RunID    `json:"run,omitempty"`
+	Model   string            `json:"model,omitempty"`
+	Label   string            `json:"label"`
+	Created time.Time         `json:"created"`
 }
 
 func messageOf(m sessions.Message) messageRecord {
@@ -80,7 +81,7 @@ func messageOf(m sessions.Message) messageRecord {
 }
 
 func (s *Server) notice(ctx context.Context, d router.Delivery) messageRecord {
-	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: s.media(ctx, d), Label: d.Label.String(), Created: d.Created}
+	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: s.media(ctx, d), Buttons: d.Buttons, Label: d.Label.String(), Created: d.Created}
 }
 
 // runRecord is a run as programs see it.

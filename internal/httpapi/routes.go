@@ -14,6 +14,7 @@ func (s *Server) routes() http.Handler {
 	api := s.newAPI(mux)
 	s.sessionRoutes(api)
 	s.runRoutes(api)
+	s.exchangeRoutes(api)
 	s.deliveryRoutes(api)
 	s.mediaRoutes(api)
 	s.operatorRoutes(api)

@@ -42,6 +42,7 @@ type Router interface {
 	DeleteSession(ctx context.Context, id sessions.ID) error
 	AbortSession(ctx context.Context, id sessions.ID) error
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
+	StartTask(ctx context.Context, n router.NewTask) (router.Exchange, error)
 	Send(ctx context.Context, p router.Proactive) (router.Delivery, error)
 	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
 	RetryDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
@@ -57,6 +58,8 @@ type Store interface {
 	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 	Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
+	Exchange(ctx context.Context, id string) (router.Exchange, error)
+	ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error)
 	Media(ctx context.Context, id sessions.MediaID) (router.Media, error)
 	MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error)
 	ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error)

@@ -239,7 +239,7 @@ func TestDocumentDescribesEveryRoute(t *testing.T) {
 	require.Equal(t, "3.1.0", doc.OpenAPI, "%d %.300s", w.Code, w.Body)
 	for path, method := range map[string]string{
 		"/v1/sessions": "post", "/v1/sessions/{id}": "patch", "/v1/sessions/{id}/messages": "post", "/v1/sessions/{id}/events": "get",
-		"/v1/sessions/{id}/history": "get", "/v1/runs/{run}": "get", "/v1/messages": "post", "/v1/deliveries": "get", "/v1/policy/check": "get",
+		"/v1/sessions/{id}/history": "get", "/v1/runs/{run}": "get", "/v1/messages": "post", "/v1/media/{media}": "get", "/v1/deliveries": "get", "/v1/policy/check": "get",
 	} {
 		require.Contains(t, doc.Paths[path], method, path)
 	}

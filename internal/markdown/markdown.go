@@ -4,10 +4,11 @@
 // One goldmark tree becomes a flat list of blocks: texts made of styled spans,
 // and code. Chat platforms have no lists, headings or tables, so the parser
 // writes those with bullets, bold and aligned columns. A renderer for one
-// platform walks the blocks ([TelegramHTML]); the chunker ([Split]) cuts them
-// and writes each piece back as Markdown that parses to the very same blocks, so
-// that pieces can be stored, shown and rendered later like any other text.
-// A platform is added by a renderer alone.
+// platform walks the blocks ([TelegramHTML], [SlackMrkdwn], [Discord]); the
+// chunker ([Split], [SplitSlack], [SplitDiscord]) cuts them by what the platform
+// counts, and writes each piece back as Markdown that parses to the very same
+// blocks, so that pieces can be stored, shown and rendered later like any other
+// text. A platform is added by a renderer and a value of what it counts.
 package markdown
 
 import (

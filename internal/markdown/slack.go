@@ -3,6 +3,7 @@ package markdown
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // slackLimit is how many characters Slack shows of one message; it takes longer
@@ -138,25 +139,15 @@ func slackBorder(last rune, marked bool, next rune, marks bool) bool {
 	return false
 }
 
-// slackLiteral writes text. Slack has no escape for its marks: one that could open
-// or close a style gets a border to each side where it has none, which looks like
-// nothing and acts like a space.
+// slackLiteral writes text. Slack has no escapes but those of & < >. A backtick
+// would be code at any place, so a letter stands for it that looks the same.
 func slackLiteral(w *lineWriter, text string) {
-	runes := []rune(text)
-	for i, r := range runes {
+	before := ' '
+	for i, r := range text {
 		switch r {
 		case '*', '_', '~':
-			if i > 0 && i+1 < len(runes) && isWord(runes[i-1]) && isWord(runes[i+1]) {
-				w.rune(r)
-				continue
-			}
-			if !unicode.IsSpace(w.last) && w.last != zeroWidth {
-				w.rune(zeroWidth)
-			}
-			w.rune(r)
-			if i+1 == len(runes) || !unicode.IsSpace(runes[i+1]) {
-				w.rune(zeroWidth)
-			}
+			after, _ := utf8.DecodeRuneInString(text[i+1:])
+			slackMark(w, before, r, after)
 		case '`':
 			w.rune('ˋ')
 		case '>':
@@ -171,5 +162,23 @@ func slackLiteral(w *lineWriter, text string) {
 		default:
 			w.rune(r)
 		}
+		before = r
+	}
+}
+
+// slackMark writes a character that Slack could take for a mark. Inside a word it
+// does not; elsewhere a border to each side looks like nothing and acts like a
+// space, beside which no style begins or ends.
+func slackMark(w *lineWriter, before, r, after rune) {
+	if isWord(before) && isWord(after) {
+		w.rune(r)
+		return
+	}
+	if !unicode.IsSpace(w.last) && w.last != zeroWidth {
+		w.rune(zeroWidth)
+	}
+	w.rune(r)
+	if !unicode.IsSpace(after) {
+		w.rune(zeroWidth)
 	}
 }

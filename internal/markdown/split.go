@@ -149,8 +149,19 @@ func (p *platform) cut(b block, limit, entities int) (head, tail block) {
 		trimCode(&head, &tail)
 		return head, tail
 	}
-	head.spans, tail.spans = tidy(head.spans), tidy(tail.spans)
+	head.spans, tail.spans = tidy(head.spans), tidyStart(tail.spans)
 	return head, tail
+}
+
+// tidyStart tidies what was cut off a tidy text. Only its start can be untidy, and
+// a long rest shall not be gone through at each cut.
+func tidyStart(spans []span) []span {
+	for i := range spans {
+		if spans[i].text = strings.TrimLeft(spans[i].text, " \t\n"); spans[i].text != "" {
+			return dropInvisible(spans[i:])
+		}
+	}
+	return nil
 }
 
 // trimCode drops the line end at the cut: the fences bring their own.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sluice/sessions"
@@ -43,6 +44,7 @@ type Result struct {
 // Bubblewrap runs commands with bwrap. It is safe for concurrent use.
 type Bubblewrap struct {
 	program string
+	works   atomic.Bool // it was seen to
 }
 
 var _ sessions.Sandbox = (*Bubblewrap)(nil)
@@ -55,8 +57,11 @@ func New(program string) *Bubblewrap {
 	return &Bubblewrap{program: program}
 }
 
-// Available implements [sessions.Sandbox]: it runs a command that does nothing.
+// Available implements [sessions.Sandbox]: it runs a command that does nothing, until that has worked once.
 func (b *Bubblewrap) Available(ctx context.Context) error {
+	if b.works.Load() {
+		return nil
+	}
 	dir, err := os.MkdirTemp("", "sluice-sandbox-")
 	if err != nil {
 		return fmt.Errorf("try sandbox: %w", err)
@@ -69,6 +74,7 @@ func (b *Bubblewrap) Available(ctx context.Context) error {
 	case result.ExitCode != 0:
 		return fmt.Errorf("try sandbox: the probe ended with %d: %s", result.ExitCode, firstLine(result.Stderr))
 	}
+	b.works.Store(true)
 	return nil
 }
 

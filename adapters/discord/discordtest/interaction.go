@@ -76,6 +76,9 @@ func (c *call) callback() {
 	if !c.decode(&b) {
 		return
 	}
+	if c.opts.BeforeAck != nil {
+		c.opts.BeforeAck()
+	}
 	c.mu.Lock()
 	h := c.world.hooks[c.r.PathValue("interaction_token")]
 	known := h != nil && time.Since(h.made) < interactionTime

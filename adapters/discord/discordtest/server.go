@@ -30,6 +30,8 @@ type Options struct {
 	HideContent bool
 	// HistoryNonces lets fetched messages have their nonce. Discord does not promise it.
 	HistoryNonces bool
+	// BeforeAck is called before the first answer to an interaction takes effect. It may wait.
+	BeforeAck func()
 	// OnSent is called for each message of the bot that was posted or changed, before its
 	// response. It must be quick, and safe for concurrent use.
 	OnSent func(Message)

@@ -29,7 +29,7 @@ func call(t *testing.T, s *discordtest.Server, method, path, body string) (int, 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(r)
 	require.NoError(t, err)
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	var answer map[string]any
@@ -100,12 +100,12 @@ func TestHistoryIsTheOldestAfterFirstNewestFirst(t *testing.T) {
 	for range 5 {
 		ids = append(ids, s.Say(discordtest.General, 1001, "x"))
 	}
-	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL()+"/channels/"+discordtest.General+"/messages?limit=2&after="+ids[1], http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+"/channels/"+discordtest.General+"/messages?limit=2&after="+ids[1], http.NoBody)
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bot "+s.Token())
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
 	require.NoError(t, err)
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	var page []struct {
 		ID string `json:"id"`
 	}

@@ -134,6 +134,19 @@ func (s *Server) Shown(channel string) []Message {
 	return s.shown(channel)
 }
 
+// Counts is how many messages of the app each place shows.
+func (s *Server) Counts() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[string]int{}
+	for id := range s.places {
+		if n := len(s.shown(id)); n > 0 {
+			counts[id] = n
+		}
+	}
+	return counts
+}
+
 func (s *Server) shown(channel string) []Message {
 	p := s.places[channel]
 	if p == nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -38,8 +37,6 @@ type Options struct {
 	OnSent func(channel, text string)
 	// HTTP posts events to the URL that [Server.Callback] sets, instead of giving them to sockets.
 	HTTP bool
-	// Specs is the folder of the published description; empty for that in SLUICE_API_SPECS.
-	Specs string
 }
 
 // Server is a fake Slack. Its goroutines, one that gives out events and two for
@@ -84,22 +81,16 @@ func NewServer(opts Options) (*Server, error) {
 	if opts.PingEvery == 0 {
 		opts.PingEvery = 500 * time.Millisecond
 	}
-	if opts.Specs == "" {
-		opts.Specs = os.Getenv("SLUICE_API_SPECS")
-	}
 	s := &Server{
 		opts: opts, changed: make(chan struct{}), client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}},
 		people: map[string]string{BotUser: BotName}, places: map[string]*place{}, files: map[string]*file{},
 		responses: map[string]string{}, given: map[string]*event{}, posting: map[string]bool{}, calls: map[string]int{},
 	}
-	if opts.Specs != "" {
-		var err error
-		if s.specs, err = readSpecs(opts.Specs); err != nil {
-			return nil, err
-		}
+	var err error
+	if s.specs, err = published(); err != nil {
+		return nil, err
 	}
 	s.closing, s.cancel = context.WithCancel(context.Background())
-	var err error
 	if s.network, err = wire.Listen(); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,8 @@ type socket struct {
 	ws   *websocket.Conn
 	done chan struct{} // closed when nothing is read any more
 
-	leaving bool // it will be closed; guarded by the server's mu
+	leaving    bool // it will be closed; guarded by the server's mu
+	unanswered int  // pings in a row; guarded by the server's mu
 
 	mu sync.Mutex // one writer at a time
 }
@@ -28,7 +29,12 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return // it has answered
 	}
 	c := &socket{srv: s, ws: ws, done: make(chan struct{})}
-	ws.SetPongHandler(func(string) error { return s.count(&s.answered) })
+	ws.SetPongHandler(func(string) error {
+		s.mu.Lock()
+		c.unanswered = 0
+		s.mu.Unlock()
+		return s.count(&s.answered)
+	})
 	ws.SetPingHandler(func(data string) error {
 		_ = ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second)) // the reader notices a dead connection
 		return s.count(&s.asked)
@@ -59,6 +65,9 @@ func (c *socket) writeRaw(raw []byte) {
 	_ = c.ws.WriteMessage(websocket.TextMessage, raw) // the reader notices a dead connection
 }
 
+// maxUnanswered is how many pings in a row may stay without an answer before the socket is closed.
+const maxUnanswered = 10
+
 func (c *socket) ping() {
 	ticker := time.NewTicker(c.srv.opts.PingEvery)
 	defer ticker.Stop()
@@ -68,6 +77,13 @@ func (c *socket) ping() {
 			return
 		case <-ticker.C:
 			_ = c.ws.WriteControl(websocket.PingMessage, []byte("fake"), time.Now().Add(time.Second)) // the reader notices a dead connection
+			c.srv.mu.Lock()
+			c.unanswered++
+			gone := c.unanswered > maxUnanswered
+			c.srv.mu.Unlock()
+			if gone {
+				_ = c.ws.Close() // it may be closed already
+			}
 		}
 	}
 }
@@ -129,7 +145,7 @@ func (s *Server) live() []*socket {
 func (s *Server) Sockets() int { return len(s.live()) }
 
 // leaveAfter is how long a socket stays open after the app was told that it will be closed.
-const leaveAfter = 300 * time.Millisecond
+const leaveAfter = 2 * time.Second
 
 // Disconnect tells the app that the sockets that are open now will be closed, and closes them a moment later.
 func (s *Server) Disconnect(reason string) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 )
 
 // specFile is the published description of the Web API in the folder of descriptions.
@@ -21,6 +22,15 @@ type parameter struct {
 	Type     string `json:"type"`
 	Required bool   `json:"required"`
 }
+
+// published is the description in the folder that SLUICE_API_SPECS names, read once; nil if it names none.
+var published = sync.OnceValues(func() (*specs, error) {
+	folder := os.Getenv("SLUICE_API_SPECS")
+	if folder == "" {
+		return nil, nil //nolint:nilnil // nothing to hold requests against is no error
+	}
+	return readSpecs(folder)
+})
 
 func readSpecs(folder string) (*specs, error) {
 	path := filepath.Join(folder, specFile)

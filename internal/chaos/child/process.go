@@ -58,6 +58,22 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// Freeze stops the process where it is, connections open, until [Process.Thaw].
+func (p *Process) Freeze() error {
+	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("freeze the gateway: %w", err)
+	}
+	return nil
+}
+
+// Thaw lets a frozen process go on.
+func (p *Process) Thaw() error {
+	if err := syscall.Kill(p.Pid(), syscall.SIGCONT); err != nil {
+		return fmt.Errorf("thaw the gateway: %w", err)
+	}
+	return nil
+}
+
 // errTooSlow: the process did not end in time.
 var errTooSlow = errors.New("the gateway did not end in time")
 

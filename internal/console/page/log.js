@@ -54,9 +54,10 @@ export class Log {
   stored(m) {
     if (m.role === "user") this.users.set(m.run, this.user(m.text));
     else if (m.role === "notice") {
-      this.notice(m.text, m.id);
+      this.notice(m.text, m.id, m.buttons);
       for (const f of m.files ?? []) this.file(f);
     }
+    else if (m.role === "agent") this.entry("notice").bubble.append(markdown(`*From agent ${m.sender?.name ?? ""}:* ${m.text}`));
     else if (m.role === "summary") this.notice("Earlier messages were shortened to a summary.");
     else if (m.role === "assistant") {
       const tools = (m.parts ?? []).filter((p) => p.type === "toolCall");
@@ -89,10 +90,24 @@ export class Log {
     return entry;
   }
 
-  notice(text, id) {
+  notice(text, id, buttons) {
     if (id && this.seen.has(id)) return;
     if (id) this.seen.add(id);
-    if (text) this.entry("notice").bubble.append(markdown(text));
+    if (!text) return;
+    const bubble = this.entry("notice").bubble;
+    bubble.append(markdown(text));
+    for (const b of buttons ?? []) bubble.append(this.button(b));
+  }
+
+  // button says its value when it is pressed, as if it had been typed.
+  button({ label, value }) {
+    const b = document.createElement("button");
+    b.className = "small";
+    b.type = "button";
+    b.textContent = label;
+    b.title = value;
+    b.addEventListener("click", () => this.suggest(value));
+    return b;
   }
 
   // file shows a file as a link. Its content is read when somebody wants it, with the token that a link can't bear.
@@ -206,7 +221,7 @@ export class Log {
       case "message.notice":
         if (e.file && e.text) this.notice(e.text);
         if (e.file) return void this.files(e.delivery).catch((problem) => this.notice(problem.message));
-        return this.notice(e.text, e.delivery);
+        return this.notice(e.text, e.delivery, e.buttons);
       case "run.started": return void this.think(e.run);
       case "text.delta": {
         const entry = this.think(e.run);
@@ -278,12 +293,7 @@ export class Log {
     node.className = "welcome";
     node.append("Nothing was said here yet. Try:", document.createElement("br"));
     for (const text of suggestions) {
-      const b = document.createElement("button");
-      b.className = "small";
-      b.type = "button";
-      b.textContent = text;
-      b.addEventListener("click", () => this.suggest(text));
-      node.append(b);
+      node.append(this.button({ label: text, value: text }));
     }
     this.box.append(node);
   }

@@ -1,0 +1,175 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/announce"
+	"sluice/internal/agent"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func TestSpawnArguments(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ args, says string }{
+		"no task":             {`{}`, "task: is required"},
+		"blank task":          {`{"task":" \n"}`, "task: is required"},
+		"oversized task":      {`{"task":"` + strings.Repeat("x", 64<<10+1) + `"}`, "task: is 65537 bytes long, the most is 65536"},
+		"task is a number":    {`{"task":7}`, "task: want a string, got a JSON number"},
+		"oversized label":     {`{"task":"x","label":"` + strings.Repeat("x", 513) + `"}`, "label: is 513 bytes long, the most is 512"},
+		"negative time-out":   {`{"task":"x","runTimeoutSeconds":-1}`, "runTimeoutSeconds: -1 is not between 0 and 86400"},
+		"endless time-out":    {`{"task":"x","runTimeoutSeconds":86401}`, "runTimeoutSeconds: 86401 is not between 0 and 86400"},
+		"time-out is a text":  {`{"task":"x","runTimeoutSeconds":"60"}`, "runTimeoutSeconds: want a whole number"},
+		"strange cleanup":     {`{"task":"x","cleanup":"burn"}`, `cleanup: "burn" is not keep or delete`},
+		"no such model":       {`{"task":"x","model":"test/none"}`, `model: there is no model "test/none" in the configuration`},
+		"no such agent":       {`{"task":"x","agentId":"ghost"}`, `agentId: you may not start "ghost": agents_list shows whom you may`},
+		"an agent not to use": {`{"task":"x","agentId":"other"}`, `agentId: you may not start "other"`},
+		"where to announce":   {`{"task":"x","to":"42"}`, "to: unknown parameter"},
+		"who it is":           {`{"task":"x","sessionKey":"agent:main:subagent:mine"}`, "sessionKey: unknown parameter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			b.configure(func(*agent.Settings) {})
+			result := b.tool(t, "sessions_spawn", c.args)
+			require.True(t, result.Error, result.Text)
+			require.Contains(t, result.Text, c.says)
+			require.Empty(t, b.asked)
+		})
+	}
+}
+
+func TestSpawnReturnsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.configure(func(s *agent.Settings) { s.Agents[0].AllowAgents = []string{"other"} })
+	result := b.tool(t, "sessions_spawn", `{"task":"look","label":"prices","agentId":"other","model":"test/scripted","runTimeoutSeconds":90,"cleanup":"delete"}`)
+	require.False(t, result.Error, result.Text)
+	require.JSONEq(t, `{"status":"accepted","runId":"run_asked","childSessionKey":"agent:other:subagent:1"}`, result.Text)
+	require.Empty(t, b.waited)
+	ask := b.asked[0]
+	require.Equal(t, announce.Spawn, ask.Kind)
+	require.Equal(t, "look", ask.Text)
+	require.True(t, ask.Create)
+	require.Equal(t, router.Task{Name: "prices", Timeout: 90 * time.Second, Discard: true}, ask.Task)
+	require.Equal(t, "other", ask.Target.Agent)
+	require.Equal(t, "test/scripted", ask.Target.Model)
+	require.Equal(t, b.run.Session, ask.Target.SpawnedBy)
+	require.Equal(t, b.run.Route, ask.Caller.Route, "it is reported where the request came from")
+
+	require.False(t, b.tool(t, "sessions_spawn", `{"task":"look"}`).Error)
+	require.Equal(t, "main", b.asked[1].Target.Agent)
+	require.Zero(t, b.asked[1].Task)
+}
+
+// The child knows what its task says: it begins at the label of the session that gave it.
+func TestSpawnCarriesTheLabel(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.as(t, b.record("agent:main:http:h", confidential), true)
+	require.False(t, b.tool(t, "sessions_spawn", `{"task":"look"}`).Error)
+	require.Equal(t, confidential.Level(), b.asked[0].Target.Taint.Level())
+	require.Equal(t, confidential.Level(), b.asked[0].Label.Level())
+}
+
+// A run without a route, for example a program's, is reported where its session was last spoken to.
+func TestSpawnFindsItsRoute(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	route := b.run.Route
+	b.run.Route = sessions.Route{}
+	b.as(t, b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:direct:eve", Agent: "main", Taint: public, Route: route}), true)
+	require.False(t, b.tool(t, "sessions_spawn", `{"task":"look"}`).Error)
+	require.Equal(t, route, b.asked[0].Caller.Route)
+}
+
+func TestSpawnIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.refuse = &router.RequestError{Text: "5 sub-agents of this session are at work"}
+	require.Equal(t, "5 sub-agents of this session are at work", b.tool(t, "sessions_spawn", `{"task":"x"}`).Text)
+	b.refuse = errors.New("password of the database is 123")
+	require.NotContains(t, b.tool(t, "sessions_spawn", `{"task":"x"}`).Text, "123")
+}
+
+// names are the tools that the model is offered.
+func (b *bundle) names(t *testing.T) (names []string) {
+	t.Helper()
+	b.tool(t, "todo_list", `{}`)
+	for _, spec := range b.model.Asked()[0].Tools {
+		names = append(names, spec.Name)
+	}
+	return names
+}
+
+// A sub-agent has every tool but those of sessions, as configured; it never starts others, even if it is allowed to.
+func TestSubAgentTools(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		filter     agent.ToolFilter
+		has, lacks []string
+	}{
+		"by itself": {agent.ToolFilter{}, []string{"summarize", "todo_add"}, []string{"sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status", "agents_list", "message"}},
+		"allowed":   {agent.ToolFilter{Allow: []string{"sessions_send", "sessions_spawn"}}, []string{"sessions_send", "summarize"}, []string{"sessions_spawn", "sessions_list"}},
+		"denied":    {agent.ToolFilter{Allow: []string{"sessions_send"}, Deny: []string{"summarize", "sessions_send"}}, []string{"todo_add"}, []string{"summarize", "sessions_send"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			b.configure(func(s *agent.Settings) { s.SubagentTools = c.filter })
+			b.as(t, b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:c", Agent: "main", Taint: public, SpawnedBy: b.run.Session}), true)
+			names := b.names(t)
+			require.Subset(t, names, c.has)
+			for _, tool := range c.lacks {
+				require.NotContains(t, names, tool)
+			}
+			require.True(t, b.tool(t, "sessions_spawn", `{"task":"x"}`).Error)
+			require.Empty(t, b.asked)
+			b.as(t, b.record("agent:main:subagent:reset", public), true)
+			require.True(t, b.tool(t, "sessions_spawn", `{"task":"x"}`).Error, "nor does what comes after it by a reset")
+		})
+	}
+}
+
+func TestAgentsList(t *testing.T) {
+	t.Parallel()
+	type list struct {
+		Requester string
+		AllowAny  bool
+		Agents    []struct {
+			ID, Name   string
+			Configured bool
+		}
+	}
+	b := newBundle(t)
+	get := func(allow ...string) (ids []string, got list) {
+		b.configure(func(s *agent.Settings) { s.Agents[1].AllowAgents = allow })
+		require.NoError(t, json.Unmarshal([]byte(b.tool(t, "agents_list", `{}`).Text), &got))
+		for _, a := range got.Agents {
+			require.True(t, a.Configured)
+			ids = append(ids, a.ID)
+		}
+		return ids, got
+	}
+	b.configure(func(*agent.Settings) {})
+	b.as(t, b.record("agent:other:main", public), true)
+	ids, got := get()
+	require.Equal(t, []string{"other"}, ids)
+	require.Equal(t, "other", got.Requester)
+	require.Equal(t, "Other", got.Agents[0].Name)
+	require.False(t, got.AllowAny)
+	ids, _ = get("main", "ghost")
+	require.Equal(t, []string{"other", "main"}, ids, "itself first, and none that is not configured")
+	ids, got = get("*")
+	require.Equal(t, []string{"other", "main"}, ids)
+	require.True(t, got.AllowAny)
+	result := b.tool(t, "agents_list", `{"all":true}`)
+	require.True(t, result.Error)
+	require.Equal(t, "all: unknown parameter", result.Text)
+}

@@ -1,0 +1,114 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/announce"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+type exchangeRow struct {
+	ID, With, Name, Phase, Outcome, Detail string
+	Asked                                  bool
+	Turn                                   int
+}
+
+type state struct {
+	Key, Agent, Kind, Model, Level string
+	Running, Queued, TotalTokens   int
+	Exchanges, SubAgents           []exchangeRow
+}
+
+func (b *bundle) state(t *testing.T, args string) (got state) {
+	t.Helper()
+	result := b.tool(t, "session_status", args)
+	require.False(t, result.Error, result.Text)
+	require.NoError(t, json.Unmarshal([]byte(result.Text), &got))
+	return got
+}
+
+// exchange is one that the tools can find.
+func (b *bundle) exchange(kind announce.Kind, from, to sessions.Record, change func(*router.Exchange)) {
+	x := router.Exchange{Label: public}
+	x.ID, x.Kind, x.Phase, x.Started = router.NewExchangeID(), kind, announce.Asking, start
+	x.Requester = announce.Party{Session: from.ID, Key: from.Key, Agent: from.Agent}
+	x.Target = announce.Party{Session: to.ID, Key: to.Key, Agent: to.Agent}
+	change(&x)
+	b.store.listed = append(b.store.listed, x)
+}
+
+func TestStatusShowsExchangesAndSubAgents(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	own, other := b.session.Record(), b.record(group, public)
+	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:c", Agent: "main", Taint: public, SpawnedBy: own.ID})
+	b.exchange(announce.Send, own, other, func(x *router.Exchange) { x.Phase, x.Turn = announce.Replying, 2 })
+	b.exchange(announce.Send, other, own, func(x *router.Exchange) {
+		x.Exchange = announce.Stop(x.Exchange, "a person stopped it", start)
+	})
+	b.exchange(announce.Spawn, own, child, func(x *router.Exchange) { x.Name = "prices" })
+	b.exchange(announce.Send, other, own, func(x *router.Exchange) { x.Label, x.Detail = confidential, "secret" })
+	b.store.waiting = []sessions.Run{{Status: sessions.RunRunning}, {Status: sessions.RunQueued}, {Status: sessions.RunQueued}}
+
+	got := b.state(t, `{}`)
+	ids := []string{b.store.listed[0].ID, b.store.listed[1].ID, b.store.listed[2].ID}
+	require.Equal(t, "PUBLIC", got.Level)
+	require.Equal(t, []any{"main", "main", "test/scripted", 1, 2}, []any{got.Agent, got.Kind, got.Model, got.Running, got.Queued})
+	require.Equal(t, []exchangeRow{
+		{ID: ids[0], With: string(group), Asked: true, Phase: "replying", Turn: 2},
+		{ID: ids[1], With: string(group), Phase: "ended", Outcome: "stopped", Detail: "a person stopped it"},
+	}, got.Exchanges, "what is more secret is not there")
+	require.Equal(t, []exchangeRow{{ID: ids[2], With: "agent:main:subagent:c", Asked: true, Name: "prices", Phase: "asking"}}, got.SubAgents)
+
+	seen := b.state(t, `{"sessionKey":"agent:main:subagent:c"}`)
+	require.Equal(t, []exchangeRow{{ID: ids[2], With: "agent:main:main", Name: "prices", Phase: "asking"}}, seen.Exchanges, "both sides see how it stands")
+	require.Equal(t, "other", seen.Kind)
+}
+
+// Of what has ended only the newest is shown; what has not ended is never left out for it.
+func TestStatusShowsFewThatHaveEnded(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	own, other := b.session.Record(), b.record(group, public)
+	for range 8 {
+		b.exchange(announce.Send, own, other, func(x *router.Exchange) { x.Exchange = announce.Stop(x.Exchange, "over", start) })
+	}
+	b.exchange(announce.Send, own, other, func(*router.Exchange) {})
+	rows := b.state(t, `{}`).Exchanges
+	require.Len(t, rows, 6)
+	require.Equal(t, "asking", rows[0].Phase)
+}
+
+func TestStatusSetsTheModel(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.record(group, public)
+	require.Equal(t, "test/scripted", b.state(t, `{"model":"test/scripted"}`).Model)
+	stored := func() string {
+		r, err := b.store.Session(t.Context(), b.run.Session)
+		require.NoError(t, err)
+		return r.Model
+	}
+	require.Equal(t, "test/scripted", stored())
+	require.Equal(t, "test/scripted", b.state(t, `{"model":"default"}`).Model, "the agent's")
+	require.Empty(t, stored())
+	require.Equal(t, "test/scripted", b.state(t, `{"sessionKey":"current","model":"test/scripted"}`).Model)
+	for args, says := range map[string]string{
+		`{"model":"test/none"}`: `model: there is no model "test/none"`,
+		`{"model":""}`:          "model: is empty; want <provider>/<model>, or default",
+		`{"model":7}`:           "model: want a string, got a JSON number",
+		`{"sessionKey":"` + string(group) + `","model":"default"}`: "model: can be set for this session alone",
+		`{"model":"default","level":"PUBLIC"}`:                     "level: unknown parameter",
+	} {
+		result := b.tool(t, "session_status", args)
+		require.True(t, result.Error, result.Text)
+		require.Contains(t, result.Text, says)
+	}
+	b.run.Input.Owner = false
+	require.Equal(t, "model: only an owner may have it set", b.tool(t, "session_status", `{"model":"default"}`).Text)
+	require.Equal(t, "test/scripted", stored())
+}

@@ -1,0 +1,74 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters/telegram/telegramtest"
+	"sluice/internal/model/modeltest"
+)
+
+const opsGroup = -1007
+
+// Two agents, each with its people: one asks the other, they answer each other, and the other tells its people.
+func TestAgentsTalkAndAnnounce(t *testing.T) {
+	t.Parallel()
+	bots := telegramtest.Start(t, telegramtest.Options{})
+	models, err := modeltest.Start()
+	require.NoError(t, err)
+	t.Cleanup(models.Close)
+	g := start(t, `owners: ["telegram:1001"]
+models: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: "`+models.OpenAIURL()+`" } } }
+agents: { list: [{ id: main, default: true }, { id: ops }] }
+bindings: [{ match: { channel: telegram, group: "`+fmt.Sprint(opsGroup)+`" }, agent: ops }]
+tools: { sessions: { visibility: all } }
+channels:
+  telegram:
+    groups: { "`+fmt.Sprint(opsGroup)+`": { requireMention: false } }
+    accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } }
+`)
+	owner := telegramtest.User{ID: 1001, FirstName: "Ada"}
+	group := telegramtest.Group(opsGroup, "Ops")
+	models.Enqueue(modeltest.Say("Ops here."))
+	bots.Say(group, owner, "hello")
+	_, err = bots.WaitSent(t.Context(), opsGroup, 1)
+	require.NoError(t, err)
+
+	key := "agent:ops:telegram:group:" + fmt.Sprint(opsGroup)
+	models.Enqueue(
+		modeltest.Call("sessions_send", `{"sessionKey":"`+key+`","message":"How many servers?","timeoutSeconds":30}`),
+		modeltest.Say("Seven."), modeltest.Say("Ops say: seven."), modeltest.Say("Thank you. All well?"), modeltest.Say("Yes."), modeltest.Say("REPLY_SKIP"),
+		modeltest.Say("Main asked for the number of servers."),
+	)
+	bots.Say(telegramtest.Private(1001), owner, "ask ops how many servers there are")
+	sent, err := bots.WaitSent(t.Context(), 1001, 1)
+	require.NoError(t, err)
+	require.Equal(t, "Ops say: seven.", sent[0].Text)
+	sent, err = bots.WaitSent(t.Context(), opsGroup, 2)
+	require.NoError(t, err)
+	require.Equal(t, "Main asked for the number of servers.", sent[1].Text)
+
+	requests := models.Requests()
+	require.Len(t, requests, 8)
+	last := func(i int) modeltest.Message { return requests[i].Messages[len(requests[i].Messages)-1] }
+	require.Contains(t, requests[2].System, "The last message comes from another agent (agent main")
+	require.Contains(t, last(2).Text, "How many servers?")
+	require.Contains(t, last(3).Text, `"status":"ok"`)
+	require.Contains(t, last(3).Text, `"reply":"Seven."`)
+	require.Contains(t, requests[4].System, "turn 1 of at most 5")
+	require.Contains(t, requests[7].System, "Its request was: How many servers?")
+	require.NotContains(t, requests[3].System, "another agent", "what steers a step is told in that step alone")
+	require.Len(t, bots.Sent(1001), 1, "the requester's people see none of the turns")
+	var history struct{ Messages []struct{ Role, Text string } }
+	read(t, g.call(http.MethodGet, "/v1/sessions/"+key+"/history", ""), http.StatusOK, &history)
+	var roles []string
+	for _, m := range history.Messages {
+		roles = append(roles, m.Role)
+	}
+	require.Equal(t, []string{"user", "assistant", "agent", "assistant", "agent", "assistant", "agent", "assistant"}, roles)
+	require.Empty(t, bots.Violations())
+	require.Empty(t, models.Violations())
+}

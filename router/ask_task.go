@@ -1,0 +1,52 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"sluice/announce"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// NewTask is a person's or program's task for a sub-agent of a session.
+type NewTask struct {
+	Session sessions.Record // for which it works, and which is told what came of it
+	Task
+	Text  string
+	Agent string         // empty: the session's
+	Model string         // "<provider>/<model>", already checked; empty: the agent's
+	Route sessions.Route // where the text comes from: it is as secret as what is said there
+	Key   string         // names the request for ever; empty: it is a new one
+}
+
+// StartTask gives a task to a sub-agent of a session, as the session's own agent
+// does with sessions_spawn, and returns at once. An agent that is not configured is a *[RequestError].
+func (r *Router) StartTask(ctx context.Context, n NewTask) (Exchange, error) {
+	if n.Agent == "" {
+		n.Agent = n.Session.Agent
+	}
+	switch {
+	case strings.TrimSpace(n.Text) == "":
+		return Exchange{}, &RequestError{Field: "task", Text: "is required"}
+	case n.Session.Key.SubAgent():
+		return Exchange{}, &RequestError{Field: "session", Text: "a sub-agent's session has no sub-agents of its own"}
+	case r.agent.ModelName(n.Agent) == "":
+		return Exchange{}, &RequestError{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", n.Agent)}
+	}
+	if n.Key == "" {
+		n.Key = uuid.NewString()
+	}
+	label := r.inboundLabel(n.Route, true)
+	if !flow.CanFlow(label.Level(), n.Session.Clearance) {
+		return Exchange{}, &RequestError{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
+	}
+	return r.StartExchange(ctx, Ask{
+		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: "task/" + n.Key, Task: n.Task,
+		Caller: sessions.Caller{Session: n.Session.ID, Key: n.Session.Key, Agent: n.Session.Agent, Route: n.Session.Route, Owner: true},
+		Target: r.NewSubAgent(n.Session, n.Agent, n.Model, n.Name, label),
+	})
+}

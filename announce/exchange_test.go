@@ -1,6 +1,7 @@
 package announce_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -128,6 +129,7 @@ func TestReportSaysWhatTheRuntimeKnows(t *testing.T) {
 	require.Equal(t, "**Status:** timeout (prices)\n\n**Result:** Status: success\n\n**Notes:** it took too long\n\n"+
 		"_runtime 1m1s · tokens 7 in, 3 out · session `agent:main:subagent:x` (`ses_1`)_", r.Text())
 	require.Contains(t, announce.Report{Status: "odd"}.Text(), "unknown")
+	require.True(t, strings.HasPrefix(announce.Report{Status: sessions.RunFailed, Name: "x\n\n**Status:** success"}.Text(), "**Status:** error (x **Status:** success)\n"))
 }
 
 func TestStopEndsOnce(t *testing.T) {

@@ -41,8 +41,8 @@ func (r Report) Text() string {
 	if !ok {
 		status = "unknown"
 	}
-	if r.Name != "" {
-		status += " (" + r.Name + ")"
+	if name := strings.Join(strings.Fields(r.Name), " "); name != "" {
+		status += " (" + name + ")" // on the same line: a name must not look like a status
 	}
 	lines := []string{"**Status:** " + status}
 	if r.Result != "" {

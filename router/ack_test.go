@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
 	"sluice/sessions"
 )
 
@@ -106,7 +105,7 @@ func TestAckReactionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, option := withReactions("👀", false)
 		r.hold = time.Hour
-		b := newBundle(t, option, func(b *bundle) { b.settings.Queue.Mode = router.QueueCollect })
+		b := newBundle(t, option, func(b *bundle) { b.settings.Queue.Mode = sessions.QueueCollect })
 		began := time.Now()
 		for i := range 100 {
 			if i == 1 {

@@ -22,7 +22,7 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 		return Admitted{}, err
 	}
 	if !fresh {
-		instead, err := r.makeRoom(ctx, s, in, run, &change)
+		instead, err := r.makeRoom(ctx, s, in, record, &change)
 		if err != nil {
 			return Admitted{}, err
 		}

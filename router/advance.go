@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"sluice/announce"
 	"sluice/policy"
@@ -111,7 +112,7 @@ func (w *sessionWorker) party(ctx context.Context, p announce.Party) (sessions.R
 func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Exchange, end stepEnd) (say string, err error) {
 	change.Audit = append(change.Audit, policy.AuditEntry{
 		At: w.now(), Actor: "agent:" + x.Target.Agent, Action: "exchange.ended", Object: x.ID, Session: x.Target.Session, Label: x.Label,
-		Detail: map[string]string{"outcome": string(x.Outcome), "detail": x.Detail, "turns": fmt.Sprint(x.Turn)},
+		Detail: map[string]string{"outcome": string(x.Outcome), "detail": x.Detail, "turns": strconv.Itoa(x.Turn)},
 	})
 	w.metrics.exchanges.WithLabelValues(string(x.Kind), string(x.Outcome)).Inc()
 	if x.Kind != announce.Spawn {
@@ -120,7 +121,9 @@ func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Excha
 		}
 		return announce.Shown(end.result.Text), nil
 	}
-	w.endTask(change, x)
+	if err := w.endTask(ctx, change, x); err != nil {
+		return "", err
+	}
 	report := announce.ReportOf(x.Exchange, announce.Shown(end.result.Text)).Text()
 	requester, err := w.party(ctx, x.Requester)
 	switch {
@@ -135,14 +138,22 @@ func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Excha
 	return report, nil
 }
 
-// endTask lets a sub-agent's session end: at once, or some time after.
-func (w *sessionWorker) endTask(change *Change, x Exchange) {
+// endTask lets a sub-agent's session end, if nobody has ended it already: at once, or some time after.
+func (w *sessionWorker) endTask(ctx context.Context, change *Change, x Exchange) error {
+	child, err := w.party(ctx, x.Target)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read session: %w", err)
+	}
 	after := w.settings.Load().Exchanges.ArchiveAfter
 	switch {
 	case x.Discard:
-		change.End = append(change.End, sessions.End{ID: x.Target.Session, At: w.now()})
+		change.End = append(change.End, sessions.End{ID: child.ID, At: w.now()})
 	case after > 0:
-		ttl := w.now().Sub(x.Started) + after // of the session, which was made when the exchange was
-		change.Patch = append(change.Patch, sessions.Patch{ID: x.Target.Session, TTL: &ttl})
+		ttl := w.now().Sub(child.Created) + after
+		change.Patch = append(change.Patch, sessions.Patch{ID: child.ID, TTL: &ttl})
 	}
+	return nil
 }

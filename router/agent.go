@@ -19,7 +19,25 @@ type Agent interface {
 	// delivery. It emits the live events of the run but its terminal one. An
 	// error is a *[sessions.WorkError]. ctx has the run's deadline; its
 	// cancellation ends the work.
-	Work(ctx context.Context, session *sessions.Session, run *sessions.Run, emit func(sessions.Event)) (Answer, error)
+	Work(ctx context.Context, a Assignment) (Answer, error)
+}
+
+// Assignment is a run that an agent works.
+type Assignment struct {
+	Session *sessions.Session
+	Run     *sessions.Run
+	Emit    func(sessions.Event)
+	Inbox   Inbox // nil: nothing is given to the run while it works
+}
+
+// Inbox is what people say to a session while a run of it works, see
+// [sessions.QueueSteer]. The run's goroutine alone uses it.
+type Inbox interface {
+	// Waiting reports whether something has come that is for the run. Most calls cost nothing.
+	Waiting(ctx context.Context) (bool, error)
+	// Take gives the run what has come: the session's thread then ends with it, which
+	// is stored. It reports whether there was any. No tool call may be open.
+	Take(ctx context.Context) (bool, error)
 }
 
 // Answer is what a run came to.

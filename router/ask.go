@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -194,7 +195,7 @@ func (r *Router) stepRun(x Exchange, step announce.Step, target sessions.Record,
 		ID: sessions.NewRunID(), Session: target.ID, Partition: target.Partition, Kind: stepKind(x.Kind, step.Phase), Status: sessions.RunQueued,
 		Input: sessions.Input{Text: step.Text, Sender: sessions.Peer{ID: sessions.UserID(other.Key), Name: other.Agent, Bot: true}},
 		Label: label, Exchange: x.ID, Chain: x.Chain, Accepted: r.now(),
-		EventKey: strings.Join([]string{"exchange", x.ID, string(step.Phase), fmt.Sprint(step.Turn)}, "/"),
+		EventKey: strings.Join([]string{"exchange", x.ID, string(step.Phase), strconv.Itoa(step.Turn)}, "/"),
 	}
 	if step.Phase == announce.Announcing {
 		run.Route = target.Route.Place()

@@ -32,6 +32,7 @@ type bundle struct {
 	*router.Router
 	t        testing.TB
 	store    *store.DB
+	dying    *dying // what the router has of it instead, in a test of deaths
 	bus      *localBus
 	chat     *chat
 	adapter  adapters.Adapter // chat, or what a test puts around it
@@ -40,6 +41,7 @@ type bundle struct {
 	settings *router.Settings
 	dir      string
 	log      *slog.Logger
+	commands int // that tell has given
 	registry *prometheus.Registry
 }
 
@@ -54,7 +56,7 @@ func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
 				DMPolicy: router.AccessOpen, GroupPolicy: router.AccessOpen,
 				Groups: map[string]router.GroupSettings{"*": {RequireMention: true}},
 			}},
-			Queue:      router.QueueSettings{Mode: router.QueueFollowup, Cap: 20},
+			Queue:      router.QueueSettings{Mode: sessions.QueueFollowup, Cap: 20},
 			RunTimeout: time.Minute, DeliveryLife: 24 * time.Hour, MaxTextBytes: 1000, HistoryKeep: 50, MaxRunAttempt: 3,
 			Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer},
 		},
@@ -77,6 +79,10 @@ func (b *bundle) open() {
 	b.store, err = sqlite.Open(context.Background(), sqlite.Config{Dir: b.dir, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(b.t, err)
 	b.agent.store = b.store
+	if b.dying != nil {
+		b.dying.DB = b.store
+		b.agent.store = b.dying
+	}
 }
 
 // start makes a router on the store, as a new process would.
@@ -85,7 +91,7 @@ func (b *bundle) start() {
 	b.bus, b.registry = &localBus{}, prometheus.NewRegistry()
 	var err error
 	b.Router, err = router.New(router.Config{
-		Store: b.store, Bus: b.bus, Agent: b.agent, Gate: b.gate, Settings: b.settings,
+		Store: b.routerStore(), Bus: b.bus, Agent: b.agent, Gate: b.gate, Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: time.Now, Log: b.log,
 		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour,
@@ -93,6 +99,13 @@ func (b *bundle) start() {
 	require.NoError(b.t, err)
 	b.Router.Start()
 	b.bus.own(b.t, b.Router)
+}
+
+func (b *bundle) routerStore() router.Store {
+	if b.dying != nil {
+		return b.dying
+	}
+	return b.store
 }
 
 // adapterOf gives the one adapter for all channels that there are.
@@ -294,6 +307,7 @@ type scriptedAgent struct {
 	store  sessions.Store
 	broken error // of Open
 	begin  func(s *sessions.Session)
+	inbox  router.Inbox // of the run that works
 	// work takes the place of answer where it is set.
 	work   func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error)
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
@@ -317,7 +331,9 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 	return sessions.LoadSession(ctx, a.store, record, time.Now)
 }
 
-func (a *scriptedAgent) Work(ctx context.Context, s *sessions.Session, run *sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
+func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (router.Answer, error) {
+	s, run, emit := task.Session, task.Run, task.Emit
+	a.inbox = task.Inbox
 	if a.begin != nil {
 		a.begin(s)
 	}
@@ -337,7 +353,8 @@ func (a *scriptedAgent) Work(ctx context.Context, s *sessions.Session, run *sess
 		text += p
 	}
 	emit(sessions.Event{Type: sessions.EventStarted})
-	answer, err := "", error(nil)
+	var answer string
+	var err error
 	if a.work != nil {
 		answer, err = a.work(ctx, s, run)
 	} else {

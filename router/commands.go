@@ -23,7 +23,9 @@ type commandSpec struct {
 	name  string
 	help  string
 	owner bool // only an owner may give it
-	run   func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
+	// ownerArgs: anyone may ask with it, only an owner may give it an argument.
+	ownerArgs bool
+	run       func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
 }
 
 // commandCall is a command with who gave it and where.
@@ -44,6 +46,7 @@ func commandTable() []commandSpec {
 		{name: "new", help: "begin a new session", run: (*Router).commandReset},
 		{name: "reset", help: "the same as /new", run: (*Router).commandReset},
 		{name: "stop", help: "stop what I am doing here", run: (*Router).commandStop},
+		{name: "queue", help: "what happens to what you say while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Router).commandQueue},
 		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
 		{name: "activation", help: "mention, always or inherit: what I answer in this group", owner: true, run: (*Router).commandActivation},
 		{name: "pair", help: "approve CODE or deny CODE: admit a person, or don't", owner: true, run: (*Router).commandPair},
@@ -90,7 +93,7 @@ func parseCommand(text string) (command, bool) {
 func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner bool, cmd command) (Admitted, error) {
 	table := commandTable()
 	spec := table[slices.IndexFunc(table, func(c commandSpec) bool { return c.name == cmd.name })]
-	if spec.owner && !owner {
+	if !owner && (spec.owner || spec.ownerArgs && cmd.args != "") {
 		return r.denyCommand(ctx, s, in, cmd)
 	}
 	record, fresh, err := r.sessionFor(ctx, s, in, owner)
@@ -212,7 +215,7 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
 	fresh.Clearance, fresh.FileAccess = old.Clearance, old.FileAccess
-	fresh.SendPolicy, fresh.Activation = old.SendPolicy, old.Activation
+	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
 	fresh.ThinkingLevel, fresh.VerboseLevel, fresh.Label = old.ThinkingLevel, old.VerboseLevel, old.Label
 	fresh.Persistent, fresh.TTL, fresh.Metadata = old.Persistent, old.TTL, old.Metadata
 	var change Change

@@ -19,12 +19,7 @@ func (c commandCall) patch(p sessions.Patch) Change {
 		return change
 	}
 	record := c.session
-	if p.SendPolicy != nil {
-		record.SendPolicy = *p.SendPolicy
-	}
-	if p.Activation != nil {
-		record.Activation = *p.Activation
-	}
+	p.Apply(&record)
 	change.Create = []sessions.Record{record}
 	return change
 }

@@ -92,7 +92,7 @@ func TestResendKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		b.settings.Queue.Mode = router.QueueFollowup
+		b.settings.Queue.Mode = sessions.QueueFollowup
 		held := make(chan struct{})
 		b.adapter = stuck{b.chat, held}
 		b.hear(in("ann", "1", "one"))

@@ -42,7 +42,7 @@ func (k *talk) work(_ context.Context, s *sessions.Session, run *sessions.Run) (
 	last := s.Last()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.told = append(k.told, string(s.Record().Key.Bare())+": "+last.Text())
+	k.told = append(k.told, s.Record().Key.Bare()+": "+last.Text())
 	if k.reply == nil {
 		return fmt.Sprintf("%s %d", run.Kind, len(k.told)), nil
 	}
@@ -109,7 +109,7 @@ func TestExchangeTakesTurnsAndAnnounces(t *testing.T) {
 		k.await(3)
 		require.Equal(t, []string{"echo: hello", "announce 5"}[1:], k.chat.texts("bob")[1:], "it is announced where the target speaks")
 		require.Len(t, k.chat.texts("ann"), 1, "the requester's people see none of it")
-		require.Equal(t, x.Chain.Hops, []sessions.ID{ann.ID})
+		require.Equal(t, []sessions.ID{ann.ID}, x.Chain.Hops)
 		again := k.ask(ann, bob, "how many?")
 		require.Equal(t, x.ID, again.ID, "the same call is the same exchange")
 		record, err := k.store.Session(t.Context(), bob.ID)

@@ -18,11 +18,7 @@ type job struct {
 }
 
 // claim starts a batch of runs. The job is nil if the batch has ended instead, or on an error.
-func (w *sessionWorker) claim(ctx context.Context, batch []sessions.Run) (*job, error) {
-	record, err := w.store.Session(ctx, w.id)
-	if err != nil {
-		return nil, fmt.Errorf("read session: %w", err)
-	}
+func (w *sessionWorker) claim(ctx context.Context, record sessions.Record, batch []sessions.Run) (*job, error) {
 	j := &job{record: record, batch: batch, resumed: batch[0].Status == sessions.RunRunning}
 	session, err := w.open(ctx, record)
 	if why, ok := errors.AsType[*sessions.WorkError](err); ok {
@@ -69,14 +65,12 @@ func (w *sessionWorker) open(ctx context.Context, record sessions.Record) (*sess
 // start marks the batch as running and stores its messages, in one transaction.
 func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, batch []sessions.Run) error {
 	known := map[sessions.RunID]bool{}
-	if batch[0].Status == sessions.RunRunning {
-		for _, m := range session.Messages() {
-			known[m.Run] = true
-		}
+	for _, m := range session.Messages() { // of a worker before this one
+		known[m.Run] = true
 	}
 	var media []Media
 	for _, message := range messages(batch) {
-		if !known[message[0].ID] {
+		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {
 			whole := joined(message)
 			got := w.fetch(ctx, &whole)
 			media = append(media, got.media...)
@@ -111,7 +105,9 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 // most of the goroutines of a busy gateway, is spent here: what it needs is
 // passed by reference, to keep the stack small.
 func (w *sessionWorker) drive(ctx context.Context, j *job) error {
-	run := &j.batch[0]
+	leader := j.batch[0] // a copy: the batch may grow
+	run := &leader
+	run.Input.Owner = ownersOnly(j.batch)
 	runCtx, cancel := w.runContext(ctx, run)
 	defer cancel(nil)
 	if err := w.abortedBefore(ctx, j, cancel); err != nil {
@@ -128,7 +124,7 @@ func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	show.begin()
 	answer, err := Answer{}, context.Cause(runCtx)
 	if err == nil {
-		answer, err = w.agent.Work(runCtx, j.session, run, show.emit)
+		answer, err = w.agent.Work(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: w.inboxOf(j, run)})
 	}
 	w.endAbort()
 	err = w.conclude(ctx, runCtx, j, answer, err, show)
@@ -142,14 +138,19 @@ func (w *sessionWorker) conclude(ctx, runCtx context.Context, j *job, answer Ans
 	if ctx.Err() != nil {
 		return w.handBack(j.batch, context.Cause(ctx))
 	}
-	if errors.Is(err, sessions.ErrUnavailable) && runCtx.Err() == nil {
-		return fmt.Errorf("work run: %w", err) // it is gone on with once the store is back
+	if isStale(err) && runCtx.Err() == nil {
+		return fmt.Errorf("work run: %w", err) // it is gone on with as it is stored, once the store is back
 	}
 	w.metrics.runSeconds.Observe(w.now().Sub(j.batch[0].Started).Seconds())
 	if err != nil {
 		return w.finishFailed(ctx, j, w.workError(runCtx, err), preview...)
 	}
 	return w.finish(ctx, j.session, j.batch, answer, show, preview)
+}
+
+// isStale reports whether an error says that the work can't go on with what is in memory.
+func isStale(err error) bool {
+	return errors.Is(err, sessions.ErrUnavailable) || errors.Is(err, sessions.ErrConflict) || errors.Is(err, sessions.ErrFenced)
 }
 
 // abortedBefore cancels a run that somebody has stopped when nobody listened: before
@@ -163,8 +164,8 @@ func (w *sessionWorker) abortedBefore(ctx context.Context, j *job, cancel contex
 		return nil
 	}
 	asked, err := w.store.AbortRequested(ctx, j.batch[0].ID)
-	if asked {
-		cancel(errAborted)
+	if cause := abortCause(asked); cause != nil {
+		cancel(cause)
 	}
 	if err != nil {
 		w.endAbort()
@@ -195,8 +196,11 @@ func (w *sessionWorker) endAbort() {
 
 // workError says how a failed run ended, as a run's status and a sentence.
 func (w *sessionWorker) workError(ctx context.Context, err error) *sessions.WorkError {
-	if errors.Is(context.Cause(ctx), errAborted) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errAborted):
 		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Stopped.", Err: errAborted}
+	case errors.Is(cause, errReplaced):
+		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Replaced by a newer message.", Err: errReplaced}
 	}
 	return asWorkError(err)
 }

@@ -43,7 +43,7 @@ func (b *bundle) attachments(id sessions.ID) (names []string) {
 
 func TestAlbumIsOneMessage(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []router.QueueMode{router.QueueCollect, router.QueueFollowup} {
+	for _, mode := range []sessions.QueueMode{sessions.QueueCollect, sessions.QueueFollowup} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

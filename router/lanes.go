@@ -56,6 +56,8 @@ type lane struct {
 	run   sessions.RunID
 	// asked: somebody may have asked for an abort while there was nothing to cancel yet; guarded by ownership.mu.
 	asked bool
+	// heard: woken since the run that works has last looked for what was said to it; guarded by ownership.mu.
+	heard bool
 
 	// Of turns, in a row; the worker's own.
 	failures  int
@@ -106,7 +108,7 @@ func (r *Router) wakeLane(o *ownership, name sessions.Lane) {
 		return
 	}
 	if l, ok := o.lanes[name]; ok {
-		l.dirty = true
+		l.dirty, l.heard = true, true
 		l.nudge()
 		return
 	}
@@ -313,6 +315,9 @@ func (r *Router) wakeFor(change Change) {
 	for _, m := range change.Deliveries {
 		r.wake(m.Delivery.Partition, m.Delivery.Lane)
 	}
+	for _, i := range change.Interrupt {
+		r.wakeAbort(i.Session)
+	}
 	for _, a := range change.Abort {
 		r.wakeAbort(a.Session)
 	}
@@ -349,8 +354,8 @@ func (r *Router) checkAbort(o *ownership, name sessions.Lane) {
 		if err != nil && o.ctx.Err() == nil {
 			r.log.Error("abort not read", "run", string(run), "err", err)
 		}
-		if asked {
-			abort(errAborted)
+		if cause := abortCause(asked); cause != nil {
+			abort(cause)
 		}
 	}()
 }

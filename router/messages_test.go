@@ -81,7 +81,7 @@ func TestPickTakesWholeMessages(t *testing.T) {
 		if len(waiting) == 0 {
 			return
 		}
-		q := QueueSettings{Mode: rapid.SampledFrom([]QueueMode{QueueCollect, QueueFollowup}).Draw(t, "mode"), Debounce: 300 * time.Millisecond}
+		q := QueueSettings{Mode: rapid.SampledFrom([]sessions.QueueMode{sessions.QueueCollect, sessions.QueueFollowup}).Draw(t, "mode"), Debounce: 300 * time.Millisecond}
 		now := waiting[len(waiting)-1].Accepted
 		batch, wait := pick(q, waiting, now, rapid.Bool().Draw(t, "busy"))
 		require.LessOrEqual(t, wait, joinWithin)

@@ -6,6 +6,7 @@ type metrics struct {
 	accepted        *prometheus.CounterVec // by channel and outcome
 	ignored         *prometheus.CounterVec // by channel and reason
 	dropped         *prometheus.CounterVec // by which end of the queue
+	steered         prometheus.Counter
 	runs            *prometheus.CounterVec // by terminal status
 	exchanges       *prometheus.CounterVec // by kind and outcome
 	deliveries      *prometheus.CounterVec // by channel and terminal status
@@ -33,6 +34,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		accepted:        counter("events_total", "Inbound events by what became of them.", "channel", "outcome"),
 		ignored:         counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
 		dropped:         counter("queue_dropped_total", "Messages that a full queue left out.", "which"),
+		steered:         prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: "steered_total", Help: "Messages that were given to a run while it worked."}),
 		runs:            counter("runs_total", "Runs that ended.", "status"),
 		exchanges:       counter("exchanges_total", "Exchanges between sessions that ended.", "kind", "outcome"),
 		deliveries:      counter("deliveries_total", "Deliveries that ended.", "channel", "status"),
@@ -45,7 +47,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		deliverySeconds: histogram("delivery_seconds", "From a delivery's commit to its receipt."),
 		partitions:      prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
 	}
-	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.runs, m.exchanges, m.deliveries, m.failures, m.lookups, m.acks,
+	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.steered, m.runs, m.exchanges, m.deliveries, m.failures, m.lookups, m.acks,
 		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.deliverySeconds, m.partitions)
 	return m
 }

@@ -7,11 +7,16 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/sessions"
 )
 
-// adopt takes over the preview that the run's last worker left.
-func (s *show) adopt() {
-	row, err := s.r.store.RunDelivery(s.ctx, s.run.ID)
+// adopt takes over the preview that the run's last worker left. It belongs to the
+// run that was the newest of the batch when it was first shown.
+func (s *show) adopt(batch []sessions.Run) {
+	row, err := Delivery{}, sessions.ErrNotFound
+	for i := len(batch) - 1; i >= 0 && errors.Is(err, sessions.ErrNotFound); i-- {
+		row, err = s.r.store.RunDelivery(s.ctx, batch[i].ID)
+	}
 	if err != nil {
 		return // none, or the store fails and the run with it
 	}

@@ -47,7 +47,7 @@ func TestPrivateAnswer(t *testing.T) {
 		var log bytes.Buffer
 		b := newBundle(t, func(b *bundle) {
 			w.chat, b.adapter = b.chat, w
-			b.settings.Queue.Mode = router.QueueCollect
+			b.settings.Queue.Mode = sessions.QueueCollect
 			b.log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
 		release := b.busy()

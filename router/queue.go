@@ -14,10 +14,10 @@ import (
 // configured cap is never above it.
 const waitingMax = 200
 
-// makeRoom looks at what already waits in the session before run is added to
+// makeRoom looks at what already waits in the session before a run is added to
 // it. It either changes the change so that there is room, or returns what became of the event instead.
-func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, run sessions.Run, change *Change) (*Admitted, error) {
-	waiting, err := r.store.WaitingRuns(ctx, run.Session, waitingMax)
+func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, record sessions.Record, change *Change) (*Admitted, error) {
+	waiting, err := r.store.WaitingRuns(ctx, record.ID, waitingMax)
 	if err != nil {
 		return nil, fmt.Errorf("read queue: %w", err)
 	}
@@ -25,8 +25,9 @@ func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, run se
 		return r.busyOrRepeat(ctx, in)
 	}
 	if in.Exclusive {
-		change.Idle = append(change.Idle, run.Session)
+		change.Idle = append(change.Idle, record.ID)
 	}
+	s.interrupt(record, in, waiting, change)
 	queued := slices.DeleteFunc(queuedRuns(waiting), workedAlone)
 	if in.Edited {
 		return r.replaceEdited(ctx, in, queued, change)
@@ -138,14 +139,14 @@ func pick(q QueueSettings, waiting []sessions.Run, now time.Time, busy bool) (ba
 	}
 	said := messages(waiting)
 	n := 1
-	for q.Mode == QueueCollect && n < len(said) && sameAudience(said[n][0].Route, said[0][0].Route) {
+	for together(q.Mode) && n < len(said) && sameAudience(said[n][0].Route, said[0][0].Route) {
 		n++
 	}
 	for _, message := range said[:n] {
 		batch = append(batch, message...)
 		wait = max(wait, open(message, now))
 	}
-	if busy && q.Mode == QueueCollect {
+	if busy && q.Mode == sessions.QueueCollect {
 		// A message from the future is none to wait for: a clock was set back.
 		if quiet := now.Sub(newest(batch)); quiet >= 0 {
 			wait = max(wait, q.Debounce-quiet)
@@ -155,6 +156,11 @@ func pick(q QueueSettings, waiting []sessions.Run, now time.Time, busy bool) (ba
 		return nil, wait
 	}
 	return batch, 0
+}
+
+// together reports whether all that waits becomes one run.
+func together(mode sessions.QueueMode) bool {
+	return mode == sessions.QueueCollect || mode == sessions.QueueInterrupt
 }
 
 // workedAlone reports whether a run is never merged with others: what agents say.

@@ -27,7 +27,7 @@ func TestPick(t *testing.T) {
 	follower.Leader = "a"
 	leader := waitingRun("a", sessions.RunRunning, "1", time.Second, now)
 
-	collect := QueueSettings{Mode: QueueCollect, Debounce: 500 * time.Millisecond}
+	collect := QueueSettings{Mode: sessions.QueueCollect, Debounce: 500 * time.Millisecond}
 	for _, tc := range []struct {
 		name    string
 		queue   QueueSettings
@@ -41,7 +41,7 @@ func TestPick(t *testing.T) {
 		{name: "another place ends the batch", queue: collect, waiting: []sessions.Run{run("a", 0), elsewhere, run("b", 0)}, want: []sessions.RunID{"a"}},
 		{name: "after a run it waits for quiet", queue: collect, waiting: []sessions.Run{run("a", time.Second), run("b", 100*time.Millisecond)}, busy: true, wait: 400 * time.Millisecond},
 		{name: "quiet has come", queue: collect, waiting: []sessions.Run{run("a", time.Second), run("b", 500*time.Millisecond)}, busy: true, want: []sessions.RunID{"a", "b"}},
-		{name: "followup takes one", queue: QueueSettings{Mode: QueueFollowup, Debounce: time.Hour}, waiting: []sessions.Run{run("a", 0), run("b", 0)}, busy: true, want: []sessions.RunID{"a"}},
+		{name: "followup takes one", queue: QueueSettings{Mode: sessions.QueueFollowup, Debounce: time.Hour}, waiting: []sessions.Run{run("a", 0), run("b", 0)}, busy: true, want: []sessions.RunID{"a"}},
 		{name: "what was running goes on first", queue: collect, waiting: []sessions.Run{leader, follower, run("c", 0)}, busy: true, want: []sessions.RunID{"a", "b"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -87,19 +87,10 @@ const (
 	UnknownHold   UnknownPolicy = "hold"
 )
 
-// QueueMode says what happens to messages that come while a run works.
-type QueueMode string
-
-// The queue modes: all that waits becomes one run, or each is a run of its own.
-const (
-	QueueCollect  QueueMode = "collect"
-	QueueFollowup QueueMode = "followup"
-)
-
 // QueueSettings bound a session's queue.
 type QueueSettings struct {
-	Mode     QueueMode
-	Cap      int // messages that may wait behind a run
+	Mode     sessions.QueueMode // never inherit
+	Cap      int                // messages that may wait behind a run
 	DropNew  bool
 	Debounce time.Duration // collect: quiet time before what waited is taken
 }

@@ -67,7 +67,7 @@ func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 		s.off = true
 	}
 	if j.resumed {
-		s.adopt()
+		s.adopt(j.batch)
 	}
 	return s
 }

@@ -250,8 +250,8 @@ type Store interface {
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
 	// WaitingRuns reads the runs of a session that have not ended, in order of Seq, at most limit.
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
-	// AbortRequested reports whether a running run was asked to end.
-	AbortRequested(ctx context.Context, id sessions.RunID) (bool, error)
+	// AbortRequested reads who has asked for a run's end, if anybody.
+	AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error)
 	// AbortsRequested lists the sessions of a partition with a running run that was asked to end.
 	AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error)
 	// Run reads a run.

@@ -1,15 +1,11 @@
 package router
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"sluice/sessions"
 )
-
-// errAborted is the cause with which a run is cancelled that somebody stopped.
-var errAborted = errors.New("stopped by a person")
 
 // opensMost is how often a session is opened in vain before its message ends without an answer. A store
 // that says that it is not available doesn't count.
@@ -43,13 +39,27 @@ func (w *sessionWorker) turn() (rest, error) {
 	if err != nil {
 		return rest{}, fmt.Errorf("read queue: %w", err)
 	}
-	batch, wait := pick(w.settings.Load().Queue, waiting, w.now(), w.busy)
+	if len(waiting) == 0 {
+		w.busy = false
+		return rest{}, nil
+	}
+	record, err := w.store.Session(ctx, w.id)
+	if err != nil {
+		return rest{}, fmt.Errorf("read session: %w", err)
+	}
+	s := w.settings.Load()
+	queue := s.Queue
+	queue.Mode = s.queueMode(record)
+	batch, wait := pick(queue, waiting, w.now(), w.busy)
 	if len(batch) == 0 {
 		w.busy = w.busy && wait > 0
 		return rest{wait: wait}, nil
 	}
 	w.busy = true
 	more := len(batch) < len(waiting)
+	if more {
+		w.hear()
+	}
 	leave, ok := w.enter(batch[0])
 	if !ok {
 		return rest{}, nil // woken when there is a place
@@ -60,7 +70,7 @@ func (w *sessionWorker) turn() (rest, error) {
 			leave()
 		}
 	}()
-	job, err := w.claim(ctx, batch)
+	job, err := w.claim(ctx, record, batch)
 	if err != nil || job == nil {
 		return rest{again: more}, err
 	}

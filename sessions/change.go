@@ -41,6 +41,8 @@ type Change struct {
 	Enqueue []Run
 	// Runs moves runs from one status to another.
 	Runs []RunMove
+	// Interrupt asks runs to end because a newer message has come; one that does not run now is left as it is.
+	Interrupt []Interrupt
 	// Abort ends the queued runs of sessions and marks their running ones.
 	Abort []Abort
 }
@@ -71,6 +73,12 @@ type RunMove struct {
 type Abort struct {
 	Session ID
 	At      time.Time
+}
+
+// Interrupt asks for the end of a run that a newer message replaces.
+type Interrupt struct {
+	Session ID
+	Run     RunID
 }
 
 // Store is what the Session step API needs of the database.

@@ -97,6 +97,9 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 	}
 	allRejected = true
 	for i, d := range decisions {
+		if err := s.mayStart(ctx, &d); err != nil {
+			return false, err
+		}
 		result := Part{Text: d.reason, Error: true, Label: flow.Bottom()}
 		if d.approved {
 			allRejected = false
@@ -114,6 +117,32 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 		}
 	}
 	return allRejected, nil
+}
+
+// SetSkip lets skip be asked before each call of a tool is started. A text that it
+// gives stands in for the call, which then is not run; an error ends the step as the end of its context does.
+func (s *Session) SetSkip(skip func(context.Context) (instead string, err error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.skip = skip
+}
+
+// mayStart takes the approval from a call that is to be skipped.
+func (s *Session) mayStart(ctx context.Context, d *decision) error {
+	s.mu.Lock()
+	skip := s.skip
+	s.mu.Unlock()
+	if skip == nil || !d.approved || d.child != nil {
+		return nil
+	}
+	instead, err := skip(ctx)
+	if err != nil {
+		return fmt.Errorf("run tool %s: %w", d.call.Tool, err)
+	}
+	if instead != "" {
+		d.approved, d.reason = false, instead
+	}
+	return nil
 }
 
 // execute brings one call to its result.

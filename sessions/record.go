@@ -45,6 +45,7 @@ type Record struct {
 	Model         string // override; empty follows the agent
 	ThinkingLevel ThinkingLevel
 	VerboseLevel  VerboseLevel
+	QueueMode     QueueMode // override; empty follows the configuration
 	Head          MessageID // leaf of the selected thread; empty for none
 	Compacted     MessageID // summary message that stands before the kept ones; empty for none
 

@@ -67,9 +67,10 @@ type Session struct {
 	settings    Patch                 // settings that are not stored
 	sandbox     SandboxConfig
 	permission  PermissionMode
-	children    map[string]*PendingSubAgentToolCall // of the open calls, by call id
-	attempt     *Change                             // was to be stored, and nobody knows whether it was
-	building    *builder                            // nil while no completion is under way
+	skip        func(context.Context) (string, error) // nil: no call is skipped
+	children    map[string]*PendingSubAgentToolCall   // of the open calls, by call id
+	attempt     *Change                               // was to be stored, and nobody knows whether it was
+	building    *builder                              // nil while no completion is under way
 }
 
 // NewSession makes an empty session that is not stored yet.

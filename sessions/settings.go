@@ -56,6 +56,7 @@ type Patch struct {
 	Metadata      *[]byte
 	ThinkingLevel *ThinkingLevel
 	VerboseLevel  *VerboseLevel
+	QueueMode     *QueueMode
 	Label         *string
 	TTL           *time.Duration
 }
@@ -68,6 +69,9 @@ func (p Patch) Check() error {
 	}
 	if p.VerboseLevel != nil && !p.VerboseLevel.Valid() {
 		errs = append(errs, fmt.Errorf("verboseLevel: %q is not off, on or full", *p.VerboseLevel))
+	}
+	if p.QueueMode != nil && !p.QueueMode.Valid() {
+		errs = append(errs, fmt.Errorf("queueMode: %q is not steer, followup, collect or interrupt", *p.QueueMode))
 	}
 	if p.SendPolicy != nil && !slices.Contains([]SendPolicy{SendInherit, SendAllow, SendDeny}, *p.SendPolicy) {
 		errs = append(errs, fmt.Errorf("sendPolicy: %q is not allow or deny", *p.SendPolicy))
@@ -93,6 +97,7 @@ func (p Patch) Apply(r *Record) {
 	set(&r.TTL, p.TTL)
 	set(&r.ThinkingLevel, p.ThinkingLevel)
 	set(&r.VerboseLevel, p.VerboseLevel)
+	set(&r.QueueMode, p.QueueMode)
 	set(&r.Label, p.Label)
 	if p.Metadata != nil {
 		r.Metadata = *p.Metadata
@@ -107,6 +112,7 @@ func (p Patch) join(later Patch) Patch {
 	over(&p.Title, later.Title)
 	over(&p.ThinkingLevel, later.ThinkingLevel)
 	over(&p.VerboseLevel, later.VerboseLevel)
+	over(&p.QueueMode, later.QueueMode)
 	over(&p.Label, later.Label)
 	over(&p.Metadata, later.Metadata)
 	return p
@@ -135,7 +141,7 @@ func (s *Session) Adopt(record Record) {
 	}
 	r := &s.record
 	r.SendPolicy, r.Activation, r.Model, r.Title, r.Metadata = record.SendPolicy, record.Activation, record.Model, record.Title, record.Metadata
-	r.ThinkingLevel, r.VerboseLevel, r.Label = record.ThinkingLevel, record.VerboseLevel, record.Label
+	r.ThinkingLevel, r.VerboseLevel, r.QueueMode, r.Label = record.ThinkingLevel, record.VerboseLevel, record.QueueMode, record.Label
 	s.settings.Apply(r)
 }
 

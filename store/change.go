@@ -37,6 +37,9 @@ func changeWrite(c router.Change) (Write, error) {
 	for _, m := range c.Runs {
 		b.moveRun(m)
 	}
+	for _, i := range c.Interrupt {
+		b.add(Statement{SQL: interruptRun, Args: []any{string(i.Run)}})
+	}
 	for _, a := range c.Abort {
 		b.add(Statement{SQL: abortQueued, Args: []any{micros(a.At), string(a.Session)}})
 		b.add(Statement{SQL: abortRunning, Args: []any{string(a.Session)}})

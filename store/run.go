@@ -21,6 +21,7 @@ const (
 		WHERE id = ? AND status = ? AND epoch <= ?` + fence
 	abortQueued  = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND ` + openRuns
 	abortRunning = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND status = 'running' AND ` + openRuns
+	interruptRun = `UPDATE runs SET abort_asked = 2 WHERE id = ? AND status = 'running' AND abort_asked = 0`
 )
 
 // fence lets a statement change a row only while the partition still has the
@@ -98,15 +99,15 @@ func (db *DB) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]ses
 }
 
 // AbortRequested implements [router.Store].
-func (db *DB) AbortRequested(ctx context.Context, id sessions.RunID) (bool, error) {
+func (db *DB) AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error) {
 	var asked int
 	err := db.one(ctx, `SELECT abort_asked FROM runs WHERE id = ?`, []any{string(id)}, &asked)
-	return asked == 1, err
+	return sessions.AbortCause(asked), err
 }
 
 // AbortsRequested implements [router.Store].
 func (db *DB) AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error) {
-	return all(ctx, db, `SELECT DISTINCT session_id FROM runs WHERE partition_no = ? AND `+openRuns+` AND status = 'running' AND abort_asked = 1`,
+	return all(ctx, db, `SELECT DISTINCT session_id FROM runs WHERE partition_no = ? AND `+openRuns+` AND status = 'running' AND abort_asked <> 0`,
 		[]any{partition}, func(row Row) (sessions.ID, error) {
 			var id string
 			err := row.Scan(&id)

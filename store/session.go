@@ -14,18 +14,19 @@ import (
 
 const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
 	title, metadata, file_access, persistent, ttl, input_tokens, output_tokens, cached_tokens, context_size, aborted_last,
-	created, last_activity, ended, thinking_level, verbose_level, label, spawned_by`
+	created, last_activity, ended, thinking_level, verbose_level, label, spawned_by, queue_mode`
 
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	saveSession = `UPDATE sessions SET revision = revision + 1, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
 	patchSession = `UPDATE sessions SET send_policy = COALESCE(?, send_policy),
 		group_activation = COALESCE(?, group_activation), model = COALESCE(?, model),
 		title = COALESCE(?, title), metadata = COALESCE(?, metadata),
-		thinking_level = COALESCE(?, thinking_level), verbose_level = COALESCE(?, verbose_level), label = COALESCE(?, label), ttl = COALESCE(?, ttl)
+		thinking_level = COALESCE(?, thinking_level), verbose_level = COALESCE(?, verbose_level), label = COALESCE(?, label), ttl = COALESCE(?, ttl),
+		queue_mode = COALESCE(?, queue_mode)
 		WHERE id = ? AND ended = 0`
 	lockSession = `UPDATE sessions SET ended = ended WHERE id = ?`
 	idleSession = lockSession + ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = ? AND r.` + openRuns + `)`
@@ -39,7 +40,7 @@ func (b *writer) createSession(r sessions.Record) {
 		string(r.SendPolicy), string(r.Activation), r.Model, string(r.Head), string(r.Compacted), r.Title, string(r.Metadata), b.text(r.FileAccess),
 		flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
 		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended),
-		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label, string(r.SpawnedBy),
+		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label, string(r.SpawnedBy), string(r.QueueMode),
 	}})
 }
 
@@ -55,7 +56,7 @@ func (b *writer) saveSession(r sessions.Record) {
 func (b *writer) patchSession(p sessions.Patch) {
 	args := []any{
 		given(p.SendPolicy), given(p.Activation), given(p.Model), given(p.Title), nil,
-		given(p.ThinkingLevel), given(p.VerboseLevel), given(p.Label), nil, string(p.ID),
+		given(p.ThinkingLevel), given(p.VerboseLevel), given(p.Label), nil, given(p.QueueMode), string(p.ID),
 	}
 	if p.Metadata != nil {
 		args[4] = string(*p.Metadata)
@@ -91,17 +92,17 @@ func (b *writer) route(r sessions.Route) string {
 
 func scanSession(row Row) (sessions.Record, error) {
 	var r sessions.Record
-	var id, key, override, activation, head, compacted, route, metadata, access, thinking, verbose, parent string
+	var id, key, override, activation, head, compacted, route, metadata, access, thinking, verbose, parent, queue string
 	var level, trust, clearance, persistent, aborted int
 	var ttl, created, active, ended int64
 	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &r.Model, &head,
 		&compacted, &r.Title, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
 		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended,
-		&thinking, &verbose, &r.Label, &parent)
+		&thinking, &verbose, &r.Label, &parent, &queue)
 	if err != nil {
 		return r, err
 	}
-	r.SpawnedBy = sessions.ID(parent)
+	r.SpawnedBy, r.QueueMode = sessions.ID(parent), sessions.QueueMode(queue)
 	r.ID, r.Key, r.SendPolicy = sessions.ID(id), sessions.Key(key), sessions.SendPolicy(override)
 	r.Activation = sessions.Activation(activation)
 	r.ThinkingLevel, r.VerboseLevel = sessions.ThinkingLevel(thinking), sessions.VerboseLevel(verbose)

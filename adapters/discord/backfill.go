@@ -19,16 +19,16 @@ const (
 	fetchTime  = 2 * time.Minute // for one channel, all tries: what is said now waits behind it
 )
 
-// catchUp brings the messages of one channel to the acceptor that came after last, oldest
-// first. A channel that is gone has none.
-func (s *shard) catchUp(ctx context.Context, channelID, last string) {
+// catchUp brings the messages of one channel to the acceptor that came after the last durable one, oldest
+// first; what waited in the channel's lane from before the silence is durable by then. A channel that is gone has none.
+func (s *shard) catchUp(ctx context.Context, channelID string) {
 	select {
 	case s.fetches <- struct{}{}:
 		defer func() { <-s.fetches }()
 	case <-ctx.Done():
 		return
 	}
-	missed, err := s.missed(ctx, channelID, last)
+	missed, err := s.missed(ctx, channelID, s.cursors.place(channelID))
 	if err != nil {
 		s.cfg.Log.Error("discord messages of the silence not fetched", "conversation", channelID, "error", err)
 		return

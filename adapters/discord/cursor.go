@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,11 +91,18 @@ func (c *cursors) save(ctx context.Context, channelID string) error {
 	return nil
 }
 
-// all gives each channel's place as it is now.
-func (c *cursors) all() map[string]string {
+// channels are those that were ever heard.
+func (c *cursors) channels() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.last)
+	return slices.Collect(maps.Keys(c.last))
+}
+
+// place is the last message of a channel that is durable.
+func (c *cursors) place(channelID string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last[channelID]
 }
 
 // discordEpoch is the first millisecond of 2015, from which Discord's ids count.

@@ -93,7 +93,7 @@ func TestContextEndsACall(t *testing.T) {
 
 func TestCallTimeout(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, discordtest.Options{}, func(c *discord.Config) { c.CallTimeout = 50 * time.Millisecond })
+	s := newSetup(t, discordtest.Options{}, func(c *discord.Config) { c.CallTimeout = time.Second })
 	s.srv.Fault(adaptertest.Fault{Kind: adaptertest.Hang})
 	_, err := s.adapter.Send(t.Context(), out(group(), "one"))
 	require.Equal(t, adapters.Transient, adapters.AsFailure(err).Kind)

@@ -20,8 +20,8 @@ func (s *shard) onReady(ctx context.Context, c *connection, f frame) error {
 	s.at.Store(at)
 	s.save(ctx)
 	s.established("identified")
-	for channelID, last := range s.cursors.all() {
-		if err := s.queue(c, channelID, func(ctx context.Context) { s.catchUp(ctx, channelID, last) }); err != nil {
+	for _, channelID := range s.cursors.channels() {
+		if err := s.queue(c, channelID, func(ctx context.Context) { s.catchUp(ctx, channelID) }); err != nil {
 			return err
 		}
 	}

@@ -37,12 +37,12 @@ func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, it item) 
 	}
 	defer free()
 	faultpoint.Hit(faultpoint.PollBeforeAccept)
+	a.state.event() // before the acceptor has it: who learns of the event may look at once
 	if err := in.Accept(ctx, inbound); err != nil {
 		a.metrics.event(a.cfg.Account, outcomeFailed)
 		return fmt.Errorf("accept event %s: %w", inbound.Event, err)
 	}
 	a.metrics.event(a.cfg.Account, outcomeAccepted)
-	a.state.event()
 	return nil
 }
 

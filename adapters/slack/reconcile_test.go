@@ -47,14 +47,14 @@ func TestALostMessageIsFoundFarBackAndInItsThread(t *testing.T) {
 func TestALookThatFailsLeavesItOpen(t *testing.T) {
 	t.Parallel()
 	s := writes(t)
-	for kind, fault := range map[adapters.Kind]*slacktest.Fault{
-		adapters.Transient:   slacktest.Status(503, ""),
-		adapters.RateLimited: slacktest.RateLimit(7),
-	} {
-		s.srv.Inject(fault.On("conversations.history"))
+	for _, c := range []struct {
+		kind  adapters.Kind
+		fault *slacktest.Fault
+	}{{adapters.Transient, slacktest.Status(503, "")}, {adapters.RateLimited, slacktest.RateLimit(7)}} {
+		s.srv.Inject(c.fault.On("conversations.history"))
 		_, ok, err := s.adapter.Reconcile(t.Context(), out(direct(1), "hello"), time.Now())
 		require.False(t, ok)
-		require.Equal(t, kind, adapters.AsFailure(err).Kind)
+		require.Equal(t, c.kind, adapters.AsFailure(err).Kind)
 	}
 	handle := direct(1)
 	handle.Handle = s.srv.URL()

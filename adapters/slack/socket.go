@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -17,10 +16,6 @@ const (
 	// links is how many WebSockets are kept open. Slack gives each event to one of
 	// them, and all to the other while one is being replaced; it allows ten.
 	links = 2
-	// steady is how long a connection must have held for its end not to count as a failure to connect.
-	steady = 10 * time.Second
-	// leaveTime is how long Slack has to close a connection that it said it would close: it says so about ten seconds before.
-	leaveTime = 30 * time.Second
 	// keepTrying is how long an event that the acceptor refuses is offered to it again, the
 	// conversation waiting behind it: longer than Slack would give it again. Then it is left to Slack, unconfirmed.
 	keepTrying = 10 * time.Minute
@@ -48,138 +43,6 @@ func (a *Adapter) receive(ctx context.Context, in adapters.Acceptor) error {
 	}
 	group.Go(func() error { return a.keepIdentity(ctx, func() { r.connected(0, false) }) })
 	return group.Wait()
-}
-
-// link keeps one connection open. When Slack says that it will close it, the next is opened first.
-func (r *receiver) link(ctx context.Context) error {
-	var old *conn
-	defer func() { r.retire(ctx, old) }()
-	for tries := 0; ; {
-		c, err := r.connect(ctx, tries)
-		if err != nil {
-			return ignoreEnd(ctx, err)
-		}
-		r.retire(ctx, old)
-		old = nil
-		opened := time.Now()
-		select {
-		case <-c.leaving:
-			r.leaving(c)
-			old = c
-		case <-c.done:
-			r.cfg.Log.Info("slack connection ended, opening another", "error", c.err)
-			c.close()
-			if errors.Is(c.err, errDeaf) {
-				r.client.closeIdle() // they may be as dead
-			}
-		case <-ctx.Done():
-			c.close()
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if tries++; time.Since(opened) >= steady {
-			tries = 0
-		}
-	}
-}
-
-// leaving says why Slack closes a connection; only one of its reasons is a person's business.
-func (r *receiver) leaving(c *conn) {
-	level := slog.LevelDebug
-	if c.reason.Load() == "link_disabled" {
-		level = slog.LevelWarn // Socket Mode was turned off in the app's settings
-	}
-	r.cfg.Log.Log(context.Background(), level, "slack will close a connection, opening another", "reason", c.reason.Load())
-}
-
-// retire reads what may still come over a connection that has a successor, until Slack closes it, and closes it then.
-func (r *receiver) retire(ctx context.Context, c *conn) {
-	if c == nil {
-		return
-	}
-	r.handlers.Go(func() {
-		timer := time.NewTimer(leaveTime)
-		defer timer.Stop()
-		select {
-		case <-c.done:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		c.close()
-	})
-}
-
-func ignoreEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
-	}
-	return err
-}
-
-// connect opens a connection and waits for Slack's greeting, trying until it comes. After
-// connections that did not hold, it waits first.
-func (r *receiver) connect(ctx context.Context, tries int) (*conn, error) {
-	if tries > 1 && !sleep(ctx, pause(tries-2, 0)) {
-		return nil, context.Cause(ctx)
-	}
-	var c *conn
-	err := r.retry(ctx, "apps.connections.open", func(ctx context.Context) (err error) {
-		c, err = r.open(ctx)
-		return err
-	}, r.failing)
-	return c, err
-}
-
-// failing shows why a connection can't be opened, unless another is up.
-func (r *receiver) failing(f *adapters.Failure) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.up == 0 {
-		r.state.fail(f)
-	}
-}
-
-func (r *receiver) open(ctx context.Context) (*conn, error) {
-	callCtx, cancel := r.bounded(ctx)
-	defer cancel()
-	_, url, err := r.api.StartSocketModeContext(callCtx)
-	if err != nil {
-		return nil, r.failure("apps.connections.open", err)
-	}
-	c, err := dial(callCtx, url, r.cfg.PingTimeout, owner{
-		up:   r.connected,
-		take: func(c *conn, raw []byte, e envelope) { r.take(ctx, c, raw, e) },
-	})
-	if err != nil {
-		return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
-	}
-	select {
-	case <-c.hello:
-		return c, nil
-	case <-c.leaving:
-		err = fmt.Errorf("slack closes the connection at once: %v", c.reason.Load())
-	case <-c.done:
-		err = c.err
-	case <-callCtx.Done():
-		err = fmt.Errorf("wait for slack's greeting: %w", context.Cause(callCtx))
-	}
-	c.close()
-	return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
-}
-
-// connected counts the connections that are up, and shows the account as connected while there is one.
-// That one was lost shows in the state's time even if the other holds.
-func (r *receiver) connected(change int, lost bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.up += change
-	if lost || r.up == 0 {
-		r.state.set(adapters.Retrying, "a connection to Slack was lost, opening another")
-	}
-	if r.up > 0 {
-		r.state.set(adapters.Connected, "")
-	}
 }
 
 // take hands an envelope on without blocking: a reader that waits would miss Slack's pings.

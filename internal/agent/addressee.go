@@ -117,9 +117,12 @@ func (l *Loop) parentOf(ctx context.Context, caller sessions.Caller) sessions.Re
 // agents alone, so that their errors tell nothing of what is there.
 func (l *Loop) crossAgent(caller sessions.Caller, agent string) error {
 	s := l.settings.Load()
+	d, _ := l.definition(caller.Agent)
 	switch {
 	case agent == caller.Agent:
 		return nil
+	case sandboxed(d.Sandbox) && !d.SeesAll:
+		return errors.New("sessionKey: sessions of other agents are out of reach: agents.defaults.sandbox.sessionToolsVisibility is spawned, it must be all")
 	case s.Visibility != VisibleAll:
 		return fmt.Errorf("sessionKey: sessions of other agents are out of reach: tools.sessions.visibility is %s, it must be all", cmp.Or(s.Visibility, VisibleTree))
 	case !s.AgentToAgent.Enabled:

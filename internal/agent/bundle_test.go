@@ -108,6 +108,7 @@ type bundle struct {
 	run     sessions.Run
 	events  []sessions.Event
 	sandbox *testSandbox
+	inbox   router.Inbox
 }
 
 // testSandbox is the real one, until something is said to be missing.
@@ -232,7 +233,9 @@ func (b *bundle) ask(ctx context.Context, text string) (router.Answer, error) {
 }
 
 func (b *bundle) work(ctx context.Context) (router.Answer, error) {
-	return b.Work(ctx, b.session, &b.run, func(e sessions.Event) { b.events = append(b.events, e) })
+	return b.Work(ctx, router.Assignment{
+		Session: b.session, Run: &b.run, Emit: func(e sessions.Event) { b.events = append(b.events, e) }, Inbox: b.inbox,
+	})
 }
 
 // reopen loads the session as a new process would.

@@ -199,6 +199,27 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// A session with a sandbox speaks to what it has started and to its agent's main session, whatever the visibility.
+func TestSandboxedReach(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	for _, seesAll := range []bool{false, true} {
+		b.configure(func(s *agent.Settings) {
+			s.Visibility, s.AgentToAgent.Enabled = agent.VisibleAll, true
+			s.Agents[0].Workspace, s.Agents[0].Sandbox, s.Agents[0].SeesAll = t.TempDir(), sessions.SandboxOptional, seesAll
+		})
+		if !seesAll {
+			b.record(group, public)
+			b.as(t, b.record("agent:main:http:h", public), true)
+		}
+		require.False(t, b.tool(t, "sessions_send", `{"sessionKey":"main","message":"x","timeoutSeconds":0}`).Error)
+		require.Equal(t, !seesAll, b.tool(t, "sessions_send", `{"sessionKey":"`+string(group)+`","message":"x","timeoutSeconds":0}`).Error)
+		other := b.tool(t, "sessions_send", `{"sessionKey":"agent:other:main","message":"x","timeoutSeconds":0}`)
+		require.Equal(t, !seesAll, other.Error)
+		require.Equal(t, !seesAll, strings.Contains(other.Text, "sandbox.sessionToolsVisibility is spawned"))
+	}
+}
+
 // What is hidden by its level or by visibility, and what was never there, give the same answer byte for byte, by key and by id.
 func TestSendHiddenIsAbsent(t *testing.T) {
 	t.Parallel()

@@ -131,6 +131,8 @@ func TestSubAgentTools(t *testing.T) {
 			}
 			require.True(t, b.tool(t, "sessions_spawn", `{"task":"x"}`).Error)
 			require.Empty(t, b.asked)
+			b.as(t, b.record("agent:main:subagent:reset", public), true)
+			require.True(t, b.tool(t, "sessions_spawn", `{"task":"x"}`).Error, "nor does what comes after it by a reset")
 		})
 	}
 }

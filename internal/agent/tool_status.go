@@ -55,14 +55,15 @@ type exchangeRow struct {
 	Started int64            `json:"startedAt"`         // Unix milliseconds
 }
 
-// statusTool is idempotent: the same model set twice is the same.
+// statusTool is idempotent: the same model set twice is the same. What it reads goes
+// nowhere, so that no permission mode is against it; the model is set on an owner's word alone.
 func (l *Loop) statusTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name: "session_status", Parameters: json.RawMessage(statusSchema),
 			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where it was last spoken to, and the time now. Can set this conversation's model.",
 		},
-		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, Idempotent: true,
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
 		Run: l.status,
 	}
 }

@@ -39,19 +39,20 @@ type todoRow struct {
 }
 
 // todoTools are the list of what is to be done in a session. All of them are
-// idempotent: an item's id is made of the call that adds it.
+// idempotent: an item's id is made of the call that adds it. What they note goes nowhere
+// but back to the same session, so that no permission mode is against them.
 func (l *Loop) todoTools() []sessions.Tool {
-	tool := func(name, about, schema string, writes sessions.FlowEnd, run toolFunc) sessions.Tool {
+	tool := func(name, about, schema string, run toolFunc) sessions.Tool {
 		return sessions.Tool{
 			Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
-			Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: writes}, Idempotent: true, Run: run,
+			Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true, Run: run,
 		}
 	}
 	return []sessions.Tool{
-		tool("todo_add", "Notes what is to be done in this conversation, so that nothing is forgotten over many steps.", todoAddSchema, sessions.FlowSession, l.addTodos),
-		tool("todo_list", "Shows what is to be done in this conversation, the oldest first.", todoListSchema, sessions.FlowNone, l.listTodos),
-		tool("todo_update", "Changes an item of this conversation's list: its status, its text or both.", todoUpdateSchema, sessions.FlowSession, l.updateTodo),
-		tool("todo_clear", "Removes the items of this conversation's list, or those that are done.", todoClearSchema, sessions.FlowSession, l.clearTodos),
+		tool("todo_add", "Notes what is to be done in this conversation, so that nothing is forgotten over many steps.", todoAddSchema, l.addTodos),
+		tool("todo_list", "Shows what is to be done in this conversation, the oldest first.", todoListSchema, l.listTodos),
+		tool("todo_update", "Changes an item of this conversation's list: its status, its text or both.", todoUpdateSchema, l.updateTodo),
+		tool("todo_clear", "Removes the items of this conversation's list, or those that are done.", todoClearSchema, l.clearTodos),
 	}
 }
 

@@ -31,6 +31,7 @@ type work struct {
 	session     *sessions.Session
 	run         *sessions.Run
 	emit        func(sessions.Event)
+	inbox       router.Inbox // nil for none
 	usage       sessions.Usage
 	compactions int
 	usedTools   bool
@@ -38,8 +39,10 @@ type work struct {
 }
 
 // Work implements [router.Agent].
-func (l *Loop) Work(ctx context.Context, session *sessions.Session, run *sessions.Run, emit func(sessions.Event)) (router.Answer, error) {
-	w := &work{Loop: l, session: session, run: run, emit: emit}
+func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, error) {
+	w := &work{Loop: l, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox}
+	w.session.SetSkip(w.skip)
+	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
 	if err := w.brief(ctx); err != nil {
 		return router.Answer{}, w.ended(ctx, err)
@@ -48,10 +51,13 @@ func (l *Loop) Work(ctx context.Context, session *sessions.Session, run *session
 		return router.Answer{}, w.ended(ctx, err)
 	}
 	for range stepsMost {
+		if err := w.listen(ctx); err != nil {
+			return router.Answer{}, w.ended(ctx, err)
+		}
 		if err := w.complete(ctx); err != nil {
 			return router.Answer{}, w.ended(ctx, err)
 		}
-		calls := session.PendingToolCalls()
+		calls := w.session.PendingToolCalls()
 		if len(calls) == 0 {
 			return w.answer()
 		}

@@ -17,7 +17,7 @@ func routerSettings(c *config.Config) *router.Settings {
 	s := &router.Settings{
 		Owners: c.Owners, Channels: channelSettings(c), Keyer: keyer(c),
 		Queue: router.QueueSettings{
-			Mode: router.QueueMode(c.Session.Queue.Mode), Cap: c.Session.Queue.Cap,
+			Mode: sessions.QueueMode(c.Session.Queue.Mode), Cap: c.Session.Queue.Cap,
 			DropNew: c.Session.Queue.Drop == "new", Debounce: time.Duration(c.Session.Queue.DebounceMs) * time.Millisecond,
 		},
 		RunTimeout: c.Session.RunTimeout.Std(), DeliveryLife: c.Limits.DeliveryLife.Std(),

@@ -1,9 +1,14 @@
 // Package chaos kills the gateway and counts what became of its messages.
 //
-// The gateway runs as a child process; the Telegram fake and the model run in
+// The gateway runs as a child process; the platform's fake and the model run in
 // the test and outlive it. What people said, what the bot sent and which sends
 // the gateway itself calls unknown must agree: every message answered, and
-// none twice, but for a send whose response a kill has swallowed.
+// none twice. Over Telegram that leaves out a send whose response a kill has
+// swallowed; Slack and Discord can be asked what became of it, so there nothing
+// shows twice at all.
+//
+// Two gateways on one PostgreSQL and one NATS are ended, killed and frozen too:
+// each account is connected once, and the other gateway takes it over.
 //
 // In plain `go test` the runs are short; `make chaos` (the flag -chaos, or SLUICE_CHAOS=full) makes
 // them long. A run prints its seed; -chaos.seed repeats its choices, though not

@@ -193,7 +193,7 @@ type AgentToAgent struct {
 
 // Queue bounds a session's queue.
 type Queue struct {
-	Mode       string `yaml:"mode" enum:"collect,followup" later:"steer,interrupt" doc:"collect: what waits becomes one run. followup: each message is a run of its own."`
+	Mode       string `yaml:"mode" enum:"steer,followup,collect,interrupt" doc:"What becomes of a message that comes while a run works. steer: it is given to that run, between two steps of its work. followup: it is a run of its own, afterwards. collect: all that waits becomes one run, afterwards. interrupt: it ends that run, and is worked with what was said before. /queue sets it for one session."`
 	Cap        int    `yaml:"cap" min:"1" max:"1000" doc:"Messages that may wait behind a run."`
 	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message goes when the queue is full; its sender is told."`
 	DebounceMs int    `yaml:"debounceMs" min:"0" max:"60000" doc:"In mode collect: quiet milliseconds before what waits is taken."`

@@ -94,8 +94,11 @@ const mustEncode = " \t\n\"'<>()[]{}|\\" + marksOfStyles
 const marksOfStyles = "*_~`"
 
 // encode writes the given characters of an address by their numbers, which web
-// servers take for the same.
+// servers take for the same, and its scheme in small letters, as platforms want it.
 func encode(address, chars string) string {
+	if scheme, rest, ok := strings.Cut(address, ":"); ok {
+		address = strings.ToLower(scheme) + ":" + rest
+	}
 	if !strings.ContainsAny(address, chars) {
 		return address
 	}

@@ -25,6 +25,7 @@ func TestDiscord(t *testing.T) {
 		"line starts":       {"\\# a\n\\> b\n\\- c - d\n\\-# e", `\# a` + "\n" + `\> b` + "\n" + `\- c - d` + "\n" + `\-# e`},
 		"code":              {"``a`b`` ``` x``y ```", "`` a`b `` `` x`" + zw + "`y ``"},
 		"link":              {"[a **b**](https://example.org/?a=1&b=(2))", "[a](https://example.org/?a=1&b=%282%29) **[b](https://example.org/?a=1&b=%282%29)**"},
+		"link in capitals":  {"[a](HTTPS://example.org/B)", "[a](https://example.org/B)"},
 		"link with bracket": {"[a\\]b](https://example.org)", "a]b (<https://example.org>)"},
 		"link in disguise":  {"[https://bank.example](https://evil.example)", `<https://bank.example> (<https://evil.example>)`},
 		"link by hand":      {`\[a](https://example.org)`, `\[a](<https://example.org>)`},

@@ -119,7 +119,7 @@ func testAbort(t *testing.T, b *bundle) {
 	require.Equal(t, at(1), b.run(queued.ID).Finished)
 	require.Equal(t, sessions.RunRunning, b.run(running.ID).Status)
 	require.Equal(t, sessions.RunQueued, b.run(other.ID).Status)
-	for run, want := range map[sessions.RunID]bool{running.ID: true, queued.ID: false, other.ID: false} {
+	for run, want := range map[sessions.RunID]sessions.AbortCause{running.ID: sessions.AbortStopped, queued.ID: sessions.AbortNone, other.ID: sessions.AbortNone} {
 		asked, err := b.AbortRequested(b.ctx, run)
 		require.NoError(t, err)
 		require.Equal(t, want, asked)
@@ -130,6 +130,34 @@ func testAbort(t *testing.T, b *bundle) {
 	asked, err = b.AbortsRequested(b.ctx, running.Partition+1)
 	require.NoError(t, err)
 	require.Empty(t, asked)
+}
+
+// A newer message asks for the end of a run that works. It overrules no stop and ends nothing that waits.
+func testInterrupt(t *testing.T, b *bundle) {
+	id := sessions.NewID()
+	running, queued, stopped := newRun(id), newRun(id), newRun(sessions.NewID())
+	b.enqueue(running, queued, stopped)
+	for _, run := range []*sessions.Run{&running, &stopped} {
+		run.Status = sessions.RunRunning
+		b.commit(moveRun(sessions.RunQueued, *run))
+	}
+	b.commit(router.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: stopped.Session, At: at(1)}}}})
+	var change router.Change
+	for _, run := range []sessions.Run{running, queued, stopped} {
+		change.Interrupt = append(change.Interrupt, sessions.Interrupt{Session: run.Session, Run: run.ID})
+	}
+	b.commit(change)
+	require.Equal(t, sessions.RunQueued, b.run(queued.ID).Status)
+	for run, want := range map[sessions.RunID]sessions.AbortCause{
+		running.ID: sessions.AbortReplaced, queued.ID: sessions.AbortNone, stopped.ID: sessions.AbortStopped,
+	} {
+		asked, err := b.AbortRequested(b.ctx, run)
+		require.NoError(t, err)
+		require.Equal(t, want, asked)
+	}
+	asked, err := b.AbortsRequested(b.ctx, running.Partition)
+	require.NoError(t, err)
+	require.Contains(t, asked, id)
 }
 
 func testAtomic(t *testing.T, b *bundle) {

@@ -18,6 +18,7 @@ func testSessionRoundTrip(t *testing.T, b *bundle) {
 	r.Title, r.Metadata = "a title", json.RawMessage(`{"a": [1, 2]}`)
 	r.FileAccess = sessions.FileAccess{Read: []string{"/a"}, Write: []string{""}}
 	r.ThinkingLevel, r.VerboseLevel, r.Label = sessions.ThinkingHigh, sessions.VerboseFull, "a läbel"
+	r.QueueMode = sessions.QueueSteer
 	r.TTL, r.Usage = time.Hour, sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}
 	r.ContextSize, r.AbortedLast, r.Ended = 9, true, at(3)
 	b.create(r)
@@ -90,8 +91,9 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	want.SendPolicy, want.Activation, want.Model, want.Title, want.Metadata = deny, mention, model, title, meta
 	require.Equal(t, want, b.session(r.ID))
 	thinking, verbose, name := sessions.ThinkingMedium, sessions.VerboseOff, "label"
-	b.commit(patch(sessions.Patch{ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &name}))
-	want.ThinkingLevel, want.VerboseLevel, want.Label = thinking, verbose, name
+	queue := sessions.QueueInterrupt
+	b.commit(patch(sessions.Patch{ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &name, QueueMode: &queue}))
+	want.ThinkingLevel, want.VerboseLevel, want.Label, want.QueueMode = thinking, verbose, name, queue
 	require.Equal(t, want, b.session(r.ID))
 	var none string
 	follow, quiet := sessions.ThinkingInherit, sessions.VerboseInherit

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"run move expects status and epoch": testRunMove,
 		"run move is fenced":                testRunFence,
 		"abort":                             testAbort,
+		"interrupt":                         testInterrupt,
 		"change is all or nothing":          testAtomic,
 		"group of writes fails one by one":  testGroup,
 		"event is known for ever":           testEvent,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,70 +106,6 @@ func (p *Platform) Person(n int) sessions.Peer {
 	return sessions.Peer{ID: sessions.UserID(Person(n + 1)), Name: name, Username: strings.ToLower(strings.ReplaceAll(name, " ", "."))}
 }
 
-// Say implements adaptertest.Platform.
-func (p *Platform) Say(place sessions.Route, from sessions.Peer, text string) adaptertest.Said {
-	return p.write(place, from, text, nil)
-}
-
-func (p *Platform) write(place sessions.Route, from sessions.Peer, text string, f *file) adaptertest.Said {
-	ts := p.Write(Line{
-		Channel: string(place.Conversation), Thread: string(place.Thread), User: string(from.ID), Text: p.typed(text), file: f,
-	})
-	return adaptertest.Said{Event: string(place.Conversation) + "/" + ts, Place: place, ID: sessions.PlatformMessageID(ts)}
-}
-
-// typed is a text as Slack's apps send it: & < > encoded, but not those of the mention.
-func (p *Platform) typed(text string) string {
-	parts := strings.Split(text, p.Mention())
-	for i, part := range parts {
-		parts[i] = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(part)
-	}
-	return strings.Join(parts, p.Mention())
-}
-
-// Edit implements adaptertest.Platform.
-func (p *Platform) Edit(said adaptertest.Said, text string) {
-	p.Server.Edit(string(said.Place.Conversation), string(said.ID), p.typed(text))
-}
-
-// Delete implements adaptertest.Platform.
-func (p *Platform) Delete(said adaptertest.Said) {
-	p.Server.Delete(string(said.Place.Conversation), string(said.ID))
-}
-
-// names are the emoji that the suite uses, by Slack's names.
-func names() map[string]string { return map[string]string{"👍": "+1", "👀": "eyes"} }
-
-// React implements adaptertest.Platform.
-func (p *Platform) React(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, r adapters.Reaction) {
-	p.Server.React(string(place.Conversation), string(id), string(from.ID), names()[r.Emoji], r.Removed)
-}
-
-// Press implements adaptertest.Platform.
-func (p *Platform) Press(place sessions.Route, id sessions.PlatformMessageID, from sessions.Peer, label string) {
-	p.mu.Lock()
-	m := p.places[string(place.Conversation)].find(string(id))
-	labels, actions, values := m.buttons()
-	p.mu.Unlock()
-	at := slices.Index(labels, label)
-	require.GreaterOrEqual(p.t, at, 0, "a button %q", label)
-	p.Server.Press(string(place.Conversation), string(id), string(from.ID), actions[at], values[at])
-}
-
-// Command implements adaptertest.Platform.
-func (p *Platform) Command(place sessions.Route, from sessions.Peer, name, arguments string) adaptertest.Said {
-	return adaptertest.Said{Event: p.Server.Command(string(place.Conversation), string(from.ID), "/"+name, arguments), Place: place}
-}
-
-// Upload implements adaptertest.Platform.
-func (p *Platform) Upload(place sessions.Route, from sessions.Peer, name, mime string, content []byte) adaptertest.Said {
-	p.mu.Lock()
-	f := &file{id: p.id("F"), name: name, mime: mime, content: content, owner: string(from.ID)}
-	p.files[f.id] = f
-	p.mu.Unlock()
-	return p.write(place, from, "", f)
-}
-
 // Redeliver implements adaptertest.Platform.
 func (p *Platform) Redeliver(said adaptertest.Said) { p.Server.Redeliver(said.Event) }
 
@@ -192,7 +127,31 @@ func (p *Platform) Flood() []adaptertest.Said {
 }
 
 // DropConnections implements adaptertest.Platform.
-func (p *Platform) DropConnections() { p.Drop() }
+func (p *Platform) DropConnections() {
+	p.settle()
+	p.Drop()
+}
+
+// Deafen implements adaptertest.Platform.
+func (p *Platform) Deafen() {
+	p.settle()
+	p.Server.Deafen()
+}
+
+// settle waits until an app that has sockets has both: one that opens only
+// after the others broke would make that go unnoticed.
+func (p *Platform) settle() {
+	err := p.wait(p.t.Context(), func() bool {
+		working := 0
+		for _, c := range p.sockets {
+			if !c.lost {
+				working++
+			}
+		}
+		return len(p.sockets) == 0 || working >= 2
+	})
+	require.NoError(p.t, err)
+}
 
 // Fault implements adaptertest.Platform.
 func (p *Platform) Fault(f adaptertest.Fault) {

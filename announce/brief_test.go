@@ -1,0 +1,46 @@
+package announce_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/announce"
+)
+
+// Each step's model is told what the step is, who the other side is and how to stop, and nothing of the other steps.
+func TestBriefs(t *testing.T) {
+	t.Parallel()
+	x := between(3)
+	x.Requester.Key, x.Target.Key = "agent:a:main", "agent:b:main"
+	x.Request, x.Reply, x.Latest = "how many?", "seven", "eight, rather"
+	task := x
+	task.Kind = announce.Spawn
+	for name, c := range map[string]struct {
+		x         announce.Exchange
+		phase     announce.Phase
+		turn      int
+		says, not []string
+	}{
+		"request":            {x, announce.Asking, 0, []string{"agent a, session agent:a:main", "not from a person", announce.NoReply}, []string{"seven", announce.ReplySkip}},
+		"requester's turn":   {x, announce.Replying, 1, []string{"agent b, session agent:b:main", "turn 1 of at most 3", "in which you asked", announce.ReplySkip}, []string{announce.AnnounceSkip}},
+		"target's turn":      {x, announce.Replying, 2, []string{"agent a, session agent:a:main", "turn 2 of at most 3", "in which you were asked", announce.ReplySkip}, []string{announce.AnnounceSkip}},
+		"announcement":       {x, announce.Announcing, 2, []string{"agent a, session agent:a:main", "how many?", "seven", "eight, rather", announce.AnnounceSkip}, []string{announce.ReplySkip}},
+		"task":               {task, announce.Asking, 0, []string{"You are a sub-agent"}, []string{announce.NoReply, announce.AnnounceSkip, "agent:a:main"}},
+		"report":             {task, announce.Announcing, 0, []string{"Your task has ended", announce.AnnounceSkip}, []string{announce.ReplySkip, "agent:a:main"}},
+		"nothing to be told": {x, announce.Ended, 3, nil, []string{"agent"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.x.Phase, c.x.Turn = c.phase, c.turn
+			brief := announce.Brief(c.x)
+			for _, text := range c.says {
+				require.Contains(t, brief, text)
+			}
+			for _, text := range c.not {
+				require.False(t, strings.Contains(brief, text), "%q in %q", text, brief)
+			}
+		})
+	}
+}

@@ -1,0 +1,32 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+)
+
+// skipped is what a model reads of a call that was not started because somebody has spoken.
+const skipped = "skipped: a newer message has come, and this call was not run"
+
+// listen gives the run what people have said to it since it began.
+func (w *work) listen(ctx context.Context) error {
+	if w.inbox == nil {
+		return nil
+	}
+	if _, err := w.inbox.Take(ctx); err != nil {
+		return fmt.Errorf("take what was said: %w", err)
+	}
+	return nil
+}
+
+// skip says before each tool call whether the run has to listen first.
+func (w *work) skip(ctx context.Context) (string, error) {
+	if w.inbox == nil {
+		return "", nil
+	}
+	waiting, err := w.inbox.Waiting(ctx)
+	if err != nil || !waiting {
+		return "", err
+	}
+	return skipped, nil
+}

@@ -1,0 +1,134 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sluice/internal/faultpoint"
+	"sluice/sessions"
+)
+
+// inbox gives a run what people say to its session while it works. What it gives
+// joins the run's batch in the same transaction as its message joins the thread: after a
+// crash it is a part of the run that is gone on with, and whatever was not given waits for its own turn.
+type inbox struct {
+	w   *sessionWorker
+	job *job
+	run *sessions.Run // as the agent has it
+}
+
+var _ Inbox = (*inbox)(nil)
+
+// inboxOf is the inbox of a run; nil for what agents say to each other.
+func (w *sessionWorker) inboxOf(j *job, run *sessions.Run) Inbox {
+	if workedAlone(*run) {
+		return nil
+	}
+	return &inbox{w: w, job: j, run: run}
+}
+
+// Waiting implements [Inbox].
+func (b *inbox) Waiting(ctx context.Context) (bool, error) {
+	said, err := b.look(ctx)
+	return len(said) > 0, err
+}
+
+// Take implements [Inbox].
+func (b *inbox) Take(ctx context.Context) (bool, error) {
+	said, err := b.look(ctx)
+	if err != nil || len(said) == 0 {
+		return false, err
+	}
+	session := b.job.session
+	if err := session.Persist(ctx); err != nil { // a result must not be lost if what follows fails
+		return false, err
+	}
+	var media []Media
+	var taken []sessions.Run
+	for _, message := range said {
+		whole := joined(message)
+		got := b.w.fetch(ctx, &whole)
+		media = append(media, got.media...)
+		session.Append(userMessage(whole, got.texts))
+		taken = append(taken, message...)
+	}
+	change := session.Pending()
+	change.Runs = b.claim(taken)
+	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
+	if err := b.w.store.Commit(ctx, Change{Change: change, Media: media}); err != nil {
+		return false, fmt.Errorf("give run what was said: %w", err)
+	}
+	faultpoint.Hit(faultpoint.ClaimAfterCommit)
+	session.Saved(change)
+	b.job.batch = append(b.job.batch, taken...)
+	b.run.Input.Owner = ownersOnly(b.job.batch)
+	b.w.metrics.steered.Add(float64(len(said)))
+	return true, nil
+}
+
+// claim moves runs into the batch of the run that works.
+func (b *inbox) claim(taken []sessions.Run) []sessions.RunMove {
+	moves := make([]sessions.RunMove, len(taken))
+	for i := range taken {
+		run := &taken[i]
+		run.Status, run.Leader, run.Epoch, run.Started = sessions.RunRunning, b.job.batch[0].ID, b.w.owner.epoch, b.w.now()
+		run.Attempts++
+		moves[i] = sessions.RunMove{From: sessions.RunQueued, Run: *run}
+	}
+	return moves
+}
+
+// look reads the messages that wait for the run. It asks the store only when
+// somebody has woken the session since it last found nothing.
+func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
+	if !b.w.heard() {
+		return nil, nil
+	}
+	record, err := b.w.store.Session(ctx, b.w.id)
+	if err != nil {
+		return nil, fmt.Errorf("read session: %w", err)
+	}
+	if b.w.settings.Load().queueMode(record) != sessions.QueueSteer {
+		return nil, nil
+	}
+	waiting, err := b.w.store.WaitingRuns(ctx, b.w.id, waitingMax)
+	if err != nil {
+		return nil, fmt.Errorf("read queue: %w", err)
+	}
+	queued := slices.DeleteFunc(queuedRuns(waiting), workedAlone)
+	var said [][]sessions.Run
+	for _, message := range messages(queued) {
+		if !sameAudience(message[0].Route, b.run.Route) {
+			continue
+		}
+		b.w.hear() // it is there until it is taken
+		if open(message, b.w.now()) > 0 {
+			break
+		}
+		said = append(said, message)
+	}
+	return said, nil
+}
+
+// hear notes that there may be something for the run that works.
+func (w *sessionWorker) hear() {
+	w.owner.mu.Lock()
+	defer w.owner.mu.Unlock()
+	w.lane.heard = true
+}
+
+// heard reports whether there may be something for the run, and forgets it.
+func (w *sessionWorker) heard() bool {
+	w.owner.mu.Lock()
+	defer w.owner.mu.Unlock()
+	heard := w.lane.heard
+	w.lane.heard = false
+	return heard
+}
+
+// ownersOnly reports whether owners have said all that a batch works on. Who speaks
+// into an owner's run must not speak with the owner's word.
+func ownersOnly(batch []sessions.Run) bool {
+	return !slices.ContainsFunc(batch, func(run sessions.Run) bool { return !run.Input.Owner })
+}

@@ -1,0 +1,208 @@
+package router_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/announce"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// slowly lets sub-agents work for a while.
+func (k *talk) slowly(d time.Duration) {
+	k.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
+		if run.Kind == sessions.KindTask {
+			time.Sleep(d)
+		}
+		return k.work(ctx, s, run)
+	}
+}
+
+// notes are the words of other agents in a session's transcript.
+func (k *talk) notes(id sessions.ID) (texts []string) {
+	k.t.Helper()
+	record, err := k.store.Session(context.Background(), id)
+	require.NoError(k.t, err)
+	messages, err := k.store.Thread(context.Background(), record)
+	require.NoError(k.t, err)
+	for _, m := range messages {
+		if m.Role == sessions.RoleAgent {
+			texts = append(texts, m.Text())
+		}
+	}
+	return texts
+}
+
+// A requester that was reset meanwhile is told where it asked, and the session that came after it knows.
+func TestReportFindsTheSuccessor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.slowly(10 * time.Minute)
+		x := k.spawn(ann, "prices")
+		require.Contains(t, k.hear(in("ann", "2", "/reset")).Notice, "A new session")
+		k.await(2)
+		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
+		k.await(1)
+		synctest.Wait()
+		report := k.chat.texts("ann")[2]
+		require.Contains(t, report, "**Status:** success (prices)")
+		successor, err := k.store.SessionByKey(t.Context(), ann.Key)
+		require.NoError(t, err)
+		require.NotEqual(t, ann.ID, successor.ID)
+		require.Equal(t, []string{report}, k.notes(successor.ID))
+		require.Empty(t, k.notes(ann.ID))
+	})
+}
+
+// A requester whose time was over, with nobody after it, is told all the same where it asked.
+func TestReportOutlivesItsRequester(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.slowly(10 * time.Minute)
+		x := k.spawn(ann, "prices")
+		require.NoError(t, k.store.CommitSession(t.Context(), sessions.Change{End: []sessions.End{{ID: ann.ID, At: time.Now()}}}))
+		k.await(1)
+		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
+		k.await(1)
+		require.Contains(t, k.chat.texts("ann")[1], "**Status:** success (prices)")
+		_, err := k.store.SessionByKey(t.Context(), ann.Key)
+		require.ErrorIs(t, err, sessions.ErrNotFound)
+
+		again := k.session2("ann")
+		require.Empty(t, k.notes(again.ID))
+	})
+}
+
+// session2 begins a person's session anew.
+func (k *talk) session2(who string) sessions.Record {
+	k.t.Helper()
+	k.ended(k.hear(in(who, "again", "hello again")).Run)
+	record, err := k.store.SessionByKey(context.Background(), sessions.Key("agent:main:direct:"+who))
+	require.NoError(k.t, err)
+	return record
+}
+
+// Who deletes a session stops what works for it; that it was stopped is kept with the exchange.
+func TestDeletingStopsSubAgents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.hold()
+		x := k.spawn(ann, "prices")
+		synctest.Wait()
+		require.NoError(t, k.DeleteSession(t.Context(), ann.ID))
+		require.Equal(t, sessions.RunAborted, k.ended(x.First).Status)
+		x = k.over(x.ID)
+		require.Equal(t, announce.Stopped, x.Outcome)
+		require.Equal(t, "a person stopped it", x.Detail)
+	})
+}
+
+// Where nobody can be told, what came of it is kept with the exchange, and the requester has its note.
+func TestReportWithoutARoute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		x := k.over(k.spawn(ann, "prices", func(a *router.Ask) { a.Caller.Route = sessions.Route{} }).ID)
+		require.Equal(t, announce.Silent, x.Outcome)
+		require.Equal(t, "nobody speaks to that session on a channel", x.Detail)
+		require.Equal(t, "task 1", x.Reply)
+		synctest.Wait()
+		notes := k.notes(ann.ID)
+		require.Len(t, notes, 1)
+		require.Contains(t, notes[0], "**Result:** task 1")
+		require.Len(t, k.chat.texts("ann"), 1)
+	})
+}
+
+// live reports whether a session has not ended.
+func (k *talk) live(id sessions.ID) bool {
+	k.t.Helper()
+	record, err := k.store.Session(context.Background(), id)
+	require.NoError(k.t, err)
+	return record.Ended.IsZero()
+}
+
+// A sub-agent's session ends so many minutes after its report; never, where that is off. The sweep comes each hour.
+func TestSubAgentsAreArchived(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		after time.Duration
+		lives []bool // after one hour, two, three
+	}{
+		"in ninety minutes": {90 * time.Minute, []bool{true, true, false}},
+		"in a minute":       {time.Minute, []bool{false, false, false}},
+		"never":             {0, []bool{true, true, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newTalk(t)
+				ann := k.session("ann")
+				k.settings.Exchanges.ArchiveAfter = c.after
+				k.slowly(45 * time.Minute)
+				x := k.over(k.spawn(ann, "prices").ID)
+				require.True(t, k.live(x.Target.Session))
+				time.Sleep(10 * time.Minute) // 55 minutes since it was made, 10 since its report
+				for i, want := range c.lives {
+					time.Sleep(time.Hour)
+					synctest.Wait()
+					require.Equal(t, want, k.live(x.Target.Session), "after %d hours", i+1)
+				}
+				require.True(t, k.live(ann.ID))
+			})
+		})
+	}
+}
+
+// With cleanup delete the session ends with the report, which is told and noted all the same.
+func TestSubAgentIsDiscarded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.await(1)
+		x := k.over(k.spawn(ann, "prices", func(a *router.Ask) { a.Task.Discard = true }).ID)
+		require.False(t, k.live(x.Target.Session))
+		_, err := k.store.SessionByKey(t.Context(), x.Target.Key)
+		require.ErrorIs(t, err, sessions.ErrNotFound)
+		k.await(1)
+		synctest.Wait()
+		require.Len(t, k.notes(ann.ID), 1)
+	})
+}
+
+// A sub-agent's session that somebody ended under its hands does not keep its report from being told.
+func TestSubAgentIsEndedAtWork(t *testing.T) {
+	t.Parallel()
+	for name, discard := range map[string]bool{"kept": false, "to be discarded": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newTalk(t)
+				ann := k.session("ann")
+				k.await(1)
+				k.slowly(10 * time.Minute)
+				x := k.spawn(ann, "prices", func(a *router.Ask) { a.Task.Discard = discard })
+				time.Sleep(time.Minute)
+				_, err := k.ResetSession(t.Context(), x.Target.Session)
+				require.NoError(t, err)
+				x = k.over(x.ID)
+				require.Equal(t, announce.Announced, x.Outcome, x.Detail)
+				k.await(1)
+				require.Contains(t, k.chat.texts("ann")[1], "**Status:** success (prices)")
+			})
+		})
+	}
+}

@@ -1,0 +1,3 @@
+-- +goose Up
+-- Override of a session; empty follows the configuration.
+ALTER TABLE sessions ADD COLUMN queue_mode TEXT NOT NULL DEFAULT '';

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,7 @@ type owner struct {
 
 // dial opens a WebSocket and reads until it ends.
 func dial(ctx context.Context, url string, silence time.Duration, o owner) (*conn, error) {
-	dialer := websocket.Dialer{HandshakeTimeout: silence}
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: silence}
 	ws, resp, err := dialer.DialContext(ctx, url, nil) //nolint:bodyclose // it has none of its own, says the library
 	if err != nil {
 		if resp != nil {

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -164,17 +165,20 @@ func TestHistoryAddsUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		var messages []sessions.Message
-		for _, size := range rapid.SliceOfN(rapid.IntRange(1, 6000), 1, 80).Draw(r, "sizes") {
-			messages = append(messages, sessions.Message{Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(strings.Repeat("x", size), flow.Bottom())}})
+		for i, size := range rapid.SliceOfN(rapid.IntRange(1, 6000), 1, 80).Draw(r, "sizes") {
+			text := fmt.Sprintf("%d|%s", i, strings.Repeat("x", size))
+			messages = append(messages, sessions.Message{Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(text, flow.Bottom())}})
 		}
 		limit := rapid.IntRange(1, 100).Draw(r, "limit")
 		got := agent.HistoryOf(messages, limit)
 		if len(got.Messages)+got.DroppedMessages != len(messages) || len(got.Messages) > limit || got.Bytes > 80*1024 || len(got.Messages) == 0 {
 			r.Fatalf("%d of %d shown, %d dropped, %d bytes", len(got.Messages), len(messages), got.DroppedMessages, got.Bytes)
 		}
-		last, want := got.Messages[len(got.Messages)-1].Content[0].Text, messages[len(messages)-1].Parts[0].Text
-		if strings.TrimSuffix(last, "…") != want[:min(len(want), 4000)] {
-			r.Fatal("the newest is not shown last")
+		for i, m := range got.Messages {
+			shown, want := strings.TrimSuffix(m.Content[0].Text, "…"), messages[got.DroppedMessages+i].Parts[0].Text
+			if shown != want[:min(len(want), 4000)] {
+				r.Fatalf("at place %d stands %.10q and not %.10q", i, shown, want)
+			}
 		}
 		if got.ContentTruncated != strings.Contains(texts(got), "…") || got.Truncated != (got.DroppedMessages > 0) {
 			r.Fatal("the marks do not say what was done")

@@ -127,7 +127,31 @@ func (p *Platform) Flood() []adaptertest.Said {
 }
 
 // DropConnections implements adaptertest.Platform.
-func (p *Platform) DropConnections() { p.Drop() }
+func (p *Platform) DropConnections() {
+	p.settle()
+	p.Drop()
+}
+
+// Deafen implements adaptertest.Platform.
+func (p *Platform) Deafen() {
+	p.settle()
+	p.Server.Deafen()
+}
+
+// settle waits until an app that has sockets has both: one that opens only
+// after the others broke would make that go unnoticed.
+func (p *Platform) settle() {
+	err := p.wait(p.t.Context(), func() bool {
+		working := 0
+		for _, c := range p.sockets {
+			if !c.lost {
+				working++
+			}
+		}
+		return len(p.sockets) == 0 || working >= 2
+	})
+	require.NoError(p.t, err)
+}
 
 // Fault implements adaptertest.Platform.
 func (p *Platform) Fault(f adaptertest.Fault) {

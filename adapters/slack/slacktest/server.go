@@ -111,10 +111,25 @@ func (s *Server) routes() http.Handler {
 }
 
 // Drop cuts all connections that the app has.
-func (s *Server) Drop() { s.network.Drop() }
+func (s *Server) Drop() {
+	s.lose()
+	s.network.Drop()
+}
 
 // Deafen lets nothing through the connections that the app has now, but keeps them open.
-func (s *Server) Deafen() { s.network.Deafen() }
+func (s *Server) Deafen() {
+	s.lose()
+	s.network.Deafen()
+}
+
+// lose marks the sockets that are open now as those that bring nothing any more.
+func (s *Server) lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.sockets {
+		c.lost = true
+	}
+}
 
 // URL is the base of the Web API.
 func (s *Server) URL() string { return s.http.URL + "/api/" }

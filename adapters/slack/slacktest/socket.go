@@ -16,6 +16,7 @@ type socket struct {
 	done chan struct{} // closed when nothing is read any more
 
 	leaving    bool // it will be closed; guarded by the server's mu
+	lost       bool // nothing comes through any more; guarded by the server's mu
 	unanswered int  // pings in a row; guarded by the server's mu
 
 	mu sync.Mutex // one writer at a time

@@ -68,7 +68,7 @@ func (s *Session) SetupSandbox(ctx context.Context) error {
 	}
 	if agent.Workspace != "" || config.Mode != SandboxOff {
 		var err error
-		if config.Workspace, err = makeWorkspace(agent.Workspace, id); err != nil {
+		if config.Workspace, err = MakeFolder(agent.Workspace, id); err != nil {
 			return fmt.Errorf("set up sandbox: %w", err)
 		}
 	}
@@ -116,8 +116,8 @@ func settleSandbox(ctx context.Context, want SandboxSettings) (SandboxConfig, er
 	return config, nil
 }
 
-// makeWorkspace makes a session's folder. It never leaves the workspace, whatever was put in its place.
-func makeWorkspace(workspace string, id ID) (string, error) {
+// MakeFolder makes the folder of a session in its agent's workspace, an absolute path, where it is missing. It never leaves the workspace, whatever was put in its place.
+func MakeFolder(workspace string, id ID) (string, error) {
 	if !filepath.IsAbs(workspace) {
 		return "", fmt.Errorf("workspace %q: want an absolute path", workspace)
 	}

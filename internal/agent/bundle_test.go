@@ -15,6 +15,7 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/agent"
+	"sluice/internal/sandbox"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -106,7 +107,21 @@ type bundle struct {
 	session *sessions.Session
 	run     sessions.Run
 	events  []sessions.Event
+	sandbox *testSandbox
 	inbox   router.Inbox
+}
+
+// testSandbox is the real one, until something is said to be missing.
+type testSandbox struct {
+	*sandbox.Bubblewrap
+	missing error
+}
+
+func (s *testSandbox) Available(ctx context.Context) error {
+	if s.missing != nil {
+		return s.missing
+	}
+	return s.Bubblewrap.Available(ctx)
 }
 
 // start is the time at which a bundle's world begins.
@@ -117,6 +132,8 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 	b := &bundle{
 		store: &store{Memory: sessiontest.NewMemory()},
 		model: &sessiontest.Scripted{Answers: answers, Level: flow.Restricted},
+
+		sandbox: &testSandbox{Bubblewrap: sandbox.New("")},
 	}
 	var err error
 	b.Loop, err = agent.New(agent.Config{
@@ -128,7 +145,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return b.model, nil
 		},
-		Exchanges: exchanges{b},
+		Exchanges: exchanges{b}, Sandbox: b.sandbox,
 		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := router.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}

@@ -92,3 +92,34 @@ func TestASandboxNarrowsWhatIsSeen(t *testing.T) {
 		require.Equal(t, all, slices.Contains(seen, other.ID))
 	}
 }
+func TestWhichToolsAnAgentHas(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*agent.Definition)
+		has    []string
+		lacks  []string
+	}{
+		"nothing said":            {func(*agent.Definition) {}, []string{"read", "message"}, []string{"exec"}},
+		"a sandbox":               {func(d *agent.Definition) { d.Sandbox = sessions.SandboxRequired }, []string{"exec"}, nil},
+		"a sandbox and no exec":   {func(d *agent.Definition) { d.Sandbox = sessions.SandboxRequired; d.Tools.Deny = []string{"exec"} }, []string{"read"}, []string{"exec"}},
+		"everything but exec":     {func(d *agent.Definition) { d.Tools.Allow = []string{"*"} }, []string{"read", "message"}, []string{"exec"}},
+		"exec outside a sandbox":  {func(d *agent.Definition) { d.Tools.Allow = []string{"*", "exec"} }, []string{"exec", "message"}, nil},
+		"two":                     {func(d *agent.Definition) { d.Tools.Allow = []string{"read", "list"} }, []string{"read", "list"}, []string{"write", "message", "exec"}},
+		"without a workspace":     {func(d *agent.Definition) { d.Workspace = ""; d.Tools.Allow = []string{"*", "exec"} }, []string{"message"}, []string{"read", "exec"}},
+		"denied although allowed": {func(d *agent.Definition) { d.Tools = agent.ToolFilter{Allow: []string{"read"}, Deny: []string{"read"}} }, nil, []string{"read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, _ := equipped(t, c.change)
+			for _, tool := range c.has {
+				_, ok := b.session.Tool(tool)
+				require.True(t, ok, tool)
+			}
+			for _, tool := range c.lacks {
+				_, ok := b.session.Tool(tool)
+				require.False(t, ok, tool)
+			}
+		})
+	}
+}
+

@@ -66,6 +66,7 @@ func (d *doctor) examine(ctx context.Context) {
 		d.stopped(ctx)
 	}
 	d.accounts(ctx)
+	d.sandbox(ctx)
 }
 
 // report prints the findings; the error says that something is wrong.

@@ -179,7 +179,16 @@ type Session struct {
 	AgentToAgent  AgentToAgent        `yaml:"agentToAgent" doc:"Bounds of what agents may cause in one another."`
 	RunTimeout    Duration            `yaml:"runTimeout" doc:"How long one run may work, from its start."`
 
-	_ struct{} `later:"reset,resetByType,resetByChannel"`
+	Reset          Reset            `yaml:"reset" doc:"When a session begins anew by itself. It is looked at when somebody speaks in it, and at no other time: what agents say to each other neither resets a session nor keeps it."`
+	ResetByType    map[string]Reset `yaml:"resetByType" doc:"What counts instead in direct chats, groups (channels too), and threads (topics too), by the names direct, group and thread."`
+	ResetByChannel map[string]Reset `yaml:"resetByChannel" doc:"What counts instead on a channel, for example telegram, whatever resetByType says."`
+}
+
+// Reset says when a session begins anew by itself.
+type Reset struct {
+	Mode        string `yaml:"mode" enum:"none,daily,idle" doc:"none: only with /new. daily: with the first message after atHour; also after idleMinutes, if that is set. idle: when nobody has spoken in it for idleMinutes."`
+	AtHour      int    `yaml:"atHour" min:"0" max:"23" doc:"Hour of the gateway's local time."`
+	IdleMinutes int    `yaml:"idleMinutes" min:"0" max:"525600" doc:"Minutes. Needed with idle."`
 }
 
 // AgentToAgent bounds what agents may cause in one another.

@@ -95,7 +95,13 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 	}
 	limited, cancel := context.WithTimeout(ctx, orDefault(c.Timeout, defaultTimeout))
 	defer cancel()
-	result, err := run(limited, c, exec.CommandContext(limited, program, append(args, command...)...))
+	cmd := exec.CommandContext(limited, program, append(args, command...)...)
+	cmd.Env = []string{} // it can be read in the sandbox, as that of its first process
+	cmd.Dir = "/"
+	result, err := run(limited, c, cmd)
+	if own, ok := strings.CutPrefix(result.Stderr, "bwrap: "); ok && err == nil && result.ExitCode == 1 {
+		err = errors.New(firstLine(own))
+	}
 	if ctx.Err() != nil {
 		return result, fmt.Errorf("run in sandbox: %w", context.Cause(ctx))
 	}
@@ -108,8 +114,6 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 func run(ctx context.Context, c Config, cmd *exec.Cmd) (Result, error) {
 	stdout, stderr := &bounded{most: orDefault(c.Output, defaultOutput)}, &bounded{most: orDefault(c.Output, defaultOutput)}
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = stdout, stderr, strings.NewReader(c.Stdin)
-	cmd.Env = []string{} // it can be read in the sandbox, as that of its first process
-	cmd.Dir = "/"
 	cmd.WaitDelay = killWait
 	// The command dies with the thread that has started it, which must not end before.
 	runtime.LockOSThread()
@@ -127,9 +131,6 @@ func run(ctx context.Context, c Config, cmd *exec.Cmd) (Result, error) {
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		return result, fmt.Errorf("a child of the command does not die: %w", err)
-	}
-	if own, ok := strings.CutPrefix(result.Stderr, "bwrap: "); ok && result.ExitCode == 1 {
-		return result, errors.New(firstLine(own))
 	}
 	return result, nil
 }

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/internal/workspace"
+	"sluice/sessions"
+)
+
+// files opens the files of the calling session, within its present file access.
+func (l *Loop) files(ctx context.Context, caller sessions.Caller) (*workspace.Files, error) {
+	record, err := l.store.Session(ctx, caller.Session)
+	if err != nil {
+		return nil, inside("read session", err)
+	}
+	if caller.Sandbox.Workspace == "" {
+		return nil, errors.New("this conversation has no files")
+	}
+	files, err := workspace.Open(caller.Sandbox.Workspace, record.FileAccess)
+	if err != nil {
+		return nil, inside("open files", err)
+	}
+	return files, nil
+}
+
+// pathError says of a parameter why its path can't be used.
+func pathError(parameter, path string, err error) error {
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return fmt.Errorf("%s: there is no %q here; list shows what there is", parameter, path)
+	case errors.Is(err, workspace.ErrFolder):
+		return fmt.Errorf("%s: %q is a folder, want a file", parameter, path)
+	}
+	return fmt.Errorf("%s: %q: %w", parameter, path, err)
+}
+
+// Folder is the folder of a session's files, which is made where it is missing; empty where its agent has none.
+func (l *Loop) Folder(record sessions.Record) (string, error) {
+	d, _ := l.definition(record.Agent)
+	if d.Workspace == "" {
+		return "", nil
+	}
+	return sessions.MakeFolder(d.Workspace, record.ID)
+}

@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/internal/workspace"
+	"sluice/sessions"
+)
+
+const (
+	readSchema = `{"type":"object","additionalProperties":false,"required":["path"],"properties":{
+"path":{"type":"string","description":"relative to the workspace"},
+"offset":{"type":"integer","minimum":1,"description":"first line, from 1; default 1"},
+"limit":{"type":"integer","minimum":1,"description":"lines; default: as many as fit into 256 KiB"}}}`
+	listFilesSchema = `{"type":"object","additionalProperties":false,"properties":{
+"path":{"type":"string","description":"a folder of the workspace; default: all of it"}}}`
+	// readMost is how much of a file one call shows, in bytes.
+	readMost = 256 << 10
+)
+
+// fileTool is a tool over the session's files. One that only reads may be run again.
+func fileTool(name, about, schema string, writes sessions.FlowEnd, run toolFunc) sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: writes}, Idempotent: writes == sessions.FlowNone, Run: run,
+	}
+}
+
+// workspaceTools are those over the files of the session.
+func (l *Loop) workspaceTools() []sessions.Tool {
+	none, session := sessions.FlowNone, sessions.FlowSession
+	return []sessions.Tool{
+		fileTool("read", "Reads a text file of the workspace, or some of its lines.", readSchema, none, l.readFile),
+		fileTool("list", "Lists a folder of the workspace.", listFilesSchema, none, l.listFiles),
+		fileTool("find", "Finds files of the workspace whose paths match a pattern.", findSchema, none, l.findFiles),
+		fileTool("grep", "Finds lines that match a regular expression (RE2) in text files of the workspace.", grepSchema, none, l.grepFiles),
+		fileTool("write", "Makes a text file in the workspace, or replaces one. Folders are made as needed.", writeSchema, session, l.writeFile),
+		fileTool("edit", "Replaces a piece of a text file of the workspace, which must be there exactly once.", editSchema, session, l.editFile),
+		l.execTool(),
+	}
+}
+
+// text reads a file as text.
+func text(files *workspace.Files, path string) (string, error) {
+	if path == "" {
+		return "", errors.New("path: is required")
+	}
+	content, err := files.Read(path)
+	if err != nil {
+		return "", pathError("path", path, err)
+	}
+	if binary(content) {
+		return "", fmt.Errorf("path: %q is binary (%d bytes), only text can be read", path, len(content))
+	}
+	return string(content), nil
+}
+
+func binary(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) }
+
+func (l *Loop) readFile(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Path   string `json:"path"`
+		Offset *int   `json:"offset"`
+		Limit  *int   `json:"limit"`
+	}
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	offset, limit := 1, 1<<31
+	if args.Offset != nil {
+		offset = *args.Offset
+	}
+	if args.Limit != nil {
+		limit = *args.Limit
+	}
+	switch {
+	case offset < 1:
+		return sessions.ToolResult{}, fmt.Errorf("offset: %d, want a line from 1 on", offset)
+	case limit < 1:
+		return sessions.ToolResult{}, fmt.Errorf("limit: %d, want at least 1 line", limit)
+	}
+	files, err := l.files(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	defer files.Close() //nolint:errcheck // only read from
+	content, err := text(files, args.Path)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	shown, err := lines(content, offset, limit)
+	return sessions.ToolResult{Text: shown, Label: caller.Taint}, err
+}
+
+// lines cuts lines out of a text, and says so below them.
+func lines(content string, offset, limit int) (string, error) {
+	all := strings.SplitAfter(content, "\n")
+	if last := len(all) - 1; all[last] == "" {
+		all = all[:last] // behind the last line break, or of an empty file
+	}
+	if offset > max(len(all), 1) {
+		return "", fmt.Errorf("offset: the file has %d lines", len(all))
+	}
+	var out strings.Builder
+	n := offset - 1
+	for ; n < len(all) && n-offset+1 < limit && out.Len()+len(all[n]) <= readMost; n++ {
+		out.WriteString(all[n])
+	}
+	switch {
+	case n == offset-1 && n < len(all):
+		return strings.ToValidUTF8(all[n][:readMost], "") + fmt.Sprintf("\n[line %d goes on: it has %d bytes]", offset, len(all[n])), nil
+	case n < len(all):
+		return strings.TrimSuffix(out.String(), "\n") + fmt.Sprintf("\n[lines %d to %d of %d; offset %d goes on]", offset, n, len(all), n+1), nil
+	}
+	return out.String(), nil
+}
+
+func (l *Loop) listFiles(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Path string `json:"path"`
+	}
+	if err := decodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	files, err := l.files(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	defer files.Close() //nolint:errcheck // only read from
+	entries, more, err := files.List(args.Path)
+	if err != nil {
+		return sessions.ToolResult{}, pathError("path", args.Path, err)
+	}
+	return entriesResult(caller, entries, more)
+}
+
+// entriesResult is a list of files; more says that it is not all.
+func entriesResult(caller sessions.Caller, entries []workspace.Entry, more bool) (sessions.ToolResult, error) {
+	if entries == nil {
+		entries = []workspace.Entry{}
+	}
+	text, err := jsonResult(map[string]any{"count": len(entries), "entries": entries, "truncated": more})
+	return sessions.ToolResult{Text: text, Label: caller.Taint}, err
+}

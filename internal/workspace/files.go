@@ -1,0 +1,251 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/google/uuid"
+
+	"sluice/sessions"
+)
+
+// FileMost is the size of a file that is read or written as a whole, in bytes, at most.
+const FileMost = 16 << 20
+
+// mounted is where commands in a sandbox see the folder.
+const mounted = "/workspace"
+
+// Errors that callers branch on, besides [sessions.ErrNotFound].
+var (
+	ErrFolder   = errors.New("it is a folder")
+	ErrTooLarge = fmt.Errorf("it has more than %d bytes", FileMost)
+	ErrNotEmpty = errors.New("the folder is not empty")
+	ErrReadOnly = errors.New("the session may read it and not change it")
+)
+
+// Files are a session's files. It is safe for concurrent use; Close ends it.
+type Files struct {
+	root   *os.Root
+	access sessions.FileAccess
+}
+
+// Open opens a session's folder, an absolute path; access says what of it is reached.
+func Open(folder string, access sessions.FileAccess) (*Files, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	return &Files{root, access}, nil
+}
+
+// Close gives the folder back.
+func (f *Files) Close() error { return f.root.Close() }
+
+// All reports whether the whole folder may be changed.
+func (f *Files) All() bool { return slices.ContainsFunc(f.access.Write, func(p string) bool { return path.Clean(p) == "." }) }
+
+// clean is a path relative to the folder in one spelling; "." is the folder itself.
+func clean(name string) (string, bool) {
+	if name == mounted {
+		name = "."
+	}
+	name = strings.TrimPrefix(name, mounted+"/")
+	if strings.ContainsRune(name, 0) || len(name) > 4096 {
+		return "", false
+	}
+	name = path.Clean(name)
+	return name, fs.ValidPath(name)
+}
+
+// scope finds the part of the folder by which a path is reached.
+func scope(parts []string, name string) (part string, ok bool) {
+	for _, p := range parts {
+		p, sound := clean(p)
+		if sound && (p == "." || p == name || strings.HasPrefix(name, p+"/")) {
+			return p, true
+		}
+	}
+	return "", false
+}
+
+// readable are the parts that may be read: what may be written may be read too.
+func (f *Files) readable() []string { return slices.Concat(f.access.Read, f.access.Write) }
+
+// place is a path below an opened part of the folder, out of which no link leads.
+type place struct {
+	*os.Root
+	part string // the opened part, relative to the session's folder
+	rel  string // relative to the part
+}
+
+// at opens the part of the folder that a path is in. Writing makes that part where it is missing.
+func (f *Files) at(name string, write bool) (place, error) {
+	name, ok := clean(name)
+	if !ok {
+		return place{}, sessions.ErrNotFound
+	}
+	parts := f.readable()
+	if write {
+		parts = f.access.Write
+	}
+	part, ok := scope(parts, name)
+	if !ok {
+		if _, read := scope(f.readable(), name); write && read {
+			return place{}, ErrReadOnly
+		}
+		return place{}, sessions.ErrNotFound
+	}
+	if write && part != name {
+		if err := f.root.MkdirAll(part, 0o700); err != nil {
+			return place{}, plain(err)
+		}
+	}
+	if info, err := f.root.Lstat(part); part == name && (err != nil || !info.IsDir()) {
+		return f.single(name) // a part that is a file, or is to be one
+	}
+	root, err := f.root.OpenRoot(part)
+	if err != nil {
+		return place{}, plain(err)
+	}
+	rel := "."
+	switch {
+	case part == ".":
+		rel = name
+	case name != part:
+		rel = strings.TrimPrefix(name, part+"/")
+	}
+	return place{root, part, rel}, nil
+}
+
+// single opens the folder of a file that is a part by itself.
+func (f *Files) single(name string) (place, error) {
+	root, err := f.root.OpenRoot(path.Dir(name))
+	if err != nil {
+		return place{}, plain(err)
+	}
+	if info, err := root.Lstat(path.Base(name)); err == nil && !info.Mode().IsRegular() {
+		_ = root.Close() // nothing was done with it
+		return place{}, sessions.ErrNotFound
+	}
+	return place{root, path.Dir(name), path.Base(name)}, nil
+}
+
+// plain hides what an error tells of the world outside.
+func plain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EISDIR):
+		return ErrFolder
+	case errors.Is(err, syscall.ENOTEMPTY):
+		return ErrNotEmpty
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return errors.New("the disk is full")
+	}
+	return sessions.ErrNotFound
+}
+
+// Read reads a regular file of at most [FileMost] bytes.
+func (f *Files) Read(name string) ([]byte, error) {
+	at, err := f.at(name, false)
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close() //nolint:errcheck // only read from
+	return at.read()
+}
+
+func (p place) read() ([]byte, error) {
+	// Without O_NONBLOCK the opening of a FIFO would wait for somebody who writes into it.
+	file, err := p.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, plain(err)
+	case info.IsDir():
+		return nil, ErrFolder
+	case !info.Mode().IsRegular():
+		return nil, sessions.ErrNotFound
+	case info.Size() > FileMost:
+		return nil, ErrTooLarge
+	}
+	content, err := io.ReadAll(io.LimitReader(file, FileMost+1)) // it may grow meanwhile
+	if err == nil && len(content) > FileMost {
+		return nil, ErrTooLarge
+	}
+	return content, err
+}
+
+// Write makes or replaces a file, and the folders that it is in. Who reads it
+// meanwhile sees the old content or the new. It reports whether the file is new.
+func (f *Files) Write(name string, content []byte) (made bool, err error) {
+	if len(content) > FileMost {
+		return false, ErrTooLarge
+	}
+	at, err := f.at(name, true)
+	if err != nil {
+		return false, err
+	}
+	defer at.Close() //nolint:errcheck // the file is closed by itself
+	if at.rel == "." {
+		return false, ErrFolder
+	}
+	mode := fs.FileMode(0o600)
+	info, err := at.Lstat(at.rel)
+	switch {
+	case err == nil && info.IsDir():
+		return false, ErrFolder
+	case err == nil && !info.Mode().IsRegular():
+		return false, sessions.ErrNotFound
+	case err == nil:
+		mode = info.Mode().Perm()
+	default:
+		made = true
+	}
+	return made, at.write(content, mode)
+}
+
+func (p place) write(content []byte, mode fs.FileMode) error {
+	if dir := path.Dir(p.rel); dir != "." {
+		if err := p.MkdirAll(dir, 0o700); err != nil {
+			return plain(err)
+		}
+	}
+	draft := path.Join(path.Dir(p.rel), ".draft-"+uuid.NewString())
+	file, err := p.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return plain(err)
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = p.Rename(draft, p.rel)
+	}
+	if err != nil {
+		return errors.Join(plain(err), p.Remove(draft))
+	}
+	return nil
+}
+
+// Remove deletes a file, a link or an empty folder.
+func (f *Files) Remove(name string) error {
+	at, err := f.at(name, true)
+	if err != nil {
+		return err
+	}
+	defer at.Close() //nolint:errcheck // nothing is written through it
+	if at.rel == "." {
+		return ErrFolder
+	}
+	return plain(at.Remove(at.rel))
+}

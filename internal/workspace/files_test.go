@@ -1,0 +1,225 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"sluice/internal/workspace"
+	"sluice/sessions"
+)
+
+// all is the access to the whole folder.
+var all = sessions.FileAccess{Read: []string{""}, Write: []string{""}}
+
+func open(t testing.TB, dir string, access sessions.FileAccess) *workspace.Files {
+	t.Helper()
+	f, err := workspace.Open(dir, access)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// put makes a file past all that is tested.
+func put(t *testing.T, dir, name, content string) {
+	t.Helper()
+	full := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o700))
+	require.NoError(t, os.WriteFile(full, []byte(content), 0o600))
+}
+
+func TestWriteReadRemove(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := open(t, dir, all)
+	require.True(t, f.All())
+	made, err := f.Write("a/b/c.txt", []byte("one"))
+	require.NoError(t, err)
+	require.True(t, made)
+	require.NoError(t, os.Chmod(filepath.Join(dir, "a/b/c.txt"), 0o700))
+	made, err = f.Write("/workspace/a/b/../b/c.txt", []byte("two"))
+	require.NoError(t, err)
+	require.False(t, made)
+	info, err := os.Stat(filepath.Join(dir, "a/b/c.txt"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode(), "a script stays one")
+	content, err := f.Read("a/b/c.txt")
+	require.NoError(t, err)
+	require.Equal(t, "two", string(content))
+	require.ErrorIs(t, f.Remove("a/b"), workspace.ErrNotEmpty)
+	require.NoError(t, f.Remove("a/b/c.txt"))
+	require.NoError(t, f.Remove("a/b"))
+	require.ErrorIs(t, f.Remove("a/b"), sessions.ErrNotFound)
+	entries, err := os.ReadDir(filepath.Join(dir, "a"))
+	require.NoError(t, err)
+	require.Empty(t, entries, "no drafts are left")
+}
+
+// Whatever leads out of the folder, or is no file, is not there.
+func TestOneNotFound(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	dir := filepath.Join(state, "work")
+	put(t, state, "secret", "token")
+	put(t, dir, "in/file", "x")
+	require.NoError(t, os.Symlink(filepath.Join(state, "secret"), filepath.Join(dir, "absolute")))
+	require.NoError(t, os.Symlink("../secret", filepath.Join(dir, "relative")))
+	require.NoError(t, os.Symlink("..", filepath.Join(dir, "up")))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
+	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "device")))
+	f := open(t, dir, all)
+	for _, name := range []string{
+		"none", "../secret", "/etc/passwd", "in/../../secret", "absolute", "relative", "up/secret", "fifo", "device",
+		"in/file/below", "a\x00b", "/workspace/../secret", strings.Repeat("x/", 3000),
+	} {
+		_, err := f.Read(name)
+		require.Equal(t, sessions.ErrNotFound, err, name)
+	}
+	for _, name := range []string{"../new", "/tmp/new", "up/new", "absolute", "fifo", "in/file/new", "a\x00b"} {
+		_, err := f.Write(name, []byte("y"))
+		require.ErrorIs(t, err, sessions.ErrNotFound, name)
+	}
+	for _, name := range []string{"", ".", "in"} {
+		_, err := f.Read(name)
+		require.ErrorIs(t, err, workspace.ErrFolder, name)
+		_, err = f.Write(name, nil)
+		require.ErrorIs(t, err, workspace.ErrFolder, name)
+	}
+	require.ErrorIs(t, f.Remove("up/secret"), sessions.ErrNotFound)
+	require.NoError(t, f.Remove("absolute"), "the link itself")
+	content, err := os.ReadFile(filepath.Join(state, "secret"))
+	require.NoError(t, err)
+	require.Equal(t, "token", string(content))
+	_, err = f.Write("big", make([]byte, workspace.FileMost+1))
+	require.ErrorIs(t, err, workspace.ErrTooLarge)
+	require.NoError(t, os.Truncate(filepath.Join(dir, "in/file"), workspace.FileMost+1))
+	_, err = f.Read("in/file")
+	require.ErrorIs(t, err, workspace.ErrTooLarge)
+}
+
+// Only the parts that the session may use are there; no link leads from one of them to another part of the folder.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "docs/a.md", "a")
+	put(t, dir, "docs2/b.md", "b")
+	put(t, dir, "private/key", "k")
+	put(t, dir, "notes.txt", "n")
+	require.NoError(t, os.Symlink("../private/key", filepath.Join(dir, "docs/link")))
+	require.NoError(t, os.Symlink("../private", filepath.Join(dir, "docs/folder")))
+	require.NoError(t, os.Symlink("private/key", filepath.Join(dir, "one")))
+	f := open(t, dir, sessions.FileAccess{Read: []string{"docs", "notes.txt", "one", "../x", "/etc"}, Write: []string{"out/deep", "todo.md"}})
+	require.False(t, f.All())
+	for name, want := range map[string]error{
+		"docs/a.md": nil, "notes.txt": nil, "docs2/b.md": sessions.ErrNotFound, "private/key": sessions.ErrNotFound,
+		"docs/link": sessions.ErrNotFound, "docs/folder/key": sessions.ErrNotFound, "one": sessions.ErrNotFound,
+		"docs/../private/key": sessions.ErrNotFound, "docs": workspace.ErrFolder, "/etc/passwd": sessions.ErrNotFound, "todo.md": sessions.ErrNotFound,
+	} {
+		_, err := f.Read(name)
+		require.Equal(t, want, err, name)
+	}
+	for name, want := range map[string]error{
+		"out/deep/x": nil, "out/deep/more/x": nil, "todo.md": nil, "out/x": sessions.ErrNotFound, "docs/a.md": workspace.ErrReadOnly,
+		"notes.txt": workspace.ErrReadOnly, "private/key": sessions.ErrNotFound,
+	} {
+		_, err := f.Write(name, []byte("x"))
+		require.Equal(t, want, err, name)
+	}
+	content, err := f.Read("todo.md")
+	require.NoError(t, err, "what may be written may be read")
+	require.Equal(t, "x", string(content))
+	require.ErrorIs(t, f.Remove("notes.txt"), workspace.ErrReadOnly)
+	entries, more, err := f.List("")
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Equal(t, []workspace.Entry{
+		{Path: "docs", Type: "folder"}, {Path: "notes.txt", Type: "file", Size: 1}, {Path: "one", Type: "link"},
+		{Path: "out/deep", Type: "folder"}, {Path: "todo.md", Type: "file", Size: 1},
+	}, entries)
+	var seen []string
+	_, err = f.Walk(t.Context(), "", func(e workspace.Entry, read func() ([]byte, error)) bool {
+		content, err := read()
+		require.NoError(t, err)
+		seen = append(seen, e.Path+"="+string(content))
+		return true
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"docs/a.md=a", "notes.txt=n", "out/deep/more/x=x", "out/deep/x=x", "todo.md=x"}, seen)
+	_, err = f.Walk(t.Context(), "private", nil)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+func TestNoAccessIsNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "a", "a")
+	f := open(t, dir, sessions.FileAccess{})
+	_, err := f.Read("a")
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	entries, _, err := f.List("")
+	require.NoError(t, err)
+	require.Empty(t, entries)
+	_, err = f.Write("b", nil)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+}
+
+// No path that anybody can think of reads what is outside.
+func TestNoPathLeadsOut(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	dir := filepath.Join(state, "work")
+	put(t, state, "secret", "token")
+	put(t, dir, "docs/a", "a")
+	require.NoError(t, os.Symlink("..", filepath.Join(dir, "docs/up")))
+	require.NoError(t, os.Symlink("../..", filepath.Join(dir, "docs/out")))
+	files := []*workspace.Files{open(t, dir, all), open(t, dir, sessions.FileAccess{Read: []string{"docs"}})}
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfN(rapid.SampledFrom([]string{"..", ".", "docs", "up", "out", "secret", "work", "", "a", "/workspace", state}), 1, 8).Draw(t, "names")
+		for _, f := range files {
+			if content, err := f.Read(strings.Join(names, "/")); err == nil && string(content) != "a" {
+				t.Fatalf("%v reads %q", names, content)
+			}
+		}
+	})
+}
+
+func TestGlob(t *testing.T) {
+	t.Parallel()
+	for pattern, c := range map[string]struct{ yes, no string }{
+		"*.go":            {"a/b.go", "a/b.goo"},
+		"src/*.go":        {"src/b.go", "src/a/b.go"},
+		"src/**/*.go":     {"src/a/c/b.go", "lib/b.go"},
+		"**/b.go":         {"b.go", "ab.go"},
+		"src/**":          {"src/a/b", "srcs/a"},
+		"a?.{ts,tsx}":     {"x/ab.tsx", "x/abc.ts"},
+		"[a-c]x":          {"bx", "dx"},
+		"[!a-c]x":         {"dx", "bx"},
+		"a+(b)|c.$^":      {"a+(b)|c.$^", "ab"},
+		"/workspace/a/b*": {"a/bc", "b"},
+		"ü?":              {"üß", "ü"},
+	} {
+		g, err := workspace.ParseGlob(pattern)
+		require.NoError(t, err, pattern)
+		require.True(t, g.Match(c.yes), pattern)
+		require.False(t, g.Match(c.no), pattern)
+	}
+	for _, bad := range []string{"", "[", "[]", "{a", "[z-a]", strings.Repeat("x", 1001)} {
+		_, err := workspace.ParseGlob(bad)
+		require.Error(t, err, bad)
+	}
+}
+
+func FuzzParseGlob(f *testing.F) {
+	f.Add("src/**/*.{go,mod}", "src/a.go")
+	f.Add("[!a]", "b")
+	f.Fuzz(func(_ *testing.T, pattern, name string) {
+		if g, err := workspace.ParseGlob(pattern); err == nil {
+			g.Match(name)
+		}
+	})
+}

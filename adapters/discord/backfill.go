@@ -21,17 +21,18 @@ const (
 
 // catchUp brings the messages of one channel to the acceptor that came after the last durable one, oldest
 // first; what waited in the channel's lane from before the silence is durable by then. A channel that is gone has none.
-func (s *shard) catchUp(ctx context.Context, channelID string) {
+// It reports whether that is over: all are durable, or they can't be had.
+func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 	select {
 	case s.fetches <- struct{}{}:
 		defer func() { <-s.fetches }()
 	case <-ctx.Done():
-		return
+		return false
 	}
 	missed, err := s.missed(ctx, channelID, s.cursors.place(channelID))
 	if err != nil {
 		s.cfg.Log.Error("discord messages of the silence not fetched", "conversation", channelID, "error", err)
-		return
+		return ctx.Err() == nil
 	}
 	self := s.self.Load()
 	for i := range missed {
@@ -41,9 +42,10 @@ func (s *shard) catchUp(ctx context.Context, channelID string) {
 			continue
 		}
 		if !s.take(ctx, m, false) {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // missed is what was said in a channel of this shard after a message, oldest first.

@@ -171,6 +171,34 @@ func TestNextProcessFetches(t *testing.T) {
 	require.Equal(t, before+1, s.inbox.calls, "fetched once")
 }
 
+// A process that ends before it has fetched everything leaves the rest to the next one.
+func TestNextProcessGoesOnFetching(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	stop := s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "heard")
+	s.inbox.wait(t, 1)
+	stop()
+	s.srv.ForgetSessions()
+	s.srv.Say(discordtest.DirectID(ada), ada, "while it was down")
+	asked := make(chan struct{}, 1)
+	s.inbox.refuse = func(adapters.Inbound) error {
+		select {
+		case asked <- struct{}{}:
+		default: // one is enough
+		}
+		return errRefused
+	}
+	s.restart(t)
+	stop = s.start(t)
+	<-asked
+	stop()
+	s.inbox.refuse = nil
+	s.restart(t)
+	s.run(t)
+	require.Equal(t, []string{"heard", "while it was down"}, texts(s.inbox.wait(t, 2)))
+}
+
 func TestFetchIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, discordtest.Options{}, nil)

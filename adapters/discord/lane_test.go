@@ -207,16 +207,16 @@ func TestFetchIsBounded(t *testing.T) {
 	s.inbox.wait(t, 1)
 	stop()
 	s.srv.ForgetSessions()
-	for i := range 105 {
+	for i := range 1005 {
 		s.srv.Say(discordtest.DirectID(ada), ada, strconv.Itoa(i))
 	}
 	s.restart(t)
 	s.run(t)
 	s.srv.Say(discordtest.DirectID(ada), ada, "live")
-	got := texts(s.inbox.wait(t, 102))
-	require.Len(t, got, 102)
-	require.Equal(t, "99", got[100])
-	require.Equal(t, "live", got[101])
+	got := texts(s.inbox.wait(t, 1002))
+	require.Len(t, got, 1002)
+	require.Equal(t, "999", got[1000], "in order, over several calls")
+	require.Equal(t, "live", got[1001])
 }
 
 func TestWithoutCursorsNothingIsFetched(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -242,17 +243,47 @@ func TestNamesAreLookedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &yellowPages{}
 		b := newBundle(t, func(b *bundle) { l.chat, b.adapter = b.chat, l })
-		for to, want := range map[string]string{"#ops": "id of #ops", "@ada": "id of @ada", "owner": "id of owner", "123": "123", "#": "#"} {
+		for to, want := range map[string]string{"#ops": "id of #ops", "@ada": "id of @ada", "owner": "id of owner", "123": "id of 123"} {
 			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, Text: "x", Thread: "7"})
 			require.NoError(t, err)
 			require.EqualValues(t, want, d.Route.Conversation)
 			require.Equal(t, "test/default/7/", strings.Join([]string{d.Route.Channel, d.Route.Account, string(d.Route.Thread), d.Route.Handle}, "/"))
 		}
-		require.Len(t, l.asked, 3)
-		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "@slow", Text: "x"})
+		require.Len(t, l.asked, 4)
+		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "123", ChatType: sessions.Direct, Text: "x"})
+		require.NoError(t, err)
+		require.EqualValues(t, "123", d.Route.Conversation)
+		require.Len(t, l.asked, 4, "its kind was said")
+		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "@slow", Text: "x"})
 		require.ErrorContains(t, err, "could not be looked up")
 		l.err = &adapters.Failure{Kind: adapters.Permanent, Err: errors.New("user_not_found")}
 		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "@bob", Text: "x"})
-		require.ErrorContains(t, err, `nobody is called "@bob" on channel "test"`)
+		require.ErrorContains(t, err, `nothing and nobody that can be written to is called "@bob" on channel "test"`)
+	})
+}
+
+// guild is a platform whose ids don't show what they are of.
+type guild struct{ *chat }
+
+func (guild) Find(_ context.Context, id string) (sessions.Route, error) {
+	return sessions.Route{ChatType: sessions.Group, Conversation: sessions.ConversationID(id)}, nil
+}
+
+func (guild) Members(context.Context, sessions.Route, int) ([]sessions.Peer, error) { return nil, nil }
+
+func TestSendOffHoldsForAnIdWithoutItsKind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, onPlatform(t, "test"), func(b *bundle) { b.adapter = guild{b.chat} })
+		b.hear(at("test", sessions.Route{ChatType: sessions.Group, Conversation: "41"}, "1", "owner", "/send off"))
+		b.await(1)
+		check, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", To: "41"})
+		require.NoError(t, err)
+		require.Equal(t, policy.Block, check.Action)
+		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "41", Text: "not here"})
+		require.NoError(t, err)
+		require.Equal(t, policy.Block, d.Decision.Action)
+		synctest.Wait()
+		require.Len(t, b.chat.texts("41"), 1, "only that sending is off")
 	})
 }

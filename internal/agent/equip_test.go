@@ -48,7 +48,10 @@ func TestInstructionsOfTheWorkspaceReachThePrompt(t *testing.T) {
 
 func TestTemplateOfAnAgent(t *testing.T) {
 	t.Parallel()
-	b, _ := equipped(t, func(d *agent.Definition) { d.SystemPrompt = "{{.Agent.Name}} in {{.Session.Key}}"; d.Thinking = sessions.ThinkingHigh })
+	b, _ := equipped(t, func(d *agent.Definition) {
+		d.SystemPrompt = "{{.Agent.Name}} in {{.Session.Key}}"
+		d.Thinking = sessions.ThinkingHigh
+	})
 	prompt, err := b.session.SystemPrompt()
 	require.NoError(t, err)
 	require.Equal(t, "Main in agent:main:main", prompt)
@@ -122,4 +125,3 @@ func TestWhichToolsAnAgentHas(t *testing.T) {
 		})
 	}
 }
-

@@ -308,6 +308,8 @@ type scriptedAgent struct {
 	broken error // of Open
 	begin  func(s *sessions.Session)
 	inbox  router.Inbox // of the run that works
+
+	approver router.Approver // of that run
 	// work takes the place of answer where it is set.
 	work   func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error)
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
@@ -333,7 +335,7 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 
 func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (router.Answer, error) {
 	s, run, emit := task.Session, task.Run, task.Emit
-	a.inbox = task.Inbox
+	a.inbox, a.approver = task.Inbox, task.Approver
 	if a.begin != nil {
 		a.begin(s)
 	}

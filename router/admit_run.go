@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sluice/sessions"
@@ -9,14 +10,11 @@ import (
 
 // admitRun queues a run for the message, in the session that its route names.
 func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
-	record, fresh, err := r.sessionFor(ctx, s, in, owner)
+	record, change, err := r.place(ctx, s, in, owner)
 	if err != nil {
 		return Admitted{}, err
 	}
-	var change Change
-	if fresh {
-		change.Create = append(change.Create, record)
-	}
+	fresh := len(change.Create) > 0
 	run := r.newRun(in, record, owner)
 	if err := r.takeHistory(ctx, in, &run, &change); err != nil {
 		return Admitted{}, err
@@ -34,7 +32,11 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 		change.Revised = &Revision{Lane: in.Route.Lane(), Message: in.MessageID, Run: run.ID}
 	}
 	change.Enqueue = append(change.Enqueue, run)
-	if err := r.commitEvent(ctx, in, OutcomeRun, change); err != nil {
+	err = r.commitEvent(ctx, in, OutcomeRun, change)
+	if errors.Is(err, sessions.ErrNotFound) && len(change.End) > 0 {
+		err = sessions.ErrConflict // another message has reset the session since
+	}
+	if err != nil {
 		return Admitted{}, err
 	}
 	r.emitUser(run)

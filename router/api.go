@@ -42,6 +42,7 @@ type Admission struct {
 	// Exclusive asks for [ErrBusy] where the session has unfinished runs.
 	Exclusive bool
 
+	anew  bool      // it begins a new session: what follows /new
 	turns *BotTurns // to be stored with the event; nil: none are counted
 }
 

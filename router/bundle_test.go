@@ -41,6 +41,7 @@ type bundle struct {
 	settings *router.Settings
 	dir      string
 	log      *slog.Logger
+	now      func() time.Time
 	commands int // that tell has given
 	registry *prometheus.Registry
 }
@@ -48,7 +49,7 @@ type bundle struct {
 func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
 	t.Helper()
 	b := &bundle{
-		t: t, dir: t.TempDir(), log: slog.New(slog.DiscardHandler), chat: newChat(), gate: &testGate{},
+		t: t, dir: t.TempDir(), now: time.Now, log: slog.New(slog.DiscardHandler), chat: newChat(), gate: &testGate{},
 		agent: &scriptedAgent{answer: echo},
 		settings: &router.Settings{
 			Owners: []string{"test:owner"}, Agent: "main",
@@ -93,7 +94,7 @@ func (b *bundle) start() {
 	b.Router, err = router.New(router.Config{
 		Store: b.routerStore(), Bus: b.bus, Agent: b.agent, Gate: b.gate, Settings: b.settings,
 		Adapters:   b.adapterOf,
-		Partitions: partitions, Replica: "test", Now: time.Now, Log: b.log,
+		Partitions: partitions, Replica: "test", Now: b.now, Log: b.log,
 		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour,
 	})
 	require.NoError(b.t, err)

@@ -25,7 +25,9 @@ type commandSpec struct {
 	owner bool // only an owner may give it
 	// ownerArgs: anyone may ask with it, only an owner may give it an argument.
 	ownerArgs bool
-	run       func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
+	// talk: what follows the name is said to the agent, in a new session.
+	talk bool
+	run  func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
 }
 
 // commandCall is a command with who gave it and where.
@@ -43,8 +45,8 @@ func commandTable() []commandSpec {
 		{name: "help", help: "what you can say", run: (*Router).commandHelp},
 		{name: "status", help: "the session, its model and its queue", run: (*Router).commandStatus},
 		{name: "whoami", help: "who I think you are", run: (*Router).commandWhoami},
-		{name: "new", help: "begin a new session", run: (*Router).commandReset},
-		{name: "reset", help: "the same as /new", run: (*Router).commandReset},
+		{name: "new", help: "begin a new session, with what you write behind it", talk: true, run: (*Router).commandReset},
+		{name: "reset", help: "the same as /new", talk: true, run: (*Router).commandReset},
 		{name: "stop", help: "stop what I am doing here", run: (*Router).commandStop},
 		{name: "queue", help: "what happens to what you say while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Router).commandQueue},
 		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
@@ -74,7 +76,7 @@ func isCommand(text string) bool {
 // argument may follow a space or a colon. "/start", which Telegram sends at first contact, is /help.
 func parseCommand(text string) (command, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
-	if !ok || strings.Contains(rest, "\n") {
+	if !ok {
 		return command{}, false
 	}
 	name, args := rest, ""
@@ -85,7 +87,9 @@ func parseCommand(text string) (command, bool) {
 	if name == "start" {
 		name = "help"
 	}
-	known := slices.ContainsFunc(commandTable(), func(c commandSpec) bool { return c.name == name })
+	known := slices.ContainsFunc(commandTable(), func(c commandSpec) bool {
+		return c.name == name && (c.talk || !strings.Contains(rest, "\n"))
+	})
 	return command{name, args}, known
 }
 
@@ -96,6 +100,10 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	spec := table[slices.IndexFunc(table, func(c commandSpec) bool { return c.name == cmd.name })]
 	if !owner && (spec.owner || spec.ownerArgs && cmd.args != "") {
 		return r.denyCommand(ctx, s, in, cmd)
+	}
+	if spec.talk && cmd.args != "" {
+		in.Text, in.anew = cmd.args, true
+		return r.admitRun(ctx, s, in, owner)
 	}
 	record, fresh, err := r.sessionFor(ctx, s, in, owner)
 	if err != nil {

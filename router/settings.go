@@ -17,6 +17,7 @@ type Settings struct {
 	Agent    string // of what no binding matches
 	Keyer    sessions.Keyer
 	Queue    QueueSettings
+	Reset    ResetSettings
 
 	Exchanges ExchangeSettings
 

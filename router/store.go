@@ -263,6 +263,8 @@ type Store interface {
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
 	// WaitingRuns reads the runs of a session that have not ended, in order of Seq, at most limit.
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
+	// LastHeard reads when the newest message of a person in a session was accepted; ErrNotFound if there is none.
+	LastHeard(ctx context.Context, id sessions.ID) (time.Time, error)
 	// AbortRequested reads who has asked for a run's end, if anybody.
 	AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error)
 	// AbortsRequested lists the sessions of a partition with a running run that was asked to end.

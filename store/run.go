@@ -98,6 +98,13 @@ func (db *DB) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]ses
 		[]any{string(id)}, scanRun)
 }
 
+// LastHeard implements [router.Store].
+func (db *DB) LastHeard(ctx context.Context, id sessions.ID) (time.Time, error) {
+	var accepted int64
+	err := db.one(ctx, `SELECT accepted FROM runs WHERE session_id = ? AND kind = 'message' ORDER BY seq DESC LIMIT 1`, []any{string(id)}, &accepted)
+	return fromMicros(accepted), err
+}
+
 // AbortRequested implements [router.Store].
 func (db *DB) AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error) {
 	var asked int

@@ -23,7 +23,7 @@ func routerSettings(c *config.Config) *router.Settings {
 		RunTimeout: c.Session.RunTimeout.Std(), DeliveryLife: c.Limits.DeliveryLife.Std(),
 		MaxTextBytes: c.Limits.MaxMessageBytes, MaxMediaBytes: c.Limits.MaxMediaBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
 	}
-	s.Exchanges = exchangeSettings(c)
+	s.Exchanges, s.Reset = exchangeSettings(c), resetSettings(c.Session)
 	for _, a := range c.Agents.List {
 		if a.Default {
 			s.Agent = a.ID
@@ -39,7 +39,7 @@ func routerSettings(c *config.Config) *router.Settings {
 }
 
 func keyer(c *config.Config) sessions.Keyer {
-	k := sessions.Keyer{Scope: sessions.DMScope(c.Session.DMScope), MainKey: c.Session.MainKey, Links: map[string]string{}}
+	k := sessions.Keyer{Global: c.Session.Scope == "global", Scope: sessions.DMScope(c.Session.DMScope), MainKey: c.Session.MainKey, Links: map[string]string{}}
 	for name, ids := range c.Session.IdentityLinks {
 		for _, id := range ids {
 			k.Links[id] = name

@@ -211,6 +211,7 @@ func (k checker) session() {
 	for _, word := range []string{"global", "unknown", "direct", "subagent", "http"} {
 		k.must(s.MainKey != word, "session.mainKey", "%q has a meaning of its own: choose another", word)
 	}
+	k.resets()
 	for i, rule := range s.SendPolicy.Rules {
 		path := fmt.Sprintf("session.sendPolicy.rules[%d]", i)
 		k.must(rule.Action != "", path+".action", "is missing: want allow or deny")

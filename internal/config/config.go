@@ -170,7 +170,7 @@ type BindingMatch struct {
 
 // Session is how messages become sessions.
 type Session struct {
-	Scope         string              `yaml:"scope" enum:"per-sender" later:"global" doc:"Sessions are told apart by who speaks where."`
+	Scope         string              `yaml:"scope" enum:"per-sender,global" doc:"per-sender: sessions are told apart by who speaks where. global: all that is said to an agent, in direct chats and groups, is one session, its main one; answers still go where they were asked for."`
 	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account."`
 	MainKey       string              `yaml:"mainKey" doc:"Last part of the main session's key."`
 	IdentityLinks map[string][]string `yaml:"identityLinks" doc:"People by a name of your choice, each with their ids on the channels, <channel>:<user id>. Where dmScope tells people apart, the name stands for the id, so that one person's direct chats share a session."`
@@ -179,7 +179,16 @@ type Session struct {
 	AgentToAgent  AgentToAgent        `yaml:"agentToAgent" doc:"Bounds of what agents may cause in one another."`
 	RunTimeout    Duration            `yaml:"runTimeout" doc:"How long one run may work, from its start."`
 
-	_ struct{} `later:"reset,resetByType,resetByChannel"`
+	Reset          Reset            `yaml:"reset" doc:"When a session begins anew by itself. It is looked at when somebody speaks in it, and at no other time: what agents say to each other neither resets a session nor keeps it."`
+	ResetByType    map[string]Reset `yaml:"resetByType" doc:"What counts instead in direct chats, groups (channels too), and threads (topics too), by the names direct, group and thread."`
+	ResetByChannel map[string]Reset `yaml:"resetByChannel" doc:"What counts instead on a channel, for example telegram, whatever resetByType says."`
+}
+
+// Reset says when a session begins anew by itself.
+type Reset struct {
+	Mode        string `yaml:"mode" enum:"none,daily,idle" doc:"none: only with /new. daily: with the first message after atHour; also after idleMinutes, if that is set. idle: when nobody has spoken in it for idleMinutes."`
+	AtHour      int    `yaml:"atHour" min:"0" max:"23" doc:"Hour of the gateway's local time."`
+	IdleMinutes int    `yaml:"idleMinutes" min:"0" max:"525600" doc:"Minutes. Needed with idle."`
 }
 
 // AgentToAgent bounds what agents may cause in one another.

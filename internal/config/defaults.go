@@ -28,6 +28,7 @@ func Default() *Config {
 		Session: Session{
 			Scope: "per-sender", DMScope: "main", MainKey: "main",
 			Queue:        Queue{Mode: "collect", Cap: 20, Drop: "old", DebounceMs: 500},
+			Reset:        Reset{Mode: "none", AtHour: 4},
 			SendPolicy:   SendPolicy{Default: "allow"},
 			RunTimeout:   Duration(10 * time.Minute),
 			AgentToAgent: AgentToAgent{MaxPingPongTurns: 5, MaxHops: 6, MaxSteps: 60, MaxTokens: 1_000_000, MaxAge: Duration(time.Hour)},
@@ -65,9 +66,12 @@ var (
 	_ defaulter = (*SlackAccount)(nil)
 	_ defaulter = (*DiscordAccount)(nil)
 	_ defaulter = (*Provider)(nil)
+	_ defaulter = (*Reset)(nil)
 )
 
 func (g *Group) setDefaults() { g.RequireMention = true }
+
+func (r *Reset) setDefaults() { r.Mode, r.AtHour = "none", 4 }
 
 func (t *Topic) setDefaults() { t.RequireMention = true }
 

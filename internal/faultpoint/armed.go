@@ -5,12 +5,22 @@ package faultpoint
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
 )
 
+// reached counts how often the armed step was reached.
+var reached atomic.Int64
+
 // Hit ends the process with SIGKILL, with no chance to clean up, when the armed
-// step is reached.
+// step is reached for the time that is armed.
 func Hit(p Point) {
-	if string(p) != os.Getenv(Env) {
+	name, times, _ := strings.Cut(os.Getenv(Env), ":")
+	if string(p) != name {
+		return
+	}
+	if n, err := strconv.ParseInt(times, 10, 64); err == nil && reached.Add(1) != n {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "faultpoint %s reached\n", p)

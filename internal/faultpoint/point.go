@@ -39,5 +39,5 @@ func Points() []Point {
 }
 
 // Env is the environment variable that arms a point: its name kills the process
-// when the point is reached.
+// when the point is reached, "<name>:<n>" when it is reached for the n-th time.
 const Env = "SLUICE_FAULTPOINT"

@@ -109,6 +109,7 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.Run(ctx, "run_1"); return err },
 		func() error { _, err := db.WaitingRuns(ctx, "sess_1", 20); return err },
 		func() error { _, err := db.AbortRequested(ctx, "run_1"); return err },
+		func() error { _, err := db.LastHeard(ctx, "sess_1"); return err },
 		func() error { _, err := db.AbortsRequested(ctx, 3); return err },
 		func() error { _, err := db.LaneDeliveries(ctx, "c|x", 20); return err },
 		func() error { _, err := db.RunDelivery(ctx, "run_1"); return err },

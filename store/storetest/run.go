@@ -160,6 +160,19 @@ func testInterrupt(t *testing.T, b *bundle) {
 	require.Contains(t, asked, id)
 }
 
+// Only what people have said counts, and the newest of it.
+func testLastHeard(t *testing.T, b *bundle) {
+	id := sessions.NewID()
+	_, err := b.LastHeard(b.ctx, id)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	first, second, note := newRun(id), newRun(id), newRun(id)
+	first.Accepted, second.Accepted, note.Accepted, note.Kind = at(1), at(2), at(3), sessions.KindNote
+	b.enqueue(first, second, note)
+	heard, err := b.LastHeard(b.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, at(2), heard)
+}
+
 func testAtomic(t *testing.T, b *bundle) {
 	taken := b.create(newSession("agent:main:main"))
 	r, d, fresh := newRun(taken.ID), newDelivery("c|x"), newSession("agent:main:fresh")

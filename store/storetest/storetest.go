@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"run move is fenced":                testRunFence,
 		"abort":                             testAbort,
 		"interrupt":                         testInterrupt,
+		"last heard":                        testLastHeard,
 		"change is all or nothing":          testAtomic,
 		"group of writes fails one by one":  testGroup,
 		"event is known for ever":           testEvent,

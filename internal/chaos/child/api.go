@@ -98,3 +98,22 @@ func (p *Process) ask(ctx context.Context, path string, query url.Values) (*http
 	r.Header.Set("Authorization", "Bearer "+apiToken)
 	return http.DefaultClient.Do(r)
 }
+
+// Said is one message of a session's history.
+type Said struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+}
+
+// History is what was said in a session, oldest first.
+func (p *Process) History(ctx context.Context, key string) ([]Said, error) {
+	page, err := p.get(ctx, "sessions/"+url.PathEscape(key)+"/history", url.Values{"limit": {strconv.Itoa(pageSize)}})
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	var said []Said
+	if err := json.Unmarshal(page["messages"], &said); err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	return said, nil
+}

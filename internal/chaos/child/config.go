@@ -23,6 +23,8 @@ type Config struct {
 	Debounce  time.Duration // of collect
 	StoreURL  string        // empty for the embedded store
 	BusURL    string        // empty for the embedded bus
+	// Visibility is which sessions agents may speak to; empty for the gateway's default.
+	Visibility string
 }
 
 // Telegram configures a Telegram bot that polls and hears everybody.
@@ -71,6 +73,9 @@ limits: { runAttempts: 100 } # kills are no reason to give up on a message
 models:
   default: %s
 `, c.Listen, apiToken, c.State, c.StoreURL, c.BusURL, c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
+	if c.Visibility != "" {
+		text = "tools: { sessions: { visibility: " + c.Visibility + " } }\n" + text
+	}
 	if c.ModelURL != "" {
 		text += fmt.Sprintf("  providers:\n    openai: { kind: openai, apiKey: none, baseURL: %q }\n", c.ModelURL)
 	}

@@ -4,7 +4,8 @@
 // message ask.
 //
 // Words in a message: "[tool]" asks for a tool call before the answer, "[slow]"
-// for an answer that takes [Options.Slow], "[long]" for one of several platform messages.
+// for an answer that takes [Options.Slow], "[long]" for one of several platform messages,
+// "[ask <session key>]" for a question to another session. What is said in an exchange depends on its step alone.
 package completions
 
 import (
@@ -59,6 +60,9 @@ var slowTail = strings.Repeat(" And more.", 25)
 func (o Options) reply(q modeltest.Request) modeltest.Reply {
 	asked, toolAnswered := pending(q.Messages)
 	all := strings.Join(asked, "\n")
+	if r, ok := exchange(q.System, all, toolAnswered); ok {
+		return r
+	}
 	if strings.Contains(all, "[tool]") && !toolAnswered {
 		r := modeltest.Call(o.Tool, "{}")
 		r.Latency = o.Silence

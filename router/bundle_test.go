@@ -308,9 +308,10 @@ type scriptedAgent struct {
 	store  sessions.Store
 	broken error // of Open
 	begin  func(s *sessions.Session)
-	inbox  router.Inbox // of the run that works
 
-	approver router.Approver // of that run
+	mu       sync.Mutex      // of what follows, which is of the run that began last
+	inbox    router.Inbox
+	approver router.Approver
 	// work takes the place of answer where it is set.
 	work   func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error)
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
@@ -336,7 +337,9 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 
 func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (router.Answer, error) {
 	s, run, emit := task.Session, task.Run, task.Emit
+	a.mu.Lock()
 	a.inbox, a.approver = task.Inbox, task.Approver
+	a.mu.Unlock()
 	if a.begin != nil {
 		a.begin(s)
 	}

@@ -53,7 +53,7 @@ type Change struct {
 	Approvals []ApprovalMove
 	// Unask denies what is still pending of runs that end.
 	Unask []Unask
-	Audit  []policy.AuditEntry
+	Audit []policy.AuditEntry
 }
 
 // Event is one inbound platform event. It is kept for ever: it is what makes a repeat a repeat.

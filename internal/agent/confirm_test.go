@@ -43,7 +43,9 @@ func askingBundle(t *testing.T, mode sessions.PermissionMode, o *owner) *bundle 
 
 func TestOnlyCallsThatChangeSomethingAreAskedAbout(t *testing.T) {
 	t.Parallel()
-	o := &owner{decides: func(c sessions.Part) sessions.Confirmation { return sessions.Confirmation{CallID: c.CallID, Approved: true} }}
+	o := &owner{decides: func(c sessions.Part) sessions.Confirmation {
+		return sessions.Confirmation{CallID: c.CallID, Approved: true}
+	}}
 	b := askingBundle(t, sessions.PermissionAsk, o)
 	require.False(t, b.tool(t, "list", `{}`).Error)
 	require.Empty(t, o.asked)
@@ -72,7 +74,9 @@ func TestModesWithoutAQuestion(t *testing.T) {
 // another process, runs the call once, and asks no model in between.
 func TestAnAwaitedCallRunsLater(t *testing.T) {
 	t.Parallel()
-	o := &owner{thinks: true, decides: func(c sessions.Part) sessions.Confirmation { return sessions.Confirmation{CallID: c.CallID, Approved: true} }}
+	o := &owner{thinks: true, decides: func(c sessions.Part) sessions.Confirmation {
+		return sessions.Confirmation{CallID: c.CallID, Approved: true}
+	}}
 	b := askingBundle(t, sessions.PermissionAsk, o)
 	b.model.Answers = []sessiontest.Answer{sessiontest.Calls("write", `{"path":"a","content":"x"}`, "call_1"), sessiontest.Says("written")}
 	_, err := b.ask(t.Context(), "write it")

@@ -95,6 +95,7 @@ func TestASandboxNarrowsWhatIsSeen(t *testing.T) {
 		require.Equal(t, all, slices.Contains(seen, other.ID))
 	}
 }
+
 func TestWhichToolsAnAgentHas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -147,5 +147,5 @@ func TestDirectoryIsLookedUp(t *testing.T) {
 	found := call(h, http.MethodGet, "/v1/directory?channel=slack&to=%23ops", "")
 	require.Equal(t, http.StatusOK, found.Code, found.Body)
 	require.JSONEq(t, `{"route":{"channel":"slack","account":"default","chatType":"group","conversation":"C1","title":"ops"},"members":[{"id":"U1","name":"Ada"}]}`, found.Body.String())
-	require.Equal(t, http.StatusUnprocessableEntity, call(h, http.MethodGet, "/v1/directory?channel=slack&to=%23none", "").Code)
+	require.Equal(t, http.StatusBadRequest, call(h, http.MethodGet, "/v1/directory?channel=slack&to=%23none", "").Code)
 }

@@ -3,6 +3,7 @@ package router_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -218,6 +219,7 @@ func TestStoredFile(t *testing.T) {
 
 // yellowPages is a chat that knows names.
 type yellowPages struct {
+	none error // of Members
 	*chat
 	asked []string
 	err   error
@@ -234,8 +236,8 @@ func (l *yellowPages) Find(ctx context.Context, name string) (sessions.Route, er
 	return sessions.Route{ChatType: sessions.Group, Conversation: sessions.ConversationID("id of " + name), Handle: "x"}, l.err
 }
 
-func (*yellowPages) Members(context.Context, sessions.Route, int) ([]sessions.Peer, error) {
-	return nil, nil
+func (l *yellowPages) Members(_ context.Context, route sessions.Route, most int) ([]sessions.Peer, error) {
+	return []sessions.Peer{{ID: sessions.UserID(route.Conversation), Name: fmt.Sprint("of at most ", most)}}, l.none
 }
 
 func TestNamesAreLookedUp(t *testing.T) {
@@ -286,4 +288,30 @@ func TestSendOffHoldsForAnIdWithoutItsKind(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, b.chat.texts("41"), 1, "only that sending is off")
 	})
+}
+
+func TestMembersAreLookedUp(t *testing.T) {
+	t.Parallel()
+	l := &yellowPages{}
+	b := newBundle(t, func(b *bundle) { l.chat, b.adapter = b.chat, l })
+	route, members, err := b.LookUp(t.Context(), "test", "", "#ops")
+	require.NoError(t, err)
+	require.EqualValues(t, "id of #ops", route.Conversation)
+	require.Equal(t, []sessions.Peer{{ID: "id of #ops", Name: "of at most 200"}}, members)
+	for kind, want := range map[adapters.Kind]string{adapters.Unsupported: "", adapters.Permanent: "no members to be told: gone", adapters.Transient: "try again"} {
+		l.none = &adapters.Failure{Kind: kind, Err: errors.New("gone")}
+		_, members, err = b.LookUp(t.Context(), "test", "", "#ops")
+		require.Empty(t, members)
+		if want == "" {
+			require.NoError(t, err, "not every platform tells who is in a conversation")
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+	}
+	b.adapter = b.chat
+	_, members, err = b.LookUp(t.Context(), "test", "", "123")
+	require.NoError(t, err)
+	require.Nil(t, members)
+	_, _, err = b.LookUp(t.Context(), "none", "", "123")
+	require.ErrorContains(t, err, "no channel")
 }

@@ -86,6 +86,7 @@ func (f *fake) routes(mux *http.ServeMux) {
 		"POST /v1/sessions/{id}/tasks":           fakeExchange,
 		"GET /v1/runs":                           `{"runs":[{"id":"run_1","session":"sess_1","status":"failed","error":"the model is down"}]}`,
 		"GET /v1/runs/{id}":                      `{"id":"run_1","session":"sess_1","status":"done","reply":"hello"}`,
+		"GET /v1/directory":                      `{"route":{"channel":"slack","account":"default","chatType":"group","conversation":"C1","title":"ops"},"members":[{"id":"U1","name":"Ada","username":"ada"},{"id":"U2","name":"Bot","bot":true}]}`,
 		"GET /v1/pairings":                       `{"pairings":[{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"code":"ABCD2345","status":"pending"}]}`,
 		"POST /v1/pairings/{code}/approve":       `{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"status":"approved"}`,
 		"POST /v1/pairings/{code}/deny":          `{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"status":"denied"}`,

@@ -44,6 +44,7 @@ type Router interface {
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
 	StartTask(ctx context.Context, n router.NewTask) (router.Exchange, error)
 	Send(ctx context.Context, p router.Proactive) (router.Delivery, error)
+	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
 	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
 	RetryDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
 	DiscardDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)

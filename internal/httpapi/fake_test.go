@@ -44,6 +44,7 @@ type gateway struct {
 	sent    []router.Delivery
 
 	exchanges []router.Exchange
+	approvals []router.Approval
 	tasks     []router.NewTask
 	files     map[sessions.MediaID]router.Media
 	messages  []router.Proactive

@@ -50,6 +50,7 @@ type Router interface {
 	DiscardDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
+	DecideApproval(ctx context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error)
 	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
 }
 
@@ -88,6 +89,7 @@ type Config struct {
 	Callback   func(channel, account string) (adapters.Callback, bool)
 	ModelName  func(agent string) string // of an agent whose session overrides none
 	CheckModel func(name string) error   // nil if the model is configured
+	Folder     Folder
 	Page       http.Handler
 	PageRoute  sessions.Route // where those are who speak over the API and on the page
 	PagePerson sessions.Peer  // who they are

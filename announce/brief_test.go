@@ -1,7 +1,6 @@
 package announce_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,7 +38,7 @@ func TestBriefs(t *testing.T) {
 				require.Contains(t, brief, text)
 			}
 			for _, text := range c.not {
-				require.False(t, strings.Contains(brief, text), "%q in %q", text, brief)
+				require.NotContains(t, brief, text)
 			}
 		})
 	}

@@ -207,7 +207,7 @@ func (x Exchange) announced(r Result, now time.Time) Exchange {
 	switch {
 	case r.Status == sessions.RunAborted:
 		return x.end(Stopped, "the announcement was stopped", now)
-	case x.Kind == Spawn && (!ok || silent(r.Text, NoReply)):
+	case x.Kind == Spawn && (!ok || !silent(r.Text, AnnounceSkip)): // whatever else it says, there is a report
 		return x.end(Announced, x.Detail, now)
 	case !ok:
 		return x.end(Failed, "the announcement ended as "+string(r.Status)+": "+r.Error, now)

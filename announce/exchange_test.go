@@ -102,6 +102,7 @@ func TestTaskIsAlwaysReported(t *testing.T) {
 	}{
 		"done":               {[]announce.Result{said("7"), said("It is seven.")}, announce.Announced, sessions.RunDone, ""},
 		"nothing to say":     {[]announce.Result{said(""), said("NO_REPLY")}, announce.Announced, sessions.RunDone, ""},
+		"an empty report":    {[]announce.Result{said("7"), said(" ")}, announce.Announced, sessions.RunDone, ""},
 		"to be kept silent":  {[]announce.Result{said("7"), said("ANNOUNCE_SKIP")}, announce.Silent, sessions.RunDone, ""},
 		"failed":             {[]announce.Result{{Status: sessions.RunFailed, Error: "no model"}, said("I could not.")}, announce.Announced, sessions.RunFailed, "no model"},
 		"report fails too":   {[]announce.Result{{Status: sessions.RunTimeout, Error: "too long"}, {Status: sessions.RunFailed}}, announce.Announced, sessions.RunTimeout, "too long"},

@@ -47,6 +47,10 @@ func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd
 		if say, err = w.endExchange(ctx, change, x, end); err != nil {
 			return "", err
 		}
+		if say != "" && end.run.Route.IsZero() { // a report that no run of its own brings there
+			change.Deliver = append(change.Deliver, w.lateReport(x, end, say))
+			say = ""
+		}
 	}
 	change.Exchanges = append(change.Exchanges, x)
 	change.Chains = append(change.Chains, use)
@@ -61,7 +65,12 @@ func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announc
 			return nil, fmt.Errorf("read chain: %w", err)
 		}
 		if why := w.settings.Load().Exchanges.spent(use, w.now()); why != "" {
-			x.Exchange = announce.Stop(x.Exchange, why, w.now())
+			if x.Kind == announce.Spawn { // its report, which is all that is left, costs no step
+				x.Detail = why
+				x.Exchange, _ = announce.Next(x.Exchange, leftOut(*x), w.now())
+			} else {
+				x.Exchange = announce.Stop(x.Exchange, why, w.now())
+			}
 			return nil, nil
 		}
 	}
@@ -76,9 +85,26 @@ func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announc
 			return &run, nil
 		}
 		x.Detail = why
-		x.Exchange, step = announce.Next(x.Exchange, announce.Result{Status: sessions.RunDone, Text: announce.AnnounceSkip}, w.now())
+		x.Exchange, step = announce.Next(x.Exchange, leftOut(*x), w.now())
 	}
 	return nil, nil
+}
+
+// leftOut is the result of a step that can't be taken: nothing is said. A task is
+// reported all the same where there is somebody to hear it, without further words of the sub-agent.
+func leftOut(x Exchange) announce.Result {
+	r := announce.Result{Status: sessions.RunDone, Text: announce.AnnounceSkip}
+	if x.Kind == announce.Spawn && !x.Route.IsZero() {
+		r.Text = ""
+	}
+	return r
+}
+
+// lateReport is the delivery of a task's report where the sub-agent can't say anything for it any more.
+func (w *sessionWorker) lateReport(x Exchange, end stepEnd, text string) Delivery {
+	d := w.newDelivery(w.settings.Load(), KindAnnounce, x.Route, text, end.taint)
+	d.Session, d.Run = end.run.Session, end.run.ID
+	return d
 }
 
 // hindrance says why a step can't be taken; it is then left out.

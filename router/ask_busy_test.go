@@ -66,7 +66,7 @@ func TestMutualRequestsEnd(t *testing.T) {
 			if run.Session == bob.ID {
 				from, to = bob, ann
 			}
-			x, err := k.StartExchange(ctx, router.Ask{Kind: announce.Send, Caller: caller(from), Target: to, Text: "from " + string(from.Key.Bare()), Label: from.Taint, Key: string(run.ID)})
+			x, err := k.StartExchange(ctx, router.Ask{Kind: announce.Send, Caller: caller(from), Target: to, Text: "from " + from.Key.Bare(), Label: from.Taint, Key: string(run.ID)})
 			if err != nil {
 				return "", err
 			}

@@ -308,7 +308,10 @@ type scriptedAgent struct {
 	store  sessions.Store
 	broken error // of Open
 	begin  func(s *sessions.Session)
-	inbox  router.Inbox // of the run that works
+	mu     sync.Mutex
+	inbox  router.Inbox // of the run that works; for tests with one
+	// approver is that of this run too.
+	approver router.Approver
 	// work takes the place of answer where it is set.
 	work   func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error)
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
@@ -334,7 +337,9 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 
 func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (router.Answer, error) {
 	s, run, emit := task.Session, task.Run, task.Emit
-	a.inbox = task.Inbox
+	a.mu.Lock() // runs of several sessions work at once
+	a.inbox, a.approver = task.Inbox, task.Approver
+	a.mu.Unlock()
 	if a.begin != nil {
 		a.begin(s)
 	}

@@ -53,6 +53,7 @@ func commandTable() []commandSpec {
 		{name: "queue", help: "what happens to what you say while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Router).commandQueue},
 		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
 		{name: "activation", help: "mention, always or inherit: what I answer in this group", owner: true, run: (*Router).commandActivation},
+		{name: "approve", help: "ID allow or ID deny: may I use a tool as I asked", owner: true, run: (*Router).commandApprove},
 		{name: "pair", help: "approve CODE or deny CODE: admit a person, or don't", owner: true, guesses: true, run: (*Router).commandPair},
 		{name: "subagents", help: "who works for me in the background; stop ID or stop all: stop them", run: (*Router).commandSubAgents},
 	}

@@ -71,7 +71,11 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 
 // PatchSession changes a session's settings.
 func (r *Router) PatchSession(ctx context.Context, p sessions.Patch) (sessions.Record, error) {
-	if err := r.store.CommitSession(ctx, sessions.Change{Patch: []sessions.Patch{p}}); err != nil {
+	if err := p.Check(); err != nil {
+		return sessions.Record{}, &RequestError{Text: err.Error()}
+	}
+	entry := policy.AuditEntry{At: r.now(), Actor: "operator", Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: noticeLabel()}
+	if err := r.store.Commit(ctx, Change{Change: sessions.Change{Patch: []sessions.Patch{p}}, Audit: []policy.AuditEntry{entry}}); err != nil {
 		return sessions.Record{}, fmt.Errorf("patch session: %w", err)
 	}
 	return r.store.Session(ctx, p.ID)

@@ -70,7 +70,7 @@ func TestSubAgentsAreListedAndStopped(t *testing.T) {
 		require.Equal(t, "a person stopped it", x.Detail)
 		require.Contains(t, say("/subagents list"), "- `"+short(ships)+"` `ships`, agent main: stopped ")
 
-		for _, id := range []string{short(foreign), short(ships), "nonsense", "77"} {
+		for _, id := range []string{short(foreign), short(ships), "nonsense", "77", "x", ships.ID[len(ships.ID)-1:], cats.ID[len(cats.ID)-3:]} {
 			require.Contains(t, say("/subagents stop "+id), "There is no sub-agent at work with that id", id)
 		}
 		for _, text := range []string{"/subagents stop", "/subagents kill x"} {

@@ -206,3 +206,47 @@ func TestSubAgentIsEndedAtWork(t *testing.T) {
 		})
 	}
 }
+
+// Where the sub-agent's session has ended for good, the report goes out without further words of its own.
+func TestReportOutlivesItsSubAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.await(1)
+		k.slowly(10 * time.Minute)
+		x := k.spawn(ann, "prices")
+		time.Sleep(time.Minute)
+		require.NoError(t, k.store.CommitSession(t.Context(), sessions.Change{End: []sessions.End{{ID: x.Target.Session, At: time.Now()}}}))
+		x = k.over(x.ID)
+		require.Equal(t, announce.Announced, x.Outcome)
+		require.Contains(t, x.Detail, "has ended")
+		k.await(1)
+		report := k.chat.texts("ann")[1]
+		require.Contains(t, report, "**Status:** success (prices)\n\n**Result:** task 1\n\n**Notes:** "+x.Detail)
+		synctest.Wait()
+		require.Equal(t, []string{report}, k.notes(ann.ID))
+	})
+}
+
+// A task whose chain has used up what it may is reported without further words of the sub-agent.
+func TestReportIsNotLostToTheBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.await(1)
+		k.settings.Exchanges.MaxSteps = 1
+		x := k.over(k.spawn(ann, "prices").ID)
+		require.Equal(t, announce.Announced, x.Outcome)
+		require.Contains(t, x.Detail, "as many steps")
+		k.await(1)
+		require.Contains(t, k.chat.texts("ann")[1], "**Result:** task 1\n\n**Notes:** the agents have talked")
+		require.Len(t, k.heard(), 1)
+		silent := k.over(k.spawn(ann, "no route", func(a *router.Ask) { a.Caller.Route = sessions.Route{} }).ID)
+		require.Equal(t, announce.Silent, silent.Outcome)
+		synctest.Wait()
+		require.Len(t, k.notes(ann.ID), 2)
+		require.Len(t, k.chat.texts("ann"), 2)
+	})
+}

@@ -51,6 +51,8 @@ const (
 
 // Keyer makes keys from routes as configured.
 type Keyer struct {
+	// Global lets all that is said to an agent be one session, its main one, whoever speaks and wherever.
+	Global  bool
 	Scope   DMScope
 	MainKey string // default "main"
 	// Links names the people who have several ids: by principal, "<channel>:<user id>". The
@@ -69,6 +71,9 @@ func (k Keyer) Main(agent string) Key {
 
 // Key names the session that hears what comes in by route from peer.
 func (k Keyer) Key(agent string, route Route, peer UserID) Key {
+	if k.Global {
+		return k.Main(agent)
+	}
 	base := agentPrefix + agent + ":"
 	if route.ChatType != Direct {
 		key := base + route.Channel + ":" + string(route.ChatType) + ":" + string(route.Conversation)
@@ -94,13 +99,22 @@ func (k Keyer) Key(agent string, route Route, peer UserID) Key {
 }
 
 // Resolve reads a key that a person or tool wrote; agent is the caller's. It
-// resolves "main" and checks the shape, not whether the session exists.
+// resolves the names of a main session and checks the shape, not whether the session
+// exists. Those names are "main" and the configured main key, alone for the caller's or
+// behind "agent:<agent>:" for any agent's, and the reserved word "global".
 func (k Keyer) Resolve(s, agent string) (Key, error) {
-	if s == MainAlias || s == "global" {
+	if k.namesMain(s) || s == reservedGlobal {
 		return k.Main(agent), nil
 	}
-	return ParseKey(s)
+	key, err := ParseKey(s)
+	if err == nil && key.Agent() != "" && k.namesMain(key.Bare()) {
+		return k.Main(key.Agent()), nil
+	}
+	return key, err
 }
+
+// namesMain reports whether a key's last part means an agent's main session.
+func (k Keyer) namesMain(s string) bool { return s == MainAlias || s != "" && s == k.MainKey }
 
 // threadWord is what the platform calls a part of a conversation.
 func threadWord(channel string) string {
@@ -121,12 +135,15 @@ func ParseKey(s string) (Key, error) {
 		}
 	}
 	switch {
-	case s == "global", s == "unknown":
+	case reserved(s):
 		return "", fmt.Errorf("session key %q is reserved", s)
 	case strings.HasPrefix(s, agentPrefix):
 		agent, rest, ok := strings.Cut(strings.TrimPrefix(s, agentPrefix), ":")
-		if !ok || agent == "" || rest == "" || strings.HasSuffix(rest, ":") {
+		switch {
+		case !ok || !validAgent(agent) || strings.HasPrefix(rest, ":") || strings.HasSuffix(rest, ":") || rest == "":
 			return "", fmt.Errorf("session key %q: want agent:<agent>:<rest>", s)
+		case reserved(rest) || rest == subAgentName:
+			return "", fmt.Errorf("session key %q: %q is reserved", s, rest)
 		}
 	case strings.HasPrefix(s, "cron:") && len(s) > len("cron:"),
 		strings.HasPrefix(s, "hook:") && len(s) > len("hook:"),
@@ -136,6 +153,39 @@ func ParseKey(s string) (Key, error) {
 	}
 	return Key(s), nil
 }
+
+// The reserved words. No session has them for a key, neither alone nor behind its agent.
+const (
+	reservedGlobal  = "global"
+	reservedUnknown = "unknown"
+)
+
+func reserved(s string) bool { return s == reservedGlobal || s == reservedUnknown }
+
+// validAgent reports whether a word can be an agent's id: at most 64 of a-z 0-9 _ -, the first no sign.
+func validAgent(s string) bool {
+	for i, r := range s {
+		word := r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+		if !word && (i == 0 || r != '_' && r != '-') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+// SubAgentKey names the session of a sub-agent; id is new for each.
+func SubAgentKey(agent, id string) Key {
+	return Key(agentPrefix + agent + subAgentWord + id)
+}
+
+// CronKey names the session of a job.
+func CronKey(job string) Key { return Key("cron:" + job) }
+
+// HookKey names the session of a hook's call; id is new for each, unless the hook says one.
+func HookKey(id string) Key { return Key("hook:" + id) }
+
+// NodeKey names the session of a node.
+func NodeKey(id string) Key { return Key("node-" + id) }
 
 // Agent is the agent that the key belongs to; empty for keys that name none.
 func (k Key) Agent() string {
@@ -176,7 +226,10 @@ func (k Key) Bare() string {
 }
 
 // subAgentWord stands in the key of a session that works a task for another one.
-const subAgentWord = ":subagent:"
+const (
+	subAgentName = "subagent"
+	subAgentWord = ":" + subAgentName + ":"
+)
 
 // SubAgent reports whether the session works a task for another one.
 func (k Key) SubAgent() bool {

@@ -1,6 +1,7 @@
 package sessions_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,8 +53,96 @@ func TestKeyKinds(t *testing.T) {
 	require.Equal(t, main, global, "the reserved word never shows")
 }
 
+// Each name of a main session means it, whatever its key is called.
+func TestMainHasSeveralNames(t *testing.T) {
+	t.Parallel()
+	k := sessions.Keyer{MainKey: "home"}
+	for name, want := range map[string]sessions.Key{
+		"main": "agent:ops:home", "home": "agent:ops:home", "agent:ops:home": "agent:ops:home", "agent:ops:main": "agent:ops:home",
+		"agent:dev:main": "agent:dev:home", "agent:ops:direct:main": "agent:ops:direct:main", "agent:ops:subagent:home": "agent:ops:subagent:home",
+	} {
+		got, err := k.Resolve(name, "ops")
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
+	_, err := sessions.Keyer{}.Resolve("home", "ops")
+	require.Error(t, err)
+}
+
+// With scope global all that is said to an agent is one session.
+func TestGlobalScope(t *testing.T) {
+	t.Parallel()
+	k := sessions.Keyer{Global: true, Scope: sessions.ScopePerPeer}
+	for _, route := range []sessions.Route{
+		{Channel: "telegram", Account: "work", ChatType: sessions.Direct, Conversation: "7"},
+		{Channel: "telegram", Account: "work", ChatType: sessions.Group, Conversation: "-100", Thread: "3"},
+		{Channel: "slack", Account: "default", ChatType: sessions.Channel, Conversation: "C0AB"},
+	} {
+		key := k.Key("ops", route, "7")
+		require.Equal(t, sessions.Key("agent:ops:main"), key)
+		require.Equal(t, sessions.KindMain, key.Kind(k))
+	}
+}
+
+func TestKeysThatAreNone(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"", "global", "unknown", "agent:main:global", "agent:main:unknown", "agent:main:subagent", "agent:main:subagent:", "agent:", "agent:main", "agent:main:",
+		"agent::main", "agent:Main:main", "agent:-a:main", "agent:a b:main", "agent:main::x", "cron:", "hook:", "node-", "Main", "agent:main:a b", "agent:main:\u00a0\u0000",
+		"agent:" + strings.Repeat("a", 65) + ":main", "cron:" + strings.Repeat("a", 600),
+	} {
+		_, err := sessions.ParseKey(s)
+		require.Error(t, err, s)
+	}
+}
+
+// What a keyer makes of platforms' ids is a key, and the ids stand in it as the platforms spell them.
+func TestMadeKeysParseProperty(t *testing.T) {
+	t.Parallel()
+	id := rapid.StringMatching(`[A-Za-z0-9!@#.:_-]{0,10}[A-Za-z0-9]`)
+	rapid.Check(t, func(t *rapid.T) {
+		k := sessions.Keyer{
+			Scope:   rapid.SampledFrom([]sessions.DMScope{sessions.ScopeMain, sessions.ScopePerPeer, sessions.ScopePerChannelPeer, sessions.ScopePerAccountChannelPeer}).Draw(t, "scope"),
+			MainKey: rapid.SampledFrom([]string{"", "main", "home"}).Draw(t, "mainKey"),
+		}
+		route := sessions.Route{
+			Channel: rapid.SampledFrom([]string{"telegram", "slack"}).Draw(t, "channel"), Account: "default", Conversation: sessions.ConversationID(id.Draw(t, "conversation")),
+			ChatType: rapid.SampledFrom([]sessions.ChatType{sessions.Direct, sessions.Group, sessions.Channel}).Draw(t, "type"),
+		}
+		if rapid.Bool().Draw(t, "threaded") {
+			route.Thread = sessions.ThreadID(id.Draw(t, "thread"))
+		}
+		peer := sessions.UserID(id.Draw(t, "peer"))
+		key := k.Key("ops", route, peer)
+		parsed, err := k.Resolve(string(key), "other")
+		require.NoError(t, err)
+		require.Equal(t, key, parsed, "a key names its own session")
+		require.Equal(t, "ops", key.Agent())
+		if route.ChatType != sessions.Direct {
+			require.Equal(t, sessions.KindGroup, key.Kind(k))
+			require.Contains(t, key, string(route.Conversation))
+			require.Contains(t, key, string(route.Thread))
+		}
+	})
+}
+
+func TestKeysOfWhatNoChatBegan(t *testing.T) {
+	t.Parallel()
+	for key, kind := range map[sessions.Key]sessions.KeyKind{
+		sessions.CronKey("nightly"):            sessions.KindCron,
+		sessions.HookKey("9f3c"):               sessions.KindHook,
+		sessions.NodeKey("Kitchen"):            sessions.KindNode,
+		sessions.SubAgentKey("ops", "9f3c-11"): sessions.KindOther,
+	} {
+		parsed, err := sessions.ParseKey(string(key))
+		require.NoError(t, err)
+		require.Equal(t, kind, parsed.Kind(sessions.Keyer{}))
+		require.Equal(t, kind == sessions.KindOther, parsed.SubAgent())
+	}
+}
+
 func FuzzParseKey(f *testing.F) {
-	for _, s := range []string{"agent:main:main", "cron:x", "hook:1", "node-1", "global", "agent:", "agent:a:", "agent:a:b c", "main"} {
+	for _, s := range []string{"agent:main:main", "cron:x", "hook:1", "node-1", "global", "agent:", "agent:a:", "agent:a:b c", "main", "agent:a:global", "agent:a:home", "agent:a:subagent:1", "agent:a:x:group:1:topic:2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -64,6 +153,13 @@ func FuzzParseKey(f *testing.F) {
 		}
 		require.Equal(t, s, string(key), "a key is what was written")
 		require.NotContains(t, []string{"global", "unknown"}, s)
+		require.NotContains(t, []string{"global", "unknown", ""}, key.Bare())
+		again, err := sessions.Keyer{MainKey: "home"}.Resolve(s, "ops")
+		require.NoError(t, err)
+		require.Equal(t, key.Agent(), again.Agent(), "no name leads to another agent")
+		if again != key {
+			require.Contains(t, []string{"main", "home"}, key.Bare())
+		}
 		if agent := key.Agent(); agent != "" {
 			require.Equal(t, s, "agent:"+agent+":"+key.Bare())
 		}

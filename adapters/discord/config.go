@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
 )
 
 // DefaultAPIBase is Discord's own REST API in the version that this package speaks.
@@ -21,26 +23,6 @@ const DefaultCallTimeout = 30 * time.Second
 
 // MaxShards is the most shards that a configuration may ask for.
 const MaxShards = 1000
-
-// Secret is a text that prints as "<secret>".
-type Secret string
-
-// String hides the secret.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return "<secret>"
-}
-
-// GoString hides the secret.
-func (s Secret) GoString() string { return s.String() }
-
-// LogValue hides the secret.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText hides the secret.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Cursors keeps for one account, across restarts, up to where its events are
 // durable. Names and values are opaque texts of at most 400 bytes: a channel's id with
@@ -57,12 +39,12 @@ type Cursors interface {
 
 // Config is what one bot needs. Only Token is required.
 type Config struct {
-	Account    string   // name in the configuration; empty for "default"
-	Token      Secret   // from the developer portal, without "Bot "
-	APIBase    string   // empty for DefaultAPIBase
-	GatewayURL string   // websocket address; empty for what Discord says (GET /gateway/bot)
-	Shards     int      // 0 for as many as Discord recommends
-	FileHosts  []string // hosts that attachments may come from besides Discord's and APIBase's own, for example "cdn.example.org"
+	Account    string          // name in the configuration; empty for "default"
+	Token      adapters.Secret // from the developer portal, without "Bot "
+	APIBase    string          // empty for DefaultAPIBase
+	GatewayURL string          // websocket address; empty for what Discord says (GET /gateway/bot)
+	Shards     int             // 0 for as many as Discord recommends
+	FileHosts  []string        // hosts that attachments may come from besides Discord's and APIBase's own, for example "cdn.example.org"
 
 	// Cursors makes up for the time that no process was connected; nil for no making up.
 	Cursors Cursors

@@ -33,7 +33,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	const token = "a-token-that-nobody-should-see"
 	cfg := discord.Config{Token: token, APIBase: "http://127.0.0.1:1"}
 	text := fmt.Sprintf("%v %+v %#v", cfg, cfg, cfg)
-	raw, err := json.Marshal(struct{ Token discord.Secret }{token})
+	raw, err := json.Marshal(struct{ Token adapters.Secret }{token})
 	require.NoError(t, err)
 	cfg.Log = slog.New(slog.DiscardHandler)
 	a, err := discord.New(cfg)
@@ -121,6 +121,10 @@ func TestFindByName(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, discordtest.General, r.Conversation)
 	require.Equal(t, discordtest.GuildID, r.Space)
+	r, err = s.adapter.Find(t.Context(), discordtest.ThreadID)
+	require.NoError(t, err)
+	require.EqualValues(t, discordtest.General, r.Conversation)
+	require.EqualValues(t, discordtest.ThreadID, r.Thread)
 	r, err = s.adapter.Find(t.Context(), "@person1002")
 	require.NoError(t, err)
 	require.EqualValues(t, discordtest.DirectID(1002), r.Conversation)

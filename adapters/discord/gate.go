@@ -81,7 +81,7 @@ func (g *gate) enter(ctx context.Context, shard int) (leave func(identified bool
 		leave(false)
 		return nil, err
 	}
-	if !b.last.IsZero() && !sleep(ctx, time.Until(b.last.Add(g.cfg.pace.identify))) {
+	if !b.last.IsZero() && !adapters.Sleep(ctx, time.Until(b.last.Add(g.cfg.pace.identify))) {
 		leave(false)
 		return nil, context.Cause(ctx)
 	}
@@ -100,7 +100,7 @@ func (g *gate) afford(ctx context.Context, shard int) error {
 		}
 		g.state.shard(shard, adapters.Retrying, "Discord allows no more gateway sessions today, waiting "+wait.Round(time.Second).String())
 		g.cfg.Log.Error("discord allows no more gateway sessions today", "shard", shard, "wait", wait)
-		if !sleep(ctx, max(wait, g.cfg.pace.firstPause)) {
+		if !adapters.Sleep(ctx, max(wait, g.cfg.pace.firstPause)) {
 			return context.Cause(ctx)
 		}
 	}

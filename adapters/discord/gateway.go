@@ -15,6 +15,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"sluice/adapters"
 )
 
 // The gateway's operations.
@@ -149,7 +151,7 @@ func (c *connection) beat(seq int64) error {
 // heart beats until ctx ends. Where the last beat was not answered, it gives errDeaf.
 func (c *connection) heart(ctx context.Context, seq func() int64) error {
 	wait := time.Duration(rand.Int64N(int64(c.interval))) // so that thousands that reconnect don't beat at once
-	for sleep(ctx, wait) {
+	for adapters.Sleep(ctx, wait) {
 		if !c.acked.Load() && !c.stalled.Load() {
 			return errDeaf
 		}

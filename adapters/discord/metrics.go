@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
 )
 
 // What became of an event, for the metric.
@@ -37,27 +39,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Help: "Gateway sessions by how they began: identified or resumed.",
 		}, []string{"account", "how"}),
 	}
-	if r == nil {
-		return m, nil
-	}
-	for _, c := range []**prometheus.CounterVec{&m.events, &m.calls, &m.sessions} {
-		if err := share(r, c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
-}
-
-// share registers a collector, or finds the one that another account registered.
-func share(r prometheus.Registerer, c **prometheus.CounterVec) error {
-	err := r.Register(*c)
-	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
-		if vec, ok := known.ExistingCollector.(*prometheus.CounterVec); ok {
-			*c = vec
-			return nil
-		}
-	}
-	return err
+	return m, adapters.Shared(r, &m.events, &m.calls, &m.sessions)
 }
 
 func (m *metrics) event(account, outcome string) {

@@ -158,7 +158,7 @@ func (a *Adapter) answerSoon(ctx context.Context, req request) (*message, error)
 	for tries := 0; ; tries++ {
 		var m message
 		err := a.call(ctx, req, &m)
-		if tries == 3 || !refusedWith(err, codeUnknownWebhook, codeUnknownMessage) || !sleep(ctx, 2*a.cfg.pace.firstPause) {
+		if tries == 3 || !refusedWith(err, codeUnknownWebhook, codeUnknownMessage) || !adapters.Sleep(ctx, 2*a.cfg.pace.firstPause) {
 			return &m, err
 		}
 	}

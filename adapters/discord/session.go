@@ -52,7 +52,7 @@ func (s *shard) keep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		if !sleep(ctx, s.cfg.pace.saveSession) {
+		if !adapters.Sleep(ctx, s.cfg.pace.saveSession) {
 			return nil
 		}
 	}

@@ -162,7 +162,7 @@ func newSetup(t *testing.T, opts discordtest.Options, change func(*discord.Confi
 		metrics: prometheus.NewRegistry(), runErr: make(chan error, 4),
 	}
 	s.cfg = discord.Config{
-		Token: discord.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics,
+		Token: adapters.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics,
 		Log: slog.New(slog.DiscardHandler), Cursors: s.cursors,
 	}
 	discord.Hurry(&s.cfg)

@@ -71,7 +71,7 @@ func (s *shard) run(ctx context.Context) error {
 		}
 		s.state.shard(s.id, adapters.Retrying, err.Error())
 		s.cfg.Log.Warn("discord gateway connection ended, connecting again", "shard", s.id, "wait", wait, "resume", s.position().session != "", "error", err)
-		if !sleep(ctx, wait) {
+		if !adapters.Sleep(ctx, wait) {
 			return nil
 		}
 	}

@@ -45,7 +45,7 @@ var _ adaptertest.Platform = (*platform)(nil)
 func (p *platform) Adapter(t *testing.T) adapters.Adapter {
 	t.Helper()
 	cfg := discord.Config{
-		Token: discord.Secret(p.Token()), APIBase: p.URL(), Cursors: p.cursors, Log: slog.New(slog.DiscardHandler),
+		Token: adapters.Secret(p.Token()), APIBase: p.URL(), Cursors: p.cursors, Log: slog.New(slog.DiscardHandler),
 	}
 	discord.Hurry(&cfg)
 	a, err := discord.New(cfg)

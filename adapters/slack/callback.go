@@ -72,7 +72,7 @@ func (a *Adapter) readCallback(w http.ResponseWriter, r *http.Request) ([]byte, 
 
 // signed reports whether a request carries Slack's signature, not older than maxAge. It
 // takes the same time for every wrong signature.
-func signed(secret Secret, h http.Header, body []byte, now time.Time) bool {
+func signed(secret adapters.Secret, h http.Header, body []byte, now time.Time) bool {
 	stamp := h.Get(timestampHeader)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil || secret == "" {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
 )
 
 // DefaultAPIBase is Slack's own Web API.
@@ -32,34 +34,14 @@ const (
 	HTTP   Mode = "http"   // Slack posts to a public URL (Events API)
 )
 
-// Secret is a text that prints as "<secret>".
-type Secret string
-
-// String hides the secret.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return "<secret>"
-}
-
-// GoString hides the secret.
-func (s Secret) GoString() string { return s.String() }
-
-// LogValue hides the secret.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText hides the secret.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
 // Config is what one installation of an app in one workspace needs.
 type Config struct {
-	Account       string // name in the configuration; empty for "default"
-	BotToken      Secret // "xoxb-…", from OAuth & Permissions. Required
-	AppToken      Secret // "xapp-…" with connections:write; required for Socket
-	SigningSecret Secret // from Basic Information; required for HTTP
-	Mode          Mode   // empty for Socket
-	APIBase       string // empty for DefaultAPIBase
+	Account       string          // name in the configuration; empty for "default"
+	BotToken      adapters.Secret // "xoxb-…", from OAuth & Permissions. Required
+	AppToken      adapters.Secret // "xapp-…" with connections:write; required for Socket
+	SigningSecret adapters.Secret // from Basic Information; required for HTTP
+	Mode          Mode            // empty for Socket
+	APIBase       string          // empty for DefaultAPIBase
 	// ReplyInThread answers a mention at the top level of a channel in a thread below it.
 	ReplyInThread bool
 	// Command is the slash command whose text is a command: empty for DefaultCommand. Any

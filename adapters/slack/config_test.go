@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
 	"sluice/adapters/slack"
 )
 
@@ -33,14 +34,14 @@ func TestFaultsDoNotTellTheToken(t *testing.T) {
 
 func TestSecretsPrintAsSecrets(t *testing.T) {
 	t.Parallel()
-	secret := slack.Secret("xoxb-1")
+	secret := adapters.Secret("xoxb-1")
 	written, err := json.Marshal(map[string]any{"t": secret})
 	require.NoError(t, err)
 	for _, shown := range []string{fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s %q", secret, secret, secret, secret, secret), secret.LogValue().String(), string(written)} {
 		require.NotContains(t, shown, "xoxb")
 		require.Contains(t, shown, "secret")
 	}
-	require.Empty(t, slack.Secret("").String())
+	require.Empty(t, adapters.Secret("").String())
 }
 
 func TestAccountsShareTheMetrics(t *testing.T) {

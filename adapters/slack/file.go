@@ -111,7 +111,7 @@ func (a *Adapter) upload(ctx context.Context, f adapters.File) (id string, err e
 // shared finds the message that a file was shared with in a conversation.
 func (a *Adapter) shared(ctx context.Context, id string, route sessions.Route) (adapters.Receipt, bool) {
 	for try := range shareTries {
-		if try > 0 && !sleep(ctx, shareWait<<try) {
+		if try > 0 && !adapters.Sleep(ctx, shareWait<<try) {
 			break
 		}
 		var f *slackapi.File

@@ -87,7 +87,7 @@ func ignoreEnd(ctx context.Context, err error) error {
 // connect opens a connection and waits for Slack's greeting, trying until it comes. After
 // connections that did not hold, it waits first.
 func (r *receiver) connect(ctx context.Context, tries int) (*conn, error) {
-	if tries > 1 && !sleep(ctx, pause(tries-2, 0)) {
+	if tries > 1 && !adapters.Sleep(ctx, r.again(nil).Pause(tries-2, 0)) {
 		return nil, context.Cause(ctx)
 	}
 	var c *conn

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
 )
 
 // metrics counts what the adapters of all accounts do; they share one set.
@@ -24,26 +26,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Help: "Calls of the Web API by method and result: ok, lost (no answer) or the HTTP status.",
 		}, []string{"account", "method", "result"}),
 	}
-	if r == nil {
-		return m, nil
-	}
-	var err error
-	if m.events, err = shared(r, m.events); err != nil {
-		return nil, err
-	}
-	m.calls, err = shared(r, m.calls)
-	return m, err
-}
-
-// shared registers a collector, or finds the one that another account registered.
-func shared(r prometheus.Registerer, c *prometheus.CounterVec) (*prometheus.CounterVec, error) {
-	err := r.Register(c)
-	if known, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
-		if vec, ok := known.ExistingCollector.(*prometheus.CounterVec); ok {
-			return vec, nil
-		}
-	}
-	return c, err
+	return m, adapters.Shared(r, &m.events, &m.calls)
 }
 
 func (m *metrics) event(account, outcome string) {

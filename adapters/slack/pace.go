@@ -54,7 +54,7 @@ func (p *pacer) wait(ctx context.Context, key paceKey) error {
 	if err != nil {
 		return err
 	}
-	if delay <= 0 || sleep(ctx, delay) {
+	if delay <= 0 || adapters.Sleep(ctx, delay) {
 		return nil
 	}
 	turn.CancelAt(p.now())

@@ -96,9 +96,9 @@ func (r *receiver) accept(ctx context.Context, it item) error {
 		if err == nil || ctx.Err() != nil || time.Since(began) > keepTrying {
 			return err
 		}
-		wait := pause(tries, 0)
+		wait := r.again(nil).Pause(tries, 0)
 		r.cfg.Log.Warn("slack event refused, offering it again", "try", tries+1, "wait", wait, "error", err)
-		if !sleep(ctx, wait) {
+		if !adapters.Sleep(ctx, wait) {
 			return err
 		}
 	}

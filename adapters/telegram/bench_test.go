@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
 	"sluice/adapters/telegram"
 	"sluice/adapters/telegram/telegramtest"
 )
@@ -18,7 +19,7 @@ func BenchmarkSend(b *testing.B) {
 	require.NoError(b, err)
 	defer srv.Close()
 	srv.Join(telegramtest.Private(1001))
-	a, err := telegram.New(telegram.Config{Token: telegram.Secret(srv.Token()), APIBase: srv.URL()})
+	a, err := telegram.New(telegram.Config{Token: adapters.Secret(srv.Token()), APIBase: srv.URL()})
 	require.NoError(b, err)
 	defer a.Close()
 	before := processorTime(b)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/adapters"
 )
 
 // DefaultAPIBase is Telegram's own Bot API server.
@@ -45,36 +47,16 @@ const (
 	RichOn   RichMode = "on"   // rich wherever the server knows it
 )
 
-// Secret is a text that prints as "<secret>".
-type Secret string
-
-// String hides the secret.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return "<secret>"
-}
-
-// GoString hides the secret.
-func (s Secret) GoString() string { return s.String() }
-
-// LogValue hides the secret.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText hides the secret.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
 // Config is what one bot needs. Only Token is required.
 type Config struct {
-	Account       string   // name in the configuration; empty for "default"
-	Token         Secret   // from BotFather, "<bot id>:<secret>"
-	APIBase       string   // empty for DefaultAPIBase
-	Mode          Mode     // empty for Polling
-	WebhookURL    string   // public https URL of ServeCallback; required for Webhook
-	WebhookSecret Secret   // what Telegram sends in its secret header; required for Webhook
-	RichMessages  RichMode // empty for RichAuto
-	LinkPreviews  bool     // show previews of links in answers; off by default
+	Account       string          // name in the configuration; empty for "default"
+	Token         adapters.Secret // from BotFather, "<bot id>:<secret>"
+	APIBase       string          // empty for DefaultAPIBase
+	Mode          Mode            // empty for Polling
+	WebhookURL    string          // public https URL of ServeCallback; required for Webhook
+	WebhookSecret adapters.Secret // what Telegram sends in its secret header; required for Webhook
+	RichMessages  RichMode        // empty for RichAuto
+	LinkPreviews  bool            // show previews of links in answers; off by default
 
 	PollTimeout time.Duration // how long one getUpdates waits; 0 for DefaultPollTimeout
 	PollSlack   time.Duration // what it may take beyond that before the connection counts as dead; 0 for DefaultPollSlack

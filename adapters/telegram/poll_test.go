@@ -213,7 +213,7 @@ func TestPollingTakesOverFromWebhook(t *testing.T) {
 	s.srv.Say(telegramtest.Private(1001), ada, "kept")
 	stop()
 
-	polling, err := telegram.New(telegram.Config{Token: telegram.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics})
+	polling, err := telegram.New(telegram.Config{Token: adapters.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics})
 	require.NoError(t, err)
 	t.Cleanup(polling.Close)
 	s.adapter = polling

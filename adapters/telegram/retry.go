@@ -2,56 +2,19 @@ package telegram
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"sluice/adapters"
 )
 
-// The pauses between tries: doubled each time, with a quarter of jitter.
+// The pauses between tries.
 const (
 	firstPause   = 500 * time.Millisecond
 	longestPause = 30 * time.Second
 )
 
-// retry calls until it succeeds, ctx ends, or the token turns out to be wrong.
+// retry calls until it succeeds, ctx ends, or the token turns out to be wrong. Each failure shows in the account's state.
 func (a *Adapter) retry(ctx context.Context, what string, call func(context.Context) error) error {
-	for tries := 0; ; tries++ {
-		err := call(ctx)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		f := adapters.AsFailure(err)
-		if f.Kind == adapters.Auth {
-			return f
-		}
-		a.state.fail(f)
-		wait := pause(tries, f.RetryAfter)
-		a.cfg.Log.Warn("telegram call failed, trying again", "call", what, "try", tries+1, "wait", wait, "error", f.Err)
-		if !sleep(ctx, wait) {
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// pause is how long to wait after so many tries, and never less than the platform asked for.
-func pause(tries int, asked time.Duration) time.Duration {
-	d := longestPause
-	if tries < 6 {
-		d = min(d, firstPause<<tries)
-	}
-	d = max(d, asked)
-	return d + time.Duration(rand.Int64N(int64(d)/4+1))
-}
-
-// sleep waits and reports whether it was not cut short.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	r := adapters.Retry{First: firstPause, Longest: longestPause, Log: a.cfg.Log, Show: a.state.fail}
+	return r.Do(ctx, what, call)
 }

@@ -334,7 +334,7 @@ func TestAccountsDoNotInterfere(t *testing.T) {
 	boxes := map[string]*inbox{}
 	ended := make(chan error, 2)
 	for account, token := range map[string]string{"one": "1:one", "two": "2:two"} {
-		a, err := telegram.New(telegram.Config{Account: account, Token: telegram.Secret(token), APIBase: srv.URL()})
+		a, err := telegram.New(telegram.Config{Account: account, Token: adapters.Secret(token), APIBase: srv.URL()})
 		require.NoError(t, err)
 		t.Cleanup(a.Close)
 		box := newInbox()
@@ -358,5 +358,5 @@ func TestConfigFaults(t *testing.T) {
 		require.ErrorContains(t, err, part)
 	}
 	require.NotContains(t, err.Error(), "nonsense-token")
-	require.Equal(t, "{<secret>}", fmt.Sprintf("%v", struct{ S telegram.Secret }{"x"}))
+	require.Equal(t, "{<secret>}", fmt.Sprintf("%v", struct{ S adapters.Secret }{"x"}))
 }

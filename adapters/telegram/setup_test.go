@@ -87,7 +87,7 @@ func newSetup(t *testing.T, opts telegramtest.Options, change func(*telegram.Con
 		metrics: prometheus.NewRegistry(), runErr: make(chan error, 4),
 	}
 	cfg := telegram.Config{
-		Token: telegram.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics,
+		Token: adapters.Secret(s.srv.Token()), APIBase: s.srv.URL(), Registerer: s.metrics,
 		Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {

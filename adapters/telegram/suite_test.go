@@ -59,7 +59,7 @@ func newPlatform(t *testing.T) *suitePlatform {
 // Adapter notices a deaf connection within a second and a half.
 func (p *suitePlatform) Adapter(t *testing.T) adapters.Adapter {
 	a, err := telegram.New(telegram.Config{
-		Token: telegram.Secret(p.Token()), APIBase: p.URL(), Log: slog.New(slog.DiscardHandler),
+		Token: adapters.Secret(p.Token()), APIBase: p.URL(), Log: slog.New(slog.DiscardHandler),
 		PollTimeout: time.Second, PollSlack: 500 * time.Millisecond,
 	})
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func (p *hookedPlatform) Adapter(t *testing.T) adapters.Adapter {
 	t.Cleanup(front.Close)
 	var err error
 	m.Adapter, err = telegram.New(telegram.Config{
-		Token: telegram.Secret(p.Token()), APIBase: p.URL(), Log: slog.New(slog.DiscardHandler),
+		Token: adapters.Secret(p.Token()), APIBase: p.URL(), Log: slog.New(slog.DiscardHandler),
 		Mode: telegram.Webhook, WebhookURL: front.URL, WebhookSecret: "s3cret", WebhookCheck: time.Second,
 	})
 	require.NoError(t, err)

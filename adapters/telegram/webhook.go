@@ -25,7 +25,7 @@ func (a *Adapter) keepWebhook(ctx context.Context) error {
 			return err
 		}
 		a.state.set(adapters.Connected, "")
-		if !sleep(ctx, a.cfg.WebhookCheck) {
+		if !adapters.Sleep(ctx, a.cfg.WebhookCheck) {
 			return nil
 		}
 	}

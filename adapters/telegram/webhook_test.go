@@ -134,7 +134,7 @@ func FuzzUpdate(f *testing.F) {
 	require.NoError(f, err)
 	f.Cleanup(srv.Close)
 	a, err := telegram.New(telegram.Config{
-		Token: telegram.Secret(srv.Token()), APIBase: srv.URL(), Log: slog.New(slog.DiscardHandler),
+		Token: adapters.Secret(srv.Token()), APIBase: srv.URL(), Log: slog.New(slog.DiscardHandler),
 		Mode: telegram.Webhook, WebhookURL: "https://example.org", WebhookSecret: "s3cret",
 	})
 	require.NoError(f, err)

@@ -104,15 +104,21 @@ func (l *Loop) setModel(ctx context.Context, caller sessions.Caller, record *ses
 	case name == "":
 		return fmt.Errorf("model: is empty; want <provider>/<model>, or %s", modelDefault)
 	}
+	override := name
 	if name == modelDefault {
-		name = ""
-	} else if _, err := l.models(name); err != nil {
+		name, override = l.ModelName(caller.Agent), ""
+	}
+	model, err := l.models(name)
+	if err != nil {
 		return fmt.Errorf("model: there is no model %q in the configuration", name)
 	}
-	if err := l.store.CommitSession(ctx, sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &name}}}); err != nil {
+	if c, ok := model.(sessions.Classified); ok && !caller.Taint.FlowsTo(c.Classification()) {
+		return fmt.Errorf("model: this conversation has learnt what is %s, and %s may be told only what is %s", caller.Taint.Level(), name, c.Classification())
+	}
+	if err := l.store.CommitSession(ctx, sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &override}}}); err != nil {
 		return inside("set model", err)
 	}
-	record.Model = name
+	record.Model = override
 	return nil
 }
 

@@ -1,14 +1,17 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
+	"sluice/sessions/sessiontest"
 )
 
 type exchangeRow struct {
@@ -111,4 +114,20 @@ func TestStatusSetsTheModel(t *testing.T) {
 	b.run.Input.Owner = false
 	require.Equal(t, "model: only an owner may have it set", b.tool(t, "session_status", `{"model":"default"}`).Text)
 	require.Equal(t, "test/scripted", stored())
+}
+
+// A model that may not be told what the session has learnt is refused at once, not with the next message.
+func TestStatusSetsNoModelBelowTheSession(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.as(t, b.record("agent:main:http:h", internal), true)
+	calls := sessiontest.Calls("session_status", `{"model":"test/scripted"}`, "call_1")
+	b.model.Answers = []sessiontest.Answer{func(ctx context.Context, r sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+		b.model.Level = flow.Public
+		return calls(ctx, r, on)
+	}}
+	_, err := b.ask(t.Context(), "take the other model")
+	require.ErrorContains(t, err, "more than its model may see")
+	messages := b.session.Messages()
+	require.Equal(t, "model: this conversation has learnt what is INTERNAL, and test/scripted may be told only what is PUBLIC", messages[len(messages)-1].Parts[0].Text)
 }

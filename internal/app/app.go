@@ -142,7 +142,7 @@ func (a *App) wire() error {
 	a.loop, err = agent.New(agent.Config{
 		Settings: agentSettings(a.cfg), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
 		Exchanges: exchanges{a}, Sandbox: sandbox.New(""),
-		Send:      func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
+		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)
 			return m.Content, err

@@ -69,8 +69,8 @@ func (c *channels) find(channel, account string) (adapters.Adapter, bool) {
 
 func telegramConfig(a *App, name string, t config.TelegramAccount) telegram.Config {
 	return telegram.Config{
-		Account: name, Token: telegram.Secret(t.Token.Reveal()), APIBase: t.APIBase, Mode: telegram.Mode(t.Mode),
-		WebhookURL: t.WebhookURL, WebhookSecret: telegram.Secret(t.Secret.Reveal()),
+		Account: name, Token: t.Token, APIBase: t.APIBase, Mode: telegram.Mode(t.Mode),
+		WebhookURL: t.WebhookURL, WebhookSecret: t.Secret,
 		RichMessages: telegram.RichMode(t.RichMessages), LinkPreviews: t.LinkPreviews,
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	}
@@ -78,7 +78,7 @@ func telegramConfig(a *App, name string, t config.TelegramAccount) telegram.Conf
 
 func slackConfig(a *App, name string, s config.SlackAccount) slack.Config {
 	return slack.Config{
-		Account: name, BotToken: slack.Secret(s.BotToken.Reveal()), AppToken: slack.Secret(s.AppToken.Reveal()), SigningSecret: slack.Secret(s.SigningSecret.Reveal()),
+		Account: name, BotToken: s.BotToken, AppToken: s.AppToken, SigningSecret: s.SigningSecret,
 		Mode: slack.Mode(s.Mode), APIBase: s.APIBase, ReplyInThread: s.ReplyInThread,
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	}
@@ -86,7 +86,7 @@ func slackConfig(a *App, name string, s config.SlackAccount) slack.Config {
 
 func discordConfig(a *App, name string, d config.DiscordAccount) discord.Config {
 	return discord.Config{
-		Account: name, Token: discord.Secret(d.Token.Reveal()), APIBase: d.APIBase, GatewayURL: d.GatewayURL, Shards: d.Shards,
+		Account: name, Token: d.Token, APIBase: d.APIBase, GatewayURL: d.GatewayURL, Shards: d.Shards,
 		Cursors: cursors{a.store, "discord/" + name},
 		Now:     a.now, Log: a.log, Registerer: a.registry,
 	}

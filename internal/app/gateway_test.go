@@ -204,4 +204,7 @@ func TestPatchOfOverrides(t *testing.T) {
 	require.Equal(t, "always", patch(`{"send_policy":"deny"}`, http.StatusOK).Activation)
 	require.Empty(t, patch(`{"group_activation":"inherit"}`, http.StatusOK).Activation)
 	patch(`{"group_activation":"never"}`, http.StatusUnprocessableEntity)
+	require.Equal(t, "allow", patch(`{"sendPolicy":"allow","queue_mode":"steer","model":"offline/guide"}`, http.StatusOK).SendPolicy)
+	patch(`{"model":"nobody/knows"}`, http.StatusUnprocessableEntity)
+	require.Empty(t, patch(`{"sendPolicy":null,"queue_mode":null,"model":null}`, http.StatusOK).SendPolicy)
 }

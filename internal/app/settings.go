@@ -39,7 +39,7 @@ func routerSettings(c *config.Config) *router.Settings {
 }
 
 func keyer(c *config.Config) sessions.Keyer {
-	k := sessions.Keyer{Scope: sessions.DMScope(c.Session.DMScope), MainKey: c.Session.MainKey, Links: map[string]string{}}
+	k := sessions.Keyer{Global: c.Session.Scope == "global", Scope: sessions.DMScope(c.Session.DMScope), MainKey: c.Session.MainKey, Links: map[string]string{}}
 	for name, ids := range c.Session.IdentityLinks {
 		for _, id := range ids {
 			k.Links[id] = name

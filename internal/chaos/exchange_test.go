@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/chaos/completions"
 	"sluice/internal/faultpoint"
+	"sluice/store/storetest"
 )
 
 // runsOfAnExchange is how many runs there are from a person's request to the announcement:
@@ -46,6 +48,45 @@ func TestExchangeThroughDeath(t *testing.T) {
 	}
 }
 
+// Two gateways share the sessions. Whichever of them dies in the middle of an exchange, it ends as it does without.
+func TestExchangeAcrossGateways(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, "telegram", storetest.NewServer(t))
+	rounds := 2
+	if *long {
+		rounds = 12
+	}
+	var undisturbed []string
+	for i := range rounds + 1 {
+		person := int64(3000 + i)
+		p.say(person+1000, "")
+		p.awaitAnswers()
+		p.say(person, ask(person+1000))
+		if i > 0 {
+			p.pause(time.Duration(p.rng.Int64N(int64(150 * time.Millisecond))))
+			p.endOwner((*pair).killAndGone)
+		}
+		p.untilAnnounced(person + 1000)
+		said := p.conversation(person)
+		if i == 0 {
+			undisturbed = said
+			continue
+		}
+		require.Equal(t, undisturbed, said)
+		p.startOther()
+	}
+}
+
+// ask is how a person has another one's session asked.
+func ask(target int64) string {
+	return "[ask agent:main:telegram:direct:" + fmt.Sprint(target) + "]"
+}
+
+func (w *world) untilAnnounced(target int64) {
+	w.t.Helper()
+	w.untilShown("the announcement", func() bool { return slices.Contains(w.chat.shown(target), completions.Announcement) })
+}
+
 // converse lets a person have another one's session asked, with a death at a point if
 // one is named, and gives all that was said, without what differs from time to time.
 func (w *world) converse(person int64, point string) []string {
@@ -61,7 +102,7 @@ func (w *world) converse(person int64, point string) []string {
 		env = append(env, faultpoint.Env+"="+point)
 		w.startReady(env...)
 	}
-	w.say(person, "[ask agent:main:telegram:direct:"+fmt.Sprint(target)+"]")
+	w.say(person, ask(target))
 	if point != "" {
 		ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
 		defer cancel()
@@ -70,14 +111,21 @@ func (w *world) converse(person int64, point string) []string {
 		require.True(w.t, killed, "%s: the gateway ended otherwise", point)
 		w.startReady()
 	}
-	w.untilShown("the announcement", func() bool { return slices.Contains(w.chat.shown(target), completions.Announcement) })
+	w.untilAnnounced(target)
+	said := w.conversation(person)
+	w.terminate()
+	return said
+}
+
+// conversation is all that was said of a person's question, in both sessions and to the other one's people.
+func (w *world) conversation(person int64) []string {
+	w.t.Helper()
 	w.awaitAnswers()
 	w.untilIdle()
-	said := append(w.transcript(person), w.transcript(target)...)
-	for _, text := range w.chat.shown(target) {
+	said := append(w.transcript(person), w.transcript(person+1000)...)
+	for _, text := range w.chat.shown(person + 1000) {
 		said = append(said, "shown: "+stable(text))
 	}
-	w.terminate()
 	return said
 }
 

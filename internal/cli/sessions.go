@@ -21,6 +21,11 @@ type session struct {
 	Title        string          `json:"title"`
 	Taint        json.RawMessage `json:"taint"`
 	SendPolicy   string          `json:"send_policy"`
+	Activation   string          `json:"group_activation"`
+	QueueMode    string          `json:"queue_mode"`
+	Thinking     string          `json:"thinking_level"`
+	Verbose      string          `json:"verbose_level"`
+	Label        string          `json:"label"`
 	Model        string          `json:"model"`
 	CreatedAt    float64         `json:"created_at"`
 	LastActivity float64         `json:"last_activity"`
@@ -114,7 +119,8 @@ func (a *app) printSession(s session) error {
 		ttl = (time.Duration(s.TTL) * time.Second).String()
 	}
 	return a.pairs("id", s.ID, "key", s.Key, "title", s.Title, "agent", s.Agent, "model", s.Model, "state", s.state(),
-		"taint", word(s.Taint), "send policy", orText(s.SendPolicy, "inherit"), "persistent", strconv.FormatBool(s.Persistent), "ttl", ttl,
+		"taint", word(s.Taint), "label", s.Label, "send policy", orText(s.SendPolicy, "inherit"), "group activation", s.Activation,
+		"queue mode", s.QueueMode, "thinking", s.Thinking, "verbose", s.Verbose, "persistent", strconv.FormatBool(s.Persistent), "ttl", ttl,
 		"created", a.ago(epoch(s.CreatedAt)), "last", a.ago(epoch(s.LastActivity)), "metadata", strings.TrimPrefix(string(s.Metadata), "{}"))
 }
 
@@ -231,34 +237,6 @@ func (a *app) sessionsSend() *cobra.Command {
 	})
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "wait at most so long")
 	return cmd
-}
-
-func (a *app) sessionsPatch() *cobra.Command {
-	var o output
-	var sendPolicy, activation, model, title string
-	cmd := &cobra.Command{Use: "patch SESSION", Short: "Change a session's settings", Args: cobra.ExactArgs(1)}
-	cmd.RunE = a.run(func(ctx context.Context, args []string) error {
-		body := map[string]any{}
-		for flag, set := range map[string]func(){
-			"send-policy":      func() { body["send_policy"] = sendPolicy },
-			"group-activation": func() { body["group_activation"] = activation },
-			"model":            func() { body["model"] = model },
-			"title":            func() { body["title"] = title },
-		} {
-			if cmd.Flags().Changed(flag) {
-				set()
-			}
-		}
-		if len(body) == 0 {
-			return usageError{"nothing to change: name --send-policy, --group-activation, --model or --title"}
-		}
-		return a.changeSession(ctx, &o, request{method: http.MethodPatch, path: sessionPath(args[0], ""), body: body})
-	})
-	cmd.Flags().StringVar(&sendPolicy, "send-policy", "", "allow, deny or inherit")
-	cmd.Flags().StringVar(&activation, "group-activation", "", "mention, always or inherit")
-	cmd.Flags().StringVar(&model, "model", "", "<provider>/<model>; empty follows the agent")
-	cmd.Flags().StringVar(&title, "title", "", "its `name` for people")
-	return o.flag(cmd)
 }
 
 func (a *app) sessionsReset() *cobra.Command {

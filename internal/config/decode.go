@@ -210,14 +210,10 @@ func (d *decoder) setInt(v reflect.Value, f field, path, text string) {
 
 // oneOf checks a value against those that a key may have. Levels may be written in any case.
 func (d *decoder) oneOf(f field, path, text string) bool {
-	switch {
-	case slices.ContainsFunc(f.enum, func(e string) bool { return e == text || (isLevel(e) && strings.EqualFold(e, text)) }):
+	if slices.ContainsFunc(f.enum, func(e string) bool { return e == text || (isLevel(e) && strings.EqualFold(e, text)) }) {
 		return true
-	case slices.Contains(f.later, text):
-		d.add(path, "%s is not in this version: want %s", text, choices(f.enum))
-	default:
-		d.add(path, "want %s", choices(f.enum))
 	}
+	d.add(path, "want %s", choices(f.enum))
 	return false
 }
 

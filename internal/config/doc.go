@@ -7,7 +7,7 @@
 //	yaml:"name"    the key
 //	doc:"text"     what it means, for the schema and the reference
 //	enum:"a,b"     the only values
-//	later:"a,b"    values (on a blank field: keys) of a later version; told apart from mistakes
+//	later:"a,b"    on a blank field: keys of a later version; told apart from mistakes
 //	min:"1"        the least number (max likewise)
 //
 // A file is read as YAML nodes, so each fault has its line and column. All

@@ -14,7 +14,6 @@ type field struct {
 	name     string
 	doc      string
 	enum     []string
-	later    []string // values of a later version
 	min, max *int
 	index    []int
 }
@@ -65,7 +64,7 @@ func sectionOf(t reflect.Type) section {
 
 func fieldOf(f reflect.StructField, index int) field {
 	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	g := field{name: name, doc: f.Tag.Get("doc"), enum: list(f.Tag.Get("enum")), later: list(f.Tag.Get("later")), index: []int{index}}
+	g := field{name: name, doc: f.Tag.Get("doc"), enum: list(f.Tag.Get("enum")), index: []int{index}}
 	g.min, g.max = number(f.Tag.Get("min")), number(f.Tag.Get("max"))
 	if f.Type == reflect.TypeFor[flow.Level]() {
 		for _, l := range flow.Levels() {

@@ -157,7 +157,6 @@ func TestFaults(t *testing.T) {
 		"no secret":         {"channels: { slack: { accounts: { a: { botToken: xoxb-1, mode: http } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.signingSecret: mode http wants it: it stands under Basic Information of the app"},
 		"no bot":            {"channels: { discord: { accounts: { a: {} } } }", "sluice.yaml:1:36: channels.discord.accounts.a.token: is missing: it stands under Bot of the application in the developer portal"},
 		"foreign group":     {"channels: { discord: { accounts: { a: { token: t } }, groups: { general: {} } } }", "sluice.yaml:1:65: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
-		"later value":       {"session: { scope: global }", "sluice.yaml:1:19: session.scope: global is not in this version: want per-sender"},
 		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
 		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, limits"},
 		"text for a list":   {"owners: telegram:1", "sluice.yaml:1:9: owners: want a list, not a text: write [ … ]"},

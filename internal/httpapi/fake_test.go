@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -43,6 +44,7 @@ type gateway struct {
 	sent    []router.Delivery
 
 	exchanges []router.Exchange
+	approvals []router.Approval
 	tasks     []router.NewTask
 	files     map[sessions.MediaID]router.Media
 	messages  []router.Proactive
@@ -58,6 +60,7 @@ type gateway struct {
 	follower  chan context.Context // of those who follow a session
 	live      chan sessions.Event
 	healthy   bool
+	patched   []sessions.Patch
 }
 
 func newGateway() *gateway {
@@ -98,6 +101,16 @@ func (g *gateway) CreateSession(_ context.Context, n router.NewSession) (session
 		ID: "sess_a86118c06688", Key: "agent:main:http:sess_a86118c06688", Agent: "main",
 		Persistent: n.Persistent, TTL: n.TTL, Metadata: n.Metadata, FileAccess: n.FileAccess, Title: n.Title,
 	}), g.fail
+}
+
+func (g *gateway) PatchSession(_ context.Context, p sessions.Patch) (sessions.Record, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.records[string(p.ID)]
+	p.Apply(&r)
+	g.patched = append(g.patched, p)
+	g.records[string(r.ID)], g.records[string(r.Key)] = r, r
+	return r, g.fail
 }
 
 func (g *gateway) DeleteSession(_ context.Context, id sessions.ID) error {
@@ -192,6 +205,14 @@ func (g *gateway) Follow(ctx context.Context, _ sessions.ID, after uint64) (<-ch
 	return g.live, nil
 }
 
+func (g *gateway) LookUp(_ context.Context, channel, _, to string) (sessions.Route, []sessions.Peer, error) {
+	if to != "#ops" {
+		return sessions.Route{}, nil, &router.RequestError{Field: "to", Text: "nobody is called so"}
+	}
+	return sessions.Route{Channel: channel, Account: "default", ChatType: sessions.Group, Conversation: "C1", Title: "ops", Handle: "secret"},
+		[]sessions.Peer{{ID: "U1", Name: "Ada"}}, nil
+}
+
 func (g *gateway) CheckPolicy(context.Context, router.Check) (policy.Decision, error) {
 	panic("a fault inside")
 }
@@ -214,10 +235,15 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 		Parts: func(context.Context) []httpapi.Health {
 			return []httpapi.Health{{Name: "store", OK: g.healthy, Detail: map[bool]string{false: "the disk is full"}[g.healthy]}}
 		},
-		Accounts:   func() []adapters.State { return nil },
-		Callback:   func(channel, _ string) (adapters.Callback, bool) { return g, channel == "telegram" },
-		ModelName:  func(string) string { return "offline/guide" },
-		CheckModel: func(string) error { return nil },
+		Accounts:  func() []adapters.State { return nil },
+		Callback:  func(channel, _ string) (adapters.Callback, bool) { return g, channel == "telegram" },
+		ModelName: func(string) string { return "offline/guide" },
+		CheckModel: func(name string) error {
+			if strings.HasPrefix(name, "nobody/") {
+				return errors.New("no model " + name)
+			}
+			return nil
+		},
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		PagePerson: sessions.Peer{ID: "local"},

@@ -27,6 +27,10 @@ type sessionRecord struct {
 	Taint        string              `json:"taint" doc:"the label of what it has learnt" example:"PUBLIC/trusted"`
 	SendPolicy   string              `json:"send_policy,omitempty" doc:"override: allow or deny; absent: it follows the configuration"`
 	Activation   string              `json:"group_activation,omitempty" enum:"mention,always" doc:"override of whether a group must mention the bot; absent: it follows the configuration"`
+	QueueMode    string              `json:"queue_mode,omitempty" enum:"steer,followup,collect,interrupt" doc:"override of what becomes of messages that come while a run works; absent: it follows the configuration"`
+	Thinking     string              `json:"thinking_level,omitempty" enum:"off,low,medium,high" doc:"override of how much the model may reason; absent: it follows the agent"`
+	Verbose      string              `json:"verbose_level,omitempty" enum:"off,on,full" doc:"override of how much of the work people are shown; absent: it follows the agent"`
+	Label        string              `json:"label,omitempty" doc:"the name that people gave it"`
 	Title        string              `json:"title,omitempty"`
 	Model        string              `json:"model"`
 	Channel      string              `json:"channel,omitempty" doc:"where it was last spoken to"`
@@ -43,7 +47,8 @@ func (s *Server) record(r sessions.Record, busy bool) sessionRecord {
 	out := sessionRecord{
 		ID: r.ID, CreatedAt: seconds(r.Created), LastActivity: seconds(r.LastActivity), Busy: busy, Persistent: r.Persistent,
 		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: r.FileAccess, Key: r.Key, Agent: r.Agent,
-		Taint: r.Taint.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation), Title: r.Title, Model: r.Model, Channel: r.Route.Channel,
+		Taint: r.Taint.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
+		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Label: r.Label, Title: r.Title, Model: r.Model, Channel: r.Route.Channel,
 	}
 	if out.Model == "" {
 		out.Model = s.cfg.ModelName(r.Agent)

@@ -36,7 +36,9 @@ func (s *Server) sessionRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodGet, "/v1/sessions", "list-sessions", "List the sessions, the last active first"), s.listSessions)
 	huma.Register(api, op(http.MethodDelete, "/v1/sessions", "delete-sessions", "End the sessions that match"), s.deleteSessions)
 	huma.Register(api, op(http.MethodGet, "/v1/sessions/{id}", "get-session", "Show a session"), s.getSession)
-	huma.Register(api, op(http.MethodPatch, "/v1/sessions/{id}", "patch-session", "Change a session's settings"), s.patchSession)
+	patch := op(http.MethodPatch, "/v1/sessions/{id}", "patch-session", "Change a session's settings")
+	patch.SkipValidateBody = true // see settings
+	huma.Register(api, patch, s.patchSession)
 	huma.Register(api, op(http.MethodDelete, "/v1/sessions/{id}", "delete-session", "End a session", http.StatusNoContent), s.deleteSession)
 	huma.Register(api, op(http.MethodPost, "/v1/sessions/{id}/reset", "reset-session", "Begin a session anew under its key"), s.resetSession)
 	huma.Register(api, op(http.MethodGet, "/v1/sessions/{id}/history", "history", "A session's transcript, oldest first"), s.history)
@@ -160,55 +162,6 @@ func (s *Server) getSession(ctx context.Context, in *SessionPath) (*body[session
 	r, err := s.session(ctx, in.ID)
 	if err != nil {
 		return nil, err
-	}
-	return s.shown(ctx, r)
-}
-
-type patchInput struct {
-	SessionPath
-	Body struct {
-		SendPolicy *string          `json:"send_policy,omitempty" enum:"allow,deny,inherit"`
-		Activation *string          `json:"group_activation,omitempty" enum:"mention,always,inherit"`
-		Model      *string          `json:"model,omitempty" doc:"<provider>/<model>; empty follows the agent"`
-		Title      *string          `json:"title,omitempty" maxLength:"200"`
-		Metadata   *json.RawMessage `json:"metadata,omitempty"`
-	}
-}
-
-func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessionRecord], error) {
-	r, err := s.session(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	p := sessions.Patch{ID: r.ID, Model: in.Body.Model, Title: in.Body.Title}
-	if in.Body.SendPolicy != nil {
-		override := sessions.SendPolicy(*in.Body.SendPolicy)
-		if override == "inherit" {
-			override = sessions.SendInherit
-		}
-		p.SendPolicy = &override
-	}
-	if in.Body.Activation != nil {
-		override := sessions.Activation(*in.Body.Activation)
-		if override == "inherit" {
-			override = sessions.ActivationInherit
-		}
-		p.Activation = &override
-	}
-	if m := in.Body.Metadata; m != nil {
-		if json.Unmarshal(*m, &map[string]any{}) != nil {
-			return nil, badRequest("metadata: want a JSON object")
-		}
-		text := []byte(*m)
-		p.Metadata = &text
-	}
-	if m := in.Body.Model; m != nil && *m != "" {
-		if err := s.cfg.CheckModel(*m); err != nil {
-			return nil, badRequest(err.Error())
-		}
-	}
-	if r, err = s.cfg.Router.PatchSession(ctx, p); err != nil {
-		return nil, s.problem(err)
 	}
 	return s.shown(ctx, r)
 }

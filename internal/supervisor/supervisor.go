@@ -154,7 +154,7 @@ func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 			return s.giveUp(ctx, acc, f)
 		}
 		s.retryIn(acc, f, max(wait, f.RetryAfter))
-		if !sleep(ctx, max(wait, f.RetryAfter)) {
+		if !adapters.Sleep(ctx, max(wait, f.RetryAfter)) {
 			return nil
 		}
 		s.restarts.WithLabelValues(labels...).Inc()
@@ -220,16 +220,4 @@ func runGuarded(ctx context.Context, a adapters.Adapter, in adapters.Acceptor) (
 		}
 	}()
 	return a.Run(ctx, in)
-}
-
-// sleep waits; false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

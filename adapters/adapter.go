@@ -183,7 +183,8 @@ type Reconciler interface {
 
 // Directory knows names and members.
 type Directory interface {
-	// Find resolves "#name", "@name" or a user id to the conversation to write to. For a person it opens the direct chat.
+	// Find resolves "#name", "@name", a user id or a conversation's id to the conversation to write to, with its
+	// ChatType. For a person it opens the direct chat.
 	// Nobody of the name is a Permanent failure.
 	Find(ctx context.Context, name string) (sessions.Route, error)
 	// Members lists who is in a conversation, at most limit.
@@ -222,7 +223,8 @@ type Previewer interface {
 	PreviewEvery() time.Duration
 }
 
-// ConversationTyper tells the kind of a conversation from its id alone, where the platform's ids show it.
+// ConversationTyper tells the kind of a conversation from its id alone, where the platform's ids show it. Empty where
+// this id does not, for example because it is a person's: the [Directory] is asked then.
 type ConversationTyper interface {
 	ConversationType(id sessions.ConversationID) sessions.ChatType
 }

@@ -17,7 +17,7 @@ type Agent interface {
 	// plain answer. It persists every step but the last: the final message is
 	// left to the caller, who commits it together with the run's end and the
 	// delivery. It emits the live events of the run but its terminal one. An
-	// error is a *[sessions.WorkError]. ctx has the run's deadline; its
+	// error is a *[sessions.WorkError], or [ErrAwaited] of the approver. ctx has the run's deadline; its
 	// cancellation ends the work.
 	Work(ctx context.Context, a Assignment) (Answer, error)
 }
@@ -28,6 +28,8 @@ type Assignment struct {
 	Run     *sessions.Run
 	Emit    func(sessions.Event)
 	Inbox   Inbox // nil: nothing is given to the run while it works
+	// Approver decides about tool calls that its session's permission does not let run by itself.
+	Approver Approver
 }
 
 // Inbox is what people say to a session while a run of it works, see

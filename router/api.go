@@ -67,7 +67,7 @@ type Proactive struct {
 	// To is a conversation's id; "owner" for the owner's direct chat; "last" for the session's
 	// last route; or a name, "#name" or "@name", on channels that can look it up.
 	To       string
-	ChatType sessions.ChatType // empty: as known of the conversation, else direct
+	ChatType sessions.ChatType // empty: as the platform says, else direct
 	Thread   string
 	Text     string
 	Buttons  []adapters.Button // at most 5, below the text

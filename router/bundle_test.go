@@ -310,6 +310,8 @@ type scriptedAgent struct {
 	begin  func(s *sessions.Session)
 	mu     sync.Mutex
 	inbox  router.Inbox // of the run that works; for tests with one
+	// approver is that of this run too.
+	approver router.Approver
 	// work takes the place of answer where it is set.
 	work   func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error)
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
@@ -343,7 +345,7 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (router.Answer, error) {
 	s, run, emit := task.Session, task.Run, task.Emit
 	a.mu.Lock() // runs of several sessions work at once
-	a.inbox = task.Inbox
+	a.inbox, a.approver = task.Inbox, task.Approver
 	a.mu.Unlock()
 	if a.begin != nil {
 		a.begin(s)

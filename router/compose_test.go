@@ -3,6 +3,7 @@ package router_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -217,6 +219,7 @@ func TestStoredFile(t *testing.T) {
 
 // yellowPages is a chat that knows names.
 type yellowPages struct {
+	none error // of Members
 	*chat
 	asked []string
 	err   error
@@ -233,8 +236,8 @@ func (l *yellowPages) Find(ctx context.Context, name string) (sessions.Route, er
 	return sessions.Route{ChatType: sessions.Group, Conversation: sessions.ConversationID("id of " + name), Handle: "x"}, l.err
 }
 
-func (*yellowPages) Members(context.Context, sessions.Route, int) ([]sessions.Peer, error) {
-	return nil, nil
+func (l *yellowPages) Members(_ context.Context, route sessions.Route, most int) ([]sessions.Peer, error) {
+	return []sessions.Peer{{ID: sessions.UserID(route.Conversation), Name: fmt.Sprint("of at most ", most)}}, l.none
 }
 
 func TestNamesAreLookedUp(t *testing.T) {
@@ -242,17 +245,73 @@ func TestNamesAreLookedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &yellowPages{}
 		b := newBundle(t, func(b *bundle) { l.chat, b.adapter = b.chat, l })
-		for to, want := range map[string]string{"#ops": "id of #ops", "@ada": "id of @ada", "owner": "id of owner", "123": "123", "#": "#"} {
+		for to, want := range map[string]string{"#ops": "id of #ops", "@ada": "id of @ada", "owner": "id of owner", "123": "id of 123"} {
 			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, Text: "x", Thread: "7"})
 			require.NoError(t, err)
 			require.EqualValues(t, want, d.Route.Conversation)
 			require.Equal(t, "test/default/7/", strings.Join([]string{d.Route.Channel, d.Route.Account, string(d.Route.Thread), d.Route.Handle}, "/"))
 		}
-		require.Len(t, l.asked, 3)
-		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "@slow", Text: "x"})
+		require.Len(t, l.asked, 4)
+		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "123", ChatType: sessions.Direct, Text: "x"})
+		require.NoError(t, err)
+		require.EqualValues(t, "123", d.Route.Conversation)
+		require.Len(t, l.asked, 4, "its kind was said")
+		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "@slow", Text: "x"})
 		require.ErrorContains(t, err, "could not be looked up")
 		l.err = &adapters.Failure{Kind: adapters.Permanent, Err: errors.New("user_not_found")}
 		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "@bob", Text: "x"})
-		require.ErrorContains(t, err, `nobody is called "@bob" on channel "test"`)
+		require.ErrorContains(t, err, `nothing and nobody that can be written to is called "@bob" on channel "test"`)
 	})
+}
+
+// guild is a platform whose ids don't show what they are of.
+type guild struct{ *chat }
+
+func (guild) Find(_ context.Context, id string) (sessions.Route, error) {
+	return sessions.Route{ChatType: sessions.Group, Conversation: sessions.ConversationID(id)}, nil
+}
+
+func (guild) Members(context.Context, sessions.Route, int) ([]sessions.Peer, error) { return nil, nil }
+
+func TestSendOffHoldsForAnIdWithoutItsKind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, onPlatform(t, "test"), func(b *bundle) { b.adapter = guild{b.chat} })
+		b.hear(at("test", sessions.Route{ChatType: sessions.Group, Conversation: "41"}, "1", "owner", "/send off"))
+		b.await(1)
+		check, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", To: "41"})
+		require.NoError(t, err)
+		require.Equal(t, policy.Block, check.Action)
+		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "41", Text: "not here"})
+		require.NoError(t, err)
+		require.Equal(t, policy.Block, d.Decision.Action)
+		synctest.Wait()
+		require.Len(t, b.chat.texts("41"), 1, "only that sending is off")
+	})
+}
+
+func TestMembersAreLookedUp(t *testing.T) {
+	t.Parallel()
+	l := &yellowPages{}
+	b := newBundle(t, func(b *bundle) { l.chat, b.adapter = b.chat, l })
+	route, members, err := b.LookUp(t.Context(), "test", "", "#ops")
+	require.NoError(t, err)
+	require.EqualValues(t, "id of #ops", route.Conversation)
+	require.Equal(t, []sessions.Peer{{ID: "id of #ops", Name: "of at most 200"}}, members)
+	for kind, want := range map[adapters.Kind]string{adapters.Unsupported: "", adapters.Permanent: "no members to be told: gone", adapters.Transient: "try again"} {
+		l.none = &adapters.Failure{Kind: kind, Err: errors.New("gone")}
+		_, members, err = b.LookUp(t.Context(), "test", "", "#ops")
+		require.Empty(t, members)
+		if want == "" {
+			require.NoError(t, err, "not every platform tells who is in a conversation")
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+	}
+	b.adapter = b.chat
+	_, members, err = b.LookUp(t.Context(), "test", "", "123")
+	require.NoError(t, err)
+	require.Nil(t, members)
+	_, _, err = b.LookUp(t.Context(), "none", "", "123")
+	require.ErrorContains(t, err, "no channel")
 }

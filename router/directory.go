@@ -46,9 +46,26 @@ func (r *Router) proactiveRoute(ctx context.Context, s *Settings, p Proactive) (
 	case isName(p.To):
 		return r.found(ctx, directory, p.To, route, nil)
 	}
-	if route.ChatType == "" {
-		route.ChatType = chatTypeOf(a, route.Conversation)
+	if route.ChatType != "" {
+		return route, nil
 	}
+	return r.typed(ctx, a, route)
+}
+
+// typed is a route with the kind of its conversation: the session's key and with it its send policy hang on that. Ids
+// that don't show it are looked up; where nobody can, it is a direct chat.
+func (r *Router) typed(ctx context.Context, a adapters.Adapter, route sessions.Route) (sessions.Route, error) {
+	if typer, ok := a.(adapters.ConversationTyper); ok {
+		route.ChatType = typer.ConversationType(route.Conversation)
+	}
+	directory, known := a.(adapters.Directory)
+	switch {
+	case route.ChatType != "":
+		return route, nil
+	case known:
+		return r.found(ctx, directory, string(route.Conversation), route, nil)
+	}
+	route.ChatType = sessions.Direct
 	return route, nil
 }
 
@@ -69,21 +86,14 @@ func (r *Router) found(ctx context.Context, directory adapters.Directory, name s
 		f := adapters.AsFailure(err)
 		r.metrics.failures.WithLabelValues(at.Channel, string(f.Kind)).Inc()
 		if f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported {
-			return at, &RequestError{Field: "to", Text: fmt.Sprintf("nobody is called %q on channel %q", name, at.Channel)}
+			return at, &RequestError{Field: "to", Text: fmt.Sprintf("nothing and nobody that can be written to is called %q on channel %q", name, at.Channel)}
 		}
-		return at, &RequestError{Field: "to", Text: fmt.Sprintf("%q could not be looked up on channel %q (%s): try again, or give a conversation id", name, at.Channel, f.Kind)}
+		return at, &RequestError{Field: "to", Text: fmt.Sprintf("%q could not be looked up on channel %q (%s): try again, or give a conversation's id with its chat_type", name, at.Channel, f.Kind)}
 	}
 	route.Channel, route.Account, route.ReplyTo, route.Handle = at.Channel, at.Account, "", ""
 	route.Thread = orDefault(at.Thread, route.Thread)
 	route.ChatType = orDefault(route.ChatType, orDefault(at.ChatType, sessions.Direct))
 	return route, nil
-}
-
-func chatTypeOf(a adapters.Adapter, id sessions.ConversationID) sessions.ChatType {
-	if typer, ok := a.(adapters.ConversationTyper); ok {
-		return typer.ConversationType(id)
-	}
-	return sessions.Direct
 }
 
 func (r *Router) lastRoute(ctx context.Context, p Proactive) (sessions.Route, error) {

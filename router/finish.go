@@ -97,6 +97,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.owner.epoch
 		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
 	}
+	change.Unask = []Unask{{Run: batch[0].ID, Reason: "the run has ended", At: w.now()}}
 	last := batch[len(batch)-1]
 	say := ""
 	if last.Exchange != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"sluice/internal/faultpoint"
 	"sluice/sessions"
@@ -15,6 +16,8 @@ type job struct {
 	record  sessions.Record
 	batch   []sessions.Run
 	resumed bool // a worker before this one has started it
+
+	aside time.Duration // how long it waits at most, laid aside for an approval; 0 if it does not
 }
 
 // claim starts a batch of runs. The job is nil if the batch has ended instead, or on an error.
@@ -130,7 +133,7 @@ func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	show.begin()
 	answer, err := Answer{}, context.Cause(runCtx)
 	if err == nil {
-		answer, err = w.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: w.inboxOf(j, run)})
+		answer, err = w.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: w.inboxOf(j, run), Approver: &approver{w, j, run}})
 	}
 	w.endAbort()
 	err = w.conclude(ctx, runCtx, j, answer, err, show)
@@ -143,6 +146,9 @@ func (w *sessionWorker) conclude(ctx, runCtx context.Context, j *job, answer Ans
 	preview := show.close()
 	if ctx.Err() != nil {
 		return w.handBack(j.batch, context.Cause(ctx))
+	}
+	if errors.Is(err, ErrAwaited) && runCtx.Err() == nil {
+		return w.layAside(j)
 	}
 	if isStale(err) && runCtx.Err() == nil {
 		return fmt.Errorf("work run: %w", err) // it is gone on with as it is stored, once the store is back

@@ -318,6 +318,10 @@ func (r *Router) wakeFor(change Change) {
 	for _, i := range change.Interrupt {
 		r.wakeAbort(i.Session)
 	}
+	for _, m := range change.Approvals {
+		name := sessions.SessionLane(m.Approval.Session)
+		r.wake(name.Partition(r.partitions), name)
+	}
 	for _, a := range change.Abort {
 		r.wakeAbort(a.Session)
 	}
@@ -343,7 +347,8 @@ func (r *Router) checkAbort(o *ownership, name sessions.Lane) {
 		return
 	}
 	if l.abort == nil {
-		l.asked = true // a run may be about to start
+		l.asked, l.dirty = true, true // a run may be about to start, or is laid aside
+		l.nudge()
 		return
 	}
 	run, abort := l.run, l.abort

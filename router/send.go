@@ -89,9 +89,9 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 	if c.ChatType != "" && !c.ChatType.Valid() {
 		return policy.Decision{}, &RequestError{Field: "chat_type", Text: fmt.Sprintf("%q is not direct, group or channel", c.ChatType)}
 	}
-	route := sessions.Route{
-		Channel: c.Channel, Account: orDefault(c.Account, "default"), ChatType: orDefault(c.ChatType, sessions.Direct),
-		Conversation: sessions.ConversationID(c.To), Thread: sessions.ThreadID(c.Thread),
+	route, err := r.checkedRoute(ctx, s, c)
+	if err != nil {
+		return policy.Decision{}, err
 	}
 	record, err := r.checkedSession(ctx, s, c, route)
 	if err != nil {
@@ -107,6 +107,17 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 	}
 	d := Delivery{Kind: orDefault(c.Kind, KindReply), Route: route, Label: label}
 	return r.gate.Decide(egress(d, record)), nil
+}
+
+// checkedRoute is where a message to c.To would go: what is only named, or of no kind, is looked up as [Router.Send] does.
+func (r *Router) checkedRoute(ctx context.Context, s *Settings, c Check) (sessions.Route, error) {
+	if c.To != "" && (c.ChatType == "" || isName(c.To)) {
+		return r.proactiveRoute(ctx, s, Proactive{Channel: c.Channel, Account: c.Account, To: c.To, ChatType: c.ChatType, Thread: c.Thread})
+	}
+	return sessions.Route{
+		Channel: c.Channel, Account: orDefault(c.Account, "default"), ChatType: orDefault(c.ChatType, sessions.Direct),
+		Conversation: sessions.ConversationID(c.To), Thread: sessions.ThreadID(c.Thread),
+	}, nil
 }
 
 func (r *Router) checkedSession(ctx context.Context, s *Settings, c Check, route sessions.Route) (sessions.Record, error) {

@@ -47,7 +47,13 @@ type Change struct {
 	Exchanges []Exchange
 	// Chains adds to what chains have used.
 	Chains []ChainUse
-	Audit  []policy.AuditEntry
+	// Ask inserts approvals. A known id is ErrDuplicate.
+	Ask []Approval
+	// Approvals moves approvals from one status to another.
+	Approvals []ApprovalMove
+	// Unask denies what is still pending of runs that end.
+	Unask []Unask
+	Audit []policy.AuditEntry
 }
 
 // Event is one inbound platform event. It is kept for ever: it is what makes a repeat a repeat.
@@ -236,6 +242,13 @@ type Alias struct {
 	From, To         sessions.ConversationID
 }
 
+// Unask denies the pending approvals of a run.
+type Unask struct {
+	Run    sessions.RunID
+	Reason string
+	At     time.Time
+}
+
 // Store is what the router needs of the database. A read sees every commit that
 // returned before it. Errors: the sentinels of package sessions, or one that says
 // what is wrong with the database and what to do.
@@ -302,6 +315,9 @@ type Store interface {
 	// SweepMedia deletes files that expired before now and that no delivery has which is not done; at most limit. It returns how many.
 	SweepMedia(ctx context.Context, now time.Time, limit int) (int, error)
 
+	// Approval reads an approval.
+	Approval(ctx context.Context, id ApprovalID) (Approval, error)
+
 	// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
 	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)
 	// ExpiredSessions lists live sessions that are not busy and either past their
@@ -329,6 +345,8 @@ type Browser interface {
 	ListRuns(ctx context.Context, q Query) ([]sessions.Run, error)
 	ListDeliveries(ctx context.Context, q Query) ([]Delivery, error)
 	ListAudit(ctx context.Context, q Query) ([]policy.AuditEntry, error)
+	// ListApprovals reads approvals, by status and session.
+	ListApprovals(ctx context.Context, q Query) ([]Approval, error)
 	// CountDeliveries counts the deliveries of each status that is not sent or discarded.
 	CountDeliveries(ctx context.Context) (map[DeliveryStatus]int, error)
 	// Busy reports which of the sessions have a run that is queued or running.

@@ -77,6 +77,7 @@ func (w *sessionWorker) turn() (rest, error) {
 	working = true
 	return rest{then: func() (rest, error) {
 		defer leave()
-		return rest{again: more}, w.drive(ctx, job)
+		err := w.drive(ctx, job)
+		return rest{again: more && job.aside == 0, wait: job.aside}, err
 	}}, nil
 }

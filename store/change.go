@@ -107,6 +107,7 @@ func (b *writer) rest(c router.Change) {
 	for _, x := range c.Exchanges {
 		b.exchange(x)
 	}
+	b.approvals(c)
 	for _, u := range c.Chains {
 		b.chainUse(u)
 	}

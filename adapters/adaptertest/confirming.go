@@ -29,7 +29,7 @@ func confirmAfterAccept(w *world) {
 	w.needs(w.limits.Confirms, "confirmations")
 	asked, store := make(chan struct{}, 1), make(chan struct{})
 	w.inbox.decide = onText("keep me", func(context.Context) error {
-		asked <- struct{}{}
+		signal(asked)
 		<-store
 		return nil
 	})
@@ -74,7 +74,7 @@ func endedInBetween(w *world) {
 		if !ending {
 			return nil
 		}
-		asked <- struct{}{}
+		signal(asked)
 		<-ctx.Done()
 		return ctx.Err()
 	})

@@ -82,3 +82,11 @@ func (w *world) only(place sessions.Route, from sessions.Peer) adapters.Inbound 
 	require.Len(w.t, all, 1, "one event and no other")
 	return all[0]
 }
+
+// signal tells whoever waits, once; an event that is given again waits for nobody.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

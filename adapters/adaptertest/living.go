@@ -32,7 +32,7 @@ func stops(w *world) {
 func stopsStoring(w *world) {
 	asked := make(chan struct{}, 1)
 	w.inbox.decide = onText("slow", func(ctx context.Context) error {
-		asked <- struct{}{}
+		signal(asked)
 		<-ctx.Done()
 		return ctx.Err()
 	})

@@ -4,10 +4,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/sessions"
 )
 
 var looking = []subtest{
 	{"a person's id leads to the direct chat", findPerson},
+	{"a conversation's id leads to it, and says of what kind it is", findConversation},
 	{"nobody of the name is a permanent failure", findNobody},
 	{"members are people, not more than asked for", members},
 }
@@ -22,6 +24,19 @@ func findPerson(w *world) {
 	require.Equal(w.t, w.Direct().Conversation, route.Conversation)
 	w.send(out("dlv_1", route, "there you are"))
 	w.shown(w.Direct(), 1)
+}
+
+func findConversation(w *world) {
+	directory := able[adapters.Directory](w)
+	for _, place := range []sessions.Route{w.Direct(), w.Group()} {
+		if place.IsZero() {
+			continue
+		}
+		route, err := directory.Find(w.t.Context(), string(place.Conversation))
+		require.NoError(w.t, err)
+		require.Equal(w.t, place.ChatType, route.ChatType)
+		require.Equal(w.t, place.Conversation, route.Conversation)
+	}
 }
 
 func findNobody(w *world) {

@@ -3,6 +3,7 @@ package adaptertest
 import (
 	"context"
 	"strconv"
+	"sync"
 
 	"github.com/stretchr/testify/require"
 
@@ -68,15 +69,16 @@ func reordered(w *world) {
 func parallel(w *world) {
 	w.needs(!w.Group().IsZero(), "two conversations")
 	asked, release, other := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	came := sync.OnceFunc(func() { close(other) }) // an event may be given again
 	w.inbox.decide = func(ctx context.Context, in adapters.Inbound) error {
 		switch in.Text {
 		case "hold":
-			asked <- struct{}{}
+			signal(asked)
 			return wait(ctx, release)
 		case "slow":
 			return wait(ctx, other)
 		case "quick":
-			close(other)
+			came()
 		}
 		return nil
 	}

@@ -27,18 +27,36 @@ var (
 	errNoMembers   = errors.New("discord shows the members of a server only to bots with the Server Members intent")
 )
 
-// Find resolves "#channel", "@user name" or a user's id. For a person it opens the direct chat.
+// Find resolves "#channel", "@user name", a channel's or a user's id. For a person it opens the direct chat.
 // A name that several channels or people have is nobody's.
 func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error) {
 	switch {
 	case isID(name):
-		return a.openDirect(ctx, name)
+		return a.byID(ctx, name)
 	case strings.HasPrefix(name, "#") && len(name) > 1:
 		return a.search(ctx, func(guildID string) ([]string, error) { return a.channelsNamed(ctx, guildID, name[1:]) }, a.placeOf)
 	case strings.HasPrefix(name, "@") && len(name) > 1:
 		return a.search(ctx, func(guildID string) ([]string, error) { return a.peopleNamed(ctx, guildID, name[1:]) }, a.openDirect)
 	}
 	return sessions.Route{}, permanent(fmt.Errorf("find %q: %w", valid(name), errNobodyThere))
+}
+
+// byID goes to the channel with an id, or where there is none to the person: Discord's ids don't show whose they are.
+func (a *Adapter) byID(ctx context.Context, id string) (sessions.Route, error) {
+	if _, ok := a.places.channel(id); ok {
+		return a.route(ctx, id, "")
+	}
+	var c channel
+	switch err := a.call(ctx, request{method: http.MethodGet, path: at("/channels/{}", id)}, &c); {
+	case err == nil:
+		c.ID = id
+		a.places.putChannel(c)
+		return a.route(ctx, id, "")
+	case adapters.AsFailure(err).Kind == adapters.Permanent:
+		return a.openDirect(ctx, id)
+	default:
+		return sessions.Route{}, err
+	}
 }
 
 // search looks through the bot's guilds for the one id that in gives, and goes to it with open.

@@ -140,8 +140,12 @@ func chatType(id, kind string) sessions.ChatType {
 	return sessions.Group
 }
 
-// ConversationType tells a conversation's kind from its id: those of direct chats begin with D.
+// ConversationType tells a conversation's kind from its id: those of direct chats begin with D, those of people, who
+// are no conversation, with U or W.
 func (a *Adapter) ConversationType(id sessions.ConversationID) sessions.ChatType {
+	if isID(string(id), "UW") {
+		return ""
+	}
 	return chatType(string(id), "")
 }
 

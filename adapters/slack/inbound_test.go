@@ -224,7 +224,7 @@ func TestSlashCommands(t *testing.T) {
 func TestTheIdTellsTheKindOfConversation(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, slacktest.Options{}, nil)
-	for id, want := range map[sessions.ConversationID]sessions.ChatType{"D1": sessions.Direct, "C1": sessions.Group, "G1": sessions.Group} {
+	for id, want := range map[sessions.ConversationID]sessions.ChatType{"D1": sessions.Direct, "C1": sessions.Group, "G1": sessions.Group, "U1": "", "W1": ""} {
 		require.Equal(t, want, s.adapter.ConversationType(id))
 	}
 }

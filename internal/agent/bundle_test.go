@@ -109,6 +109,8 @@ type bundle struct {
 	events  []sessions.Event
 	sandbox *testSandbox
 	inbox   router.Inbox
+
+	approver router.Approver
 }
 
 // testSandbox is the real one, until something is said to be missing.
@@ -234,7 +236,7 @@ func (b *bundle) ask(ctx context.Context, text string) (router.Answer, error) {
 
 func (b *bundle) work(ctx context.Context) (router.Answer, error) {
 	return b.Work(ctx, router.Assignment{
-		Session: b.session, Run: &b.run, Emit: func(e sessions.Event) { b.events = append(b.events, e) }, Inbox: b.inbox,
+		Session: b.session, Run: &b.run, Emit: func(e sessions.Event) { b.events = append(b.events, e) }, Inbox: b.inbox, Approver: b.approver,
 	})
 }
 

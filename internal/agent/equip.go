@@ -30,7 +30,9 @@ Your owner has written down how you are to work:
 {{.}}{{end}}`
 
 // parse reads the prompt's template.
-func (d *Definition) parse() { d.prompt, d.unclear = sessions.ParsePrompt(cmp.Or(d.SystemPrompt, plainPrompt)) }
+func (d *Definition) parse() {
+	d.prompt, d.unclear = sessions.ParsePrompt(cmp.Or(d.SystemPrompt, plainPrompt))
+}
 
 // equip gives an opened session what its agent brings: prompt, tools, folder and bounds.
 func (l *Loop) equip(ctx context.Context, s *sessions.Session, d Definition) error {

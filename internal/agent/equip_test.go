@@ -48,7 +48,10 @@ func TestInstructionsOfTheWorkspaceReachThePrompt(t *testing.T) {
 
 func TestTemplateOfAnAgent(t *testing.T) {
 	t.Parallel()
-	b, _ := equipped(t, func(d *agent.Definition) { d.SystemPrompt = "{{.Agent.Name}} in {{.Session.Key}}"; d.Thinking = sessions.ThinkingHigh })
+	b, _ := equipped(t, func(d *agent.Definition) {
+		d.SystemPrompt = "{{.Agent.Name}} in {{.Session.Key}}"
+		d.Thinking = sessions.ThinkingHigh
+	})
 	prompt, err := b.session.SystemPrompt()
 	require.NoError(t, err)
 	require.Equal(t, "Main in agent:main:main", prompt)
@@ -92,6 +95,7 @@ func TestASandboxNarrowsWhatIsSeen(t *testing.T) {
 		require.Equal(t, all, slices.Contains(seen, other.ID))
 	}
 }
+
 func TestWhichToolsAnAgentHas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -122,4 +126,3 @@ func TestWhichToolsAnAgentHas(t *testing.T) {
 		})
 	}
 }
-

@@ -32,6 +32,7 @@ type work struct {
 	run         *sessions.Run
 	emit        func(sessions.Event)
 	inbox       router.Inbox // nil for none
+	approver    router.Approver
 	usage       sessions.Usage
 	compactions int
 	usedTools   bool
@@ -40,7 +41,7 @@ type work struct {
 
 // Work implements [router.Agent].
 func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, error) {
-	w := &work{Loop: l, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox}
+	w := &work{Loop: l, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
@@ -95,9 +96,10 @@ func (w *work) resume(ctx context.Context) error {
 		return nil
 	}
 	confirmations := make([]sessions.Confirmation, len(calls))
+	asks := w.session.Permission() == sessions.PermissionAsk
 	for i, call := range calls {
 		tool, ok := w.session.Tool(call.Tool)
-		if ok && tool.Idempotent {
+		if ok && (tool.Idempotent || asks && tool.ReadOnly()) {
 			confirmations[i] = sessions.Confirmation{CallID: call.CallID, Approved: true}
 		} else {
 			confirmations[i] = sessions.Interrupted(call.CallID)
@@ -114,9 +116,12 @@ func approveAll(calls []sessions.Part) []sessions.Confirmation {
 	return confirmations
 }
 
-// execute runs tool calls and shows it.
+// execute runs tool calls and shows it. Calls that somebody has to decide about wait for that.
 func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
 	w.usedTools = true
+	if err := w.confirm(ctx, confirmations); err != nil {
+		return err
+	}
 	for _, call := range calls {
 		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
 	}

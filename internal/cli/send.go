@@ -21,7 +21,7 @@ func (a *app) sendCommand() *cobra.Command {
 		Long: `Send a message that nobody waits for. It goes through the gate like every other
 text; the delivery's id and what the gate decided are printed.
 
---to is the platform's id of a conversation, "owner" for the owner's direct chat,
+--to is the platform's id of a conversation or person, "owner" for the owner's direct chat,
 or "#name" or "@name" on channels that can look names up.
 
 --button may be given up to five times. The button says its VALUE when it is

@@ -34,7 +34,7 @@ type sendInput struct {
 		Channel  string `json:"channel" minLength:"1" example:"telegram"`
 		Account  string `json:"account,omitempty" doc:"default: default"`
 		To       string `json:"to" minLength:"1" doc:"the conversation's id; owner for the owner's direct chat; #name or @name where the channel can look names up"`
-		ChatType string `json:"chat_type,omitempty" enum:"direct,group,channel" doc:"default: as the id shows, else direct"`
+		ChatType string `json:"chat_type,omitempty" enum:"direct,group,channel" doc:"default: as the platform says, else direct"`
 		Thread   string `json:"thread,omitempty"`
 		Text     string `json:"text,omitempty" doc:"may be absent if there are files"`
 		Label    string `json:"label,omitempty" doc:"level of the text and the files, or LEVEL/trust; default PUBLIC"`

@@ -44,6 +44,7 @@ type gateway struct {
 	sent    []router.Delivery
 
 	exchanges []router.Exchange
+	approvals []router.Approval
 	tasks     []router.NewTask
 	files     map[sessions.MediaID]router.Media
 	messages  []router.Proactive
@@ -202,6 +203,14 @@ func (g *gateway) Follow(ctx context.Context, _ sessions.ID, after uint64) (<-ch
 	g.after = after
 	g.follower <- ctx
 	return g.live, nil
+}
+
+func (g *gateway) LookUp(_ context.Context, channel, _, to string) (sessions.Route, []sessions.Peer, error) {
+	if to != "#ops" {
+		return sessions.Route{}, nil, &router.RequestError{Field: "to", Text: "nobody is called so"}
+	}
+	return sessions.Route{Channel: channel, Account: "default", ChatType: sessions.Group, Conversation: "C1", Title: "ops", Handle: "secret"},
+		[]sessions.Peer{{ID: "U1", Name: "Ada"}}, nil
 }
 
 func (g *gateway) CheckPolicy(context.Context, router.Check) (policy.Decision, error) {

@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"sluice/internal/workspace"
 )
 
 // open reports whether a path needs no token: what only says how the gateway
@@ -46,6 +48,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 func (s *Server) bodyMost(method, path string) int64 {
 	if method == http.MethodPost && path == messagesPath {
 		return max(s.cfg.MaxUpload, s.cfg.MaxBody)
+	}
+	if isFile(method, path) {
+		return workspace.FileMost
 	}
 	return s.cfg.MaxBody
 }

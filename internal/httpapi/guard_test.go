@@ -140,3 +140,12 @@ func TestStoreAway(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.JSONEq(t, `{"ready":false,"parts":[{"name":"store","ok":false,"detail":"the disk is full"}]}`, w.Body.String())
 }
+
+func TestDirectoryIsLookedUp(t *testing.T) {
+	t.Parallel()
+	h := serve(t, newGateway())
+	found := call(h, http.MethodGet, "/v1/directory?channel=slack&to=%23ops", "")
+	require.Equal(t, http.StatusOK, found.Code, found.Body)
+	require.JSONEq(t, `{"route":{"channel":"slack","account":"default","chatType":"group","conversation":"C1","title":"ops"},"members":[{"id":"U1","name":"Ada"}]}`, found.Body.String())
+	require.Equal(t, http.StatusBadRequest, call(h, http.MethodGet, "/v1/directory?channel=slack&to=%23none", "").Code)
+}

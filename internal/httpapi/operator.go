@@ -18,6 +18,7 @@ import (
 
 func (s *Server) operatorRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodGet, "/v1/status", "status", "How the gateway does"), s.status)
+	huma.Register(api, op(http.MethodGet, "/v1/directory", "look-up", "A conversation by its name or id, and who is in it"), s.directory)
 	huma.Register(api, op(http.MethodGet, "/v1/audit", "list-audit", "The audit trail, newest first"), s.audit)
 	huma.Register(api, op(http.MethodGet, "/v1/pairings", "list-pairings", "Who has asked to talk and who may"), s.pairings)
 	huma.Register(api, op(http.MethodPost, "/v1/pairings/{code}/approve", "approve-pairing", "Let somebody in who was told this code"), s.approve)

@@ -18,7 +18,9 @@ func (s *Server) routes() http.Handler {
 	s.deliveryRoutes(api)
 	s.mediaRoutes(api)
 	s.operatorRoutes(api)
+	s.approvalRoutes(api)
 	s.streamRoutes(mux, api)
+	s.fileRoutes(mux, api)
 	s.cfgRoutes(mux)
 	return s.measured(s.guard(strict(mux, api.OpenAPI())))
 }

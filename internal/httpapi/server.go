@@ -44,11 +44,13 @@ type Router interface {
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
 	StartTask(ctx context.Context, n router.NewTask) (router.Exchange, error)
 	Send(ctx context.Context, p router.Proactive) (router.Delivery, error)
+	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
 	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
 	RetryDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
 	DiscardDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
+	DecideApproval(ctx context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error)
 	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
 }
 
@@ -87,6 +89,7 @@ type Config struct {
 	Callback   func(channel, account string) (adapters.Callback, bool)
 	ModelName  func(agent string) string // of an agent whose session overrides none
 	CheckModel func(name string) error   // nil if the model is configured
+	Folder     Folder
 	Page       http.Handler
 	PageRoute  sessions.Route // where those are who speak over the API and on the page
 	PagePerson sessions.Peer  // who they are

@@ -49,7 +49,9 @@ func Open(folder string, access sessions.FileAccess) (*Files, error) {
 func (f *Files) Close() error { return f.root.Close() }
 
 // All reports whether the whole folder may be changed.
-func (f *Files) All() bool { return slices.ContainsFunc(f.access.Write, func(p string) bool { return path.Clean(p) == "." }) }
+func (f *Files) All() bool {
+	return slices.ContainsFunc(f.access.Write, func(p string) bool { return path.Clean(p) == "." })
+}
 
 // clean is a path relative to the folder in one spelling; "." is the folder itself.
 func clean(name string) (string, bool) {

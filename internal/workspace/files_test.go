@@ -138,8 +138,11 @@ func TestParts(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Equal(t, []workspace.Entry{
-		{Path: "docs", Type: "folder"}, {Path: "notes.txt", Type: "file", Size: 1}, {Path: "one", Type: "link"},
-		{Path: "out/deep", Type: "folder"}, {Path: "todo.md", Type: "file", Size: 1},
+		{Path: "docs", Type: "folder"},
+		{Path: "notes.txt", Type: "file", Size: 1},
+		{Path: "one", Type: "link"},
+		{Path: "out/deep", Type: "folder"},
+		{Path: "todo.md", Type: "file", Size: 1},
 	}, entries)
 	var seen []string
 	_, err = f.Walk(t.Context(), "", func(e workspace.Entry, read func() ([]byte, error)) bool {

@@ -76,6 +76,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"lists of exchanges":                testListExchanges,
 		"every list of exchanges":           testListExchangesProperty,
 		"todos":                             testTodos,
+		"approvals":                         testApprovals,
 		"ended callers":                     testCancelled,
 		"closed store":                      testClosed,
 		"readiness":                         testReady,

@@ -1,0 +1,47 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"sluice/sessions"
+)
+
+// confirm puts into confirmations what people have decided about the calls that need it.
+// The approver's word counts even after a crash: it knows which of them may have begun.
+func (w *work) confirm(ctx context.Context, confirmations []sessions.Confirmation) error {
+	asked := w.session.CallsToConfirm()
+	if len(asked) == 0 {
+		return nil
+	}
+	if w.approver == nil {
+		for i, c := range confirmations {
+			if slices.ContainsFunc(asked, func(p sessions.Part) bool { return p.CallID == c.CallID }) {
+				confirmations[i] = sessions.Confirmation{CallID: c.CallID, Reason: "nobody can be asked to approve it"}
+			}
+		}
+		return nil
+	}
+	if err := w.session.Persist(ctx); err != nil { // the run may be laid aside here, and gone on with elsewhere
+		return err
+	}
+	decided, err := w.approver.Decide(ctx, w.asking(), asked)
+	if err != nil {
+		return err
+	}
+	for _, d := range decided {
+		if i := slices.IndexFunc(confirmations, func(c sessions.Confirmation) bool { return c.CallID == d.CallID }); i >= 0 {
+			confirmations[i] = d
+		}
+	}
+	return nil
+}
+
+// asking is the answer whose calls are open.
+func (w *work) asking() sessions.MessageID {
+	last := w.session.Last()
+	if last.Role == sessions.RoleToolResult {
+		return last.Parent
+	}
+	return last.ID
+}

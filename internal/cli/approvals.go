@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// approval is the API's approval: a tool call that somebody has to decide about.
+type approval struct {
+	ID      string          `json:"id"`
+	Session string          `json:"session"`
+	Agent   string          `json:"agent"`
+	Tool    string          `json:"tool"`
+	Args    json.RawMessage `json:"args"`
+	Status  string          `json:"status"`
+	Created time.Time       `json:"created"`
+}
+
+func (a *app) approvalsCommand() *cobra.Command {
+	return group("approvals", "Tool calls that wait for your word", a.approvalsList(), a.approvalsAllow(), a.approvalsDeny())
+}
+
+func (a *app) approvalsList() *cobra.Command {
+	var o output
+	var every bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the calls that wait", Args: cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			query := url.Values{}
+			if every {
+				query.Set("status", "all")
+			}
+			var got struct {
+				Approvals []approval `json:"approvals"`
+			}
+			raw, err := c.get(ctx, "/v1/approvals", query, &got)
+			if err != nil {
+				return err
+			}
+			return o.show(a, raw, func() error {
+				rows := make([][]string, len(got.Approvals))
+				for i, p := range got.Approvals {
+					rows[i] = []string{p.ID, p.Status, p.Agent, p.Tool, short(string(p.Args)), p.Session, a.ago(p.Created)}
+				}
+				return a.table([]string{"ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "SESSION", "ASKED"}, rows)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&every, "all", false, "those that are decided too")
+	return o.flag(cmd)
+}
+
+func (a *app) approvalsAllow() *cobra.Command {
+	return &cobra.Command{
+		Use: "allow ID", Short: "Let a call run", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.decide(ctx, args[0], "allow", "", "runs") }),
+	}
+}
+
+func (a *app) approvalsDeny() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "deny ID", Short: "Refuse a call", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.decide(ctx, args[0], "deny", reason, "does not run")
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "what the agent is told")
+	return cmd
+}
+
+// decide says yes or no to a call; done is what then holds for its tool.
+func (a *app) decide(ctx context.Context, id, verb, reason, done string) error {
+	c, err := a.client()
+	if err != nil {
+		return err
+	}
+	r := request{method: http.MethodPost, path: "/v1/approvals/" + url.PathEscape(id) + "/" + verb}
+	if reason != "" {
+		r.body = map[string]string{"reason": reason}
+	}
+	raw, err := c.call(ctx, r)
+	if err != nil {
+		return err
+	}
+	var p approval
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s %s\n", clean(p.Tool), done)
+	return err
+}

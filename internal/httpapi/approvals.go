@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func (s *Server) approvalRoutes(api huma.API) {
+	huma.Register(api, op(http.MethodGet, "/v1/approvals", "list-approvals", "Tool calls that wait for somebody's word, or were decided, newest first"), s.approvals)
+	huma.Register(api, op(http.MethodPost, "/v1/approvals/{approval}/allow", "allow-approval", "Let a tool call run"), s.decide(true))
+	huma.Register(api, op(http.MethodPost, "/v1/approvals/{approval}/deny", "deny-approval", "Refuse a tool call; its model reads the reason"), s.decide(false))
+}
+
+// approvalRecord is an approval as programs see it.
+type approvalRecord struct {
+	ID      router.ApprovalID     `json:"id"`
+	Session sessions.ID           `json:"session"`
+	Run     sessions.RunID        `json:"run"`
+	Agent   string                `json:"agent"`
+	Tool    string                `json:"tool"`
+	Args    json.RawMessage       `json:"args,omitempty" doc:"the call's arguments"`
+	Label   string                `json:"label" doc:"of the arguments"`
+	Status  router.ApprovalStatus `json:"status" enum:"pending,allowed,used,denied"`
+	Reason  string                `json:"reason,omitempty"`
+	By      string                `json:"by,omitempty" doc:"who has decided"`
+	Created time.Time             `json:"created"`
+	Expires time.Time             `json:"expires" doc:"undecided, it is denied then"`
+	Decided *time.Time            `json:"decided,omitempty"`
+}
+
+func approvalOf(p router.Approval) approvalRecord {
+	r := approvalRecord{
+		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Label: p.Label.String(),
+		Status: p.Status, Reason: p.Reason, By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
+	}
+	if json.Valid(p.Args) {
+		r.Args = p.Args
+	}
+	if !p.Decided.IsZero() {
+		at := p.Decided.UTC()
+		r.Decided = &at
+	}
+	return r
+}
+
+type approvalList struct {
+	Approvals []approvalRecord `json:"approvals"`
+}
+
+func (s *Server) approvals(ctx context.Context, in *struct {
+	Status  string `query:"status" enum:"pending,allowed,used,denied,all" default:"pending"`
+	Session string `query:"session" doc:"a session's id"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+},
+) (*body[approvalList], error) {
+	status := in.Status
+	if status == "all" {
+		status = ""
+	}
+	found, err := s.cfg.Store.ListApprovals(ctx, router.Query{Status: status, Session: sessions.ID(in.Session), Limit: in.Limit})
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	out := approvalList{Approvals: make([]approvalRecord, len(found))}
+	for i, p := range found {
+		out.Approvals[i] = approvalOf(p)
+	}
+	return &body[approvalList]{out}, nil
+}
+
+type decideInput struct {
+	Approval string `path:"approval" maxLength:"64"`
+	Body     *struct {
+		Reason string `json:"reason,omitempty" maxLength:"500" doc:"of a denial"`
+	}
+}
+
+func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
+	return func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
+		v := router.Verdict{Allow: allow, Actor: operator}
+		if in.Body != nil {
+			v.Reason = in.Body.Reason
+		}
+		p, err := s.cfg.Router.DecideApproval(ctx, router.ApprovalID(in.Approval), v)
+		if err != nil {
+			return nil, s.problem(err)
+		}
+		return &body[approvalRecord]{approvalOf(p)}, nil
+	}
+}

@@ -1,0 +1,67 @@
+package httpapi_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+func (g *gateway) ListApprovals(_ context.Context, q router.Query) ([]router.Approval, error) {
+	var found []router.Approval
+	for _, p := range g.approvals {
+		if q.Status == "" || string(p.Status) == q.Status {
+			found = append(found, p)
+		}
+	}
+	return found, g.fail
+}
+
+func (g *gateway) DecideApproval(_ context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error) {
+	for i := range g.approvals {
+		p := &g.approvals[i]
+		if p.ID != id {
+			continue
+		}
+		if p.Status != router.ApprovalPending {
+			return *p, &router.RequestError{Field: "id", Text: string(id) + " is " + string(p.Status) + " already"}
+		}
+		p.Status, p.Reason, p.By, p.Decided = router.ApprovalDenied, v.Reason, v.Actor, clock
+		if v.Allow {
+			p.Status = router.ApprovalAllowed
+		}
+		return *p, nil
+	}
+	return router.Approval{}, sessions.ErrNotFound
+}
+
+func TestApprovals(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	pending := router.Approval{
+		ID: "apr_1", Session: "sess_1", Run: "run_1", Agent: "main", Tool: "exec", Args: []byte(`{"command":"ls"}`), Label: flow.Bottom(),
+		Status: router.ApprovalPending, Created: clock, Expires: clock.Add(10 * time.Minute),
+	}
+	other := pending
+	other.ID, other.Args = "apr_2", []byte("no JSON")
+	g.approvals = []router.Approval{pending, other}
+	h := serve(t, g)
+	w := call(h, "GET", "/v1/approvals", "")
+	require.Equal(t, 200, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"id":"apr_1","session":"sess_1","run":"run_1","agent":"main","tool":"exec","args":{"command":"ls"}`)
+	w = call(h, "POST", "/v1/approvals/apr_1/allow", "")
+	require.Equal(t, 200, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"status":"allowed","by":"operator"`)
+	w = call(h, "POST", "/v1/approvals/apr_2/deny", `{"reason":"not today"}`)
+	require.Contains(t, w.Body.String(), `"status":"denied","reason":"not today"`)
+	require.Equal(t, 400, call(h, "POST", "/v1/approvals/apr_2/allow", "").Code)
+	require.Equal(t, 404, call(h, "POST", "/v1/approvals/apr_3/allow", "").Code)
+	require.NotContains(t, call(h, "GET", "/v1/approvals", "").Body.String(), "apr_")
+	require.Contains(t, call(h, "GET", "/v1/approvals?status=all", "").Body.String(), "apr_2")
+	require.Equal(t, 422, call(h, "GET", "/v1/approvals?status=some", "").Code)
+}

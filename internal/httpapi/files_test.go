@@ -1,0 +1,72 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/httpapi"
+	"sluice/internal/workspace"
+	"sluice/sessions"
+)
+
+func TestFilesOfASession(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	folder := filepath.Join(state, "session")
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "private"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "private/key"), []byte("k"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(state, "token"), []byte("t"), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "docs"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "docs/a.html"), []byte("<script>"), 0o600))
+	require.NoError(t, os.Symlink("../../token", filepath.Join(folder, "docs/link")))
+	g := newGateway()
+	g.add(sessions.Record{ID: "sess_1", Key: "agent:main:http:sess_1", FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{"out"}}})
+	g.add(sessions.Record{ID: "sess_2", Key: "agent:bare:main"})
+	h := newServer(t, g, func(c *httpapi.Config) {
+		c.Folder = func(r sessions.Record) (string, error) {
+			if r.ID != "sess_1" {
+				return "", nil
+			}
+			return folder, nil
+		}
+	}).Handler()
+	const files = "/v1/sessions/sess_1/files/"
+
+	w := call(h, "GET", files+"docs/a.html", "")
+	require.Equal(t, 200, w.Code, w.Body)
+	require.Equal(t, "<script>", w.Body.String())
+	require.Equal(t, "application/octet-stream", w.Header().Get("Content-Type"), "never a page of the gateway's own")
+	require.Equal(t, "attachment", w.Header().Get("Content-Disposition"))
+	w = call(h, "GET", files+"docs", "")
+	require.JSONEq(t, `{"truncated":false,"entries":[{"path":"docs/a.html","type":"file","size":8},{"path":"docs/link","type":"link","size":0}]}`, w.Body.String())
+	require.JSONEq(t, `{"truncated":false,"entries":[{"path":"docs","type":"folder","size":0}]}`, call(h, "GET", files, "").Body.String())
+
+	w = call(h, "PUT", files+"out/b/c.bin", "a\x00b", "Content-Type: application/octet-stream")
+	require.Equal(t, 201, w.Code, w.Body)
+	require.JSONEq(t, `{"path":"out/b/c.bin","size":3,"created":true}`, w.Body.String())
+	require.Equal(t, 200, call(h, "PUT", files+"out/b/c.bin", "x").Code)
+	require.Equal(t, "x", call(h, "GET", files+"out/b/c.bin", "").Body.String())
+	require.Equal(t, 409, call(h, "DELETE", files+"out/b", "").Code, "a folder that is not empty")
+	require.Equal(t, 204, call(h, "DELETE", files+"out/b/c.bin", "").Code)
+	require.Equal(t, 404, call(h, "DELETE", files+"out/b/c.bin", "").Code)
+	require.Equal(t, 409, call(h, "PUT", files+"out/b", "x").Code)
+
+	for _, request := range []string{
+		"GET private/key", "GET docs/link", "GET docs/none", "GET %2e%2e%2ftoken", "GET docs/%2e%2e/%2e%2e/token", "GET %2fetc%2fpasswd",
+		"PUT docs/a.html", "PUT private/key", "PUT new", "PUT out/%2e%2e/new", "DELETE docs/a.html", "DELETE private/key",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		require.Equal(t, 404, call(h, method, files+path, "").Code, request)
+	}
+	require.Equal(t, 404, call(h, "GET", "/v1/sessions/none/files/docs", "").Code)
+	require.Equal(t, 404, call(h, "GET", "/v1/sessions/sess_2/files/docs", "").Code, "its agent has no workspace")
+	require.Equal(t, 401, call(h, "GET", files+"docs/a.html", "", "Authorization: Bearer wrong").Code)
+	require.Equal(t, 422, call(h, "GET", files+"docs?deep=1", "").Code)
+	require.Equal(t, 413, call(h, "PUT", files+"out/large", string(bytes.Repeat([]byte("x"), workspace.FileMost+1))).Code)
+	require.Equal(t, 201, call(h, "PUT", files+"out/large", strings.Repeat("x", 5000)).Code, "more than other requests bring")
+}

@@ -1,0 +1,214 @@
+package router
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// approvalLife is how long a call waits for somebody to approve it.
+const approvalLife = 10 * time.Minute
+
+// tooLate is what a model reads of a call that nobody decided about.
+const tooLate = "nobody approved it in time"
+
+// ErrAwaited: a tool call waits for a person's decision. The run is laid aside, and
+// gone on with when there is one.
+var ErrAwaited = errors.New("a tool call waits for its approval")
+
+// ApprovalID names an approval: "apr_" and 12 hex digits, made of the call that it is about.
+type ApprovalID string
+
+// ApprovalStatus is where an approval stands.
+type ApprovalStatus string
+
+// The approval statuses.
+//
+//	pending ──► allowed ──► used (the call may have begun)
+//	   └──────► denied (by a person, by time, or with the run's end)
+const (
+	ApprovalPending ApprovalStatus = "pending"
+	ApprovalAllowed ApprovalStatus = "allowed"
+	ApprovalUsed    ApprovalStatus = "used"
+	ApprovalDenied  ApprovalStatus = "denied"
+)
+
+// Approval is a tool call that somebody has to decide about, and what was decided.
+type Approval struct {
+	ID      ApprovalID
+	Session sessions.ID
+	Run     sessions.RunID
+	Agent   string
+	CallID  string
+	Tool    string
+	Args    json.RawMessage
+	Label   flow.Label // of Args
+	Status  ApprovalStatus
+	Reason  string // of a denial; the model reads it
+	By      string // who decided: a principal, "operator" or "gateway"
+	Created time.Time
+	Expires time.Time // undecided it is denied then
+	Decided time.Time // zero while it is pending
+}
+
+// ApprovalMove replaces an approval's status, reason, decider and time if its stored status is From; else ErrConflict.
+type ApprovalMove struct {
+	From     ApprovalStatus
+	Approval Approval
+}
+
+// Approver has people decide about tool calls. The run's goroutine alone uses it.
+type Approver interface {
+	// Decide gives what was decided about each call. While that is awaited of one
+	// of them it is [ErrAwaited], with which the work must end; what is open then has to
+	// be stored. message is the answer that asks for the calls. That an allowed call runs is stored before
+	// Decide returns: asked again, it says that the call was interrupted.
+	Decide(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error)
+}
+
+// approver is that of one run.
+type approver struct {
+	w   *sessionWorker
+	job *job
+	run *sessions.Run
+}
+
+var _ Approver = (*approver)(nil)
+
+// Decide implements [Approver].
+func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error) {
+	asked, err := a.asked(ctx, message, calls)
+	if err != nil {
+		return nil, err
+	}
+	var next time.Time // when one of them is too late
+	var change Change
+	confirmations := make([]sessions.Confirmation, len(calls))
+	for i, p := range asked {
+		c := &confirmations[i]
+		c.CallID, c.Reason = p.CallID, p.Reason
+		switch {
+		case p.Status == ApprovalUsed:
+			*c = sessions.Interrupted(p.CallID)
+		case p.Status == ApprovalAllowed:
+			c.Approved = true
+			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, p.Reason, p.By, p.Decided))
+		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()):
+			c.Reason = tooLate
+			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, tooLate, "gateway", a.w.now()))
+		case p.Status == ApprovalPending && (next.IsZero() || p.Expires.Before(next)):
+			next = p.Expires
+		}
+	}
+	if !next.IsZero() {
+		a.job.aside = max(next.Sub(a.w.now()), time.Millisecond)
+		return nil, ErrAwaited
+	}
+	if len(change.Approvals) > 0 {
+		if err := a.w.store.Commit(ctx, change); err != nil {
+			return nil, fmt.Errorf("store approvals: %w", err)
+		}
+	}
+	return confirmations, nil
+}
+
+func (p Approval) move(to ApprovalStatus, reason, by string, at time.Time) ApprovalMove {
+	m := ApprovalMove{From: p.Status, Approval: p}
+	m.Approval.Status, m.Approval.Reason, m.Approval.By, m.Approval.Decided = to, reason, by, at
+	return m
+}
+
+// asked are the approvals of the calls. Those that are not there yet are stored, each with the question about it.
+func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]Approval, error) {
+	asked := make([]Approval, len(calls))
+	var change Change
+	for i, call := range calls {
+		id := approvalID(a.run.Session, message, call.CallID)
+		p, err := a.w.store.Approval(ctx, id)
+		switch {
+		case errors.Is(err, sessions.ErrNotFound):
+			p = a.newApproval(id, call)
+			change.Ask = append(change.Ask, p)
+			question, err := a.question(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			change.Deliver = append(change.Deliver, question...)
+		case err != nil:
+			return nil, fmt.Errorf("read approval: %w", err)
+		}
+		asked[i] = p
+	}
+	if len(change.Ask) == 0 {
+		return asked, nil
+	}
+	if err := a.w.commit(ctx, change); err != nil {
+		return nil, fmt.Errorf("ask for approval: %w", err)
+	}
+	return asked, nil
+}
+
+func approvalID(session sessions.ID, message sessions.MessageID, call string) ApprovalID {
+	name := sha256.Sum256([]byte(string(session) + "\x00" + string(message) + "\x00" + call))
+	return ApprovalID("apr_" + hex.EncodeToString(name[:6]))
+}
+
+func (a *approver) newApproval(id ApprovalID, call sessions.Part) Approval {
+	now := a.w.now()
+	return Approval{
+		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.job.record.Agent, CallID: call.CallID, Tool: call.Tool, Args: call.Args,
+		Label: a.job.session.Taint(), Status: ApprovalPending, Created: now, Expires: now.Add(approvalLife),
+	}
+}
+
+// question asks an owner about a call: in the run's conversation where an owner may be in
+// it, else in an owner's own. Where there is neither, the call is only listed.
+func (a *approver) question(ctx context.Context, p Approval) ([]Delivery, error) {
+	s := a.w.settings.Load()
+	route := a.run.Route
+	if route.IsZero() {
+		route = a.job.record.Route
+	}
+	if parent := a.job.record.SpawnedBy; route.IsZero() && parent != "" {
+		record, err := a.w.store.Session(ctx, parent)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return nil, fmt.Errorf("read requester of sub-agent: %w", err)
+		}
+		route = record.Route
+	}
+	if route.ChatType == sessions.Direct && !a.run.Input.Owner {
+		there, err := a.w.proactiveRoute(ctx, s, Proactive{Channel: route.Channel, Account: route.Account, To: toOwner})
+		if _, nobody := errors.AsType[*RequestError](err); nobody {
+			route = sessions.Route{}
+		} else if err != nil {
+			return nil, fmt.Errorf("find owner: %w", err)
+		} else {
+			route = there
+		}
+	}
+	if route.IsZero() {
+		a.w.log.Warn("nobody can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
+		return nil, nil
+	}
+	d := a.w.newDelivery(s, KindNotice, route, questionText(p), p.Label)
+	d.Session, d.Run, d.Idempotency = p.Session, p.Run, "approval/"+string(p.ID)
+	d.Buttons = []adapters.Button{
+		{Label: "Allow", Value: "/approve " + string(p.ID) + " allow"},
+		{Label: "Deny", Value: "/approve " + string(p.ID) + " deny"},
+	}
+	return []Delivery{d}, nil
+}
+
+// layAside gives up a run that waits for a decision: it stays running, and whoever looks at the session next goes on with it.
+func (w *sessionWorker) layAside(j *job) error {
+	w.log.Info("run waits for an approval", "run", string(j.batch[0].ID), "session", string(w.id))
+	return w.handBack(j.batch, ErrAwaited)
+}

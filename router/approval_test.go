@@ -1,0 +1,213 @@
+package router_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// asking makes an agent that asks for one tool call and answers with what was decided about it.
+func asking(b *bundle) {
+	b.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
+		calls := s.PendingToolCalls()
+		if len(calls) == 0 {
+			s.Append(sessions.Message{Role: sessions.RoleAssistant, Run: run.ID, Parts: []sessions.Part{{
+				Type: sessions.PartToolCall, CallID: "call_1", Tool: "exec", Args: json.RawMessage(`{"command":"rm ` + "```" + `"}`), Label: flow.Bottom(),
+			}}})
+			calls = s.PendingToolCalls()
+		}
+		if err := s.Persist(ctx); err != nil {
+			return "", err
+		}
+		decided, err := b.agent.approver.Decide(ctx, s.Last().ID, calls)
+		if err != nil {
+			return "", err
+		}
+		s.ResolveInterrupted()
+		return fmt.Sprintf("%s %v %s", decided[0].CallID, decided[0].Approved, decided[0].Reason), nil
+	}
+}
+
+// approvals are those of a status.
+func (b *bundle) approvals(status router.ApprovalStatus) []router.Approval {
+	b.t.Helper()
+	found, err := b.store.ListApprovals(context.Background(), router.Query{Status: string(status)})
+	require.NoError(b.t, err)
+	return found
+}
+
+func (b *bundle) onlyApproval(status router.ApprovalStatus) router.Approval {
+	b.t.Helper()
+	found := b.approvals(status)
+	require.Len(b.t, found, 1)
+	return found[0]
+}
+
+// A call waits for its approval over a restart; the question is asked once.
+func TestApprovalWaitsOverARestart(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"allow":                "call_1 true ",
+		"deny":                 "call_1 false the owner denied it",
+		"deny not on a Sunday": "call_1 false the owner denied it: not on a Sunday",
+	} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := &rich{chat: newChat(), buttons: 5}
+				b := newBundle(t, func(b *bundle) { b.chat, b.adapter = r.chat, r })
+				asking(b)
+				heard := b.hear(in("owner", "1", "clean up"))
+				b.await(1)
+				p := b.onlyApproval(router.ApprovalPending)
+				require.Contains(t, b.chat.texts("owner")[0], "May I use `exec`?")
+				require.Contains(t, b.chat.texts("owner")[0], "\n````\n{", "what is shown does not end the fence")
+				require.Equal(t, []adapters.Button{
+					{Label: "Allow", Value: "/approve " + string(p.ID) + " allow"}, {Label: "Deny", Value: "/approve " + string(p.ID) + " deny"},
+				}, r.sent[0].Buttons)
+				b.restart()
+				synctest.Wait()
+				run, err := b.store.Run(t.Context(), heard.Run)
+				require.NoError(t, err)
+				require.Equal(t, sessions.RunRunning, run.Status)
+				require.Zero(t, run.Attempts, "waiting is no attempt")
+				b.hear(in("owner", "2", "/approve "+string(p.ID)+" "+word))
+				require.Equal(t, want, b.ended(heard.Run).Reply)
+				b.await(2)
+				require.Len(t, b.chat.texts("owner"), 3, "question, answer to the command, answer of the run")
+			})
+		})
+	}
+}
+
+func TestNobodyApprovesInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) { b.settings.RunTimeout = time.Minute })
+		asking(b)
+		begun := time.Now()
+		heard := b.hear(in("owner", "1", "clean up"))
+		require.Equal(t, "call_1 false nobody approved it in time", b.ended(heard.Run).Reply)
+		require.Equal(t, 10*time.Minute, time.Since(begun).Round(time.Second), "the wait is none of the run's time")
+		p := b.onlyApproval(router.ApprovalDenied)
+		require.Equal(t, "gateway", p.By)
+		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true})
+		require.ErrorContains(t, err, "is denied already")
+	})
+}
+
+func TestStopEndsTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		asking(b)
+		heard := b.hear(in("owner", "1", "clean up"))
+		b.await(1)
+		synctest.Wait()
+		begun := time.Now()
+		b.hear(in("owner", "2", "/stop"))
+		require.Equal(t, sessions.RunAborted, b.ended(heard.Run).Status)
+		require.Less(t, time.Since(begun), time.Minute)
+		require.Equal(t, "the run has ended", b.onlyApproval(router.ApprovalDenied).Reason)
+	})
+}
+
+// What is said while a call waits comes after it, and a call that was allowed is not run twice.
+func TestMessagesWaitBehindAnApproval(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		asking(b)
+		first := b.hear(in("owner", "1", "clean up"))
+		b.await(1)
+		second := b.hear(in("owner", "2", "and then?"))
+		synctest.Wait()
+		p := b.onlyApproval(router.ApprovalPending)
+		got, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator"})
+		require.NoError(t, err)
+		require.Equal(t, router.ApprovalAllowed, got.Status)
+		require.Equal(t, "call_1 true ", b.ended(first.Run).Reply)
+		require.Equal(t, router.ApprovalUsed, b.onlyApproval(router.ApprovalUsed).Status)
+		synctest.Wait()
+		next := b.onlyApproval(router.ApprovalPending)
+		require.NotEqual(t, p.ID, next.ID, "the same call of another answer is another")
+		_, err = b.DecideApproval(t.Context(), next.ID, router.Verdict{Actor: "operator"})
+		require.NoError(t, err)
+		require.Equal(t, "call_1 false the owner denied it", b.ended(second.Run).Reply)
+	})
+}
+
+// A call that may have begun when the process ended is not run again.
+func TestAllowedCallIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		asking(b)
+		heard := b.hear(in("owner", "1", "clean up"))
+		b.await(1)
+		synctest.Wait()
+		p := b.onlyApproval(router.ApprovalPending)
+		ask := b.agent.work
+		b.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
+			if _, err := b.agent.approver.Decide(ctx, s.Last().ID, s.PendingToolCalls()); err != nil {
+				return "", err
+			}
+			return ask(ctx, s, run) // asks again, as after a crash
+		}
+		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator"})
+		require.NoError(t, err)
+		require.Contains(t, b.ended(heard.Run).Reply, "call_1 false interrupted")
+	})
+}
+
+func TestApproveCommandSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		asking(b)
+		b.hear(in("owner", "1", "clean up"))
+		b.await(1)
+		p := b.onlyApproval(router.ApprovalPending)
+		for i, c := range []struct{ who, text, want string }{
+			{"ann", "/approve " + string(p.ID) + " allow", "Only my owner may use /approve."},
+			{"owner", "/approve", "Usage: `/approve ID allow`"},
+			{"owner", "/approve " + string(p.ID), "Usage: "},
+			{"owner", "/approve " + string(p.ID) + " maybe", "Usage: "},
+			{"owner", "/approve apr_000000000000 allow", "Nothing waits under `apr_000000000000`."},
+			{"owner", "/approve " + string(p.ID) + " deny " + strings.Repeat("x", 501), "is 501 bytes"},
+			{"owner", "/approve " + string(p.ID) + " allow", "`exec` runs."},
+			{"owner", "/approve " + string(p.ID) + " deny", "already."},
+		} {
+			got := b.hear(in(c.who, fmt.Sprint(i+2), c.text))
+			require.Contains(t, got.Notice, c.want, c.text)
+			synctest.Wait()
+		}
+	})
+}
+
+// What is asked for in somebody's own chat is decided in the owner's.
+func TestAnOwnerIsAskedElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		asking(b)
+		heard := b.hear(in("ann", "1", "clean up"))
+		b.await(1)
+		require.Empty(t, b.chat.texts("ann"))
+		require.Contains(t, b.chat.texts("owner")[0], "May I use")
+		p := b.onlyApproval(router.ApprovalPending)
+		b.hear(in("owner", "1", "/approve "+string(p.ID)+" allow"))
+		require.Equal(t, "call_1 true ", b.ended(heard.Run).Reply)
+	})
+}

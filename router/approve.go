@@ -1,0 +1,118 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+const (
+	// questionMost is how much of a call's arguments a question shows, in bytes.
+	questionMost = 1500
+	// reasonMost is the length of a reason in bytes, at most.
+	reasonMost = 500
+)
+
+// questionText is what an owner is asked about a call.
+func questionText(p Approval) string {
+	args := bytes.Buffer{}
+	if json.Indent(&args, p.Args, "", "  ") != nil {
+		args.Reset()
+		args.Write(p.Args)
+	}
+	shown, more := args.String(), ""
+	if len(shown) > questionMost {
+		shown, more = strings.ToValidUTF8(shown[:questionMost], ""), fmt.Sprintf("\n… and %d bytes more: `sluice approvals list --json` shows all of it.", args.Len()-questionMost)
+	}
+	fence := "```"
+	for strings.Contains(shown, fence) {
+		fence += "`"
+	}
+	return fmt.Sprintf("May I use %s?\n\n%s\n%s\n%s%s\n\nNobody's word in %s is a no.", codeSpan(p.Tool), fence, shown, fence, more, approvalLife)
+}
+
+// Verdict is a person's decision about a tool call.
+type Verdict struct {
+	Allow  bool
+	Reason string // of a denial; the model reads it; at most 500 bytes
+	Actor  string // who decides, for the audit trail
+}
+
+// DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
+// [RequestError], an unknown one [sessions.ErrNotFound].
+func (r *Router) DecideApproval(ctx context.Context, id ApprovalID, v Verdict) (Approval, error) {
+	change, p, err := r.verdict(ctx, id, v)
+	if err != nil {
+		return p, err
+	}
+	err = r.commit(ctx, change)
+	if errors.Is(err, sessions.ErrConflict) {
+		_, p, err = r.verdict(ctx, id, v) // says what somebody else has decided
+	}
+	if err != nil {
+		return p, fmt.Errorf("decide approval: %w", err)
+	}
+	return change.Approvals[0].Approval, nil
+}
+
+// verdict is the change that a decision makes.
+func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change, Approval, error) {
+	p, err := r.store.Approval(ctx, id)
+	if err != nil {
+		return Change{}, p, err
+	}
+	switch {
+	case p.Status != ApprovalPending:
+		return Change{}, p, &RequestError{Field: "id", Text: fmt.Sprintf("%s is %s already", id, p.Status)}
+	case !p.Expires.After(r.now()):
+		return Change{}, p, &RequestError{Field: "id", Text: fmt.Sprintf("%s is too late: it was to be decided until %s", id, p.Expires.UTC().Format("15:04 MST"))}
+	case len(v.Reason) > reasonMost:
+		return Change{}, p, &RequestError{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason), reasonMost)}
+	}
+	to, reason := ApprovalAllowed, ""
+	if !v.Allow {
+		to, reason = ApprovalDenied, "the owner denied it"
+		if v.Reason != "" {
+			reason += ": " + v.Reason
+		}
+	}
+	change := Change{
+		Approvals: []ApprovalMove{p.move(to, reason, v.Actor, r.now())},
+		Audit: []policy.AuditEntry{{
+			At: r.now(), Actor: v.Actor, Action: "approval." + string(to), Object: string(id), Session: p.Session, Label: p.Label,
+			Detail: map[string]string{"tool": p.Tool, "run": string(p.Run), "reason": v.Reason},
+		}},
+	}
+	return change, p, nil
+}
+
+// commandApprove decides about a tool call that waits.
+func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, string, error) {
+	words := strings.Fields(c.args)
+	if len(words) < 2 || (words[1] != "allow" && words[1] != "deny") {
+		return Change{}, "Usage: `/approve ID allow` or `/approve ID deny`, and behind it a reason if you like.", nil
+	}
+	v := Verdict{
+		Allow: words[1] == "allow", Reason: strings.Join(words[2:], " "),
+		Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID),
+	}
+	change, p, err := r.verdict(ctx, ApprovalID(words[0]), v)
+	bad, refused := errors.AsType[*RequestError](err)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return Change{}, fmt.Sprintf("Nothing waits under %s.", codeSpan(words[0])), nil
+	case refused:
+		return Change{}, strings.TrimPrefix(bad.Text, "id: ") + ".", nil
+	case err != nil:
+		return Change{}, "", err
+	case v.Allow:
+		return change, fmt.Sprintf("%s runs.", codeSpan(p.Tool)), nil
+	}
+	return change, fmt.Sprintf("%s does not run.", codeSpan(p.Tool)), nil
+}

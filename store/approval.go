@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	approvalColumns = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided`
+	insertApproval  = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	moveApproval    = `UPDATE approvals SET status = ?, reason = ?, decided_by = ?, decided = ? WHERE id = ? AND status = ?`
+	unaskRun        = `UPDATE approvals SET status = 'denied', reason = ?, decided_by = 'gateway', decided = ? WHERE run_id = ? AND status = 'pending'`
+)
+
+// approvals are the parts of a change about tool calls that people decide about.
+func (b *writer) approvals(c router.Change) {
+	for _, p := range c.Ask {
+		level, trust := label(p.Label)
+		b.add(Statement{SQL: insertApproval, Duplicate: sessions.ErrDuplicate, Args: []any{
+			string(p.ID), string(p.Session), string(p.Run), p.Agent, p.CallID, p.Tool, string(p.Args), level, trust,
+			string(p.Status), p.Reason, p.By, micros(p.Created), micros(p.Expires), micros(p.Decided),
+		}})
+	}
+	for _, m := range c.Approvals {
+		p := m.Approval
+		b.add(Statement{SQL: moveApproval, Else: sessions.ErrConflict, Args: []any{
+			string(p.Status), p.Reason, p.By, micros(p.Decided), string(p.ID), string(m.From),
+		}})
+	}
+	for _, u := range c.Unask {
+		b.add(Statement{SQL: unaskRun, Args: []any{u.Reason, micros(u.At), string(u.Run)}})
+	}
+}
+
+func scanApproval(row Row) (router.Approval, error) {
+	var p router.Approval
+	var id, session, run, args, status string
+	var level, trust int
+	var created, expires, decided int64
+	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &p.Reason, &p.By, &created, &expires, &decided)
+	p.ID, p.Session, p.Run, p.Status = router.ApprovalID(id), sessions.ID(session), sessions.RunID(run), router.ApprovalStatus(status)
+	p.Label, p.Created, p.Expires, p.Decided = labelFrom(level, trust), fromMicros(created), fromMicros(expires), fromMicros(decided)
+	if args != "" {
+		p.Args = json.RawMessage(args)
+	}
+	return p, err
+}
+
+// Approval implements [router.Store].
+func (db *DB) Approval(ctx context.Context, id router.ApprovalID) (router.Approval, error) {
+	return single(ctx, db, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, []any{string(id)}, scanApproval)
+}
+
+// ListApprovals implements [router.Browser].
+func (db *DB) ListApprovals(ctx context.Context, q router.Query) ([]router.Approval, error) {
+	f := filter{}
+	f.addIf(q.Status != "", `status = ?`, q.Status)
+	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
+	return all(ctx, db, `SELECT `+approvalColumns+` FROM approvals`+f.where()+` ORDER BY created DESC, id DESC`+most(page(q.Limit)), f.args, scanApproval)
+}

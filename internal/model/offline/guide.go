@@ -19,7 +19,7 @@ const help = `I am **Sluice's offline guide**: a demonstration that runs without
 - **status** – this session's state
 - **tell telegram 42: dinner is ready** – a message to another conversation (or: *send dinner is ready to telegram 42*)
 - **ask agent ops: how many servers are there?** – a question to another agent (or *ask session KEY: …*)
-- **start a background task: list sessions** – a sub-agent does it and reports here
+- **start a background task: repeat hello** – a sub-agent does it and reports here
 - **repeat …** – I say it back
 
 Commands such as ` + "`/help`" + ` work everywhere. For a real assistant, add a provider and a model to ` + "`sluice.yaml`" + `:

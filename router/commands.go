@@ -27,7 +27,9 @@ type commandSpec struct {
 	ownerArgs bool
 	// talk: what follows the name is said to the agent, in a new session.
 	talk bool
-	run  func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
+	// guesses: it takes a code, and so only one of it is carried out at a time.
+	guesses bool
+	run     func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
 }
 
 // commandCall is a command with who gave it and where.
@@ -52,7 +54,7 @@ func commandTable() []commandSpec {
 		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
 		{name: "activation", help: "mention, always or inherit: what I answer in this group", owner: true, run: (*Router).commandActivation},
 		{name: "approve", help: "ID allow or ID deny: may I use a tool as I asked", owner: true, run: (*Router).commandApprove},
-		{name: "pair", help: "approve CODE or deny CODE: admit a person, or don't", owner: true, run: (*Router).commandPair},
+		{name: "pair", help: "approve CODE or deny CODE: admit a person, or don't", owner: true, guesses: true, run: (*Router).commandPair},
 		{name: "subagents", help: "who works for me in the background; stop ID or stop all: stop them", run: (*Router).commandSubAgents},
 	}
 }
@@ -105,6 +107,10 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 		in.Text, in.anew = cmd.args, true
 		return r.admitRun(ctx, s, in, owner)
 	}
+	if spec.guesses {
+		r.guess.Lock()
+		defer r.guess.Unlock()
+	}
 	record, fresh, err := r.sessionFor(ctx, s, in, owner)
 	if err != nil {
 		return Admitted{}, err
@@ -118,7 +124,7 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	if !fresh {
 		notice.Session = record.ID
 	}
-	change.Deliver = append(change.Deliver, notice)
+	change.Deliver = append([]Delivery{notice}, change.Deliver...) // the first answers the event
 	if err := r.commitEvent(ctx, in, OutcomeCommand, change); err != nil {
 		return Admitted{}, err
 	}

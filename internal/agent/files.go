@@ -25,15 +25,15 @@ func (l *Loop) files(ctx context.Context, caller sessions.Caller) (*workspace.Fi
 	return files, nil
 }
 
-// pathError says of a parameter why its path can't be used.
-func pathError(parameter, path string, err error) error {
+// pathError says why the parameter path can't be used.
+func pathError(path string, err error) error {
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
-		return fmt.Errorf("%s: there is no %q here; list shows what there is", parameter, path)
+		return fmt.Errorf("path: there is no %q here; list shows what there is", path)
 	case errors.Is(err, workspace.ErrFolder):
-		return fmt.Errorf("%s: %q is a folder, want a file", parameter, path)
+		return fmt.Errorf("path: %q is a folder, want a file", path)
 	}
-	return fmt.Errorf("%s: %q: %w", parameter, path, err)
+	return fmt.Errorf("path: %q: %w", path, err)
 }
 
 // Folder is the folder of a session's files, which is made where it is missing; empty where its agent has none.

@@ -65,7 +65,7 @@ func TestFileToolsSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	b, folder := withFiles(t, sessions.FileAccess{Read: []string{"docs"}, Write: []string{"out"}}, nil)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "docs"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "docs/a"), []byte("a a\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "docs/a"), []byte("a-a\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "docs/b"), []byte("a\x00"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "hidden"), []byte("x"), 0o600))
 	for i, c := range []struct{ tool, args, want string }{
@@ -87,8 +87,8 @@ func TestFileToolsSayWhatIsWrong(t *testing.T) {
 		{"edit", `{"path":"docs/a","oldText":"b","newText":"c"}`, "oldText: is not in the file"},
 		{"edit", `{"path":"docs/a","oldText":"a","newText":"c"}`, "oldText: is in the file 2 times"},
 		{"edit", `{"path":"docs/a","oldText":"a","newText":"a"}`, "newText: is the same"},
-		{"edit", `{"path":"docs/a","oldText":"a a"}`, "newText: is required"},
-		{"edit", `{"path":"docs/a","oldText":"a a","newText":"b"}`, "may read it and not change it"},
+		{"edit", `{"path":"docs/a","oldText":"a-a"}`, "newText: is required"},
+		{"edit", `{"path":"docs/a","oldText":"a-a","newText":"b"}`, "may read it and not change it"},
 		{"edit", `{"path":"docs/a","newText":"a"}`, "oldText: is required"},
 		{"list", `{"path":"out/none"}`, `path: there is no "out/none"`},
 		{"find", `{"pattern":"["}`, "pattern: a [ has no ]"},

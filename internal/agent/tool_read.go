@@ -53,7 +53,7 @@ func text(files *workspace.Files, path string) (string, error) {
 	}
 	content, err := files.Read(path)
 	if err != nil {
-		return "", pathError("path", path, err)
+		return "", pathError(path, err)
 	}
 	if binary(content) {
 		return "", fmt.Errorf("path: %q is binary (%d bytes), only text can be read", path, len(content))
@@ -135,7 +135,7 @@ func (l *Loop) listFiles(ctx context.Context, caller sessions.Caller, raw json.R
 	defer files.Close() //nolint:errcheck // only read from
 	entries, more, err := files.List(args.Path)
 	if err != nil {
-		return sessions.ToolResult{}, pathError("path", args.Path, err)
+		return sessions.ToolResult{}, pathError(args.Path, err)
 	}
 	return entriesResult(caller, entries, more)
 }

@@ -59,7 +59,7 @@ func (l *Loop) findFiles(ctx context.Context, caller sessions.Caller, raw json.R
 		return !more
 	})
 	if err != nil {
-		return sessions.ToolResult{}, pathError("path", args.Path, err)
+		return sessions.ToolResult{}, pathError(args.Path, err)
 	}
 	return entriesResult(caller, found, more || !whole)
 }
@@ -134,7 +134,7 @@ func (l *Loop) grepFiles(ctx context.Context, caller sessions.Caller, raw json.R
 	defer files.Close() //nolint:errcheck // only read from
 	whole, err := files.Walk(ctx, args.Path, g.look)
 	if err != nil {
-		return sessions.ToolResult{}, pathError("path", args.Path, err)
+		return sessions.ToolResult{}, pathError(args.Path, err)
 	}
 	if g.found == nil {
 		g.found = []grepMatch{}

@@ -93,7 +93,7 @@ func (l *Loop) writeText(ctx context.Context, caller sessions.Caller, path strin
 	}
 	made, err := files.Write(path, []byte(content))
 	if err != nil {
-		return sessions.ToolResult{}, pathError("path", path, err)
+		return sessions.ToolResult{}, pathError(path, err)
 	}
 	result, err := jsonResult(map[string]any{"path": path, "bytes": len(content), "created": made})
 	return sessions.ToolResult{Text: result, Label: caller.Taint}, err

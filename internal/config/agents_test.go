@@ -46,7 +46,7 @@ func TestFaultsOfAgents(t *testing.T) {
 	t.Parallel()
 	got := faults(t, `agents:
   defaults:
-    systemPrompt: "You are {{.Agent.Nmae}}."
+    systemPrompt: "You are {{.Agent.Nickname}}."
   list:
     - { id: main }
     - id: work
@@ -56,7 +56,7 @@ func TestFaultsOfAgents(t *testing.T) {
 `)
 	require.Len(t, got, 4)
 	require.Contains(t, got[0], "sluice.yaml:3:19: agents.defaults.systemPrompt: ")
-	require.Contains(t, got[0], "Nmae")
+	require.Contains(t, got[0], "Nickname")
 	require.Contains(t, got[1], "sluice.yaml:7:21: agents.list[1].systemPrompt: ")
 	require.Contains(t, got[2], "agents.list[1].permission: want ask, auto or deny")
 	require.Contains(t, got[3], "agents.list[1].sandbox.mode: want off, optional or required")

@@ -23,34 +23,18 @@ func ParseGlob(pattern string) (Glob, error) {
 	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, mounted+"/"), "./")
 	var out strings.Builder
 	out.WriteString(`^`)
-	depth := 0
-	for i := 0; i < len(pattern); {
-		rest := pattern[i:]
-		text, n := `\`+rest[:1], 1
-		switch c := rest[0]; {
-		case strings.HasPrefix(rest, "**/"):
-			text, n = `(?:[^/]+/)*`, 3
-		case strings.HasPrefix(rest, "**"):
-			text, n = `.*`, 2
-		case c == '*':
-			text = `[^/]*`
-		case c == '?':
-			text = `[^/]`
-		case c == '[':
-			if text, n = class(rest); n == 0 {
-				return Glob{}, errors.New("a [ has no ]")
-			}
-		case c == '{':
-			text, depth = `(?:`, depth+1
-		case c == '}' && depth > 0:
-			text, depth = `)`, depth-1
-		case c == ',' && depth > 0:
-			text = `|`
-		case c >= 0x80 || c == '_' || c == ' ' || c == '/' || isWord(c):
-			text = rest[:1]
+	depth := 0 // of { }
+	for rest := pattern; rest != ""; {
+		text, n := wildcard(rest)
+		switch {
+		case n > 0:
+		case rest[0] == '[':
+			return Glob{}, errors.New("a [ has no ]")
+		default:
+			text, n = braced(rest, &depth), 1
 		}
 		out.WriteString(text)
-		i += n
+		rest = rest[n:]
 	}
 	if depth > 0 {
 		return Glob{}, errors.New("a { has no }")
@@ -60,6 +44,40 @@ func ParseGlob(pattern string) (Glob, error) {
 		return Glob{}, errors.New("it is not a pattern: see [ ] and { }")
 	}
 	return Glob{expression, !strings.Contains(pattern, "/")}, nil
+}
+
+// wildcard reads what stands for other characters; n is how long it is, 0 where there is none.
+func wildcard(text string) (expression string, n int) {
+	switch {
+	case strings.HasPrefix(text, "**/"):
+		return `(?:[^/]+/)*`, 3
+	case strings.HasPrefix(text, "**"):
+		return `.*`, 2
+	case text[0] == '*':
+		return `[^/]*`, 1
+	case text[0] == '?':
+		return `[^/]`, 1
+	case text[0] == '[':
+		return class(text)
+	}
+	return "", 0
+}
+
+// braced is one byte as an expression: { and } are groups, and a comma in one is a choice.
+func braced(text string, depth *int) string {
+	switch c := text[0]; {
+	case c == '{':
+		*depth++
+		return `(?:`
+	case c == '}' && *depth > 0:
+		*depth--
+		return `)`
+	case c == ',' && *depth > 0:
+		return `|`
+	case c >= 0x80 || isWord(c):
+		return text[:1]
+	}
+	return `\` + text[:1]
 }
 
 func isWord(c byte) bool {

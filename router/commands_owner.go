@@ -75,24 +75,24 @@ func (r *Router) commandActivation(_ context.Context, c commandCall) (Change, st
 func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string, error) {
 	action, code, _ := strings.Cut(c.args, " ")
 	code = strings.ToUpper(strings.TrimSpace(code))
-	settle, done := r.ApprovePairing, "admitted"
+	to, done := PairingApproved, "admitted"
 	switch strings.ToLower(action) {
 	case "approve":
 	case "deny":
-		settle, done = r.DenyPairing, "not admitted"
+		to, done = PairingDenied, "not admitted"
 	default:
 		code = ""
 	}
 	if code == "" {
 		return Change{}, "Usage: `/pair approve CODE` or `/pair deny CODE`.", nil
 	}
-	p, err := settle(ctx, code, sessions.Principal(c.in.Route.Channel, c.in.Sender.ID))
+	p, change, err := r.settlement(ctx, code, sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), to)
 	var bad *RequestError
 	switch {
 	case errors.As(err, &bad):
-		return Change{}, bad.Text, nil
+		return change, bad.Text, nil
 	case err != nil:
 		return Change{}, "", err
 	}
-	return Change{}, fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done), nil
+	return change, fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done), nil
 }

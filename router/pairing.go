@@ -187,10 +187,26 @@ func (r *Router) DenyPairing(ctx context.Context, code, actor string) (Pairing, 
 func (r *Router) settlePairing(ctx context.Context, code, actor string, to PairingStatus) (Pairing, error) {
 	r.guess.Lock()
 	defer r.guess.Unlock()
-	now := r.now()
-	p, err := r.pairingOfCode(ctx, code, actor)
-	if err != nil {
+	p, change, err := r.settlement(ctx, code, actor, to)
+	if err != nil && !errors.Is(err, ErrPairingCode) {
 		return Pairing{}, err
+	}
+	if failed := r.commit(ctx, change); failed != nil {
+		return Pairing{}, fmt.Errorf("commit pairing: %w", failed)
+	}
+	return p, err
+}
+
+// settlement is what an owner's word about a code changes: the person's pairing, or with [ErrPairingCode] the
+// count of wrong codes, which is kept in the audit trail, where a restart doesn't forget it. The caller holds guess until it is stored.
+func (r *Router) settlement(ctx context.Context, code, actor string, to PairingStatus) (Pairing, Change, error) {
+	now := r.now()
+	p, wrong, err := r.pairingOfCode(ctx, code, now)
+	if errors.Is(err, ErrPairingCode) {
+		return Pairing{}, wrongCode(actor, now, wrong+1), err
+	}
+	if err != nil {
+		return Pairing{}, Change{}, err
 	}
 	p.Status, p.Code = to, ""
 	change := Change{Audit: []policy.AuditEntry{{
@@ -203,10 +219,16 @@ func (r *Router) settlePairing(ctx context.Context, code, actor string, to Pairi
 		change.Deliver = []Delivery{r.newNotice(r.settings.Load(), route, "You are admitted. Say something!")}
 	}
 	change.Pairings = []Pairing{p}
-	if err := r.commit(ctx, change); err != nil {
-		return Pairing{}, fmt.Errorf("commit pairing: %w", err)
+	return p, change, nil
+}
+
+// wrongCode counts a wrong code, the n-th within pairingLife.
+func wrongCode(actor string, now time.Time, n int) Change {
+	entries := []policy.AuditEntry{{At: now, Actor: actor, Action: auditWrongCode, Label: noticeLabel()}}
+	if n == wrongCodesMost {
+		entries = append(entries, policy.AuditEntry{At: now, Actor: actor, Action: "pairing.locked", Label: noticeLabel()})
 	}
-	return p, nil
+	return Change{Audit: entries}
 }
 
 func pairingVerb(to PairingStatus) string {
@@ -216,33 +238,24 @@ func pairingVerb(to PairingStatus) string {
 	return "approve"
 }
 
-// pairingOfCode finds who was told a code. Wrong codes are counted in the audit
-// trail, where a restart doesn't forget them.
-func (r *Router) pairingOfCode(ctx context.Context, code, actor string) (Pairing, error) {
-	now := r.now()
-	wrong, err := r.store.CountAudit(ctx, auditWrongCode, now.Add(-pairingLife), wrongCodesMost)
+// pairingOfCode finds who was told a code, and how many were wrong of late.
+func (r *Router) pairingOfCode(ctx context.Context, code string, now time.Time) (p Pairing, wrong int, err error) {
+	wrong, err = r.store.CountAudit(ctx, auditWrongCode, now.Add(-pairingLife), wrongCodesMost)
 	if err != nil {
-		return Pairing{}, fmt.Errorf("count wrong codes: %w", err)
+		return Pairing{}, 0, fmt.Errorf("count wrong codes: %w", err)
 	}
 	if wrong >= wrongCodesMost {
-		return Pairing{}, ErrPairingLocked
+		return Pairing{}, wrong, ErrPairingLocked
 	}
 	pending, err := r.store.ListPairings(ctx, "", "", PairingPending)
 	if err != nil {
-		return Pairing{}, fmt.Errorf("list pairings: %w", err)
+		return Pairing{}, wrong, fmt.Errorf("list pairings: %w", err)
 	}
 	i := slices.IndexFunc(pending, func(p Pairing) bool { return p.Code == code && p.Code != "" && p.Expires.After(now) })
-	if i >= 0 {
-		return pending[i], nil
+	if i < 0 {
+		return Pairing{}, wrong, ErrPairingCode
 	}
-	entries := []policy.AuditEntry{{At: now, Actor: actor, Action: auditWrongCode, Label: noticeLabel()}}
-	if wrong+1 == wrongCodesMost {
-		entries = append(entries, policy.AuditEntry{At: now, Actor: actor, Action: "pairing.locked", Label: noticeLabel()})
-	}
-	if err := r.store.Commit(ctx, Change{Audit: entries}); err != nil {
-		return Pairing{}, fmt.Errorf("count wrong code: %w", err)
-	}
-	return Pairing{}, ErrPairingCode
+	return pending[i], wrong, nil
 }
 
 // RevokePairing shuts a person out again.

@@ -102,3 +102,47 @@ func TestPrivateAnswerExpiresWithItsHandle(t *testing.T) {
 		require.Len(t, b.deliveries(router.DeliveryExpired), 1)
 	})
 }
+
+// unrevised is a platform on which what only one person sees can't be changed any more.
+type unrevised struct {
+	editable
+	*whispering
+}
+
+func (u unrevised) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	return u.whispering.Send(ctx, out)
+}
+func (u unrevised) Channel() string { return u.whispering.Channel() }
+func (u unrevised) Account() string { return u.whispering.Account() }
+func (u unrevised) Run(ctx context.Context, in adapters.Acceptor) error {
+	return u.whispering.Run(ctx, in)
+}
+func (u unrevised) Split(text string) []string { return u.whispering.Split(text) }
+
+func (u unrevised) Edit(ctx context.Context, id sessions.PlatformMessageID, out adapters.Outbound) error {
+	if out.Route.Handle != "" {
+		return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: errors.New("message_not_found")}
+	}
+	return u.editable.Edit(ctx, id, out)
+}
+
+// A private answer has no preview: its beginning would stay beside it.
+func TestPrivateAnswerIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) {
+			b.adapter = unrevised{editable{b.chat}, &whispering{chat: b.chat, holds: true}}
+		})
+		b.agent.answer = func(_ context.Context, _ string, emit func(sessions.Event)) (string, error) {
+			emit(sessions.Event{Type: sessions.EventDelta, Text: "the beginning of an answer "})
+			time.Sleep(5 * time.Second)
+			return "the beginning of an answer and its end", nil
+		}
+		b.hear(inPrivate("g", "ann", "1", "quietly"))
+		b.await(1)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"the beginning of an answer and its end"}, b.chat.texts("handle-of-1"))
+		require.Empty(t, b.chat.texts("g"))
+	})
+}

@@ -61,7 +61,7 @@ func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 		return s
 	}
 	s.adapter = a
-	if p, ok := a.(adapters.Previewer); ok {
+	if p, ok := a.(adapters.Previewer); ok && run.Route.Handle == "" { // a private answer can't be changed on every platform
 		s.every = min(s.every, p.PreviewEvery())
 	} else {
 		s.off = true

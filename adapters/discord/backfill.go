@@ -13,7 +13,8 @@ import (
 
 // Bounds of what is fetched after a silence.
 const (
-	maxMissed  = 100             // messages of a channel: one call
+	maxMissed  = 100             // messages of a channel in one call
+	maxCalls   = 10              // for one channel; what was said after that is not answered any more
 	missedAge  = 24 * time.Hour  // older ones are not answered any more
 	maxFetches = 4               // channels at a time
 	fetchTime  = 2 * time.Minute // for one channel, all tries: what is said now waits behind it
@@ -21,17 +22,18 @@ const (
 
 // catchUp brings the messages of one channel to the acceptor that came after the last durable one, oldest
 // first; what waited in the channel's lane from before the silence is durable by then. A channel that is gone has none.
-func (s *shard) catchUp(ctx context.Context, channelID string) {
+// It reports whether that is over: all are durable, or they can't be had.
+func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 	select {
 	case s.fetches <- struct{}{}:
 		defer func() { <-s.fetches }()
 	case <-ctx.Done():
-		return
+		return false
 	}
 	missed, err := s.missed(ctx, channelID, s.cursors.place(channelID))
 	if err != nil {
 		s.cfg.Log.Error("discord messages of the silence not fetched", "conversation", channelID, "error", err)
-		return
+		return ctx.Err() == nil
 	}
 	self := s.self.Load()
 	for i := range missed {
@@ -41,9 +43,10 @@ func (s *shard) catchUp(ctx context.Context, channelID string) {
 			continue
 		}
 		if !s.take(ctx, m, false) {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // missed is what was said in a channel of this shard after a message, oldest first.
@@ -72,11 +75,24 @@ func (s *shard) owns(r sessions.Route) bool {
 	return err == nil && guildID>>22%uint64(s.of) == uint64(s.id)
 }
 
-func (s *shard) after(ctx context.Context, channelID, last string) ([]message, error) {
+// after is what was said after a message, and not too long ago, in a channel.
+func (s *shard) after(ctx context.Context, channelID, last string) (all []message, err error) {
 	if oldest := snowflake(s.cfg.Now().Add(-missedAge)); later(oldest, last) {
 		last = oldest
 	}
-	return s.history(ctx, channelID, last)
+	for range maxCalls {
+		page, err := s.history(ctx, channelID, last)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < maxMissed {
+			return all, nil
+		}
+		last = page[len(page)-1].ID
+	}
+	s.cfg.Log.Warn("more was said in a discord channel during the silence than is fetched", "conversation", channelID, "fetched", len(all))
+	return all, nil
 }
 
 // history is a page of a channel's messages after an id, oldest first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 
@@ -160,9 +161,13 @@ func (r *receiver) offer(ctx context.Context, in adapters.Inbound) (err error) {
 	return nil
 }
 
+// interactionToken lets who has it answer in the bot's place.
+var interactionToken = regexp.MustCompile(`("token"\s*:\s*")[^"]*`)
+
 // malformed records what can't be read, before it is stepped over.
 func (a *Adapter) malformed(raw []byte, why error) {
 	const most = 2000
 	a.metrics.event(a.cfg.Account, outcomeMalformed)
-	a.cfg.Log.Error("malformed discord event skipped", "error", why, "event", valid(string(raw[:min(len(raw), most)])), "bytes", len(raw))
+	text := interactionToken.ReplaceAll(raw, []byte("${1}<secret>"))
+	a.cfg.Log.Error("malformed discord event skipped", "error", why, "event", valid(string(text[:min(len(text), most)])), "bytes", len(raw))
 }

@@ -74,6 +74,9 @@ func (f *fileBody) open(ctx context.Context, payload any) (io.Reader, string, in
 
 // SendFile posts a file, with out.Text as what is said to it.
 func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
+	if out.Route.Handle != "" {
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errPrivateFile}
+	}
 	most := a.maxFile(out.Route)
 	if f.Size > most {
 		err := fmt.Errorf("file has %d bytes, Discord takes %d here", f.Size, most)
@@ -101,7 +104,10 @@ func (a *Adapter) maxFile(r sessions.Route) int64 {
 // fileHosts are where Discord keeps what people send.
 var fileHosts = []string{"cdn.discordapp.com", "media.discordapp.net"}
 
-var errForeignFile = errors.New("file is not at one of Discord's addresses")
+var (
+	errForeignFile = errors.New("file is not at one of Discord's addresses")
+	errPrivateFile = errors.New("a file can't be added to the answer to a command")
+)
 
 // Fetch reads an attachment from Discord's file servers. They don't get the token.
 func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error) {

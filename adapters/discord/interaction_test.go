@@ -3,6 +3,7 @@ package discord_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -165,4 +166,18 @@ func TestOtherInteractions(t *testing.T) {
 	})
 	s.srv.Say(discordtest.General, ada, "last")
 	require.Equal(t, []string{"last"}, texts(s.inbox.wait(t, 1)))
+}
+
+// A file is not shown to all because its answer is private.
+func TestFileOfPrivateAnswerIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	route := group()
+	route.Handle = discordtest.AppID + "/token"
+	_, err := s.adapter.SendFile(t.Context(), out(route, ""), adapters.File{Name: "secret.txt", Size: 1, Open: func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("x")), nil
+	}})
+	require.Equal(t, adapters.Unsupported, adapters.AsFailure(err).Kind)
+	require.True(t, adapters.AsFailure(err).Certain)
+	require.Empty(t, s.srv.Shown(discordtest.General), "what only one shall see is never shown to all")
 }

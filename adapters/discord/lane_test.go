@@ -171,6 +171,34 @@ func TestNextProcessFetches(t *testing.T) {
 	require.Equal(t, before+1, s.inbox.calls, "fetched once")
 }
 
+// A process that ends before it has fetched everything leaves the rest to the next one.
+func TestNextProcessGoesOnFetching(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	stop := s.run(t)
+	s.srv.Say(discordtest.DirectID(ada), ada, "heard")
+	s.inbox.wait(t, 1)
+	stop()
+	s.srv.ForgetSessions()
+	s.srv.Say(discordtest.DirectID(ada), ada, "while it was down")
+	asked := make(chan struct{}, 1)
+	s.inbox.refuse = func(adapters.Inbound) error {
+		select {
+		case asked <- struct{}{}:
+		default: // one is enough
+		}
+		return errRefused
+	}
+	s.restart(t)
+	stop = s.start(t)
+	<-asked
+	stop()
+	s.inbox.refuse = nil
+	s.restart(t)
+	s.run(t)
+	require.Equal(t, []string{"heard", "while it was down"}, texts(s.inbox.wait(t, 2)))
+}
+
 func TestFetchIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, discordtest.Options{}, nil)
@@ -179,16 +207,16 @@ func TestFetchIsBounded(t *testing.T) {
 	s.inbox.wait(t, 1)
 	stop()
 	s.srv.ForgetSessions()
-	for i := range 105 {
+	for i := range 1005 {
 		s.srv.Say(discordtest.DirectID(ada), ada, strconv.Itoa(i))
 	}
 	s.restart(t)
 	s.run(t)
 	s.srv.Say(discordtest.DirectID(ada), ada, "live")
-	got := texts(s.inbox.wait(t, 102))
-	require.Len(t, got, 102)
-	require.Equal(t, "99", got[100])
-	require.Equal(t, "live", got[101])
+	got := texts(s.inbox.wait(t, 1002))
+	require.Len(t, got, 1002)
+	require.Equal(t, "999", got[1000], "in order, over several calls")
+	require.Equal(t, "live", got[1001])
 }
 
 func TestWithoutCursorsNothingIsFetched(t *testing.T) {

@@ -22,6 +22,9 @@ type position struct {
 	last int64     // sequence of the last event that has come
 	done int64     // all events up to this one are done with
 	open []*ticket // those after done, in order
+	// behind is in how many channels something from before the session may still have to be
+	// fetched. Only a session's beginning makes that happen, so until then no new process resumes this one.
+	behind int
 }
 
 // ticket is one event that has come.
@@ -58,6 +61,17 @@ func (p *position) finish(t *ticket) {
 	}
 }
 
+// caughtUp says that a channel has nothing more to be fetched.
+func (p *position) caughtUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.behind--
+	select {
+	case p.moved <- struct{}{}:
+	default: // it is known already
+	}
+}
+
 // seq is the sequence of the last event that has come.
 func (p *position) seq() int64 {
 	p.mu.Lock()
@@ -65,13 +79,13 @@ func (p *position) seq() int64 {
 	return p.last
 }
 
-// String is what a new process resumes by: "<session> <sequence> <address>".
+// String is what a new process resumes by: "<session> <sequence> <address>"; empty if it must not.
 func (p *position) String() string {
-	if p.session == "" {
-		return ""
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.session == "" || p.behind > 0 {
+		return ""
+	}
 	return fmt.Sprintf("%s %d %s", p.session, p.done, p.url)
 }
 

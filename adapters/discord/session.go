@@ -17,11 +17,18 @@ func (s *shard) onReady(ctx context.Context, c *connection, f frame) error {
 	}
 	s.know(r.User)
 	at := newPosition(r.SessionID, r.ResumeURL, f.Seq, s.moved)
+	channels := s.cursors.channels()
+	at.behind = len(channels)
 	s.at.Store(at)
 	s.save(ctx)
 	s.established("identified")
-	for _, channelID := range s.cursors.channels() {
-		if err := s.queue(c, channelID, func(ctx context.Context) { s.catchUp(ctx, channelID) }); err != nil {
+	for _, channelID := range channels {
+		catchUp := func(ctx context.Context) {
+			if s.catchUp(ctx, channelID) {
+				at.caughtUp()
+			}
+		}
+		if err := s.queue(c, channelID, catchUp); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,10 @@ package slack
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"regexp"
 	"runtime/debug"
+	"strings"
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
@@ -60,5 +63,18 @@ func (a *Adapter) readable(ctx context.Context, me *self, it item) (in adapters.
 func (a *Adapter) malformed(raw []byte, why error) {
 	const most = 2000
 	a.metrics.event(a.cfg.Account, outcomeMalformed)
-	a.cfg.Log.Error("malformed slack event skipped", "error", why, "event", valid(string(raw[:min(len(raw), most)])), "bytes", len(raw))
+	text := loggable(raw)
+	a.cfg.Log.Error("malformed slack event skipped", "error", why, "event", valid(text[:min(len(text), most)]), "bytes", len(raw))
+}
+
+// secretValue is what a body holds that lets its reader act: verification tokens, and the addresses and ids that answer people.
+var secretValue = regexp.MustCompile(`("(?:token|response_url|trigger_id)"\s*:\s*")[^"]*|((?:^|&)(?:token|response_url|trigger_id)=)[^&]*`)
+
+// loggable is a body without its secrets.
+func loggable(raw []byte) string {
+	text := string(raw)
+	if plain, err := url.QueryUnescape(text); err == nil && strings.Contains(text, "%22") {
+		text = plain // an interaction is JSON in a form
+	}
+	return valid(secretValue.ReplaceAllString(text, "${1}${2}<secret>"))
 }

@@ -3,6 +3,7 @@ package slack_test
 import (
 	"bytes"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -198,4 +199,21 @@ func FuzzCallback(f *testing.F) {
 			require.Equal(t, http.StatusOK, w.Code, "what Slack has signed is taken, or can never be")
 		}
 	})
+}
+
+// Who reads the log must not be able to answer in somebody's place.
+func TestSecretsOfWhatCanNotBeReadStayOutOfTheLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := newSetup(t, slacktest.Options{HTTP: true}, func(c *slack.Config) {
+		c.Mode, c.AppToken, c.Log = slack.HTTP, "", slog.New(slog.NewTextHandler(&log, nil))
+	})
+	const address, token, trigger = "hooks.slack.com/commands/T1/9/hidden", "verification-hidden", "trigger-hidden"
+	s.serve(postedForm(url.Values{"command": {"/x"}, "response_url": {"https://" + address}, "token": {token}, "trigger_id": {trigger}}))
+	s.serve(postedForm(url.Values{"payload": {`{"type":"block_actions","token":"` + token + `","response_url":"https:\/\/` + address +
+		`","trigger_id": "` + trigger + `","actions":[{"type":"button"}]}`}}))
+	s.serve(posted(`{"type":"event_callback","token":"` + token + `","event":{"type":"message","ts":5}}`))
+	require.Equal(t, 3, strings.Count(log.String(), "malformed slack event"))
+	require.NotContains(t, log.String(), "hidden")
+	require.Contains(t, log.String(), "block_actions", "the rest is there")
 }

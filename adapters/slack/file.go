@@ -25,12 +25,17 @@ const (
 	shareWait  = 100 * time.Millisecond
 )
 
-var errEmptyFile = errors.New("slack takes no empty files")
+var (
+	errEmptyFile   = errors.New("slack takes no empty files")
+	errPrivateFile = errors.New("slack shows no file to one person alone")
+)
 
 // SendFile posts a file, with the text as its comment. Only the last of the three calls shows
 // anything; where its answer is lost, the file itself tells whether it was shared.
 func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
 	switch {
+	case out.Route.Handle != "":
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errPrivateFile}
 	case f.Size > maxFile:
 		return adapters.Receipt{}, &adapters.Failure{
 			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("the file has %d bytes, Slack takes %d", f.Size, maxFile),

@@ -112,3 +112,14 @@ func TestFilesThatCantGoOut(t *testing.T) {
 	require.False(t, adapters.AsFailure(err).Certain)
 	require.Empty(t, s.srv.Shown(slacktest.DirectID(1)))
 }
+
+// A file can't be shown to one person alone, and so not at all where the answer is private.
+func TestFileOfPrivateAnswerIsRefused(t *testing.T) {
+	t.Parallel()
+	s := hearsCommand(t)
+	route := s.inbox.wait(t, 1)[0].Route
+	_, err := s.adapter.SendFile(t.Context(), out(route, ""), bytesFile("secret.txt", "content"))
+	require.Equal(t, adapters.Unsupported, adapters.AsFailure(err).Kind)
+	require.True(t, adapters.AsFailure(err).Certain)
+	require.Zero(t, s.srv.Calls("files.completeUploadExternal"), "what only one shall see is never shown to all")
+}

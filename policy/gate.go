@@ -13,6 +13,9 @@ import (
 // commands, so the send policy does not gate them: /send on must always answer.
 const KindNotice = "notice"
 
+// KindCommand is the delivery kind of answers to commands that took their turn; they are the gateway's own words too.
+const KindCommand = "command"
+
 // Sink is the level of a channel and of the places in it that have a level of
 // their own. A place without one has the channel's; an invalid channel level is PUBLIC.
 type Sink struct {
@@ -84,7 +87,7 @@ func (g *Gate) Decide(e Egress) Decision {
 		return d
 	}
 	d.look(RuleFlow, false, Block, detail)
-	if e.Kind == KindNotice {
+	if e.Kind == KindNotice || e.Kind == KindCommand {
 		d.Action, d.Reason = Allow, "the gateway's own words are not gated by the send policy"
 		return d
 	}

@@ -15,6 +15,11 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 		return Admitted{}, err
 	}
 	fresh := len(change.Create) > 0
+	if in.Edited && !fresh {
+		if in.order, err = r.editOrder(ctx, in, record.ID); err != nil {
+			return Admitted{}, err
+		}
+	}
 	run := r.newRun(in, record, owner)
 	if err := r.takeHistory(ctx, in, &run, &change); err != nil {
 		return Admitted{}, err
@@ -51,12 +56,16 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 	if in.Pressed {
 		route.Handle = "" // all see who has pressed what, and so the answer
 	}
+	kind := sessions.KindMessage
+	if in.order != nil && !in.order.Do.Answered() {
+		kind = sessions.KindCommand
+	}
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
-		Kind: sessions.KindMessage, Status: sessions.RunQueued,
+		Kind: kind, Status: sessions.RunQueued,
 		Input: sessions.Input{
 			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
-			MessageID: in.MessageID, Quoted: in.Quoted, More: in.More,
+			MessageID: in.MessageID, Quoted: in.Quoted, More: in.More && in.order == nil, Order: in.order,
 		},
 		Route: route, Label: r.inboundLabel(in.Route, owner), EventKey: eventKey(in), Accepted: r.now(),
 	}
@@ -64,7 +73,7 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 
 // takeHistory moves what happened in a conversation into the run that answers there next.
 func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Run, change *Change) error {
-	if in.Session != "" { // over the API: such a session has no conversation
+	if in.Session != "" || in.order != nil && in.order.Do != sessions.OrderEdit { // over the API, a session has no conversation; and a command tells the agent nothing
 		return nil
 	}
 	lines, err := r.store.History(ctx, in.Route.Lane())

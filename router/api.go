@@ -42,8 +42,9 @@ type Admission struct {
 	// Exclusive asks for [ErrBusy] where the session has unfinished runs.
 	Exclusive bool
 
-	anew  bool      // it begins a new session: what follows /new
-	turns *BotTurns // to be stored with the event; nil: none are counted
+	anew  bool            // it begins a new session: what follows /new
+	order *sessions.Order // nil: it is an ordinary message
+	turns *BotTurns       // to be stored with the event; nil: none are counted
 }
 
 // Admitted says what became of an admission; for a repeated event, what became of the first.

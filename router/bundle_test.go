@@ -328,6 +328,13 @@ func (*scriptedAgent) ModelName(agent string) string {
 	return "test/model"
 }
 
+func (*scriptedAgent) CheckModel(name string) error {
+	if name != "test/other" {
+		return errors.New("no such model")
+	}
+	return nil
+}
+
 func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
 	if a.broken != nil {
 		return nil, a.broken
@@ -388,7 +395,7 @@ func (g *testGate) Decide(e policy.Egress) policy.Decision {
 			return *d
 		}
 	}
-	if e.Override == sessions.SendDeny && e.Kind != string(router.KindNotice) {
+	if e.Override == sessions.SendDeny && e.Kind != policy.KindNotice && e.Kind != policy.KindCommand {
 		return policy.Decision{Action: policy.Block, Reason: "override", Rules: []policy.Looked{{Rule: "override", Matched: true, Action: policy.Block}}}
 	}
 	return policy.Decision{Action: policy.Allow, Rules: []policy.Looked{{Rule: "sendPolicy.default", Matched: true, Action: policy.Allow}}}

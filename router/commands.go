@@ -30,6 +30,9 @@ type commandSpec struct {
 	// guesses: it takes a code, and so only one of it is carried out at a time.
 	guesses bool
 	run     func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
+	// order takes the place of run where the command waits for its turn in the session's queue.
+	order  ordering
+	quotes bool // its answer tells what was said in the session
 }
 
 // commandCall is a command with who gave it and where.
@@ -50,6 +53,12 @@ func commandTable() []commandSpec {
 		{name: "new", help: "begin a new session, with what you write behind it", talk: true, run: (*Router).commandReset},
 		{name: "reset", help: "the same as /new", talk: true, run: (*Router).commandReset},
 		{name: "stop", help: "stop what I am doing here", run: (*Router).commandStop},
+		{name: "retry", help: "answer my last message anew", order: (*Router).orderRetry},
+		{name: "undo", help: "take back the last turn, or the last so many: /undo N", order: (*Router).orderUndo},
+		{name: "branch", help: "the branches at the last turn; /branch N goes on from one", order: (*Router).orderBranch, quotes: true},
+		{name: "compact", help: "shorten what was said to a summary", order: (*Router).orderCompact},
+		{name: "usage", help: "the tokens of this session", run: (*Router).commandUsage},
+		{name: "model", help: "the model that answers here; an owner may set it: PROVIDER/MODEL, or default", ownerArgs: true, run: (*Router).commandModel},
 		{name: "queue", help: "what happens to what you say while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Router).commandQueue},
 		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
 		{name: "activation", help: "mention, always or inherit: what I answer in this group", owner: true, run: (*Router).commandActivation},
@@ -116,11 +125,17 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 		return Admitted{}, err
 	}
 	call := commandCall{in: in, owner: owner, args: cmd.args, session: record, fresh: fresh}
-	change, answer, err := spec.run(r, ctx, call)
+	order, change, answer, err := spec.carryOut(ctx, r, call)
 	if err != nil {
 		return Admitted{}, fmt.Errorf("command /%s: %w", cmd.name, err)
 	}
+	if order != nil {
+		return r.admitOrder(ctx, s, in, owner, order)
+	}
 	notice := r.newNotice(s, in.Route, answer)
+	if spec.quotes {
+		notice.Label = record.Taint
+	}
 	if !fresh {
 		notice.Session = record.ID
 	}
@@ -129,6 +144,16 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 		return Admitted{}, err
 	}
 	return Admitted{Outcome: OutcomeCommand, Session: notice.Session, Notice: answer, NoticeID: notice.ID}, nil
+}
+
+// carryOut gives what a command changes and answers, or the order that a run is to carry out.
+func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (order *sessions.Order, change Change, answer string, err error) {
+	if s.order != nil {
+		order, answer, err = s.order(r, ctx, c)
+	} else {
+		change, answer, err = s.run(r, ctx, c)
+	}
+	return order, change, answer, err
 }
 
 // denyCommand audits an owner's command given by somebody else. The sender is told

@@ -60,3 +60,48 @@ func queueWord(mode sessions.QueueMode) string {
 	}
 	return "What you say while I work, I answer afterwards, all of it at once."
 }
+
+// ModelChecker is the optional ability of an [Agent] to say whether a model is configured.
+type ModelChecker interface {
+	// CheckModel gives an error that says what to configure, or nil.
+	CheckModel(name string) error
+}
+
+// commandModel shows a session's model, and sets the session's own one.
+func (r *Router) commandModel(_ context.Context, c commandCall) (Change, string, error) {
+	agents := r.agent.ModelName(c.session.Agent)
+	if c.args == "" {
+		if c.session.Model == "" {
+			return Change{}, fmt.Sprintf("Model: `%s` (the agent's).", agents), nil
+		}
+		return Change{}, fmt.Sprintf("Model: `%s` (set for this session; the agent's is `%s`).", c.session.Model, agents), nil
+	}
+	name := c.args
+	if inherits(name) {
+		name = ""
+	} else if checker, ok := r.agent.(ModelChecker); ok {
+		if err := checker.CheckModel(name); err != nil {
+			return Change{}, fmt.Sprintf("There is no model %s in the configuration. `/model` shows the present one.", codeSpan(name)), nil
+		}
+	}
+	change := c.patch(sessions.Patch{Model: &name})
+	change.Audit = []policy.AuditEntry{r.setting(c, "model", name)}
+	if name == "" {
+		return change, fmt.Sprintf("The agent's model answers again: `%s`.", agents), nil
+	}
+	return change, fmt.Sprintf("From your next message on %s answers.", codeSpan(name)), nil
+}
+
+// commandUsage says how many tokens a session has used.
+func (r *Router) commandUsage(_ context.Context, c commandCall) (Change, string, error) {
+	if c.fresh {
+		return Change{}, "There is no session here yet, so it has used nothing.", nil
+	}
+	used := c.session.Usage
+	text := fmt.Sprintf("- tokens in: %d", used.InputTokens)
+	if used.CachedTokens > 0 {
+		text += fmt.Sprintf(" (%d of them from the provider's cache)", used.CachedTokens)
+	}
+	text += fmt.Sprintf("\n- tokens out: %d\n- what I read with an answer: %d", used.OutputTokens, c.session.ContextSize)
+	return Change{}, text, nil
+}

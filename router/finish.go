@@ -35,8 +35,12 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 		}
 		kind = KindAnnounce
 	}
+	label := session.Taint()
+	if last.Kind == sessions.KindCommand {
+		kind, label = KindCommand, noticeLabel()
+	}
 	if !silent(say) && !last.Route.IsZero() {
-		w.deliver(&change, w.reply(last, kind, say, session.Taint()), preview)
+		w.deliver(&change, w.reply(last, kind, say, label), preview)
 	} else {
 		change.Deliveries = w.withdraw(preview)
 	}
@@ -45,7 +49,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	}
 	session.Saved(change.Change)
 	w.metrics.runs.WithLabelValues(string(sessions.RunDone)).Inc()
-	if !show.allowed || silent(say) {
+	if kind != KindCommand && !show.allowed || silent(say) {
 		say = ""
 	}
 	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage})

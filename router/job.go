@@ -45,7 +45,11 @@ func (w *sessionWorker) claim(ctx context.Context, record sessions.Record, batch
 			Err:    fmt.Errorf("run was started %d times and never ended", batch[0].Attempts),
 		}, preview...)
 	}
-	return j, w.start(ctx, session, batch)
+	err = w.start(ctx, session, batch)
+	if why, ok := errors.AsType[*sessions.WorkError](err); ok {
+		return nil, w.finishFailed(ctx, j, why)
+	}
+	return j, err
 }
 
 // open gives the session from the cache, if nobody wrote to it since and all of it
@@ -77,7 +81,9 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 			whole := joined(message)
 			got := w.fetch(ctx, &whole)
 			media = append(media, got.media...)
-			session.Append(userMessage(whole, got.texts))
+			if err := takeUp(ctx, session, whole, got.texts); err != nil {
+				return err
+			}
 		}
 	}
 	now := w.now()
@@ -127,7 +133,7 @@ func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	show.begin()
 	answer, err := Answer{}, context.Cause(runCtx)
 	if err == nil {
-		answer, err = w.agent.Work(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: w.inboxOf(j, run), Approver: &approver{w, j, run}})
+		answer, err = w.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: w.inboxOf(j, run), Approver: &approver{w, j, run}})
 	}
 	w.endAbort()
 	err = w.conclude(ctx, runCtx, j, answer, err, show)

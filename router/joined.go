@@ -24,7 +24,7 @@ func messages(runs []sessions.Run) [][]sessions.Run {
 	newest := map[voice]int{}
 	for _, run := range runs {
 		v := voice{run.Input.Sender.ID, run.Route.Lane()}
-		if i, ok := newest[v]; ok && follows(found[i][len(found[i])-1], run.Accepted) {
+		if i, ok := newest[v]; ok && run.Input.Order == nil && follows(found[i][len(found[i])-1], run.Accepted) {
 			found[i] = append(found[i], run)
 			continue
 		}

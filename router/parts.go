@@ -22,7 +22,7 @@ type part struct {
 // outbound is a part as the adapter gets it.
 func (d Delivery) outbound(p part) adapters.Outbound {
 	out := adapters.Outbound{
-		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply,
+		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply || d.Kind == KindCommand,
 		Text: p.text, Buttons: p.buttons,
 	}
 	if p.index > 0 {

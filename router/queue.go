@@ -27,12 +27,14 @@ func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, record
 	if in.Exclusive {
 		change.Idle = append(change.Idle, record.ID)
 	}
-	s.interrupt(record, in, waiting, change)
+	if in.order == nil || in.order.Do == sessions.OrderEdit {
+		s.interrupt(record, in, waiting, change)
+	}
 	queued := slices.DeleteFunc(queuedRuns(waiting), workedAlone)
 	if in.Edited {
 		return r.replaceEdited(ctx, in, queued, change)
 	}
-	if s.Queue.Cap == 0 || len(messages(queued)) < s.Queue.Cap || belongs(queued, in, r.now()) {
+	if s.Queue.Cap == 0 || in.order != nil && !in.order.Do.Answered() || len(messages(queued)) < s.Queue.Cap || belongs(queued, in, r.now()) {
 		return nil, nil
 	}
 	return r.overflow(ctx, s, in, queued, waiting, change)
@@ -135,7 +137,7 @@ func pick(q QueueSettings, waiting []sessions.Run, now time.Time, busy bool) (ba
 	if resumed := resumable(waiting); len(resumed) > 0 {
 		return resumed, 0
 	}
-	switch step := slices.IndexFunc(waiting, workedAlone); {
+	switch step := slices.IndexFunc(waiting, unmerged); {
 	case step == 0:
 		return waiting[:1], 0
 	case step > 0:
@@ -167,8 +169,13 @@ func together(mode sessions.QueueMode) bool {
 	return mode == sessions.QueueCollect || mode == sessions.QueueInterrupt
 }
 
-// workedAlone reports whether a run is never merged with others: what agents say.
-func workedAlone(run sessions.Run) bool { return run.Kind.Step() || run.Kind == sessions.KindNote }
+// workedAlone reports whether a run is no message of a person: what agents say, and commands.
+func workedAlone(run sessions.Run) bool {
+	return run.Kind.Step() || run.Kind == sessions.KindNote || run.Kind == sessions.KindCommand
+}
+
+// unmerged reports whether a run is worked as a batch of its own: what is worked alone, and what has an order.
+func unmerged(run sessions.Run) bool { return workedAlone(run) || run.Input.Order != nil }
 
 // newest is when the last of some runs was accepted.
 func newest(runs []sessions.Run) time.Time {

@@ -88,7 +88,7 @@ func lastBoundary(now time.Time, hour int) time.Time {
 // that still works or waits is never stale, as the message belongs to what it is about.
 func (r *Router) stale(ctx context.Context, s *Settings, in Admission, record sessions.Record) (bool, error) {
 	policy := s.Reset.policy(in.Route)
-	if in.Session != "" || in.Edited || policy.Mode == "" || policy.Mode == ResetNone {
+	if in.Session != "" || in.Edited || in.order != nil || policy.Mode == "" || policy.Mode == ResetNone {
 		return false, nil
 	}
 	now := r.now()

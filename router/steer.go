@@ -96,7 +96,7 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read queue: %w", err)
 	}
-	queued := slices.DeleteFunc(queuedRuns(waiting), workedAlone)
+	queued := slices.DeleteFunc(queuedRuns(waiting), unmerged)
 	var said [][]sessions.Run
 	for _, message := range messages(queued) {
 		if !sameAudience(message[0].Route, b.run.Route) {

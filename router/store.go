@@ -115,6 +115,7 @@ const (
 	KindReply    DeliveryKind = "reply"    // a run's answer
 	KindNotice   DeliveryKind = "notice"   // the gateway's own word: a command's answer, an overflow, a pairing code
 	KindAnnounce DeliveryKind = "announce" // what people hear of an exchange between agents
+	KindCommand  DeliveryKind = "command"  // the answer to a command that a run has carried out
 	KindMessage  DeliveryKind = "message"  // proactive: the message tool, POST /v1/messages, the CLI
 )
 

@@ -34,6 +34,7 @@ const (
 	KindAnnounce RunKind = "announce" // say to the people of this session what came of an exchange
 	KindTask     RunKind = "task"     // a sub-agent's work
 	KindReport   RunKind = "report"   // a sub-agent says what came of its work
+	KindCommand  RunKind = "command"  // a person's command that is carried out in its turn, see [Order]
 	KindNote     RunKind = "note"     // put into the session's transcript; nobody answers it
 )
 
@@ -90,6 +91,8 @@ type Input struct {
 	Owner       bool              `json:"owner,omitempty"`     // the sender is one of the owners
 	MessageID   PlatformMessageID `json:"messageId,omitempty"` // the platform's id of the message
 	Quoted      string            `json:"quoted,omitempty"`    // text of the message that it replies to
+	// Order is what the run does to its session; nil for an ordinary message.
+	Order *Order `json:"order,omitempty"`
 	// More: the sender's next message there may belong to this one, if it follows at once.
 	More bool `json:"more,omitempty"`
 	// History is what happened in the conversation since the last answer without being said to the agent, oldest first.

@@ -43,7 +43,12 @@ func (w *work) shorten(ctx context.Context, complaint *sessions.ModelError) erro
 // compact lets a summary stand for the older part of the thread, and stores it.
 func (w *work) compact(ctx context.Context) error {
 	w.compactions++
-	n := w.session.CompactionPoint(w.keepBytes())
+	return w.compactTo(ctx, w.keepBytes())
+}
+
+// compactTo keeps so many bytes of the newest text as they are, if the turns there allow it.
+func (w *work) compactTo(ctx context.Context, keep int) error {
+	n := w.session.CompactionPoint(keep)
 	if n == 0 {
 		return sessions.ErrNothingToCompact
 	}

@@ -55,6 +55,9 @@ func TestRunWatchesItsFile(t *testing.T) {
 	write("models: { default: nowhere/model, colour: blue }\n")
 	logged.await(t, "the last good one holds")
 	logged.await(t, "sluice.yaml:3:") // the fault's place is told
+	write("agents: { list: [{ id: main, systemPrompt: '{{.Nobody}}' }] }\n")
+	logged.await(t, "sluice.yaml:3:44: agents.list[0].systemPrompt: ")
+	logged.await(t, "Nobody")
 	write("models: { default: offline/guide }\nlimits: { historyKeep: 3 }\n")
 	logged.await(t, "configuration applied")
 	cancel()

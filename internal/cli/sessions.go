@@ -194,7 +194,11 @@ func (a *app) sessionsHistory() *cobra.Command {
 
 func (a *app) printTranscript(messages []message) error {
 	for _, m := range messages {
-		if _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", clean(m.who()), safe(m.words())); err != nil {
+		words := m.words()
+		if words == "" {
+			continue // its author chose to be silent
+		}
+		if _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", clean(m.who()), safe(words)); err != nil {
 			return err
 		}
 	}

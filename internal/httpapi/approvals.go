@@ -68,9 +68,12 @@ func (s *Server) approvals(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	out := approvalList{Approvals: make([]approvalRecord, len(found))}
-	for i, p := range found {
-		out.Approvals[i] = approvalOf(p)
+	out := approvalList{Approvals: []approvalRecord{}}
+	for _, p := range found {
+		if in.Status == string(router.ApprovalPending) && !p.Expires.After(s.cfg.Now()) {
+			continue // too late, and its run has not noticed yet
+		}
+		out.Approvals = append(out.Approvals, approvalOf(p))
 	}
 	return &body[approvalList]{out}, nil
 }

@@ -3,9 +3,11 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"sluice/adapters"
+	"sluice/announce"
 	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
@@ -81,6 +83,10 @@ func messageOf(m sessions.Message) messageRecord {
 	}
 	if m.Sender != (sessions.Peer{}) {
 		out.Sender = &m.Sender
+	}
+	if m.Role == sessions.RoleAssistant && announce.Shown(out.Text) == "" {
+		out.Text = "" // a word that means silence is shown to nobody
+		out.Parts = slices.DeleteFunc(slices.Clone(out.Parts), func(p sessions.Part) bool { return p.Type == sessions.PartText })
 	}
 	return out
 }

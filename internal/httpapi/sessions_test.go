@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -82,6 +83,9 @@ func TestHistoryShowsNoticesInOrder(t *testing.T) {
 		return sessions.Message{ID: id, Role: role, Label: label, Created: clock.Add(at), Parts: []sessions.Part{sessions.TextPart(text, label)}}
 	}
 	g.thread = []sessions.Message{say("msg_1", sessions.RoleUser, "hello", 0), say("msg_2", sessions.RoleAssistant, "hi", 2*time.Second)}
+	for i, silent := range []string{"REPLY_SKIP", "ANNOUNCE_SKIP\n", " NO_REPLY"} {
+		g.thread = append(g.thread, say(sessions.MessageID(fmt.Sprint("msg_s", i)), sessions.RoleAssistant, silent, 3*time.Second))
+	}
 	g.sent = []router.Delivery{
 		{ID: "dlv_1", Kind: router.KindNotice, Status: router.DeliverySent, Text: "Reset.", Label: label, Created: clock.Add(time.Second)},
 		{ID: "dlv_2", Kind: router.KindMessage, Status: router.DeliveryBlocked, Text: "secret", Label: label, Created: clock},
@@ -92,7 +96,9 @@ func TestHistoryShowsNoticesInOrder(t *testing.T) {
 		Messages []struct{ ID, Role, Text string }
 	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
-	require.Equal(t, []struct{ ID, Role, Text string }{{"msg_1", "user", "hello"}, {"dlv_1", "notice", "Reset."}, {"msg_2", "assistant", "hi"}}, got.Messages)
+	require.Equal(t, []struct{ ID, Role, Text string }{{"msg_1", "user", "hello"}, {"dlv_1", "notice", "Reset."}, {"msg_2", "assistant", "hi"}}, got.Messages[:3])
+	require.Len(t, got.Messages, 6)
+	require.NotRegexp(t, "SKIP|NO_REPLY", w.Body.String(), "what means silence is shown to nobody")
 	require.NotContains(t, w.Body.String(), "secret", "what the gate held back is not shown")
 }
 

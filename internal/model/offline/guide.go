@@ -18,6 +18,8 @@ const help = `I am **Sluice's offline guide**: a demonstration that runs without
 - **show history of main** – what was said in one
 - **status** – this session's state
 - **tell telegram 42: dinner is ready** – a message to another conversation (or: *send dinner is ready to telegram 42*)
+- **ask agent ops: how many servers are there?** – a question to another agent (or *ask session KEY: …*)
+- **start a background task: repeat hello** – a sub-agent does it and reports here
 - **repeat …** – I say it back
 
 Commands such as ` + "`/help`" + ` work everywhere. For a real assistant, add a provider and a model to ` + "`sluice.yaml`" + `:
@@ -56,6 +58,22 @@ var sentences = []sentence{
 		func([]string) map[string]any { return map[string]any{} },
 	},
 	{
+		regexp.MustCompile(`(?is)^(?:please )?ask (?:the )?(agent |session )?(\S+): *(.+)$`),
+		"sessions_send",
+		func(m []string) map[string]any {
+			key := m[2]
+			if strings.TrimSpace(strings.ToLower(m[1])) != "session" && !strings.Contains(key, ":") {
+				key = "agent:" + key + ":main"
+			}
+			return map[string]any{"sessionKey": key, "message": m[3]}
+		},
+	},
+	{
+		regexp.MustCompile(`(?is)^(?:please )?start a (?:background )?task: *(.+)$`),
+		"sessions_spawn",
+		func(m []string) map[string]any { return map[string]any{"task": m[1]} },
+	},
+	{
 		regexp.MustCompile(`(?is)^(?:please )?(?:tell|message) (\w+) (\S+): *(.+)$`),
 		"message",
 		func(m []string) map[string]any { return message(m[1], m[2], m[3]) },
@@ -79,6 +97,9 @@ func guide(req sessions.Request) sessions.Completion {
 			texts = append(texts, render(r))
 		}
 		return says(strings.Join(texts, "\n\n"))
+	}
+	if c, ok := inExchange(req); ok {
+		return c
 	}
 	asked := pending(req)
 	if len(asked) == 0 {
@@ -136,6 +157,9 @@ type result struct {
 	Messages  []said `json:"messages"`
 	Status    string `json:"status"`
 	Reason    string `json:"reason"`
+	Reply     string `json:"reply"`
+	Error     string `json:"error"`
+	Child     string `json:"childSessionKey"`
 	To        string `json:"to"`
 	Running   int    `json:"running"`
 	Queued    int    `json:"queued"`
@@ -180,8 +204,22 @@ func render(p sessions.Part) string {
 			return "The gate holds it back: " + r.Reason
 		}
 		return "It is on its way to " + r.Channel + " " + r.To + "."
+	case "sessions_send":
+		return renderSend(r)
+	case "sessions_spawn":
+		return "A sub-agent works on it (`" + r.Child + "`). It will report here."
 	}
 	return p.Text
+}
+
+func renderSend(r result) string {
+	switch {
+	case r.Reply != "":
+		return "The answer: " + r.Reply
+	case r.Error != "":
+		return "No answer yet: " + r.Error
+	}
+	return "It was asked."
 }
 
 func renderList(r result) string {
@@ -213,9 +251,11 @@ func plural(n int, word string) string {
 }
 
 // brief is the beginning of a message's text, on one line.
-func brief(m said) string {
+func brief(m said) string { return short(sessions.Message{Parts: m.Content}.Text()) }
+
+func short(text string) string {
 	const most = 80
-	text := strings.Join(strings.Fields(sessions.Message{Parts: m.Content}.Text()), " ")
+	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > most {
 		return string(r[:most]) + "…"
 	}

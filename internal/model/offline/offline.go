@@ -116,10 +116,10 @@ func words(c sessions.Completion) int {
 	return n
 }
 
-// pending are the people's messages that have no answer yet.
+// pending are the messages of people and other agents that have no answer yet.
 func pending(req sessions.Request) []sessions.Message {
 	i := len(req.Messages)
-	for i > 0 && req.Messages[i-1].Role == sessions.RoleUser {
+	for i > 0 && (req.Messages[i-1].Role == sessions.RoleUser || req.Messages[i-1].Role == sessions.RoleAgent) {
 		i--
 	}
 	return req.Messages[i:]

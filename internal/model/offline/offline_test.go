@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/announce"
 	"sluice/internal/model/offline"
 	"sluice/sessions"
 )
@@ -52,9 +53,37 @@ func TestSlowWaitsAndCanBeStopped(t *testing.T) {
 	})
 }
 
+func TestGuideInAnExchange(t *testing.T) {
+	t.Parallel()
+	m, err := offline.New("guide")
+	require.NoError(t, err)
+	said := func(system string, messages ...sessions.Message) string {
+		c, err := m.Complete(t.Context(), sessions.Request{System: system, Messages: messages}, func(sessions.Chunk) {})
+		require.NoError(t, err)
+		return c.Parts[0].Text
+	}
+	asked, answered := text(sessions.RoleAgent, "repeat seven"), text(sessions.RoleAssistant, "seven")
+	last := text(sessions.RoleAgent, "Say now what …")
+	last.ID = "msg_2"
+	for _, x := range []struct {
+		exchange announce.Exchange
+		want     string
+		messages []sessions.Message
+	}{
+		{announce.Exchange{Kind: announce.Send, Phase: announce.Asking}, "seven", []sessions.Message{asked}},
+		{announce.Exchange{Kind: announce.Send, Phase: announce.Replying, Turn: 1}, announce.ReplySkip, []sessions.Message{asked, answered, last}},
+		{announce.Exchange{Kind: announce.Send, Phase: announce.Announcing}, "Another agent asked: “repeat seven”. I answered: “seven”.", []sessions.Message{asked, answered, last}},
+	} {
+		require.Equal(t, x.want, said(announce.Brief(x.exchange), x.messages...))
+	}
+}
+
 func TestGuideDrivesTheTools(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
+		"ask agent ops: how many?":              `sessions_send {"message":"how many?","sessionKey":"agent:ops:main"}`,
+		"Ask session agent:a:b: what?":          `sessions_send {"message":"what?","sessionKey":"agent:a:b"}`,
+		"start a background task: list all":     `sessions_spawn {"task":"list all"}`,
 		"List sessions":                         `sessions_list {"messageLimit":1}`,
 		"please show me the conversations.":     `sessions_list {"messageLimit":1}`,
 		"show history of agent:main:direct:7":   `sessions_history {"limit":10,"sessionKey":"agent:main:direct:7"}`,

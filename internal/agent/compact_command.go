@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+var (
+	_ router.Compactor    = (*Loop)(nil)
+	_ router.ModelChecker = (*Loop)(nil)
+)
+
+// commandKeeps is which part of a thread somebody keeps who asks for it to be shortened, at most.
+const commandKeeps = 4
+
+// CheckModel implements [router.ModelChecker].
+func (l *Loop) CheckModel(name string) error {
+	_, err := l.models(name)
+	return err
+}
+
+// Compact implements [router.Compactor].
+func (l *Loop) Compact(ctx context.Context, a router.Assignment) (router.Compacted, error) {
+	w := &work{Loop: l, session: a.Session, run: a.Run, emit: a.Emit}
+	w.event(sessions.Event{Type: sessions.EventStarted})
+	before, messages := threadSize(a.Session)
+	w.compactions++
+	err := w.compactTo(ctx, min(w.keepBytes(), before/commandKeeps))
+	if errors.Is(err, sessions.ErrNothingToCompact) {
+		return router.Compacted{}, err
+	}
+	if err != nil {
+		return router.Compacted{}, w.ended(ctx, err)
+	}
+	after, kept := threadSize(a.Session)
+	return router.Compacted{Messages: messages - kept + 1, Before: before, After: after, Usage: w.usage}, nil
+}
+
+// threadSize is how much a model reads of a thread: its text in bytes, and its messages.
+func threadSize(s *sessions.Session) (size, messages int) {
+	thread := s.Messages()
+	for _, m := range thread {
+		for _, p := range m.Parts {
+			size += len(p.Text) + len(p.Args)
+		}
+	}
+	return size, len(thread)
+}

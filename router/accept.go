@@ -103,7 +103,7 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 		return r.admitReaction(ctx, s, in, how, owner)
 	case how == admitPairing:
 		return r.requestPairing(ctx, s, in)
-	case how == admitNone, how == admitCommand && !isCommand(in.Text):
+	case how == admitNone, how == admitCommand && (in.Edited || !isCommand(in.Text)): // an edit gives no command
 		return r.refuse(ctx, s, in)
 	}
 	if ignore, err := r.countTurn(ctx, s, &in, how); ignore || err != nil {

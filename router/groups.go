@@ -101,7 +101,7 @@ func (r *Router) accessUnmentioned(ctx context.Context, s *Settings, at group, i
 	switch {
 	case !at.requireMention:
 		return admitRun, nil
-	case owner && isCommand(in.Text):
+	case owner && isCommand(in.Text) && !isEvent(in.Inbound):
 		return admitCommand, nil
 	case record.ID == "" || isEvent(in.Inbound):
 		return admitHistory, nil

@@ -1,0 +1,31 @@
+package router_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/router"
+)
+
+// An owner's edit that looks like a command is none, and so no way to the agent where nobody is heard.
+func TestEditIsNoWayIn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) {
+			b.settings.Channels["test"] = router.ChannelSettings{
+				GroupPolicy: router.AccessAllowlist, Groups: map[string]router.GroupSettings{"known": {RequireMention: true}},
+			}
+		})
+		for _, group := range []string{"known", "unknown"} {
+			edit := inGroup(group, "owner", "1", "/status", false)
+			edit.Event, edit.Edited = group+"/1/edit/2", true
+			got := b.hear(edit)
+			require.Equal(t, router.OutcomeIgnored, got.Outcome, group)
+			require.Empty(t, got.Run, group)
+		}
+		synctest.Wait()
+		require.Empty(t, b.chat.texts(""))
+	})
+}

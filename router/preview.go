@@ -120,8 +120,14 @@ func firstPiece(a adapters.Adapter, text string) string {
 	return text
 }
 
-func (s *show) outbound(text string) adapters.Outbound {
-	return s.row.outbound(part{text: text})
+func (s *show) outbound(text string) adapters.Outbound { return s.row.previewOutbound(text) }
+
+// previewOutbound is the preview as the adapter gets it. It has a name of its own: should the message be gone when
+// the answer is there, the answer is another message, and not one that the platform takes for a repetition.
+func (d Delivery) previewOutbound(text string) adapters.Outbound {
+	out := d.outbound(part{text: text})
+	out.DeliveryID += "/preview"
+	return out
 }
 
 // firstPreview stores the delivery before the preview is sent and its receipt after; false if nothing shows for sure.

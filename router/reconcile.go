@@ -93,7 +93,7 @@ func (w *outboxWorker) lookUp(ctx context.Context, r adapters.Reconciler, d Deli
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	if d.LostPreview != "" {
-		return r.Reconcile(ctx, d.outbound(part{text: d.LostPreview}), d.SentAt)
+		return r.Reconcile(ctx, d.previewOutbound(d.LostPreview), d.SentAt)
 	}
 	return r.Reconcile(ctx, d.outbound(parts[len(d.Receipts)]), d.SentAt)
 }

@@ -84,10 +84,14 @@ func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Ru
 		return nil
 	}
 	run.Input.History = lines
+	upto := lines[0].At
 	for _, l := range lines {
 		run.Label = run.Label.Join(l.Label)
+		if l.At.After(upto) { // a clock that was set back makes the last line not the latest
+			upto = l.At
+		}
 	}
-	change.Forget = append(change.Forget, Forget{Lane: in.Route.Lane(), Upto: lines[len(lines)-1].At})
+	change.Forget = append(change.Forget, Forget{Lane: in.Route.Lane(), Upto: upto})
 	return nil
 }
 

@@ -60,6 +60,10 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 	if in.order != nil && !in.order.Do.Answered() {
 		kind = sessions.KindCommand
 	}
+	label := r.inboundLabel(in.Route, owner)
+	if in.Quoted != "" { // anybody's words: what is replied to or forwarded
+		label = label.Join(r.inboundLabel(in.Route, false))
+	}
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
 		Kind: kind, Status: sessions.RunQueued,
@@ -67,7 +71,7 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
 			MessageID: in.MessageID, Quoted: in.Quoted, More: in.More && in.order == nil, Order: in.order,
 		},
-		Route: route, Label: r.inboundLabel(in.Route, owner), EventKey: eventKey(in), Accepted: r.now(),
+		Route: route, Label: label, EventKey: eventKey(in), Accepted: r.now(),
 	}
 }
 

@@ -32,6 +32,7 @@ type show struct {
 	taint   func() flow.Label
 	allowed bool // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
+	verbose sessions.VerboseLevel
 	pieces  pieces // of the text, on their way to those who follow the session
 
 	mu     sync.Mutex
@@ -49,7 +50,7 @@ type show struct {
 
 func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
-	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, every: typingEvery}
+	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
 	s.pieces.publish = s.publish
 	s.allowed = s.permitted()
 	if run.Route.IsZero() || run.Kind.Step() {
@@ -106,6 +107,7 @@ func (s *show) emit(e sessions.Event) {
 	}
 	s.mu.Unlock()
 	s.pieces.add(e)
+	s.tell(e)
 	hitEvent(e.Type)
 }
 

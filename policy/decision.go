@@ -38,8 +38,10 @@ type Looked struct {
 
 // Egress is one text about to leave.
 type Egress struct {
-	Label    flow.Label          // of the text
-	Route    sessions.Route      // where to
+	Label flow.Label     // of the text
+	Route sessions.Route // where to
+	// Oldest is the conversation's first id, where it has got a new one since; may be empty. What is written about it still holds.
+	Oldest   sessions.ConversationID
 	Agent    string              // whose session; empty if none
 	Kind     string              // delivery kind: reply, notice, message, …
 	Key      sessions.Key        // the session's key; empty if none

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/policy/flow"
@@ -75,6 +76,10 @@ func (s Sink) spaceLevel(route sessions.Route) flow.Level {
 func (g *Gate) Decide(e Egress) Decision {
 	d := Decision{Rules: make([]Looked, 0, 3+len(g.send.deny)+len(g.send.allow))}
 	level := g.SinkLevel(e.Route)
+	if old := e.Route; e.Oldest != "" {
+		old.Conversation = e.Oldest
+		level = flow.Min(level, g.SinkLevel(old))
+	}
 	detail := "text " + e.Label.Level().String() + ", place " + level.String()
 	if !e.Label.FlowsTo(level) {
 		d.look(RuleFlow, true, Block, detail)
@@ -106,8 +111,10 @@ func (g *Gate) held(e *Egress, level flow.Level) string {
 	if l := sink.spaceLevel(e.Route); l != sink.Level && !e.Label.FlowsTo(l) {
 		raise = append(raise, "the classification of its guild or workspace")
 	}
-	if l := sink.Conversations[e.Route.Conversation]; l.Valid() && !e.Label.FlowsTo(l) {
-		raise = append(raise, "the classification of conversation "+string(e.Route.Conversation))
+	for _, id := range slices.Compact([]sessions.ConversationID{e.Route.Conversation, e.Oldest}) {
+		if l := sink.Conversations[id]; l.Valid() && !e.Label.FlowsTo(l) {
+			raise = append(raise, "the classification of conversation "+string(id))
+		}
 	}
 	return fmt.Sprintf("the text is %s and %s may carry %s at most; raise %s, or begin a new session with /new",
 		e.Label.Level(), place(e.Route), level, strings.Join(raise, " and "))

@@ -228,3 +228,24 @@ func TestLevelOfASpace(t *testing.T) {
 	require.Equal(t, policy.Block, d.Action)
 	require.Contains(t, d.Reason, "guild or workspace")
 }
+
+// What is written about a conversation holds as well when it has got a new id.
+func TestConversationWithANewID(t *testing.T) {
+	t.Parallel()
+	send, err := policy.NewSendPolicy(policy.Allow, []policy.SendRule{{Match: policy.SendMatch{To: "-9"}, Action: policy.Block}})
+	require.NoError(t, err)
+	g := policy.NewGate(map[string]policy.Sink{"telegram": {
+		Level: flow.Confidential, Conversations: map[sessions.ConversationID]flow.Level{"-1": flow.Public},
+	}}, send)
+	moved := func(oldest sessions.ConversationID) policy.Egress {
+		return policy.Egress{
+			Label: flow.NewLabel(flow.Internal, flow.Trusted), Kind: "reply", Oldest: oldest,
+			Route: sessions.Route{Channel: "telegram", ChatType: sessions.Group, Conversation: "-1001"},
+		}
+	}
+	require.Equal(t, policy.Allow, g.Decide(moved("")).Action)
+	d := g.Decide(moved("-1"))
+	require.Equal(t, policy.Block, d.Action)
+	require.Contains(t, d.Reason, "the classification of conversation -1,")
+	require.Equal(t, policy.Block, g.Decide(moved("-9")).Action, "a rule of the send policy too")
+}

@@ -117,7 +117,7 @@ func (m *SendMatch) matches(e *Egress) bool {
 	return (m.Channel == "" || strings.EqualFold(m.Channel, e.Route.Channel)) &&
 		(m.ChatType == "" || m.ChatType == string(e.Route.ChatType)) &&
 		(m.Account == "" || strings.EqualFold(m.Account, e.Route.Account)) &&
-		(m.To == "" || m.To == string(e.Route.Conversation)) &&
+		(m.To == "" || m.To == string(e.Route.Conversation) || m.To == string(e.Oldest)) &&
 		(m.Thread == "" || m.Thread == string(e.Route.Thread)) &&
 		(m.Agent == "" || strings.EqualFold(m.Agent, e.Agent)) &&
 		(m.Kind == "" || m.Kind == e.Kind) &&

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -67,6 +68,16 @@ func sanitize(in *Admission) {
 	in.Sender.Name, in.Sender.Username = clean(in.Sender.Name), clean(in.Sender.Username)
 	in.Route.Title = clean(in.Route.Title)
 	in.Event = clean(in.Event)
+	if in.Reaction != nil {
+		reaction := *in.Reaction
+		reaction.Emoji = clean(reaction.Emoji)
+		in.Reaction = &reaction
+	}
+	in.Attachments = slices.Clone(in.Attachments)
+	for i := range in.Attachments { // of which the names and types are stored as they are
+		at := &in.Attachments[i]
+		at.Kind, at.Name, at.MIME, at.Ref = clean(at.Kind), clean(at.Name), clean(at.MIME), clean(at.Ref)
+	}
 }
 
 func eventKey(in Admission) string {

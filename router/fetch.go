@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -141,8 +142,8 @@ func mimeOf(at sessions.Attachment, content []byte) string {
 	if strings.HasPrefix(seen, "image/") {
 		return seen
 	}
-	said, _, _ := strings.Cut(at.MIME, ";")
-	if said = strings.ToLower(strings.TrimSpace(said)); said != "" && !strings.HasPrefix(said, "image/") {
+	said, _, err := mime.ParseMediaType(at.MIME) // anything else would end up in the headers of an upload
+	if err == nil && !strings.HasPrefix(said, "image/") {
 		return said
 	}
 	switch strings.ToLower(filepath.Ext(at.Name)) {

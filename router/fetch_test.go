@@ -141,3 +141,30 @@ func TestHangingPlatformHoldsNobodyUpForLong(t *testing.T) {
 		require.LessOrEqual(t, time.Since(started), time.Minute+time.Second)
 	})
 }
+
+// What a sender calls a file is stored as text and stands in headers when it is sent on.
+func TestHostileNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &filing{files: map[string][]byte{"f": []byte("\x00\x01noise")}}
+		b := newBundle(t, func(b *bundle) { f.chat, b.adapter = b.chat, f })
+		parts := b.heard(b.hear(withFiles(
+			sessions.Attachment{Kind: "document", Ref: "f", Name: "a\x00b\xff", MIME: "application/pdf\x00"},
+			sessions.Attachment{Kind: "document", Ref: "f", Name: "x", MIME: "text/x\r\nX-Injected: 1"},
+		)).Run)
+		var media []sessions.MediaID
+		for _, p := range parts {
+			if p.Attachment != nil {
+				media = append(media, p.Attachment.Media)
+			}
+		}
+		require.Len(t, media, 2)
+		first, err := b.store.MediaInfo(t.Context(), media[0])
+		require.NoError(t, err)
+		require.Equal(t, "ab\uFFFD", first.Name, "PostgreSQL takes no NUL")
+		require.Equal(t, "application/pdf", first.MIME)
+		second, err := b.store.MediaInfo(t.Context(), media[1])
+		require.NoError(t, err)
+		require.Equal(t, "application/octet-stream", second.MIME, "a type, and nothing behind it")
+	})
+}

@@ -37,13 +37,11 @@ func (r *Router) liveSession(ctx context.Context, id sessions.ID) (sessions.Reco
 // told: the conversation counts under its oldest id. An empty agent means the one that listens
 // there. Where there is no session yet, the record has its key and agent alone.
 func (r *Router) sessionAt(ctx context.Context, s *Settings, agent string, route sessions.Route, peer sessions.UserID) (sessions.Record, error) {
-	if route.ChatType != sessions.Direct {
-		oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
-		if err != nil {
-			return sessions.Record{}, fmt.Errorf("resolve conversation: %w", err)
-		}
-		route.Conversation = oldest
+	oldest, err := r.oldestID(ctx, route)
+	if err != nil {
+		return sessions.Record{}, err
 	}
+	route.Conversation = oldest
 	agents := []string{agent}
 	if agent == "" {
 		agents = s.agentsFor(route, peer)

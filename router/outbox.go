@@ -77,7 +77,11 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 	if err != nil {
 		return 0, err
 	}
-	decision := w.gate.Decide(egress(d, record))
+	leaving, err := w.egress(ctx, d, record)
+	if err != nil {
+		return 0, err
+	}
+	decision := w.gate.Decide(leaving)
 	d.Decision = &decision
 	if decision.Action != policy.Allow {
 		return 0, w.blocked(ctx, from, d, decision)
@@ -109,11 +113,25 @@ func (w *outboxWorker) sessionOf(ctx context.Context, d Delivery) (sessions.Reco
 	return record, nil
 }
 
-func egress(d Delivery, record sessions.Record) policy.Egress {
+// egress is a delivery as the gate sees it.
+func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record) (policy.Egress, error) {
+	oldest, err := r.oldestID(ctx, d.Route)
 	return policy.Egress{
-		Label: d.Label, Route: d.Route, Kind: string(d.Kind),
+		Label: d.Label, Route: d.Route, Oldest: oldest, Kind: string(d.Kind),
 		Agent: record.Agent, Key: record.Key, Override: record.SendPolicy,
+	}, err
+}
+
+// oldestID is what a conversation was first known by. Direct chats keep their ids.
+func (r *Router) oldestID(ctx context.Context, route sessions.Route) (sessions.ConversationID, error) {
+	if route.ChatType == sessions.Direct || route.Conversation == "" {
+		return route.Conversation, nil
 	}
+	oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
+	if err != nil {
+		return "", fmt.Errorf("resolve conversation: %w", err)
+	}
+	return oldest, nil
 }
 
 // lost settles a send whose answer never came. What was tried is listed as

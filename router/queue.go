@@ -95,9 +95,13 @@ func (r *Router) overflow(ctx context.Context, s *Settings, in Admission, queued
 		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunQueued, Run: oldest})
 		r.metrics.dropped.WithLabelValues("old").Inc()
 	}
-	notice := r.newNotice(s, in.Route, fmt.Sprintf(
-		"I am still busy and more than %d messages wait. I leave out the oldest of them, starting with: %s",
-		s.Queue.Cap, quote(queued[0].Input.Text)))
+	text := fmt.Sprintf("I am still busy and more than %d messages wait. I leave out the oldest of them", s.Queue.Cap)
+	if sameAudience(queued[0].Route, in.Route) { // else it is nobody's business here what was said there
+		text += ", starting with: " + quote(queued[0].Input.Text)
+	} else {
+		text += "."
+	}
+	notice := r.newNotice(s, in.Route, text)
 	notice.Session = queued[0].Session
 	notice.Idempotency = "overflow/" + string(waiting[0].ID)
 	_, err := r.store.DeliveryByIdempotency(ctx, notice.Idempotency)

@@ -45,7 +45,11 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	if err != nil {
 		return Delivery{}, err
 	}
-	decision := r.gate.Decide(egress(d, target))
+	leaving, err := r.egress(ctx, d, target)
+	if err != nil {
+		return Delivery{}, err
+	}
+	decision := r.gate.Decide(leaving)
 	err = r.commit(ctx, Change{Media: fresh, Deliver: []Delivery{d}, Audit: []policy.AuditEntry{{
 		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: d.Label,
 		Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
@@ -106,7 +110,11 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 		label = flow.Bottom()
 	}
 	d := Delivery{Kind: orDefault(c.Kind, KindReply), Route: route, Label: label}
-	return r.gate.Decide(egress(d, record)), nil
+	leaving, err := r.egress(ctx, d, record)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	return r.gate.Decide(leaving), nil
 }
 
 // checkedRoute is where a message to c.To would go: what is only named, or of no kind, is looked up as [Router.Send] does.

@@ -30,8 +30,11 @@ type show struct {
 	run     *sessions.Run    // whose route the answer takes
 	record  *sessions.Record // as it was when the run began
 	taint   func() flow.Label
-	allowed bool // the gate lets the answer out, as far as can be told before it is written
+	oldest  sessions.ConversationID // the first id of the conversation
+	unsure  bool                    // it could not be read
+	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
+	verbose sessions.VerboseLevel
 	pieces  pieces // of the text, on their way to those who follow the session
 
 	mu     sync.Mutex
@@ -49,8 +52,13 @@ type show struct {
 
 func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
-	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, every: typingEvery}
+	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
 	s.pieces.publish = s.publish
+	var err error
+	if s.oldest, err = w.oldestID(ctx, run.Route); err != nil {
+		s.unsure = true
+		w.log.Warn("answer not shown while it is written", "run", string(run.ID), "err", err)
+	}
 	s.allowed = s.permitted()
 	if run.Route.IsZero() || run.Kind.Step() {
 		s.allowed = s.allowed && !run.Kind.Step() // what agents say to each other is shown when it is done, if at all
@@ -86,8 +94,8 @@ func (s *show) begin() {
 
 // permitted asks the gate whether the answer may be shown while it is written.
 func (s *show) permitted() bool {
-	return s.r.gate.Decide(policy.Egress{
-		Label: s.taint(), Route: s.run.Route, Agent: s.record.Agent, Kind: string(KindReply),
+	return !s.unsure && s.r.gate.Decide(policy.Egress{
+		Label: s.taint(), Route: s.run.Route, Oldest: s.oldest, Agent: s.record.Agent, Kind: string(KindReply),
 		Key: s.record.Key, Override: s.record.SendPolicy,
 	}).Action == policy.Allow
 }
@@ -106,6 +114,7 @@ func (s *show) emit(e sessions.Event) {
 	}
 	s.mu.Unlock()
 	s.pieces.add(e)
+	s.tell(e)
 	hitEvent(e.Type)
 }
 

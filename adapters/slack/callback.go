@@ -21,6 +21,9 @@ import (
 const (
 	maxCallback = 1 << 20         // bytes of a request from Slack
 	maxAge      = 5 * time.Minute // of a signature
+	// takeWithin is how long one request may take. Slack hangs up after three seconds and gives the event at most
+	// three times more: what has begun goes on without it, so that the next time finds it stored.
+	takeWithin = 30 * time.Second
 )
 
 const (
@@ -46,7 +49,9 @@ func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapt
 		return
 	}
 	// An answer without a body: Slack would show it to who gave a slash command.
-	w.WriteHeader(a.takePosted(r.Context(), r.Header, body, in))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), takeWithin)
+	defer cancel()
+	w.WriteHeader(a.takePosted(ctx, r.Header, body, in))
 }
 
 // readCallback gives the body of a request that Slack has signed.

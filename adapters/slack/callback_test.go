@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -216,4 +217,32 @@ func TestSecretsOfWhatCanNotBeReadStayOutOfTheLog(t *testing.T) {
 	require.Equal(t, 3, strings.Count(log.String(), "malformed slack event"))
 	require.NotContains(t, log.String(), "hidden")
 	require.Contains(t, log.String(), "block_actions", "the rest is there")
+}
+
+// ending is an Acceptor whose store takes longer than Slack waits.
+type ending struct{ begun, over chan struct{} }
+
+func (e ending) Accept(ctx context.Context, _ adapters.Inbound) error {
+	close(e.begun)
+	<-e.over
+	return ctx.Err()
+}
+
+// Slack gives an event four times, each time for three seconds: a slow store must get one of them done.
+func TestSlackHangsUp(t *testing.T) {
+	t.Parallel()
+	s := httpSetup(t)
+	ctx, hangUp := context.WithCancel(t.Context())
+	e := ending{make(chan struct{}), make(chan struct{})}
+	w := httptest.NewRecorder()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.adapter.ServeCallback(w, posted(message("hello", anyTS)).WithContext(ctx), e)
+	}()
+	<-e.begun
+	hangUp()
+	close(e.over)
+	<-done
+	require.Equal(t, http.StatusOK, w.Code, "it is stored all the same")
 }

@@ -15,6 +15,7 @@ type request struct {
 	Tools       []tool    `json:"tools,omitempty"`
 	MaxTokens   int       `json:"max_tokens"`
 	Temperature *float32  `json:"temperature,omitempty"`
+	Thinking    *thinking `json:"thinking,omitempty"`
 	Stream      bool      `json:"stream"`
 }
 
@@ -62,6 +63,7 @@ func newRequest(model string, req sessions.Request) request {
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, tool{t.Name, t.Description, t.Parameters})
 	}
+	r.think(req.Thinking)
 	return r
 }
 

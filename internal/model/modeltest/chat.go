@@ -25,6 +25,7 @@ type chatRequest struct {
 	MaxCompletionTokens *int     `json:"max_completion_tokens"`
 	MaxTokens           *int     `json:"max_tokens"` // its older name
 	Temperature         *float64 `json:"temperature"`
+	ReasoningEffort     string   `json:"reasoning_effort"`
 }
 
 type chatMessage struct {

@@ -20,6 +20,10 @@ type messagesRequest struct {
 	Tools       []messagesTool  `json:"tools"`
 	MaxTokens   int             `json:"max_tokens"`
 	Temperature *float64        `json:"temperature"`
+	Thinking    *struct {
+		Type   string `json:"type"`
+		Budget int    `json:"budget_tokens"`
+	} `json:"thinking"`
 	Stream      bool            `json:"stream"`
 }
 

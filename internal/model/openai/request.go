@@ -17,6 +17,7 @@ type request struct {
 	StreamOptions streamOptions `json:"stream_options"`
 	MaxTokens     int           `json:"max_completion_tokens,omitempty"`
 	Temperature   *float32      `json:"temperature,omitempty"`
+	Effort        string        `json:"reasoning_effort,omitempty"`
 }
 
 type streamOptions struct {
@@ -63,10 +64,18 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
+// effort is the API's word for how much the model reasons; empty leaves it to the server.
+func effort(level sessions.ThinkingLevel) string {
+	if level == sessions.ThinkingOff {
+		return "none"
+	}
+	return string(level)
+}
+
 func newRequest(model string, req sessions.Request) request {
 	r := request{
 		Model: model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
-		MaxTokens: req.MaxTokens, Temperature: req.Temperature,
+		MaxTokens: req.MaxTokens, Temperature: req.Temperature, Effort: effort(req.Thinking),
 	}
 	if req.System != "" {
 		r.Messages = append(r.Messages, text("system", req.System))

@@ -79,10 +79,8 @@ func (r *Router) commandModel(_ context.Context, c commandCall) (Change, string,
 	name := c.args
 	if inherits(name) {
 		name = ""
-	} else if checker, ok := r.agent.(ModelChecker); ok {
-		if err := checker.CheckModel(name); err != nil {
-			return Change{}, fmt.Sprintf("There is no model %s in the configuration. `/model` shows the present one.", codeSpan(name)), nil
-		}
+	} else if !r.hasModel(name) {
+		return Change{}, fmt.Sprintf("There is no model %s in the configuration. `/model` shows the present one.", codeSpan(name)), nil
 	}
 	change := c.patch(sessions.Patch{Model: &name})
 	change.Audit = []policy.AuditEntry{r.setting(c, "model", name)}
@@ -90,6 +88,12 @@ func (r *Router) commandModel(_ context.Context, c commandCall) (Change, string,
 		return change, fmt.Sprintf("The agent's model answers again: `%s`.", agents), nil
 	}
 	return change, fmt.Sprintf("From your next message on %s answers.", codeSpan(name)), nil
+}
+
+// hasModel reports whether a model is configured, as far as the agent can say.
+func (r *Router) hasModel(name string) bool {
+	checker, ok := r.agent.(ModelChecker)
+	return !ok || checker.CheckModel(name) == nil
 }
 
 // commandUsage says how many tokens a session has used.

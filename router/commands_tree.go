@@ -27,9 +27,9 @@ func (r *Router) orderRetry(_ context.Context, c commandCall) (*sessions.Order, 
 }
 
 func (r *Router) orderUndo(_ context.Context, c commandCall) (*sessions.Order, string, error) {
-	n, err := strconv.Atoi(cmp.Or(c.args, "1"))
+	n, ok := numberUpTo(undoMost, cmp.Or(c.args, "1"))
 	switch {
-	case err != nil || n < 1 || n > undoMost:
+	case !ok:
 		return nil, fmt.Sprintf("Usage: `/undo` takes back the last turn, `/undo N` the last N of them, at most %d.", undoMost), nil
 	case c.fresh:
 		return nil, "There is nothing here that I could take back.", nil
@@ -56,11 +56,17 @@ func (r *Router) orderBranch(ctx context.Context, c commandCall) (*sessions.Orde
 	if c.args == "" {
 		return nil, listBranches(branches), nil
 	}
-	n, err := strconv.Atoi(c.args)
-	if err != nil || n < 1 || n > len(branches) {
+	n, ok := numberUpTo(len(branches), c.args)
+	if !ok {
 		return nil, fmt.Sprintf("Usage: `/branch` lists the branches at the last turn, `/branch N` goes on from one of them; there are %d.", len(branches)), nil
 	}
 	return &sessions.Order{Do: sessions.OrderSwitch, N: n, Message: branches[n-1].id}, "", nil
+}
+
+// numberUpTo reads a number from 1 to most.
+func numberUpTo(most int, text string) (n int, ok bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 1 && n <= most
 }
 
 // branch is one way in which the last turn went.

@@ -34,6 +34,7 @@ type show struct {
 	unsure  bool                    // it could not be read
 	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
+	verbose sessions.VerboseLevel
 	pieces  pieces // of the text, on their way to those who follow the session
 
 	mu     sync.Mutex
@@ -51,7 +52,7 @@ type show struct {
 
 func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
-	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, every: typingEvery}
+	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
 	s.pieces.publish = s.publish
 	var err error
 	if s.oldest, err = w.oldestID(ctx, run.Route); err != nil {
@@ -113,6 +114,7 @@ func (s *show) emit(e sessions.Event) {
 	}
 	s.mu.Unlock()
 	s.pieces.add(e)
+	s.tell(e)
 	hitEvent(e.Type)
 }
 

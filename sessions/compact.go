@@ -11,15 +11,15 @@ import (
 var ErrNothingToCompact = errors.New("nothing to compact")
 
 // CompactionPoint says how many of the oldest messages a summary may stand for,
-// so that what is kept has at most keep bytes of text, begins with a user's
-// message, and contains at least the newest one. It is 0 if there are none.
+// so that what is kept has at most keep bytes of text, begins with what a user or
+// another agent has said, and contains at least the newest of these. So no tool call loses its result. It is 0 if there are none.
 func (s *Session) CompactionPoint(keep int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	point, size := 0, 0
 	for i := len(s.messages) - 1; i > 0; i-- {
 		size += textSize(s.messages[i])
-		if s.messages[i].Role == RoleUser {
+		if role := s.messages[i].Role; role == RoleUser || role == RoleAgent {
 			if point > 0 && size > keep {
 				break
 			}

@@ -96,7 +96,8 @@ func TestInitAsksAndWritesWhatFits(t *testing.T) {
 		"all embedded":  {"\n\n", "", []string{"default: offline/guide", "# telegram:"}},
 		"bot and model": {"telegram\n1001\nopenai\n\n", "1:abc\nsk-${x}\n", []string{`"telegram:1001"`, `token: "1:abc"`, `apiKey: "sk-$${x}"`, `default: "openai/gpt-5-mini"`}},
 		"references":    {"telegram\n\nanthropic\nm\n", "${TELEGRAM_TOKEN}\n${KEY}\n", []string{`token: "${TELEGRAM_TOKEN}"`, `apiKey: "${KEY}"`}},
-		"mistyped":      {"telegramm\nopnai\noffline\n", "", []string{"default: offline/guide"}},
+		"mistyped":      {"telegramm\n\nopnai\noffline\n", "", []string{"default: offline/guide"}},
+		"asked again":   {"telegram\n@ada\n1001\n\n", "\nno token\n1:abc\n", []string{`["webchat:local", "telegram:1001"]`, `token: "1:abc"`}},
 		"all channels": {
 			"telegram, slack discord\n1\nU1\n2\n\n", "1:abc\nxoxb-1\nxapp-1\ndisc\n",
 			[]string{`"telegram:1", "slack:U1", "discord:2"`, `botToken: "xoxb-1", appToken: "xapp-1"`, `token: "disc"`},
@@ -125,9 +126,8 @@ func TestInitWritesNothingThatDoesNotLoad(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/sluice.yaml"
 	c := newConsole(t, "init", "--config", path)
-	c.Terminal, c.Stdin = true, strings.NewReader("telegram\nx y\noffline\n")
-	c.Secret = func() (string, error) { return "no token", nil }
+	c.Terminal, c.Stdin = true, strings.NewReader("\nlocal\nnowhere\nx\n")
 	require.Equal(t, cli.ExitUsage, cli.Execute(t.Context(), c.Deps))
-	require.Contains(t, c.err.String(), "channels.telegram.accounts.default.token: want <bot id>:<secret>")
+	require.Contains(t, c.err.String(), "models.providers.local.baseURL: ")
 	require.NoFileExists(t, path)
 }

@@ -106,12 +106,12 @@ func (a *app) ask(got *answers) error {
 
 // askChannels asks for the platforms, and for what each of them needs.
 func (a *app) askChannels(in *bufio.Reader, got *answers) error {
-	line, err := a.question(in, "Channels besides the web page: telegram, slack, discord, several with commas (empty: none)", "", false)
+	names, err := a.askNames(in)
 	if err != nil {
 		return err
 	}
-	for name := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ',' || r == ' ' }) {
-		switch strings.ToLower(name) {
+	for _, name := range names {
+		switch name {
 		case "telegram":
 			err = a.askChannel(in, got, "telegram", "user id (@userinfobot tells it)", secretQuestion{"Telegram bot token from @BotFather", &got.Telegram})
 		case "slack":
@@ -119,8 +119,6 @@ func (a *app) askChannels(in *bufio.Reader, got *answers) error {
 				secretQuestion{"Slack bot token, xoxb-…", &got.SlackBot}, secretQuestion{"Slack app-level token, xapp-…", &got.SlackApp})
 		case "discord":
 			err = a.askChannel(in, got, "discord", "user id (developer mode, Copy User ID)", secretQuestion{"Discord bot token", &got.Discord})
-		default:
-			fmt.Fprintf(a.Stdout, "There is no channel %q here.\n", name)
 		}
 		if err != nil {
 			return err
@@ -129,24 +127,74 @@ func (a *app) askChannels(in *bufio.Reader, got *answers) error {
 	return nil
 }
 
+// askNames asks until it gets channels that there are.
+func (a *app) askNames(in *bufio.Reader) ([]string, error) {
+	for {
+		line, err := a.question(in, "Channels besides the web page: telegram, slack, discord, several with commas (empty: none)", "", false)
+		if err != nil {
+			return nil, err
+		}
+		names := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return r == ',' || r == ' ' })
+		unknown := slices.IndexFunc(names, func(name string) bool { return !slices.Contains([]string{"telegram", "slack", "discord"}, name) })
+		if unknown < 0 {
+			return names, nil
+		}
+		fmt.Fprintf(a.Stdout, "There is no channel %q here.\n", names[unknown])
+	}
+}
+
 // secretQuestion is one secret that a channel needs.
 type secretQuestion struct {
 	text   string
 	answer *string
 }
 
+// askChannel asks for what a channel needs until it fits.
 func (a *app) askChannel(in *bufio.Reader, got *answers, channel, who string, secrets ...secretQuestion) error {
-	var err error
-	for _, s := range secrets {
+	before := got.Owners
+	for {
+		got.Owners = slices.Clone(before)
+		for _, s := range secrets {
+			if err := a.askSecret(in, s); err != nil {
+				return err
+			}
+		}
+		owner, err := a.question(in, "Your "+who+"; empty: pair later", "", false)
+		if err != nil {
+			return err
+		}
+		if owner != "" {
+			got.Owners = append(got.Owners, channel+":"+owner)
+		}
+		faults, err := a.faultsOf(*got)
+		if err != nil || len(faults) == 0 {
+			return err
+		}
+		for _, f := range faults {
+			fmt.Fprintf(a.Stdout, "%s: %s\n", f.Path, f.Text)
+		}
+	}
+}
+
+// askSecret asks until there is an answer.
+func (a *app) askSecret(in *bufio.Reader, s secretQuestion) (err error) {
+	for *s.answer = ""; *s.answer == ""; {
 		if *s.answer, err = a.question(in, s.text, "", true); err != nil {
 			return err
 		}
 	}
-	owner, err := a.question(in, "Your "+who+"; empty: pair later", "", false)
-	if owner != "" {
-		got.Owners = append(got.Owners, channel+":"+owner)
+	return nil
+}
+
+// faultsOf are those of a configuration with the answers that there are by now.
+func (a *app) faultsOf(got answers) (config.Faults, error) {
+	text, err := got.yaml()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	_, err = a.Loader.Parse(orText(a.configPath, config.FileName), text)
+	faults, _ := errors.AsType[config.Faults](err) // nil without faults
+	return faults, nil
 }
 
 // askProvider asks until it gets a provider that there is.

@@ -38,7 +38,7 @@ func (a *app) policyCheck() *cobra.Command {
 	flags.StringVar(&f.thread, "thread", "", "the thread's `id`")
 	flags.StringVar(&f.session, "session", "", "the session that speaks, by `key` or id")
 	flags.StringVar(&f.label, "label", "", "the text's `level`")
-	flags.StringVar(&f.kind, "kind", "", "reply, notice or message")
+	flags.StringVar(&f.kind, "kind", "", "reply, announce, notice or message")
 	requireFlags(cmd, "channel", "chat-type")
 	return cmd
 }

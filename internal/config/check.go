@@ -70,6 +70,8 @@ func (k checker) owners() {
 		k.must(ok && id != "" && printable(owner), path, "%q: want <channel>:<user id>, for example telegram:1001", owner)
 		if ok && !k.faulty[path] {
 			k.channel(path, channel)
+			shape := idShapes[channel]
+			k.must(shape.isUser(id), path, "%q: want a user id such as %q behind %s:", owner, shape.userLike, channel)
 		}
 	}
 }

@@ -12,6 +12,12 @@ type idShape struct {
 	groupLike   string
 }
 
+// isUser reports whether an id may be a person's; where nothing is known of the ids any may.
+func (s idShape) isUser(id string) bool { return s.user == nil || s.user.MatchString(id) }
+
+// isGroup is the same for the ids of groups.
+func (s idShape) isGroup(id string) bool { return s.group == nil || s.group.MatchString(id) }
+
 var idShapes = map[string]idShape{
 	"telegram": {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^-[0-9]+$`), "1001", "-1001234567890"},
 	"slack":    {regexp.MustCompile(`^[UW][A-Z0-9]+$`), regexp.MustCompile(`^[CG][A-Z0-9]+$|^team:[TE][A-Z0-9]+$`), "U024BE7LH", "C024BE91L"},
@@ -51,11 +57,11 @@ func (k checker) platform(p Platform) {
 		k.must(accountShape.MatchString(name), join(path+".accounts", name), "want a name of A-Z a-z 0-9 _ -")
 	}
 	for i, id := range p.Access.AllowFrom {
-		k.must(id == "*" || shape.user.MatchString(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a user id such as %q, or \"*\"", id, shape.userLike)
+		k.must(id == "*" || shape.isUser(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a user id such as %q, or \"*\"", id, shape.userLike)
 	}
 	for id, g := range p.Access.Groups {
 		at := join(path+".groups", id)
-		k.must(id == "*" || shape.group.MatchString(id), at, "want the id of a group such as %q, or \"*\"", shape.groupLike)
+		k.must(id == "*" || shape.isGroup(id), at, "want the id of a group such as %q, or \"*\"", shape.groupLike)
 		k.group(at, p.Name, g)
 	}
 }
@@ -64,7 +70,7 @@ func (k checker) platform(p Platform) {
 func (k checker) group(path, channel string, g Group) {
 	shape := idShapes[channel]
 	for i, id := range g.AllowFrom {
-		k.must(id == "*" || shape.user.MatchString(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a user id such as %q, or \"*\"", id, shape.userLike)
+		k.must(id == "*" || shape.isUser(id), fmt.Sprintf("%s.allowFrom[%d]", path, i), "%q: want a user id such as %q, or \"*\"", id, shape.userLike)
 	}
 	k.must(len(g.AllowRoles) == 0 || channel == "discord", path+".allowRoles", "only Discord has roles: use allowFrom")
 	for i, id := range g.AllowRoles {

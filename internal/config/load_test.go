@@ -174,6 +174,7 @@ func TestFaults(t *testing.T) {
 		"unbound":           {"bindings: [{ agent: mein }]", "sluice.yaml:1:21: bindings[0].agent: no agent \"mein\" in agents.list: did you mean main?"},
 		"role elsewhere":    {"channels: { slack: { accounts: { a: { botToken: xoxb-1, appToken: xapp-1 } }, groups: { C1: { allowRoles: [1] } } } }", "sluice.yaml:1:95: channels.slack.groups.C1.allowRoles: only Discord has roles: use allowFrom"},
 		"role by name":      {"channels: { discord: { accounts: { a: { token: t } }, groups: { 1: { allowRoles: [mods] } } } }", "sluice.yaml:1:83: channels.discord.groups.1.allowRoles[0]: \"mods\": want the id of a role (a number): it is copied from the role's menu in developer mode"},
+		"foreign owner":     {"channels: { telegram: { accounts: { a: { token: '1:a' } } } }\nowners: [\"telegram:@ada\"]", "sluice.yaml:2:10: owners[0]: \"telegram:@ada\": want a user id such as \"1001\" behind telegram:"},
 		"foreign member":    {"channels: { discord: { accounts: { a: { token: t } }, groups: { 1: { allowFrom: [ada] } } } }", "sluice.yaml:1:82: channels.discord.groups.1.allowFrom[0]: \"ada\": want a user id such as \"80351110224678912\", or \"*\""},
 		"guild of another":  {"bindings: [{ match: { channel: slack, guild: 7 }, agent: main }]", "sluice.yaml:1:46: bindings[0].match.guild: guilds are Discord's: take it out, or make channel discord"},
 		"two spaces":        {"bindings: [{ match: { guild: 7, team: T1 }, agent: main }]", "sluice.yaml:1:39: bindings[0].match.team: nothing is in a guild and a team: keep one"},

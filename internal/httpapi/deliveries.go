@@ -142,7 +142,7 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 	Thread   string `query:"thread"`
 	Session  string `query:"session" doc:"key or id of the session that speaks"`
 	Label    string `query:"label" doc:"level of the text; default: what the session has learnt, else PUBLIC"`
-	Kind     string `query:"kind" enum:"reply,notice,message"`
+	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
 },
 ) (*body[policy.Decision], error) {
 	label, err := labelOf(in.Label)

@@ -24,7 +24,7 @@ type messagesRequest struct {
 		Type   string `json:"type"`
 		Budget int    `json:"budget_tokens"`
 	} `json:"thinking"`
-	Stream      bool            `json:"stream"`
+	Stream bool `json:"stream"`
 }
 
 type messagesTool struct {

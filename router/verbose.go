@@ -1,0 +1,45 @@
+package router
+
+import (
+	"errors"
+
+	"sluice/sessions"
+)
+
+// toolSign stands before what people are shown of the tools that a run uses.
+const toolSign = "🔧 "
+
+// tell lets the people of a conversation see which tools a run uses, where the session's verbose level
+// says so. It is a part of the answer for the gate. What can't be stored is left out: the answer counts.
+func (s *show) tell(e sessions.Event) {
+	text := verboseText(s.verbose, e)
+	if text == "" || s.adapter == nil || s.run.Route.Handle != "" || !s.permitted() {
+		return
+	}
+	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
+	d.Session, d.Run = s.run.Session, s.run.ID
+	d.Idempotency = "tool/" + string(s.run.ID) + "/" + e.CallID + "/" + string(e.Type) // a run that is gone on with tells nothing twice
+	change := Change{Deliver: []Delivery{d}}
+	err := s.r.store.Commit(s.ctx, change)
+	if err == nil {
+		s.r.wakeFor(change)
+	} else if !errors.Is(err, sessions.ErrDuplicate) && s.ctx.Err() == nil {
+		s.r.log.Warn("tool call not shown", "run", string(s.run.ID), "tool", e.Tool, "err", err)
+	}
+}
+
+// verboseText is what a level shows of an event; empty for nothing.
+func verboseText(level sessions.VerboseLevel, e sessions.Event) string {
+	if level != sessions.VerboseOn && level != sessions.VerboseFull {
+		return ""
+	}
+	switch {
+	case e.Type == sessions.EventToolCall:
+		return toolSign + codeSpan(e.Tool)
+	case e.Type == sessions.EventToolDone && level == sessions.VerboseFull && e.Failed:
+		return toolSign + codeSpan(e.Tool) + " failed"
+	case e.Type == sessions.EventToolDone && level == sessions.VerboseFull:
+		return toolSign + codeSpan(e.Tool) + " done"
+	}
+	return ""
+}

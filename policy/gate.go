@@ -16,6 +16,9 @@ const KindNotice = "notice"
 // KindCommand is the delivery kind of answers to commands that took their turn; they are the gateway's own words too.
 const KindCommand = "command"
 
+// anyGroup is the entry for the groups that are not listed.
+const anyGroup = "*"
+
 // Sink is the level of a channel and of the places in it that have a level of
 // their own. A place without one has the channel's; an invalid channel level is PUBLIC.
 type Sink struct {
@@ -72,10 +75,23 @@ func (s Sink) spaceLevel(route sessions.Route) flow.Level {
 	return level
 }
 
+// otherLevel is the level of a group of which neither it nor its space is listed: that of the group "*". It bounds what
+// is said there, not what is heard: which id a group is listed under is known on the way out alone.
+func (s Sink) otherLevel(e *Egress) flow.Level {
+	_, now := s.Conversations[e.Route.Conversation]
+	_, before := s.Conversations[e.Oldest]
+	_, space := s.Spaces[e.Route.Space]
+	l := s.Conversations[anyGroup]
+	if now || before || space || !l.Valid() || e.Route.ChatType == sessions.Direct {
+		return flow.Restricted
+	}
+	return l
+}
+
 // Decide says whether a text may leave, and why. It has no effects.
 func (g *Gate) Decide(e Egress) Decision {
 	d := Decision{Rules: make([]Looked, 0, 3+len(g.send.deny)+len(g.send.allow))}
-	level := g.SinkLevel(e.Route)
+	level := flow.Min(g.SinkLevel(e.Route), g.sinks[e.Route.Channel].otherLevel(&e))
 	if old := e.Route; e.Oldest != "" {
 		old.Conversation = e.Oldest
 		level = flow.Min(level, g.SinkLevel(old))
@@ -110,6 +126,9 @@ func (g *Gate) held(e *Egress, level flow.Level) string {
 	}
 	if l := sink.spaceLevel(e.Route); l != sink.Level && !e.Label.FlowsTo(l) {
 		raise = append(raise, "the classification of its guild or workspace")
+	}
+	if !e.Label.FlowsTo(sink.otherLevel(e)) {
+		raise = append(raise, `the classification of group "*"`)
 	}
 	for _, id := range slices.Compact([]sessions.ConversationID{e.Route.Conversation, e.Oldest}) {
 		if l := sink.Conversations[id]; l.Valid() && !e.Label.FlowsTo(l) {

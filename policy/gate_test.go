@@ -249,3 +249,30 @@ func TestConversationWithANewID(t *testing.T) {
 	require.Contains(t, d.Reason, "the classification of conversation -1,")
 	require.Equal(t, policy.Block, g.Decide(moved("-9")).Action, "a rule of the send policy too")
 }
+
+// The entry for all other groups bounds them, and nothing that is listed by itself.
+func TestLevelOfOtherGroups(t *testing.T) {
+	t.Parallel()
+	g := policy.NewGate(map[string]policy.Sink{"discord": {
+		Level: flow.Confidential, Spaces: map[string]flow.Level{"guild": flow.Confidential},
+		Conversations: map[sessions.ConversationID]flow.Level{"*": flow.Public, "42": flow.Confidential},
+	}}, nil)
+	for name, c := range map[string]struct {
+		route  sessions.Route
+		oldest sessions.ConversationID
+		want   policy.Action
+	}{
+		"any other":        {sessions.Route{ChatType: sessions.Group, Conversation: "7"}, "7", policy.Block},
+		"listed":           {sessions.Route{ChatType: sessions.Group, Conversation: "42"}, "42", policy.Allow},
+		"listed as it was": {sessions.Route{ChatType: sessions.Group, Conversation: "8"}, "42", policy.Allow},
+		"listed space":     {sessions.Route{ChatType: sessions.Group, Conversation: "7", Space: "guild"}, "7", policy.Allow},
+		"direct":           {sessions.Route{ChatType: sessions.Direct, Conversation: "9"}, "9", policy.Allow},
+	} {
+		c.route.Channel = "discord"
+		d := g.Decide(policy.Egress{Label: flow.NewLabel(flow.Internal, flow.Trusted), Kind: "reply", Route: c.route, Oldest: c.oldest})
+		require.Equal(t, c.want, d.Action, "%s: %+v", name, d)
+		if c.want == policy.Block {
+			require.Contains(t, d.Reason, `the classification of group "*"`)
+		}
+	}
+}

@@ -61,6 +61,10 @@ func (d *doctor) accounts(ctx context.Context) {
 	}
 	for _, p := range d.Probe(ctx, d.cfg) {
 		part := p.Channel + "/" + p.Account
+		if p.Account == "" { // no adapter could be made
+			d.add(wrong(p.Channel, clean(p.Err.Error()), "mend that in the configuration, then sluice doctor"))
+			continue
+		}
 		if p.Err != nil {
 			d.merge(wrong(part, clean(p.Err.Error()), "edit channels."+p.Channel+".accounts."+p.Account+", then sluice doctor"))
 			continue

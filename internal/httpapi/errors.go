@@ -110,6 +110,9 @@ func plainErrors(_ huma.Context, _ string, v any) (any, error) {
 	if len(texts) == 0 {
 		texts = append(texts, model.Detail)
 	}
+	if model.Status == http.StatusUnsupportedMediaType {
+		texts = append(texts, "send it with the header Content-Type: application/json")
+	}
 	return &apiError{model.Status, codeOf(model.Status), strings.Join(texts, "; ")}, nil
 }
 

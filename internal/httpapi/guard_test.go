@@ -149,3 +149,10 @@ func TestDirectoryIsLookedUp(t *testing.T) {
 	require.JSONEq(t, `{"route":{"channel":"slack","account":"default","chatType":"group","conversation":"C1","title":"ops"},"members":[{"id":"U1","name":"Ada"}]}`, found.Body.String())
 	require.Equal(t, http.StatusBadRequest, call(h, http.MethodGet, "/v1/directory?channel=slack&to=%23none", "").Code)
 }
+
+func TestABodyMustSayThatItIsJSON(t *testing.T) {
+	t.Parallel()
+	w := call(serve(t, newGateway()), "POST", "/v1/sessions", "{}", "Content-Type: application/x-www-form-urlencoded")
+	require.Equal(t, http.StatusUnsupportedMediaType, w.Code)
+	require.Contains(t, w.Body.String(), "Content-Type: application/json")
+}

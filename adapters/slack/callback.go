@@ -23,7 +23,7 @@ const (
 	maxAge      = 5 * time.Minute // of a signature
 	// takeWithin is how long one request may take. Slack hangs up after three seconds and gives the event at most
 	// three times more: what has begun goes on without it, so that the next time finds it stored.
-	takeWithin = 30 * time.Second
+	takeWithin = 10 * time.Second
 )
 
 const (

@@ -19,7 +19,7 @@ channels:
   discord:
     classification: INTERNAL
     allowBots: mentions
-    accounts: { default: { token: t } }
+    accounts: { default: { token: discord-token-123456 } }
     groups:
       "guild:7": { allowRoles: [70], classification: PUBLIC }
       42: { requireMention: false, allowFrom: [5], topics: { 43: } }

@@ -29,6 +29,7 @@ var (
 	tokenShape    = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 	secretShape   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 	slackBotShape = regexp.MustCompile(`^xox[a-z](\.xox[a-z])?-`)
+	discordShape  = regexp.MustCompile(`^[A-Za-z0-9._-]{20,200}$`) // wide: Discord has changed the form of its tokens before
 	slackAppShape = regexp.MustCompile(`^xapp-`)
 )
 
@@ -103,7 +104,7 @@ func (k checker) slackAccount(path string, a SlackAccount) {
 
 func (k checker) discordAccount(path string, a DiscordAccount) {
 	k.must(a.Token != "", path+".token", "is missing: it stands under Bot of the application in the developer portal")
-	k.must(printable(a.Token.Reveal()), path+".token", "has a space or an unprintable character; it is given without the word Bot")
+	k.must(discordShape.MatchString(a.Token.Reveal()), path+".token", "want the bot token of the developer portal, without the word Bot")
 	k.must(isURL(a.APIBase, "http", "https"), path+".apiBase", "%q: want an http or https address", a.APIBase)
 	k.must(a.GatewayURL == "" || isURL(a.GatewayURL, "ws", "wss"), path+".gatewayURL", "%q: want a ws or wss address, or nothing", a.GatewayURL)
 }

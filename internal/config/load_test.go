@@ -156,7 +156,8 @@ func TestFaults(t *testing.T) {
 		"no app token":      {"channels: { slack: { accounts: { a: { botToken: xoxb-1 } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.appToken: mode socket wants it: make an app-level token with connections:write under Basic Information of the app"},
 		"no secret":         {"channels: { slack: { accounts: { a: { botToken: xoxb-1, mode: http } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.signingSecret: mode http wants it: it stands under Basic Information of the app"},
 		"no bot":            {"channels: { discord: { accounts: { a: {} } } }", "sluice.yaml:1:36: channels.discord.accounts.a.token: is missing: it stands under Bot of the application in the developer portal"},
-		"foreign group":     {"channels: { discord: { accounts: { a: { token: t } }, groups: { general: {} } } }", "sluice.yaml:1:65: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
+		"short bot token":   {"channels: { discord: { accounts: { a: { token: short } } } }", "sluice.yaml:1:41: channels.discord.accounts.a.token: want the bot token of the developer portal, without the word Bot"},
+		"foreign group":     {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { general: {} } } }", "sluice.yaml:1:84: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
 		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
 		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, limits"},
 		"text for a list":   {"owners: telegram:1", "sluice.yaml:1:9: owners: want a list, not a text: write [ … ]"},
@@ -173,9 +174,9 @@ func TestFaults(t *testing.T) {
 		"two defaults":      {"agents: { list: [{ id: a, default: true }, { id: b, default: true }] }", "sluice.yaml:1:62: agents.list[1].default: another agent is the default already: keep one"},
 		"unbound":           {"bindings: [{ agent: mein }]", "sluice.yaml:1:21: bindings[0].agent: no agent \"mein\" in agents.list: did you mean main?"},
 		"role elsewhere":    {"channels: { slack: { accounts: { a: { botToken: xoxb-1, appToken: xapp-1 } }, groups: { C1: { allowRoles: [1] } } } }", "sluice.yaml:1:95: channels.slack.groups.C1.allowRoles: only Discord has roles: use allowFrom"},
-		"role by name":      {"channels: { discord: { accounts: { a: { token: t } }, groups: { 1: { allowRoles: [mods] } } } }", "sluice.yaml:1:83: channels.discord.groups.1.allowRoles[0]: \"mods\": want the id of a role (a number): it is copied from the role's menu in developer mode"},
+		"role by name":      {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { 1: { allowRoles: [mods] } } } }", "sluice.yaml:1:102: channels.discord.groups.1.allowRoles[0]: \"mods\": want the id of a role (a number): it is copied from the role's menu in developer mode"},
 		"foreign owner":     {"channels: { telegram: { accounts: { a: { token: '1:a' } } } }\nowners: [\"telegram:@ada\"]", "sluice.yaml:2:10: owners[0]: \"telegram:@ada\": want a user id such as \"1001\" behind telegram:"},
-		"foreign member":    {"channels: { discord: { accounts: { a: { token: t } }, groups: { 1: { allowFrom: [ada] } } } }", "sluice.yaml:1:82: channels.discord.groups.1.allowFrom[0]: \"ada\": want a user id such as \"80351110224678912\", or \"*\""},
+		"foreign member":    {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { 1: { allowFrom: [ada] } } } }", "sluice.yaml:1:101: channels.discord.groups.1.allowFrom[0]: \"ada\": want a user id such as \"80351110224678912\", or \"*\""},
 		"guild of another":  {"bindings: [{ match: { channel: slack, guild: 7 }, agent: main }]", "sluice.yaml:1:46: bindings[0].match.guild: guilds are Discord's: take it out, or make channel discord"},
 		"two spaces":        {"bindings: [{ match: { guild: 7, team: T1 }, agent: main }]", "sluice.yaml:1:39: bindings[0].match.team: nothing is in a guild and a team: keep one"},
 		"person is an id":   {"session: { identityLinks: { U1: [\"slack:U1\"] } }", "sluice.yaml:1:29: session.identityLinks.U1: want a name of a-z 0-9 _ - that begins with a letter"},
@@ -331,7 +332,7 @@ channels:
     groups: { "-100200": { topics: { 12: { requireMention: false }, 13: } } }
   discord:
     allowBots: mentions
-    accounts: { default: { token: t } }
+    accounts: { default: { token: discord-token-123456 } }
     groups: { "guild:7": { allowRoles: [70], allowFrom: ["*"] }, 42: { requireMention: false } }
 session: { identityLinks: { ada: ["telegram:1001", "slack:U1", "discord:42"] } }
 bindings: [{ match: { guild: 7 }, agent: main }, { match: { channel: slack, team: T1 }, agent: main }]

@@ -70,9 +70,9 @@ bus: { url: "nats://u:three@h" }
 channels:
   telegram: { accounts: { a: { token: "4:four" } } }
   slack: { accounts: { a: { botToken: xoxb-five, appToken: xapp-six }, b: { botToken: xoxb-7, signingSecret: seven, mode: http } } }
-  discord: { accounts: { a: { token: eight } } }
+  discord: { accounts: { a: { token: eight-eight-eight-eight } } }
 models: { providers: { p: { kind: openai, apiKey: nine } } }
 `)
-	want := []config.Secret{"one", "postgres://two@h/d", "nats://u:three@h", "4:four", "xoxb-five", "xapp-six", "xoxb-7", "seven", "eight", "nine"}
+	want := []config.Secret{"one", "postgres://two@h/d", "nats://u:three@h", "4:four", "xoxb-five", "xapp-six", "xoxb-7", "seven", "eight-eight-eight-eight", "nine"}
 	require.ElementsMatch(t, want, c.Secrets())
 }

@@ -92,7 +92,7 @@ func message(channel, to, text string) map[string]any {
 // guide answers the last message, or tells what its tools gave.
 func guide(req sessions.Request) sessions.Completion {
 	if done := results(req); done != nil {
-		var texts []string
+		texts := spoken(before(req))
 		for _, r := range done {
 			texts = append(texts, render(r))
 		}
@@ -105,17 +105,58 @@ func guide(req sessions.Request) sessions.Completion {
 	if len(asked) == 0 {
 		return says(help)
 	}
-	last := asked[len(asked)-1]
-	text := question(last)
-	for _, s := range sentences {
-		if m := s.pattern.FindStringSubmatch(text); m != nil {
-			return calls(s.tool, s.args(m), last.ID)
+	if c := wanted(asked); len(c.Parts) > 0 {
+		return c
+	}
+	return says(strings.Join(spoken(asked), "\n\n"))
+}
+
+// wanted are the tools that messages ask for.
+func wanted(asked []sessions.Message) sessions.Completion {
+	var c sessions.Completion
+	for _, m := range asked {
+		if s, match := sentenceOf(question(m)); s != nil {
+			c.Parts = append(c.Parts, calls(s.tool, s.args(match), m.ID).Parts...)
 		}
 	}
-	if again, ok := cutFold(text, "repeat "); ok {
-		return says(again)
+	return c
+}
+
+func sentenceOf(text string) (*sentence, []string) {
+	for i := range sentences {
+		if m := sentences[i].pattern.FindStringSubmatch(text); m != nil {
+			return &sentences[i], m
+		}
 	}
-	return says(help)
+	return nil, nil
+}
+
+// spoken answers the messages that ask for no tool: each with what it wants to hear again, the others with one help.
+func spoken(asked []sessions.Message) []string {
+	var texts []string
+	helped := false
+	for _, m := range asked {
+		text := question(m)
+		if s, _ := sentenceOf(text); s != nil {
+			continue
+		}
+		if again, ok := cutFold(text, "repeat "); ok {
+			texts = append(texts, again)
+		} else if !helped {
+			helped = true
+			texts = append(texts, help)
+		}
+	}
+	return texts
+}
+
+// before are the messages that the tools were called for whose results end the thread.
+func before(req sessions.Request) []sessions.Message {
+	last := len(req.Messages) - 2 // the call
+	if last < 0 {
+		return nil
+	}
+	return pending(sessions.Request{Messages: req.Messages[:last]})
 }
 
 // question is what a message asks: its last text, without what stands there in

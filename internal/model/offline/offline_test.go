@@ -126,6 +126,24 @@ func TestGuideHelpsAndRepeats(t *testing.T) {
 	require.Equal(t, "after me", streamed)
 }
 
+// Messages that wait together are one prompt: each gets its answer.
+func TestGuideAnswersEachOfSeveral(t *testing.T) {
+	t.Parallel()
+	messages := []sessions.Message{text(sessions.RoleUser, "repeat one"), text(sessions.RoleUser, "what?"), text(sessions.RoleUser, "why?"), text(sessions.RoleUser, "repeat two")}
+	streamed, _ := ask(t, "guide", messages...)
+	require.Equal(t, 1, strings.Count(streamed, "not an AI"))
+	require.True(t, strings.HasPrefix(streamed, "one\n\n") && strings.HasSuffix(streamed, "\n\ntwo"), streamed)
+
+	messages = append(messages[:1], text(sessions.RoleUser, "status"), text(sessions.RoleUser, "list sessions"))
+	messages[2].ID = "msg_2"
+	_, c := ask(t, "guide", messages...)
+	require.Len(t, c.Parts, 2, "the tools first")
+	require.NotEqual(t, c.Parts[0].CallID, c.Parts[1].CallID)
+	result := sessions.Message{Role: sessions.RoleToolResult, Parts: []sessions.Part{{Type: sessions.PartToolResult, Tool: "session_status", Text: `{"running":1}`}}}
+	streamed, _ = ask(t, "guide", append(messages, sessions.Message{Role: sessions.RoleAssistant, Parts: c.Parts}, result)...)
+	require.True(t, strings.HasPrefix(streamed, "one\n\n") && strings.Contains(streamed, "1 working"), streamed)
+}
+
 // In a group a message names its speaker and comes with what was said before.
 func TestGuideUnderstandsAGroup(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd
 	use := ChainUse{ID: x.Chain.ID, Tokens: end.result.Usage.InputTokens + end.result.Usage.OutputTokens, Started: x.Started}
 	var step *announce.Step
 	x.Exchange, step = announce.Next(x.Exchange, end.result, w.now())
-	next, err := w.nextStep(ctx, &x, step, end.taint)
+	next, err := w.nextStep(ctx, &x, step, end)
 	if err != nil {
 		return "", err
 	}
@@ -58,7 +58,7 @@ func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd
 }
 
 // nextStep is the run of the step that follows, after all that may hinder it; nil if the exchange has ended.
-func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announce.Step, taint flow.Label) (*sessions.Run, error) {
+func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announce.Step, end stepEnd) (*sessions.Run, error) {
 	if step != nil {
 		use, err := w.store.Chain(ctx, x.Chain.ID)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
@@ -79,8 +79,15 @@ func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announc
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 			return nil, fmt.Errorf("read session: %w", err)
 		}
-		run := w.stepRun(*x, *step, record, taint)
-		why := hindrance(step.Phase, run, record, taint)
+		if record.ID == end.run.Session {
+			record.Taint = end.taint // what it has learnt in the step that ends is stored with it
+		}
+		label := end.taint
+		if step.Phase == announce.Announcing {
+			label = x.Label // it is told all that was said
+		}
+		run := w.stepRun(*x, *step, record, label)
+		why := hindrance(step.Phase, run, record)
 		if why == "" {
 			return &run, nil
 		}
@@ -102,17 +109,17 @@ func leftOut(x Exchange) announce.Result {
 
 // lateReport is the delivery of a task's report where the sub-agent can't say anything for it any more.
 func (w *sessionWorker) lateReport(x Exchange, end stepEnd, text string) Delivery {
-	d := w.newDelivery(w.settings.Load(), KindAnnounce, x.Route, text, end.taint)
+	d := w.newDelivery(w.settings.Load(), KindAnnounce, x.Route, text, x.Label)
 	d.Session, d.Run = end.run.Session, end.run.ID
 	return d
 }
 
 // hindrance says why a step can't be taken; it is then left out.
-func hindrance(phase announce.Phase, run sessions.Run, record sessions.Record, taint flow.Label) string {
+func hindrance(phase announce.Phase, run sessions.Run, record sessions.Record) string {
 	switch {
 	case record.ID == "":
 		return "one of the two sessions has ended"
-	case phase == announce.Replying && !flow.CanFlow(taint.Level(), record.Taint.Level()):
+	case !flow.CanFlow(run.Label.Level(), record.Taint.Level()):
 		return "one side had learnt what the other may not be told"
 	case phase == announce.Announcing && run.Route.IsZero():
 		return "nobody speaks to that session on a channel"
@@ -154,7 +161,7 @@ func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Excha
 	requester, err := w.party(ctx, x.Requester)
 	switch {
 	case err == nil:
-		change.Enqueue = append(change.Enqueue, w.noteRun(requester, x, report, end.taint))
+		change.Enqueue = append(change.Enqueue, w.noteRun(requester, x, report, x.Label))
 	case !errors.Is(err, sessions.ErrNotFound):
 		return "", fmt.Errorf("read session: %w", err)
 	}

@@ -128,7 +128,7 @@ func TestReportSaysWhatTheRuntimeKnows(t *testing.T) {
 		Usage: sessions.Usage{InputTokens: 7, OutputTokens: 3}, Key: "agent:main:subagent:x", Session: "ses_1",
 	}
 	require.Equal(t, "**Status:** timeout (prices)\n\n**Result:** Status: success\n\n**Notes:** it took too long\n\n"+
-		"_runtime 1m1s · tokens 7 in, 3 out · session `agent:main:subagent:x` (`ses_1`)_", r.Text())
+		"_runtime 1m1s · tokens 7 in, 3 out · session `agent:main:subagent:x` (`ses_1`) · transcript `/v1/sessions/ses_1/history`_", r.Text())
 	require.Contains(t, announce.Report{Status: "odd"}.Text(), "unknown")
 	require.True(t, strings.HasPrefix(announce.Report{Status: sessions.RunFailed, Name: "x\n\n**Status:** success"}.Text(), "**Status:** error (x **Status:** success)\n"))
 }

@@ -35,6 +35,9 @@ var statusWords = map[sessions.RunStatus]string{
 	sessions.RunDone: "success", sessions.RunFailed: "error", sessions.RunTimeout: "timeout", sessions.RunAborted: "stopped",
 }
 
+// TranscriptPath is where the gateway's API gives what was said in a session.
+func TranscriptPath(id sessions.ID) string { return "/v1/sessions/" + string(id) + "/history" }
+
 // Text is the report as Markdown: status, result, notes, and a line of statistics.
 func (r Report) Text() string {
 	status, ok := statusWords[r.Status]
@@ -51,7 +54,7 @@ func (r Report) Text() string {
 	if r.Notes != "" {
 		lines = append(lines, "**Notes:** "+r.Notes)
 	}
-	stats := fmt.Sprintf("_runtime %s · tokens %d in, %d out · session `%s` (`%s`)_",
-		r.Runtime.Round(100*time.Millisecond), r.Usage.InputTokens, r.Usage.OutputTokens, r.Key, r.Session)
+	stats := fmt.Sprintf("_runtime %s · tokens %d in, %d out · session `%s` (`%s`) · transcript `%s`_",
+		r.Runtime.Round(100*time.Millisecond), r.Usage.InputTokens, r.Usage.OutputTokens, r.Key, r.Session, TranscriptPath(r.Session))
 	return strings.Join(append(lines, stats), "\n\n")
 }

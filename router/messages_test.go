@@ -83,11 +83,12 @@ func TestPickTakesWholeMessages(t *testing.T) {
 		}
 		q := QueueSettings{Mode: rapid.SampledFrom([]sessions.QueueMode{sessions.QueueCollect, sessions.QueueFollowup}).Draw(t, "mode"), Debounce: 300 * time.Millisecond}
 		now := waiting[len(waiting)-1].Accepted
-		batch, wait := pick(q, waiting, now, rapid.Bool().Draw(t, "busy"))
+		busy := rapid.Bool().Draw(t, "busy")
+		batch, wait := pick(q, waiting, now, busy)
 		require.LessOrEqual(t, wait, joinWithin)
 		if wait > 0 {
 			require.Empty(t, batch)
-			batch, wait = pick(q, waiting, now.Add(wait), true)
+			batch, wait = pick(q, waiting, now.Add(wait), busy)
 			require.Zero(t, wait)
 		}
 		picked := map[sessions.RunID]bool{}

@@ -96,7 +96,7 @@ func TestPrivateAnswerExpiresWithItsHandle(t *testing.T) {
 		b := newBundle(t)
 		b.chat.fail = failFirst(1000, adapters.Failure{Kind: adapters.RateLimited, RetryAfter: time.Minute, Certain: true})
 		b.hear(inPrivate("g", "ann", "1", "quietly"))
-		time.Sleep(14 * time.Minute)
+		time.Sleep(14*time.Minute + 30*time.Second) // between two tries
 		require.Len(t, b.deliveries(router.DeliveryQueued), 1)
 		time.Sleep(2 * time.Minute)
 		require.Len(t, b.deliveries(router.DeliveryExpired), 1)

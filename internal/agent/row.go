@@ -4,12 +4,13 @@ import (
 	"context"
 	"strings"
 
+	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
-// sessionRow is a row of sessions_list (seed 002), but for transcriptPath: a
-// transcript is rows of a database and no file; sessions_history reads it.
+// sessionRow is a row of sessions_list (seed 002). A transcript is rows of a database
+// and no file: its path is that of the gateway's own API.
 type sessionRow struct {
 	Key             sessions.Key           `json:"key"`
 	Kind            sessions.KeyKind       `json:"kind"`
@@ -30,6 +31,7 @@ type sessionRow struct {
 	LastChannel     string                 `json:"lastChannel,omitempty"`
 	LastTo          string                 `json:"lastTo,omitempty"`
 	DeliveryContext *deliveryContext       `json:"deliveryContext,omitempty"`
+	TranscriptPath  string                 `json:"transcriptPath"`
 	Messages        []historyMessage       `json:"messages,omitempty"`
 }
 
@@ -46,7 +48,7 @@ func (l *Loop) row(ctx context.Context, caller sessions.Caller, record sessions.
 		ContextTokens: record.ContextSize, TotalTokens: record.Usage.InputTokens + record.Usage.OutputTokens,
 		ThinkingLevel: record.ThinkingLevel, VerboseLevel: record.VerboseLevel, SystemSent: record.Usage.InputTokens > 0,
 		AbortedLastRun: record.AbortedLast, SendPolicy: record.SendPolicy,
-		LastChannel: record.Route.Channel, LastTo: string(record.Route.Conversation),
+		LastChannel: record.Route.Channel, LastTo: string(record.Route.Conversation), TranscriptPath: announce.TranscriptPath(record.ID),
 	}
 	row.Channel = channelOf(row.Kind, record)
 	if !record.Route.IsZero() {

@@ -33,7 +33,7 @@ func TestRowHasAllOfIt(t *testing.T) {
 		"key":"agent:main:telegram:group:-100","kind":"group","channel":"telegram","label":"the team","displayName":"Team ünï",
 		"updatedAt":946684860000,"sessionId":"sess_000000000001","spawnedBy":"agent:main:main","model":"test/scripted",
 		"contextTokens":30,"totalTokens":42,"thinkingLevel":"high","verboseLevel":"on","systemSent":true,"abortedLastRun":true,
-		"sendPolicy":"deny","lastChannel":"telegram","lastTo":"-100","deliveryContext":{"channel":"telegram","to":"-100","accountId":"work"}}]}`,
+		"sendPolicy":"deny","lastChannel":"telegram","lastTo":"-100","deliveryContext":{"channel":"telegram","to":"-100","accountId":"work"},"transcriptPath":"/v1/sessions/sess_000000000001/history"}]}`,
 		b.tool(t, "sessions_list", `{"kinds":["group"]}`).Text)
 }
 

@@ -254,7 +254,7 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 // that it has learnt.
 func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
-	fresh.Clearance, fresh.FileAccess = old.Clearance, old.FileAccess
+	fresh.Clearance, fresh.FileAccess, fresh.SpawnedBy = old.Clearance, old.FileAccess, old.SpawnedBy
 	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
 	fresh.ThinkingLevel, fresh.VerboseLevel, fresh.Label = old.ThinkingLevel, old.VerboseLevel, old.Label
 	fresh.Persistent, fresh.TTL, fresh.Metadata = old.Persistent, old.TTL, old.Metadata

@@ -129,7 +129,7 @@ func Next(x Exchange, r Result, now time.Time) (Exchange, *Step) {
 	case Asking:
 		return x.asked(r, now)
 	case Replying:
-		return x.replied(r)
+		return x.replied(r, now)
 	case Announcing:
 		return x.announced(r, now), nil
 	default:
@@ -184,7 +184,10 @@ func (x Exchange) Speaker() Party {
 	return x.Target
 }
 
-func (x Exchange) replied(r Result) (Exchange, *Step) {
+func (x Exchange) replied(r Result, now time.Time) (Exchange, *Step) {
+	if r.Status == sessions.RunAborted {
+		return x.end(Stopped, "a turn was stopped", now), nil
+	}
 	said, ok := words(r)
 	if !ok || said == "" {
 		return x.announce()

@@ -169,7 +169,7 @@ func isStale(err error) bool {
 // its last worker's end, or between its start and now.
 func (w *sessionWorker) abortedBefore(ctx context.Context, j *job, cancel context.CancelCauseFunc) error {
 	w.owner.mu.Lock()
-	look := w.lane.asked || j.resumed
+	look := w.lane.asked || j.resumed || j.batch[0].Exchange != "" // a step may have been stopped while it waited
 	w.lane.asked = false
 	w.owner.mu.Unlock()
 	if !look {

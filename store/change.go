@@ -31,6 +31,9 @@ func changeWrite(c router.Change) (Write, error) {
 	for _, m := range c.Messages {
 		b.message(m)
 	}
+	for _, x := range c.Exchanges {
+		b.exchange(x)
+	}
 	for _, r := range c.Enqueue {
 		b.enqueue(r)
 	}
@@ -42,7 +45,7 @@ func changeWrite(c router.Change) (Write, error) {
 	}
 	for _, a := range c.Abort {
 		b.add(Statement{SQL: abortQueued, Args: []any{micros(a.At), string(a.Session)}})
-		b.add(Statement{SQL: abortRunning, Args: []any{string(a.Session)}})
+		b.add(Statement{SQL: abortOpen, Args: []any{string(a.Session)}})
 	}
 	for _, m := range c.Media {
 		b.media(m)
@@ -103,9 +106,6 @@ func (b *writer) rest(c router.Change) {
 				ON CONFLICT (channel, account, known_as) DO UPDATE SET older = excluded.older`,
 			Args: []any{a.Channel, a.Account, string(a.To), string(a.From)},
 		})
-	}
-	for _, x := range c.Exchanges {
-		b.exchange(x)
 	}
 	b.approvals(c)
 	for _, u := range c.Chains {

@@ -19,8 +19,10 @@ const (
 	moveRun  = `UPDATE runs SET status = ?, leader = ?, epoch = ?, attempts = ?, reply = ?, error = ?, model = ?, input_tokens = ?,
 		output_tokens = ?, cached_tokens = ?, level = ?, trust = ?, started = ?, finished = ?
 		WHERE id = ? AND status = ? AND epoch <= ?` + fence
-	abortQueued  = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND ` + openRuns
-	abortRunning = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND status = 'running' AND ` + openRuns
+	// abortQueued leaves alone the step that an exchange waits for: its worker ends it, and the exchange with it.
+	abortQueued = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND ` + openRuns + `
+		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.id = runs.exchange_id AND x.run_id = runs.id AND x.ended = 0)`
+	abortOpen    = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND ` + openRuns
 	interruptRun = `UPDATE runs SET abort_asked = 2 WHERE id = ? AND status = 'running' AND abort_asked = 0`
 )
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -130,6 +131,24 @@ func testAbort(t *testing.T, b *bundle) {
 	asked, err = b.AbortsRequested(b.ctx, running.Partition+1)
 	require.NoError(t, err)
 	require.Empty(t, asked)
+}
+
+// A stop ends no queued run for which an exchange waits: it is only asked for, so that its worker ends both. With the exchange the run is ended too.
+func testAbortOfStep(t *testing.T, b *bundle) {
+	id := sessions.NewID()
+	step := newRun(id)
+	x := newExchange("sess_1", id)
+	x.Run, step.Exchange = step.ID, x.ID
+	b.commit(router.Change{Change: sessions.Change{Enqueue: []sessions.Run{step}}, Exchanges: []router.Exchange{x}})
+	abort := sessions.Change{Abort: []sessions.Abort{{Session: id, At: at(1)}}}
+	b.commit(router.Change{Change: abort})
+	require.Equal(t, sessions.RunQueued, b.run(step.ID).Status)
+	asked, err := b.AbortRequested(b.ctx, step.ID)
+	require.NoError(t, err)
+	require.Equal(t, sessions.AbortStopped, asked)
+	x.Revision, x.Exchange = 2, announce.Stop(x.Exchange, "a person stopped it", at(2))
+	b.commit(router.Change{Change: abort, Exchanges: []router.Exchange{x}})
+	require.Equal(t, sessions.RunAborted, b.run(step.ID).Status)
 }
 
 // A newer message asks for the end of a run that works. It overrules no stop and ends nothing that waits.

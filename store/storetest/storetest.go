@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"run move expects status and epoch": testRunMove,
 		"run move is fenced":                testRunFence,
 		"abort":                             testAbort,
+		"abort of a step":                   testAbortOfStep,
 		"interrupt":                         testInterrupt,
 		"last heard":                        testLastHeard,
 		"change is all or nothing":          testAtomic,

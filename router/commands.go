@@ -83,6 +83,12 @@ func isCommand(text string) bool {
 	return ok
 }
 
+// isOwners reports whether a text is a command that only an owner may give.
+func isOwners(text string) bool {
+	cmd, ok := parseCommand(text)
+	return ok && slices.ContainsFunc(commandTable(), func(c commandSpec) bool { return c.name == cmd.name && c.owner })
+}
+
 // parseCommand reads a command; a text that names none is not one, but talk. An
 // argument may follow a space or a colon. "/start", which Telegram sends at first contact, is /help.
 func parseCommand(text string) (command, bool) {

@@ -101,8 +101,8 @@ func (r *Router) accessUnmentioned(ctx context.Context, s *Settings, at group, i
 	switch {
 	case !at.requireMention:
 		return admitRun, nil
-	case owner && isCommand(in.Text) && !isEvent(in.Inbound):
-		return admitCommand, nil
+	case (owner && isCommand(in.Text) || isOwners(in.Text)) && !isEvent(in.Inbound):
+		return admitCommand, nil // another's attempt is refused there, and audited
 	case record.ID == "" || isEvent(in.Inbound):
 		return admitHistory, nil
 	}

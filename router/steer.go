@@ -96,7 +96,11 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read queue: %w", err)
 	}
-	queued := slices.DeleteFunc(queuedRuns(waiting), unmerged)
+	queued := queuedRuns(waiting)
+	if order := slices.IndexFunc(queued, func(run sessions.Run) bool { return run.Input.Order != nil }); order >= 0 {
+		queued = queued[:order] // what was said behind a command is for the time after it
+	}
+	queued = slices.DeleteFunc(queued, unmerged)
 	var said [][]sessions.Run
 	for _, message := range messages(queued) {
 		if !sameAudience(message[0].Route, b.run.Route) {

@@ -156,7 +156,7 @@ func TestFaults(t *testing.T) {
 		"no app token":      {"channels: { slack: { accounts: { a: { botToken: xoxb-1 } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.appToken: mode socket wants it: make an app-level token with connections:write under Basic Information of the app"},
 		"no secret":         {"channels: { slack: { accounts: { a: { botToken: xoxb-1, mode: http } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.signingSecret: mode http wants it: it stands under Basic Information of the app"},
 		"no bot":            {"channels: { discord: { accounts: { a: {} } } }", "sluice.yaml:1:36: channels.discord.accounts.a.token: is missing: it stands under Bot of the application in the developer portal"},
-		"short bot token":   {"channels: { discord: { accounts: { a: { token: short } } } }", "sluice.yaml:1:41: channels.discord.accounts.a.token: want the bot token of the developer portal, without the word Bot"},
+		"short bot token":   {"channels: { discord: { accounts: { a: { token: short } } } }", "sluice.yaml:1:48: channels.discord.accounts.a.token: want the bot token of the developer portal, without the word Bot"},
 		"foreign group":     {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { general: {} } } }", "sluice.yaml:1:84: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
 		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
 		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, limits"},

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,6 +67,25 @@ func (g *gateway) check(t *testing.T, query string) decision {
 	return d
 }
 
+// awaitBlocked waits until the gate has held back a text. It has to ask: nobody is told of what was not sent.
+func (g *gateway) awaitBlocked(t *testing.T, text string) {
+	t.Helper()
+	deadline, tick := time.After(patience), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for {
+		raw, err := io.ReadAll(g.call(http.MethodGet, "/v1/deliveries?status=blocked", "").Body)
+		require.NoError(t, err)
+		if strings.Contains(string(raw), text) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%q was not held back: %s", text, raw)
+		}
+	}
+}
+
 // The owner silences the bot in a group: it goes on elsewhere, and still hears that it may speak again.
 func TestOwnerSilencesADiscordGroup(t *testing.T) {
 	t.Parallel()
@@ -91,6 +112,7 @@ channels:
 	say(discordtest.General, "/send off")
 	awaits(discordtest.General, 2, "Sending is off")
 	say(discordtest.General, "two")
+	g.awaitBlocked(t, "two") // by what holds when it would be sent: not after the next word of the owner
 	say(discordtest.DirectID(1), "here?")
 	awaits(discordtest.DirectID(1), 1, "here?")
 	silenced := g.check(t, group)

@@ -62,6 +62,23 @@ func TestToolsUntilAnAnswer(t *testing.T) {
 	}, b.kinds())
 }
 
+// Some models give the calls of one answer the same id, or none: each call is run, and has its result.
+func TestCallsWithoutIDsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, sessiontest.Calls("session_status", `{}`, "a", "a", "", ""), sessiontest.Says("done"))
+	answer, err := b.ask(t.Context(), "how are you?")
+	require.NoError(t, err)
+	require.Equal(t, "done", answer.Text)
+	results := b.session.Messages()[2].Parts
+	require.Len(t, results, 4)
+	ids := map[string]bool{}
+	for _, r := range results {
+		require.False(t, r.Error, r.Text)
+		ids[r.CallID] = true
+	}
+	require.Len(t, ids, 4)
+}
+
 func TestModelIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

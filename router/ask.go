@@ -43,7 +43,7 @@ type Task struct {
 // task says, and may never reach or do more than the session that gives it.
 func (r *Router) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
 	child := r.newRecord("", agent, sessions.Route{})
-	child.Key = sessions.Key("agent:" + agent + ":subagent:" + uuid.NewString())
+	child.Key = sessions.SubAgentKey(agent, uuid.NewString())
 	child.Taint, child.Clearance = label, parent.Clearance
 	child.SpawnedBy, child.Model, child.Title, child.FileAccess = parent.ID, model, name, parent.FileAccess
 	return child

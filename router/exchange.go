@@ -51,14 +51,6 @@ type ExchangeSettings struct {
 	ArchiveAfter time.Duration // a sub-agent's session ends so long after its report; 0: never
 }
 
-// DefaultExchanges are the bounds of an empty configuration.
-func DefaultExchanges() ExchangeSettings {
-	return ExchangeSettings{
-		MaxTurns: announce.MostTurns, MaxHops: 6, MaxSteps: 60, MaxTokens: 1_000_000, MaxAge: time.Hour,
-		MaxTasks: 8, MaxChildren: 5, ArchiveAfter: time.Hour,
-	}
-}
-
 // spent says which bound a chain has reached; empty if none.
 func (s ExchangeSettings) spent(u ChainUse, now time.Time) string {
 	switch {

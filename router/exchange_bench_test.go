@@ -54,7 +54,7 @@ type talkers struct {
 
 func newTalkers(b *testing.B) *talkers {
 	b.Helper()
-	k := &talkers{bundle: newBundle(b, func(b *bundle) { b.settings.Exchanges = router.DefaultExchanges() })}
+	k := &talkers{bundle: newBundle(b, func(b *bundle) { b.settings.Exchanges = exchangeBounds() })}
 	for i := range 64 {
 		for _, side := range []*[]sessions.Record{&k.from, &k.to} {
 			record := k.NewAgentSession("main")

@@ -27,12 +27,20 @@ type talk struct {
 	reply func(key sessions.Key, text string) (string, error)
 }
 
+// exchangeBounds are wide enough for most tests.
+func exchangeBounds() router.ExchangeSettings {
+	return router.ExchangeSettings{
+		MaxTurns: announce.MostTurns, MaxHops: 6, MaxSteps: 60, MaxTokens: 1_000_000, MaxAge: time.Hour,
+		MaxTasks: 8, MaxChildren: 5, ArchiveAfter: time.Hour,
+	}
+}
+
 func newTalk(t *testing.T) *talk {
 	t.Helper()
 	k := &talk{}
 	k.bundle = newBundle(t, func(b *bundle) {
 		b.agent.work = k.work
-		b.settings.Exchanges = router.DefaultExchanges()
+		b.settings.Exchanges = exchangeBounds()
 		b.settings.Keyer.Scope = sessions.ScopePerPeer
 	})
 	return k

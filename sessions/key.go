@@ -178,15 +178,6 @@ func SubAgentKey(agent, id string) Key {
 	return Key(agentPrefix + agent + subAgentWord + id)
 }
 
-// CronKey names the session of a job.
-func CronKey(job string) Key { return Key("cron:" + job) }
-
-// HookKey names the session of a hook's call; id is new for each, unless the hook says one.
-func HookKey(id string) Key { return Key("hook:" + id) }
-
-// NodeKey names the session of a node.
-func NodeKey(id string) Key { return Key("node-" + id) }
-
 // Agent is the agent that the key belongs to; empty for keys that name none.
 func (k Key) Agent() string {
 	rest, ok := strings.CutPrefix(string(k), agentPrefix)

@@ -129,9 +129,9 @@ func TestMadeKeysParseProperty(t *testing.T) {
 func TestKeysOfWhatNoChatBegan(t *testing.T) {
 	t.Parallel()
 	for key, kind := range map[sessions.Key]sessions.KeyKind{
-		sessions.CronKey("nightly"):            sessions.KindCron,
-		sessions.HookKey("9f3c"):               sessions.KindHook,
-		sessions.NodeKey("Kitchen"):            sessions.KindNode,
+		"cron:nightly":                         sessions.KindCron,
+		"hook:9f3c":                            sessions.KindHook,
+		"node-Kitchen":                         sessions.KindNode,
 		sessions.SubAgentKey("ops", "9f3c-11"): sessions.KindOther,
 	} {
 		parsed, err := sessions.ParseKey(string(key))

@@ -236,7 +236,7 @@ func (s *Session) asking() MessageID {
 func childName(parent ID, asking MessageID, callID, agent string) (ID, Key) {
 	name := sha256.Sum256([]byte(string(parent) + "\x00" + string(asking) + "\x00" + callID))
 	id := uuid.NewHash(sha256.New(), uuid.Nil, name[:], 8)
-	return ID("sess_" + hex.EncodeToString(name[:6])), Key(agentPrefix + agent + subAgentWord + id.String())
+	return ID("sess_" + hex.EncodeToString(name[:6])), SubAgentKey(agent, id.String())
 }
 
 func narrowClearance(parent, plan flow.Level) flow.Level {

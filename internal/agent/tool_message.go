@@ -2,11 +2,8 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"sluice/adapters"
 	"sluice/policy"
@@ -71,6 +68,7 @@ func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.Raw
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
+	request.Idempotency = callKey(caller, raw)
 	d, err := l.send(ctx, request)
 	if err != nil {
 		return sessions.ToolResult{}, publicSendError(err)
@@ -83,24 +81,13 @@ func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.Raw
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
 }
 
-// messageKey makes a call that is run again after a crash the same message. Its arguments are a part of
-// it, because some models give each answer's calls the same ids.
-func messageKey(caller sessions.Caller, args messageArgs) string {
-	text := fmt.Appendf(nil, "%q", []string{args.Channel, args.AccountID, args.To, args.ThreadID, args.Message})
-	if len(args.Buttons)+len(args.Media) > 0 {
-		text = fmt.Appendf(text, "%q%q", args.Buttons, args.Media)
-	}
-	said := sha256.Sum256(text)
-	return "tool/" + string(caller.Run) + "/" + caller.CallID + "/" + hex.EncodeToString(said[:8])
-}
-
 // addressed completes a message's address from the run's own route. Only an
 // owner's words may make an agent speak somewhere else.
 func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, error) {
 	p := router.Proactive{
 		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
 		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
-		Idempotency: messageKey(caller, args), Media: args.Media,
+		Media: args.Media,
 	}
 	for _, b := range args.Buttons {
 		p.Buttons = append(p.Buttons, adapters.Button(b))

@@ -182,7 +182,7 @@ func (s *Session) completed(caller Caller, call Part) Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	caller.Session, caller.Key, caller.Agent = s.record.ID, s.record.Key, s.record.Agent
-	caller.CallID, caller.Taint, caller.Sandbox = call.CallID, s.record.Taint, s.sandbox
+	caller.CallID, caller.Taint, caller.Clearance, caller.Sandbox = call.CallID, s.record.Taint, s.record.Clearance, s.sandbox
 	return caller
 }
 

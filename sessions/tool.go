@@ -3,6 +3,8 @@ package sessions
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"time"
 
 	"sluice/policy/flow"
@@ -32,6 +34,29 @@ func (t Tool) ReadOnly() bool { return t.Flow.Writes == FlowNone }
 type ToolFlow struct {
 	Reads  FlowEnd
 	Writes FlowEnd
+	// Source is the label of what a tool that reads [FlowOutside] brings in; required there.
+	Source flow.Label
+	// Sink is the highest level that may be said to a tool that writes [FlowOutside]; required there.
+	// Asking is saying: a query string counts.
+	Sink flow.Level
+	// Setting is the configuration key of Sink, for the error of a session that is above it.
+	Setting string
+}
+
+// Check says what a declaration lacks.
+func (f ToolFlow) Check() error {
+	ends := []FlowEnd{FlowNone, FlowSession, FlowAgent, FlowMemory, FlowDelivery, FlowOutside}
+	switch {
+	case !slices.Contains(ends, f.Reads) || !slices.Contains(ends, f.Writes):
+		return errors.New("does not declare what it reads and writes")
+	case f.Reads == FlowOutside && !f.Source.Valid():
+		return errors.New("does not declare the label of what it brings in")
+	case f.Writes == FlowOutside && !f.Sink.Valid():
+		return errors.New("does not declare the level of what it may be told")
+	case f.Writes == FlowOutside && f.Setting == "":
+		return errors.New("does not name the setting of its level")
+	}
+	return nil
 }
 
 // FlowEnd is one end of a tool's data flow. Its zero value is invalid.
@@ -41,7 +66,10 @@ type FlowEnd string
 const (
 	FlowNone     FlowEnd = "none"
 	FlowSession  FlowEnd = "session"  // this or another session's content
+	FlowAgent    FlowEnd = "agent"    // another session's agent, which works on what it is told
+	FlowMemory   FlowEnd = "memory"   // what agents remember across sessions
 	FlowDelivery FlowEnd = "delivery" // a text on its way out; the gate decides at delivery
+	FlowOutside  FlowEnd = "outside"  // a server outside the gateway, with a level of its own
 )
 
 // Caller is who calls a tool. It comes from the runtime, never from arguments.
@@ -51,11 +79,13 @@ type Caller struct {
 	Agent   string
 	Run     RunID
 	CallID  string
-	Taint   flow.Label    // live taint at the call
-	Route   Route         // of the run
-	Owner   bool          // the run's sender is an owner
-	Sandbox SandboxConfig // how commands run
-	Chain   Chain         // of the run
+	Taint   flow.Label // live taint at the call
+	// Clearance is the highest level that the session may ever reach.
+	Clearance flow.Level
+	Route     Route         // of the run
+	Owner     bool          // the run's sender is an owner
+	Sandbox   SandboxConfig // how commands run
+	Chain     Chain         // of the run
 }
 
 // ToolResult is what a call gave.

@@ -70,7 +70,7 @@ func (l *Loop) sendTool() sessions.Tool {
 			Name: "sessions_send", Parameters: json.RawMessage(sendSchema),
 			Description: "Speaks to the agent of another session and waits for its answer. Afterwards the two of you may answer each other a few times, and the other one may tell its own people.",
 		},
-		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, Idempotent: true, Timeout: (sendWaitMost + 30) * time.Second,
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMost + 30) * time.Second,
 		Run: l.sendTo,
 	}
 }

@@ -64,7 +64,7 @@ func (l *Loop) spawnTool() sessions.Tool {
 			Name: "sessions_spawn", Parameters: json.RawMessage(spawnSchema),
 			Description: "Gives a task to a sub-agent with a session of its own and returns at once. What came of it is told in this conversation when it is done.",
 		},
-		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowSession}, Idempotent: true,
+		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowAgent}, Idempotent: true,
 		Run: l.spawn,
 	}
 }

@@ -73,8 +73,8 @@ func checkTools(tools []sessions.Tool) error {
 			return fmt.Errorf("tool %q: name, description and run are required", name)
 		case seen[name]:
 			return fmt.Errorf("tool %q: there are two of them", name)
-		case t.Flow.Reads == "" || t.Flow.Writes == "":
-			return fmt.Errorf("tool %q: does not declare what it reads and writes", name)
+		case t.Flow.Check() != nil:
+			return fmt.Errorf("tool %q: %w", name, t.Flow.Check())
 		case !json.Valid(t.Spec.Parameters):
 			return fmt.Errorf("tool %q: its parameters are no JSON Schema", name)
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"time"
 
 	"sluice/policy/flow"
@@ -17,7 +18,9 @@ const RuleFlow = "flow"
 const (
 	Allow Action = "allow"
 	Block Action = "block"
-	Hold  Action = "hold" // waits for an approval
+	// Redact lets through what is left when something was taken out.
+	Redact Action = "redact"
+	Hold   Action = "hold" // waits for an approval
 )
 
 // Decision is a gate's answer with every rule that it looked at, in order.
@@ -26,6 +29,9 @@ type Decision struct {
 	// Reason is one sentence for the operator: which rule decided, and what to change.
 	Reason string   `json:"reason"`
 	Rules  []Looked `json:"rules"`
+	Terms  *Terms   `json:"terms,omitempty"` // of a hold
+
+	redact []*regexp.Regexp // what is taken out
 }
 
 // Looked is one rule that was looked at.

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"regexp"
-	"time"
 
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -52,15 +51,4 @@ type Egress struct {
 	Kind     string              // delivery kind: reply, notice, message, …
 	Key      sessions.Key        // the session's key; empty if none
 	Override sessions.SendPolicy // the session's
-}
-
-// AuditEntry is one line of the audit trail.
-type AuditEntry struct {
-	At      time.Time
-	Actor   string // principal "<channel>:<user>", "agent:<id>", "operator" or "gateway"
-	Action  string // for example "delivery.block", "command.denied", "pairing.approve"
-	Object  string // id of what it is about
-	Session sessions.ID
-	Label   flow.Label
-	Detail  any // JSON-encoded; no secrets
 }

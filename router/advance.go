@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"sluice/announce"
-	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -143,7 +142,7 @@ func (w *sessionWorker) party(ctx context.Context, p announce.Party) (sessions.R
 // endExchange adds what an exchange's end leaves: the requester of a task gets a
 // note, the sub-agent's session has done its work, and the audit trail says how it ended.
 func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Exchange, end stepEnd) (say string, err error) {
-	change.Audit = append(change.Audit, policy.AuditEntry{
+	change.Audit = append(change.Audit, sessions.AuditEntry{
 		At: w.now(), Actor: "agent:" + x.Target.Agent, Action: "exchange.ended", Object: x.ID, Session: x.Target.Session, Label: x.Label,
 		Detail: map[string]string{"outcome": string(x.Outcome), "detail": x.Detail, "turns": strconv.Itoa(x.Turn)},
 	})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -84,10 +83,10 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 	}
 	change := Change{
 		Approvals: []ApprovalMove{p.move(to, reason, v.Actor, r.now())},
-		Audit: []policy.AuditEntry{{
+		Change: sessions.Change{Audit: []sessions.AuditEntry{{
 			At: r.now(), Actor: v.Actor, Action: "approval." + string(to), Object: string(id), Session: p.Session, Label: p.Label,
 			Detail: map[string]string{"tool": p.Tool, "run": string(p.Run), "reason": v.Reason},
-		}},
+		}}},
 	}
 	return change, p, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/announce"
-	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -98,13 +97,15 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 	run := r.stepRun(x, first, a.Target, a.Label)
 	run.EventKey, run.Timeout, x.First, x.Run = a.Key, a.Task.Timeout, run.ID, run.ID
 	change := Change{
-		Change: sessions.Change{Enqueue: []sessions.Run{run}},
+		Change: sessions.Change{
+			Enqueue: []sessions.Run{run},
+			Audit: []sessions.AuditEntry{{
+				At: now, Actor: "agent:" + a.Caller.Agent, Action: "exchange." + string(a.Kind), Object: x.ID, Session: a.Caller.Session, Label: a.Label,
+				Detail: map[string]string{"target": string(a.Target.Key), "chain": chain.ID},
+			}},
+		},
 		Event:  &Event{Key: a.Key, Outcome: OutcomeRun, Session: run.Session, Run: run.ID, Accepted: now},
 		Chains: []ChainUse{{ID: chain.ID, Steps: 1, Started: now}}, Exchanges: []Exchange{x},
-		Audit: []policy.AuditEntry{{
-			At: now, Actor: "agent:" + a.Caller.Agent, Action: "exchange." + string(a.Kind), Object: x.ID, Session: a.Caller.Session, Label: a.Label,
-			Detail: map[string]string{"target": string(a.Target.Key), "chain": chain.ID},
-		}},
 	}
 	if a.Create {
 		change.Create = []sessions.Record{a.Target}

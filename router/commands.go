@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"sluice/adapters"
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -166,11 +165,11 @@ func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (or
 // so where nobody else sees it; a group hears nothing.
 func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd command) (Admitted, error) {
 	label := r.inboundLabel(in.Route, false)
-	change := Change{Audit: []policy.AuditEntry{{
+	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "command.denied",
 		Object: "/" + cmd.name, Label: label,
 		Detail: map[string]string{"conversation": string(in.Route.Conversation), "reason": "not an owner"},
-	}}}
+	}}}}
 	got := Admitted{Outcome: OutcomeCommand}
 	if in.Route.ChatType == sessions.Direct || fromMenu(in) {
 		got.Notice = "Only my owner may use /" + cmd.name + "."

@@ -7,7 +7,6 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/faultpoint"
-	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -117,7 +116,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	default:
 		w.deliver(&change, w.reply(last, KindNotice, why.Public, noticeLabel()), preview)
 	}
-	change.Audit = append(change.Audit, policy.AuditEntry{
+	change.Audit = append(change.Audit, sessions.AuditEntry{
 		At: w.now(), Actor: "agent:" + j.record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
 		Session: w.id, Label: j.record.Taint, Detail: map[string]string{"error": why.Err.Error()},
 	})

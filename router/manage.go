@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -74,8 +73,8 @@ func (r *Router) PatchSession(ctx context.Context, p sessions.Patch) (sessions.R
 	if err := p.Check(); err != nil {
 		return sessions.Record{}, &RequestError{Text: err.Error()}
 	}
-	entry := policy.AuditEntry{At: r.now(), Actor: "operator", Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: noticeLabel()}
-	if err := r.store.Commit(ctx, Change{Change: sessions.Change{Patch: []sessions.Patch{p}}, Audit: []policy.AuditEntry{entry}}); err != nil {
+	entry := sessions.AuditEntry{At: r.now(), Actor: "operator", Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: noticeLabel()}
+	if err := r.store.Commit(ctx, Change{Change: sessions.Change{Patch: []sessions.Patch{p}, Audit: []sessions.AuditEntry{entry}}}); err != nil {
 		return sessions.Record{}, fmt.Errorf("patch session: %w", err)
 	}
 	return r.store.Session(ctx, p.ID)
@@ -217,7 +216,7 @@ func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID) (Delivery, 
 func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action string) error {
 	err := r.commit(ctx, Change{
 		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
-		Audit:      []policy.AuditEntry{{At: r.now(), Actor: "operator", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}},
+		Change:     sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: "operator", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)

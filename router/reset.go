@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -139,7 +138,7 @@ func (r *Router) place(ctx context.Context, s *Settings, in Admission, owner boo
 		why = "its time was over"
 	}
 	change, fresher := r.reset(record)
-	change.Audit = []policy.AuditEntry{{
+	change.Audit = []sessions.AuditEntry{{
 		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "session.reset",
 		Object: string(record.Key), Session: fresher.ID, Label: noticeLabel(), Detail: map[string]string{"before": string(record.ID), "reason": why},
 	}}

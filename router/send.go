@@ -50,10 +50,10 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 		return Delivery{}, err
 	}
 	decision := r.gate.Decide(leaving)
-	err = r.commit(ctx, Change{Media: fresh, Deliver: []Delivery{d}, Audit: []policy.AuditEntry{{
+	err = r.commit(ctx, Change{Media: fresh, Deliver: []Delivery{d}, Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: d.Label,
 		Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
-	}}})
+	}}}})
 	switch {
 	case errors.Is(err, sessions.ErrDuplicate) && p.Idempotency != "":
 		return r.store.DeliveryByIdempotency(ctx, p.Idempotency)

@@ -53,7 +53,6 @@ type Change struct {
 	Approvals []ApprovalMove
 	// Unask denies what is still pending of runs that end.
 	Unask []Unask
-	Audit []policy.AuditEntry
 }
 
 // Event is one inbound platform event. It is kept for ever: it is what makes a repeat a repeat.
@@ -344,7 +343,7 @@ type Browser interface {
 	ListSessions(ctx context.Context, q SessionQuery) ([]sessions.Record, error)
 	ListRuns(ctx context.Context, q Query) ([]sessions.Run, error)
 	ListDeliveries(ctx context.Context, q Query) ([]Delivery, error)
-	ListAudit(ctx context.Context, q Query) ([]policy.AuditEntry, error)
+	ListAudit(ctx context.Context, q Query) ([]sessions.AuditEntry, error)
 	// ListApprovals reads approvals, by status and session.
 	ListApprovals(ctx context.Context, q Query) ([]Approval, error)
 	// CountDeliveries counts the deliveries of each status that is not sent or discarded.

@@ -11,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"sluice/adapters"
-	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -108,7 +107,7 @@ func (s *Server) audit(ctx context.Context, in *struct {
 	return &body[auditList]{out}, nil
 }
 
-func auditOf(e policy.AuditEntry) auditRecord {
+func auditOf(e sessions.AuditEntry) auditRecord {
 	return auditRecord{At: e.At, Actor: e.Actor, Action: e.Action, Object: e.Object, Session: e.Session, Label: e.Label.String(), Detail: e.Detail}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -108,18 +107,23 @@ func testLists(t *testing.T, b *bundle) {
 }
 
 func testAudit(t *testing.T, b *bundle) {
-	first := policy.AuditEntry{At: start, Actor: "operator", Action: "delivery.retry", Object: "dlv_1", Session: "sess_1", Label: secret}
+	first := sessions.AuditEntry{At: start, Actor: "operator", Action: "delivery.retry", Object: "dlv_1", Session: "sess_1", Label: secret}
 	second := first
 	second.Action, second.Session, second.Detail = "command.denied", "", json.RawMessage(`{"why":"not an owner"}`)
-	b.commit(router.Change{Audit: []policy.AuditEntry{first, second}})
-	list := func(q router.Query) []policy.AuditEntry {
+	b.commit(router.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{first, second}}})
+	list := func(q router.Query) []sessions.AuditEntry {
 		rows, err := b.ListAudit(b.ctx, q)
 		require.NoError(t, err)
 		return rows
 	}
-	require.Equal(t, []policy.AuditEntry{second, first}, list(router.Query{}))
-	require.Equal(t, []policy.AuditEntry{first}, list(router.Query{Session: "sess_1"}))
-	require.Equal(t, []policy.AuditEntry{second}, list(router.Query{Status: "command.denied"}))
+	require.Equal(t, []sessions.AuditEntry{second, first}, list(router.Query{}))
+	require.Equal(t, []sessions.AuditEntry{first}, list(router.Query{Session: "sess_1"}))
+	require.Equal(t, []sessions.AuditEntry{second}, list(router.Query{Status: "command.denied"}))
+
+	third := first
+	third.Action = "tool.block"
+	require.NoError(t, b.CommitSession(b.ctx, sessions.Change{Audit: []sessions.AuditEntry{third}}))
+	require.Equal(t, []sessions.AuditEntry{third}, list(router.Query{Limit: 1}))
 }
 
 func testCancelled(t *testing.T, b *bundle) {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"regexp"
+
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -15,7 +17,9 @@ const RuleFlow = "flow"
 const (
 	Allow Action = "allow"
 	Block Action = "block"
-	Hold  Action = "hold" // waits for an approval
+	// Redact lets through what is left when something was taken out.
+	Redact Action = "redact"
+	Hold   Action = "hold" // waits for an approval
 )
 
 // Decision is a gate's answer with every rule that it looked at, in order.
@@ -24,6 +28,9 @@ type Decision struct {
 	// Reason is one sentence for the operator: which rule decided, and what to change.
 	Reason string   `json:"reason"`
 	Rules  []Looked `json:"rules"`
+	Terms  *Terms   `json:"terms,omitempty"` // of a hold
+
+	redact []*regexp.Regexp // what is taken out
 }
 
 // Looked is one rule that was looked at.

@@ -23,6 +23,7 @@ type checker struct {
 func check(r *report, c *Config) {
 	k := checker{r, c}
 	k.gateway()
+	k.tokens()
 	k.stores()
 	k.owners()
 	k.channels()
@@ -48,6 +49,23 @@ func (k checker) gateway() {
 	k.must(g.PublicURL == "" || isURL(g.PublicURL, "http", "https"), "gateway.publicURL", "%q: want an http or https address", g.PublicURL)
 	for i, host := range g.AllowedHosts {
 		k.must(hostShape.MatchString(host), fmt.Sprintf("gateway.allowedHosts[%d]", i), "%q: want a host name without scheme, path or port", host)
+	}
+}
+
+// tokens checks that each further token of the API tells its bearer from all others.
+func (k checker) tokens() {
+	named, borne := map[string]bool{}, map[Secret]string{k.c.Gateway.Token: "gateway.token"}
+	for i, t := range k.c.Gateway.Tokens {
+		path := fmt.Sprintf("gateway.tokens[%d]", i)
+		k.must(t.Name != "", path+".name", "is missing")
+		k.must(t.Name == "" || accountShape.MatchString(t.Name), path+".name", "%q: want A-Z a-z 0-9 _ -", t.Name)
+		k.must(!named[t.Name], path+".name", "%q stands twice: give each token its own", t.Name)
+		named[t.Name] = true
+		k.must(t.Token != "", path+".token", "is missing: make one, for example with `openssl rand -base64 32`")
+		k.must(printable(t.Token.Reveal()), path+".token", "has a space or an unprintable character: a header can't carry it")
+		other, twice := borne[t.Token]
+		k.must(t.Token == "" || !twice, path+".token", "is that of %s: give each its own", other)
+		borne[t.Token] = path
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 // state folder is still relative to "~" and what follows from other keys is empty.
 func Default() *Config {
 	return &Config{
-		Gateway:  Gateway{Listen: DefaultListen},
+		Gateway:  Gateway{Listen: DefaultListen, Classification: flow.Restricted},
 		State:    "~/.local/share/sluice",
 		Log:      Log{Level: "info", Format: "text"},
 		Owners:   []string{"webchat:local"},
@@ -60,6 +60,7 @@ func defaultChannels() Channels {
 type defaulter interface{ setDefaults() }
 
 var (
+	_ defaulter = (*APIToken)(nil)
 	_ defaulter = (*Group)(nil)
 	_ defaulter = (*Topic)(nil)
 	_ defaulter = (*TelegramAccount)(nil)
@@ -68,6 +69,9 @@ var (
 	_ defaulter = (*Provider)(nil)
 	_ defaulter = (*Reset)(nil)
 )
+
+// A token is given to others, so that it shows and does the least unless its owner says more.
+func (t *APIToken) setDefaults() { t.Classification, t.Role = flow.Public, "reader" }
 
 func (g *Group) setDefaults() { g.RequireMention = true }
 

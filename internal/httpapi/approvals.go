@@ -87,7 +87,7 @@ type decideInput struct {
 
 func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
 	return func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
-		v := router.Verdict{Allow: allow, Actor: operator}
+		v := router.Verdict{Allow: allow, Actor: callerOf(ctx).actor()}
 		if in.Body != nil {
 			v.Reason = in.Body.Reason
 		}

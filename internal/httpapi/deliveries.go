@@ -16,9 +16,6 @@ import (
 // messagesPath is where messages are sent; its requests may bring files.
 const messagesPath = "/v1/messages"
 
-// operator is who acts over the API: whoever has the token.
-const operator = "operator"
-
 func (s *Server) deliveryRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodPost, messagesPath, "send-message", "Send a message that nobody waits for, through the gate", http.StatusAccepted), s.sendMessage)
 	huma.Register(api, op(http.MethodGet, "/v1/deliveries", "list-deliveries", "List deliveries, newest first, and count the unsettled ones"), s.listDeliveries)
@@ -59,7 +56,7 @@ func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*body[delivery
 	}
 	d, err := s.cfg.Router.Send(ctx, router.Proactive{
 		Channel: in.Body.Channel, Account: in.Body.Account, To: in.Body.To, ChatType: sessions.ChatType(in.Body.ChatType),
-		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: key, Actor: operator,
+		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: key, Actor: callerOf(ctx).actor(),
 		Buttons: buttonsOf(in.Body.Buttons), Files: filesOf(in.Body.Files),
 	})
 	if err != nil {

@@ -248,7 +248,8 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		PagePerson: sessions.Peer{ID: "local"},
 		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
-		Token:      token, Hosts: []string{"gateway.example"}, MaxBody: 1000, Version: "test",
+		Tokens:     []httpapi.Credential{{Token: token, Level: flow.Restricted, Role: httpapi.RoleOperator}},
+		SinkLevel:  func(sessions.Route) flow.Level { return flow.Restricted }, Hosts: []string{"gateway.example"}, MaxBody: 1000, Version: "test",
 		Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}
 	for _, set := range settings {

@@ -137,11 +137,11 @@ type pairingCode struct {
 }
 
 func (s *Server) approve(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
-	return s.settled(s.cfg.Router.ApprovePairing(ctx, strings.ToUpper(in.Code), operator))
+	return s.settled(s.cfg.Router.ApprovePairing(ctx, strings.ToUpper(in.Code), callerOf(ctx).actor()))
 }
 
 func (s *Server) deny(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
-	return s.settled(s.cfg.Router.DenyPairing(ctx, strings.ToUpper(in.Code), operator))
+	return s.settled(s.cfg.Router.DenyPairing(ctx, strings.ToUpper(in.Code), callerOf(ctx).actor()))
 }
 
 // settled answers what became of a pairing.
@@ -169,7 +169,7 @@ func (s *Server) revoke(ctx context.Context, in *struct {
 	if account == "" {
 		account = "default"
 	}
-	if err := s.cfg.Router.RevokePairing(ctx, in.Body.Channel, account, sessions.UserID(in.Body.User), operator); err != nil {
+	if err := s.cfg.Router.RevokePairing(ctx, in.Body.Channel, account, sessions.UserID(in.Body.User), callerOf(ctx).actor()); err != nil {
 		return nil, s.problem(err)
 	}
 	return nil, nil

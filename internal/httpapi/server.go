@@ -2,7 +2,8 @@
 // the platforms' callbacks, and what operators watch.
 //
 // Who may call: everything but /healthz, /readyz, the platforms' signed
-// callbacks and the page's own files wants the token. Before that, a request
+// callbacks and the page's own files wants a token, which has a level and a role:
+// its bearer sees and does at most that ([callerOf]). Before that, a request
 // must name a host that this gateway answers to and must not come from another
 // site, so that no page in somebody's browser can drive a local gateway.
 //
@@ -26,6 +27,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -94,10 +96,11 @@ type Config struct {
 	PageRoute  sessions.Route // where those are who speak over the API and on the page
 	PagePerson sessions.Peer  // who they are
 	Metrics    http.Handler
-	Token      string
-	Hosts      []string // further Host names that requests may carry, without port
-	MaxBody    int64    // bytes of a request's body
-	MaxUpload  int64    // bytes of the body of a request that may bring files
+	Tokens     []Credential
+	SinkLevel  func(route sessions.Route) flow.Level // the highest level that may be said by a route
+	Hosts      []string                              // further Host names that requests may carry, without port
+	MaxBody    int64                                 // bytes of a request's body
+	MaxUpload  int64                                 // bytes of the body of a request that may bring files
 	Version    string
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -118,6 +121,8 @@ type Server struct {
 	http    *http.Server
 	started time.Time
 
+	credentials []hashed
+
 	ending  context.Context // ends the streams when the server stops
 	end     context.CancelFunc
 	serving sync.WaitGroup
@@ -125,7 +130,7 @@ type Server struct {
 
 // New makes a server; it serves nothing before Start.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, started: cfg.Now()}
+	s := &Server{cfg: cfg, started: cfg.Now(), credentials: hashCredentials(cfg.Tokens)}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	s.http = &http.Server{

@@ -24,7 +24,7 @@ export class Refused extends Error {
 
 // call makes a request; an answer that is no success is a Refused.
 export async function call(path, options = {}) {
-  const headers = { Authorization: "Bearer " + (localStorage.getItem(place) ?? ""), Accept: "application/json", ...options.headers };
+  const headers = { Authorization: "Bearer " + (localStorage.getItem(place) ?? ""), Accept: "application/json", "Sluice-Client": "page", ...options.headers };
   if (options.body) headers["Content-Type"] = "application/json";
   const answer = await fetch(path, { ...options, headers, body: options.body && JSON.stringify(options.body), cache: "no-store" });
   if (answer.ok) return answer;

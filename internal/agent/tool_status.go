@@ -153,7 +153,7 @@ func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *
 				return label, inside("list exchanges", err)
 			}
 			for _, x := range found {
-				if left == 0 || (x.Phase != announce.Ended) != open || !flow.CanFlow(x.Label.Level(), caller.Taint.Level()) {
+				if left == 0 || x.Blind && x.Requester.Session == status.SessionID || (x.Phase != announce.Ended) != open || !flow.CanFlow(x.Label.Level(), caller.Taint.Level()) {
 					continue
 				}
 				left--

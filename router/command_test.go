@@ -10,6 +10,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -176,6 +177,32 @@ func TestStop(t *testing.T) {
 		b.await(1)
 		time.Sleep(time.Minute)
 		require.Len(t, b.chat.texts("ann"), 2)
+	})
+}
+
+// What a sub-agent has reported is in the transcript, also where a person stops the session before it was put there.
+func TestStopKeepsWhatWasReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.busy()
+		working := b.hear(in("ann", "1", "think hard"))
+		synctest.Wait()
+		note := sessions.Run{
+			ID: sessions.NewRunID(), Session: working.Session, Partition: sessions.SessionLane(working.Session).Partition(partitions), Kind: sessions.KindNote,
+			Status: sessions.RunQueued, Label: flow.Bottom(), Accepted: time.Now(), EventKey: "exchange/x/note", Input: sessions.Input{Text: "the report"},
+		}
+		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Enqueue: []sessions.Run{note}}))
+		b.hear(in("ann", "2", "/stop"))
+		b.await(1)
+		require.Contains(t, b.chat.texts("ann")[0], "Stopped; 0 waiting")
+		require.Equal(t, sessions.RunAborted, b.ended(working.Run).Status)
+		for p := range partitions {
+			b.Rescan(p)
+		}
+		require.Equal(t, sessions.RunDone, b.ended(note.ID).Status)
+		require.Contains(t, b.thread(working.Session), "agent: the report")
+		require.Contains(t, b.tell("ann", "/stop"), "nothing to stop")
 	})
 }
 

@@ -278,6 +278,7 @@ func (r *Router) commandStop(ctx context.Context, c commandCall) (Change, string
 	if err != nil {
 		return Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
+	waiting = slices.DeleteFunc(waiting, func(run sessions.Run) bool { return run.Kind == sessions.KindNote }) // which no stop is for
 	change, children, err := r.stopIn(ctx, c.session.ID)
 	if err != nil {
 		return Change{}, "", err

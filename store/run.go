@@ -20,7 +20,8 @@ const (
 		output_tokens = ?, cached_tokens = ?, level = ?, trust = ?, started = ?, finished = ?
 		WHERE id = ? AND status = ? AND epoch <= ?` + fence
 	// abortQueued leaves alone the step that an exchange waits for: its worker ends it, and the exchange with it.
-	abortQueued = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND ` + openRuns + `
+	// Nor does it touch a note, which asks for no work: the report in it would be lost.
+	abortQueued = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND kind <> 'note' AND ` + openRuns + `
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.id = runs.exchange_id AND x.run_id = runs.id AND x.ended = 0)`
 	abortOpen    = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND ` + openRuns
 	interruptRun = `UPDATE runs SET abort_asked = 2 WHERE id = ? AND status = 'running' AND abort_asked = 0`

@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"run move is fenced":                testRunFence,
 		"abort":                             testAbort,
 		"abort of a step":                   testAbortOfStep,
+		"abort of a note":                   testAbortOfNote,
 		"interrupt":                         testInterrupt,
 		"last heard":                        testLastHeard,
 		"change is all or nothing":          testAtomic,

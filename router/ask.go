@@ -145,7 +145,7 @@ func (r *Router) startedBefore(ctx context.Context, a Ask) (Exchange, error) {
 // hasRoom refuses a request for whose target too much waits already, and a task of a session that has too many.
 func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
 	if a.Kind == announce.Spawn {
-		open, err := r.store.ListExchanges(ctx, ExchangeQuery{Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
+		open, err := r.store.ListExchanges(ctx, ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
 		if err != nil {
 			return fmt.Errorf("list exchanges: %w", err)
 		}

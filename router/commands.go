@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/adapters"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -259,7 +260,7 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 // that it has learnt.
 func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
-	fresh.Clearance, fresh.FileAccess, fresh.SpawnedBy = old.Clearance, old.FileAccess, old.SpawnedBy
+	fresh.Clearance, fresh.FileAccess, fresh.SpawnedBy = flow.Min(fresh.Clearance, old.Clearance), old.FileAccess, old.SpawnedBy
 	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
 	fresh.ThinkingLevel, fresh.VerboseLevel, fresh.Label = old.ThinkingLevel, old.VerboseLevel, old.Label
 	fresh.Persistent, fresh.TTL, fresh.Metadata = old.Persistent, old.TTL, old.Metadata

@@ -146,7 +146,7 @@ func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *
 		if !open {
 			left = statusEnded
 		}
-		for _, q := range []router.ExchangeQuery{{Requester: status.SessionID}, {Target: status.SessionID}} {
+		for _, q := range []router.ExchangeQuery{{MaxLevel: flow.Restricted, Requester: status.SessionID}, {MaxLevel: flow.Restricted, Target: status.SessionID}} {
 			q.Open, q.Limit = open, statusExchanges
 			found, err := l.store.ListExchanges(ctx, q)
 			if err != nil {

@@ -23,6 +23,7 @@ func routerSettings(c *config.Config) *router.Settings {
 		RunTimeout: c.Session.RunTimeout.Std(), DeliveryLife: c.Limits.DeliveryLife.Std(),
 		MaxTextBytes: c.Limits.MaxMessageBytes, MaxMediaBytes: c.Limits.MaxMediaBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
 	}
+	s.Clearance = c.Policy.Clearance
 	s.Exchanges, s.Reset = exchangeSettings(c), resetSettings(c.Session)
 	for _, a := range c.Agents.List {
 		if a.Default {

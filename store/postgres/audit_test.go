@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
 	"sluice/sessions"
@@ -38,9 +39,7 @@ func TestTamper(t *testing.T) {
 func TestOlderTrailIsSealed(t *testing.T) {
 	t.Parallel()
 	url := storetest.Postgres(t)
-	require.NoError(t, open(t, url).Close())
-	storetest.Unsealed(t, rawDatabase(t, url), []string{`DROP FUNCTION audit_refuse CASCADE`}, `CREATE TABLE audit (seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-		at BIGINT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, object TEXT NOT NULL, session_id TEXT NOT NULL, level BIGINT NOT NULL, trust BIGINT NOT NULL, detail TEXT NOT NULL)`)
+	storetest.Unsealed(t, rawDatabase(t, url), goose.DialectPostgres)
 	storetest.Sealed(t, open(t, url))
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
 	"sluice/sessions"
@@ -40,9 +41,7 @@ func TestTamper(t *testing.T) {
 func TestOlderTrailIsSealed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, open(t, dir).Close())
-	storetest.Unsealed(t, rawDatabase(t, dir), nil, `CREATE TABLE audit (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
-		object TEXT NOT NULL, session_id TEXT NOT NULL, level INTEGER NOT NULL, trust INTEGER NOT NULL, detail TEXT NOT NULL)`)
+	storetest.Unsealed(t, rawDatabase(t, dir), goose.DialectSQLite3)
 	storetest.Sealed(t, open(t, dir))
 }
 

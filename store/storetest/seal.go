@@ -3,9 +3,11 @@ package storetest
 import (
 	"database/sql"
 	"fmt"
+	"os"
 	"strconv"
 	"testing"
 
+	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
@@ -17,16 +19,17 @@ import (
 // sealEntries are more than are read at once.
 const sealEntries = 2345
 
-// Unsealed undoes the migrations of the chain in an empty database of present
-// shape, so that it is as an older gateway has left it: with entries and no chain.
-func Unsealed(t *testing.T, raw *sql.DB, undo []string, create string) {
+// beforeChains is the last migration of a gateway whose trail was no chain.
+const beforeChains = 49
+
+// Unsealed makes an empty database one that an older gateway has left, with a
+// trail that is no chain. It needs the migrations, in the folder migrations.
+func Unsealed(t *testing.T, raw *sql.DB, dialect goose.Dialect) {
 	t.Helper()
-	undo = append(undo, `DROP TABLE audit`, `DROP TABLE audit_heads`, `DELETE FROM goose_db_version WHERE version_id >= 50`, create,
-		`CREATE INDEX audit_session ON audit (session_id, seq)`, `CREATE INDEX audit_action ON audit (action, seq)`)
-	for _, text := range undo {
-		_, err := raw.ExecContext(t.Context(), text)
-		require.NoError(t, err, text)
-	}
+	provider, err := goose.NewProvider(dialect, raw, os.DirFS("migrations"))
+	require.NoError(t, err)
+	_, err = provider.UpTo(t.Context(), beforeChains)
+	require.NoError(t, err)
 	tx, err := raw.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	for i := range sealEntries {

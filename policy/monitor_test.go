@@ -227,8 +227,8 @@ func TestSimulationAgreesProperty(t *testing.T) {
 				m.Ask(call, false)
 			}
 			simulated, simulatedArgs := m.Ask(call, false)
-			real, args := m.Ask(call, true)
-			require.Equal(rt, simulated, real)
+			actual, args := m.Ask(call, true)
+			require.Equal(rt, simulated, actual)
 			require.Equal(rt, simulatedArgs, args)
 		}
 	})

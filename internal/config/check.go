@@ -31,6 +31,7 @@ func check(r *report, c *Config) {
 	k.agents()
 	k.bindings()
 	k.session()
+	k.vault()
 	k.rules()
 }
 

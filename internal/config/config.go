@@ -7,20 +7,21 @@ import (
 // Config is the whole configuration. What [Load] returns is complete: every
 // default is filled in and every level is valid.
 type Config struct {
-	Gateway  Gateway   `yaml:"gateway" doc:"The gateway's own HTTP server: page, API, callbacks."`
-	State    string    `yaml:"state" doc:"Folder of the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
-	Store    Store     `yaml:"store" doc:"Where sessions, messages, runs and deliveries are kept."`
-	Bus      Bus       `yaml:"bus" doc:"What wakes the owners of partitions and carries live events."`
-	Log      Log       `yaml:"log" doc:"The log on standard error."`
-	Owners   []string  `yaml:"owners" doc:"Who the gateway belongs to, each <channel>:<user id>. Owners may use every command."`
-	Channels Channels  `yaml:"channels" doc:"The chat platforms."`
-	Models   Models    `yaml:"models" doc:"Language models and who provides them."`
-	Agents   Agents    `yaml:"agents" doc:"The agents that answer."`
-	Bindings []Binding `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
-	Session  Session   `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
-	Tools    Tools     `yaml:"tools" doc:"What agents' tools may do."`
-	Policy   Policy    `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
-	Limits   Limits    `yaml:"limits" doc:"Bounds."`
+	Gateway  Gateway                `yaml:"gateway" doc:"The gateway's own HTTP server: page, API, callbacks."`
+	State    string                 `yaml:"state" doc:"Folder of the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
+	Store    Store                  `yaml:"store" doc:"Where sessions, messages, runs and deliveries are kept."`
+	Bus      Bus                    `yaml:"bus" doc:"What wakes the owners of partitions and carries live events."`
+	Log      Log                    `yaml:"log" doc:"The log on standard error."`
+	Owners   []string               `yaml:"owners" doc:"Who the gateway belongs to, each <channel>:<user id>. Owners may use every command."`
+	Channels Channels               `yaml:"channels" doc:"The chat platforms."`
+	Models   Models                 `yaml:"models" doc:"Language models and who provides them."`
+	Agents   Agents                 `yaml:"agents" doc:"The agents that answer."`
+	Bindings []Binding              `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
+	Session  Session                `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
+	Tools    Tools                  `yaml:"tools" doc:"What agents' tools may do."`
+	Policy   Policy                 `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
+	Vault    map[string]NamedSecret `yaml:"secrets" doc:"Values that agents use by their names alone: {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
+	Limits   Limits                 `yaml:"limits" doc:"Bounds."`
 
 	_ struct{} `later:"cron,hooks"`
 }
@@ -33,6 +34,13 @@ type Gateway struct {
 	Tokens         []APIToken `yaml:"tokens" doc:"Further tokens of the API, each with a level and a role of its own."`
 	PublicURL      string     `yaml:"publicURL" doc:"Address under which others reach the gateway, for example behind a proxy. Its host is allowed in requests."`
 	AllowedHosts   []string   `yaml:"allowedHosts" doc:"Further Host names that requests may carry. Loopback names and the listen address always may."`
+}
+
+// NamedSecret is a value that agents know by its name.
+type NamedSecret struct {
+	Value          Secret     `yaml:"value" doc:"Required. For example ${GITHUB_TOKEN} or ${file:/run/secrets/github}."`
+	Classification flow.Level `yaml:"classification" doc:"Sessions and tools below it do not get it."`
+	Tools          []string   `yaml:"tools" doc:"Required. Names of the tools that it may be given to, or patterns with *."`
 }
 
 // APIToken is a further token of the API.

@@ -174,7 +174,7 @@ func (s *Session) execute(ctx context.Context, caller Caller, d decision) Part {
 	case err != nil:
 		return failed(err)
 	}
-	return Part{Text: result.Text, Label: result.Label}
+	return Part{Text: result.Text, Error: result.Failed, Label: result.Label}
 }
 
 // completed is a caller with what only the session knows.

@@ -10,7 +10,7 @@ import (
 	"sluice/policy/flow"
 )
 
-// Tool is something an agent can do. Every field but Idempotent, Timeout and SubAgent is required;
+// Tool is something an agent can do. Every field but Idempotent, Timeout, SubAgent and Remote is required;
 // a registry refuses a tool without its flow.
 type Tool struct {
 	Spec ToolSpec
@@ -25,6 +25,14 @@ type Tool struct {
 	Run func(ctx context.Context, caller Caller, args json.RawMessage) (ToolResult, error)
 	// SubAgent makes it a sub-agent tool: a child session works its calls, and Run is not used. Nil for all others.
 	SubAgent SubAgent
+	// Remote names the tool of a server outside the gateway that this is. Nil for all others.
+	Remote *RemoteTool
+}
+
+// RemoteTool is a tool of an MCP server.
+type RemoteTool struct {
+	Server string // as the configuration names it
+	Tool   string // as the server itself names it
 }
 
 // ReadOnly reports whether the tool changes nothing: it declares that its data goes nowhere but to the model.
@@ -59,6 +67,9 @@ func (f ToolFlow) Check() error {
 	return nil
 }
 
+// Outside reports whether one end is outside the gateway.
+func (f ToolFlow) Outside() bool { return f.Reads == FlowOutside || f.Writes == FlowOutside }
+
 // FlowEnd is one end of a tool's data flow. Its zero value is invalid.
 type FlowEnd string
 
@@ -92,4 +103,7 @@ type Caller struct {
 type ToolResult struct {
 	Text  string     // shown to the model; usually JSON
 	Label flow.Label // of what was read; the session joins it
+	// Failed: the call failed, and Text is what came from outside about it. An error says what the gateway
+	// itself has to say, and has the caller's label.
+	Failed bool
 }

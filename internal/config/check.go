@@ -30,6 +30,8 @@ func check(r *report, c *Config) {
 	k.agents()
 	k.bindings()
 	k.session()
+	k.tools()
+	k.mcp()
 }
 
 // must records a fault unless ok, or unless the path has one already.

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"time"
+	"regexp"
 
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -10,14 +10,22 @@ import (
 // Action is what a decision says.
 type Action string
 
-// RuleFlow names the fixed flow check among the rules that a decision looked at.
-const RuleFlow = "flow"
+// The names of the fixed checks among the rules that a decision looked at.
+const (
+	RuleFlow       = "flow"       // what was learnt may reach the place
+	RuleClearance  = "clearance"  // the session may ever learn it
+	RuleEscalation = "escalation" // the session could still answer where it is spoken to
+	RuleTrust      = "trust"      // no stranger has led to it
+	RuleSecret     = "secret"     // the secret may be given to the tool
+)
 
 // The actions.
 const (
 	Allow Action = "allow"
 	Block Action = "block"
-	Hold  Action = "hold" // waits for an approval
+	// Redact lets through what is left when something was taken out.
+	Redact Action = "redact"
+	Hold   Action = "hold" // waits for an approval
 )
 
 // Decision is a gate's answer with every rule that it looked at, in order.
@@ -26,6 +34,9 @@ type Decision struct {
 	// Reason is one sentence for the operator: which rule decided, and what to change.
 	Reason string   `json:"reason"`
 	Rules  []Looked `json:"rules"`
+	Terms  *Terms   `json:"terms,omitempty"` // of a hold
+
+	redact []*regexp.Regexp // what is taken out
 }
 
 // Looked is one rule that was looked at.
@@ -46,15 +57,4 @@ type Egress struct {
 	Kind     string              // delivery kind: reply, notice, message, …
 	Key      sessions.Key        // the session's key; empty if none
 	Override sessions.SendPolicy // the session's
-}
-
-// AuditEntry is one line of the audit trail.
-type AuditEntry struct {
-	At      time.Time
-	Actor   string // principal "<channel>:<user>", "agent:<id>", "operator" or "gateway"
-	Action  string // for example "delivery.block", "command.denied", "pairing.approve"
-	Object  string // id of what it is about
-	Session sessions.ID
-	Label   flow.Label
-	Detail  any // JSON-encoded; no secrets
 }

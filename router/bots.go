@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -69,11 +68,11 @@ func (r *Router) countTurn(ctx context.Context, s *Settings, in *Admission, how 
 func (r *Router) stopBots(ctx context.Context, in Admission, turns BotTurns) error {
 	turns.Stopped = true
 	in.turns = &turns
-	err := r.commitEvent(ctx, in, OutcomeIgnored, Change{Audit: []policy.AuditEntry{{
+	err := r.commitEvent(ctx, in, OutcomeIgnored, Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "bots.stopped",
 		Object: string(in.Route.Conversation), Label: r.inboundLabel(in.Route, false),
 		Detail: map[string]string{"account": in.Route.Account, "turns": strconv.Itoa(len(turns.Turns))},
-	}}})
+	}}}})
 	if err != nil {
 		return err
 	}

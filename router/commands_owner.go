@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -40,7 +39,7 @@ func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, 
 	}
 	record := c.session
 	change := c.patch(sessions.Patch{SendPolicy: &override})
-	change.Audit = []policy.AuditEntry{{
+	change.Audit = []sessions.AuditEntry{{
 		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.sendPolicy",
 		Object: string(record.Key), Session: record.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
 	}}
@@ -65,7 +64,7 @@ func (r *Router) commandActivation(_ context.Context, c commandCall) (Change, st
 		return Change{}, "Usage: `/activation mention`, `/activation always` or `/activation inherit`.", nil
 	}
 	change := c.patch(sessions.Patch{Activation: &override})
-	change.Audit = []policy.AuditEntry{{
+	change.Audit = []sessions.AuditEntry{{
 		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.activation",
 		Object: string(c.session.Key), Session: c.session.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
 	}}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -16,8 +15,8 @@ func inherits(args string) bool {
 }
 
 // setting is the audit entry of a change of one of a session's settings.
-func (r *Router) setting(c commandCall, field, value string) policy.AuditEntry {
-	return policy.AuditEntry{
+func (r *Router) setting(c commandCall, field, value string) sessions.AuditEntry {
+	return sessions.AuditEntry{
 		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session." + field,
 		Object: string(c.session.Key), Session: c.session.ID, Label: noticeLabel(), Detail: map[string]string{"override": value},
 	}
@@ -41,7 +40,7 @@ func (r *Router) commandQueue(_ context.Context, c commandCall) (Change, string,
 		return Change{}, "Usage: `/queue steer`, `/queue followup`, `/queue collect`, `/queue interrupt` or `/queue inherit`.", nil
 	}
 	change := c.patch(sessions.Patch{QueueMode: &mode})
-	change.Audit = []policy.AuditEntry{r.setting(c, "queueMode", string(mode))}
+	change.Audit = []sessions.AuditEntry{r.setting(c, "queueMode", string(mode))}
 	if mode == sessions.QueueInherit {
 		return change, "The queue follows the configuration again.", nil
 	}
@@ -83,7 +82,7 @@ func (r *Router) commandModel(_ context.Context, c commandCall) (Change, string,
 		return Change{}, fmt.Sprintf("There is no model %s in the configuration. `/model` shows the present one.", codeSpan(name)), nil
 	}
 	change := c.patch(sessions.Patch{Model: &name})
-	change.Audit = []policy.AuditEntry{r.setting(c, "model", name)}
+	change.Audit = []sessions.AuditEntry{r.setting(c, "model", name)}
 	if name == "" {
 		return change, fmt.Sprintf("The agent's model answers again: `%s`.", agents), nil
 	}

@@ -7,7 +7,6 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/faultpoint"
-	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -52,7 +51,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	if kind != KindCommand && !show.allowed || silent(say) {
 		say = ""
 	}
-	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage})
+	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage, Label: session.Taint()})
 	return nil
 }
 
@@ -117,7 +116,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	default:
 		w.deliver(&change, w.reply(last, KindNotice, why.Public, noticeLabel()), preview)
 	}
-	change.Audit = append(change.Audit, policy.AuditEntry{
+	change.Audit = append(change.Audit, sessions.AuditEntry{
 		At: w.now(), Actor: "agent:" + j.record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
 		Session: w.id, Label: j.record.Taint, Detail: map[string]string{"error": why.Err.Error()},
 	})
@@ -127,7 +126,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	if session != nil {
 		session.Saved(change.Change)
 	}
-	event := sessions.Event{Type: sessions.EventFailed, Text: why.Public}
+	event := sessions.Event{Type: sessions.EventFailed, Text: why.Public, Label: taintOf(j)}
 	if why.Status == sessions.RunAborted {
 		event.Type = sessions.EventAborted
 	}

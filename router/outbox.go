@@ -195,7 +195,7 @@ func (w *outboxWorker) close(ctx context.Context, from DeliveryStatus, d Deliver
 	d.Status, d.Finished, d.LastError = status, w.now(), why
 	change := Change{
 		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
-		Audit:      []policy.AuditEntry{w.audit(d, "delivery."+string(status), why)},
+		Change:     sessions.Change{Audit: []sessions.AuditEntry{w.audit(d, "delivery."+string(status), why)}},
 	}
 	if err := w.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store %s delivery: %w", status, err)
@@ -205,8 +205,8 @@ func (w *outboxWorker) close(ctx context.Context, from DeliveryStatus, d Deliver
 	return nil
 }
 
-func (w *outboxWorker) audit(d Delivery, action, detail string) policy.AuditEntry {
-	return policy.AuditEntry{
+func (w *outboxWorker) audit(d Delivery, action, detail string) sessions.AuditEntry {
+	return sessions.AuditEntry{
 		At: w.now(), Actor: "gateway", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label,
 		Detail: map[string]string{"channel": d.Route.Channel, "conversation": string(d.Route.Conversation), "error": detail},
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sluice/adapters"
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -64,10 +63,10 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 	err = r.commitEvent(ctx, in, OutcomePairing, Change{
 		Requests: []Pairing{p}, // a conflict with another first message of the person is looked at again
 		Deliver:  append([]Delivery{notice}, asked...),
-		Audit: []policy.AuditEntry{{
+		Change: sessions.Change{Audit: []sessions.AuditEntry{{
 			At: now, Actor: sessions.Principal(route.Channel, in.Sender.ID), Action: "pairing.request",
 			Object: string(in.Sender.ID), Label: notice.Label,
-		}},
+		}}},
 	})
 	return Admitted{Outcome: OutcomePairing, Notice: text, NoticeID: notice.ID}, err
 }
@@ -209,9 +208,9 @@ func (r *Router) settlement(ctx context.Context, code, actor string, to PairingS
 		return Pairing{}, Change{}, err
 	}
 	p.Status, p.Code = to, ""
-	change := Change{Audit: []policy.AuditEntry{{
+	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: now, Actor: actor, Action: "pairing." + pairingVerb(to), Object: sessions.Principal(p.Channel, p.User.ID), Label: noticeLabel(),
-	}}}
+	}}}}
 	if to == PairingDenied {
 		p.Expires = now.Add(pairingDeniedLife)
 	} else {
@@ -224,11 +223,11 @@ func (r *Router) settlement(ctx context.Context, code, actor string, to PairingS
 
 // wrongCode counts a wrong code, the n-th within pairingLife.
 func wrongCode(actor string, now time.Time, n int) Change {
-	entries := []policy.AuditEntry{{At: now, Actor: actor, Action: auditWrongCode, Label: noticeLabel()}}
+	entries := []sessions.AuditEntry{{At: now, Actor: actor, Action: auditWrongCode, Label: noticeLabel()}}
 	if n == wrongCodesMost {
-		entries = append(entries, policy.AuditEntry{At: now, Actor: actor, Action: "pairing.locked", Label: noticeLabel()})
+		entries = append(entries, sessions.AuditEntry{At: now, Actor: actor, Action: "pairing.locked", Label: noticeLabel()})
 	}
-	return Change{Audit: entries}
+	return Change{Change: sessions.Change{Audit: entries}}
 }
 
 func pairingVerb(to PairingStatus) string {
@@ -267,6 +266,6 @@ func (r *Router) RevokePairing(ctx context.Context, channel, account string, use
 	p.Status, p.Code = PairingRevoked, ""
 	return r.store.Commit(ctx, Change{
 		Pairings: []Pairing{p},
-		Audit:    []policy.AuditEntry{{At: r.now(), Actor: actor, Action: "pairing.revoke", Object: sessions.Principal(channel, user), Label: noticeLabel()}},
+		Change:   sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: "pairing.revoke", Object: sessions.Principal(channel, user), Label: noticeLabel()}}},
 	})
 }

@@ -45,6 +45,8 @@ type Change struct {
 	Interrupt []Interrupt
 	// Abort ends the queued runs of sessions and marks their running ones.
 	Abort []Abort
+	// Audit is added to the audit trail, in its order: what a transaction does and what the trail tells of it are one.
+	Audit []AuditEntry
 }
 
 // End ends a session.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -122,7 +121,7 @@ func (db *DB) CanonicalConversation(ctx context.Context, channel, account string
 	return id, nil
 }
 
-func (b *writer) audit(e policy.AuditEntry) {
+func (b *writer) audit(e sessions.AuditEntry) {
 	level, trust := label(e.Label)
 	detail := ""
 	if e.Detail != nil {
@@ -135,13 +134,14 @@ func (b *writer) audit(e policy.AuditEntry) {
 }
 
 // ListAudit implements [router.Browser]. Status selects by action; After is not used: the trail has no ids.
-func (db *DB) ListAudit(ctx context.Context, q router.Query) ([]policy.AuditEntry, error) {
+func (db *DB) ListAudit(ctx context.Context, q router.Query) ([]sessions.AuditEntry, error) {
 	f := filter{}
+	f.within(q.MaxLevel, "audit", "session_id")
 	f.addIf(q.Status != "", `action = ?`, q.Status)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	return all(ctx, db, `SELECT at, actor, action, object, session_id, level, trust, detail FROM audit`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args,
-		func(row Row) (policy.AuditEntry, error) {
-			var e policy.AuditEntry
+		func(row Row) (sessions.AuditEntry, error) {
+			var e sessions.AuditEntry
 			var at int64
 			var session, detail string
 			var level, trust int

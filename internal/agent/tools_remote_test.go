@@ -19,7 +19,7 @@ func remote(name string, run func() (sessions.ToolResult, error)) sessions.Tool 
 	return sessions.Tool{
 		Spec:   sessions.ToolSpec{Name: name, Description: "far away", Parameters: json.RawMessage(`{"type":"object"}`)},
 		Flow:   sessions.ToolFlow{Reads: sessions.FlowOutside, Writes: sessions.FlowOutside, Source: source, Sink: flow.Internal, Setting: "mcp.servers.far.classification"},
-		Remote: &sessions.RemoteTool{Server: "far", Tool: name},
+		Remote: &sessions.RemoteTool{Server: "far", Name: name},
 		Run: func(context.Context, sessions.Caller, json.RawMessage) (sessions.ToolResult, error) {
 			return run()
 		},

@@ -24,6 +24,10 @@ func (a *App) newHTTP() error {
 	if err != nil {
 		return err
 	}
+	credentials, err := a.credentials()
+	if err != nil {
+		return err
+	}
 	a.http = httpapi.New(httpapi.Config{
 		Router: a.router, Store: a.store, Events: a.bus, Parts: a.parts, Accounts: a.supervisor.States,
 		Callback:  a.callback,
@@ -34,7 +38,7 @@ func (a *App) newHTTP() error {
 		},
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
-		Token:   a.token, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
+		Tokens:  credentials, SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // files come in base64
 		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sluice/internal/config"
+	"sluice/internal/httpapi"
 )
 
 // tokenFile is where a token is kept that the configuration does not name.
@@ -36,6 +37,19 @@ func apiToken(c *config.Config) (string, error) {
 		return "", fmt.Errorf("keep token: %w", err)
 	}
 	return token, nil
+}
+
+// credentials are all tokens of the HTTP API.
+func (a *App) credentials() ([]httpapi.Credential, error) {
+	g := a.cfg.Gateway
+	all := []httpapi.Credential{{Token: a.token, Level: g.Classification, Role: httpapi.RoleOperator}}
+	for i, t := range g.Tokens {
+		if t.Token.Reveal() == a.token { // one that the configuration does not name
+			return nil, fmt.Errorf("gateway.tokens[%d].token is that of the file %s: give it its own", i, tokenFile)
+		}
+		all = append(all, httpapi.Credential{Name: t.Name, Token: t.Token.Reveal(), Level: t.Classification, Role: httpapi.Role(t.Role)})
+	}
+	return all, nil
 }
 
 // writeSecret writes a file that only its owner can read, whole or not at all.

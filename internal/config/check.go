@@ -23,6 +23,7 @@ type checker struct {
 func check(r *report, c *Config) {
 	k := checker{r, c}
 	k.gateway()
+	k.tokens()
 	k.stores()
 	k.owners()
 	k.channels()
@@ -32,6 +33,7 @@ func check(r *report, c *Config) {
 	k.session()
 	k.tools()
 	k.mcp()
+	k.rules()
 }
 
 // must records a fault unless ok, or unless the path has one already.
@@ -53,6 +55,23 @@ func (k checker) gateway() {
 	}
 }
 
+// tokens checks that each further token of the API tells its bearer from all others.
+func (k checker) tokens() {
+	named, borne := map[string]bool{}, map[Secret]string{k.c.Gateway.Token: "gateway.token"}
+	for i, t := range k.c.Gateway.Tokens {
+		path := fmt.Sprintf("gateway.tokens[%d]", i)
+		k.must(t.Name != "", path+".name", "is missing")
+		k.must(t.Name == "" || accountShape.MatchString(t.Name), path+".name", "%q: want A-Z a-z 0-9 _ -", t.Name)
+		k.must(!named[t.Name], path+".name", "%q stands twice: give each token its own", t.Name)
+		named[t.Name] = true
+		k.must(t.Token != "", path+".token", "is missing: make one, for example with `openssl rand -base64 32`")
+		k.must(printable(t.Token.Reveal()), path+".token", "has a space or an unprintable character: a header can't carry it")
+		other, twice := borne[t.Token]
+		k.must(t.Token == "" || !twice, path+".token", "is that of %s: give each its own", other)
+		borne[t.Token] = path
+	}
+}
+
 var hostShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)
 
 func (k checker) stores() {
@@ -67,14 +86,18 @@ func (k checker) stores() {
 
 func (k checker) owners() {
 	for i, owner := range k.c.Owners {
-		path := fmt.Sprintf("owners[%d]", i)
-		channel, id, ok := strings.Cut(owner, ":")
-		k.must(ok && id != "" && printable(owner), path, "%q: want <channel>:<user id>, for example telegram:1001", owner)
-		if ok && !k.faulty[path] {
-			k.channel(path, channel)
-			shape := idShapes[channel]
-			k.must(shape.isUser(id), path, "%q: want a user id such as %q behind %s:", owner, shape.userLike, channel)
-		}
+		k.principal(fmt.Sprintf("owners[%d]", i), owner)
+	}
+}
+
+// principal checks who somebody is: a channel and the person's id there.
+func (k checker) principal(path, who string) {
+	channel, id, ok := strings.Cut(who, ":")
+	k.must(ok && id != "" && printable(who), path, "%q: want <channel>:<user id>, for example telegram:1001", who)
+	if ok && !k.faulty[path] {
+		k.channel(path, channel)
+		shape := idShapes[channel]
+		k.must(shape.isUser(id), path, "%q: want a user id such as %q behind %s:", who, shape.userLike, channel)
 	}
 }
 

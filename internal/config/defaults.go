@@ -19,7 +19,7 @@ const (
 // state folder is still relative to "~" and what follows from other keys is empty.
 func Default() *Config {
 	return &Config{
-		Gateway:  Gateway{Listen: DefaultListen},
+		Gateway:  Gateway{Listen: DefaultListen, Classification: flow.Restricted},
 		State:    "~/.local/share/sluice",
 		Log:      Log{Level: "info", Format: "text"},
 		Owners:   []string{"webchat:local"},
@@ -41,6 +41,7 @@ func Default() *Config {
 			Permission: "auto", Verbose: "off", Sandbox: Sandbox{Mode: "off", SessionToolsVisibility: "spawned"},
 			Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
+		Policy: Policy{Escalation: "ask", Clearance: flow.Restricted},
 		Limits: Limits{
 			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,
@@ -60,6 +61,7 @@ func defaultChannels() Channels {
 type defaulter interface{ setDefaults() }
 
 var (
+	_ defaulter = (*APIToken)(nil)
 	_ defaulter = (*Group)(nil)
 	_ defaulter = (*Topic)(nil)
 	_ defaulter = (*TelegramAccount)(nil)
@@ -69,6 +71,9 @@ var (
 	_ defaulter = (*Reset)(nil)
 	_ defaulter = (*MCPServer)(nil)
 )
+
+// A token is given to others, so that it shows and does the least unless its owner says more.
+func (t *APIToken) setDefaults() { t.Classification, t.Role = flow.Public, "reader" }
 
 func (g *Group) setDefaults() { g.RequireMention = true }
 

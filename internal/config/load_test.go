@@ -62,7 +62,12 @@ func TestDefaultsAloneAreComplete(t *testing.T) {
 func TestWholeTreeIsRead(t *testing.T) {
 	t.Parallel()
 	c := parsed(t, `
-gateway: { listen: 0.0.0.0:9000, publicURL: https://bot.example/, allowedHosts: [bot.example] }
+gateway:
+  listen: 0.0.0.0:9000
+  publicURL: https://bot.example/
+  allowedHosts: [bot.example]
+  classification: confidential
+  tokens: [{ name: ops, token: hush, classification: INTERNAL, role: operator }, { name: board, token: hush-hush }]
 state: /var/lib/sluice
 store: { url: "postgres://u:p@db/sluice" }
 bus: { url: "nats://a:4222,nats://b:4222" }
@@ -89,6 +94,11 @@ session:
   sendPolicy: { default: deny, rules: [{ match: { channel: telegram, chatType: group }, action: allow }] }
   runTimeout: 90s
 `)
+	require.Equal(t, flow.Confidential, c.Gateway.Classification)
+	require.Equal(t, []config.APIToken{
+		{Name: "ops", Token: "hush", Classification: flow.Internal, Role: "operator"},
+		{Name: "board", Token: "hush-hush", Classification: flow.Public, Role: "reader"},
+	}, c.Gateway.Tokens, "the least, unless it says more")
 	telegram := c.Channels.Telegram
 	require.Equal(t, flow.Internal, telegram.Classification)
 	require.Equal(t, []string{"1001", "*"}, telegram.AllowFrom)
@@ -159,7 +169,7 @@ func TestFaults(t *testing.T) {
 		"short bot token":   {"channels: { discord: { accounts: { a: { token: short } } } }", "sluice.yaml:1:48: channels.discord.accounts.a.token: want the bot token of the developer portal, without the word Bot"},
 		"foreign group":     {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { general: {} } } }", "sluice.yaml:1:84: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
 		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
-		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, mcp, limits"},
+		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, mcp, policy, limits"},
 		"text for a list":   {"owners: telegram:1", "sluice.yaml:1:9: owners: want a list, not a text: write [ … ]"},
 		"number for yes":    {"channels: { webchat: { enabled: 1 } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a number"},
 		"yes is a text":     {"channels: { webchat: { enabled: yes } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a text"},
@@ -185,6 +195,16 @@ func TestFaults(t *testing.T) {
 		"no action":         {"session: { sendPolicy: { rules: [{ match: { channel: telegram } }] } }", "sluice.yaml:1:34: session.sendPolicy.rules[0].action: is missing: want allow or deny"},
 		"open reference":    {"state: ${A", "sluice.yaml:1:8: state: ${A has no }: close it, or write $${ for a plain ${"},
 		"strange reference": {"state: \"${A-B}\"", "sluice.yaml:1:8: state: ${A-B}: want ${NAME} or ${file:/path}"},
+		"unnamed token":     {"gateway: { tokens: [{ token: a }] }", "sluice.yaml:1:21: gateway.tokens[0].name: is missing"},
+		"odd token name":    {"gateway: { tokens: [{ name: a b, token: a }] }", "sluice.yaml:1:29: gateway.tokens[0].name: \"a b\": want A-Z a-z 0-9 _ -"},
+		"two of a name":     {"gateway: { tokens: [{ name: ops, token: a }, { name: ops, token: b }] }", "sluice.yaml:1:54: gateway.tokens[1].name: \"ops\" stands twice: give each token its own"},
+		"name, no token":    {"gateway: { tokens: [{ name: ops }] }", "sluice.yaml:1:21: gateway.tokens[0].token: is missing: make one, for example with `openssl rand -base64 32`"},
+		"the owner's token": {"gateway: { token: a, tokens: [{ name: ops, token: a }] }", "sluice.yaml:1:51: gateway.tokens[0].token: is that of gateway.token: give each its own"},
+		"another's token":   {"gateway: { tokens: [{ name: ops, token: a }, { name: eve, token: a }] }", "sluice.yaml:1:66: gateway.tokens[1].token: is that of gateway.tokens[0]: give each its own"},
+		"token with space":  {"gateway: { tokens: [{ name: ops, token: 'a b' }] }", "sluice.yaml:1:41: gateway.tokens[0].token: has a space or an unprintable character: a header can't carry it"},
+		"no such role":      {"gateway: { tokens: [{ name: ops, token: a, role: owner }] }", "sluice.yaml:1:50: gateway.tokens[0].role: want operator or reader"},
+		"no such level":     {"gateway: { tokens: [{ name: ops, token: a, classification: SECRET }] }", "sluice.yaml:1:60: gateway.tokens[0].classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
+		"no owner's level":  {"gateway: { classification: '' }", "sluice.yaml:1:12: gateway.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"no file":           {"gateway: { token: \"${file:/nowhere/x}\" }", "sluice.yaml:1:19: gateway.token: the file /nowhere/x cannot be read: no such file or directory"},
 		"mcp without place": {"mcp: { servers: { a: {} } }", "sluice.yaml:1:19: mcp.servers.a: says nothing of where it is: set command or url"},
 		"mcp in two places": {"mcp: { servers: { a: { command: [a], url: 'http://a' } } }", "sluice.yaml:1:19: mcp.servers.a: has a command and a url: keep one"},

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"io"
 	"net"
@@ -24,7 +22,6 @@ func open(path string) bool {
 
 // guard stands before everything that the server serves.
 func (s *Server) guard(next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(s.cfg.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.survive(w, r)
 		secure(w.Header())
@@ -34,10 +31,17 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				return
 			}
 		}
-		if !open(r.URL.Path) && !authorized(r, want) {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="sluice"`)
-			writeError(w, &apiError{http.StatusUnauthorized, "unauthorized", "want the header Authorization: Bearer <token>; the token is in the file token of the state folder"})
-			return
+		if !open(r.URL.Path) {
+			asked := r
+			defer func() { asked.Pattern = r.Pattern }() // which the requests are counted by
+			var e *apiError
+			if r, e = s.admit(r); e != nil {
+				if e.status == http.StatusUnauthorized {
+					w.Header().Set("WWW-Authenticate", `Bearer realm="sluice"`)
+				}
+				writeError(w, e)
+				return
+			}
 		}
 		r.Body = http.MaxBytesReader(w, timed(w, r), s.bodyMost(r.Method, r.URL.Path))
 		next.ServeHTTP(w, r)
@@ -82,13 +86,6 @@ func (b *timedBody) Read(p []byte) (int, error) {
 }
 
 func (b *timedBody) deadline(at time.Time) { _ = b.control.SetReadDeadline(at) } // not every writer has one
-
-// authorized compares hashes, so that neither the token's length nor its beginning shows in the time.
-func authorized(r *http.Request, want [sha256.Size]byte) bool {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1
-}
 
 // secure sets the headers that keep a browser from doing more than the page needs.
 func secure(h http.Header) {

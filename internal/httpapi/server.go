@@ -2,7 +2,8 @@
 // the platforms' callbacks, and what operators watch.
 //
 // Who may call: everything but /healthz, /readyz, the platforms' signed
-// callbacks and the page's own files wants the token. Before that, a request
+// callbacks and the page's own files wants a token, which has a level and a role:
+// its bearer sees and does at most that ([callerOf]). Before that, a request
 // must name a host that this gateway answers to and must not come from another
 // site, so that no page in somebody's browser can drive a local gateway.
 //
@@ -26,6 +27,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -37,7 +39,7 @@ type Router interface {
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
-	PatchSession(ctx context.Context, p sessions.Patch) (sessions.Record, error)
+	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
 	ResetSession(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	DeleteSession(ctx context.Context, id sessions.ID) error
 	AbortSession(ctx context.Context, id sessions.ID) error
@@ -46,8 +48,8 @@ type Router interface {
 	Send(ctx context.Context, p router.Proactive) (router.Delivery, error)
 	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
 	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
-	RetryDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
-	DiscardDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
+	RetryDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
+	DiscardDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DecideApproval(ctx context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error)
@@ -57,6 +59,9 @@ type Router interface {
 // Store is what the API reads besides.
 type Store interface {
 	router.Browser
+	// Session reads a session, one that has ended too.
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	Approval(ctx context.Context, id router.ApprovalID) (router.Approval, error)
 	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 	Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
@@ -96,10 +101,11 @@ type Config struct {
 	PageRoute  sessions.Route // where those are who speak over the API and on the page
 	PagePerson sessions.Peer  // who they are
 	Metrics    http.Handler
-	Token      string
-	Hosts      []string // further Host names that requests may carry, without port
-	MaxBody    int64    // bytes of a request's body
-	MaxUpload  int64    // bytes of the body of a request that may bring files
+	Tokens     []Credential
+	SinkLevel  func(route sessions.Route) flow.Level // the highest level that may be said by a route
+	Hosts      []string                              // further Host names that requests may carry, without port
+	MaxBody    int64                                 // bytes of a request's body
+	MaxUpload  int64                                 // bytes of the body of a request that may bring files
 	Version    string
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -120,6 +126,9 @@ type Server struct {
 	http    *http.Server
 	started time.Time
 
+	credentials []hashed
+	cursors     cursors
+
 	ending  context.Context // ends the streams when the server stops
 	end     context.CancelFunc
 	serving sync.WaitGroup
@@ -127,7 +136,8 @@ type Server struct {
 
 // New makes a server; it serves nothing before Start.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, started: cfg.Now()}
+	s := &Server{cfg: cfg, started: cfg.Now(), credentials: hashCredentials(cfg.Tokens)}
+	s.cursors = newCursors(s.credentials)
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	s.http = &http.Server{

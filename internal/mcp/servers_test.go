@@ -60,7 +60,7 @@ func TestToolsOfAServer(t *testing.T) {
 			require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), tool.Flow.Source)
 			require.Equal(t, flow.Internal, tool.Flow.Sink)
 			require.Equal(t, "mcp.servers.far.classification", tool.Flow.Setting)
-			require.Equal(t, &sessions.RemoteTool{Server: "far", Tool: "echo"}, tool.Remote)
+			require.Equal(t, &sessions.RemoteTool{Server: "far", Name: "echo"}, tool.Remote)
 			require.False(t, b.tool(t, "mcp_far_fail").ReadOnly(), "a server's hint that it only reads means nothing")
 			require.Contains(t, tool.Spec.Description, `MCP server "far"`)
 			require.Contains(t, tool.Spec.Description, "Says it again.")
@@ -305,7 +305,7 @@ func TestNamesOfTools(t *testing.T) {
 		require.True(t, json.Valid(tool.Spec.Parameters))
 	}
 	require.Equal(t, "mcp_odd_a_b", names[0])
-	require.Equal(t, "a.b", b.Tools()[0].Remote.Tool)
+	require.Equal(t, "a.b", b.Tools()[0].Remote.Name)
 	require.Len(t, names[1], 64)
 	require.Equal(t, "mcp_odd__n_", names[2])
 	require.Contains(t, b.Tools()[2].Spec.Description, "hidden text")

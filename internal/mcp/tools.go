@@ -128,7 +128,7 @@ func (l *listing) make(t *sdk.Tool) (sessions.Tool, error) {
 			Reads: sessions.FlowOutside, Writes: sessions.FlowOutside,
 			Source: v.label(), Sink: v.Classification, Setting: "mcp.servers." + v.Name + ".classification",
 		},
-		Remote: &sessions.RemoteTool{Server: v.Name, Tool: own},
+		Remote: &sessions.RemoteTool{Server: v.Name, Name: own},
 		// The call itself ends first, so that it can say what happened.
 		Timeout: v.Timeout + callSpare,
 		Run: func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error) {

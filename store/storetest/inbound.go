@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -101,7 +100,7 @@ func testPairingRequests(t *testing.T, b *bundle) {
 
 func testCountAudit(t *testing.T, b *bundle) {
 	for i := range 5 {
-		b.commit(router.Change{Audit: []policy.AuditEntry{{At: at(i), Actor: "a", Action: "guess", Label: secret}, {At: at(i), Action: "other", Label: secret}}})
+		b.commit(router.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{At: at(i), Actor: "a", Action: "guess", Label: secret}, {At: at(i), Action: "other", Label: secret}}}})
 	}
 	for _, c := range []struct{ since, limit, want int }{{0, 9, 5}, {3, 9, 2}, {0, 2, 2}, {9, 9, 0}} {
 		n, err := b.CountAudit(b.ctx, "guess", at(c.since), c.limit)

@@ -24,7 +24,7 @@ export class Refused extends Error {
 
 // call makes a request; an answer that is no success is a Refused.
 export async function call(path, options = {}) {
-  const headers = { Authorization: "Bearer " + (localStorage.getItem(place) ?? ""), Accept: "application/json", ...options.headers };
+  const headers = { Authorization: "Bearer " + (localStorage.getItem(place) ?? ""), Accept: "application/json", "Sluice-Client": "page", ...options.headers };
   if (options.body) headers["Content-Type"] = "application/json";
   const answer = await fetch(path, { ...options, headers, body: options.body && JSON.stringify(options.body), cache: "no-store" });
   if (answer.ok) return answer;
@@ -37,7 +37,7 @@ export async function json(path, options) {
   return answer.status === 204 ? null : answer.json();
 }
 
-// events reads server-sent events; on gets each. It returns when the stream ends.
+// events reads server-sent events; on gets each, with its id. It returns when the stream ends.
 export async function events(answer, on) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -48,7 +48,7 @@ export async function events(answer, on) {
     rest = frames.pop();
     for (const frame of frames) {
       const data = frame.split("\n").filter((l) => l.startsWith("data:")).map((l) => l.slice(5).trimStart()).join("\n");
-      if (data) on(JSON.parse(data));
+      if (data) on(JSON.parse(data), frame.match(/^id: *(.*)$/m)?.[1]);
     }
   }
 }

@@ -1,0 +1,52 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/httpapi"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// withTokens lets in whoever has one of some tokens, too.
+func withTokens(more ...httpapi.Credential) func(*httpapi.Config) {
+	return func(c *httpapi.Config) { c.Tokens = append(c.Tokens, more...) }
+}
+
+// TestAReaderOnlyLooks: what changes something is refused before anything is looked at.
+func TestAReaderOnlyLooks(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
+	h := newServer(t, g, withTokens(
+		httpapi.Credential{Name: "board", Token: "look", Level: flow.Restricted, Role: httpapi.RoleReader},
+		httpapi.Credential{Name: "ops", Token: "do", Level: flow.Restricted, Role: httpapi.RoleOperator},
+	)).Handler()
+	for _, c := range []struct {
+		token, method, path string
+		want                int
+	}{
+		{"look", "GET", "/v1/sessions", http.StatusOK},
+		{"look", "HEAD", "/v1/sessions/main", http.StatusOK},
+		{"look", "GET", "/v1/sessions/main", http.StatusOK},
+		{"look", "DELETE", "/v1/sessions/main", http.StatusForbidden},
+		{"look", "DELETE", "/v1/sessions/missing", http.StatusForbidden},
+		{"look", "POST", "/v1/nothing", http.StatusForbidden},
+		{"look", "PATCH", "/v1/sessions/main", http.StatusForbidden},
+		{"look", "POST", "/v1/sessions", http.StatusForbidden},
+		{"look", "OPTIONS", "/v1/sessions", http.StatusForbidden},
+		{"do", "POST", "/v1/sessions", http.StatusCreated},
+		{"lo", "GET", "/v1/sessions", http.StatusUnauthorized},
+		{"", "GET", "/v1/sessions", http.StatusUnauthorized},
+	} {
+		w := call(h, c.method, c.path, "", "Authorization: Bearer "+c.token)
+		require.Equal(t, c.want, w.Code, "%+v: %s", c, w.Body)
+		if c.want == http.StatusForbidden {
+			require.JSONEq(t, `{"error":"forbidden","message":"the token board may only read: its role is reader; gateway.tokens in the configuration says so"}`, w.Body.String())
+		}
+	}
+	require.Empty(t, g.ended)
+}

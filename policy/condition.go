@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/ext"
+
+	"sluice/policy/flow"
+)
+
+const (
+	// whenMost is the length of an expression, in bytes, at most.
+	whenMost = 4 << 10
+	// costMost bounds the steps of one evaluation, in CEL's units of cost.
+	costMost = 1_000_000
+	// conditionDeadline bounds one decision. What is not decided by then is blocked.
+	conditionDeadline = 100 * time.Millisecond
+	// interruptEvery is how many rounds of a comprehension pass between two looks at the deadline.
+	interruptEvery = 100
+)
+
+// condition is a compiled expression.
+type condition struct{ program cel.Program }
+
+// environment is made once: it costs more than all the rules of a configuration.
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	object := func(name string, v any) cel.EnvOption {
+		return cel.Variable(name, cel.ObjectType(strings.ReplaceAll(reflect.TypeOf(v).String(), "*", "")))
+	}
+	options := []cel.EnvOption{
+		ext.NativeTypes(reflect.TypeFor[SessionInput](), reflect.TypeFor[ToolInput](), reflect.TypeFor[OutputInput](),
+			reflect.TypeFor[SecretInput](), reflect.TypeFor[AgentInput](), ext.ParseStructTags(true)),
+		ext.Strings(),
+		cel.Variable("hook", cel.StringType), cel.Variable("now", cel.TimestampType),
+		cel.Variable("text", cel.StringType), cel.Variable("source", cel.StringType),
+		object("session", SessionInput{}), object("tool", ToolInput{}), object("output", OutputInput{}),
+		object("secret", SecretInput{}), object("agent", AgentInput{}),
+	}
+	for _, l := range flow.Levels() {
+		options = append(options, cel.Constant(l.String(), cel.IntType, types.Int(l.Rank())))
+	}
+	return cel.NewEnv(options...)
+})
+
+// newCondition compiles an expression; an empty one is nil. An error says where in it the fault is.
+func newCondition(expression string) (*condition, error) {
+	if strings.TrimSpace(expression) == "" {
+		return nil, nil //nolint:nilnil // no condition is always true
+	}
+	if len(expression) > whenMost {
+		return nil, fmt.Errorf("is %d bytes long, the most is %d", len(expression), whenMost)
+	}
+	env, err := environment()
+	if err != nil {
+		return nil, fmt.Errorf("make the rules' environment: %w", err)
+	}
+	tree, issues := env.Compile(expression)
+	if issues.Err() != nil {
+		return nil, faultOf(issues)
+	}
+	if !tree.OutputType().IsExactType(cel.BoolType) {
+		return nil, fmt.Errorf("is a %s, want true or false", tree.OutputType())
+	}
+	if err := bounded(tree.NativeRep().Expr(), 0); err != nil {
+		return nil, err
+	}
+	program, err := env.Program(tree, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(costMost), cel.InterruptCheckFrequency(interruptEvery))
+	if err != nil {
+		return nil, err
+	}
+	return &condition{program}, nil
+}
+
+// ConditionError is a fault of an expression. Its place counts characters from 1.
+type ConditionError struct {
+	Line, Column int
+	Text         string
+}
+
+func (e *ConditionError) Error() string {
+	return fmt.Sprintf("line %d, column %d of the expression: %s", e.Line, e.Column, e.Text)
+}
+
+// faultOf is the first fault of an expression with its place.
+func faultOf(issues *cel.Issues) error {
+	first := issues.Errors()[0]
+	return &ConditionError{first.Location.Line(), first.Location.Column() + 1, first.Message}
+}
+
+// bounded refuses what would not be linear in its input: a walk over a list within another, and a pattern that comes from the input.
+func bounded(e ast.Expr, depth int) error {
+	switch e.Kind() {
+	case ast.ComprehensionKind:
+		if depth > 0 {
+			return errors.New("walks over a list within another; that may take too long")
+		}
+		c := e.AsComprehension()
+		return firstError(bounded(c.IterRange(), depth), bounded(c.AccuInit(), depth), bounded(c.LoopCondition(), depth+1), bounded(c.LoopStep(), depth+1), bounded(c.Result(), depth))
+	case ast.CallKind:
+		return boundedCall(e.AsCall(), depth)
+	case ast.SelectKind:
+		return bounded(e.AsSelect().Operand(), depth)
+	case ast.ListKind:
+		return boundedAll(e.AsList().Elements(), depth)
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			if err := firstError(bounded(entry.AsMapEntry().Key(), depth), bounded(entry.AsMapEntry().Value(), depth)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func boundedCall(call ast.CallExpr, depth int) error {
+	if call.FunctionName() == "matches" {
+		if pattern := call.Args()[len(call.Args())-1]; pattern.Kind() != ast.LiteralKind {
+			return errors.New("matches: the pattern must be written in the rule, in quotes")
+		}
+	}
+	if call.IsMemberFunction() {
+		if err := bounded(call.Target(), depth); err != nil {
+			return err
+		}
+	}
+	return boundedAll(call.Args(), depth)
+}
+
+func boundedAll(list []ast.Expr, depth int) error {
+	for _, e := range list {
+		if err := bounded(e, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holds evaluates the condition. An error says why nobody knows.
+func (c *condition) holds(ctx context.Context, vars map[string]any) (bool, error) {
+	if c == nil {
+		return true, nil
+	}
+	value, _, err := c.program.ContextEval(ctx, vars)
+	if err != nil {
+		return false, err
+	}
+	holds, ok := value.Value().(bool)
+	if !ok {
+		return false, fmt.Errorf("is %v, want true or false", value)
+	}
+	return holds, nil
+}
+
+// variables are an input as expressions see it.
+func (in *Input) variables() map[string]any {
+	return map[string]any{
+		"hook": string(in.Hook), "now": in.Now, "text": in.Text, "source": in.Source,
+		"session": in.Session, "tool": in.Tool, "output": in.Output, "secret": in.Secret, "agent": in.Agent,
+	}
+}

@@ -1,0 +1,50 @@
+package policy
+
+import "slices"
+
+// Hook is a place in the life of a datum at which rules are asked. All of them fire at once, on the
+// goroutine that does the work, before the effect that they are about.
+type Hook string
+
+// The hooks.
+const (
+	// PreContextInjection: a text from outside is about to become part of a session's thread.
+	PreContextInjection Hook = "PRE_CONTEXT_INJECTION"
+	// PreToolCall: a tool is about to run.
+	PreToolCall Hook = "PRE_TOOL_CALL"
+	// PostToolResponse: a tool has answered; its session has not read that yet.
+	PostToolResponse Hook = "POST_TOOL_RESPONSE"
+	// PreOutput: a text is about to leave by a channel.
+	PreOutput Hook = "PRE_OUTPUT"
+	// SecretAccess: a call names a secret, which is about to be put in its place.
+	SecretAccess Hook = "SECRET_ACCESS"
+	// SessionReset: a session is about to be replaced by an empty one, or deleted.
+	SessionReset Hook = "SESSION_RESET"
+	// AgentInvocation: a session's words are about to be worked by another session.
+	AgentInvocation Hook = "AGENT_INVOCATION"
+	// MCPToolCall: a tool of an MCP server is about to run. It fires behind PRE_TOOL_CALL.
+	MCPToolCall Hook = "MCP_TOOL_CALL"
+)
+
+// Hooks lists the hooks.
+func Hooks() []Hook {
+	return []Hook{PreContextInjection, PreToolCall, PostToolResponse, PreOutput, SecretAccess, SessionReset, AgentInvocation, MCPToolCall}
+}
+
+// Actions are those that a rule of the hook may have. None allows: what no rule forbids is
+// decided by the fixed checks and the send policy, which no rule can overrule.
+func (h Hook) Actions() []Action {
+	switch h {
+	case PreToolCall, MCPToolCall, AgentInvocation, PreOutput:
+		return []Action{Block, Redact, Hold}
+	case PreContextInjection, PostToolResponse:
+		return []Action{Block, Redact}
+	case SecretAccess:
+		return []Action{Block, Hold}
+	case SessionReset:
+		return []Action{Block}
+	}
+	return nil
+}
+
+func (h Hook) known() bool { return slices.Contains(Hooks(), h) }

@@ -1,0 +1,84 @@
+package policy
+
+import (
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Input is what the rules of a hook see. What a hook does not have is empty. In the expressions the
+// fields have the names of their cel tags, and levels are the numbers PUBLIC < INTERNAL < CONFIDENTIAL < RESTRICTED.
+type Input struct {
+	// ID names what is decided about, so that it counts once for a rate however often it is asked.
+	ID   string
+	Hook Hook
+	Now  time.Time
+
+	Session SessionInput
+	Tool    ToolInput
+	Output  OutputInput
+	Secret  SecretInput
+	Agent   AgentInput
+	// Text is what enters, leaves or was answered.
+	Text string
+	// Source says where a text of PRE_CONTEXT_INJECTION is from: message, agent, note.
+	Source string
+}
+
+// SessionInput is the session that acts.
+type SessionInput struct {
+	ID        string `cel:"id"`
+	Key       string `cel:"key"`
+	Agent     string `cel:"agent"`
+	Level     int    `cel:"level"` // of what it has learnt
+	Trust     string `cel:"trust"` // trusted, untrusted
+	Clearance int    `cel:"clearance"`
+	Channel   string `cel:"channel"` // of the run's conversation
+	ChatType  string `cel:"chatType"`
+	User      string `cel:"user"`  // who speaks, "<channel>:<id>"; empty for nobody
+	Owner     bool   `cel:"owner"` // an owner speaks
+}
+
+// ToolInput is a call.
+type ToolInput struct {
+	Name   string         `cel:"name"`
+	Args   map[string]any `cel:"args"`
+	Server string         `cel:"server"` // MCP server; empty for the gateway's own tools
+	Reads  string         `cel:"reads"`
+	Writes string         `cel:"writes"`
+	Sink   int            `cel:"sink"` // level of the outside that it writes to; 0: none
+}
+
+// OutputInput is where a text is to go.
+type OutputInput struct {
+	Channel  string `cel:"channel"`
+	Account  string `cel:"account"`
+	To       string `cel:"to"`
+	Thread   string `cel:"thread"`
+	ChatType string `cel:"chatType"`
+	Kind     string `cel:"kind"`
+	Level    int    `cel:"level"` // of the text
+	Sink     int    `cel:"sink"`  // of the place
+}
+
+// SecretInput is a secret that a call names.
+type SecretInput struct {
+	Name  string `cel:"name"`
+	Level int    `cel:"level"`
+}
+
+// AgentInput is an invocation of another session.
+type AgentInput struct {
+	Kind string `cel:"kind"` // send, spawn, reply, announce, report
+	To   string `cel:"to"`   // the session or agent as the call names it, or the session's key
+}
+
+// SessionOf is the part of a session in an input.
+func SessionOf(record sessions.Record, taint flow.Label) SessionInput {
+	return SessionInput{
+		ID: string(record.ID), Key: string(record.Key), Agent: record.Agent,
+		Level: taint.Level().Rank(), Trust: taint.Trust().String(), Clearance: record.Clearance.Rank(),
+		Channel: record.Route.Channel, ChatType: string(record.Route.ChatType),
+	}
+}

@@ -1,0 +1,163 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// redacted stands where something was taken out.
+const redacted = "[redacted]"
+
+// Rules are the configured rules, ready to be asked. They are safe for concurrent use.
+type Rules struct {
+	byHook map[Hook][]*asked
+}
+
+// asked is a rule in its place.
+type asked struct {
+	*checked
+	name    string // as decisions show it
+	counted counter
+}
+
+// NewRules compiles rules. Its error joins a [RuleError] for each fault.
+func NewRules(rules []Rule) (*Rules, error) {
+	set := &Rules{byHook: map[Hook][]*asked{}}
+	var faults []error
+	for i, r := range rules {
+		if slices.ContainsFunc(rules[:i], func(other Rule) bool { return other.Name == r.Name && r.Name != "" }) {
+			faults = append(faults, &RuleError{i, "name", fmt.Errorf("%q: there are two rules of this name", r.Name)})
+		}
+		c, wrong := compile(i, r)
+		faults = append(faults, wrong...)
+		set.byHook[r.Hook] = append(set.byHook[r.Hook], &asked{checked: c, name: "policy.rules." + r.Name})
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return set, nil
+}
+
+// Terms say how what is held may be approved.
+type Terms struct {
+	// Approvers: who approves is in each of the lists; an empty one stands for the owners.
+	Approvers [][]string    `json:"approvers,omitempty"`
+	Timeout   time.Duration `json:"timeout"`
+	OnTimeout Action        `json:"onTimeout"` // Block or Allow
+}
+
+// Decide asks all rules of the input's hook that are about its tool and adds to the decision what
+// each says. The strictest counts: block, then hold, then redact. Without effects nothing is counted for a rate.
+// A rule that can't be evaluated applies.
+func (r *Rules) Decide(in *Input, d *Decision, effects bool) {
+	if !in.Hook.known() {
+		d.tighten(Block, "unknown hook "+string(in.Hook)+": nothing is known of what may happen there")
+		return
+	}
+	rules := r.of(in.Hook)
+	if len(rules) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), conditionDeadline)
+	defer cancel()
+	vars := in.variables()
+	for _, rule := range rules {
+		if rule.about(in.Tool.Name) {
+			rule.ask(ctx, in, vars, d, effects)
+		}
+	}
+}
+
+func (r *Rules) of(h Hook) []*asked {
+	if r == nil {
+		return nil
+	}
+	return r.byHook[h]
+}
+
+// ask adds what one rule says.
+func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Decision, effects bool) {
+	holds, err := a.when.holds(ctx, vars)
+	detail := ""
+	if err != nil {
+		holds, detail = true, "could not be evaluated, so it applies: "+err.Error()
+	}
+	if holds && err == nil && a.Rate != nil {
+		holds = a.counted.over(a.Rate, in, effects)
+		detail = fmt.Sprintf("at most %d in %s", a.Rate.Limit, a.Rate.Per)
+	}
+	action := a.Action
+	if err != nil && action == Redact {
+		action = Block // nobody knows what would have to be taken out
+	}
+	d.look(a.name, holds, action, detail)
+	if !holds {
+		return
+	}
+	reason := a.Message
+	if reason == "" {
+		reason = "rule " + a.Name + " says so"
+	}
+	switch action {
+	case Redact:
+		d.redact = append(d.redact, a.redact)
+	case Hold:
+		d.hold(a.Rule)
+	}
+	d.tighten(action, reason)
+}
+
+// strictness orders the actions.
+func strictness(a Action) int {
+	return slices.Index([]Action{Allow, Redact, Hold, Block}, a)
+}
+
+// tighten makes a decision at least as strict as an action.
+func (d *Decision) tighten(action Action, reason string) {
+	if d.Action == "" || strictness(action) > strictness(d.Action) {
+		d.Action, d.Reason = action, reason
+	}
+}
+
+// hold adds the terms of a rule to those of others: all of them must be met.
+func (d *Decision) hold(r Rule) {
+	timeout := r.Timeout
+	if timeout == 0 {
+		timeout = ApprovalTimeout
+	}
+	onTimeout := Block
+	if r.OnTimeout == Allow {
+		onTimeout = Allow
+	}
+	if d.Terms == nil {
+		d.Terms = &Terms{Timeout: timeout, OnTimeout: onTimeout}
+	}
+	d.Terms.Timeout = min(d.Terms.Timeout, timeout)
+	if onTimeout == Block {
+		d.Terms.OnTimeout = Block
+	}
+	d.Terms.Approvers = append(d.Terms.Approvers, r.Approvers)
+}
+
+// Redacted is a text without what the decision takes out of it.
+func (d *Decision) Redacted(text string) string {
+	for _, pattern := range d.redact {
+		text = pattern.ReplaceAllLiteralString(text, redacted)
+	}
+	return text
+}
+
+// Redacts reports whether the decision takes anything out of texts.
+func (d *Decision) Redacts() bool { return len(d.redact) > 0 }
+
+// RedactedArgs are a call's arguments without what the decision takes out of their strings.
+func (d *Decision) RedactedArgs(args json.RawMessage) (json.RawMessage, error) {
+	if !d.Redacts() {
+		return args, nil
+	}
+	return mapStrings(args, d.Redacted)
+}

@@ -80,10 +80,20 @@ func newCondition(expression string) (*condition, error) {
 	return &condition{program}, nil
 }
 
+// ConditionError is a fault of an expression. Its place counts characters from 1.
+type ConditionError struct {
+	Line, Column int
+	Text         string
+}
+
+func (e *ConditionError) Error() string {
+	return fmt.Sprintf("line %d, column %d of the expression: %s", e.Line, e.Column, e.Text)
+}
+
 // faultOf is the first fault of an expression with its place.
 func faultOf(issues *cel.Issues) error {
 	first := issues.Errors()[0]
-	return fmt.Errorf("line %d, column %d: %s", first.Location.Line(), first.Location.Column()+1, first.Message)
+	return &ConditionError{first.Location.Line(), first.Location.Column() + 1, first.Message}
 }
 
 // bounded refuses what would not be linear in its input: a walk over a list within another, and a pattern that comes from the input.

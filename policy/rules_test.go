@@ -67,8 +67,8 @@ func TestRulesThatCanNotBe(t *testing.T) {
 		rule policy.Rule
 		want string
 	}{
-		"syntax":          {rule(policy.Block, "session.level >"), "policy.rules[0].when: line 1, column 16: Syntax error"},
-		"unknown field":   {rule(policy.Block, "session.lvel > PUBLIC"), "line 1, column 8: undefined field 'lvel'"},
+		"syntax":          {rule(policy.Block, "session.level >"), "policy.rules[0].when: line 1, column 16 of the expression: Syntax error"},
+		"unknown field":   {rule(policy.Block, "session.lvel > PUBLIC"), "line 1, column 8 of the expression: undefined field 'lvel'"},
 		"unknown name":    {rule(policy.Block, "taint > PUBLIC"), "undeclared reference to 'taint'"},
 		"level as text":   {rule(policy.Block, `session.level > "INTERNAL"`), "found no matching overload"},
 		"no bool":         {rule(policy.Block, "session.level"), "is a int, want true or false"},

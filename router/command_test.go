@@ -10,6 +10,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -82,7 +83,7 @@ func TestOwnersCommandByAnotherIsAudited(t *testing.T) {
 		b.await(1)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("g1"), "a group hears nothing of it")
-		entries, err := b.store.ListAudit(t.Context(), router.Query{})
+		entries, err := b.store.ListAudit(t.Context(), router.Query{MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		denied := 0
 		for _, e := range entries {
@@ -122,7 +123,7 @@ func TestSendOff(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, sessions.SendInherit, record.SendPolicy)
 
-		_, err = b.RetryDelivery(t.Context(), blocked[0].ID)
+		_, err = b.RetryDelivery(t.Context(), blocked[0].ID, "operator")
 		require.NoError(t, err)
 		b.await(1)
 		require.Contains(t, b.chat.texts("owner")[5], "are you there?", "what was held back can be sent")
@@ -179,6 +180,32 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// What a sub-agent has reported is in the transcript, also where a person stops the session before it was put there.
+func TestStopKeepsWhatWasReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.busy()
+		working := b.hear(in("ann", "1", "think hard"))
+		synctest.Wait()
+		note := sessions.Run{
+			ID: sessions.NewRunID(), Session: working.Session, Partition: sessions.SessionLane(working.Session).Partition(partitions), Kind: sessions.KindNote,
+			Status: sessions.RunQueued, Label: flow.Bottom(), Accepted: time.Now(), EventKey: "exchange/x/note", Input: sessions.Input{Text: "the report"},
+		}
+		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Enqueue: []sessions.Run{note}}))
+		b.hear(in("ann", "2", "/stop"))
+		b.await(1)
+		require.Contains(t, b.chat.texts("ann")[0], "Stopped; 0 waiting")
+		require.Equal(t, sessions.RunAborted, b.ended(working.Run).Status)
+		for p := range partitions {
+			b.Rescan(p)
+		}
+		require.Equal(t, sessions.RunDone, b.ended(note.ID).Status)
+		require.Contains(t, b.thread(working.Session), "agent: the report")
+		require.Contains(t, b.tell("ann", "/stop"), "nothing to stop")
+	})
+}
+
 // A new session under an old key is bound as the old one was.
 func TestResetKeepsTheBounds(t *testing.T) {
 	t.Parallel()
@@ -189,7 +216,7 @@ func TestResetKeepsTheBounds(t *testing.T) {
 		})
 		require.NoError(t, err)
 		thinking, verbose, label := sessions.ThinkingHigh, sessions.VerboseOn, "Accounts"
-		old, err = b.PatchSession(t.Context(), sessions.Patch{ID: old.ID, ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &label})
+		old, err = b.PatchSession(t.Context(), sessions.Patch{ID: old.ID, ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &label}, "operator")
 		require.NoError(t, err)
 		fresh, err := b.ResetSession(t.Context(), old.ID)
 		require.NoError(t, err)
@@ -215,7 +242,7 @@ func TestAnOpenSessionFollowsItsSettings(t *testing.T) {
 		first := b.hear(in("ann", "1", "hi"))
 		synctest.Wait()
 		thinking := sessions.ThinkingHigh
-		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, ThinkingLevel: &thinking})
+		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, ThinkingLevel: &thinking}, "operator")
 		require.NoError(t, err)
 		b.hear(in("ann", "2", "again"))
 		synctest.Wait()

@@ -20,7 +20,7 @@ func (r *Router) sessionFor(ctx context.Context, s *Settings, in Admission, owne
 		return record, false, err
 	}
 	record = r.newRecord(record.Key, record.Agent, in.Route)
-	record.Clearance = clearance(owner, r.gate.SinkLevel(in.Route))
+	record.Clearance = s.clearance(owner, r.gate.SinkLevel(in.Route))
 	return record, true, nil
 }
 
@@ -64,7 +64,7 @@ func (r *Router) newRecord(key sessions.Key, agent string, route sessions.Route)
 	now := r.now()
 	return sessions.Record{
 		ID: id, Key: key, Agent: agent, Partition: sessions.SessionLane(id).Partition(r.partitions),
-		Taint: flow.Bottom(), Clearance: flow.Restricted, Route: route.Place(), Title: route.Title,
+		Taint: flow.Bottom(), Clearance: r.settings.Load().clearance(true, flow.Restricted), Route: route.Place(), Title: route.Title,
 		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
 		Persistent: true, Created: now, LastActivity: now,
 	}

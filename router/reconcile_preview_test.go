@@ -48,6 +48,7 @@ func TestLostPreviewIsLookedUp(t *testing.T) {
 				time.Sleep(time.Minute)
 				b.once("ann", "the whole answer")
 				require.Len(t, l.lookups, 1)
+				b.looks(map[string]int{f.found(): 1})
 			})
 		})
 	}
@@ -70,6 +71,7 @@ func TestLostPreviewIsLookedUpAtTheEnd(t *testing.T) {
 				time.Sleep(time.Hour)
 				b.once("ann", "the whole answer")
 				require.Len(t, l.lookups, 4)
+				b.looks(map[string]int{"no_answer": 3, f.found(): 1})
 			})
 		})
 	}

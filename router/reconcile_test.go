@@ -140,6 +140,22 @@ func (p lookable) Reconcile(_ context.Context, out adapters.Outbound, sentAt tim
 	return adapters.Receipt{MessageID: id, At: time.Now()}, ok, nil
 }
 
+// looks asserts what all looks at the platform have found.
+func (b *bundle) looks(want map[string]int) {
+	b.t.Helper()
+	for _, outcome := range []string{"posted", "not_posted", "no_answer", "undecided"} {
+		require.Equal(b.t, want[outcome], b.counted("sluice_router_send_lookups_total", outcome), outcome)
+	}
+}
+
+// found is what a look finds of a call that went wrong.
+func (f fault) found() string {
+	if f == notTaken {
+		return "not_posted"
+	}
+	return "posted"
+}
+
 // once asserts that a conversation has seen each text once, and that nothing is left over.
 func (b *bundle) once(to string, want ...string) {
 	b.t.Helper()
@@ -171,6 +187,7 @@ func TestLostAnswerIsLookedUp(t *testing.T) {
 					synctest.Wait()
 					b.once("ann", "echo", ": 12", "34")
 					require.Len(t, l.lookups, 1)
+					b.looks(map[string]int{f.found(): 1})
 					require.GreaterOrEqual(t, l.lookups[0].Sub(began), 2*time.Second)
 					sent := b.deliveries(router.DeliverySent)
 					require.Len(t, sent, 2)
@@ -260,6 +277,7 @@ func TestLookupIsTriedAgain(t *testing.T) {
 		time.Sleep(time.Hour)
 		b.once("ann", "echo: hi", "echo: you")
 		require.Len(t, l.lookups, 5)
+		b.looks(map[string]int{"no_answer": 4, "posted": 1})
 		for i := 1; i < len(l.lookups); i++ {
 			require.Equal(t, 2*time.Second<<(i-1), l.lookups[i].Sub(l.lookups[i-1]))
 		}
@@ -273,10 +291,11 @@ func TestUndecidedIsUnknown(t *testing.T) {
 		err   adapters.Failure
 		after time.Duration
 		shown int
+		gave  int // looks that ended it
 	}{
-		"no answer":   {adapters.Failure{Kind: adapters.Transient, Err: errors.New("502")}, time.Hour, 1},
-		"refused":     {adapters.Failure{Kind: adapters.Permanent, Err: errors.New("no such channel")}, 2 * time.Second, 1},
-		"unsupported": {adapters.Failure{Kind: adapters.Unsupported, Err: errors.New("private")}, 2 * time.Second, 2}, // as on a channel that can't look up
+		"no answer":   {adapters.Failure{Kind: adapters.Transient, Err: errors.New("502")}, time.Hour, 1, 1},
+		"refused":     {adapters.Failure{Kind: adapters.Permanent, Err: errors.New("no such channel")}, 2 * time.Second, 1, 1},
+		"unsupported": {adapters.Failure{Kind: adapters.Unsupported, Err: errors.New("private")}, 2 * time.Second, 2, 0}, // as on a channel that can't look up
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -290,6 +309,7 @@ func TestUndecidedIsUnknown(t *testing.T) {
 				time.Sleep(2 * time.Hour)
 				synctest.Wait()
 				require.Len(t, b.chat.texts("ann"), c.shown)
+				b.looks(map[string]int{"no_answer": 100 - len(l.blind), "undecided": c.gave})
 				unknown := b.deliveries(router.DeliveryUnknown)
 				require.Len(t, unknown, 1)
 				require.Contains(t, unknown[0].LastError, c.err.Err.Error())

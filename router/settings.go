@@ -21,6 +21,8 @@ type Settings struct {
 
 	Exchanges ExchangeSettings
 
+	Clearance flow.Level // that an owner's session may reach; invalid: all
+
 	RunTimeout    time.Duration // of one run, from its start
 	DeliveryLife  time.Duration // from queued to expired
 	MaxTextBytes  int           // of one inbound message; a longer one is refused and its sender told
@@ -133,9 +135,13 @@ func (b Binding) matches(route sessions.Route, peer sessions.UserID) bool {
 }
 
 // clearance is the highest level that a session started by this peer may reach.
-func clearance(owner bool, sink flow.Level) flow.Level {
-	if owner {
-		return flow.Restricted
+func (s *Settings) clearance(owner bool, sink flow.Level) flow.Level {
+	most := s.Clearance
+	if !most.Valid() {
+		most = flow.Restricted
 	}
-	return sink
+	if owner {
+		return most
+	}
+	return flow.Min(most, sink)
 }

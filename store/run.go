@@ -20,7 +20,8 @@ const (
 		output_tokens = ?, cached_tokens = ?, level = ?, trust = ?, started = ?, finished = ?
 		WHERE id = ? AND status = ? AND epoch <= ?` + fence
 	// abortQueued leaves alone the step that an exchange waits for: its worker ends it, and the exchange with it.
-	abortQueued = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND ` + openRuns + `
+	// Nor does it touch a note, which asks for no work: the report in it would be lost.
+	abortQueued = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND kind <> 'note' AND ` + openRuns + `
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.id = runs.exchange_id AND x.run_id = runs.id AND x.ended = 0)`
 	abortOpen    = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND ` + openRuns
 	interruptRun = `UPDATE runs SET abort_asked = 2 WHERE id = ? AND status = 'running' AND abort_asked = 0`
@@ -149,10 +150,11 @@ func runStatus(status string) string {
 // ListRuns implements [router.Browser].
 func (db *DB) ListRuns(ctx context.Context, q router.Query) ([]sessions.Run, error) {
 	f := filter{}
+	f.within(q.MaxLevel, "runs", "session_id")
 	f.addIf(q.Status != "", runStatus(q.Status))
 	f.addIf(q.Status != "", `status = ?`, q.Status)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
-	f.addIf(q.After != "", `seq < (SELECT seq FROM runs WHERE id = ?)`, q.After)
+	f.after(q.After, q.MaxLevel, "runs")
 	return all(ctx, db, `SELECT `+runColumns+` FROM runs`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args, scanRun)
 }

@@ -1,9 +1,11 @@
 package discord_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/adapters/discord"
 	"sluice/adapters/discord/discordtest"
 )
 
@@ -180,4 +183,21 @@ func TestFileOfPrivateAnswerIsRefused(t *testing.T) {
 	require.Equal(t, adapters.Unsupported, adapters.AsFailure(err).Kind)
 	require.True(t, adapters.AsFailure(err).Certain)
 	require.Empty(t, s.srv.Shown(discordtest.General), "what only one shall see is never shown to all")
+}
+
+// Who reads the log must not be able to answer an interaction in the bot's place.
+func TestSecretsOfWhatCanNotBeReadStayOutOfTheLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := newSetup(t, discordtest.Options{}, func(c *discord.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	stop := s.run(t)
+	s.srv.Occur("INTERACTION_CREATE", map[string]any{"id": "1", "type": "press", "token": "aW50-hidden", "channel_id": discordtest.General})
+	s.srv.SendRaw(`{"op":0,"t":"INTERACTION_CREATE","s":1000,"d":{"token" :
+		"aW50-hidden","type":"press","message":{"interaction":{"token":"inner-hidden"}}}}`)
+	s.srv.Say(discordtest.DirectID(ada), ada, "it goes on")
+	s.inbox.wait(t, 1)
+	stop()
+	require.Equal(t, 2, strings.Count(log.String(), "malformed discord event"))
+	require.NotContains(t, log.String(), "hidden")
+	require.Contains(t, log.String(), discordtest.General, "the rest is there")
 }

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"time"
+
 	"sluice/adapters/webchat"
 	"sluice/internal/config"
 	"sluice/internal/model"
@@ -22,12 +24,26 @@ func newGate(c *config.Config) (*policy.Gate, error) {
 	return policy.NewGate(sinks(c), send), nil
 }
 
+// newRules compiles the configured rules.
+func newRules(c *config.Config) (*policy.Rules, error) {
+	return policy.NewRules(c.Policy.PolicyRules())
+}
+
+// newMonitor makes what stands below the tools.
+func newMonitor(c *config.Config, gate *policy.Gate, now func() time.Time) (*policy.Monitor, error) {
+	rules, err := newRules(c)
+	if err != nil {
+		return nil, err
+	}
+	return policy.NewMonitor(policy.MonitorConfig{Rules: rules, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(c.Policy.Escalation), Now: now})
+}
+
 // sinks are the levels of the ways out.
 func sinks(c *config.Config) map[string]policy.Sink {
 	all := map[string]policy.Sink{webchat.Channel: {Level: c.Channels.Webchat.Classification}}
 	for _, p := range c.Channels.Platforms() {
 		sink := policy.Sink{
-			Level: p.Access.Classification, Spaces: map[string]flow.Level{}, Conversations: map[sessions.ConversationID]flow.Level{},
+			Level: p.Access.Classification, Accounts: p.Levels, Spaces: map[string]flow.Level{}, Conversations: map[sessions.ConversationID]flow.Level{},
 		}
 		for id, g := range p.Access.Groups {
 			if space, ok := spaceOf(id); ok {

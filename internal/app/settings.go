@@ -8,6 +8,7 @@ import (
 	"sluice/adapters/webchat"
 	"sluice/internal/agent"
 	"sluice/internal/config"
+	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -23,6 +24,7 @@ func routerSettings(c *config.Config) *router.Settings {
 		RunTimeout: c.Session.RunTimeout.Std(), DeliveryLife: c.Limits.DeliveryLife.Std(),
 		MaxTextBytes: c.Limits.MaxMessageBytes, MaxMediaBytes: c.Limits.MaxMediaBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
 	}
+	s.Clearance = c.Policy.Clearance
 	s.Exchanges, s.Reset = exchangeSettings(c), resetSettings(c.Session)
 	for _, a := range c.Agents.List {
 		if a.Default {
@@ -103,9 +105,10 @@ func exchangeSettings(c *config.Config) router.ExchangeSettings {
 }
 
 // agentSettings is what the configuration says to the agent loop.
-func agentSettings(c *config.Config) agent.Settings {
+func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 	s := agent.Settings{
-		Keyer: keyer(c), Owners: c.Owners, Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
+		Monitor: monitor,
+		Keyer:   keyer(c), Owners: c.Owners, Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
 		AgentToAgent:  agent.AgentToAgent(c.Tools.AgentToAgent),
 		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
 	}

@@ -30,6 +30,8 @@ type TelegramAccount struct {
 	Secret       Secret `yaml:"secret" doc:"What Telegram sends with each post, 1 to 256 of A-Z a-z 0-9 _ -. Required in mode webhook."`
 	RichMessages string `yaml:"richMessages" enum:"off,auto,on" doc:"Send native rich messages: never, where HTML would lose structure, always."`
 	LinkPreviews bool   `yaml:"linkPreviews" doc:"Show previews of links in answers."`
+
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Ceiling of what leaves and is heard by this account, where it is lower than the channel's. Default: the channel's."`
 }
 
 // Slack is the Slack channel.
@@ -46,6 +48,8 @@ type SlackAccount struct {
 	Mode          string `yaml:"mode" enum:"socket,http" doc:"socket: the gateway connects to Slack. http: Slack posts events, commands and buttons to /channels/slack/<account>."`
 	APIBase       string `yaml:"apiBase" doc:"Web API server."`
 	ReplyInThread bool   `yaml:"replyInThread" doc:"Answer a message of a channel in a thread below it, with a session of its own. Off: an answer stands where the question stood."`
+
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Ceiling of what leaves and is heard by this account, where it is lower than the channel's. Default: the channel's."`
 }
 
 // Discord is the Discord channel.
@@ -60,6 +64,8 @@ type DiscordAccount struct {
 	APIBase    string `yaml:"apiBase" doc:"REST API server, with its version."`
 	GatewayURL string `yaml:"gatewayURL" doc:"Address of the event gateway. Empty: as the API says."`
 	Shards     int    `yaml:"shards" min:"0" max:"1000" doc:"Connections that share the bot's guilds. 0: as many as Discord recommends."`
+
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Ceiling of what leaves and is heard by this account, where it is lower than the channel's. Default: the channel's."`
 }
 
 // Webchat is the page.
@@ -73,13 +79,23 @@ type Platform struct {
 	Name     string // key under channels
 	Access   Access
 	Accounts []string // sorted names; none: the channel is off
+	// Levels are the accounts' own; invalid where the channel's counts.
+	Levels map[string]flow.Level
 }
 
 // Platforms are the chat platforms that accounts can be configured for, in the order of the file's reference.
 func (c *Channels) Platforms() []Platform {
 	return []Platform{
-		{"telegram", c.Telegram.Access, slices.Sorted(maps.Keys(c.Telegram.Accounts))},
-		{"slack", c.Slack.Access, slices.Sorted(maps.Keys(c.Slack.Accounts))},
-		{"discord", c.Discord.Access, slices.Sorted(maps.Keys(c.Discord.Accounts))},
+		platform("telegram", c.Telegram.Access, c.Telegram.Accounts, func(a TelegramAccount) flow.Level { return a.Classification }),
+		platform("slack", c.Slack.Access, c.Slack.Accounts, func(a SlackAccount) flow.Level { return a.Classification }),
+		platform("discord", c.Discord.Access, c.Discord.Accounts, func(a DiscordAccount) flow.Level { return a.Classification }),
 	}
+}
+
+func platform[A any](name string, access Access, accounts map[string]A, level func(A) flow.Level) Platform {
+	p := Platform{Name: name, Access: access, Accounts: slices.Sorted(maps.Keys(accounts)), Levels: map[string]flow.Level{}}
+	for account, a := range accounts {
+		p.Levels[account] = level(a)
+	}
+	return p
 }

@@ -31,6 +31,7 @@ func check(r *report, c *Config) {
 	k.agents()
 	k.bindings()
 	k.session()
+	k.rules()
 }
 
 // must records a fault unless ok, or unless the path has one already.
@@ -83,14 +84,18 @@ func (k checker) stores() {
 
 func (k checker) owners() {
 	for i, owner := range k.c.Owners {
-		path := fmt.Sprintf("owners[%d]", i)
-		channel, id, ok := strings.Cut(owner, ":")
-		k.must(ok && id != "" && printable(owner), path, "%q: want <channel>:<user id>, for example telegram:1001", owner)
-		if ok && !k.faulty[path] {
-			k.channel(path, channel)
-			shape := idShapes[channel]
-			k.must(shape.isUser(id), path, "%q: want a user id such as %q behind %s:", owner, shape.userLike, channel)
-		}
+		k.principal(fmt.Sprintf("owners[%d]", i), owner)
+	}
+}
+
+// principal checks who somebody is: a channel and the person's id there.
+func (k checker) principal(path, who string) {
+	channel, id, ok := strings.Cut(who, ":")
+	k.must(ok && id != "" && printable(who), path, "%q: want <channel>:<user id>, for example telegram:1001", who)
+	if ok && !k.faulty[path] {
+		k.channel(path, channel)
+		shape := idShapes[channel]
+		k.must(shape.isUser(id), path, "%q: want a user id such as %q behind %s:", who, shape.userLike, channel)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 
 // idShape is how a platform spells its ids, with an example for those who spell them otherwise.
 type idShape struct {
-	user, group *regexp.Regexp
-	userLike    string
-	groupLike   string
+	user, group, recipient *regexp.Regexp
+	userLike               string
+	groupLike              string
 }
 
 // isUser reports whether an id may be a person's; where nothing is known of the ids any may.
@@ -18,10 +18,15 @@ func (s idShape) isUser(id string) bool { return s.user == nil || s.user.MatchSt
 // isGroup is the same for the ids of groups.
 func (s idShape) isGroup(id string) bool { return s.group == nil || s.group.MatchString(id) }
 
+// isRecipient is the same for whatever may be spoken to: people, groups, and direct chats with an id of their own.
+func (s idShape) isRecipient(id string) bool {
+	return s.recipient == nil || s.recipient.MatchString(id)
+}
+
 var idShapes = map[string]idShape{
-	"telegram": {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^-[0-9]+$`), "1001", "-1001234567890"},
-	"slack":    {regexp.MustCompile(`^[UW][A-Z0-9]+$`), regexp.MustCompile(`^[CG][A-Z0-9]+$|^team:[TE][A-Z0-9]+$`), "U024BE7LH", "C024BE91L"},
-	"discord":  {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^(guild:)?[0-9]+$`), "80351110224678912", "41771983423143937"},
+	"telegram": {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^-[0-9]+$`), regexp.MustCompile(`^-?[0-9]+$`), "1001", "-1001234567890"},
+	"slack":    {regexp.MustCompile(`^[UW][A-Z0-9]+$`), regexp.MustCompile(`^[CG][A-Z0-9]+$|^team:[TE][A-Z0-9]+$`), regexp.MustCompile(`^[UWCGD][A-Z0-9]+$`), "U024BE7LH", "C024BE91L"},
+	"discord":  {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^(guild:)?[0-9]+$`), regexp.MustCompile(`^[0-9]+$`), "80351110224678912", "41771983423143937"},
 }
 
 var (
@@ -64,6 +69,11 @@ func (k checker) platform(p Platform) {
 		at := join(path+".groups", id)
 		k.must(id == "*" || shape.isGroup(id), at, "want the id of a group such as %q, or \"*\"", shape.groupLike)
 		k.group(at, p.Name, g)
+	}
+	for id, r := range p.Access.Recipients {
+		at := join(path+".recipients", id)
+		k.must(shape.isRecipient(id), at, "want the id of a person such as %q, or of a conversation", shape.userLike)
+		k.must(r.External != r.Classification.Valid(), at, "want external: true, or a classification")
 	}
 }
 

@@ -19,9 +19,10 @@ type Config struct {
 	Bindings []Binding `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
 	Session  Session   `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
 	Tools    Tools     `yaml:"tools" doc:"What agents' tools may do."`
+	Policy   Policy    `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
 	Limits   Limits    `yaml:"limits" doc:"Bounds."`
 
-	_ struct{} `later:"policy,cron,hooks"`
+	_ struct{} `later:"cron,hooks"`
 }
 
 // Gateway is the HTTP server.
@@ -60,15 +61,30 @@ type Log struct {
 
 // Access says who may talk on a channel, and what may leave through it.
 type Access struct {
-	Classification flow.Level       `yaml:"classification" doc:"Ceiling of what may leave through this channel; what is heard on it is labelled so too."`
-	DMPolicy       string           `yaml:"dmPolicy" enum:"pairing,allowlist,open,disabled" doc:"Who may talk in direct chats besides owners: those who paired with a code, those in allowFrom, anyone, nobody."`
-	GroupPolicy    string           `yaml:"groupPolicy" enum:"allowlist,open,disabled" doc:"Which groups are heard: those in groups, any, none."`
-	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" is anyone."`
-	Groups         map[string]Group `yaml:"groups" doc:"Settings by the id of a group or channel; \"guild:<id>\" and \"team:<id>\" are all those of a Discord guild or a Slack workspace, \"*\" any other. The first of these that there is counts; lists of who is heard that are left out are those of the next."`
-	AllowBots      string           `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether other bots are heard: never, where they mention the bot, like people. Bots that answer each other six times within ten minutes are not heard there until a person speaks."`
-	OnUnknown      string           `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost and can't be looked up: send again (it may then be there twice), or hold it for a person to decide. Slack and Discord can be asked, so that there it is decided without either."`
-	AckReaction    string           `yaml:"ackReaction" doc:"Emoji that the bot puts on each message that it works on, for example \"👀\". Default: none."`
-	AckRemove      bool             `yaml:"ackRemove" doc:"Take ackReaction off when the answer is there."`
+	Classification flow.Level           `yaml:"classification" doc:"Ceiling of what may leave through this channel; what is heard on it is labelled so too."`
+	DMPolicy       string               `yaml:"dmPolicy" enum:"pairing,allowlist,open,disabled" doc:"Who may talk in direct chats besides owners: those who paired with a code, those in allowFrom, anyone, nobody."`
+	GroupPolicy    string               `yaml:"groupPolicy" enum:"allowlist,open,disabled" doc:"Which groups are heard: those in groups, any, none."`
+	AllowFrom      []string             `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" is anyone."`
+	Groups         map[string]Group     `yaml:"groups" doc:"Settings by the id of a group or channel; \"guild:<id>\" and \"team:<id>\" are all those of a Discord guild or a Slack workspace, \"*\" any other. The first of these that there is counts; lists of who is heard that are left out are those of the next."`
+	Recipients     map[string]Recipient `yaml:"recipients" doc:"Levels by the user id of a person, for direct chats with them, or by the id of a conversation."`
+	AllowBots      string               `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether other bots are heard: never, where they mention the bot, like people. Bots that answer each other six times within ten minutes are not heard there until a person speaks."`
+	OnUnknown      string               `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost and can't be looked up: send again (it may then be there twice), or hold it for a person to decide. Slack and Discord can be asked, so that there it is decided without either."`
+	AckReaction    string               `yaml:"ackReaction" doc:"Emoji that the bot puts on each message that it works on, for example \"👀\". Default: none."`
+	AckRemove      bool                 `yaml:"ackRemove" doc:"Take ackReaction off when the answer is there."`
+}
+
+// Recipient is a person, or a conversation, with a level of their own.
+type Recipient struct {
+	External       bool       `yaml:"external" doc:"They are not of the house: only what is PUBLIC is said to them, whatever the channel may carry."`
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Ceiling of what is said to them, where it is lower than the channel's. Default: the channel's."`
+}
+
+// Level is the most that is said to them; invalid where the channel's counts.
+func (r Recipient) Level() flow.Level {
+	if r.External {
+		return flow.Public
+	}
+	return r.Classification
 }
 
 // Group is one group of a channel.

@@ -45,6 +45,7 @@ func (f Faults) Error() string {
 // report collects faults and knows where each path stands.
 type report struct {
 	file   string
+	lines  []string // of the file
 	places map[string]Place
 	faults Faults
 	faulty map[string]bool // paths with a fault

@@ -101,6 +101,7 @@ func (l Loader) Load(path string) (*Config, error) {
 // paths in ${file:…} are relative to its folder.
 func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	r := newReport(file)
+	r.lines = strings.Split(string(data), "\n")
 	c := Default()
 	if root := parse(r, data); root != nil {
 		r.places[""] = Place{root.Line, root.Column}

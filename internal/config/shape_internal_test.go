@@ -11,7 +11,9 @@ func TestTheIdsOfEveryPlatformAreKnown(t *testing.T) {
 	for _, p := range new(Channels).Platforms() {
 		require.NotNil(t, idShapes[p.Name].user, "add %s to idShapes", p.Name)
 		require.NotNil(t, idShapes[p.Name].group, "add %s to idShapes", p.Name)
+		require.NotNil(t, idShapes[p.Name].recipient, "add %s to idShapes", p.Name)
 	}
 	require.True(t, idShape{}.isUser("anybody"))
 	require.True(t, idShape{}.isGroup("anywhere"))
+	require.True(t, idShape{}.isRecipient("anybody"))
 }

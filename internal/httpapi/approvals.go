@@ -28,6 +28,7 @@ type approvalRecord struct {
 	Args    json.RawMessage       `json:"args,omitempty" doc:"the call's arguments"`
 	Label   string                `json:"label" doc:"of the arguments"`
 	Status  router.ApprovalStatus `json:"status" enum:"pending,allowed,used,denied"`
+	Why     string                `json:"why,omitempty" doc:"it has to be decided about; absent: the agent's permission mode says so"`
 	Reason  string                `json:"reason,omitempty"`
 	By      string                `json:"by,omitempty" doc:"who has decided"`
 	Created time.Time             `json:"created"`
@@ -38,7 +39,7 @@ type approvalRecord struct {
 func approvalOf(p router.Approval) approvalRecord {
 	r := approvalRecord{
 		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Label: p.Label.String(),
-		Status: p.Status, Reason: p.Reason, By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
+		Status: p.Status, Why: p.Why, Reason: p.Reason, By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
 	}
 	if json.Valid(p.Args) {
 		r.Args = p.Args
@@ -64,7 +65,7 @@ func (s *Server) approvals(ctx context.Context, in *struct {
 	if status == "all" {
 		status = ""
 	}
-	found, err := s.cfg.Store.ListApprovals(ctx, router.Query{Status: status, Session: sessions.ID(in.Session), Limit: in.Limit})
+	found, err := s.cfg.Store.ListApprovals(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit})
 	if err != nil {
 		return nil, s.problem(err)
 	}
@@ -87,11 +88,15 @@ type decideInput struct {
 
 func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
 	return func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
-		v := router.Verdict{Allow: allow, Actor: callerOf(ctx).actor()}
+		v := router.Verdict{Allow: allow, Actor: callerOf(ctx).actor(), Owner: true}
 		if in.Body != nil {
 			v.Reason = in.Body.Reason
 		}
-		p, err := s.cfg.Router.DecideApproval(ctx, router.ApprovalID(in.Approval), v)
+		p, err := s.cfg.Store.Approval(ctx, router.ApprovalID(in.Approval))
+		if err := s.visible(ctx, err, p.Label, p.Session); err != nil {
+			return nil, err
+		}
+		p, err = s.cfg.Router.DecideApproval(ctx, p.ID, v)
 		if err != nil {
 			return nil, s.problem(err)
 		}

@@ -151,6 +151,15 @@ func testAbortOfStep(t *testing.T, b *bundle) {
 	require.Equal(t, sessions.RunAborted, b.run(step.ID).Status)
 }
 
+// A stop leaves a note alone: nobody works on it, and what it tells the session is told nowhere else.
+func testAbortOfNote(t *testing.T, b *bundle) {
+	note := newRun(sessions.NewID())
+	note.Kind = sessions.KindNote
+	b.enqueue(note)
+	b.commit(router.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: note.Session, At: at(1)}}}})
+	require.Equal(t, sessions.RunQueued, b.run(note.ID).Status)
+}
+
 // A newer message asks for the end of a run that works. It overrules no stop and ends nothing that waits.
 func testInterrupt(t *testing.T, b *bundle) {
 	id := sessions.NewID()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/sessions"
 )
 
@@ -68,13 +67,13 @@ func (db *DB) SaveMemory(ctx context.Context, s sessions.MemorySave) error {
 	if err != nil {
 		return err
 	}
-	return db.changeMemory(ctx, s.Memory, func() Write { return saveMemory(s, tags) })
+	return db.changeMemory(ctx, s.Memory, func() Write { return saveMemory(s, tags) }, nil)
 }
 
 // changeMemory applies a write until it did not meet another one that began the same namespace.
-func (db *DB) changeMemory(ctx context.Context, m sessions.Memory, write func() Write) error {
+func (db *DB) changeMemory(ctx context.Context, m sessions.Memory, write func() Write, trail Trail) error {
 	for range memoryTries {
-		err := db.write(ctx, write(), router.Change{})
+		err := db.run(ctx, write(), trail)
 		if !errors.Is(err, sessions.ErrConflict) {
 			return err
 		}
@@ -125,14 +124,12 @@ func (db *DB) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
 	if !d.Label.Valid() {
 		return errors.New("delete memory: it has no label")
 	}
-	b := &writer{}
-	for _, e := range d.Audit {
-		b.audit(e)
+	var e encoding
+	trail := e.entries(d.Audit)
+	if e.err != nil {
+		return e.err
 	}
-	if b.err != nil {
-		return b.err
-	}
-	err := db.changeMemory(ctx, d.Memory, func() Write { return append(deleteMemory(d), b.write...) })
+	err := db.changeMemory(ctx, d.Memory, func() Write { return deleteMemory(d) }, trail)
 	if errors.Is(err, sessions.ErrNotFound) { // unless it is because this has been done already
 		if _, known := db.Memory(ctx, d.ID, d.Label.Level()); known == nil {
 			return sessions.ErrDuplicate
@@ -248,7 +245,7 @@ func (db *DB) SweepMemories(ctx context.Context, now time.Time, limit int) (int,
 	for _, seq := range old {
 		write = append(write, Statement{SQL: `DELETE FROM memories WHERE seq = ?`, Args: []any{seq}})
 	}
-	return len(write), db.write(ctx, write, router.Change{})
+	return len(write), db.write(ctx, write)
 }
 
 func (db *DB) memorySeqs(ctx context.Context, query string, args ...any) ([]int64, error) {

@@ -21,11 +21,14 @@ type recorder struct {
 	seen []store.Statement
 }
 
-func (r *recorder) Apply(_ context.Context, writes []store.Write) (int, error) {
+func (r *recorder) Apply(_ context.Context, writes []store.Write, trail store.Trail) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range writes {
 		r.seen = append(r.seen, w...)
+	}
+	if len(trail) > 0 {
+		r.seen = append(append(r.seen, store.Statement{SQL: store.FreeHead}), trail.Link(store.Head{})...)
 	}
 	return -1, nil
 }
@@ -75,6 +78,7 @@ func hotChanges() []router.Change {
 				Messages: []sessions.StoredMessage{{Session: s.ID, Message: m}, {Session: s.ID, Message: edited}},
 				Enqueue:  []sessions.Run{run}, Runs: []sessions.RunMove{{From: sessions.RunQueued, Run: run}},
 				Abort: []sessions.Abort{{Session: s.ID}}, End: []sessions.End{{ID: s.ID, At: start}},
+				Audit: []sessions.AuditEntry{{Action: "a", Label: secret}},
 			},
 			Deliver:    []router.Delivery{d},
 			Deliveries: []router.DeliveryMove{{From: router.DeliveryQueued, Delivery: d}},
@@ -191,8 +195,13 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 			return err
 		},
 		func() error { _, err := db.SweepMemories(ctx, start, 10); return err },
+		func() error { _, err := db.ListAudit(ctx, router.AuditQuery{MaxLevel: flow.Internal}); return err },
 		func() error {
-			_, err := db.ListAudit(ctx, router.Query{MaxLevel: flow.Restricted, Session: "sess_1"})
+			_, err := db.ListAudit(ctx, router.AuditQuery{Session: "sess_1", MaxLevel: flow.Internal, After: "1-abc"})
+			return err
+		},
+		func() error {
+			_, err := db.ListAudit(ctx, router.AuditQuery{Action: "delivery.block", Since: start, MaxLevel: flow.Internal})
 			return err
 		},
 	}

@@ -123,6 +123,12 @@ func (d *Decision) tighten(action Action, reason string) {
 	}
 }
 
+// Add takes what another check says into the decision.
+func (d *Decision) Add(rule string, action Action, reason string) {
+	d.look(rule, true, action, "")
+	d.tighten(action, reason)
+}
+
 // hold adds the terms of a rule to those of others: all of them must be met.
 func (d *Decision) hold(r Rule) {
 	timeout := r.Timeout

@@ -23,6 +23,8 @@ type Tool struct {
 	// error is shown to the model as the call's failure: it must name the
 	// parameter and must not tell a hidden thing from an absent one.
 	Run func(ctx context.Context, caller Caller, args json.RawMessage) (ToolResult, error)
+	// Check says why a call would be refused, as Run would, without effects. Nil: the tool refuses only what is no call of it.
+	Check func(ctx context.Context, caller Caller, args json.RawMessage) error
 	// Beyond reports whether a call says something outside the conversation that it was made for. Nil: none does.
 	Beyond func(caller Caller, args json.RawMessage) bool
 	// Remote is set for a tool of an MCP server.
@@ -97,6 +99,7 @@ type Caller struct {
 	Clearance flow.Level
 	Route     Route         // of the run
 	Owner     bool          // the run's sender is an owner
+	User      string        // who speaks, as a principal; empty for nobody
 	Sandbox   SandboxConfig // how commands run
 	Chain     Chain         // of the run
 	Audience  Audience      // whose memories it may read, and where what it saves belongs

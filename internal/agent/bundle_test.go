@@ -168,6 +168,12 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return b.model, nil
 		},
+		CheckPolicy: func(_ context.Context, c router.Check) (policy.Decision, error) {
+			if c.To == "forbidden" {
+				return policy.Decision{Action: policy.Block, Reason: "sendPolicy.rules[0] says no"}, nil
+			}
+			return policy.Decision{Action: policy.Allow}, nil
+		},
 		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote },
 		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
 			b.sent = append(b.sent, p)

@@ -105,37 +105,40 @@ type Config struct {
 	// Media reads the content of a file that came with a message; nil: models are shown none.
 	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
-	Sandbox     Sandbox       // runs the commands of the tool exec; nil: there is none
+	// CheckPolicy says what the gate would decide, see [router.Router]; required.
+	CheckPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
+	Sandbox     Sandbox // runs the commands of the tool exec; nil: there is none
 	// Remote are the tools of servers outside the gateway as they are now; nil: none. A session has those of its last opening.
 	Remote func() []sessions.Tool
 }
 
 // Loop works the runs of all agents. It is safe for concurrent use.
 type Loop struct {
-	settings  atomic.Pointer[Settings]
-	store     Store
-	models    Models
-	send      Sender
-	exchanges Exchanges
-	now       func() time.Time
-	log       *slog.Logger
-	metrics   *metrics
-	budget    time.Duration
-	media     func(ctx context.Context, id sessions.MediaID) ([]byte, error)
-	sandbox   Sandbox
-	tools     []sessions.Tool
-	remote    func() []sessions.Tool
+	settings    atomic.Pointer[Settings]
+	store       Store
+	models      Models
+	send        Sender
+	checkPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
+	exchanges   Exchanges
+	now         func() time.Time
+	log         *slog.Logger
+	metrics     *metrics
+	budget      time.Duration
+	media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
+	sandbox     Sandbox
+	tools       []sessions.Tool
+	remote      func() []sessions.Tool
 }
 
 var _ router.Agent = (*Loop)(nil)
 
 // New makes a Loop.
 func New(c Config) (*Loop, error) {
-	if c.Store == nil || c.Models == nil || c.Send == nil || c.Exchanges == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
+	if c.Store == nil || c.Models == nil || c.Send == nil || c.CheckPolicy == nil || c.Exchanges == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
 		return nil, errors.New("new agent loop: a required field is not set")
 	}
 	l := &Loop{
-		store: c.Store, models: c.Models, send: c.Send, exchanges: c.Exchanges, now: c.Now, log: c.Log,
+		store: c.Store, models: c.Models, send: c.Send, checkPolicy: c.CheckPolicy, exchanges: c.Exchanges, now: c.Now, log: c.Log,
 		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote,
 	}
 	if c.Settings.Monitor == nil {

@@ -50,7 +50,7 @@ func (l *Loop) historyTool() sessions.Tool {
 			Description: "Shows the newest messages of a conversation, oldest first. Long texts are shortened.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: l.history,
+		Run: l.history, Check: l.seesTarget,
 	}
 }
 

@@ -65,7 +65,7 @@ func (l *Loop) statusTool() sessions.Tool {
 			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where it was last spoken to, and the time now. Can set this conversation's model.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: l.status,
+		Run: l.status, Check: l.seesTarget,
 	}
 }
 

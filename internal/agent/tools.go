@@ -17,7 +17,7 @@ import (
 
 // newTools are the tools that every agent has.
 func (l *Loop) newTools() []sessions.Tool {
-	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool(), l.sendTool(), l.spawnTool(), l.agentsTool(), l.summarizeTool()}
+	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool(), l.sendTool(), l.spawnTool(), l.agentsTool(), l.summarizeTool(), l.simulateTool()}
 	tools = append(tools, l.todoTools()...)
 	tools = append(tools, l.memoryTools()...)
 	tools = append(tools, l.workspaceTools()...)

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"sluice/policy"
 	"sluice/sessions"
@@ -67,6 +69,18 @@ func (l *Loop) target(ctx context.Context, caller sessions.Caller, name string) 
 		return sessions.Record{}, inside("read session", err)
 	}
 	return sessions.Record{}, noSession(name)
+}
+
+// seesTarget is the check of the tools that show one session.
+func (l *Loop) seesTarget(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
+	var args struct {
+		SessionKey string `json:"sessionKey"`
+	}
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return fmt.Errorf("sessionKey: %w", err)
+	}
+	_, err := l.target(ctx, caller, args.SessionKey)
+	return err
 }
 
 // deny notes for the operator what a caller was told is not there.

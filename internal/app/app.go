@@ -23,6 +23,7 @@ import (
 	"sluice/internal/model"
 	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
+	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 	"sluice/store"
@@ -149,6 +150,9 @@ func (a *App) wire() error {
 		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
 		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools,
 		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
+		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
+			return a.router.CheckPolicy(ctx, c)
+		},
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)
 			return m.Content, err

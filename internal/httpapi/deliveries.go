@@ -22,6 +22,7 @@ func (s *Server) deliveryRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodGet, "/v1/deliveries/{delivery}", "get-delivery", "Show a delivery"), s.getDelivery)
 	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/retry", "retry-delivery", "Send a delivery again that ended without success"), s.changeDelivery(s.cfg.Router.RetryDelivery))
 	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/discard", "discard-delivery", "Give a delivery up"), s.changeDelivery(s.cfg.Router.DiscardDelivery))
+	huma.Register(api, op(http.MethodPost, "/v1/policy/simulate", "simulate-tool-call", "What a call of a tool by a session would come to, asked by an owner there, and every rule that was looked at; no effects"), s.simulate)
 	huma.Register(api, op(http.MethodGet, "/v1/policy/check", "check-policy", "What the gate would decide, and every rule it looked at; no effects"), s.checkPolicy)
 }
 

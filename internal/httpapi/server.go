@@ -15,6 +15,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +38,7 @@ type Router interface {
 	adapters.Acceptor
 	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
+	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
 	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
@@ -96,6 +98,8 @@ type Config struct {
 	Callback   func(channel, account string) (adapters.Callback, bool)
 	ModelName  func(agent string) string // of an agent whose session overrides none
 	CheckModel func(name string) error   // nil if the model is configured
+	// Simulate says what a call of a tool by a session would come to, if an owner had it made.
+	Simulate   func(ctx context.Context, record sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error)
 	Folder     Folder
 	Page       http.Handler
 	PageRoute  sessions.Route // where those are who speak over the API and on the page

@@ -31,6 +31,7 @@ type Definition struct {
 	// SeesAll lifts, for its sessions with a sandbox, the clamp to what they have started.
 	SeesAll bool
 	Tools   ToolFilter
+	Memory  MemorySettings
 	// AllowAgents are the agents that it may start as sub-agents besides itself; "*" is any.
 	AllowAgents []string
 
@@ -42,6 +43,7 @@ type Definition struct {
 type Settings struct {
 	Agents     []Definition
 	Keyer      sessions.Keyer
+	Owners     []string // principals, "<channel>:<user id>"
 	Visibility Visibility
 	// AgentToAgent says which agents may speak to each other.
 	AgentToAgent AgentToAgent
@@ -66,6 +68,16 @@ type Store interface {
 	Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error)
 	// ChangeTodos applies a change to the items of a session in one transaction.
 	ChangeTodos(ctx context.Context, c sessions.TodoChange) error
+	// SaveMemory applies a save in one transaction.
+	SaveMemory(ctx context.Context, s sessions.MemorySave) error
+	// DeleteMemory applies a deletion in one transaction.
+	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
+	// MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
+	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
+	// Memories lists what is in a scope.
+	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
+	// SearchMemories finds memories by words, the best first and of equals the newest.
+	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 }
 
 // Sender queues a proactive message.
@@ -79,7 +91,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config is what a Loop is made of. All fields but Media, RetryBudget and Sandbox are required.
+// Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox and Remote are required.
 type Config struct {
 	Settings   Settings
 	Store      Store
@@ -94,6 +106,8 @@ type Config struct {
 	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
 	Sandbox     Sandbox       // runs the commands of the tool exec; nil: there is none
+	// Remote are the tools of servers outside the gateway as they are now; nil: none. A session has those of its last opening.
+	Remote func() []sessions.Tool
 }
 
 // Loop works the runs of all agents. It is safe for concurrent use.
@@ -110,6 +124,7 @@ type Loop struct {
 	media     func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	sandbox   Sandbox
 	tools     []sessions.Tool
+	remote    func() []sessions.Tool
 }
 
 var _ router.Agent = (*Loop)(nil)
@@ -121,7 +136,7 @@ func New(c Config) (*Loop, error) {
 	}
 	l := &Loop{
 		store: c.Store, models: c.Models, send: c.Send, exchanges: c.Exchanges, now: c.Now, log: c.Log,
-		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox,
+		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote,
 	}
 	if c.Settings.Monitor == nil {
 		return nil, errors.New("new agent loop: there is no monitor")

@@ -69,7 +69,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	return nil
 }
 
-// Reload applies a checked configuration: access, policy, agents, models and
+// Reload applies a checked configuration: access, policy, agents, models, MCP servers and
 // queues at once. It returns the keys whose change waits for a restart.
 func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	if err := a.adopt(cfg); err != nil {
@@ -77,6 +77,7 @@ func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	}
 	a.loop.Configure(agentSettings(cfg, a.monitor.Load()))
 	a.router.Configure(routerSettings(cfg))
+	a.mcp.Configure(mcpServers(cfg))
 	return waitsForRestart(a.cfg, cfg), nil
 }
 

@@ -19,6 +19,7 @@ type Config struct {
 	Bindings []Binding `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
 	Session  Session   `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
 	Tools    Tools     `yaml:"tools" doc:"What agents' tools may do."`
+	MCP      MCP       `yaml:"mcp" doc:"Servers outside the gateway whose tools agents have: docs/tools.md."`
 	Policy   Policy    `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
 	Limits   Limits    `yaml:"limits" doc:"Bounds."`
 
@@ -133,6 +134,7 @@ type AgentDefaults struct {
 
 	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and what their sessions see."`
 	Tools     AgentTools       `yaml:"tools" doc:"Which tools they have."`
+	Memory    Memory           `yaml:"memory" doc:"What they remember across sessions: docs/memory.md."`
 	Subagents SubagentDefaults `yaml:"subagents" doc:"Bounds of the sub-agents that agents start."`
 }
 
@@ -145,8 +147,17 @@ type Sandbox struct {
 
 // AgentTools are the tools of an agent.
 type AgentTools struct {
-	Allow []string `yaml:"allow" doc:"The only tools that it has: names, or \"*\" for all. Default: all. exec outside a sandbox needs its name here: [\"*\", exec]."`
-	Deny  []string `yaml:"deny" doc:"Names of tools that it does not have."`
+	Allow []string `yaml:"allow" doc:"The only tools that it has: names, or patterns with *, such as mcp_github_*. Default: all. exec outside a sandbox needs its name here: [\"*\", exec]."`
+	Deny  []string `yaml:"deny" doc:"Tools that it does not have: names, or patterns with *."`
+}
+
+// Memory says what agents remember across sessions.
+type Memory struct {
+	Namespace   string `yaml:"namespace" doc:"Agents with the same namespace share what they remember. a-z 0-9 _ -. Default: the agent's id, so that each has its own."`
+	Audience    string `yaml:"audience" enum:"own,shared" doc:"own: a conversation reads what it has told itself, and only owners in private read everything. shared: every conversation with the agent reads what all of them have told, up to its level."`
+	MaxEntries  int    `yaml:"maxEntries" min:"0" doc:"Memories of one conversation at one level. 0 at an agent: as agents.defaults says."`
+	MaxBytes    int    `yaml:"maxBytes" min:"0" doc:"Bytes of one conversation's memories at one level, former versions included. 0 at an agent: as agents.defaults says."`
+	RecallChars int    `yaml:"recallChars" min:"0" max:"100000" doc:"Characters of what is recalled into each prompt by itself. 0 at an agent: as agents.defaults says, where it means nothing at all."`
 }
 
 // SubagentDefaults bound sub-agents.
@@ -175,6 +186,7 @@ type Agent struct {
 
 	Sandbox   Sandbox    `yaml:"sandbox" doc:"What it leaves out is that of agents.defaults."`
 	Tools     AgentTools `yaml:"tools" doc:"Where it says allow, or deny, that counts instead of the one of agents.defaults."`
+	Memory    Memory     `yaml:"memory" doc:"What it leaves out is that of agents.defaults."`
 	Subagents Subagents  `yaml:"subagents" doc:"Which agents it may start."`
 }
 
@@ -267,6 +279,29 @@ type Tools struct {
 	Subagents    SubagentTools     `yaml:"subagents" doc:"What sub-agents may do."`
 }
 
+// MCP is the gateway as a client of MCP servers.
+type MCP struct {
+	Servers map[string]MCPServer `yaml:"servers" doc:"The servers by a name of your choice: a-z 0-9 -. Their tools are named mcp_<name>_<tool>."`
+}
+
+// MCPServer is one MCP server.
+type MCPServer struct {
+	Command        []string          `yaml:"command" doc:"A program and its arguments, which speaks on its standard input and output. It runs with the gateway's rights. This or url is required."`
+	URL            Secret            `yaml:"url" doc:"Address of a server over streamable HTTP."`
+	Env            map[string]Secret `yaml:"env" doc:"Environment of command. Of the gateway's own it has PATH and HOME only."`
+	Headers        map[string]Secret `yaml:"headers" doc:"Headers that each request to url carries."`
+	Classification flow.Level        `yaml:"classification" doc:"The highest level that it may be told, and the level of what it says. A session above it gets an error that names this setting."`
+	Trusted        bool              `yaml:"trusted" doc:"What it says counts as the owner's own word. Only for one whose every answer you have written yourself."`
+	Tools          MCPTools          `yaml:"tools" doc:"Which of its tools there are."`
+	TimeoutSeconds int               `yaml:"timeoutSeconds" min:"1" max:"600" doc:"How long a call may take."`
+}
+
+// MCPTools choose among a server's tools.
+type MCPTools struct {
+	Allow []string `yaml:"allow" doc:"The only ones that there are: names as the server has them, or patterns with *. Default: all."`
+	Deny  []string `yaml:"deny" doc:"Those that there are not."`
+}
+
 // ToolsAgentToAgent says which agents may speak to each other.
 type ToolsAgentToAgent struct {
 	Enabled bool     `yaml:"enabled" doc:"Agents may speak to the sessions of other agents."`
@@ -280,8 +315,8 @@ type SubagentTools struct {
 
 // ToolFilter changes a set of tools.
 type ToolFilter struct {
-	Allow []string `yaml:"allow" doc:"Names of tools that they have as well. sessions_spawn never is one."`
-	Deny  []string `yaml:"deny" doc:"Names of tools that they do not have."`
+	Allow []string `yaml:"allow" doc:"Tools that they have as well: names, or patterns with *. sessions_spawn never is one."`
+	Deny  []string `yaml:"deny" doc:"Tools that they do not have: names, or patterns with *."`
 }
 
 // SessionTools are the tools that look at sessions.

@@ -40,6 +40,8 @@ func (r *recorder) Query(_ context.Context, sql string, args []any, _ func(store
 	return nil
 }
 
+func (r *recorder) Having(int, store.WordField) string { return "" }
+
 func (r *recorder) Workers() int { return 1 }
 func (r *recorder) Close() error { return nil }
 
@@ -176,6 +178,23 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error {
 			return db.ChangeTodos(ctx, sessions.TodoChange{Session: "sess_1", Add: []sessions.Todo{{}}, Update: []sessions.Todo{{}}, Remove: []sessions.TodoID{"todo_1"}})
 		},
+		func() error { return db.SaveMemory(ctx, saveOf(newMemory("k", "tea", flow.Internal, "food"))) },
+		func() error { return db.DeleteMemory(ctx, tombstone("k", flow.Internal, start)) },
+		func() error { _, err := db.Memory(ctx, "mem_1", flow.Internal); return err },
+		func() error {
+			_, err := db.MemoryVersions(ctx, newMemory("k", "tea", flow.Internal), 10)
+			return err
+		},
+		func() error { _, err := db.MemoriesByKey(ctx, scope(flow.Internal, start), "k"); return err },
+		func() error {
+			_, err := db.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10})
+			return err
+		},
+		func() error {
+			_, err := db.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10, Tag: "food"})
+			return err
+		},
+		func() error { _, err := db.SweepMemories(ctx, start, 10); return err },
 		func() error { _, err := db.ListAudit(ctx, router.AuditQuery{MaxLevel: flow.Internal}); return err },
 		func() error {
 			_, err := db.ListAudit(ctx, router.AuditQuery{Session: "sess_1", MaxLevel: flow.Internal, After: "1-abc"})

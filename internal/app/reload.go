@@ -59,12 +59,17 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure models: %w", err)
 	}
-	monitor, err := newMonitor(cfg, gate, a.now)
+	secrets, err := newSecrets(cfg, a.token)
+	if err != nil {
+		return fmt.Errorf("configure secrets: %w", err)
+	}
+	monitor, err := newMonitor(cfg, gate, secrets, a.now)
 	if err != nil {
 		return fmt.Errorf("configure policy: %w", err)
 	}
 	a.gate.Store(gate)
 	a.monitor.Store(monitor)
+	a.secrets.Store(secrets)
 	a.models.Store(models)
 	return nil
 }

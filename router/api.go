@@ -91,6 +91,7 @@ type Check struct {
 	Session  string // key or id; empty for none
 	Label    flow.Label
 	Kind     DeliveryKind
+	Text     string // empty: rules see none
 }
 
 // NewSession asks for a session over HTTP (seed 003).

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -103,7 +104,8 @@ type Outbound struct {
 	Session sessions.ID
 	Reply   bool
 	// Text is Markdown, as given by [Splitter.Split] where the adapter has it.
-	Text string
+	Text  string
+	Label flow.Label // of the text and of what is sent with it
 	// Plain asks for no markup.
 	Plain bool
 	// Silent asks the platform not to ring.

@@ -26,6 +26,11 @@ func Brief(x Exchange) string {
 			"Your task has ended. What you say now is shown to the people who speak to the session that gave it to you, under the status that the gateway itself has found.",
 			"Say in a few sentences what came of it. To keep silent, answer exactly " + AnnounceSkip + ".",
 		}
+	case x.Phase == Asking && x.Blind:
+		lines = []string{
+			fmt.Sprintf("The last message comes from another agent (agent %s, session %s), not from a person. That agent may not see this conversation: what you answer does not go to it.", x.Requester.Agent, x.Requester.Key),
+			"Afterwards you may tell your own people about it. To say nothing at all, answer exactly " + NoReply + ".",
+		}
 	case x.Phase == Asking:
 		lines = []string{
 			fmt.Sprintf("The last message comes from another agent (agent %s, session %s), not from a person. Your answer goes to that agent.", x.Requester.Agent, x.Requester.Key),

@@ -16,6 +16,8 @@ func TestBriefs(t *testing.T) {
 	x.Request, x.Reply, x.Latest = "how many?", "seven", "eight, rather"
 	task := x
 	task.Kind = announce.Spawn
+	blind := x
+	blind.Blind = true
 	for name, c := range map[string]struct {
 		x         announce.Exchange
 		phase     announce.Phase
@@ -23,6 +25,7 @@ func TestBriefs(t *testing.T) {
 		says, not []string
 	}{
 		"request":            {x, announce.Asking, 0, []string{"agent a, session agent:a:main", "not from a person", announce.NoReply}, []string{"seven", announce.ReplySkip}},
+		"blind request":      {blind, announce.Asking, 0, []string{"does not go to it", announce.NoReply}, []string{"Your answer goes"}},
 		"requester's turn":   {x, announce.Replying, 1, []string{"agent b, session agent:b:main", "turn 1 of at most 3", "in which you asked", announce.ReplySkip}, []string{announce.AnnounceSkip}},
 		"target's turn":      {x, announce.Replying, 2, []string{"agent a, session agent:a:main", "turn 2 of at most 3", "in which you were asked", announce.ReplySkip}, []string{announce.AnnounceSkip}},
 		"announcement":       {x, announce.Announcing, 2, []string{"agent a, session agent:a:main", "how many?", "seven", "eight, rather", announce.AnnounceSkip}, []string{announce.ReplySkip}},

@@ -50,6 +50,7 @@ type Exchange struct {
 	Latest    string  `json:"latest"`  // what was said last by either side
 	Turn      int     `json:"turn"`    // of the present or last reply step, from 1; 0 before
 	MaxTurns  int     `json:"maxTurns"`
+	Blind     bool    `json:"blind,omitempty"`   // the requester may not see the target: nothing comes back to it
 	Name      string  `json:"name,omitempty"`    // of a task, for people
 	Discard   bool    `json:"discard,omitempty"` // of a task: its session ends with the report
 	Phase     Phase   `json:"phase"`
@@ -168,7 +169,7 @@ func (x Exchange) asked(r Result, now time.Time) (Exchange, *Step) {
 
 // next gives the turn to the other side, or ends the turns.
 func (x Exchange) next() (Exchange, *Step) {
-	if x.Turn >= x.MaxTurns || x.Requester.Session == "" || x.Requester.Session == x.Target.Session {
+	if x.Blind || x.Turn >= x.MaxTurns || x.Requester.Session == "" || x.Requester.Session == x.Target.Session {
 		return x.announce()
 	}
 	x.Phase = Replying

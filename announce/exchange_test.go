@@ -194,3 +194,16 @@ func checkOrder(t *rapid.T, x announce.Exchange, steps []announce.Step) {
 		}
 	}
 }
+
+// Who may not see the other side is told nothing by it: no turns, only what the other one's own people hear.
+func TestBlindExchangeHasNoTurns(t *testing.T) {
+	t.Parallel()
+	x := between(5)
+	x.Blind = true
+	x, steps := run(x, said("the secret"), said("They asked."))
+	require.Equal(t, announce.Announced, x.Outcome)
+	require.Len(t, steps, 2)
+	for _, step := range steps {
+		require.Equal(t, x.Target, step.Party)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -61,6 +62,9 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 		kind = sessions.KindCommand
 	}
 	label := r.inboundLabel(in.Route, owner)
+	if in.Label.Valid() {
+		label = flow.NewLabel(in.Label.Level(), label.Trust()).Join(in.Label)
+	}
 	if in.Quoted != "" { // anybody's words: what is replied to or forwarded
 		label = label.Join(r.inboundLabel(in.Route, false))
 	}
@@ -103,6 +107,6 @@ func (r *Router) emitUser(run sessions.Run) {
 	sender := run.Input.Sender
 	r.bus.Emit(sessions.Event{
 		Session: run.Session, Run: run.ID, Type: sessions.EventUser,
-		Text: run.Input.Text, Sender: &sender, At: run.Accepted,
+		Text: run.Input.Text, Sender: &sender, At: run.Accepted, Label: run.Label,
 	})
 }

@@ -39,6 +39,9 @@ type Admission struct {
 	adapters.Inbound
 	// Session is the session that is meant, for requests that name one; empty: by route and configuration.
 	Session sessions.ID
+	// Label is that of the text where a program says it; invalid: what is said at the route is as secret as the
+	// place. Its trust is never more than the sender's.
+	Label flow.Label
 	// Exclusive asks for [ErrBusy] where the session has unfinished runs.
 	Exclusive bool
 
@@ -79,6 +82,9 @@ type Proactive struct {
 	Session     sessions.ID // whose send policy override counts; empty for none
 	Agent       string
 	Actor       string // for the audit trail
+	// Reader is who is told what the gate would decide: a session above it is taken for one that
+	// is not there. Invalid: whoever may see everything.
+	Reader flow.Level
 }
 
 // Check asks what the gate would decide, with no effect.
@@ -91,7 +97,8 @@ type Check struct {
 	Session  string // key or id; empty for none
 	Label    flow.Label
 	Kind     DeliveryKind
-	Text     string // empty: rules see none
+	Text     string     // empty: rules see none
+	Reader   flow.Level // as in [Proactive]
 }
 
 // NewSession asks for a session over HTTP (seed 003).
@@ -102,4 +109,5 @@ type NewSession struct {
 	Metadata   json.RawMessage
 	FileAccess sessions.FileAccess
 	Title      string
+	Clearance  flow.Level // the most that it may ever learn; invalid: everything
 }

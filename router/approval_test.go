@@ -42,7 +42,7 @@ func asking(b *bundle) {
 // approvals are those of a status.
 func (b *bundle) approvals(status router.ApprovalStatus) []router.Approval {
 	b.t.Helper()
-	found, err := b.store.ListApprovals(context.Background(), router.Query{Status: string(status)})
+	found, err := b.store.ListApprovals(context.Background(), router.Query{MaxLevel: flow.Restricted, Status: string(status)})
 	require.NoError(b.t, err)
 	return found
 }

@@ -26,6 +26,8 @@ type Ask struct {
 	Create bool
 	Text   string
 	Label  flow.Label // of the text
+	// Blind: nothing of what the target says or does comes back to the caller.
+	Blind bool
 	// Key names the request for ever: asked again, it is the first one.
 	Key  string
 	Task Task // of kind spawn
@@ -89,7 +91,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 		ID: NewExchangeID(), Kind: a.Kind, Request: a.Text, MaxTurns: s.Exchanges.MaxTurns, Started: now,
 		Requester: announce.Party{Session: a.Caller.Session, Key: a.Caller.Key, Agent: a.Caller.Agent},
 		Target:    announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent},
-		Name:      a.Task.Name, Discard: a.Task.Discard,
+		Name:      a.Task.Name, Discard: a.Task.Discard, Blind: a.Blind,
 	})
 	if a.Kind == announce.Spawn {
 		x.Route = a.Caller.Route.Place()
@@ -143,7 +145,7 @@ func (r *Router) startedBefore(ctx context.Context, a Ask) (Exchange, error) {
 // hasRoom refuses a request for whose target too much waits already, and a task of a session that has too many.
 func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
 	if a.Kind == announce.Spawn {
-		open, err := r.store.ListExchanges(ctx, ExchangeQuery{Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
+		open, err := r.store.ListExchanges(ctx, ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
 		if err != nil {
 			return fmt.Errorf("list exchanges: %w", err)
 		}

@@ -20,7 +20,9 @@ type NewTask struct {
 	Agent string         // empty: the session's
 	Model string         // "<provider>/<model>", already checked; empty: the agent's
 	Route sessions.Route // where the text comes from: it is as secret as what is said there
-	Key   string         // names the request for ever; empty: it is a new one
+	// Label is that of the text where a program says it; invalid: that of what is said at Route.
+	Label flow.Label
+	Key   string // names the request for ever; empty: it is a new one
 }
 
 // StartTask gives a task to a sub-agent of a session, as the session's own agent
@@ -40,13 +42,16 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (Exchange, error) {
 	if n.Key == "" {
 		n.Key = uuid.NewString()
 	}
-	label := r.inboundLabel(n.Route, true)
+	label := n.Label
+	if !label.Valid() {
+		label = r.inboundLabel(n.Route, true)
+	}
 	if !flow.CanFlow(label.Level(), n.Session.Clearance) {
 		return Exchange{}, &RequestError{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
 	}
 	return r.StartExchange(ctx, Ask{
 		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: "task/" + n.Key, Task: n.Task,
-		Caller: sessions.Caller{Session: n.Session.ID, Key: n.Session.Key, Agent: n.Session.Agent, Route: n.Session.Route, Owner: true},
+		Caller: sessions.Caller{Session: n.Session.ID, Key: n.Session.Key, Agent: n.Session.Agent, Route: n.Session.Route, Owner: label.Trust() == flow.Trusted},
 		Target: r.NewSubAgent(n.Session, n.Agent, n.Model, n.Name, label),
 	})
 }

@@ -20,7 +20,7 @@ func (r *Router) proactiveRoute(ctx context.Context, s *Settings, p Proactive) (
 		return r.lastRoute(ctx, p)
 	}
 	if _, ok := s.Channels[p.Channel]; !ok {
-		return sessions.Route{}, noChannel(p.Channel)
+		return sessions.Route{}, NoChannel(p.Channel)
 	}
 	account := orDefault(p.Account, "default")
 	a, ok := r.adapter(p.Channel, account)

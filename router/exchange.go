@@ -29,8 +29,10 @@ type ChainUse struct {
 	Started time.Time
 }
 
-// ExchangeQuery selects exchanges. Zero fields select everything.
+// ExchangeQuery selects exchanges. Zero fields but MaxLevel select everything.
 type ExchangeQuery struct {
+	// MaxLevel: those with a label above it, and those of which a side has a taint above it, are not there at all; invalid selects nothing.
+	MaxLevel  flow.Level
 	Requester sessions.ID
 	Target    sessions.ID
 	Kind      announce.Kind

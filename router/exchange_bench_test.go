@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -80,7 +81,7 @@ func (k *talkers) begin(name string, i int) router.Exchange {
 // idle waits until no exchange is open. It looks now and then, to leave the machine to those who work.
 func (k *talkers) idle() {
 	for {
-		open, err := k.store.ListExchanges(context.Background(), router.ExchangeQuery{Open: true, Limit: 1})
+		open, err := k.store.ListExchanges(context.Background(), router.ExchangeQuery{MaxLevel: flow.Restricted, Open: true, Limit: 1})
 		require.NoError(k.t, err)
 		if len(open) == 0 {
 			return

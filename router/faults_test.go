@@ -256,7 +256,7 @@ func TestTitleSurvivesTheRun(t *testing.T) {
 		run := b.hear(in("ann", "1", "hi"))
 		b.ended(run.Run)
 		title := "Ann's"
-		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: run.Session, Title: &title})
+		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: run.Session, Title: &title}, "operator")
 		require.NoError(t, err)
 		again := b.hear(in("ann", "2", "hi"))
 		b.ended(again.Run)

@@ -51,7 +51,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	if kind != KindCommand && !show.allowed || silent(say) {
 		say = ""
 	}
-	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage})
+	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage, Label: session.Taint()})
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	if session != nil {
 		session.Saved(change.Change)
 	}
-	event := sessions.Event{Type: sessions.EventFailed, Text: why.Public}
+	event := sessions.Event{Type: sessions.EventFailed, Text: why.Public, Label: taintOf(j)}
 	if why.Status == sessions.RunAborted {
 		event.Type = sessions.EventAborted
 	}

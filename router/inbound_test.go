@@ -146,7 +146,7 @@ func TestOverflowIsTold(t *testing.T) {
 				require.Contains(t, told[0], "waits 0")
 				b.await(4)
 				require.Equal(t, []string{"echo: working", "echo: waits 2", "echo: waits 3"}, b.chat.texts("ann")[1:])
-				dropped, err := b.store.ListRuns(t.Context(), router.Query{Status: string(sessions.RunDropped)})
+				dropped, err := b.store.ListRuns(t.Context(), router.Query{MaxLevel: flow.Restricted, Status: string(sessions.RunDropped)})
 				require.NoError(t, err)
 				require.Len(t, dropped, 2, "what was left out stays visible")
 			})

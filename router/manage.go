@@ -62,6 +62,9 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 	if n.FileAccess.Read != nil || n.FileAccess.Write != nil {
 		record.FileAccess = n.FileAccess
 	}
+	if n.Clearance.Valid() {
+		record.Clearance = n.Clearance
+	}
 	if err := r.store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}}); err != nil {
 		return sessions.Record{}, fmt.Errorf("create session: %w", err)
 	}
@@ -69,11 +72,11 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 }
 
 // PatchSession changes a session's settings.
-func (r *Router) PatchSession(ctx context.Context, p sessions.Patch) (sessions.Record, error) {
+func (r *Router) PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error) {
 	if err := p.Check(); err != nil {
 		return sessions.Record{}, &RequestError{Text: err.Error()}
 	}
-	entry := sessions.AuditEntry{At: r.now(), Actor: "operator", Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: noticeLabel()}
+	entry := sessions.AuditEntry{At: r.now(), Actor: actor, Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: noticeLabel()}
 	if err := r.store.Commit(ctx, Change{Change: sessions.Change{Patch: []sessions.Patch{p}, Audit: []sessions.AuditEntry{entry}}}); err != nil {
 		return sessions.Record{}, fmt.Errorf("patch session: %w", err)
 	}
@@ -176,7 +179,7 @@ func (r *Router) expireSessions(ctx context.Context) {
 const expireBatch = 500
 
 // RetryDelivery sends a delivery again that ended without success, or sends a waiting one at once.
-func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID) (Delivery, error) {
+func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID, actor string) (Delivery, error) {
 	d, err := r.store.Delivery(ctx, id)
 	if err != nil {
 		return d, err
@@ -196,11 +199,11 @@ func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID) (Delivery, er
 	}
 	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = DeliveryQueued, now, expires, time.Time{}, ""
 	d.Epoch = 0
-	return d, r.changeDelivery(ctx, from, d, "delivery.retry")
+	return d, r.changeDelivery(ctx, from, d, "delivery.retry", actor)
 }
 
 // DiscardDelivery takes a delivery off the list of what a person must look at.
-func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID) (Delivery, error) {
+func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, actor string) (Delivery, error) {
 	d, err := r.store.Delivery(ctx, id)
 	if err != nil {
 		return d, err
@@ -210,13 +213,13 @@ func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID) (Delivery, 
 		return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
 	}
 	d.Status, d.Finished, d.Epoch = DeliveryDiscarded, r.now(), 0
-	return d, r.changeDelivery(ctx, from, d, "delivery.discard")
+	return d, r.changeDelivery(ctx, from, d, "delivery.discard", actor)
 }
 
-func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action string) error {
+func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action, actor string) error {
 	err := r.commit(ctx, Change{
 		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
-		Change:     sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: "operator", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
+		Change:     sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)

@@ -81,14 +81,14 @@ func TestPermanentFailureIsADeadLetter(t *testing.T) {
 				dead := b.deliveries(router.DeliveryFailed)
 				require.Len(t, dead, 1)
 				require.Contains(t, dead[0].LastError, "platform says no")
-				_, err := b.RetryDelivery(t.Context(), dead[0].ID)
+				_, err := b.RetryDelivery(t.Context(), dead[0].ID, "operator")
 				require.NoError(t, err)
 				b.await(1)
 				require.Equal(t, []string{"echo: not lost", "echo: lost"}, b.chat.texts("ann"))
-				_, err = b.RetryDelivery(t.Context(), dead[0].ID)
+				_, err = b.RetryDelivery(t.Context(), dead[0].ID, "operator")
 				var bad *router.RequestError
 				require.ErrorAs(t, err, &bad, "what was sent can't be sent again")
-				_, err = b.DiscardDelivery(t.Context(), dead[0].ID)
+				_, err = b.DiscardDelivery(t.Context(), dead[0].ID, "operator")
 				require.ErrorAs(t, err, &bad)
 			})
 		})
@@ -138,7 +138,7 @@ func TestLostResponseIsUnknown(t *testing.T) {
 				require.Len(t, unknown, 1, "it stays visible as unknown")
 				if policy == router.UnknownHold {
 					require.Len(t, b.chat.texts("ann"), 1)
-					_, err := b.DiscardDelivery(t.Context(), unknown[0].ID)
+					_, err := b.DiscardDelivery(t.Context(), unknown[0].ID, "operator")
 					require.NoError(t, err)
 					return
 				}
@@ -247,7 +247,7 @@ func TestDiscardLetsTheNextOneGo(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("x"), "a conversation stays in order")
-		_, err = b.DiscardDelivery(t.Context(), first.ID)
+		_, err = b.DiscardDelivery(t.Context(), first.ID, "operator")
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, []string{"second"}, b.chat.texts("x"))

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -41,7 +42,7 @@ func (b *bundle) last(to string) string {
 // audited counts the entries of an action.
 func (b *bundle) audited(action string) int {
 	b.t.Helper()
-	entries, err := b.store.ListAudit(context.Background(), router.Query{Status: action, Limit: 200})
+	entries, err := b.store.ListAudit(context.Background(), router.Query{MaxLevel: flow.Restricted, Status: action, Limit: 200})
 	require.NoError(b.t, err)
 	return len(entries)
 }

@@ -23,7 +23,7 @@ type part struct {
 func (d Delivery) outbound(p part) adapters.Outbound {
 	out := adapters.Outbound{
 		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply || d.Kind == KindCommand,
-		Text: p.text, Buttons: p.buttons,
+		Text: p.text, Buttons: p.buttons, Label: d.Label,
 	}
 	if p.index > 0 {
 		out.Route.ReplyTo = ""

@@ -70,7 +70,7 @@ func TestPrivateAnswer(t *testing.T) {
 		require.Contains(t, failed[0].LastError, "the interaction is over")
 		w.holds = true
 		time.Sleep(14 * time.Minute)
-		_, err := b.RetryDelivery(t.Context(), failed[0].ID)
+		_, err := b.RetryDelivery(t.Context(), failed[0].ID, "operator")
 		require.NoError(t, err)
 		b.await(1)
 		require.Equal(t, []string{"echo: ann: too late"}, b.chat.texts("handle-of-5"))
@@ -78,7 +78,7 @@ func TestPrivateAnswer(t *testing.T) {
 		w.holds = false
 		b.hear(inPrivate("g", "ann", "6", "much too late"))
 		time.Sleep(15 * time.Minute)
-		_, err = b.RetryDelivery(t.Context(), b.deliveries(router.DeliveryFailed)[0].ID)
+		_, err = b.RetryDelivery(t.Context(), b.deliveries(router.DeliveryFailed)[0].ID, "operator")
 		var bad *router.RequestError
 		require.ErrorAs(t, err, &bad)
 		require.Contains(t, bad.Text, "only one person was to see")

@@ -45,7 +45,11 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	if err != nil {
 		return Delivery{}, err
 	}
-	leaving, err := r.egress(ctx, d, target)
+	known := target
+	if hides(p.Reader, target) {
+		known = sessions.Record{Key: target.Key, Agent: target.Agent}
+	}
+	leaving, err := r.egress(ctx, d, known)
 	if err != nil {
 		return Delivery{}, err
 	}
@@ -56,15 +60,37 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	}}}})
 	switch {
 	case errors.Is(err, sessions.ErrDuplicate) && p.Idempotency != "":
-		return r.store.DeliveryByIdempotency(ctx, p.Idempotency)
+		return r.sentBefore(ctx, p, decision)
 	case err != nil:
 		return Delivery{}, fmt.Errorf("commit message: %w", err)
 	}
-	d.Decision = &decision
+	d.Decision, d.Session = &decision, known.ID
 	return d, nil
 }
 
-func noChannel(name string) *RequestError {
+// sentBefore is the delivery that a repeated request gave. Where its session is above the reader, it is as it was then.
+func (r *Router) sentBefore(ctx context.Context, p Proactive, decision policy.Decision) (Delivery, error) {
+	d, err := r.store.DeliveryByIdempotency(ctx, p.Idempotency)
+	if err != nil || d.Session == "" || !p.Reader.Valid() {
+		return d, err
+	}
+	record, err := r.store.Session(ctx, d.Session)
+	if err != nil || !hides(p.Reader, record) {
+		return d, err
+	}
+	return Delivery{
+		ID: d.ID, Kind: d.Kind, Route: d.Route, Text: d.Text, Label: d.Label, Buttons: d.Buttons, Files: d.Files, Status: DeliveryQueued,
+		Created: d.Created, NextTry: d.Created, Expires: d.Created.Add(lifeOf(r.settings.Load(), d.Route)), Decision: &decision,
+	}, nil
+}
+
+// hides reports whether a session is above what somebody may know of.
+func hides(reader flow.Level, record sessions.Record) bool {
+	return reader.Valid() && record.ID != "" && !record.Taint.FlowsTo(reader)
+}
+
+// NoChannel says that a channel is not configured.
+func NoChannel(name string) *RequestError {
 	return &RequestError{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", name)}
 }
 
@@ -88,7 +114,7 @@ func (r *Router) conversationSession(ctx context.Context, s *Settings, agent str
 func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, error) {
 	s := r.settings.Load()
 	if _, ok := s.Channels[c.Channel]; !ok {
-		return policy.Decision{}, noChannel(c.Channel)
+		return policy.Decision{}, NoChannel(c.Channel)
 	}
 	if c.ChatType != "" && !c.ChatType.Valid() {
 		return policy.Decision{}, &RequestError{Field: "chat_type", Text: fmt.Sprintf("%q is not direct, group or channel", c.ChatType)}
@@ -100,6 +126,12 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 	record, err := r.checkedSession(ctx, s, c, route)
 	if err != nil {
 		return policy.Decision{}, err
+	}
+	if hides(c.Reader, record) {
+		if c.Session != "" {
+			return policy.Decision{}, sessions.ErrNotFound
+		}
+		record = sessions.Record{Key: record.Key, Agent: record.Agent}
 	}
 	label := c.Label
 	switch {

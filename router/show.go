@@ -140,7 +140,7 @@ func (s *show) publish(e sessions.Event) {
 	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.permitted() {
 		return
 	}
-	e.Session, e.Run, e.At = s.run.Session, s.run.ID, s.r.now()
+	e.Session, e.Run, e.At, e.Label = s.run.Session, s.run.ID, s.r.now(), s.taint()
 	s.r.bus.Emit(e)
 }
 

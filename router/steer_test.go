@@ -161,7 +161,7 @@ func TestQueueModeOfASession(t *testing.T) {
 		first := b.hear(in("ann", "0", "hi"))
 		b.await(1)
 		mode := sessions.QueueSteer
-		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, QueueMode: &mode})
+		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, QueueMode: &mode}, "operator")
 		require.NoError(t, err)
 		release := b.listening()
 		b.hear(in("ann", "1", "one"))

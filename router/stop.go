@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sluice/announce"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -14,7 +15,7 @@ import (
 func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change Change, children int, err error) {
 	now := r.now()
 	change.Abort = []sessions.Abort{{Session: id, At: now}}
-	for _, q := range []ExchangeQuery{{Requester: id, Open: true, Limit: mostPage}, {Target: id, Open: true, Limit: mostPage}} {
+	for _, q := range []ExchangeQuery{{MaxLevel: flow.Restricted, Requester: id, Open: true, Limit: mostPage}, {MaxLevel: flow.Restricted, Target: id, Open: true, Limit: mostPage}} {
 		open, err := r.store.ListExchanges(ctx, q)
 		if err != nil {
 			return change, 0, fmt.Errorf("list exchanges: %w", err)

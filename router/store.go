@@ -327,11 +327,13 @@ type Store interface {
 	WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error)
 }
 
-// Query selects rows for people and programs to look at. Zero fields select everything.
+// Query selects rows for people and programs to look at. Zero fields but MaxLevel select everything.
 type Query struct {
 	Status  string
 	Channel string
 	Session sessions.ID
+	// MaxLevel: rows with a label above it, and those of sessions with a taint above it, are not there at all; invalid selects nothing.
+	MaxLevel flow.Level
 	// NoReplies leaves out the deliveries that are answers of runs.
 	NoReplies bool
 	Limit     int    // at most 200; 0 is 50
@@ -346,8 +348,8 @@ type Browser interface {
 	ListAudit(ctx context.Context, q Query) ([]sessions.AuditEntry, error)
 	// ListApprovals reads approvals, by status and session.
 	ListApprovals(ctx context.Context, q Query) ([]Approval, error)
-	// CountDeliveries counts the deliveries of each status that is not sent or discarded.
-	CountDeliveries(ctx context.Context) (map[DeliveryStatus]int, error)
+	// CountDeliveries counts the deliveries of each status that is not sent or discarded, of those that a [Query] of the level selects.
+	CountDeliveries(ctx context.Context, most flow.Level) (map[DeliveryStatus]int, error)
 	// Busy reports which of the sessions have a run that is queued or running.
 	Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error)
 }

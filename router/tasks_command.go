@@ -30,7 +30,7 @@ func (r *Router) commandSubAgents(ctx context.Context, c commandCall) (Change, s
 	if c.fresh {
 		return Change{}, "There are no sub-agents here.", nil
 	}
-	tasks, err := r.store.ListExchanges(ctx, ExchangeQuery{Requester: c.session.ID, Kind: announce.Spawn, Open: stop, Limit: mostPage})
+	tasks, err := r.store.ListExchanges(ctx, ExchangeQuery{MaxLevel: flow.Restricted, Requester: c.session.ID, Kind: announce.Spawn, Open: stop, Limit: mostPage})
 	if err != nil {
 		return Change{}, "", fmt.Errorf("list exchanges: %w", err)
 	}

@@ -25,7 +25,7 @@ func TestVerboseLevels(t *testing.T) {
 				b := newBundle(t)
 				first := b.hear(in("owner", "0", "hi"))
 				b.await(1)
-				_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, VerboseLevel: &level})
+				_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, VerboseLevel: &level}, "operator")
 				require.NoError(t, err)
 				b.agent.answer = func(_ context.Context, _ string, emit func(sessions.Event)) (string, error) {
 					for range 2 { // the second time as after a crash
@@ -53,7 +53,7 @@ func TestVerboseIsGated(t *testing.T) {
 		first := b.hear(in("owner", "0", "hi"))
 		b.await(1)
 		on, deny := sessions.VerboseOn, sessions.SendDeny
-		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, VerboseLevel: &on, SendPolicy: &deny})
+		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: first.Session, VerboseLevel: &on, SendPolicy: &deny}, "operator")
 		require.NoError(t, err)
 		b.agent.answer = func(_ context.Context, _ string, emit func(sessions.Event)) (string, error) {
 			emit(sessions.Event{Type: sessions.EventToolCall, CallID: "1", Tool: "look"})

@@ -1,6 +1,10 @@
 package sessions
 
-import "time"
+import (
+	"time"
+
+	"sluice/policy/flow"
+)
 
 // Event is a live event of a session: what a page or a stream shows while a run
 // works. Events are not the truth; messages and runs are.
@@ -21,6 +25,8 @@ type Event struct {
 	Usage    *Usage    `json:"usage,omitempty"`   // run.done
 	Attempt  int       `json:"attempt,omitempty"` // run.retrying: what was streamed so far is void
 	At       time.Time `json:"at"`
+	// Label is how secret the event is. Where it was lost, it is as secret as can be.
+	Label flow.Label `json:"label,omitzero"`
 }
 
 // Button says its value when it is pressed, as if the person had written it.

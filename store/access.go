@@ -136,6 +136,7 @@ func (b *writer) audit(e sessions.AuditEntry) {
 // ListAudit implements [router.Browser]. Status selects by action; After is not used: the trail has no ids.
 func (db *DB) ListAudit(ctx context.Context, q router.Query) ([]sessions.AuditEntry, error) {
 	f := filter{}
+	f.within(q.MaxLevel, "audit", "session_id")
 	f.addIf(q.Status != "", `action = ?`, q.Status)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	return all(ctx, db, `SELECT at, actor, action, object, session_id, level, trust, detail FROM audit`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args,

@@ -57,6 +57,7 @@ func (db *DB) Approval(ctx context.Context, id router.ApprovalID) (router.Approv
 // ListApprovals implements [router.Browser].
 func (db *DB) ListApprovals(ctx context.Context, q router.Query) ([]router.Approval, error) {
 	f := filter{}
+	f.within(q.MaxLevel, "approvals", "session_id")
 	f.addIf(q.Status != "", `status = ?`, q.Status)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	return all(ctx, db, `SELECT `+approvalColumns+` FROM approvals`+f.where()+` ORDER BY created DESC, id DESC`+most(page(q.Limit)), f.args, scanApproval)

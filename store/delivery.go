@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -125,19 +126,23 @@ func undone(status string) bool {
 // ListDeliveries implements [router.Browser].
 func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Delivery, error) {
 	f := filter{}
+	f.within(q.MaxLevel, "deliveries", "session_id")
 	f.addIf(q.Status != "", `status = ?`, q.Status)
 	f.addIf(undone(q.Status), undoneDeliveries)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `channel = ?`, q.Channel)
 	f.addIf(q.NoReplies, `kind <> 'reply'`)
-	f.addIf(q.After != "", `seq < (SELECT seq FROM deliveries WHERE id = ?)`, q.After)
+	f.after(q.After, q.MaxLevel, "deliveries")
 	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args, scanDelivery)
 }
 
 // CountDeliveries implements [router.Browser].
-func (db *DB) CountDeliveries(ctx context.Context) (map[router.DeliveryStatus]int, error) {
+func (db *DB) CountDeliveries(ctx context.Context, most flow.Level) (map[router.DeliveryStatus]int, error) {
 	counts := map[router.DeliveryStatus]int{}
-	err := db.engine.Query(ctx, `SELECT status, count(*) FROM deliveries WHERE `+undoneDeliveries+` GROUP BY status`, nil,
+	f := filter{}
+	f.within(most, "deliveries", "session_id")
+	f.add(undoneDeliveries)
+	err := db.engine.Query(ctx, `SELECT status, count(*) FROM deliveries`+f.where()+` GROUP BY status`, f.args,
 		func(row Row) error {
 			var status string
 			var n int

@@ -59,6 +59,7 @@ func (db *DB) Exchange(ctx context.Context, id string) (router.Exchange, error) 
 // ListExchanges implements [router.Store].
 func (db *DB) ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
 	f := filter{}
+	f.within(q.MaxLevel, "exchanges", "requester", "target")
 	f.addIf(q.Requester != "", `requester = ?`, string(q.Requester))
 	f.addIf(q.Target != "", `target = ?`, string(q.Target))
 	f.addIf(q.Kind != "", `kind = ?`, string(q.Kind))

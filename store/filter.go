@@ -3,6 +3,8 @@ package store
 import (
 	"strconv"
 	"strings"
+
+	"sluice/policy/flow"
 )
 
 // filter builds a WHERE clause. What selects nothing in particular is left out,
@@ -21,6 +23,30 @@ func (f *filter) addIf(wanted bool, term string, args ...any) {
 	if wanted {
 		f.add(term, args...)
 	}
+}
+
+// within leaves out the rows that are above a level: by their own label, or by the
+// taint of a session that one of the columns names. A session that is not there has lost
+// its label. The table is named, so that a term may stand in a query of another one.
+func (f *filter) within(most flow.Level, table string, columns ...string) {
+	if flow.CanFlow(flow.Restricted, most) {
+		return // nothing is above it
+	}
+	f.add(table+`.level <= ?`, most.Rank())
+	for _, column := range columns {
+		f.add(`(`+table+`.`+column+` = '' OR EXISTS (SELECT 1 FROM sessions w WHERE w.id = `+table+`.`+column+` AND w.level <= ?))`, most.Rank())
+	}
+}
+
+// after begins behind a row of the page before, in the order of seq. One that is left out by the level is none.
+func (f *filter) after(id string, most flow.Level, table string) {
+	if id == "" {
+		return
+	}
+	before := filter{}
+	before.add(`p.id = ?`, id)
+	before.within(most, "p", "session_id")
+	f.add(`seq < (SELECT p.seq FROM `+table+` p`+before.where()+`)`, before.args...)
 }
 
 func (f *filter) where() string {

@@ -150,10 +150,11 @@ func runStatus(status string) string {
 // ListRuns implements [router.Browser].
 func (db *DB) ListRuns(ctx context.Context, q router.Query) ([]sessions.Run, error) {
 	f := filter{}
+	f.within(q.MaxLevel, "runs", "session_id")
 	f.addIf(q.Status != "", runStatus(q.Status))
 	f.addIf(q.Status != "", `status = ?`, q.Status)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
-	f.addIf(q.After != "", `seq < (SELECT seq FROM runs WHERE id = ?)`, q.After)
+	f.after(q.After, q.MaxLevel, "runs")
 	return all(ctx, db, `SELECT `+runColumns+` FROM runs`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args, scanRun)
 }

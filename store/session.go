@@ -157,7 +157,7 @@ func (db *DB) ListSessions(ctx context.Context, q router.SessionQuery) ([]sessio
 	f.addIf(q.Agent != "", `agent = ?`, q.Agent)
 	f.addIf(!q.ActiveSince.IsZero(), `last_activity >= ?`, micros(q.ActiveSince))
 	f.addIf(!q.IdleSince.IsZero(), `last_activity < ?`, micros(q.IdleSince))
-	f.addIf(q.After != "", `(last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = ?)`, string(q.After))
+	f.addIf(q.After != "", `(last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = ? AND level <= ?)`, string(q.After), q.MaxLevel.Rank())
 	limit := q.Limit
 	if limit <= 0 {
 		limit = 200

@@ -24,7 +24,7 @@ func (a *Adapter) SendFile(_ context.Context, out adapters.Outbound, f adapters.
 	}
 	now := a.now()
 	if out.Session != "" {
-		a.emit(sessions.Event{Session: out.Session, Type: sessions.EventNotice, Text: out.Text, File: f.Name, Delivery: out.DeliveryID, At: now})
+		a.emit(sessions.Event{Session: out.Session, Type: sessions.EventNotice, Text: out.Text, File: f.Name, Delivery: out.DeliveryID, At: now, Label: out.Label})
 	}
 	return adapters.Receipt{MessageID: sessions.PlatformMessageID(out.DeliveryID), At: now}, nil
 }

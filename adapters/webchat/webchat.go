@@ -61,7 +61,7 @@ func (*Adapter) Run(ctx context.Context, _ adapters.Acceptor) error {
 func (a *Adapter) Send(_ context.Context, out adapters.Outbound) (adapters.Receipt, error) {
 	now := a.now()
 	if !out.Reply && out.Session != "" {
-		a.emit(sessions.Event{Session: out.Session, Type: sessions.EventNotice, Text: out.Text, Buttons: out.Buttons, Delivery: out.DeliveryID, At: now})
+		a.emit(sessions.Event{Session: out.Session, Type: sessions.EventNotice, Text: out.Text, Buttons: out.Buttons, Delivery: out.DeliveryID, At: now, Label: out.Label})
 	}
 	return adapters.Receipt{MessageID: sessions.PlatformMessageID(out.DeliveryID), At: now}, nil
 }

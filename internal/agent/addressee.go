@@ -31,10 +31,13 @@ func (l *Loop) addressee(ctx context.Context, caller sessions.Caller, name strin
 	if to.record.ID == caller.Session {
 		return to, errors.New("sessionKey: that is this session itself")
 	}
-	own := to.record.ID == parent.ID || to.record.Key == l.settings.Load().Keyer.Main(caller.Agent) // to these it may always speak
-	if !own && to.record.Agent == caller.Agent && !l.reaches(caller, to.record) {
+	child := to.record.ID == parent.ID
+	own := child || to.record.Key == l.settings.Load().Keyer.Main(caller.Agent) // to these it may always speak
+	seen := child || l.reaches(caller, to.record)
+	if !own && !seen {
 		return to, noSession(name)
 	}
+	to.blind = !seen // else who can't read a session would have it say what is in it
 	if !flow.CanFlow(to.record.Taint.Level(), caller.Taint.Level()) {
 		if !own {
 			return to, noSession(name)

@@ -88,7 +88,7 @@ func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawM
 		return sessions.ToolResult{}, err
 	}
 	x, err := l.exchanges.StartExchange(ctx, router.Ask{
-		Kind: announce.Send, Caller: caller, Target: to.record, Create: to.create, Text: args.Message, Label: caller.Taint, Key: callKey(caller, raw),
+		Kind: announce.Send, Caller: caller, Target: to.record, Create: to.create, Text: args.Message, Label: caller.Taint, Key: callKey(caller, raw), Blind: to.blind,
 	})
 	if to.blind && errors.Is(err, router.ErrQueueFull) {
 		l.log.Warn("message dropped: its sender must not learn that too much waits there", "session", string(to.record.ID), "run", string(caller.Run))

@@ -285,3 +285,27 @@ func TestFullQueueIsTold(t *testing.T) {
 	require.True(t, result.Error)
 	require.Equal(t, "sessionKey: too much waits for that session: try again later", result.Text)
 }
+
+// Who may not see the main session can leave word there, but not have it say what is in it.
+func TestMainSessionAnswersOnlyWhoMaySeeIt(t *testing.T) {
+	t.Parallel()
+	for visibility, sees := range map[agent.Visibility]bool{agent.VisibleTree: false, agent.VisibleSelf: false, agent.VisibleAgent: true, agent.VisibleAll: true} {
+		for _, owner := range []bool{false, true} { // an owner in a group is in a group
+			b := newBundle(t)
+			b.configure(func(s *agent.Settings) { s.Visibility = visibility })
+			b.runs = map[sessions.RunID]sessions.Run{"run_asked": {Status: sessions.RunDone, Reply: "secret", Label: public}}
+			main := b.run.Session
+			b.as(t, b.record(group, public), owner)
+			for i, to := range []string{"main", "agent:main:main", string(main)} {
+				got := b.send(t, to, "")
+				require.Equal(t, sees, got.Status == "ok" && got.Reply != nil, "%s %s", visibility, to)
+				require.Equal(t, !sees, b.asked[i].Blind)
+			}
+			if !sees {
+				require.Empty(t, b.waited)
+				b.exchange(announce.Send, b.session.Record(), sessions.Record{ID: main, Key: "agent:main:main", Agent: "main"}, func(x *router.Exchange) { x.Blind = true })
+				require.Empty(t, b.state(t, `{}`).Exchanges, "how it went is not told later either")
+			}
+		}
+	}
+}

@@ -146,14 +146,14 @@ func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *
 		if !open {
 			left = statusEnded
 		}
-		for _, q := range []router.ExchangeQuery{{Requester: status.SessionID}, {Target: status.SessionID}} {
+		for _, q := range []router.ExchangeQuery{{MaxLevel: flow.Restricted, Requester: status.SessionID}, {MaxLevel: flow.Restricted, Target: status.SessionID}} {
 			q.Open, q.Limit = open, statusExchanges
 			found, err := l.store.ListExchanges(ctx, q)
 			if err != nil {
 				return label, inside("list exchanges", err)
 			}
 			for _, x := range found {
-				if left == 0 || (x.Phase != announce.Ended) != open || !flow.CanFlow(x.Label.Level(), caller.Taint.Level()) {
+				if left == 0 || x.Blind && x.Requester.Session == status.SessionID || (x.Phase != announce.Ended) != open || !flow.CanFlow(x.Label.Level(), caller.Taint.Level()) {
 					continue
 				}
 				left--

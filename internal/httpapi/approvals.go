@@ -64,7 +64,7 @@ func (s *Server) approvals(ctx context.Context, in *struct {
 	if status == "all" {
 		status = ""
 	}
-	found, err := s.cfg.Store.ListApprovals(ctx, router.Query{Status: status, Session: sessions.ID(in.Session), Limit: in.Limit})
+	found, err := s.cfg.Store.ListApprovals(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit})
 	if err != nil {
 		return nil, s.problem(err)
 	}
@@ -91,7 +91,11 @@ func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (
 		if in.Body != nil {
 			v.Reason = in.Body.Reason
 		}
-		p, err := s.cfg.Router.DecideApproval(ctx, router.ApprovalID(in.Approval), v)
+		p, err := s.cfg.Store.Approval(ctx, router.ApprovalID(in.Approval))
+		if err := s.visible(ctx, err, p.Label, p.Session); err != nil {
+			return nil, err
+		}
+		p, err = s.cfg.Router.DecideApproval(ctx, p.ID, v)
 		if err != nil {
 			return nil, s.problem(err)
 		}

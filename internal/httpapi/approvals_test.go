@@ -22,6 +22,15 @@ func (g *gateway) ListApprovals(_ context.Context, q router.Query) ([]router.App
 	return found, g.fail
 }
 
+func (g *gateway) Approval(_ context.Context, id router.ApprovalID) (router.Approval, error) {
+	for _, p := range g.approvals {
+		if p.ID == id {
+			return p, nil
+		}
+	}
+	return router.Approval{}, sessions.ErrNotFound
+}
+
 func (g *gateway) DecideApproval(_ context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error) {
 	for i := range g.approvals {
 		p := &g.approvals[i]

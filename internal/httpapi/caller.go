@@ -60,6 +60,12 @@ func (c caller) actor() string {
 	return "token:" + c.Name
 }
 
+// sees reports whether a label is within the caller's level. One that was lost is the top.
+func (c caller) sees(l flow.Label) bool { return c.seesAll() || l.FlowsTo(c.Level) }
+
+// seesAll reports whether nothing is above the caller's level.
+func (c caller) seesAll() bool { return flow.CanFlow(flow.Restricted, c.Level) }
+
 // hashed is a credential without its token, so that neither the token's length nor its beginning shows in the time.
 type hashed struct {
 	sum [sha256.Size]byte

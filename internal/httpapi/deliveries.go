@@ -43,24 +43,27 @@ type sendInput struct {
 }
 
 func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*body[deliveryRecord], error) {
-	label, err := labelOf(in.Body.Label)
+	label, err := said(ctx, in.Body.Label)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.needChannel(ctx, in.Body.Channel, in.Body.Account); err != nil {
 		return nil, err
 	}
 	key := in.Body.Key
 	if key == "" {
 		key = in.Key
 	}
-	if key != "" {
-		key = "api/" + key
-	}
 	d, err := s.cfg.Router.Send(ctx, router.Proactive{
 		Channel: in.Body.Channel, Account: in.Body.Account, To: in.Body.To, ChatType: sessions.ChatType(in.Body.ChatType),
-		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: key, Actor: callerOf(ctx).actor(),
+		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: named(ctx, key), Reader: callerOf(ctx).Level, Actor: callerOf(ctx).actor(),
 		Buttons: buttonsOf(in.Body.Buttons), Files: filesOf(in.Body.Files),
 	})
 	if err != nil {
 		return nil, s.problem(err)
+	}
+	if !callerOf(ctx).sees(d.Label) { // of the first request of this name, when the token had a higher level
+		return nil, errNotFound
 	}
 	return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
 }
@@ -93,12 +96,12 @@ func (s *Server) listDeliveries(ctx context.Context, in *struct {
 },
 ) (*body[deliveryList], error) {
 	found, err := s.cfg.Store.ListDeliveries(ctx, router.Query{
-		Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After,
+		MaxLevel: callerOf(ctx).Level, Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After,
 	})
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	counts, err := s.cfg.Store.CountDeliveries(ctx)
+	counts, err := s.cfg.Store.CountDeliveries(ctx, callerOf(ctx).Level)
 	if err != nil {
 		return nil, s.problem(err)
 	}
@@ -114,17 +117,26 @@ type deliveryPath struct {
 }
 
 func (s *Server) getDelivery(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
-	d, err := s.cfg.Store.Delivery(ctx, router.DeliveryID(in.Delivery))
+	d, err := s.visibleDelivery(ctx, in.Delivery)
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
 }
 
-func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID) (router.Delivery, error)) func(context.Context, *deliveryPath) (*body[deliveryRecord], error) {
+// visibleDelivery is a delivery that the caller may know of.
+func (s *Server) visibleDelivery(ctx context.Context, id string) (router.Delivery, error) {
+	d, err := s.cfg.Store.Delivery(ctx, router.DeliveryID(id))
+	return d, s.visible(ctx, err, d.Label, d.Session)
+}
+
+func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID, string) (router.Delivery, error)) func(context.Context, *deliveryPath) (*body[deliveryRecord], error) {
 	return func(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
-		d, err := change(ctx, router.DeliveryID(in.Delivery))
+		d, err := s.visibleDelivery(ctx, in.Delivery)
 		if err != nil {
+			return nil, err
+		}
+		if d, err = change(ctx, d.ID, callerOf(ctx).actor()); err != nil {
 			return nil, s.problem(err)
 		}
 		return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
@@ -147,9 +159,12 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.needChannel(ctx, in.Channel, in.Account); err != nil {
+		return nil, err
+	}
 	d, err := s.cfg.Router.CheckPolicy(ctx, router.Check{
 		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
-		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind), Text: in.Text,
+		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind), Text: in.Text, Reader: callerOf(ctx).Level,
 	})
 	if err != nil {
 		return nil, s.problem(fmt.Errorf("check policy: %w", err))

@@ -19,6 +19,12 @@ func (s *Server) directory(ctx context.Context, in *struct {
 	To      string `query:"to" required:"true" doc:"a conversation's id, owner, #name or @name"`
 },
 ) (*body[directoryRecord], error) {
+	if err := needOperator(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.needChannel(ctx, in.Channel, in.Account); err != nil {
+		return nil, err
+	}
 	route, members, err := s.cfg.Router.LookUp(ctx, in.Channel, in.Account, in.To)
 	if err != nil {
 		return nil, s.problem(fmt.Errorf("look up: %w", err))

@@ -27,8 +27,8 @@ func documentStreams(api huma.API) {
 	events := op(http.MethodGet, "/v1/sessions/{id}/events", "events", "What happens in a session, live; goes on behind Last-Event-ID")
 	events.Parameters = []*huma.Param{
 		session,
-		{Name: "Last-Event-ID", In: "header", Description: "number of the last event that the caller has", Schema: &huma.Schema{Type: huma.TypeInteger}},
-		{Name: "after", In: "query", Description: "the same as Last-Event-ID", Schema: &huma.Schema{Type: huma.TypeInteger}},
+		{Name: "Last-Event-ID", In: "header", Description: "id of the last event that the caller has", Schema: &huma.Schema{Type: huma.TypeString}},
+		{Name: "after", In: "query", Description: "the same as Last-Event-ID", Schema: &huma.Schema{Type: huma.TypeString}},
 	}
 	events.Responses = answers(http.StatusServiceUnavailable, map[string]*huma.MediaType{"text/event-stream": {Schema: event}})
 	for _, o := range []*huma.Operation{&turn, &events} {

@@ -83,7 +83,7 @@ func (s *Server) listExchanges(ctx context.Context, in *struct {
 	}
 	var found []router.Exchange
 	for _, q := range sides {
-		q.Kind, q.Open, q.Limit = announce.Kind(in.Kind), in.Open, in.Limit
+		q.MaxLevel, q.Kind, q.Open, q.Limit = callerOf(ctx).Level, announce.Kind(in.Kind), in.Open, in.Limit
 		page, err := s.cfg.Store.ListExchanges(ctx, q)
 		if err != nil {
 			return nil, s.problem(err)
@@ -94,7 +94,11 @@ func (s *Server) listExchanges(ctx context.Context, in *struct {
 	found = slices.CompactFunc(found, func(a, b router.Exchange) bool { return a.ID == b.ID }) // with itself
 	out := exchangeList{Exchanges: []exchangeRecord{}}
 	for _, x := range found[:min(len(found), in.Limit)] {
-		out.Exchanges = append(out.Exchanges, exchangeOf(x))
+		record, err := s.exchange(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		out.Exchanges = append(out.Exchanges, record)
 	}
 	return &body[exchangeList]{out}, nil
 }
@@ -113,10 +117,26 @@ func (s *Server) getExchange(ctx context.Context, in *struct {
 },
 ) (*body[exchangeRecord], error) {
 	x, err := s.cfg.Store.Exchange(ctx, in.Exchange)
-	if err != nil {
-		return nil, s.problem(err)
+	return s.shownExchange(ctx, x, err)
+}
+
+// shownExchange is what became of a look at an exchange, if the caller may know of it.
+func (s *Server) shownExchange(ctx context.Context, x router.Exchange, err error) (*body[exchangeRecord], error) {
+	if err := s.visible(ctx, err, x.Label, x.Requester.Session, x.Target.Session); err != nil {
+		return nil, err
 	}
-	return &body[exchangeRecord]{exchangeOf(x)}, nil
+	record, err := s.exchange(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	return &body[exchangeRecord]{record}, nil
+}
+
+// exchange is an exchange as its caller sees it: of the sessions that it has come through, those that they may know of.
+func (s *Server) exchange(ctx context.Context, x router.Exchange) (exchangeRecord, error) {
+	hops, err := s.seenOf(ctx, x.Chain.Hops)
+	x.Chain.Hops = hops
+	return exchangeOf(x), err
 }
 
 type taskInput struct {
@@ -128,6 +148,7 @@ type taskInput struct {
 		Agent   string `json:"agent,omitempty" doc:"default: the session's"`
 		Model   string `json:"model,omitempty" doc:"<provider>/<model>; default: the agent's"`
 		Timeout int    `json:"timeout,omitempty" minimum:"0" maximum:"86400" doc:"seconds that the work may take; 0: as configured"`
+		Label   string `json:"label,omitempty" doc:"level of the task, or LEVEL/trust; default PUBLIC"`
 		Cleanup string `json:"cleanup,omitempty" enum:"keep,delete" doc:"what becomes of the sub-agent's session after its report; default keep"`
 	}
 }
@@ -142,16 +163,13 @@ func (s *Server) startTask(ctx context.Context, in *taskInput) (*body[exchangeRe
 			return nil, badRequest(err.Error())
 		}
 	}
-	key := in.Key
-	if key != "" {
-		key = "api/" + key
+	label, err := saidTo(ctx, r, in.Body.Label)
+	if err != nil {
+		return nil, err
 	}
 	x, err := s.cfg.Router.StartTask(ctx, router.NewTask{
-		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: s.cfg.PageRoute, Key: key,
+		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: s.cfg.PageRoute, Label: label, Key: named(ctx, in.Key),
 		Task: router.Task{Name: in.Body.Name, Timeout: time.Duration(in.Body.Timeout) * time.Second, Discard: in.Body.Cleanup == "delete"},
 	})
-	if err != nil {
-		return nil, s.problem(err)
-	}
-	return &body[exchangeRecord]{exchangeOf(x)}, nil
+	return s.shownExchange(ctx, x, err)
 }

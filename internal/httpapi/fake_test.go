@@ -69,7 +69,7 @@ func newGateway() *gateway {
 
 func (g *gateway) add(r sessions.Record) sessions.Record {
 	r.Created, r.LastActivity = clock, clock
-	r.Taint = flow.NewLabel(flow.Public, flow.Trusted)
+	r.Taint, r.Clearance = flow.NewLabel(flow.Public, flow.Trusted), flow.Restricted
 	if r.FileAccess.Read == nil {
 		r.FileAccess = sessions.FileAccess{Read: []string{""}, Write: []string{""}}
 	}
@@ -103,7 +103,7 @@ func (g *gateway) CreateSession(_ context.Context, n router.NewSession) (session
 	}), g.fail
 }
 
-func (g *gateway) PatchSession(_ context.Context, p sessions.Patch) (sessions.Record, error) {
+func (g *gateway) PatchSession(_ context.Context, p sessions.Patch, _ string) (sessions.Record, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.records[string(p.ID)]
@@ -111,6 +111,10 @@ func (g *gateway) PatchSession(_ context.Context, p sessions.Patch) (sessions.Re
 	g.patched = append(g.patched, p)
 	g.records[string(r.ID)], g.records[string(r.Key)] = r, r
 	return r, g.fail
+}
+
+func (g *gateway) Session(ctx context.Context, id sessions.ID) (sessions.Record, error) {
+	return g.ResolveSession(ctx, string(id))
 }
 
 func (g *gateway) DeleteSession(_ context.Context, id sessions.ID) error {
@@ -178,7 +182,7 @@ func (g *gateway) Delivery(context.Context, router.DeliveryID) (router.Delivery,
 	return g.sent[0], nil
 }
 
-func (g *gateway) CountDeliveries(context.Context) (map[router.DeliveryStatus]int, error) {
+func (g *gateway) CountDeliveries(context.Context, flow.Level) (map[router.DeliveryStatus]int, error) {
 	return g.counts, g.fail
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
@@ -39,6 +40,10 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 			s.fail(w, err)
 			return
 		}
+		if err := fileLabel(r, record); err != nil {
+			s.fail(w, err)
+			return
+		}
 		folder, err := s.cfg.Folder(record)
 		if err == nil && folder == "" {
 			err = errNotFound // its agent has none
@@ -57,6 +62,19 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 			s.fail(w, fileProblem(err))
 		}
 	}
+}
+
+// fileLabel checks what a caller says about a file that they bring: the session's files are as secret as the session.
+func fileLabel(r *http.Request, record sessions.Record) error {
+	text := r.URL.Query().Get("label")
+	if r.Method != http.MethodPut || text == "" {
+		return nil // PUBLIC
+	}
+	l, err := said(r.Context(), text)
+	if err == nil && !l.FlowsTo(record.Taint.Level()) {
+		err = &apiError{http.StatusUnprocessableEntity, "invalid_request", fmt.Sprintf("label: the file is %s, and the session has learnt what is %s at most: say it there first", l.Level(), record.Taint.Level())}
+	}
+	return err
 }
 
 // fileProblem says what a failure of a file means. What may be read and not written is out of scope for a writer.
@@ -170,6 +188,9 @@ func documentFiles(api huma.API) {
 		o.Parameters = []*huma.Param{
 			{Name: "id", In: "path", Required: true, Description: "a session's id or key, or main", Schema: &huma.Schema{Type: huma.TypeString}},
 			{Name: "path", In: "path", Required: true, Description: "in the session's folder, with slashes; empty is the folder itself", Schema: &huma.Schema{Type: huma.TypeString}},
+		}
+		if o.Method == http.MethodPut {
+			o.Parameters = append(o.Parameters, &huma.Param{Name: "label", In: "query", Description: "level of the file, at most what the session has learnt; default PUBLIC", Schema: &huma.Schema{Type: huma.TypeString}})
 		}
 		api.OpenAPI().AddOperation(o)
 	}

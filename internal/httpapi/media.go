@@ -93,8 +93,8 @@ func (s *Server) getMedia(ctx context.Context, in *struct {
 },
 ) (*mediaContent, error) {
 	m, err := s.cfg.Store.Media(ctx, sessions.MediaID(in.Media))
-	if err != nil {
-		return nil, s.problem(err)
+	if err := s.visible(ctx, err, m.Label, m.Session); err != nil {
+		return nil, err
 	}
 	return &mediaContent{
 		Type:        harmless(m.MIME),

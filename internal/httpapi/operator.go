@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,14 +39,19 @@ type statusRecord struct {
 func (s *Server) status(ctx context.Context, _ *struct{}) (*body[statusRecord], error) {
 	out := statusRecord{
 		Version: s.cfg.Version, Started: s.started.UTC(), Uptime: s.cfg.Now().Sub(s.started).Round(time.Second).String(),
-		Parts: s.cfg.Parts(ctx), Accounts: s.cfg.Accounts(),
+		Parts: s.cfg.Parts(ctx), Accounts: s.accounts(ctx),
 	}
 	out.Ready = allOK(out.Parts)
-	counts, err := s.cfg.Store.CountDeliveries(ctx)
+	counts, err := s.cfg.Store.CountDeliveries(ctx, callerOf(ctx).Level)
 	if err == nil { // a store that is away is among the parts
 		out.Deliveries = counts
 	}
 	return &body[statusRecord]{out}, nil
+}
+
+// accounts are those of the channels that the caller may know of.
+func (s *Server) accounts(ctx context.Context) []adapters.State {
+	return slices.DeleteFunc(slices.Clone(s.cfg.Accounts()), func(a adapters.State) bool { return !s.channelSeen(ctx, a.Channel, a.Account) })
 }
 
 func allOK(parts []Health) bool {
@@ -96,7 +102,7 @@ func (s *Server) audit(ctx context.Context, in *struct {
 	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 },
 ) (*body[auditList], error) {
-	entries, err := s.cfg.Store.ListAudit(ctx, router.Query{Status: in.Action, Session: sessions.ID(in.Session), Limit: in.Limit})
+	entries, err := s.cfg.Store.ListAudit(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: in.Action, Session: sessions.ID(in.Session), Limit: in.Limit})
 	if err != nil {
 		return nil, s.problem(err)
 	}
@@ -116,6 +122,9 @@ type pairingList struct {
 }
 
 func (s *Server) pairings(ctx context.Context, _ *struct{}) (*body[pairingList], error) {
+	if err := needOperator(ctx); err != nil {
+		return nil, err
+	}
 	out := pairingList{Pairings: []pairingRecord{}}
 	for _, status := range []router.PairingStatus{router.PairingPending, router.PairingApproved} {
 		found, err := s.cfg.Store.ListPairings(ctx, "", "", status)
@@ -123,7 +132,7 @@ func (s *Server) pairings(ctx context.Context, _ *struct{}) (*body[pairingList],
 			return nil, s.problem(err)
 		}
 		for _, p := range found {
-			if status == router.PairingPending && !p.Expires.After(s.cfg.Now()) {
+			if status == router.PairingPending && !p.Expires.After(s.cfg.Now()) || !s.channelSeen(ctx, p.Channel, p.Account) {
 				continue
 			}
 			out.Pairings = append(out.Pairings, pairingOf(p))
@@ -137,15 +146,29 @@ type pairingCode struct {
 }
 
 func (s *Server) approve(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
-	return s.settled(s.cfg.Router.ApprovePairing(ctx, strings.ToUpper(in.Code), callerOf(ctx).actor()))
+	return s.settle(ctx, in.Code, s.cfg.Router.ApprovePairing)
 }
 
 func (s *Server) deny(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
-	return s.settled(s.cfg.Router.DenyPairing(ctx, strings.ToUpper(in.Code), callerOf(ctx).actor()))
+	return s.settle(ctx, in.Code, s.cfg.Router.DenyPairing)
 }
 
-// settled answers what became of a pairing.
-func (s *Server) settled(p router.Pairing, err error) (*body[pairingRecord], error) {
+// noCode is the code of no pairing. It counts as a wrong one.
+const noCode = ""
+
+// settle decides about who was told a code. A code of a channel above the caller's level is as a wrong one.
+func (s *Server) settle(ctx context.Context, code string, decide func(ctx context.Context, code, actor string) (router.Pairing, error)) (*body[pairingRecord], error) {
+	code = strings.ToUpper(code)
+	pending, err := s.cfg.Store.ListPairings(ctx, "", "", router.PairingPending)
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	for _, p := range pending {
+		if p.Code == code && !s.channelSeen(ctx, p.Channel, p.Account) {
+			code = noCode
+		}
+	}
+	p, err := decide(ctx, code, callerOf(ctx).actor())
 	switch {
 	case errors.Is(err, router.ErrPairingLocked):
 		return nil, &apiError{http.StatusTooManyRequests, "pairing_locked", router.ErrPairingLocked.Text}
@@ -168,6 +191,9 @@ func (s *Server) revoke(ctx context.Context, in *struct {
 	account := in.Body.Account
 	if account == "" {
 		account = "default"
+	}
+	if !s.channelSeen(ctx, in.Body.Channel, account) {
+		return nil, errNotFound
 	}
 	if err := s.cfg.Router.RevokePairing(ctx, in.Body.Channel, account, sessions.UserID(in.Body.User), callerOf(ctx).actor()); err != nil {
 		return nil, s.problem(err)

@@ -189,7 +189,7 @@ func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessio
 		return nil, &apiError{http.StatusUnprocessableEntity, "invalid_request", strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	p.ID = r.ID
-	if r, err = s.cfg.Router.PatchSession(ctx, p); err != nil {
+	if r, err = s.cfg.Router.PatchSession(ctx, p, callerOf(ctx).actor()); err != nil {
 		return nil, s.problem(err)
 	}
 	return s.shown(ctx, r)

@@ -32,7 +32,7 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 	config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", nil
 	config.Transformers = []huma.Transformer{plainErrors}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, else the file token in the state folder"},
+		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, else the file token in the state folder, or one of gateway.tokens, which sees and does what its level and role allow"},
 	}
 	config.Security = []map[string][]string{{"token": {}}}
 	// The library's limits stand at the guard's, else it takes the guard's for faults of its own, or has its own narrower ones.
@@ -48,7 +48,7 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 
 // cfgRoutes are those that the configuration's parts serve themselves.
 func (s *Server) cfgRoutes(mux *http.ServeMux) {
-	mux.Handle("GET /metrics", s.cfg.Metrics)
+	mux.Handle("GET /metrics", s.needAll(s.cfg.Metrics))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("ok\n")) // the caller has gone

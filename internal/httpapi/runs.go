@@ -55,7 +55,7 @@ func (s *Server) runs(ctx context.Context, q router.Query) (*body[runList], erro
 }
 
 func (s *Server) listRuns(ctx context.Context, in *RunQuery) (*body[runList], error) {
-	return s.runs(ctx, router.Query{Status: in.Status, Limit: in.Limit, After: in.After})
+	return s.runs(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: in.Status, Limit: in.Limit, After: in.After})
 }
 
 func (s *Server) sessionRuns(ctx context.Context, in *struct {
@@ -67,7 +67,7 @@ func (s *Server) sessionRuns(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return s.runs(ctx, router.Query{Session: r.ID, Status: in.Status, Limit: in.Limit, After: in.After})
+	return s.runs(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Session: r.ID, Status: in.Status, Limit: in.Limit, After: in.After})
 }
 
 func (s *Server) getRun(ctx context.Context, in *struct {
@@ -87,9 +87,15 @@ func (s *Server) getRun(ctx context.Context, in *struct {
 	}
 	ctx, cancel := s.untilStop(ctx)
 	defer cancel()
-	run, err := s.cfg.Router.WaitRun(ctx, id, min(wait, waitMost))
-	if err != nil {
-		return nil, s.problem(err)
+	run, err := s.cfg.Store.Run(ctx, id)
+	if err := s.visible(ctx, err, run.Label, run.Session); err != nil {
+		return nil, err
+	}
+	if wait > 0 {
+		run, err = s.cfg.Router.WaitRun(ctx, id, min(wait, waitMost))
+		if err := s.visible(ctx, err, run.Label, run.Session); err != nil { // it may have risen meanwhile
+			return nil, err
+		}
 	}
 	return &body[runRecord]{runOf(run)}, nil
 }
@@ -115,8 +121,8 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 		return nil, err
 	}
 	run, err := s.cfg.Store.Run(ctx, sessions.RunID(in.Run))
-	if err != nil {
-		return nil, s.problem(err)
+	if err := s.visible(ctx, err, run.Label, run.Session); err != nil {
+		return nil, err
 	}
 	if run.Session != r.ID {
 		return nil, errNotFound

@@ -39,7 +39,7 @@ type Router interface {
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
-	PatchSession(ctx context.Context, p sessions.Patch) (sessions.Record, error)
+	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
 	ResetSession(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	DeleteSession(ctx context.Context, id sessions.ID) error
 	AbortSession(ctx context.Context, id sessions.ID) error
@@ -48,8 +48,8 @@ type Router interface {
 	Send(ctx context.Context, p router.Proactive) (router.Delivery, error)
 	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
 	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
-	RetryDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
-	DiscardDelivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
+	RetryDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
+	DiscardDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DecideApproval(ctx context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error)
@@ -59,6 +59,9 @@ type Router interface {
 // Store is what the API reads besides.
 type Store interface {
 	router.Browser
+	// Session reads a session, one that has ended too.
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	Approval(ctx context.Context, id router.ApprovalID) (router.Approval, error)
 	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 	Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
@@ -122,6 +125,7 @@ type Server struct {
 	started time.Time
 
 	credentials []hashed
+	cursors     cursors
 
 	ending  context.Context // ends the streams when the server stops
 	end     context.CancelFunc
@@ -131,6 +135,7 @@ type Server struct {
 // New makes a server; it serves nothing before Start.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, started: cfg.Now(), credentials: hashCredentials(cfg.Tokens)}
+	s.cursors = newCursors(s.credentials)
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	s.http = &http.Server{

@@ -12,7 +12,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -48,7 +47,7 @@ func (s *Server) sessionRoutes(api huma.API) {
 func op(method, path, id, summary string, status ...int) huma.Operation {
 	o := huma.Operation{
 		Method: method, Path: path, OperationID: id, Summary: summary,
-		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}
 	if len(status) > 0 {
 		o.DefaultStatus = status[0]
@@ -58,24 +57,21 @@ func op(method, path, id, summary string, status ...int) huma.Operation {
 
 // session finds the session that a path names. The main session is made if it is not there.
 func (s *Server) session(ctx context.Context, name string) (sessions.Record, error) {
-	if name == sessions.MainAlias {
-		r, err := s.cfg.Router.MainSession(ctx)
-		if err != nil {
-			return r, s.problem(err)
-		}
-		return r, nil
+	if name != sessions.MainAlias {
+		return s.lookup(ctx, name)
 	}
-	r, err := s.cfg.Router.ResolveSession(ctx, name)
-	if _, bad := asRequestError(err); bad {
-		return r, errNotFound // what can't be a key names nothing
-	}
+	r, err := s.cfg.Router.MainSession(ctx)
 	if err != nil {
 		return r, s.problem(err)
 	}
-	return r, nil
+	return s.unlessHidden(ctx, r)
 }
 
+// shown is a session's record, unless the session has risen above the caller meanwhile.
 func (s *Server) shown(ctx context.Context, r sessions.Record) (*body[sessionRecord], error) {
+	if _, err := s.unlessHidden(ctx, r); err != nil {
+		return nil, err
+	}
 	busy, err := s.cfg.Store.Busy(ctx, []sessions.ID{r.ID})
 	if err != nil {
 		return nil, s.problem(err)
@@ -98,7 +94,7 @@ type createInput struct {
 }
 
 func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sessionRecord], error) {
-	n := router.NewSession{TTL: defaultTTL * time.Second}
+	n := router.NewSession{TTL: defaultTTL * time.Second, Clearance: callerOf(ctx).Level}
 	if b := in.Body; b != nil {
 		n.Agent, n.Persistent, n.Title, n.Metadata = b.Agent, b.Persistent, b.Title, b.Metadata
 		if b.TTL != nil {
@@ -131,7 +127,7 @@ func (s *Server) listSessions(ctx context.Context, in *struct {
 	After string `query:"after" doc:"id of the last session of the page before"`
 },
 ) (*body[[]sessionRecord], error) {
-	return s.list(ctx, router.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: flow.Restricted})
+	return s.list(ctx, router.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: callerOf(ctx).Level})
 }
 
 func (s *Server) list(ctx context.Context, q router.SessionQuery) (*body[[]sessionRecord], error) {
@@ -167,14 +163,11 @@ func (s *Server) getSession(ctx context.Context, in *SessionPath) (*body[session
 }
 
 func (s *Server) deleteSession(ctx context.Context, in *SessionPath) (*struct{}, error) {
-	r, err := s.cfg.Router.ResolveSession(ctx, in.ID)
-	if _, bad := asRequestError(err); bad {
-		return nil, errNotFound
-	}
-	if err == nil {
-		err = s.cfg.Router.DeleteSession(ctx, r.ID)
-	}
+	r, err := s.lookup(ctx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Router.DeleteSession(ctx, r.ID); err != nil {
 		return nil, s.problem(err)
 	}
 	return nil, nil
@@ -193,7 +186,7 @@ func (s *Server) deleteSessions(ctx context.Context, in *struct {
 	OlderThan string `query:"older_than" doc:"only sessions without activity for so long: digits with s, m or h, for example 1h30m"`
 },
 ) (*body[deleted], error) {
-	q := router.SessionQuery{MaxLevel: flow.Restricted, Limit: listMost}
+	q := router.SessionQuery{MaxLevel: callerOf(ctx).Level, Limit: listMost}
 	if in.OlderThan != "" {
 		idle, err := time.ParseDuration(in.OlderThan)
 		if err != nil || !age.MatchString(in.OlderThan) {
@@ -270,13 +263,15 @@ func (s *Server) history(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	notices, err := s.cfg.Store.ListDeliveries(ctx, router.Query{Session: r.ID, Channel: s.cfg.PageRoute.Channel, NoReplies: true, Limit: historyMost})
+	notices, err := s.cfg.Store.ListDeliveries(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Session: r.ID, Channel: s.cfg.PageRoute.Channel, NoReplies: true, Limit: historyMost})
 	if err != nil {
 		return nil, s.problem(err)
 	}
 	messages := make([]messageRecord, 0, len(thread)+len(notices))
 	for _, m := range thread {
-		messages = append(messages, messageOf(m))
+		if callerOf(ctx).sees(m.Label) {
+			messages = append(messages, messageOf(m))
+		}
 	}
 	for _, d := range notices {
 		if d.Status == router.DeliverySent {

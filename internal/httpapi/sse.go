@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,18 +20,23 @@ const (
 
 // stream writes server-sent events.
 type stream struct {
+	session sessions.ID
+	cursor  func(seq uint64) string // nil: events bear their numbers
 	w       http.ResponseWriter
 	control *http.ResponseController
 }
 
-// newStream begins a stream.
-func newStream(w http.ResponseWriter) (*stream, error) {
+// newStream begins a stream of a session's events.
+func (s *Server) newStream(ctx context.Context, w http.ResponseWriter, id sessions.ID) (*stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies must not hold events back
 	w.WriteHeader(http.StatusOK)
-	s := &stream{w: w, control: http.NewResponseController(w)}
-	return s, s.write(fmt.Sprintf("retry: %d\n\n", reconnectMs))
+	out := &stream{session: id, w: w, control: http.NewResponseController(w)}
+	if !callerOf(ctx).seesAll() {
+		out.cursor = func(seq uint64) string { return s.cursors.seal(id, seq) }
+	}
+	return out, out.write(fmt.Sprintf("retry: %d\n\n", reconnectMs))
 }
 
 func (s *stream) write(text string) error {
@@ -48,15 +55,22 @@ func (s *stream) write(text string) error {
 // beat tells that the stream lives.
 func (s *stream) beat() error { return s.write(": still here\n\n") }
 
-// event writes one event. Its number is the id under which a reader resumes.
+// event writes one event. Its id is that under which a reader resumes.
 func (s *stream) event(e sessions.Event) error {
+	id := ""
+	if e.Seq > 0 {
+		id = strconv.FormatUint(e.Seq, 10)
+	}
+	if s.cursor != nil && e.Seq > 0 {
+		id, e.Seq = s.cursor(e.Seq), 0
+	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
 	var b strings.Builder
-	if e.Seq > 0 {
-		fmt.Fprintf(&b, "id: %d\n", e.Seq)
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
 	}
 	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", e.Type, data)
 	return s.write(b.String())

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/adapters"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -37,7 +37,8 @@ func (s *Server) streamRoutes(mux *http.ServeMux, api huma.API) {
 // turnRequest is the body of one turn.
 type turnRequest struct {
 	Message string `json:"message" doc:"what is said; a chat command works too"`
-	ID      string `json:"id,omitempty" doc:"names the message: the same id again is the same message"`
+	ID      string `json:"id,omitempty" doc:"names the message: the same id again from the same token is the same message"`
+	Label   string `json:"label,omitempty" doc:"level of what is said, or LEVEL/trust; default PUBLIC, and on the page its level"`
 }
 
 // turnReply is the answer to a caller that wants JSON.
@@ -61,13 +62,18 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
+	label, err := saidTo(ctx, record, request.Label)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
 	// The events are followed before the message is admitted, so that none of its is missed.
 	events, err := s.cfg.Events.Follow(ctx, record.ID, 0)
 	if err != nil {
 		s.cfg.Log.Warn("turn is not followed live", "session", string(record.ID), "err", err)
 		events = nil // the run's row tells the end
 	}
-	got, err := s.cfg.Router.Admit(ctx, s.admission(record, request))
+	got, err := s.cfg.Router.Admit(ctx, s.admission(ctx, record, request, label))
 	if err != nil {
 		s.fail(w, err)
 		return
@@ -113,15 +119,19 @@ func readTurn(r *http.Request) (turnRequest, error) {
 	return t, nil
 }
 
-// admission is a turn as the router takes it: the owner's words on the page. A
-// session that a program has made takes one message at a time.
-func (s *Server) admission(record sessions.Record, t turnRequest) router.Admission {
+// admission is a turn as the router takes it: words on the page, of the owner or of somebody who has another
+// token. A session that a program has made takes one message at a time.
+func (s *Server) admission(ctx context.Context, record sessions.Record, t turnRequest, label flow.Label) router.Admission {
+	event, sender := string(record.Key)+"/"+t.ID, s.cfg.PagePerson
+	if name := callerOf(ctx).Name; name != "" { // no key of a session begins so
+		event, sender = "token:"+name+"/"+event, sessions.Peer{ID: sessions.UserID("token:" + name), Name: name}
+	}
 	return router.Admission{
 		Inbound: adapters.Inbound{
-			Event: string(record.Key) + "/" + t.ID, Route: s.cfg.PageRoute, Sender: s.cfg.PagePerson, Text: t.Message,
+			Event: event, Route: s.cfg.PageRoute, Sender: sender, Text: t.Message,
 			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: s.cfg.Now(),
 		},
-		Session: record.ID, Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
+		Label: label, Session: record.ID, Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
 	}
 }
 
@@ -131,17 +141,56 @@ func wantsJSON(r *http.Request) bool {
 }
 
 func (s *Server) turnJSON(ctx context.Context, w http.ResponseWriter, got router.Admitted) {
-	reply := turnReply{Run: got.Run, Status: "ok", Reply: got.Notice}
-	if got.Run != "" {
-		run, err := s.cfg.Router.WaitRun(ctx, got.Run, turnMost)
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		reply = replyOf(run)
+	reply, err := s.reply(ctx, got)
+	if err != nil {
+		s.fail(w, err)
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(reply) // the caller has gone
+}
+
+// aboveText stands for what a caller may not see of the answer to their own words.
+const aboveText = "The answer is above your level and is not shown."
+
+// reply waits for what became of a turn.
+func (s *Server) reply(ctx context.Context, got router.Admitted) (turnReply, error) {
+	if got.Run == "" {
+		text, err := s.noticed(ctx, got)
+		return turnReply{Status: "ok", Reply: text}, err
+	}
+	run, err := s.cfg.Router.WaitRun(ctx, got.Run, turnMost)
+	if err != nil {
+		return turnReply{}, err
+	}
+	reply := replyOf(run)
+	seen, err := s.runSeen(ctx, run)
+	if !seen {
+		reply.Reply = aboveText
+	}
+	return reply, err
+}
+
+// noticed is the gateway's own answer to a turn, as far as the caller may see it.
+func (s *Server) noticed(ctx context.Context, got router.Admitted) (string, error) {
+	if got.Notice == "" || callerOf(ctx).seesAll() {
+		return got.Notice, nil
+	}
+	d, err := s.cfg.Store.Delivery(ctx, got.NoticeID)
+	switch err := s.visible(ctx, err, d.Label, got.Session); {
+	case errors.Is(err, errNotFound):
+		return aboveText, nil
+	case err != nil:
+		return "", err
+	}
+	return got.Notice, nil
+}
+
+// runSeen reports whether a caller may see what became of a run.
+func (s *Server) runSeen(ctx context.Context, run sessions.Run) (bool, error) {
+	who := callerOf(ctx)
+	known, err := s.sessionSeen(ctx, who, run.Session)
+	return known && who.sees(run.Label), err
 }
 
 func replyOf(run sessions.Run) turnReply {
@@ -157,13 +206,18 @@ func replyOf(run sessions.Run) turnReply {
 
 // turnStream shows a run's events up to its end. A command's answer is one event.
 func (s *Server) turnStream(ctx context.Context, w http.ResponseWriter, record sessions.Record, got router.Admitted, events <-chan sessions.Event) {
-	out, err := newStream(w)
+	text, err := s.noticed(ctx, got)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	out, err := s.newStream(ctx, w, record.ID)
 	if err != nil {
 		return // the caller has gone
 	}
 	if got.Run == "" {
-		if got.Notice != "" {
-			notice := sessions.Event{Session: record.ID, Type: sessions.EventNotice, Text: got.Notice, Delivery: string(got.NoticeID), At: s.cfg.Now()}
+		if text != "" {
+			notice := sessions.Event{Session: record.ID, Type: sessions.EventNotice, Text: text, Delivery: string(got.NoticeID), At: s.cfg.Now(), Label: flow.Bottom()}
 			_ = out.event(notice) // the caller has gone
 		}
 		return
@@ -187,7 +241,7 @@ func (s *Server) follow(ctx context.Context, out *stream, id sessions.RunID, eve
 			case !ok:
 				events = nil
 			case e.Run == id:
-				err, done = out.event(e), e.Type.Terminal()
+				err, done = s.pass(ctx, out, e), e.Type.Terminal()
 			}
 		case <-look.C:
 			if err = out.beat(); err == nil {
@@ -204,12 +258,20 @@ func (s *Server) endOf(ctx context.Context, out *stream, id sessions.RunID) (boo
 	if err != nil || !run.Status.Terminal() {
 		return false, err
 	}
-	return true, out.event(lastEvent(run))
+	seen, err := s.runSeen(ctx, run)
+	if err != nil {
+		return false, err
+	}
+	last := lastEvent(run)
+	if !seen {
+		last = veiled(last)
+	}
+	return true, out.event(last)
 }
 
 // lastEvent is the event with which a run ended.
 func lastEvent(run sessions.Run) sessions.Event {
-	e := sessions.Event{Session: run.Session, Run: run.ID, Type: sessions.EventFailed, Text: run.Error, At: run.Finished}
+	e := sessions.Event{Session: run.Session, Run: run.ID, Type: sessions.EventFailed, Text: run.Error, At: run.Finished, Label: run.Label}
 	switch run.Status {
 	case sessions.RunDone:
 		e.Type, e.Text, e.Usage = sessions.EventDone, run.Reply, &run.Usage
@@ -225,12 +287,12 @@ func lastEvent(run sessions.Run) sessions.Event {
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.untilStop(r.Context())
 	defer cancel()
-	after, err := lastSeen(r)
+	record, err := s.session(ctx, r.PathValue("id"))
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	record, err := s.session(ctx, r.PathValue("id"))
+	after, err := s.lastSeen(r, record.ID)
 	if err != nil {
 		s.fail(w, err)
 		return
@@ -242,7 +304,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("X-Session-Id", string(record.ID))
-	out, err := newStream(w)
+	out, err := s.newStream(ctx, w, record.ID)
 	if err != nil {
 		return // the caller has gone
 	}
@@ -256,25 +318,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			if !ok {
 				return // too slow: it comes back and goes on
 			}
-			err = out.event(e)
+			err = s.show(ctx, out, e)
 		case <-beat.C:
-			err = out.beat()
+			if err = s.still(ctx, record.ID); err == nil {
+				err = out.beat()
+			}
 		}
 	}
-}
-
-// lastSeen is the number of the last event that the caller has: a browser's header, or the query's after.
-func lastSeen(r *http.Request) (uint64, error) {
-	text := r.Header.Get("Last-Event-ID")
-	if text == "" {
-		text = r.URL.Query().Get("after")
-	}
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0, badRequest("after: want the id of an event, a number")
-	}
-	return n, nil
 }

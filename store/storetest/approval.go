@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -47,10 +48,10 @@ func testApprovals(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		return got
 	}
-	require.Equal(t, []router.Approval{two, decided}, list(router.Query{}))
-	require.Equal(t, []router.Approval{two}, list(router.Query{Status: "pending"}))
-	require.Equal(t, []router.Approval{decided}, list(router.Query{Session: "sess_1"}))
-	require.Equal(t, []router.Approval{two}, list(router.Query{Limit: 1}))
+	require.Equal(t, []router.Approval{two, decided}, list(router.Query{MaxLevel: flow.Restricted}))
+	require.Equal(t, []router.Approval{two}, list(router.Query{MaxLevel: flow.Restricted, Status: "pending"}))
+	require.Equal(t, []router.Approval{decided}, list(router.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
+	require.Equal(t, []router.Approval{two}, list(router.Query{MaxLevel: flow.Restricted, Limit: 1}))
 
 	b.commit(router.Change{Unask: []router.Unask{{Run: "run_1", Reason: "ended", At: at(4)}, {Run: "run_2", Reason: "ended", At: at(4)}}})
 	require.Equal(t, decided, b.approval("apr_1"), "what is decided stays so")

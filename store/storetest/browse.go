@@ -80,28 +80,28 @@ func testLists(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		return rows
 	}
-	every := runs(router.Query{})
+	every := runs(router.Query{MaxLevel: flow.Restricted})
 	require.Len(t, every, 4)
 	require.Greater(t, every[0].Seq, every[1].Seq)
-	require.Equal(t, every[2:3], runs(router.Query{After: string(every[1].ID), Limit: 1}))
+	require.Equal(t, every[2:3], runs(router.Query{MaxLevel: flow.Restricted, After: string(every[1].ID), Limit: 1}))
 	for status, n := range map[string]int{"queued": 1, "failed": 2, "done": 1, "running": 0} {
-		require.Len(t, runs(router.Query{Status: status}), n)
+		require.Len(t, runs(router.Query{MaxLevel: flow.Restricted, Status: status}), n)
 	}
-	require.Equal(t, every[:1], runs(router.Query{Channel: "slack"}))
-	require.Equal(t, every[1:], runs(router.Query{Session: "sess_1"}))
+	require.Equal(t, every[:1], runs(router.Query{MaxLevel: flow.Restricted, Channel: "slack"}))
+	require.Equal(t, every[1:], runs(router.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
 
 	for _, status := range []router.DeliveryStatus{router.DeliveryUnknown, router.DeliverySent, router.DeliveryUnknown, router.DeliveryQueued} {
 		d := newDelivery("c|x")
 		d.Status, d.Session = status, "sess_1"
 		b.commit(router.Change{Deliver: []router.Delivery{d}})
 	}
-	rows, err := b.ListDeliveries(b.ctx, router.Query{Status: "unknown", Session: "sess_1", Channel: "telegram"})
+	rows, err := b.ListDeliveries(b.ctx, router.Query{MaxLevel: flow.Restricted, Status: "unknown", Session: "sess_1", Channel: "telegram"})
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
-	next, err := b.ListDeliveries(b.ctx, router.Query{Status: "unknown", After: string(rows[0].ID)})
+	next, err := b.ListDeliveries(b.ctx, router.Query{MaxLevel: flow.Restricted, Status: "unknown", After: string(rows[0].ID)})
 	require.NoError(t, err)
 	require.Equal(t, rows[1:], next)
-	counts, err := b.CountDeliveries(b.ctx)
+	counts, err := b.CountDeliveries(b.ctx, flow.Restricted)
 	require.NoError(t, err)
 	require.Equal(t, map[router.DeliveryStatus]int{router.DeliveryUnknown: 2, router.DeliveryQueued: 1}, counts)
 }
@@ -116,14 +116,14 @@ func testAudit(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		return rows
 	}
-	require.Equal(t, []sessions.AuditEntry{second, first}, list(router.Query{}))
-	require.Equal(t, []sessions.AuditEntry{first}, list(router.Query{Session: "sess_1"}))
-	require.Equal(t, []sessions.AuditEntry{second}, list(router.Query{Status: "command.denied"}))
+	require.Equal(t, []sessions.AuditEntry{second, first}, list(router.Query{MaxLevel: flow.Restricted}))
+	require.Equal(t, []sessions.AuditEntry{first}, list(router.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
+	require.Equal(t, []sessions.AuditEntry{second}, list(router.Query{MaxLevel: flow.Restricted, Status: "command.denied"}))
 
 	third := first
 	third.Action = "tool.block"
 	require.NoError(t, b.CommitSession(b.ctx, sessions.Change{Audit: []sessions.AuditEntry{third}}))
-	require.Equal(t, []sessions.AuditEntry{third}, list(router.Query{Limit: 1}))
+	require.Equal(t, []sessions.AuditEntry{third}, list(router.Query{MaxLevel: flow.Restricted, Limit: 1}))
 }
 
 func testCancelled(t *testing.T, b *bundle) {

@@ -137,14 +137,14 @@ func testListExchanges(t *testing.T, b *bundle) {
 		b.commit(storeExchange(x))
 		ids = append(ids, x.ID)
 	}
-	require.Equal(t, []string{ids[3], ids[2], ids[1], ids[0]}, b.exchanges(router.ExchangeQuery{}), "the newest first")
-	require.Equal(t, []string{ids[3], ids[2], ids[0]}, b.exchanges(router.ExchangeQuery{Requester: "sess_1"}))
-	require.Equal(t, []string{ids[1]}, b.exchanges(router.ExchangeQuery{Target: "sess_1"}))
-	require.Equal(t, []string{ids[3], ids[2]}, b.exchanges(router.ExchangeQuery{Kind: announce.Spawn}))
-	require.Equal(t, []string{ids[3], ids[0]}, b.exchanges(router.ExchangeQuery{Open: true}))
-	require.Equal(t, []string{ids[3]}, b.exchanges(router.ExchangeQuery{Requester: "sess_1", Kind: announce.Spawn, Open: true}))
-	require.Equal(t, []string{ids[3], ids[2]}, b.exchanges(router.ExchangeQuery{Limit: 2}))
-	require.Empty(t, b.exchanges(router.ExchangeQuery{Requester: "sess_1", Target: "sess_9"}))
+	require.Equal(t, []string{ids[3], ids[2], ids[1], ids[0]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted}), "the newest first")
+	require.Equal(t, []string{ids[3], ids[2], ids[0]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1"}))
+	require.Equal(t, []string{ids[1]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Target: "sess_1"}))
+	require.Equal(t, []string{ids[3], ids[2]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Kind: announce.Spawn}))
+	require.Equal(t, []string{ids[3], ids[0]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Open: true}))
+	require.Equal(t, []string{ids[3]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Kind: announce.Spawn, Open: true}))
+	require.Equal(t, []string{ids[3], ids[2]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Limit: 2}))
+	require.Empty(t, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Target: "sess_9"}))
 }
 
 // testListExchangesProperty compares whatever is asked with a filter in memory.
@@ -163,6 +163,7 @@ func testListExchangesProperty(t *testing.T, b *bundle) {
 		}
 		stored = append(stored, x)
 		q := router.ExchangeQuery{
+			MaxLevel:  flow.Restricted,
 			Requester: rapid.SampledFrom(append(who, "")).Draw(t, "of requester"), Target: rapid.SampledFrom(append(who, "")).Draw(t, "of target"),
 			Kind: rapid.SampledFrom(append(kinds, "")).Draw(t, "of kind"), Open: rapid.Bool().Draw(t, "open"), Limit: rapid.IntRange(0, 210).Draw(t, "limit"),
 		}

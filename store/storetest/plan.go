@@ -126,34 +126,55 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.CanonicalConversation(ctx, "c", "a", "x"); return err },
 		func() error { _, err := db.ExpiredSessions(ctx, start, start.Add(time.Hour), 10); return err },
 		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
-		func() error { _, err := db.CountDeliveries(ctx); return err },
+		func() error { _, err := db.CountDeliveries(ctx, flow.Restricted); return err },
 		func() error { _, err := db.Busy(ctx, []sessions.ID{"sess_1"}); return err },
 		func() error { _, err := db.ListSessions(ctx, router.SessionQuery{MaxLevel: flow.Internal}); return err },
-		func() error { _, err := db.ListRuns(ctx, router.Query{}); return err },
-		func() error { _, err := db.ListRuns(ctx, router.Query{Status: "failed"}); return err },
-		func() error { _, err := db.ListRuns(ctx, router.Query{Session: "sess_1"}); return err },
-		func() error { _, err := db.ListDeliveries(ctx, router.Query{}); return err },
-		func() error { _, err := db.ListDeliveries(ctx, router.Query{Status: "unknown"}); return err },
+		func() error { _, err := db.ListRuns(ctx, router.Query{MaxLevel: flow.Restricted}); return err },
+		func() error {
+			_, err := db.ListRuns(ctx, router.Query{MaxLevel: flow.Restricted, Status: "failed"})
+			return err
+		},
+		func() error {
+			_, err := db.ListRuns(ctx, router.Query{MaxLevel: flow.Restricted, Session: "sess_1"})
+			return err
+		},
+		func() error { _, err := db.ListDeliveries(ctx, router.Query{MaxLevel: flow.Restricted}); return err },
+		func() error {
+			_, err := db.ListDeliveries(ctx, router.Query{MaxLevel: flow.Restricted, Status: "unknown"})
+			return err
+		},
 		func() error { _, err := db.Media(ctx, "med_1"); return err },
 		func() error { _, err := db.MediaInfo(ctx, "med_1"); return err },
 		func() error { _, err := db.SweepMedia(ctx, start, 10); return err },
 		func() error { _, err := db.Exchange(ctx, "xch_1"); return err },
 		func() error { _, err := db.Chain(ctx, "chn_1"); return err },
 		func() error {
-			_, err := db.ListExchanges(ctx, router.ExchangeQuery{Requester: "sess_1", Kind: announce.Spawn, Open: true})
+			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Kind: announce.Spawn, Open: true})
 			return err
 		},
 		func() error {
-			_, err := db.ListExchanges(ctx, router.ExchangeQuery{Target: "sess_1", Open: true})
+			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Target: "sess_1", Open: true})
 			return err
 		},
-		func() error { _, err := db.ListExchanges(ctx, router.ExchangeQuery{Requester: "sess_1"}); return err },
-		func() error { _, err := db.ListExchanges(ctx, router.ExchangeQuery{Open: true}); return err },
-		func() error { _, err := db.ListExchanges(ctx, router.ExchangeQuery{}); return err },
+		func() error {
+			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1"})
+			return err
+		},
+		func() error {
+			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Open: true})
+			return err
+		},
+		func() error {
+			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted})
+			return err
+		},
 		func() error { _, err := db.Todos(ctx, "sess_1"); return err },
 		func() error {
 			return db.ChangeTodos(ctx, sessions.TodoChange{Session: "sess_1", Add: []sessions.Todo{{}}, Update: []sessions.Todo{{}}, Remove: []sessions.TodoID{"todo_1"}})
 		},
-		func() error { _, err := db.ListAudit(ctx, router.Query{Session: "sess_1"}); return err },
+		func() error {
+			_, err := db.ListAudit(ctx, router.Query{MaxLevel: flow.Restricted, Session: "sess_1"})
+			return err
+		},
 	}
 }

@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"lists of sessions":                 testListSessions,
 		"lists of runs and deliveries":      testLists,
 		"audit":                             testAudit,
+		"levels of lists":                   testLevels,
 		"foreign texts":                     testForeignText,
 		"exchange is kept as it was":        testExchangeRoundTrip,
 		"exchange expects the revision":     testExchangeRevision,

@@ -37,7 +37,7 @@ export async function json(path, options) {
   return answer.status === 204 ? null : answer.json();
 }
 
-// events reads server-sent events; on gets each. It returns when the stream ends.
+// events reads server-sent events; on gets each, with its id. It returns when the stream ends.
 export async function events(answer, on) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -48,7 +48,7 @@ export async function events(answer, on) {
     rest = frames.pop();
     for (const frame of frames) {
       const data = frame.split("\n").filter((l) => l.startsWith("data:")).map((l) => l.slice(5).trimStart()).join("\n");
-      if (data) on(JSON.parse(data));
+      if (data) on(JSON.parse(data), frame.match(/^id: *(.*)$/m)?.[1]);
     }
   }
 }

@@ -8,7 +8,7 @@ const $ = (id) => document.getElementById(id);
 const session = "/v1/sessions/main";
 const log = new Log($("log"), { retry: say, suggest: say });
 const panel = new Panel($("panel"), $("view"), $("panel-toggle"));
-let lastEvent = 0; // number of the last event seen in this session
+let lastEvent = ""; // id of the last event seen in this session
 let sessionId = "";
 let live = new AbortController();
 
@@ -28,11 +28,11 @@ async function follow() {
   for (let failures = 0; ; failures++) {
     try {
       live = new AbortController();
-      const resume = lastEvent ? { "Last-Event-ID": String(lastEvent) } : {};
+      const resume = lastEvent ? { "Last-Event-ID": lastEvent } : {};
       const answer = await call(session + "/events", { headers: { Accept: "text/event-stream", ...resume }, signal: live.signal });
       if (answer.headers.get("X-Session-Id") !== sessionId) {
         sessionId = answer.headers.get("X-Session-Id");
-        lastEvent = 0;
+        lastEvent = "";
       }
       await reload();
       failures = 0;
@@ -59,8 +59,8 @@ async function reload() {
   showWork();
 }
 
-function onEvent(event) {
-  if (event.seq) lastEvent = event.seq;
+function onEvent(event, id) {
+  if (id) lastEvent = id;
   log.event(event);
   showWork();
   panel.stale();

@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// lookup finds the session that a name means, if the caller may know of it.
+func (s *Server) lookup(ctx context.Context, name string) (sessions.Record, error) {
+	r, err := s.cfg.Router.ResolveSession(ctx, name)
+	if _, bad := asRequestError(err); bad {
+		return r, errNotFound // what can't be a key names nothing
+	}
+	if err != nil {
+		return sessions.Record{}, s.problem(err)
+	}
+	return s.unlessHidden(ctx, r)
+}
+
+// unlessHidden is a session that the caller may know of; else it is as one that never was.
+func (*Server) unlessHidden(ctx context.Context, r sessions.Record) (sessions.Record, error) {
+	if !callerOf(ctx).sees(r.Taint) {
+		return sessions.Record{}, errNotFound
+	}
+	return r, nil
+}
+
+// visible says what a look at something found: nothing, if it has a label, or is of a session, above the
+// caller's level. That is found out by as many questions as that there is no such thing at all.
+func (s *Server) visible(ctx context.Context, err error, l flow.Label, of ...sessions.ID) error {
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return s.problem(err)
+	}
+	who := callerOf(ctx)
+	seen := err == nil && who.sees(l)
+	for _, id := range of {
+		known, err := s.sessionSeen(ctx, who, id)
+		if err != nil {
+			return s.problem(err)
+		}
+		seen = seen && (known || id == "")
+	}
+	if !seen {
+		return errNotFound
+	}
+	return nil
+}
+
+// sessionSeen reports whether a session, which may have ended, is within a caller's level. One that is not there is not.
+func (s *Server) sessionSeen(ctx context.Context, who caller, id sessions.ID) (bool, error) {
+	if who.seesAll() {
+		return true, nil
+	}
+	r, err := s.cfg.Store.Session(ctx, id)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read session: %w", err)
+	}
+	return who.sees(r.Taint), nil
+}
+
+// seenOf are those of some sessions that the caller may know of.
+func (s *Server) seenOf(ctx context.Context, ids []sessions.ID) ([]sessions.ID, error) {
+	who := callerOf(ctx)
+	var seen []sessions.ID
+	for _, id := range ids {
+		known, err := s.sessionSeen(ctx, who, id)
+		if err != nil {
+			return nil, s.problem(err)
+		}
+		if known {
+			seen = append(seen, id)
+		}
+	}
+	return seen, nil
+}
+
+// channelSeen reports whether a channel is within the caller's level. One above it is as one that is not configured.
+func (s *Server) channelSeen(ctx context.Context, channel, account string) bool {
+	return flow.CanFlow(s.cfg.SinkLevel(sessions.Route{Channel: channel, Account: account}), callerOf(ctx).Level)
+}
+
+// needChannel refuses a channel above the caller's level as one that is not configured.
+func (s *Server) needChannel(ctx context.Context, channel, account string) error {
+	if !s.channelSeen(ctx, channel, account) {
+		return s.problem(router.NoChannel(channel))
+	}
+	return nil
+}
+
+// needOperator refuses who may only look.
+func needOperator(ctx context.Context) error {
+	if who := callerOf(ctx); who.Role != RoleOperator {
+		return forbidden("the token " + who.Name + " may not see this: its role is reader; gateway.tokens in the configuration says so")
+	}
+	return nil
+}
+
+// needAll refuses who does not see everything what is made of everything.
+func (*Server) needAll(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if who := callerOf(r.Context()); !who.seesAll() {
+			writeError(w, forbidden(fmt.Sprintf("this counts what is RESTRICTED too, and you may see what is %s; use a token whose classification is RESTRICTED", who.Level)))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// said is the label of a caller's own words: what they say it is, which is never above what they may see. By
+// default it is that of the page for what is typed there, else PUBLIC. Only the owner's own words are trusted.
+func said(ctx context.Context, text string) (flow.Label, error) {
+	who := callerOf(ctx)
+	l, err := labelOf(text)
+	switch {
+	case err != nil:
+		return l, err
+	case text == "" && who.Page:
+		l = flow.NewLabel(who.Level, flow.Trusted)
+	case text == "":
+		l = flow.Bottom()
+	}
+	if !who.sees(l) {
+		return l, forbidden(fmt.Sprintf("label: %s is above %s, the most that you may see; say less, or use a token with a higher classification", l.Level(), who.Level))
+	}
+	if who.Name != "" {
+		l = l.Join(flow.NewLabel(flow.Public, flow.Untrusted))
+	}
+	return l, nil
+}
+
+// saidTo is what [said] gives, if a session may learn it.
+func saidTo(ctx context.Context, r sessions.Record, text string) (flow.Label, error) {
+	l, err := said(ctx, text)
+	if err == nil && !l.FlowsTo(r.Clearance) {
+		err = &apiError{http.StatusUnprocessableEntity, "invalid_request", fmt.Sprintf("label: the text is %s, and the session may learn what is %s at most", l.Level(), r.Clearance)}
+	}
+	return l, err
+}
+
+// named makes a caller's name for a request its own: what another has asked by the same name is another
+// request. Empty: the request has no name.
+func named(ctx context.Context, key string) string {
+	who := callerOf(ctx).Name
+	switch {
+	case key == "":
+		return ""
+	case who == "":
+		return "api/" + key
+	}
+	return "token:" + who + "/" + key
+}

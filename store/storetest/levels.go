@@ -1,0 +1,150 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// levelled is a row of each kind with a label, in a session with a taint.
+type levelled struct {
+	own     flow.Level
+	session flow.Level // invalid: there is no such session
+	of      sessions.ID
+	name    string // also of the audit entry's object
+	run     sessions.RunID
+	dlv     router.DeliveryID
+	xch     string
+}
+
+// within reports whether somebody of a level may know of the row.
+func (l levelled) within(most flow.Level) bool {
+	if flow.CanFlow(flow.Restricted, most) {
+		return true
+	}
+	return flow.CanFlow(l.own, most) && (l.of == "" || flow.CanFlow(l.session, most))
+}
+
+// storeLevelled makes rows with every label in sessions of every taint, in none, and in one that is not there.
+func storeLevelled(b *bundle) (rows []levelled) {
+	places := []levelled{{}, {of: "sess_nowhere"}}
+	for _, taint := range flow.Levels() {
+		s := newSession("agent:main:" + taint.String())
+		s.Taint = flow.NewLabel(taint, flow.Trusted)
+		places = append(places, levelled{session: taint, of: b.create(s).ID})
+	}
+	for _, place := range places {
+		for _, own := range flow.Levels() {
+			row := place
+			row.own, row.name = own, fmt.Sprintf("apr_%s_%s", own, place.session)
+			if row.of == "" {
+				row.name += "_none"
+			}
+			b.storeRow(&row)
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (b *bundle) storeRow(row *levelled) {
+	label := flow.NewLabel(row.own, flow.Untrusted)
+	r, d, x := newRun(row.of), newDelivery("c|x"), newExchange(row.of, "")
+	r.Label, d.Label, d.Session, d.Status, x.Label = label, label, row.of, router.DeliveryFailed, label
+	if row.own == flow.Public || row.own == flow.Restricted { // either side counts
+		x = newExchange("", row.of)
+		x.Label = label
+	}
+	ask := newApproval(router.ApprovalID(row.name), row.of, r.ID, 1)
+	ask.Label = label
+	b.enqueue(r)
+	b.commit(router.Change{
+		Deliver: []router.Delivery{d}, Ask: []router.Approval{ask}, Exchanges: []router.Exchange{x},
+		Change: sessions.Change{Audit: []sessions.AuditEntry{{At: start, Actor: "operator", Action: "a", Object: row.name, Session: row.of, Label: label}}},
+	})
+	row.run, row.dlv, row.xch = r.ID, d.ID, x.ID
+}
+
+// namesOf are what a list gives, in order of name.
+func namesOf[T any, N ~string](t *testing.T, list []T, err error, name func(T) N) []string {
+	t.Helper()
+	require.NoError(t, err)
+	names := []string{}
+	for _, row := range list {
+		names = append(names, string(name(row)))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// testLevels: whoever has a level is given the rows up to it, of sessions up to it, and no trace of others.
+func testLevels(t *testing.T, b *bundle) {
+	rows := storeLevelled(b)
+	for _, most := range append(flow.Levels(), flow.Level{}) {
+		var runs, deliveries, exchanges, names []string
+		for _, row := range rows {
+			if row.within(most) {
+				runs, deliveries = append(runs, string(row.run)), append(deliveries, string(row.dlv))
+				exchanges, names = append(exchanges, row.xch), append(names, row.name)
+			}
+		}
+		q := router.Query{MaxLevel: most, Limit: 200}
+		gotRuns, err := b.ListRuns(b.ctx, q)
+		require.ElementsMatch(t, runs, namesOf(t, gotRuns, err, func(r sessions.Run) sessions.RunID { return r.ID }), most)
+		gotDeliveries, err := b.ListDeliveries(b.ctx, q)
+		require.ElementsMatch(t, deliveries, namesOf(t, gotDeliveries, err, func(d router.Delivery) router.DeliveryID { return d.ID }), most)
+		gotApprovals, err := b.ListApprovals(b.ctx, q)
+		require.ElementsMatch(t, names, namesOf(t, gotApprovals, err, func(p router.Approval) router.ApprovalID { return p.ID }), most)
+		gotAudit, err := b.ListAudit(b.ctx, q)
+		require.ElementsMatch(t, names, namesOf(t, gotAudit, err, func(e sessions.AuditEntry) string { return e.Object }), most)
+		gotExchanges, err := b.ListExchanges(b.ctx, router.ExchangeQuery{MaxLevel: most, Limit: 200})
+		require.ElementsMatch(t, exchanges, namesOf(t, gotExchanges, err, func(x router.Exchange) string { return x.ID }), most)
+		counts, err := b.CountDeliveries(b.ctx, most)
+		require.NoError(t, err)
+		require.Equal(t, len(deliveries), counts[router.DeliveryFailed], most)
+		if len(gotRuns) > 1 {
+			cursorsShowNothing(t, b, most, rows, gotRuns, gotDeliveries)
+		}
+	}
+}
+
+// cursorsShowNothing: a page begins behind a row that may be known of; any other is as one that never was.
+func cursorsShowNothing(t *testing.T, b *bundle, most flow.Level, rows []levelled, runs []sessions.Run, deliveries []router.Delivery) {
+	t.Helper()
+	q := router.Query{MaxLevel: most, After: string(runs[0].ID)}
+	nextRuns, err := b.ListRuns(b.ctx, q)
+	require.NoError(t, err)
+	require.Equal(t, runs[1:], nextRuns, most)
+	q.After = string(deliveries[0].ID)
+	next, err := b.ListDeliveries(b.ctx, q)
+	require.NoError(t, err)
+	require.Equal(t, deliveries[1:], next, most)
+	for _, row := range rows {
+		if row.within(most) {
+			continue
+		}
+		q.After = string(row.run)
+		nextRuns, err := b.ListRuns(b.ctx, q)
+		require.NoError(t, err)
+		require.Empty(t, nextRuns, most)
+		q.After = string(row.dlv)
+		next, err := b.ListDeliveries(b.ctx, q)
+		require.NoError(t, err)
+		require.Empty(t, next, most)
+		if row.of == "" {
+			continue
+		}
+		if flow.CanFlow(row.session, most) { // the session may be known of, the row may not
+			continue
+		}
+		found, err := b.ListSessions(b.ctx, router.SessionQuery{MaxLevel: most, After: row.of})
+		require.NoError(t, err)
+		require.Empty(t, found, most)
+	}
+}

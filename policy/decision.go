@@ -13,8 +13,14 @@ import (
 // Action is what a decision says.
 type Action string
 
-// RuleFlow names the fixed flow check among the rules that a decision looked at.
-const RuleFlow = "flow"
+// The names of the fixed checks among the rules that a decision looked at.
+const (
+	RuleFlow       = "flow"       // what was learnt may reach the place
+	RuleClearance  = "clearance"  // the session may ever learn it
+	RuleEscalation = "escalation" // the session could still answer where it is spoken to
+	RuleTrust      = "trust"      // no stranger has led to it
+	RuleSecret     = "secret"     // the secret may be given to the tool
+)
 
 // The actions.
 const (

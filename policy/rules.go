@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 )
@@ -164,26 +163,5 @@ func (d *Decision) RedactedArgs(args json.RawMessage) (json.RawMessage, error) {
 	if !d.Redacts() {
 		return args, nil
 	}
-	var v any
-	if err := json.Unmarshal(args, &v); err != nil {
-		return nil, fmt.Errorf("redact arguments: %w", err)
-	}
-	return json.Marshal(redactValue(d.redact, v))
-}
-
-func redactValue(patterns []*regexp.Regexp, v any) any {
-	switch v := v.(type) {
-	case string:
-		d := Decision{redact: patterns}
-		return d.Redacted(v)
-	case []any:
-		for i := range v {
-			v[i] = redactValue(patterns, v[i])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = redactValue(patterns, v[key])
-		}
-	}
-	return v
+	return mapStrings(args, d.Redacted)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"sluice/announce"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -34,7 +35,7 @@ func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd
 	use := ChainUse{ID: x.Chain.ID, Tokens: end.result.Usage.InputTokens + end.result.Usage.OutputTokens, Started: x.Started}
 	var step *announce.Step
 	x.Exchange, step = announce.Next(x.Exchange, end.result, w.now())
-	next, err := w.nextStep(ctx, &x, step, end)
+	next, err := w.nextStep(ctx, change, &x, step, end)
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +58,7 @@ func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd
 }
 
 // nextStep is the run of the step that follows, after all that may hinder it; nil if the exchange has ended.
-func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announce.Step, end stepEnd) (*sessions.Run, error) {
+func (w *sessionWorker) nextStep(ctx context.Context, change *Change, x *Exchange, step *announce.Step, end stepEnd) (*sessions.Run, error) {
 	if step != nil {
 		use, err := w.store.Chain(ctx, x.Chain.ID)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
@@ -86,7 +87,7 @@ func (w *sessionWorker) nextStep(ctx context.Context, x *Exchange, step *announc
 			label = x.Label // it is told all that was said
 		}
 		run := w.stepRun(*x, *step, record, label)
-		why := hindrance(step.Phase, run, record)
+		why := w.hindrance(change, *x, step, &run, record, end)
 		if why == "" {
 			return &run, nil
 		}
@@ -114,15 +115,27 @@ func (w *sessionWorker) lateReport(x Exchange, end stepEnd, text string) Deliver
 }
 
 // hindrance says why a step can't be taken; it is then left out.
-func hindrance(phase announce.Phase, run sessions.Run, record sessions.Record) string {
+func (w *sessionWorker) hindrance(change *Change, x Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end stepEnd) string {
 	switch {
 	case record.ID == "":
 		return "one of the two sessions has ended"
-	case !flow.CanFlow(run.Label.Level(), record.Taint.Level()):
+	case !(policy.Subject{Taint: run.Label}).MayTell(policy.CheckExchangeStep, record.Taint.Level()):
 		return "one side had learnt what the other may not be told"
-	case phase == announce.Announcing && run.Route.IsZero():
+	case step.Phase == announce.Announcing && run.Route.IsZero():
 		return "nobody speaks to that session on a channel"
 	}
+	from := sessions.Record{ID: end.run.Session, Key: x.Requester.Key, Agent: x.Requester.Agent, Taint: end.taint}
+	if from.ID == x.Target.Session {
+		from.Key, from.Agent = x.Target.Key, x.Target.Agent
+	}
+	d := w.monitor.Invoke(policy.Invocation{ID: run.EventKey, From: from, To: record, Kind: string(run.Kind), Text: run.Input.Text})
+	change.Audit = append(change.Audit, sessions.AuditEntry{
+		At: w.now(), Actor: "agent:" + from.Agent, Action: "invocation." + string(d.Action), Object: x.ID, Session: record.ID, Label: run.Label, Detail: d,
+	})
+	if d.Action == policy.Block {
+		return "a rule forbids it: " + d.Reason
+	}
+	run.Input.Text = d.Redacted(run.Input.Text)
 	return ""
 }
 

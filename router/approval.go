@@ -51,12 +51,16 @@ type Approval struct {
 	Tool    string
 	Args    json.RawMessage
 	Label   flow.Label // of Args
-	Status  ApprovalStatus
-	Reason  string // of a denial; the model reads it
-	By      string // who decided: a principal, "operator" or "gateway"
-	Created time.Time
-	Expires time.Time // undecided it is denied then
-	Decided time.Time // zero while it is pending
+	Why     string     // it has to be decided about; empty: the permission mode says so
+	Terms   sessions.Terms
+	// Delivery is set where it is about a text on its way out and not about a call.
+	Delivery DeliveryID
+	Status   ApprovalStatus
+	Reason   string // of a denial; the model reads it
+	By       string // who decided: a principal, "operator" or "gateway"
+	Created  time.Time
+	Expires  time.Time // undecided it is denied then
+	Decided  time.Time // zero while it is pending
 }
 
 // ApprovalMove replaces an approval's status, reason, decider and time if its stored status is From; else ErrConflict.
@@ -71,7 +75,7 @@ type Approver interface {
 	// of them it is [ErrAwaited], with which the work must end; what is open then has to
 	// be stored. message is the answer that asks for the calls. That an allowed call runs is stored before
 	// Decide returns: asked again, it says that the call was interrupted.
-	Decide(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error)
+	Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error)
 }
 
 // approver is that of one run.
@@ -84,7 +88,7 @@ type approver struct {
 var _ Approver = (*approver)(nil)
 
 // Decide implements [Approver].
-func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error) {
+func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {
 	asked, err := a.asked(ctx, message, calls)
 	if err != nil {
 		return nil, err
@@ -101,6 +105,9 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		case p.Status == ApprovalAllowed:
 			c.Approved = true
 			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, p.Reason, p.By, p.Decided))
+		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()) && p.Terms.Lapse:
+			c.Approved = true
+			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, "", "gateway", a.w.now()))
 		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()):
 			c.Reason = tooLate
 			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, tooLate, "gateway", a.w.now()))
@@ -127,7 +134,7 @@ func (p Approval) move(to ApprovalStatus, reason, by string, at time.Time) Appro
 }
 
 // asked are the approvals of the calls. Those that are not there yet are stored, each with the question about it.
-func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]Approval, error) {
+func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]Approval, error) {
 	asked := make([]Approval, len(calls))
 	var change Change
 	for i, call := range calls {
@@ -161,11 +168,16 @@ func approvalID(session sessions.ID, message sessions.MessageID, call string) Ap
 	return ApprovalID("apr_" + hex.EncodeToString(name[:6]))
 }
 
-func (a *approver) newApproval(id ApprovalID, call sessions.Part) Approval {
+func (a *approver) newApproval(id ApprovalID, call sessions.CallToConfirm) Approval {
 	now := a.w.now()
+	life := approvalLife
+	if call.Terms.Timeout > 0 {
+		life = call.Terms.Timeout
+	}
 	return Approval{
+		Why: call.Why, Terms: call.Terms,
 		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.job.record.Agent, CallID: call.CallID, Tool: call.Tool, Args: call.Args,
-		Label: a.job.session.Taint(), Status: ApprovalPending, Created: now, Expires: now.Add(approvalLife),
+		Label: a.job.session.Taint(), Status: ApprovalPending, Created: now, Expires: now.Add(life),
 	}
 }
 

@@ -30,13 +30,21 @@ func asking(b *bundle) {
 		if err := s.Persist(ctx); err != nil {
 			return "", err
 		}
-		decided, err := b.agent.approver.Decide(ctx, s.Last().ID, calls)
+		decided, err := b.agent.approver.Decide(ctx, s.Last().ID, toConfirm(calls))
 		if err != nil {
 			return "", err
 		}
 		s.ResolveInterrupted()
 		return fmt.Sprintf("%s %v %s", decided[0].CallID, decided[0].Approved, decided[0].Reason), nil
 	}
+}
+
+func toConfirm(calls []sessions.Part) []sessions.CallToConfirm {
+	asked := make([]sessions.CallToConfirm, len(calls))
+	for i, call := range calls {
+		asked[i].Part = call
+	}
+	return asked
 }
 
 // approvals are those of a status.
@@ -102,7 +110,7 @@ func TestNobodyApprovesInTime(t *testing.T) {
 		require.Equal(t, 10*time.Minute, time.Since(begun).Round(time.Second), "the wait is none of the run's time")
 		p := b.onlyApproval(router.ApprovalDenied)
 		require.Equal(t, "gateway", p.By)
-		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true})
+		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Owner: true})
 		require.ErrorContains(t, err, "is denied already")
 	})
 }
@@ -134,7 +142,7 @@ func TestMessagesWaitBehindAnApproval(t *testing.T) {
 		second := b.hear(in("owner", "2", "and then?"))
 		synctest.Wait()
 		p := b.onlyApproval(router.ApprovalPending)
-		got, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator"})
+		got, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Equal(t, router.ApprovalAllowed, got.Status)
 		require.Equal(t, "call_1 true ", b.ended(first.Run).Reply)
@@ -142,7 +150,7 @@ func TestMessagesWaitBehindAnApproval(t *testing.T) {
 		synctest.Wait()
 		next := b.onlyApproval(router.ApprovalPending)
 		require.NotEqual(t, p.ID, next.ID, "the same call of another answer is another")
-		_, err = b.DecideApproval(t.Context(), next.ID, router.Verdict{Actor: "operator"})
+		_, err = b.DecideApproval(t.Context(), next.ID, router.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Equal(t, "call_1 false the owner denied it", b.ended(second.Run).Reply)
 	})
@@ -160,12 +168,12 @@ func TestAllowedCallIsUsedOnce(t *testing.T) {
 		p := b.onlyApproval(router.ApprovalPending)
 		ask := b.agent.work
 		b.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
-			if _, err := b.agent.approver.Decide(ctx, s.Last().ID, s.PendingToolCalls()); err != nil {
+			if _, err := b.agent.approver.Decide(ctx, s.Last().ID, toConfirm(s.PendingToolCalls())); err != nil {
 				return "", err
 			}
 			return ask(ctx, s, run) // asks again, as after a crash
 		}
-		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator"})
+		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Contains(t, b.ended(heard.Run).Reply, "call_1 false interrupted")
 	})

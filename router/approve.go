@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/sessions"
@@ -33,14 +34,36 @@ func questionText(p Approval) string {
 	for strings.Contains(shown, fence) {
 		fence += "`"
 	}
-	return fmt.Sprintf("May I use %s?\n\n%s\n%s\n%s%s\n\nNobody's word in %s is a no.", codeSpan(p.Tool), fence, shown, fence, more, approvalLife)
+	why := ""
+	if p.Why != "" {
+		why = " " + strings.ToUpper(p.Why[:1]) + p.Why[1:] + "."
+	}
+	lapse := "no"
+	if p.Terms.Lapse {
+		lapse = "yes"
+	}
+	return fmt.Sprintf("May I use %s?%s\n\n%s\n%s\n%s%s\n\nNobody's word in %s is a %s.", codeSpan(p.Tool), why, fence, shown, fence, more, p.Expires.Sub(p.Created), lapse)
 }
 
 // Verdict is a person's decision about a tool call.
 type Verdict struct {
 	Allow  bool
 	Reason string // of a denial; the model reads it; at most 500 bytes
-	Actor  string // who decides, for the audit trail
+	Actor  string // who decides: a principal, or a program with the gateway's token
+	Owner  bool   // an owner, or a program with the gateway's token
+}
+
+// may reports whether who decides may: somebody of each list, and an owner where a list is empty.
+func (v Verdict) may(t sessions.Terms) bool {
+	if len(t.Approvers) == 0 {
+		return v.Owner
+	}
+	for _, list := range t.Approvers {
+		if len(list) == 0 && !v.Owner || len(list) > 0 && !slices.Contains(list, v.Actor) {
+			return false
+		}
+	}
+	return true
 }
 
 // DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
@@ -67,6 +90,8 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 		return Change{}, p, err
 	}
 	switch {
+	case !v.may(p.Terms):
+		return Change{}, p, fmt.Errorf("%s may not decide about it: %w", v.Actor, sessions.ErrNotFound)
 	case p.Status != ApprovalPending:
 		return Change{}, p, &RequestError{Field: "id", Text: fmt.Sprintf("%s is %s already", id, p.Status)}
 	case !p.Expires.After(r.now()):
@@ -91,6 +116,19 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 	return change, p, nil
 }
 
+// isApprover reports whether somebody who is no owner is named as an approver of what /approve is about.
+func (r *Router) isApprover(ctx context.Context, who, args string) (bool, error) {
+	words := strings.Fields(args)
+	if len(words) == 0 {
+		return false, nil
+	}
+	p, err := r.store.Approval(ctx, ApprovalID(words[0]))
+	if errors.Is(err, sessions.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && Verdict{Actor: who}.may(p.Terms), err
+}
+
 // commandApprove decides about a tool call that waits.
 func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, string, error) {
 	words := strings.Fields(c.args)
@@ -99,7 +137,7 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 	}
 	v := Verdict{
 		Allow: words[1] == "allow", Reason: strings.Join(words[2:], " "),
-		Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID),
+		Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Owner: c.owner,
 	}
 	change, p, err := r.verdict(ctx, ApprovalID(words[0]), v)
 	bad, refused := errors.AsType[*RequestError](err)

@@ -92,7 +92,7 @@ func (b *bundle) start() {
 	b.bus, b.registry = &localBus{}, prometheus.NewRegistry()
 	var err error
 	b.Router, err = router.New(router.Config{
-		Store: b.routerStore(), Bus: b.bus, Agent: b.agent, Gate: b.gate, Settings: b.settings,
+		Store: b.routerStore(), Bus: b.bus, Agent: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: b.now, Log: b.log,
 		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour,
@@ -378,6 +378,15 @@ func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (route
 	}
 	s.Append(sessions.Message{Role: sessions.RoleAssistant, Run: run.ID, Parts: []sessions.Part{sessions.TextPart(answer, s.Taint())}})
 	return router.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
+}
+
+// monitor is one without rules, whose places carry everything.
+func (b *bundle) monitor() *policy.Monitor {
+	m, err := policy.NewMonitor(policy.MonitorConfig{
+		Escalation: policy.EscalationAsk, SinkLevel: func(sessions.Route) flow.Level { return flow.Restricted }, Now: b.now,
+	})
+	require.NoError(b.t, err)
+	return m
 }
 
 // testGate allows everything but what tests forbid.

@@ -3,11 +3,13 @@ package router
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -23,6 +25,8 @@ type commandSpec struct {
 	name  string
 	help  string
 	owner bool // only an owner may give it
+	// others: who besides owners may give it, as its arguments say.
+	others func(r *Router, ctx context.Context, who, args string) (bool, error)
 	// ownerArgs: anyone may ask with it, only an owner may give it an argument.
 	ownerArgs bool
 	// talk: what follows the name is said to the agent, in a new session.
@@ -62,7 +66,8 @@ func commandTable() []commandSpec {
 		{name: "queue", help: "what happens to what you say while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Router).commandQueue},
 		{name: "send", help: "on, off or inherit: may I speak in this conversation", owner: true, run: (*Router).commandSend},
 		{name: "activation", help: "mention, always or inherit: what I answer in this group", owner: true, run: (*Router).commandActivation},
-		{name: "approve", help: "ID allow or ID deny: may I use a tool as I asked", owner: true, run: (*Router).commandApprove},
+		{name: "approve", help: "ID allow or ID deny: may I use a tool as I asked", owner: true, others: (*Router).isApprover, run: (*Router).commandApprove},
+		{name: "raise", help: "LEVEL: let me use here what is of a higher level", owner: true, order: (*Router).orderRaise},
 		{name: "pair", help: "approve CODE or deny CODE: admit a person, or don't", owner: true, guesses: true, run: (*Router).commandPair},
 		{name: "subagents", help: "who works for me in the background; stop ID or stop all: stop them", run: (*Router).commandSubAgents},
 	}
@@ -116,7 +121,13 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	table := commandTable()
 	spec := table[slices.IndexFunc(table, func(c commandSpec) bool { return c.name == cmd.name })]
 	if !owner && (spec.owner || spec.ownerArgs && cmd.args != "") {
-		return r.denyCommand(ctx, s, in, cmd)
+		may, err := spec.mayOther(ctx, r, in, cmd.args)
+		if err != nil {
+			return Admitted{}, fmt.Errorf("command /%s: %w", cmd.name, err)
+		}
+		if !may {
+			return r.denyCommand(ctx, s, in, cmd)
+		}
 	}
 	if spec.talk && cmd.args != "" {
 		in.Text, in.anew = cmd.args, true
@@ -150,6 +161,14 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 		return Admitted{}, err
 	}
 	return Admitted{Outcome: OutcomeCommand, Session: notice.Session, Notice: answer, NoticeID: notice.ID}, nil
+}
+
+// mayOther reports whether somebody who is no owner may give the command.
+func (s commandSpec) mayOther(ctx context.Context, r *Router, in Admission, args string) (bool, error) {
+	if s.others == nil {
+		return false, nil
+	}
+	return s.others(r, ctx, sessions.Principal(in.Route.Channel, in.Sender.ID), args)
 }
 
 // carryOut gives what a command changes and answers, or the order that a run is to carry out.
@@ -251,8 +270,30 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 	if c.fresh {
 		return Change{}, "This is a new session already.", nil
 	}
-	change, _ := r.reset(c.session)
+	who := sessions.Principal(c.in.Route.Channel, c.in.Sender.ID)
+	entry, err := r.mayReset(c.session, who, c.owner)
+	if err != nil {
+		return Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}, "I may not forget this conversation: a rule forbids it. My owner can see why with `sluice audit list`.", nil //nolint:nilerr // it is the answer to who has asked
+	}
+	change, fresh := r.reset(c.session)
+	entry.Object, entry.Detail = string(c.session.Key), map[string]any{"before": c.session.ID, "reason": "asked for", "decision": entry.Detail}
+	entry.Session = fresh.ID
+	change.Audit = []sessions.AuditEntry{entry}
 	return change, "A new session has begun. I have forgotten what we said here.", nil
+}
+
+// errMayNotReset: a rule keeps a session.
+var errMayNotReset = errors.New("a rule keeps the session")
+
+// mayReset lets the monitor judge whether a session may be replaced or deleted, and gives the entry that says so.
+func (r *Router) mayReset(record sessions.Record, who string, owner bool) (sessions.AuditEntry, error) {
+	d := r.monitor.Reset(record, who, owner)
+	entry := sessions.AuditEntry{At: r.now(), Actor: who, Action: "session.reset", Object: string(record.Key), Session: record.ID, Label: noticeLabel(), Detail: d}
+	if d.Action == policy.Allow {
+		return entry, nil
+	}
+	entry.Action = "session.reset.block"
+	return entry, fmt.Errorf("%w: %s", errMayNotReset, d.Reason)
 }
 
 // reset ends a session and begins a new one under its key, with its settings

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -42,6 +43,18 @@ func (r *Router) orderCompact(_ context.Context, c commandCall) (*sessions.Order
 		return nil, "There is nothing yet that I could shorten.", nil
 	}
 	return &sessions.Order{Do: sessions.OrderCompact}, "", nil
+}
+
+// orderRaise lets the session rise to a level.
+func (r *Router) orderRaise(_ context.Context, c commandCall) (*sessions.Order, string, error) {
+	level, err := flow.ParseLevel(c.args)
+	switch {
+	case err != nil:
+		return nil, "Usage: `/raise LEVEL`, with PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED. It is taken back by `/new` alone.", nil //nolint:nilerr // it is the answer to who has asked
+	case !flow.CanFlow(level, c.session.Clearance):
+		return nil, aboveClearance(c.session, level), nil
+	}
+	return &sessions.Order{Do: sessions.OrderRaise, Level: level}, "", nil
 }
 
 // orderBranch lists the branches at the last turn, or goes to one of them.

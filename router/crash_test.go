@@ -21,7 +21,7 @@ func (b *bundle) rival(t *testing.T, chat adapters.Adapter) *router.Router {
 	t.Helper()
 	bus := &localBus{}
 	r, err := router.New(router.Config{
-		Store: b.store, Bus: bus, Agent: &scriptedAgent{store: b.store, answer: echo}, Gate: b.gate, Settings: b.settings,
+		Store: b.store, Bus: bus, Agent: &scriptedAgent{store: b.store, answer: echo}, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   func(string, string) (adapters.Adapter, bool) { return chat, true },
 		Partitions: partitions, Replica: "rival", Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})

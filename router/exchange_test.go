@@ -42,6 +42,7 @@ func newTalk(t *testing.T) *talk {
 		b.agent.work = k.work
 		b.settings.Exchanges = exchangeBounds()
 		b.settings.Keyer.Scope = sessions.ScopePerPeer
+		b.settings.Owners = append(b.settings.Owners, "test:ann", "test:bob") // who may learn anything
 	})
 	return k
 }
@@ -70,7 +71,7 @@ func (k *talk) session(who string) sessions.Record {
 }
 
 func caller(r sessions.Record) sessions.Caller {
-	return sessions.Caller{Session: r.ID, Key: r.Key, Agent: r.Agent, Taint: r.Taint, Route: r.Route}
+	return sessions.Caller{Session: r.ID, Key: r.Key, Agent: r.Agent, Taint: r.Taint, Clearance: r.Clearance, Route: r.Route}
 }
 
 // ask begins an exchange.

@@ -81,6 +81,9 @@ func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, ba
 			whole := joined(message)
 			got := w.fetch(ctx, &whole)
 			media = append(media, got.media...)
+			if err := w.admitText(session, &whole, got.texts); err != nil {
+				return err
+			}
 			if err := takeUp(ctx, session, whole, got.texts); err != nil {
 				return err
 			}

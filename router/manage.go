@@ -89,7 +89,12 @@ func (r *Router) ResetSession(ctx context.Context, id sessions.ID) (sessions.Rec
 	if err != nil {
 		return old, err
 	}
+	entry, refused := r.mayReset(old, "operator", true)
+	if refused != nil {
+		return sessions.Record{}, r.keep(ctx, entry, refused)
+	}
 	change, fresh := r.reset(old)
+	change.Audit = []sessions.AuditEntry{entry}
 	if err := r.store.Commit(ctx, change); err != nil {
 		return sessions.Record{}, fmt.Errorf("reset session: %w", err)
 	}
@@ -98,11 +103,30 @@ func (r *Router) ResetSession(ctx context.Context, id sessions.ID) (sessions.Rec
 
 // DeleteSession ends a session and stops what works in it and for it.
 func (r *Router) DeleteSession(ctx context.Context, id sessions.ID) error {
-	end := func(c *Change) { c.End = append(c.End, sessions.End{ID: id, At: r.now()}) }
+	record, err := r.store.Session(ctx, id)
+	if err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	entry, refused := r.mayReset(record, "operator", true)
+	if refused != nil {
+		return r.keep(ctx, entry, refused)
+	}
+	end := func(c *Change) {
+		c.End = append(c.End, sessions.End{ID: id, At: r.now()})
+		c.Audit = append(c.Audit, entry)
+	}
 	if err := r.commitStop(ctx, id, end); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
 	return nil
+}
+
+// keep records why something was not done, and says it to who has asked for it.
+func (r *Router) keep(ctx context.Context, entry sessions.AuditEntry, why error) error {
+	if err := r.store.Commit(ctx, Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}); err != nil {
+		return fmt.Errorf("record refusal: %w", err)
+	}
+	return &RequestError{Text: why.Error()}
 }
 
 // AbortSession stops what works and what waits in a session, and its sub-agents.

@@ -24,9 +24,19 @@ func (w *sessionWorker) noteRun(to sessions.Record, x Exchange, report string, l
 func (w *sessionWorker) note(ctx context.Context, record sessions.Record, session *sessions.Session, run sessions.Run) error {
 	from := run.Status
 	run.Epoch, run.Started, run.Finished, run.Status = w.owner.epoch, w.now(), w.now(), sessions.RunDone
-	if !flow.CanFlow(run.Label.Level(), record.Clearance) {
+	if err := w.admitText(session, &run, nil); err != nil {
 		run.Status, run.Error = sessions.RunFailed, "the session may not learn so much"
-		return w.store.CommitSession(ctx, sessions.Change{Runs: []sessions.RunMove{{From: from, Run: run}}})
+		change := session.Pending()
+		change.Runs = []sessions.RunMove{{From: from, Run: run}}
+		err := w.store.CommitSession(ctx, change)
+		if err == nil {
+			session.Saved(change)
+		}
+		return err
+	}
+	if !w.monitor.MayRise(record, record.Route, run.Label) {
+		run.Label, run.Input.Text = flow.Bottom(), fmt.Sprintf(
+			"[A sub-agent has ended. What it reports is %s, above what this conversation carries; an owner can say /raise %s and ask for it.]", run.Label.Level(), run.Label.Level())
 	}
 	session.Append(userMessage(run, nil))
 	change := session.Pending()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -91,6 +92,8 @@ func (w *sessionWorker) perform(ctx context.Context, a Assignment) (Answer, erro
 		return w.switchTo(ctx, a.Session, order)
 	case sessions.OrderCompact:
 		return w.compact(ctx, a)
+	case sessions.OrderRaise:
+		return w.raise(a.Session, a.Run)
 	}
 	return Answer{}, fmt.Errorf("no such order: %q", order.Do)
 }
@@ -136,6 +139,28 @@ func (w *sessionWorker) compact(ctx context.Context, a Assignment) (Answer, erro
 	return Answer{Usage: got.Usage, Text: fmt.Sprintf(
 		"I have shortened what we said: a summary stands for %d messages. What I read with each answer has gone from about %d to about %d tokens.",
 		got.Messages, got.Before/bytesPerToken, got.After/bytesPerToken)}, nil
+}
+
+// raise lets a session rise to a level that its clearance allows.
+func (w *sessionWorker) raise(session *sessions.Session, run *sessions.Run) (Answer, error) {
+	level, record := run.Input.Order.Level, session.Record()
+	if !flow.CanFlow(level, record.Clearance) {
+		return Answer{Text: aboveClearance(record, level)}, nil
+	}
+	session.Raise(flow.NewLabel(level, flow.Trusted))
+	session.Audit(sessions.AuditEntry{
+		At: w.now(), Actor: sessions.Principal(run.Route.Channel, run.Input.Sender.ID), Action: "session.raise", Object: string(record.Key),
+		Session: record.ID, Label: session.Taint(), Detail: map[string]string{"from": record.Taint.Level().String(), "to": session.Taint().Level().String()},
+	})
+	text := fmt.Sprintf("This conversation is at %s now: I can use here what is %s or lower, until `/new`.", session.Taint().Level(), session.Taint().Level())
+	if carries := w.gate.SinkLevel(run.Route); !session.Taint().FlowsTo(carries) {
+		text += fmt.Sprintf(" What I then answer may not be said here, where only %s is carried.", carries)
+	}
+	return Answer{Text: text}, nil
+}
+
+func aboveClearance(record sessions.Record, level flow.Level) string {
+	return fmt.Sprintf("This conversation may learn only what is %s, not what is %s (policy.clearance and the channel's classification bound it).", record.Clearance, level)
 }
 
 // bytesPerToken is a rough measure, for people.

@@ -137,10 +137,13 @@ func (r *Router) place(ctx context.Context, s *Settings, in Admission, owner boo
 		}
 		why = "its time was over"
 	}
+	entry, err := r.mayReset(record, sessions.Principal(in.Route.Channel, in.Sender.ID), owner)
+	if err != nil {
+		change.Audit = []sessions.AuditEntry{entry}
+		return record, change, nil //nolint:nilerr // it is said in the session that is kept
+	}
 	change, fresher := r.reset(record)
-	change.Audit = []sessions.AuditEntry{{
-		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "session.reset",
-		Object: string(record.Key), Session: fresher.ID, Label: noticeLabel(), Detail: map[string]string{"before": string(record.ID), "reason": why},
-	}}
+	entry.Session, entry.Detail = fresher.ID, map[string]any{"before": record.ID, "reason": why, "decision": entry.Detail}
+	change.Audit = []sessions.AuditEntry{entry}
 	return fresher, change, nil
 }

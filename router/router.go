@@ -23,6 +23,14 @@ type Gate interface {
 	SinkLevel(route sessions.Route) flow.Level
 }
 
+// Monitor judges what enters sessions, ends them and makes one work for another, see [policy.Monitor].
+type Monitor interface {
+	Enter(e policy.Entry) policy.Decision
+	MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool
+	Reset(record sessions.Record, who string, owner bool) policy.Decision
+	Invoke(v policy.Invocation) policy.Decision
+}
+
 // Adapters finds the adapter of an account.
 type Adapters func(channel, account string) (adapters.Adapter, bool)
 
@@ -32,6 +40,7 @@ type Config struct {
 	Bus        Bus
 	Agent      Agent
 	Gate       Gate
+	Monitor    Monitor
 	Adapters   Adapters
 	Settings   *Settings
 	Partitions int    // the same on all replicas, for ever
@@ -52,6 +61,7 @@ type Router struct {
 	bus        Bus
 	agent      Agent
 	gate       Gate
+	monitor    Monitor
 	adapter    Adapters
 	settings   atomic.Pointer[Settings]
 	partitions int
@@ -82,14 +92,14 @@ var (
 
 // New makes a Router. It does nothing before Start and before the bus gives it partitions.
 func New(c Config) (*Router, error) {
-	if c.Store == nil || c.Bus == nil || c.Agent == nil || c.Gate == nil || c.Adapters == nil || c.Settings == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
+	if c.Store == nil || c.Bus == nil || c.Agent == nil || c.Gate == nil || c.Monitor == nil || c.Adapters == nil || c.Settings == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
 		return nil, errors.New("new router: a required field is not set")
 	}
 	if c.Partitions < 1 {
 		return nil, errors.New("new router: want at least one partition")
 	}
 	r := &Router{
-		store: c.Store, bus: c.Bus, agent: c.Agent, gate: c.Gate, adapter: c.Adapters,
+		store: c.Store, bus: c.Bus, agent: c.Agent, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: orDefault(c.Grace, 4*time.Second), sweepEvery: orDefault(c.SweepEvery, 30*time.Second),
 		cache: newSessionCache(orDefault(c.CachedSessions, 512)), owned: map[int]*ownership{},

@@ -46,12 +46,20 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	}
 	var media []Media
 	var taken []sessions.Run
+	steered := 0
 	for _, message := range said {
 		whole := joined(message)
 		got := b.w.fetch(ctx, &whole)
+		if err := b.w.admitText(session, &whole, got.texts); err != nil {
+			continue // it fails in its own turn, where its sender is told so
+		}
 		media = append(media, got.media...)
 		session.Append(userMessage(whole, got.texts))
 		taken = append(taken, message...)
+		steered++
+	}
+	if steered == 0 {
+		return false, nil
 	}
 	change := session.Pending()
 	change.Runs = b.claim(taken)
@@ -63,7 +71,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	session.Saved(change)
 	b.job.batch = append(b.job.batch, taken...)
 	b.run.Input.Owner = ownersOnly(b.job.batch)
-	b.w.metrics.steered.Add(float64(len(said)))
+	b.w.metrics.steered.Add(float64(steered))
 	return true, nil
 }
 

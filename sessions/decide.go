@@ -1,7 +1,10 @@
 package sessions
 
 import (
+	"encoding/json"
 	"fmt"
+
+	"sluice/policy/flow"
 )
 
 // decision is what becomes of one open call.
@@ -10,6 +13,10 @@ type decision struct {
 	tool     Tool
 	known    bool // the agent has the tool
 	approved bool
+	asked    bool                     // somebody was asked
+	barred   bool                     // the monitor refuses it, which is still to be recorded
+	learnt   flow.Label               // by the session, when it was decided
+	args     json.RawMessage          // that the tool gets
 	reason   string                   // of a refusal
 	child    *PendingSubAgentToolCall // that has worked the call; nil for other tools
 }
@@ -56,14 +63,16 @@ func (s *Session) decide(confirmations []Confirmation, subAgents []*PendingSubAg
 // judge decides about one call: by the session's mode, then by its confirmation.
 func (s *Session) judge(d *decision, confirmed map[string]Confirmation) error {
 	c, given := confirmed[d.call.CallID]
-	switch ruling := s.ruling(d.call); {
-	case ruling == rulingRefuse:
-		d.reason = refusedByMode
+	v := s.ruling(d.call)
+	d.asked, d.learnt = v.Ruling == RulingAsk, s.record.Taint
+	switch {
+	case v.Ruling == RulingRefuse:
+		d.reason, d.barred = v.Reason, s.permissionRuling(d.tool) != RulingRefuse
 		if given && !c.Approved && c.Reason != "" {
 			d.reason = c.Reason
 		}
 		return nil
-	case ruling == rulingAsk && !given:
+	case d.asked && !given:
 		return fmt.Errorf("tool call %q (%s) is not confirmed", d.call.CallID, d.call.Tool)
 	case given && !c.Approved:
 		if d.reason = c.Reason; d.reason == "" {

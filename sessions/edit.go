@@ -52,6 +52,13 @@ func (s *Session) relabel(m *Message) {
 	s.raise(label)
 }
 
+// Raise lets the session rise to a label, as if it had learnt something of it. It never goes back.
+func (s *Session) Raise(label flow.Label) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.raise(label)
+}
+
 func (s *Session) raise(label flow.Label) {
 	if taint := s.record.Taint.Join(label); taint != s.record.Taint {
 		s.record.Taint, s.changed = taint, true

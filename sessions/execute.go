@@ -87,16 +87,22 @@ func (s *Session) tool(name string) (Tool, bool) {
 // after the other. A call that fails gives the model its error and is no error here; an error
 // means that the session could not be stored, or that ctx ended. caller is
 // completed with the session's own identity and taint.
+//
+// The [Monitor] judges each call when it is about to run, by what the session has learnt from those
+// before it. One about which somebody has to be asked only now stays open, with those behind it: they are confirmed and executed as the next ones.
 func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
 	decisions, err := s.decide(confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}
-	if err := s.Persist(ctx); err != nil {
-		return false, err
-	}
 	allRejected = true
-	for i, d := range decisions {
+	for _, d := range decisions {
+		if s.lastWord(&d) {
+			break
+		}
+		if err := s.Persist(ctx); err != nil {
+			return false, err
+		}
 		if err := s.mayStart(ctx, &d); err != nil {
 			return false, err
 		}
@@ -108,15 +114,38 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 		if ctx.Err() != nil && result.Error {
 			return false, fmt.Errorf("run tool %s: %w", d.call.Tool, context.Cause(ctx))
 		}
-		s.addResult(d.call, result)
-		if i == len(decisions)-1 {
-			break // the last result is stored with the next step
-		}
-		if err := s.Persist(ctx); err != nil {
-			return false, err
-		}
+		s.addResult(d.call, result) // the last one is stored with the next step
 	}
 	return allRejected, nil
+}
+
+// learntMore is what a model reads of a call that was approved for a session that knew less.
+const learntMore = "refused: the conversation has learnt more since this was approved; call it again, so that it can be decided anew"
+
+// lastWord lets the monitor judge a call that is about to run. It reports whether the call has to wait, as
+// somebody must be asked about it first.
+func (s *Session) lastWord(d *decision) (wait bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.barred {
+		d.reason = s.verdict(d.call, d.tool, false, true).Reason
+	}
+	if !d.known || !d.approved {
+		return false
+	}
+	if d.asked && s.record.Taint != d.learnt && s.verdict(d.call, d.tool, false, false).Ruling == RulingAsk {
+		d.approved, d.reason = false, learntMore
+		return false
+	}
+	v := s.verdict(d.call, d.tool, d.asked, true)
+	d.args = v.Args
+	switch v.Ruling {
+	case RulingRefuse:
+		d.approved, d.reason = false, v.Reason
+	case RulingAsk:
+		return true
+	}
+	return false
 }
 
 // SetSkip lets skip be asked before each call of a tool is started. A text that it
@@ -151,15 +180,18 @@ func (s *Session) execute(ctx context.Context, caller Caller, d decision) Part {
 		return d.child.result()
 	}
 	caller = s.completed(caller, d.call)
-	failed := func(err error) Part {
-		return Part{Text: err.Error(), Error: true, Label: caller.Taint}
-	}
 	if !d.known {
-		return failed(fmt.Errorf("there is no tool %q", d.call.Tool))
+		return Part{Text: fmt.Sprintf("there is no tool %q", d.call.Tool), Error: true, Label: caller.Taint}
 	}
-	args, err := argsOf(d.call)
-	if err != nil {
-		return failed(err)
+	caller.Trail = &Trail{}
+	r := s.response(d.call, d.tool, d.args, d.run(ctx, caller), caller.Trail)
+	return Part{Text: r.Text, Error: r.Error, Label: r.Label}
+}
+
+// run lets the tool work, within its time.
+func (d *decision) run(ctx context.Context, caller Caller) Response {
+	failed := func(err error) Response {
+		return Response{Text: err.Error(), Error: true, Label: caller.Taint}
 	}
 	timeout := ToolTimeout
 	if d.tool.Timeout > 0 {
@@ -167,14 +199,14 @@ func (s *Session) execute(ctx context.Context, caller Caller, d decision) Part {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	result, err := d.tool.Run(ctx, caller, args)
+	result, err := d.tool.Run(ctx, caller, d.args)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return failed(fmt.Errorf("the tool did not end within %s", timeout))
 	case err != nil:
 		return failed(err)
 	}
-	return Part{Text: result.Text, Label: result.Label}
+	return Response{Text: result.Text, Label: result.Label}
 }
 
 // completed is a caller with what only the session knows.

@@ -1,14 +1,17 @@
 package sessions
 
+import "sluice/policy/flow"
+
 // Order says what a run does to its session beside, or instead of, asking the model. It is carried
 // out when the run's turn has come, in the same transaction as the run's next step.
 type Order struct {
 	Do OrderKind `json:"do"`
 	// Run is that of the message which the input replaces, if it still is the newest that a user
 	// has written; else the input is a message like any other. Of [OrderEdit].
-	Run     RunID     `json:"run,omitempty"`
-	N       int       `json:"n,omitempty"`       // of OrderUndo: turns; of OrderSwitch: the branch's number, for people
-	Message MessageID `json:"message,omitempty"` // of OrderSwitch: on the branch
+	Run     RunID      `json:"run,omitempty"`
+	N       int        `json:"n,omitempty"`       // of OrderUndo: turns; of OrderSwitch: the branch's number, for people
+	Message MessageID  `json:"message,omitempty"` // of OrderSwitch: on the branch
+	Level   flow.Level `json:"level,omitzero"`    // of OrderRaise
 }
 
 // OrderKind is what an order asks for.
@@ -20,6 +23,7 @@ const (
 	OrderRetry   OrderKind = "retry"   // the last message is answered anew, on a branch of its own
 	OrderUndo    OrderKind = "undo"    // the last turns are taken back
 	OrderSwitch  OrderKind = "switch"  // another branch is gone on with
+	OrderRaise   OrderKind = "raise"   // the session rises to a level, and can read what is at it
 	OrderCompact OrderKind = "compact" // a summary takes the place of what was said before
 )
 

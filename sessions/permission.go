@@ -64,37 +64,50 @@ func (s *Session) SetPermission(mode PermissionMode) error {
 	return nil
 }
 
+// CallToConfirm is an open call that somebody has to decide about.
+type CallToConfirm struct {
+	Part
+	Why   string // it has to be decided about, for who decides; empty: the permission mode says so
+	Terms Terms
+}
+
 // CallsToConfirm are the open tool calls that somebody has to decide about before
 // [Session.ConfirmAndExecuteTools] runs any, in their order.
-func (s *Session) CallsToConfirm() []Part {
+func (s *Session) CallsToConfirm() []CallToConfirm {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var asked []Part
+	var asked []CallToConfirm
 	for _, call := range openCalls(s.messages) {
-		if s.ruling(call) == rulingAsk {
-			asked = append(asked, call)
+		if v := s.ruling(call); v.Ruling == RulingAsk {
+			asked = append(asked, CallToConfirm{call, v.Reason, v.Terms})
 		}
 	}
 	return asked
 }
 
-// ruling is what a mode says of one call.
-type ruling int
-
-const (
-	rulingRun ruling = iota
-	rulingAsk
-	rulingRefuse
-)
-
-// ruling judges a call. One of a tool that is not there has no effect but its error.
-func (s *Session) ruling(call Part) ruling {
+// ruling judges a call that nobody has decided about, by the mode and by the monitor: the
+// stricter counts. One of a tool that is not there has no effect but its error.
+func (s *Session) ruling(call Part) CallVerdict {
 	tool, known := s.tool(call.Tool)
-	switch {
-	case !known || tool.ReadOnly() || s.permission == PermissionAuto:
-		return rulingRun
-	case s.permission == PermissionAsk:
-		return rulingAsk
+	if !known {
+		return CallVerdict{}
 	}
-	return rulingRefuse
+	mode := s.permissionRuling(tool)
+	if mode == RulingRefuse {
+		return CallVerdict{Ruling: RulingRefuse, Reason: refusedByMode}
+	}
+	v := s.verdict(call, tool, false, false)
+	v.Ruling = max(v.Ruling, mode)
+	return v
+}
+
+// permissionRuling is what the mode says of a tool.
+func (s *Session) permissionRuling(tool Tool) Ruling {
+	switch {
+	case tool.ReadOnly() || s.permission == PermissionAuto:
+		return RulingRun
+	case s.permission == PermissionAsk:
+		return RulingAsk
+	}
+	return RulingRefuse
 }

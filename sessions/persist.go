@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Pending is the change that stores what is not stored yet: always the record,
@@ -26,6 +27,7 @@ func (s *Session) pending() Change {
 	} else {
 		change.Save = []Record{s.record}
 	}
+	change.Audit = slices.Clone(s.audit)
 	if !s.settings.Empty() {
 		change.Patch = []Patch{s.settings}
 	}
@@ -44,6 +46,7 @@ func (s *Session) Saved(change Change) {
 
 func (s *Session) saved(change Change) {
 	s.attempt = nil
+	s.audit = s.audit[min(len(change.Audit), len(s.audit)):]
 	for _, stored := range change.Messages {
 		s.savedMessage(stored.Message)
 	}
@@ -203,7 +206,9 @@ func (s *Session) Dirty() bool {
 	return s.dirty()
 }
 
-func (s *Session) dirty() bool { return s.changed || len(s.unsaved) > 0 || !s.settings.Empty() }
+func (s *Session) dirty() bool {
+	return s.changed || len(s.unsaved) > 0 || len(s.audit) > 0 || !s.settings.Empty()
+}
 
 // Reload reads the record and the selected thread again. With changes that are
 // not stored it is ErrDirty, unless force says to lose them, on all branches, and

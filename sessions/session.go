@@ -67,6 +67,8 @@ type Session struct {
 	settings    Patch                 // settings that are not stored
 	sandbox     SandboxConfig
 	permission  PermissionMode
+	monitor     Monitor                               // nil: only what stays inside runs
+	audit       []AuditEntry                          // not stored yet
 	skip        func(context.Context) (string, error) // nil: no call is skipped
 	children    map[string]*PendingSubAgentToolCall   // of the open calls, by call id
 	attempt     *Change                               // was to be stored, and nobody knows whether it was
@@ -95,6 +97,7 @@ func LoadSession(ctx context.Context, store Store, record Record, now func() tim
 // reset makes the session what is stored.
 func (s *Session) reset(record Record, messages []Message) {
 	s.record, s.messages, s.changed, s.settings, s.attempt = record, messages, false, Patch{ID: record.ID}, nil
+	s.audit = nil
 	s.aside, s.unsaved, s.children = map[MessageID]Message{}, map[MessageID]int{}, map[string]*PendingSubAgentToolCall{}
 	if record.Compacted != "" && (len(messages) == 0 || messages[0].Role != RoleSummary) {
 		s.record.Compacted = "" // its summary stands on another branch

@@ -23,8 +23,18 @@ type Tool struct {
 	// error is shown to the model as the call's failure: it must name the
 	// parameter and must not tell a hidden thing from an absent one.
 	Run func(ctx context.Context, caller Caller, args json.RawMessage) (ToolResult, error)
+	// Beyond reports whether a call says something outside the conversation that it was made for. Nil: none does.
+	Beyond func(caller Caller, args json.RawMessage) bool
+	// Remote is set for a tool of an MCP server.
+	Remote *RemoteTool
 	// SubAgent makes it a sub-agent tool: a child session works its calls, and Run is not used. Nil for all others.
 	SubAgent SubAgent
+}
+
+// RemoteTool says where a tool really is.
+type RemoteTool struct {
+	Server string // as the configuration names it
+	Name   string // as the server names it
 }
 
 // ReadOnly reports whether the tool changes nothing: it declares that its data goes nowhere but to the model.
@@ -86,6 +96,7 @@ type Caller struct {
 	Owner     bool          // the run's sender is an owner
 	Sandbox   SandboxConfig // how commands run
 	Chain     Chain         // of the run
+	Trail     *Trail        // for what the operator is to know and the model is not; nil for none
 }
 
 // ToolResult is what a call gave.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	approvalColumns = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided`
-	insertApproval  = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	approvalColumns = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided, why, terms, delivery_id`
+	insertApproval  = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	moveApproval    = `UPDATE approvals SET status = ?, reason = ?, decided_by = ?, decided = ? WHERE id = ? AND status = ?`
 	unaskRun        = `UPDATE approvals SET status = 'denied', reason = ?, decided_by = 'gateway', decided = ? WHERE run_id = ? AND status = 'pending'`
 )
@@ -21,7 +21,7 @@ func (b *writer) approvals(c router.Change) {
 		level, trust := label(p.Label)
 		b.add(Statement{SQL: insertApproval, Duplicate: sessions.ErrDuplicate, Args: []any{
 			string(p.ID), string(p.Session), string(p.Run), p.Agent, p.CallID, p.Tool, string(p.Args), level, trust,
-			string(p.Status), p.Reason, p.By, micros(p.Created), micros(p.Expires), micros(p.Decided),
+			string(p.Status), p.Reason, p.By, micros(p.Created), micros(p.Expires), micros(p.Decided), p.Why, b.text(p.Terms), string(p.Delivery),
 		}})
 	}
 	for _, m := range c.Approvals {
@@ -37,16 +37,21 @@ func (b *writer) approvals(c router.Change) {
 
 func scanApproval(row Row) (router.Approval, error) {
 	var p router.Approval
-	var id, session, run, args, status string
+	var id, session, run, args, status, terms, delivery string
 	var level, trust int
 	var created, expires, decided int64
-	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &p.Reason, &p.By, &created, &expires, &decided)
+	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &p.Reason, &p.By, &created, &expires, &decided,
+		&p.Why, &terms, &delivery)
 	p.ID, p.Session, p.Run, p.Status = router.ApprovalID(id), sessions.ID(session), sessions.RunID(run), router.ApprovalStatus(status)
 	p.Label, p.Created, p.Expires, p.Decided = labelFrom(level, trust), fromMicros(created), fromMicros(expires), fromMicros(decided)
+	p.Delivery = router.DeliveryID(delivery)
 	if args != "" {
 		p.Args = json.RawMessage(args)
 	}
-	return p, err
+	if err != nil {
+		return p, err
+	}
+	return p, json.Unmarshal([]byte(terms), &p.Terms)
 }
 
 // Approval implements [router.Store].

@@ -126,6 +126,24 @@ func (s *testSandbox) Available(ctx context.Context) error {
 	return s.Bubblewrap.Available(ctx)
 }
 
+// lenient is a monitor without rules, which lets sessions rise.
+func lenient() *policy.Monitor { return monitorOf(policy.EscalationAuto) }
+
+// monitorOf is one of an installation in which every place carries what is PUBLIC.
+func monitorOf(e policy.Escalation, rules ...policy.Rule) *policy.Monitor {
+	set, err := policy.NewRules(rules)
+	if err != nil {
+		panic(err)
+	}
+	m, err := policy.NewMonitor(policy.MonitorConfig{
+		Rules: set, Escalation: e, SinkLevel: func(sessions.Route) flow.Level { return flow.Public }, Now: func() time.Time { return start },
+	})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
 // start is the time at which a bundle's world begins.
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // as in testing/synctest
 
@@ -139,7 +157,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 	}
 	var err error
 	b.Loop, err = agent.New(agent.Config{
-		Settings: agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}},
+		Settings: agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}},
 		Store:    b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		Models: func(name string) (sessions.Model, error) {
 			if name != "test/scripted" {
@@ -202,6 +220,9 @@ func (b *bundle) record(key sessions.Key, taint flow.Label) sessions.Record {
 }
 
 func (b *bundle) stored(r sessions.Record) sessions.Record {
+	if !r.Clearance.Valid() {
+		r.Clearance = flow.Restricted
+	}
 	if err := b.store.CommitSession(context.Background(), sessions.Change{Create: []sessions.Record{r}}); err != nil {
 		panic(err)
 	}
@@ -220,7 +241,7 @@ func (b *bundle) as(t *testing.T, r sessions.Record, owner bool) {
 
 // configure changes the settings: of two agents, main and other.
 func (b *bundle) configure(change func(*agent.Settings)) {
-	s := agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/scripted", Name: "Main"}, {ID: "other", Model: "test/scripted", Name: "Other"}}}
+	s := agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/scripted", Name: "Main"}, {ID: "other", Model: "test/scripted", Name: "Other"}}}
 	change(&s)
 	b.Configure(s)
 }

@@ -16,7 +16,7 @@ func (w *work) confirm(ctx context.Context, confirmations []sessions.Confirmatio
 	}
 	if w.approver == nil {
 		for i, c := range confirmations {
-			if slices.ContainsFunc(asked, func(p sessions.Part) bool { return p.CallID == c.CallID }) {
+			if slices.ContainsFunc(asked, func(p sessions.CallToConfirm) bool { return p.CallID == c.CallID }) {
 				confirmations[i] = sessions.Confirmation{CallID: c.CallID, Reason: "nobody can be asked to approve it"}
 			}
 		}

@@ -20,7 +20,7 @@ type owner struct {
 	message sessions.MessageID
 }
 
-func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error) {
+func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {
 	o.message = message
 	if o.thinks {
 		return nil, router.ErrAwaited
@@ -28,7 +28,7 @@ func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []se
 	var decided []sessions.Confirmation
 	for _, c := range calls {
 		o.asked = append(o.asked, c.Tool)
-		decided = append(decided, o.decides(c))
+		decided = append(decided, o.decides(c.Part))
 	}
 	return decided, nil
 }

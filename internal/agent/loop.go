@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -46,6 +47,8 @@ type Settings struct {
 	AgentToAgent AgentToAgent
 	// SubagentTools are the tools of sub-agents: all but those of sessions, unless Allow names them, and but for Deny.
 	SubagentTools ToolFilter
+	// Monitor judges what their tools read and write; required.
+	Monitor *policy.Monitor
 }
 
 // Models finds a model by its name "<provider>/<model>". Its error names what to configure.
@@ -119,6 +122,9 @@ func New(c Config) (*Loop, error) {
 	l := &Loop{
 		store: c.Store, models: c.Models, send: c.Send, exchanges: c.Exchanges, now: c.Now, log: c.Log,
 		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox,
+	}
+	if c.Settings.Monitor == nil {
+		return nil, errors.New("new agent loop: there is no monitor")
 	}
 	l.Configure(c.Settings)
 	if l.budget == 0 {

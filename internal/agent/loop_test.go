@@ -35,7 +35,7 @@ func TestAgentIsToldWhoItIs(t *testing.T) {
 	b := newBundle(t, sessiontest.Says("hello"), sessiontest.Says("ahoy"))
 	_, err := b.ask(t.Context(), "hi")
 	require.NoError(t, err)
-	b.Configure(agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/scripted", SystemPrompt: "You are a pirate."}}})
+	b.Configure(agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/scripted", SystemPrompt: "You are a pirate."}}})
 	b.reopen(t)
 	_, err = b.ask(t.Context(), "hi")
 	require.NoError(t, err)

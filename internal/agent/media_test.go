@@ -47,7 +47,7 @@ func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) 
 	t.Helper()
 	store := &store{Memory: sessiontest.NewMemory()}
 	loop, err := agent.New(agent.Config{
-		Settings: agent.Settings{Agents: []agent.Definition{{ID: "main", Model: "test/watcher"}}},
+		Settings: agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/watcher"}}},
 		Store:    store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		Models:    func(string) (sessions.Model, error) { return model, nil },
 		Exchanges: exchanges{},

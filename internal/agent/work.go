@@ -44,6 +44,7 @@ func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, er
 	w := &work{Loop: l, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
+	defer l.monitored(a.Session, a.Run)()
 	w.event(sessions.Event{Type: sessions.EventStarted})
 	if err := w.brief(ctx); err != nil {
 		return router.Answer{}, w.ended(ctx, err)
@@ -58,11 +59,10 @@ func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, er
 		if err := w.complete(ctx); err != nil {
 			return router.Answer{}, w.ended(ctx, err)
 		}
-		calls := w.session.PendingToolCalls()
-		if len(calls) == 0 {
+		if len(w.session.PendingToolCalls()) == 0 {
 			return w.answer()
 		}
-		if err := w.execute(ctx, calls, approveAll(calls)); err != nil {
+		if err := w.executeOpen(ctx); err != nil {
 			return router.Answer{}, w.ended(ctx, err)
 		}
 	}
@@ -105,7 +105,25 @@ func (w *work) resume(ctx context.Context) error {
 			confirmations[i] = sessions.Interrupted(call.CallID)
 		}
 	}
-	return w.execute(ctx, calls, confirmations)
+	if err := w.execute(ctx, calls, confirmations); err != nil {
+		return err
+	}
+	return w.executeOpen(ctx)
+}
+
+// executeOpen runs the open calls until none is: what one of them has taught the session may
+// mean that somebody must be asked about those behind it.
+func (w *work) executeOpen(ctx context.Context) error {
+	for range stepsMost {
+		calls := w.session.PendingToolCalls()
+		if len(calls) == 0 {
+			return nil
+		}
+		if err := w.execute(ctx, calls, approveAll(calls)); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the calls of one answer were begun %d times and are still open", stepsMost)
 }
 
 func approveAll(calls []sessions.Part) []sessions.Confirmation {
@@ -122,6 +140,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	if err := w.confirm(ctx, confirmations); err != nil {
 		return err
 	}
+	before := w.results()
 	for _, call := range calls {
 		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
 	}
@@ -129,7 +148,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	if _, err := w.session.ConfirmAndExecuteTools(w.counting(ctx), caller, confirmations); err != nil {
 		return err
 	}
-	for _, part := range w.session.Last().Parts {
+	for _, part := range w.session.Last().Parts[before:] {
 		result := "ok"
 		if part.Error {
 			result = "error"
@@ -138,6 +157,14 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 		w.event(sessions.Event{Type: sessions.EventToolDone, CallID: part.CallID, Tool: part.Tool, Failed: part.Error})
 	}
 	return nil
+}
+
+// results are how many calls of the answer have results.
+func (w *work) results() int {
+	if last := w.session.Last(); last.Role == sessions.RoleToolResult {
+		return len(last.Parts)
+	}
+	return 0
 }
 
 // complete brings one completion to its end: it tries again what may be tried

@@ -47,6 +47,7 @@ type App struct {
 	store      *store.DB
 	bus        *bus.Bus
 	gate       liveGate
+	monitor    liveMonitor
 	models     atomic.Pointer[model.Registry]
 	loop       *agent.Loop
 	router     *router.Router
@@ -140,7 +141,7 @@ func (a *App) wire() error {
 		return fmt.Errorf("configure channels: %w", err)
 	}
 	a.loop, err = agent.New(agent.Config{
-		Settings: agentSettings(a.cfg), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
+		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
 		Exchanges: exchanges{a}, Sandbox: sandbox.New(""),
 		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
@@ -152,7 +153,7 @@ func (a *App) wire() error {
 		return fmt.Errorf("make agent loop: %w", err)
 	}
 	a.router, err = router.New(router.Config{
-		Store: a.store, Bus: a.bus, Agent: a.loop, Gate: &a.gate, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
+		Store: a.store, Bus: a.bus, Agent: a.loop, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
 		Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	if err != nil {

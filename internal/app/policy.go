@@ -1,6 +1,8 @@
 package app
 
 import (
+	"time"
+
 	"sluice/adapters/webchat"
 	"sluice/internal/config"
 	"sluice/internal/model"
@@ -25,6 +27,15 @@ func newGate(c *config.Config, hooks *policy.Rules) (*policy.Gate, error) {
 // newRules compiles the configured rules.
 func newRules(c *config.Config) (*policy.Rules, error) {
 	return policy.NewRules(c.Policy.PolicyRules())
+}
+
+// newMonitor makes what stands below the tools.
+func newMonitor(c *config.Config, gate *policy.Gate, now func() time.Time) (*policy.Monitor, error) {
+	rules, err := newRules(c)
+	if err != nil {
+		return nil, err
+	}
+	return policy.NewMonitor(policy.MonitorConfig{Rules: rules, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(c.Policy.Escalation), Now: now})
 }
 
 // sinks are the levels of the ways out.

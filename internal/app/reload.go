@@ -27,6 +27,25 @@ func (g *liveGate) Decide(e policy.Egress) policy.Decision { return g.Load().Dec
 // SinkLevel implements the router's gate.
 func (g *liveGate) SinkLevel(route sessions.Route) flow.Level { return g.Load().SinkLevel(route) }
 
+// liveMonitor is the monitor of the configuration that holds now.
+type liveMonitor struct{ atomic.Pointer[policy.Monitor] }
+
+// Enter implements the router's monitor.
+func (m *liveMonitor) Enter(e policy.Entry) policy.Decision { return m.Load().Enter(e) }
+
+// MayRise implements the router's monitor.
+func (m *liveMonitor) MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool {
+	return m.Load().MayRise(record, route, label)
+}
+
+// Reset implements the router's monitor.
+func (m *liveMonitor) Reset(record sessions.Record, who string, owner bool) policy.Decision {
+	return m.Load().Reset(record, who, owner)
+}
+
+// Invoke implements the router's monitor.
+func (m *liveMonitor) Invoke(v policy.Invocation) policy.Decision { return m.Load().Invoke(v) }
+
 // model finds a model of the configuration that holds now.
 func (a *App) model(name string) (sessions.Model, error) { return a.models.Load().Model(name) }
 
@@ -44,7 +63,12 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure models: %w", err)
 	}
+	monitor, err := newMonitor(cfg, gate, a.now)
+	if err != nil {
+		return fmt.Errorf("configure policy: %w", err)
+	}
 	a.gate.Store(gate)
+	a.monitor.Store(monitor)
 	a.models.Store(models)
 	return nil
 }
@@ -55,7 +79,7 @@ func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	if err := a.adopt(cfg); err != nil {
 		return nil, err
 	}
-	a.loop.Configure(agentSettings(cfg))
+	a.loop.Configure(agentSettings(cfg, a.monitor.Load()))
 	a.router.Configure(routerSettings(cfg))
 	return waitsForRestart(a.cfg, cfg), nil
 }

@@ -8,6 +8,7 @@ import (
 	"sluice/adapters/webchat"
 	"sluice/internal/agent"
 	"sluice/internal/config"
+	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -104,9 +105,10 @@ func exchangeSettings(c *config.Config) router.ExchangeSettings {
 }
 
 // agentSettings is what the configuration says to the agent loop.
-func agentSettings(c *config.Config) agent.Settings {
+func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 	s := agent.Settings{
-		Keyer: keyer(c), Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
+		Monitor: monitor,
+		Keyer:   keyer(c), Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
 		AgentToAgent:  agent.AgentToAgent(c.Tools.AgentToAgent),
 		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
 	}

@@ -28,6 +28,7 @@ type approvalRecord struct {
 	Args    json.RawMessage       `json:"args,omitempty" doc:"the call's arguments"`
 	Label   string                `json:"label" doc:"of the arguments"`
 	Status  router.ApprovalStatus `json:"status" enum:"pending,allowed,used,denied"`
+	Why     string                `json:"why,omitempty" doc:"it has to be decided about; absent: the agent's permission mode says so"`
 	Reason  string                `json:"reason,omitempty"`
 	By      string                `json:"by,omitempty" doc:"who has decided"`
 	Created time.Time             `json:"created"`
@@ -38,7 +39,7 @@ type approvalRecord struct {
 func approvalOf(p router.Approval) approvalRecord {
 	r := approvalRecord{
 		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Label: p.Label.String(),
-		Status: p.Status, Reason: p.Reason, By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
+		Status: p.Status, Why: p.Why, Reason: p.Reason, By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
 	}
 	if json.Valid(p.Args) {
 		r.Args = p.Args
@@ -87,7 +88,7 @@ type decideInput struct {
 
 func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
 	return func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
-		v := router.Verdict{Allow: allow, Actor: callerOf(ctx).actor()}
+		v := router.Verdict{Allow: allow, Actor: callerOf(ctx).actor(), Owner: true}
 		if in.Body != nil {
 			v.Reason = in.Body.Reason
 		}

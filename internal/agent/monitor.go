@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"time"
+
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// runMonitor is the monitor of one run. It knows whose words the run works on.
+type runMonitor struct {
+	*policy.Monitor
+	run *sessions.Run
+	now func() time.Time
+}
+
+var _ sessions.Monitor = runMonitor{}
+
+// monitored gives the session the monitor of the run until done is called.
+func (l *Loop) monitored(s *sessions.Session, run *sessions.Run) (done func()) {
+	s.SetMonitor(runMonitor{l.settings.Load().Monitor, run, l.now})
+	return func() { s.SetMonitor(nil) }
+}
+
+func (m runMonitor) call(c sessions.MonitoredCall) policy.Call {
+	call := policy.Call{MonitoredCall: c, Route: m.run.Route, Owner: m.run.Input.Owner}
+	if sender := m.run.Input.Sender.ID; sender != "" {
+		call.User = sessions.Principal(m.run.Route.Channel, sender)
+	}
+	return call
+}
+
+// Call implements [sessions.Monitor].
+func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVerdict {
+	d, args := m.Ask(m.call(c), effects)
+	v := sessions.CallVerdict{Reason: d.Reason, Args: args}
+	switch d.Action {
+	case policy.Allow, policy.Redact:
+		v.Reason = ""
+	case policy.Hold:
+		v.Ruling = sessions.RulingAsk
+	default:
+		v.Ruling, v.Reason = sessions.RulingRefuse, "refused: "+d.Reason
+	}
+	if d.Terms != nil {
+		v.Terms = sessions.Terms{Approvers: d.Terms.Approvers, Timeout: d.Terms.Timeout, Lapse: d.Terms.OnTimeout == policy.Allow}
+	}
+	if effects {
+		v.Audit = []sessions.AuditEntry{m.entry(c, "tool.", d)}
+	}
+	return v
+}
+
+// Response implements [sessions.Monitor].
+func (m runMonitor) Response(c sessions.MonitoredCall, r sessions.Response) (sessions.Response, []sessions.AuditEntry) {
+	d, r := m.Answer(m.call(c), r)
+	return r, []sessions.AuditEntry{m.entry(c, "response.", d)}
+}
+
+// entry is a decision about a call as the audit keeps it.
+func (m runMonitor) entry(c sessions.MonitoredCall, kind string, d policy.Decision) sessions.AuditEntry {
+	return sessions.AuditEntry{
+		At: m.now(), Actor: "agent:" + c.Record.Agent, Action: kind + string(d.Action), Object: c.Tool.Spec.Name, Session: c.Record.ID, Label: c.Record.Taint,
+		Detail: struct {
+			Run      sessions.RunID  `json:"run"`
+			Call     string          `json:"call"`
+			Decision policy.Decision `json:"decision"`
+		}{m.run.ID, c.CallID, d},
+	}
+}

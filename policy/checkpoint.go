@@ -1,0 +1,31 @@
+package policy
+
+// Checkpoint names one place at which the monitor is asked. Each has an attack that succeeds without it, which a
+// test built with the tag mutants shows by taking them away one by one.
+type Checkpoint string
+
+// The checkpoints of what the monitor itself asks.
+const (
+	CheckSink       Checkpoint = "tool.sink"       // what a tool tells the outside
+	CheckClearance  Checkpoint = "tool.clearance"  // what a tool brings in
+	CheckEscalation Checkpoint = "tool.escalation" // what would raise a session above its own conversation
+	CheckBeyond     Checkpoint = "tool.beyond"     // untrusted words that would be said elsewhere
+	CheckRules      Checkpoint = "tool.rules"
+	CheckResponse   Checkpoint = "tool.response" // what a tool has brought in
+	CheckSecret     Checkpoint = "tool.secret"
+	CheckInput      Checkpoint = "input" // what enters a session's thread
+	CheckReset      Checkpoint = "reset"
+	CheckInvocation Checkpoint = "invocation" // what one session has another work on
+)
+
+// The checkpoints of the tools and the router.
+const (
+	CheckSessionsSee     Checkpoint = "sessions.see"     // list, status: rows
+	CheckSessionsHistory Checkpoint = "sessions.history" // messages
+	CheckSessionsHidden  Checkpoint = "sessions.hidden"  // whether there is a session to write to
+	CheckSessionsSend    Checkpoint = "sessions.send"    // write to a session
+	CheckSessionsReply   Checkpoint = "sessions.reply"   // what comes back
+	CheckExchangeStep    Checkpoint = "exchange.step"    // each turn and the announcement
+	CheckReport          Checkpoint = "exchange.report"  // a sub-agent's report into its requester's thread
+	CheckModel           Checkpoint = "model"            // what a model is asked
+)

@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Entry is a text that is about to become part of a session's thread.
+type Entry struct {
+	ID     string // names it for ever
+	Record sessions.Record
+	Route  sessions.Route // of its run
+	Label  flow.Label
+	Source string // message, agent or note
+	User   string // who says it, as a principal
+	Owner  bool
+	Texts  []string
+}
+
+// Enter judges what is about to become part of a session's thread. Redacted gives what may.
+func (m *Monitor) Enter(e Entry) Decision {
+	d := Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]Looked, 0, 2)}
+	who := SubjectOf(e.Record)
+	ok := who.MayLearn(CheckInput, e.Label)
+	d.look(RuleClearance, !ok, Block, "text "+e.Label.Level().String()+", clearance "+who.Clearance.String())
+	if !ok {
+		d.tighten(Block, fmt.Sprintf("it is %s, and this conversation may learn only what is %s", e.Label.Level(), who.Clearance))
+	}
+	in := Input{ID: e.ID, Hook: PreContextInjection, Now: m.now(), Session: SessionOf(e.Record, e.Record.Taint), Text: strings.Join(e.Texts, "\n"), Source: e.Source}
+	if !e.Route.IsZero() {
+		in.Session.Channel, in.Session.ChatType = e.Route.Channel, string(e.Route.ChatType)
+	}
+	in.Session.User, in.Session.Owner = e.User, e.Owner
+	m.askRules(CheckRules, &in, &d, true)
+	return d
+}
+
+// MayRise reports whether a session may rise to a label by what nobody has asked for: it could still answer
+// where it is spoken to, or policy.escalation is auto.
+func (m *Monitor) MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool {
+	if m.escalation == EscalationAuto {
+		return true
+	}
+	above, _ := m.rises(SubjectOf(record), route, label)
+	return !above
+}
+
+// Reset judges whether a session may be replaced by an empty one, or deleted. who is a principal, "operator", or "gateway" where its time is over.
+func (m *Monitor) Reset(record sessions.Record, who string, owner bool) Decision {
+	d := Decision{Action: Allow, Reason: "nothing forbids it"}
+	in := Input{ID: string(record.ID), Hook: SessionReset, Now: m.now(), Session: SessionOf(record, record.Taint)}
+	in.Session.User, in.Session.Owner = who, owner
+	m.askRules(CheckReset, &in, &d, true)
+	return d
+}
+
+// Invocation is one session's words that another is about to work on.
+type Invocation struct {
+	ID   string // names the step for ever
+	From sessions.Record
+	To   sessions.Record
+	Kind string // send, spawn, reply, announce, report
+	Text string
+}
+
+// Invoke judges a step of an exchange. What would need somebody's word is blocked: nobody waits for it there.
+func (m *Monitor) Invoke(v Invocation) Decision {
+	d := Decision{Action: Allow, Reason: "nothing forbids it"}
+	in := Input{ID: v.ID, Hook: AgentInvocation, Now: m.now(), Session: SessionOf(v.From, v.From.Taint), Text: v.Text, Agent: AgentInput{Kind: v.Kind, To: string(v.To.Key)}}
+	m.askRules(CheckInvocation, &in, &d, true)
+	if d.Action == Hold {
+		d.Action = Block
+	}
+	return d
+}

@@ -1,0 +1,272 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Escalation says what becomes of a read that would raise a session above what its own conversation may carry:
+// it could then not answer there any more.
+type Escalation string
+
+// The escalations.
+const (
+	EscalationAsk  Escalation = "ask"  // an owner is asked first
+	EscalationAuto Escalation = "auto" // the session rises
+	EscalationDeny Escalation = "deny" // the read is refused
+)
+
+// Monitor answers the two questions of information flow, and what the rules say besides: may this session
+// read that, and may it write there. The fixed checks come first, and no rule overrules
+// them. It is immutable and safe for concurrent use; a new configuration is a new Monitor.
+type Monitor struct {
+	rules      *Rules
+	sink       func(sessions.Route) flow.Level
+	escalation Escalation
+	secrets    *Secrets
+	now        func() time.Time
+}
+
+// MonitorConfig is what a Monitor is made of. All fields but Rules and Secrets are required.
+type MonitorConfig struct {
+	Rules *Rules
+	// SinkLevel is the highest level that may be said by a route.
+	SinkLevel  func(sessions.Route) flow.Level
+	Escalation Escalation
+	Secrets    *Secrets
+	Now        func() time.Time
+}
+
+// NewMonitor makes a Monitor.
+func NewMonitor(c MonitorConfig) (*Monitor, error) {
+	switch c.Escalation {
+	case EscalationAsk, EscalationAuto, EscalationDeny:
+	default:
+		return nil, fmt.Errorf("policy.escalation: %q: want ask, auto or deny", c.Escalation)
+	}
+	if c.SinkLevel == nil || c.Now == nil {
+		return nil, errors.New("new monitor: a required field is not set")
+	}
+	return &Monitor{rules: c.Rules, sink: c.SinkLevel, escalation: c.Escalation, secrets: c.Secrets, now: c.Now}, nil
+}
+
+// Subject is who reads or writes.
+type Subject struct {
+	Taint     flow.Label // what it has learnt
+	Clearance flow.Level // the highest level that it may ever reach
+}
+
+// SubjectOf is a session as a subject.
+func SubjectOf(r sessions.Record) Subject { return Subject{r.Taint, r.Clearance} }
+
+// CallerOf is the caller of a tool as a subject.
+func CallerOf(c sessions.Caller) Subject { return Subject{c.Taint, c.Clearance} }
+
+// May reports whether a subject may read an object as it is: the object is not above what the subject has learnt.
+func (s Subject) May(at Checkpoint, object flow.Label) bool {
+	return at.skipped() || object.Valid() && flow.CanFlow(object.Level(), s.Taint.Level())
+}
+
+// MayLearn reports whether a subject may read an object and rise to its level.
+func (s Subject) MayLearn(at Checkpoint, object flow.Label) bool {
+	return at.skipped() || object.FlowsTo(s.Clearance)
+}
+
+// MayTell reports whether what a subject has learnt may reach a place of a level.
+func (s Subject) MayTell(at Checkpoint, sink flow.Level) bool {
+	return at.skipped() || s.Taint.FlowsTo(sink)
+}
+
+// Call is a tool's call by a run.
+type Call struct {
+	sessions.MonitoredCall
+	Route sessions.Route // of the run
+	User  string         // who speaks, as a principal; empty for nobody
+	Owner bool
+}
+
+// Ask judges a call that is about to run: the outside that it tells something, what it brings in, what it would
+// raise the session to, whether strangers' words would reach another conversation, and then
+// the rules of each hook that it passes. Without effects nothing is counted. resolved are the arguments that the tool gets.
+func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessage) {
+	d = Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]Looked, 0, 4)}
+	m.fixed(&c, &d)
+	in := m.input(&c)
+	names := m.secrets.named(c.Args)
+	for _, hook := range hooksOf(&c, names) {
+		in.Hook = hook
+		if hook != SecretAccess {
+			m.askRules(CheckRules, &in, &d, effects)
+			continue
+		}
+		for _, name := range names {
+			m.secret(&c, &in, &d, name, effects)
+		}
+	}
+	if d.Action == Hold && c.Approved {
+		d.Action, d.Reason = Allow, "approved: "+d.Reason
+		if d.Redacts() {
+			d.Action = Redact
+		}
+	}
+	if d.Action == Block || d.Action == Hold {
+		return d, nil
+	}
+	args, err := d.RedactedArgs(c.Args)
+	if err == nil {
+		args, err = m.secrets.resolved(args, names)
+	}
+	if err != nil {
+		d.tighten(Block, "its arguments can't be read: "+err.Error())
+		return d, nil
+	}
+	return d, args
+}
+
+// askRules adds what the rules of an input's hook say.
+func (m *Monitor) askRules(at Checkpoint, in *Input, d *Decision, effects bool) {
+	if !at.skipped() {
+		m.rules.Decide(in, d, effects)
+	}
+}
+
+// hooksOf are the hooks that a call passes, in their order.
+func hooksOf(c *Call, secrets []string) []Hook {
+	hooks := []Hook{PreToolCall}
+	if c.Tool.Remote != nil {
+		hooks = append(hooks, MCPToolCall)
+	}
+	if c.Tool.Flow.Writes == sessions.FlowAgent {
+		hooks = append(hooks, AgentInvocation)
+	}
+	if len(secrets) > 0 {
+		hooks = append(hooks, SecretAccess)
+	}
+	return hooks
+}
+
+// fixed are the checks that no configuration takes away.
+func (m *Monitor) fixed(c *Call, d *Decision) {
+	f, who := c.Tool.Flow, SubjectOf(c.Record)
+	if f.Writes == sessions.FlowOutside {
+		ok := who.MayTell(CheckSink, f.Sink)
+		d.look(RuleFlow, !ok, Block, "session "+who.Taint.Level().String()+", "+c.Tool.Spec.Name+" "+f.Sink.String())
+		if !ok {
+			d.tighten(Block, fmt.Sprintf("this conversation has learnt what is %s, and %s may be told only what is %s: an owner can raise %s, or begin anew with /new",
+				who.Taint.Level(), c.Tool.Spec.Name, f.Sink, f.Setting))
+		}
+	}
+	if f.Reads == sessions.FlowOutside {
+		m.reads(c, who, d)
+	}
+	if c.Tool.Beyond != nil && who.Taint.Trust() != flow.Trusted && !CheckBeyond.skipped() {
+		beyond := c.Tool.Beyond(m.caller(c), c.Args)
+		d.look(RuleTrust, beyond, Hold, "what strangers have said may have led to it")
+		if beyond {
+			d.hold(Rule{})
+			d.tighten(Hold, "strangers' words are in this conversation, and it would say something in another one")
+		}
+	}
+}
+
+// reads are the checks of what a call brings in.
+func (m *Monitor) reads(c *Call, who Subject, d *Decision) {
+	source := c.Tool.Flow.Source
+	ok := who.MayLearn(CheckClearance, source)
+	d.look(RuleClearance, !ok, Block, "source "+source.Level().String()+", clearance "+who.Clearance.String())
+	if !ok {
+		d.tighten(Block, fmt.Sprintf("%s brings in what is %s, and this conversation may learn only what is %s", c.Tool.Spec.Name, source.Level(), who.Clearance))
+		return
+	}
+	rises, carries := m.rises(who, c.Route, source)
+	action := map[Escalation]Action{EscalationAsk: Hold, EscalationAuto: Allow, EscalationDeny: Block}[m.escalation]
+	d.look(RuleEscalation, rises, action, "source "+source.Level().String()+", conversation "+carries.String())
+	if !rises || action == Allow {
+		return
+	}
+	if action == Hold {
+		d.hold(Rule{})
+	}
+	d.tighten(action, fmt.Sprintf("%s brings in what is %s, and this conversation carries only %s: the answer could not be said here",
+		c.Tool.Spec.Name, source.Level(), carries))
+}
+
+// rises reports whether learning a label raises a session above what its conversation carries.
+func (m *Monitor) rises(who Subject, route sessions.Route, object flow.Label) (bool, flow.Level) {
+	carries := flow.Restricted // a run that answers nobody
+	if !route.IsZero() {
+		carries = m.sink(route)
+	}
+	raised := who.Taint.Join(object)
+	return !CheckEscalation.skipped() && raised.Level() != who.Taint.Level() && !raised.FlowsTo(carries), carries
+}
+
+// caller is who calls, as far as the call says.
+func (m *Monitor) caller(c *Call) sessions.Caller {
+	return sessions.Caller{
+		Session: c.Record.ID, Key: c.Record.Key, Agent: c.Record.Agent, CallID: c.CallID,
+		Taint: c.Record.Taint, Clearance: c.Record.Clearance, Route: c.Route, Owner: c.Owner,
+	}
+}
+
+// input is a call as rules see it.
+func (m *Monitor) input(c *Call) Input {
+	in := Input{ID: string(c.Record.ID) + "/" + c.CallID, Hook: PreToolCall, Now: m.now(), Session: SessionOf(c.Record, c.Record.Taint)}
+	if !c.Route.IsZero() {
+		in.Session.Channel, in.Session.ChatType = c.Route.Channel, string(c.Route.ChatType)
+	}
+	in.Session.User, in.Session.Owner = c.User, c.Owner
+	in.Tool = ToolInput{Name: c.Tool.Spec.Name, Reads: string(c.Tool.Flow.Reads), Writes: string(c.Tool.Flow.Writes), Sink: c.Tool.Flow.Sink.Rank()}
+	if c.Tool.Remote != nil {
+		in.Tool.Server = c.Tool.Remote.Server
+	}
+	if err := json.Unmarshal(c.Args, &in.Tool.Args); err != nil || in.Tool.Args == nil {
+		in.Tool.Args = map[string]any{}
+	}
+	if c.Tool.Flow.Writes == sessions.FlowAgent {
+		in.Agent = invocation(&in.Tool)
+	}
+	return in
+}
+
+// invocation is whom a call of an agent's tool is for, as the model wrote it.
+func invocation(t *ToolInput) AgentInput {
+	for _, name := range []string{"sessionKey", "agentId"} {
+		if to, ok := t.Args[name].(string); ok {
+			return AgentInput{Kind: t.Name, To: to}
+		}
+	}
+	return AgentInput{Kind: t.Name}
+}
+
+// Answer judges what a call gave before its session learns it, and gives what the session may learn.
+func (m *Monitor) Answer(c Call, r sessions.Response) (Decision, sessions.Response) {
+	d := Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]Looked, 0, 3)}
+	who, f := SubjectOf(c.Record), c.Tool.Flow
+	expected := who.Taint
+	if f.Reads == sessions.FlowOutside {
+		r.Label = r.Label.Join(f.Source)
+		expected = expected.Join(f.Source)
+	}
+	if !who.MayLearn(CheckResponse, r.Label) {
+		d.look(RuleClearance, true, Block, "answer "+r.Label.Level().String()+", clearance "+who.Clearance.String())
+		d.tighten(Block, "what it gave is above what this conversation may learn")
+	}
+	if above, carries := m.rises(Subject{expected, who.Clearance}, c.Route, r.Label); above && m.escalation != EscalationAuto {
+		d.look(RuleEscalation, true, Block, "answer "+r.Label.Level().String()+", conversation "+carries.String())
+		d.tighten(Block, "what it gave is above what this conversation carries: an owner can say /raise "+r.Label.Level().String()+" first")
+	}
+	in := m.input(&c)
+	in.Hook, in.Text = PostToolResponse, r.Text
+	m.askRules(CheckRules, &in, &d, true)
+	if d.Action == Block {
+		return d, sessions.Response{Text: "withheld: " + d.Reason, Error: true, Label: who.Taint}
+	}
+	r.Text = m.secrets.Redact(d.Redacted(r.Text))
+	return d, r
+}

@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// secretLeast is the shortest value that is looked for in texts, in bytes: shorter ones stand in any text.
+const secretLeast = 6
+
+// Secret is a value that models know by its name alone. In a call's arguments "{{secret:NAME}}" stands for it;
+// the value is put there below the model, for the tools that may have it.
+type Secret struct {
+	Name  string
+	Value string
+	Level flow.Level
+	Tools []string // patterns of the names of tools that it may be given to
+}
+
+// Secrets are all that is known of secrets. A nil one knows none. It is immutable.
+type Secrets struct {
+	byName map[string]Secret
+	hide   *strings.Replacer // nil: nothing to hide
+}
+
+var (
+	secretName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	secretRef  = regexp.MustCompile(`\{\{\s*secret:\s*([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\s*\}\}`)
+)
+
+// NewSecrets makes the secrets. hidden are values that no model has a name for, such as the gateway's own keys; they too
+// are taken out of what leaves.
+func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
+	s := &Secrets{byName: map[string]Secret{}}
+	var pairs []string
+	for _, secret := range secrets {
+		if !secretName.MatchString(secret.Name) {
+			return nil, fmt.Errorf("secrets.%s: a name has letters, digits, dots, - and _, 64 at most", secret.Name)
+		}
+		if !secret.Level.Valid() {
+			return nil, fmt.Errorf("secrets.%s.classification: is required", secret.Name)
+		}
+		for _, pattern := range secret.Tools {
+			if _, err := path.Match(pattern, ""); err != nil {
+				return nil, fmt.Errorf("secrets.%s.tools: %q: %w", secret.Name, pattern, err)
+			}
+		}
+		s.byName[secret.Name] = secret
+		pairs = appendForms(pairs, secret.Value, "[secret:"+secret.Name+"]")
+	}
+	for _, value := range hidden {
+		pairs = appendForms(pairs, value, "[secret]")
+	}
+	if len(pairs) > 0 {
+		s.hide = strings.NewReplacer(longestFirst(pairs)...)
+	}
+	return s, nil
+}
+
+// appendForms adds the forms in which a value may stand in a text, each with what is shown instead.
+func appendForms(pairs []string, value, shown string) []string {
+	if len(value) < secretLeast {
+		return pairs
+	}
+	quoted, _ := json.Marshal(value) // a string always can
+	raw := []byte(value)
+	for _, form := range []string{
+		value, string(quoted[1 : len(quoted)-1]), url.QueryEscape(value), url.PathEscape(value), hex.EncodeToString(raw),
+		base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw), base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
+	} {
+		pairs = append(pairs, form, shown)
+	}
+	return pairs
+}
+
+// longestFirst orders pairs so that a value that begins like another is found whole.
+func longestFirst(pairs []string) []string {
+	two := slices.Collect(slices.Chunk(pairs, 2))
+	slices.SortStableFunc(two, func(a, b []string) int { return len(b[0]) - len(a[0]) })
+	return slices.Concat(two...)
+}
+
+// Redact takes known secrets out of a text.
+func (s *Secrets) Redact(text string) string {
+	if s == nil || s.hide == nil {
+		return text
+	}
+	return s.hide.Replace(text)
+}
+
+// named are the secrets that a call's arguments name, each once.
+func (s *Secrets) named(args json.RawMessage) []string {
+	if s == nil || !bytes.Contains(args, []byte("secret:")) {
+		return nil
+	}
+	var names []string
+	_, _ = mapStrings(args, func(text string) string { // what is no JSON names nothing, and its tool refuses it
+		for _, found := range secretRef.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(names, found[1]) {
+				names = append(names, found[1])
+			}
+		}
+		return text
+	})
+	return names
+}
+
+// resolved are arguments with the secrets that they name.
+func (s *Secrets) resolved(args json.RawMessage, names []string) (json.RawMessage, error) {
+	if len(names) == 0 {
+		return args, nil
+	}
+	return mapStrings(args, func(text string) string {
+		return secretRef.ReplaceAllStringFunc(text, func(ref string) string {
+			return s.byName[secretRef.FindStringSubmatch(ref)[1]].Value
+		})
+	})
+}
+
+// secret judges whether a call may have a secret. The error for one that is not for the tool is that for one that is not there.
+func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects bool) {
+	if CheckSecret.skipped() {
+		return
+	}
+	secret, known := m.secrets.byName[name]
+	f := c.Tool.Flow
+	why := ""
+	switch {
+	case !known:
+		why = "there is none of this name"
+	case !slices.ContainsFunc(secret.Tools, func(pattern string) bool {
+		ok, err := path.Match(pattern, c.Tool.Spec.Name)
+		return ok && err == nil
+	}):
+		why = "its tools do not name this one"
+	case !flow.CanFlow(secret.Level, c.Record.Clearance):
+		why = "it is above the session's clearance"
+	case f.Writes == sessions.FlowOutside && !flow.CanFlow(secret.Level, f.Sink):
+		why = "it is above what the tool may be told"
+	}
+	d.look(RuleSecret, why != "", Block, name+": "+why)
+	if why != "" {
+		d.tighten(Block, fmt.Sprintf("there is no secret %q for %s", name, c.Tool.Spec.Name))
+		return
+	}
+	in.Secret = SecretInput{Name: name, Level: secret.Level.Rank()}
+	m.askRules(CheckRules, in, d, effects)
+	in.Secret = SecretInput{}
+}
+
+// mapStrings applies f to each string value in a JSON text, not to the names of its fields.
+func mapStrings(text json.RawMessage, f func(string) string) (json.RawMessage, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if dec.More() {
+		return nil, errors.New("more than one JSON value")
+	}
+	return json.Marshal(mapValue(v, f))
+}
+
+func mapValue(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		for i := range v {
+			v[i] = mapValue(v[i], f)
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = mapValue(v[key], f)
+		}
+	}
+	return v
+}

@@ -1,0 +1,54 @@
+package router
+
+import (
+	"fmt"
+
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// admitText lets the monitor judge what a run brings into its session's thread, and takes out of it what it
+// says. The decision is stored with what follows from it. files are the texts of those that came with it.
+func (w *sessionWorker) admitText(session *sessions.Session, run *sessions.Run, files []string) error {
+	in := &run.Input
+	texts := []*string{&in.Text, &in.Quoted}
+	in.History = append([]sessions.HistoryLine(nil), in.History...)
+	for i := range in.History {
+		texts = append(texts, &in.History[i].Text)
+	}
+	for i := range files {
+		texts = append(texts, &files[i])
+	}
+	entry := policy.Entry{
+		ID: string(run.ID), Record: session.Record(), Route: run.Route, Label: run.Label, Source: sourceOf(run.Kind), Owner: in.Owner,
+		User: sessions.Principal(run.Route.Channel, in.Sender.ID),
+	}
+	for _, text := range texts {
+		entry.Texts = append(entry.Texts, *text)
+	}
+	d := w.monitor.Enter(entry)
+	session.Audit(sessions.AuditEntry{
+		At: w.now(), Actor: "gateway", Action: "input." + string(d.Action), Object: string(run.ID), Session: run.Session, Label: run.Label, Detail: d,
+	})
+	if d.Action == policy.Block {
+		return &sessions.WorkError{
+			Status: sessions.RunFailed, Err: fmt.Errorf("not let in: %s", d.Reason),
+			Public: "I may not read this message. My owner can see why with `sluice audit list`.",
+		}
+	}
+	for _, text := range texts {
+		*text = d.Redacted(*text)
+	}
+	return nil
+}
+
+// sourceOf says where a run's text is from, as rules call it.
+func sourceOf(kind sessions.RunKind) string {
+	switch {
+	case kind == sessions.KindNote:
+		return "note"
+	case kind.Step():
+		return "agent"
+	}
+	return "message"
+}

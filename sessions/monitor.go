@@ -1,0 +1,162 @@
+package sessions
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"sluice/policy/flow"
+)
+
+// Monitor judges what a session's tools do, below them: no tool is run, and nothing that one gives is
+// learnt, without its word. It is asked with the session locked, so that what it says is of what the session has
+// learnt by then, and must not call the session.
+type Monitor interface {
+	// Call judges a call that may run. Without effects nothing is counted and nothing is to be recorded.
+	Call(c MonitoredCall, effects bool) CallVerdict
+	// Response judges what a call gave before the session learns it, and gives what it may learn.
+	Response(c MonitoredCall, r Response) (Response, []AuditEntry)
+}
+
+// MonitoredCall is a call as the monitor sees it.
+type MonitoredCall struct {
+	Record Record // of the session; its taint is live
+	CallID string
+	Tool   Tool
+	Args   json.RawMessage // a JSON object, as the model wrote it
+	// Approved: somebody has said yes to this call.
+	Approved bool
+}
+
+// Ruling is what becomes of a call.
+type Ruling int
+
+// The rulings, mildest first.
+const (
+	RulingRun Ruling = iota
+	RulingAsk
+	RulingRefuse
+)
+
+// CallVerdict is what the monitor says of a call.
+type CallVerdict struct {
+	Ruling Ruling
+	Reason string          // of an ask, for who decides; of a refusal, for the model
+	Terms  Terms           // of an ask
+	Args   json.RawMessage // what the tool gets
+	Audit  []AuditEntry    // with effects
+}
+
+// Terms say who may decide about a call, and until when.
+type Terms struct {
+	// Approvers: who approves is in each of these lists of principals; an empty list stands for the
+	// owners. None at all is the owners, too.
+	Approvers [][]string    `json:"approvers,omitempty"`
+	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as calls usually wait
+	// Lapse: no decision in time is a yes.
+	Lapse bool `json:"lapse,omitempty"`
+}
+
+// Response is what a call gave, or why it failed.
+type Response struct {
+	Text  string
+	Error bool
+	Label flow.Label // of what was read
+}
+
+// SetMonitor gives the session the monitor of a run; nil takes it away. Without one only tools run that stay
+// inside the gateway.
+func (s *Session) SetMonitor(m Monitor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.monitor = m
+}
+
+// Audit notes entries that are stored with what the session stores next.
+func (s *Session) Audit(entries ...AuditEntry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.audit = append(s.audit, entries...)
+}
+
+// insideOnly is the monitor of a session that was given none.
+type insideOnly struct{}
+
+var _ Monitor = insideOnly{}
+
+const noMonitor = "refused: no monitor stands between this session and the outside"
+
+// Call implements [Monitor].
+func (insideOnly) Call(c MonitoredCall, _ bool) CallVerdict {
+	if c.Tool.Flow.Reads == FlowOutside || c.Tool.Flow.Writes == FlowOutside {
+		return CallVerdict{Ruling: RulingRefuse, Reason: noMonitor}
+	}
+	return CallVerdict{Args: c.Args}
+}
+
+// Response implements [Monitor]. What is above the session's clearance is not for it.
+func (insideOnly) Response(c MonitoredCall, r Response) (Response, []AuditEntry) {
+	if !r.Label.FlowsTo(c.Record.Clearance) {
+		return Response{Text: "refused: this is above what the session may know", Error: true, Label: c.Record.Taint}, nil
+	}
+	return r, nil
+}
+
+// monitored is the monitor that counts.
+func (s *Session) monitored() Monitor {
+	if s.monitor == nil {
+		return insideOnly{}
+	}
+	return s.monitor
+}
+
+// verdict asks the monitor about a call. Arguments that can't be read are the tool's to refuse.
+func (s *Session) verdict(call Part, tool Tool, approved, effects bool) CallVerdict {
+	args, err := argsOf(call)
+	if err != nil {
+		return CallVerdict{Ruling: RulingRefuse, Reason: err.Error()}
+	}
+	v := s.monitored().Call(MonitoredCall{Record: s.record, CallID: call.CallID, Tool: tool, Args: args, Approved: approved}, effects)
+	if effects {
+		s.audit = append(s.audit, v.Audit...)
+	}
+	return v
+}
+
+// response lets the monitor see what a call gave.
+func (s *Session) response(call Part, tool Tool, args json.RawMessage, r Response, trail *Trail) Response {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.audit = append(s.audit, trail.take()...)
+	if !r.Label.Valid() {
+		r.Label = flow.Top() // a label that was lost
+	}
+	r, entries := s.monitored().Response(MonitoredCall{Record: s.record, CallID: call.CallID, Tool: tool, Args: args}, r)
+	s.audit = append(s.audit, entries...)
+	return r
+}
+
+// Trail collects what the operator is to know of a call that its caller was not told. It is safe for concurrent use; a nil one forgets.
+type Trail struct {
+	mu      sync.Mutex
+	entries []AuditEntry
+}
+
+// Add notes an entry.
+func (t *Trail) Add(e AuditEntry) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.entries = append(t.entries, e)
+}
+
+// take gives what was noted and forgets it.
+func (t *Trail) take() []AuditEntry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	taken := t.entries
+	t.entries = nil
+	return taken
+}

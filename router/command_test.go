@@ -83,7 +83,7 @@ func TestOwnersCommandByAnotherIsAudited(t *testing.T) {
 		b.await(1)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("g1"), "a group hears nothing of it")
-		entries, err := b.store.ListAudit(t.Context(), router.Query{MaxLevel: flow.Restricted})
+		entries, err := b.store.ListAudit(t.Context(), router.AuditQuery{MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		denied := 0
 		for _, e := range entries {

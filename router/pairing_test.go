@@ -42,7 +42,7 @@ func (b *bundle) last(to string) string {
 // audited counts the entries of an action.
 func (b *bundle) audited(action string) int {
 	b.t.Helper()
-	entries, err := b.store.ListAudit(context.Background(), router.Query{MaxLevel: flow.Restricted, Status: action, Limit: 200})
+	entries, err := b.store.ListAudit(context.Background(), router.AuditQuery{Action: action, MaxLevel: flow.Restricted, Limit: 200})
 	require.NoError(b.t, err)
 	return len(entries)
 }

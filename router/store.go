@@ -345,7 +345,10 @@ type Browser interface {
 	ListSessions(ctx context.Context, q SessionQuery) ([]sessions.Record, error)
 	ListRuns(ctx context.Context, q Query) ([]sessions.Run, error)
 	ListDeliveries(ctx context.Context, q Query) ([]Delivery, error)
-	ListAudit(ctx context.Context, q Query) ([]sessions.AuditEntry, error)
+	ListAudit(ctx context.Context, q AuditQuery) ([]AuditRecord, error)
+	// VerifyAudit reads the whole audit trail in bounded memory and says whether it is
+	// as it was written, and whether it still has the heads that were kept elsewhere.
+	VerifyAudit(ctx context.Context, kept []AuditHead) (AuditReport, error)
 	// ListApprovals reads approvals, by status and session.
 	ListApprovals(ctx context.Context, q Query) ([]Approval, error)
 	// CountDeliveries counts the deliveries of each status that is not sent or discarded, of those that a [Query] of the level selects.

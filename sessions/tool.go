@@ -96,6 +96,7 @@ type Caller struct {
 	Owner     bool          // the run's sender is an owner
 	Sandbox   SandboxConfig // how commands run
 	Chain     Chain         // of the run
+	Audience  Audience      // whose memories it may read, and where what it saves belongs
 	Trail     *Trail        // for what the operator is to know and the model is not; nil for none
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"sluice/router"
@@ -119,39 +118,4 @@ func (db *DB) CanonicalConversation(ctx context.Context, channel, account string
 		id = sessions.ConversationID(older)
 	}
 	return id, nil
-}
-
-func (b *writer) audit(e sessions.AuditEntry) {
-	level, trust := label(e.Label)
-	detail := ""
-	if e.Detail != nil {
-		detail = b.text(e.Detail)
-	}
-	b.add(Statement{
-		SQL:  `INSERT INTO audit (at, actor, action, object, session_id, level, trust, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		Args: []any{micros(e.At), e.Actor, e.Action, e.Object, string(e.Session), level, trust, detail},
-	})
-}
-
-// ListAudit implements [router.Browser]. Status selects by action; After is not used: the trail has no ids.
-func (db *DB) ListAudit(ctx context.Context, q router.Query) ([]sessions.AuditEntry, error) {
-	f := filter{}
-	f.within(q.MaxLevel, "audit", "session_id")
-	f.addIf(q.Status != "", `action = ?`, q.Status)
-	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
-	return all(ctx, db, `SELECT at, actor, action, object, session_id, level, trust, detail FROM audit`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args,
-		func(row Row) (sessions.AuditEntry, error) {
-			var e sessions.AuditEntry
-			var at int64
-			var session, detail string
-			var level, trust int
-			if err := row.Scan(&at, &e.Actor, &e.Action, &e.Object, &session, &level, &trust, &detail); err != nil {
-				return e, err
-			}
-			e.At, e.Session, e.Label = fromMicros(at), sessions.ID(session), labelFrom(level, trust)
-			if detail != "" {
-				e.Detail = json.RawMessage(detail)
-			}
-			return e, nil
-		})
 }

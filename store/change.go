@@ -5,9 +5,9 @@ import (
 	"sluice/sessions"
 )
 
-// changeWrite turns a change into its statements. Their order is that of what
+// changeWrite turns a change into its statements and what it adds to the audit trail. Their order is that of what
 // depends on what; within a kind it is the change's own.
-func changeWrite(c router.Change) (Write, error) {
+func changeWrite(c router.Change) (Write, Trail, error) {
 	b := &writer{}
 	if c.Event != nil {
 		b.event(*c.Event)
@@ -57,7 +57,8 @@ func changeWrite(c router.Change) (Write, error) {
 		b.moveDelivery(m)
 	}
 	b.rest(c)
-	return b.write, b.err
+	trail := b.entries(c.Audit)
+	return b.write, trail, b.err
 }
 
 // writer builds the statements of a change.
@@ -110,8 +111,5 @@ func (b *writer) rest(c router.Change) {
 	b.approvals(c)
 	for _, u := range c.Chains {
 		b.chainUse(u)
-	}
-	for _, e := range c.Audit {
-		b.audit(e)
 	}
 }

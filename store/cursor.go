@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-
-	"sluice/router"
 )
 
 // Cursors reads what an account has saved, by name.
@@ -29,5 +27,5 @@ func (db *DB) SaveCursor(ctx context.Context, account, name, value string) error
 	return db.write(ctx, Write{{
 		SQL:  `INSERT INTO cursors (account, name, value) VALUES (?, ?, ?) ON CONFLICT (account, name) DO UPDATE SET value = excluded.value`,
 		Args: []any{account, name, value},
-	}}, router.Change{})
+	}})
 }

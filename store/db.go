@@ -41,11 +41,15 @@ func (db *DB) Close() error {
 
 // Commit implements [router.Store].
 func (db *DB) Commit(ctx context.Context, change router.Change) error {
-	write, err := changeWrite(change)
+	write, trail, err := changeWrite(change)
 	if err != nil {
 		return err
 	}
-	return db.write(ctx, write, change)
+	err = db.run(ctx, write, trail)
+	if errors.Is(err, sessions.ErrConflict) {
+		return db.conflict(ctx, change)
+	}
+	return err
 }
 
 // CommitSession implements [sessions.Store].
@@ -53,15 +57,15 @@ func (db *DB) CommitSession(ctx context.Context, change sessions.Change) error {
 	return db.Commit(ctx, router.Change{Change: change})
 }
 
-func (db *DB) write(ctx context.Context, write Write, change router.Change) error {
+// write applies statements that no entry of the audit trail tells of.
+func (db *DB) write(ctx context.Context, write Write) error { return db.run(ctx, write, nil) }
+
+func (db *DB) run(ctx context.Context, write Write, trail Trail) error {
 	for _, s := range write {
 		clean(s.Args)
 	}
-	err := db.group.commit(ctx, write)
+	err := db.group.commit(ctx, write, trail)
 	db.note(err)
-	if errors.Is(err, sessions.ErrConflict) {
-		return db.conflict(ctx, change)
-	}
 	return err
 }
 
@@ -116,7 +120,7 @@ func (db *DB) Ready(ctx context.Context) error {
 		return nil
 	}
 	// A write failed: see whether the next one would.
-	return db.write(ctx, Write{{SQL: `INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1`}}, router.Change{})
+	return db.write(ctx, Write{{SQL: `INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1`}})
 }
 
 // one reads the single row of a query; none is ErrNotFound.
@@ -179,7 +183,7 @@ func (db *DB) FixPartitions(ctx context.Context, n int) error {
 			return fmt.Errorf("read partitions: %w", err)
 		}
 		first := Statement{SQL: `INSERT INTO partitions (owner, id, epoch) VALUES ('', ?, 0)`, Args: []any{n - 1}, Duplicate: sessions.ErrConflict}
-		if err := db.write(ctx, Write{first}, router.Change{}); err != nil && !errors.Is(err, sessions.ErrConflict) {
+		if err := db.write(ctx, Write{first}); err != nil && !errors.Is(err, sessions.ErrConflict) {
 			return fmt.Errorf("store number of partitions: %w", err)
 		}
 	}
@@ -220,5 +224,5 @@ func (db *DB) takePartition(ctx context.Context, partition int, owner string) (i
 	if err != nil {
 		return 0, err
 	}
-	return epoch + 1, db.write(ctx, Write{take}, router.Change{})
+	return epoch + 1, db.write(ctx, Write{take})
 }

@@ -12,10 +12,14 @@ type Engine interface {
 	// Guilty is the index of the write whose statement failed; the error is then the
 	// statement's own Else or Duplicate or a fault of that statement. It is -1 where
 	// no single write is to blame; the error is then an *[Unavailable]. Apply is
-	// called by Workers goroutines.
-	Apply(ctx context.Context, writes []Write) (guilty int, err error)
+	// called by Workers goroutines. The same transaction adds trail to the audit trail,
+	// unless it is empty; if it can't, no write is to blame.
+	Apply(ctx context.Context, writes []Write, trail Trail) (guilty int, err error)
 	// Query runs a read and calls scan for each row.
 	Query(ctx context.Context, sql string, args []any, scan func(Row) error) error
+	// Having is the text of the read that lists which memories of a level have a word in a field: one row with their
+	// seqs less the first argument, with commas between them. The other arguments are the word, and the least and the greatest seq.
+	Having(level int, field WordField) string
 	// Workers is how many transactions the engine can have under way at once.
 	Workers() int
 	Close() error

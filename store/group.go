@@ -32,6 +32,7 @@ type group struct {
 type waiting struct {
 	ctx   context.Context
 	write Write
+	trail Trail
 	done  chan error // capacity 1
 }
 
@@ -45,11 +46,11 @@ func newGroup(engine Engine) *group {
 
 // commit returns when the write is durable or was refused. Where ctx ends while
 // the transaction is under way, nobody knows which.
-func (g *group) commit(ctx context.Context, write Write) error {
-	if len(write) == 0 {
+func (g *group) commit(ctx context.Context, write Write, trail Trail) error {
+	if len(write) == 0 && len(trail) == 0 {
 		return nil
 	}
-	w := &waiting{ctx: ctx, write: write, done: make(chan error, 1)}
+	w := &waiting{ctx: ctx, write: write, trail: trail, done: make(chan error, 1)}
 	if err := g.enqueue(w); err != nil {
 		return err
 	}
@@ -151,10 +152,12 @@ func (g *group) apply(batch []*waiting) (guilty int, err error) {
 		}
 	}()
 	writes := make([]Write, len(batch))
+	var trail Trail
 	for i, w := range batch {
 		writes[i] = w.write
+		trail = append(trail, w.trail...)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), applyWithin)
 	defer cancel()
-	return g.engine.Apply(ctx, writes)
+	return g.engine.Apply(ctx, writes, trail)
 }

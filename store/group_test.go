@@ -30,7 +30,7 @@ type scripted struct {
 	closed    bool
 }
 
-func (s *scripted) Apply(_ context.Context, writes []store.Write) (int, error) {
+func (s *scripted) Apply(_ context.Context, writes []store.Write, _ store.Trail) (int, error) {
 	<-s.gate
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,6 +49,7 @@ func (s *scripted) Apply(_ context.Context, writes []store.Write) (int, error) {
 
 func (s *scripted) Query(context.Context, string, []any, func(store.Row) error) error { return nil }
 func (s *scripted) Workers() int                                                      { return 1 }
+func (s *scripted) Having(int, store.WordField) string                                { return "" }
 
 func (s *scripted) Close() error {
 	s.closed = true
@@ -140,8 +141,8 @@ type broken struct {
 	err error
 }
 
-func (b *broken) Apply(ctx context.Context, writes []store.Write) (int, error) {
-	_, _ = b.scripted.Apply(ctx, writes) // to be held up and counted
+func (b *broken) Apply(ctx context.Context, writes []store.Write, trail store.Trail) (int, error) {
+	_, _ = b.scripted.Apply(ctx, writes, trail) // to be held up and counted
 	return -1, b.err
 }
 

@@ -76,8 +76,8 @@ func (db *DB) BotTurns(ctx context.Context, place sessions.Lane) (router.BotTurn
 // CountAudit implements [router.Store].
 func (db *DB) CountAudit(ctx context.Context, action string, since time.Time, limit int) (int, error) {
 	var n int
-	err := db.one(ctx, `SELECT count(*) FROM (SELECT at FROM audit WHERE action = ? ORDER BY seq DESC LIMIT ?) newest WHERE at >= ?`,
-		[]any{action, limit, micros(since)}, &n)
+	err := db.one(ctx, `SELECT count(*) FROM (SELECT at FROM audit WHERE action = ? AND at >= ? LIMIT ?) newest`,
+		[]any{action, micros(since), limit}, &n)
 	return n, err
 }
 

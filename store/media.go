@@ -69,5 +69,5 @@ func (db *DB) SweepMedia(ctx context.Context, now time.Time, limit int) (int, er
 	for _, id := range ids {
 		write = append(write, Statement{SQL: `DELETE FROM media WHERE id = ? AND ` + unneeded, Args: []any{id}})
 	}
-	return len(ids), db.write(ctx, write, router.Change{})
+	return len(ids), db.write(ctx, write)
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 
-	"sluice/router"
 	"sluice/sessions"
 )
 
@@ -36,7 +35,7 @@ func (db *DB) ChangeTodos(ctx context.Context, c sessions.TodoChange) error {
 	for _, id := range c.Remove {
 		write = append(write, Statement{SQL: removeTodo, Args: []any{string(id), session}})
 	}
-	return db.write(ctx, write, router.Change{})
+	return db.write(ctx, write)
 }
 
 // Todos reads the items of a session, the oldest first.

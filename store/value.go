@@ -99,8 +99,18 @@ func (e *encoding) text(v any) string {
 // broken UTF-8, and a foreign text must not make its own commit impossible for ever.
 func clean(args []any) {
 	for i, arg := range args {
-		if text, ok := arg.(string); ok && (strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text)) {
-			args[i] = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+		if text, ok := arg.(string); ok {
+			if fit := cleaned(text); fit != text {
+				args[i] = fit
+			}
 		}
 	}
+}
+
+// cleaned is clean for one text.
+func cleaned(text string) string {
+	if strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) {
+		return text
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

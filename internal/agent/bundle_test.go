@@ -34,6 +34,8 @@ type store struct {
 	listed   []router.Exchange
 	todos    []sessions.Todo
 	broken   error
+
+	memoryStore // real, where a test needs one
 }
 
 var _ agent.Store = (*store)(nil)

@@ -31,6 +31,7 @@ type Definition struct {
 	// SeesAll lifts, for its sessions with a sandbox, the clamp to what they have started.
 	SeesAll bool
 	Tools   ToolFilter
+	Memory  MemorySettings
 	// AllowAgents are the agents that it may start as sub-agents besides itself; "*" is any.
 	AllowAgents []string
 
@@ -42,6 +43,7 @@ type Definition struct {
 type Settings struct {
 	Agents     []Definition
 	Keyer      sessions.Keyer
+	Owners     []string // principals, "<channel>:<user id>"
 	Visibility Visibility
 	// AgentToAgent says which agents may speak to each other.
 	AgentToAgent AgentToAgent
@@ -66,6 +68,16 @@ type Store interface {
 	Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error)
 	// ChangeTodos applies a change to the items of a session in one transaction.
 	ChangeTodos(ctx context.Context, c sessions.TodoChange) error
+	// SaveMemory applies a save in one transaction.
+	SaveMemory(ctx context.Context, s sessions.MemorySave) error
+	// DeleteMemory applies a deletion in one transaction.
+	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
+	// MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
+	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
+	// Memories lists what is in a scope.
+	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
+	// SearchMemories finds memories by words, the best first and of equals the newest.
+	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 }
 
 // Sender queues a proactive message.

@@ -57,6 +57,18 @@ func (m runMonitor) Response(c sessions.MonitoredCall, r sessions.Response) (ses
 	return r, []sessions.AuditEntry{m.entry(c, "response.", d)}
 }
 
+// Model implements [sessions.Monitor]. What is allowed is not recorded: the message that follows says it.
+func (m runMonitor) Model(record sessions.Record, model sessions.Model) (may bool, entries []sessions.AuditEntry) {
+	level := sessions.ModelLevel(model)
+	if policy.SubjectOf(record).MayTell(policy.CheckModel, level) {
+		return true, nil
+	}
+	return false, []sessions.AuditEntry{{
+		At: m.now(), Actor: "agent:" + record.Agent, Action: "model.block", Object: model.Name(), Session: record.ID, Label: record.Taint,
+		Detail: map[string]string{"run": string(m.run.ID), "reason": "the conversation has learnt what is " + record.Taint.Level().String() + ", and the model may be told only what is " + level.String()},
+	}}
+}
+
 // entry is a decision about a call as the audit keeps it.
 func (m runMonitor) entry(c sessions.MonitoredCall, kind string, d policy.Decision) sessions.AuditEntry {
 	return sessions.AuditEntry{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/announce"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -123,7 +124,7 @@ func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow
 	switch {
 	case !run.Status.Terminal():
 		result.Status, result.Error = "timeout", "it has not answered yet and goes on working; see sessions_history later"
-	case !flow.CanFlow(run.Label.Level(), caller.Taint.Level()):
+	case !policy.CallerOf(caller).May(policy.CheckSessionsReply, run.Label):
 		result.Status = "accepted"
 	case run.Status == sessions.RunDone:
 		result.Status, result.Reply = "ok", announce.Shown(run.Reply)

@@ -18,6 +18,7 @@ import (
 func (l *Loop) newTools() []sessions.Tool {
 	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool(), l.sendTool(), l.spawnTool(), l.agentsTool(), l.summarizeTool()}
 	tools = append(tools, l.todoTools()...)
+	tools = append(tools, l.memoryTools()...)
 	tools = append(tools, l.workspaceTools()...)
 	for i := range tools {
 		tools[i].Run = l.guarded(tools[i].Spec.Name, tools[i].Run)

@@ -144,7 +144,11 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	for _, call := range calls {
 		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
 	}
-	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, Owner: w.run.Input.Owner, Chain: w.run.Chain}
+	audience, err := w.audience(ctx, w.session.Record(), w.run)
+	if err != nil {
+		return err
+	}
+	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, Owner: w.run.Input.Owner, Chain: w.run.Chain, Audience: audience}
 	if _, err := w.session.ConfirmAndExecuteTools(w.counting(ctx), caller, confirmations); err != nil {
 		return err
 	}

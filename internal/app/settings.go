@@ -108,7 +108,7 @@ func exchangeSettings(c *config.Config) router.ExchangeSettings {
 func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 	s := agent.Settings{
 		Monitor: monitor,
-		Keyer:   keyer(c), Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
+		Keyer:   keyer(c), Owners: c.Owners, Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
 		AgentToAgent:  agent.AgentToAgent(c.Tools.AgentToAgent),
 		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
 	}
@@ -124,5 +124,9 @@ func definition(a config.Agent) agent.Definition {
 		Workspace: a.Workspace, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),
 		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: agent.ToolFilter(a.Tools),
+		Memory: agent.MemorySettings{
+			Namespace: a.Memory.Namespace, Shared: a.Memory.Audience == "shared",
+			MaxEntries: a.Memory.MaxEntries, MaxBytes: int64(a.Memory.MaxBytes), Recall: a.Memory.RecallChars,
+		},
 	}
 }

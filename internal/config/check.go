@@ -166,6 +166,7 @@ func (k checker) agents() {
 			k.model(path+".model", a.Model)
 		}
 		k.workspace(path, a.Workspace)
+		k.must(a.Memory.Namespace == a.ID || agentShape.MatchString(a.Memory.Namespace), path+".memory.namespace", "%q: want a-z 0-9 _ -", a.Memory.Namespace)
 		if a.SystemPrompt != k.c.Agents.Defaults.SystemPrompt {
 			k.prompt(path, a.SystemPrompt)
 		}

@@ -133,6 +133,7 @@ type AgentDefaults struct {
 
 	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and what their sessions see."`
 	Tools     AgentTools       `yaml:"tools" doc:"Which tools they have."`
+	Memory    Memory           `yaml:"memory" doc:"What they remember across sessions: docs/memory.md."`
 	Subagents SubagentDefaults `yaml:"subagents" doc:"Bounds of the sub-agents that agents start."`
 }
 
@@ -147,6 +148,15 @@ type Sandbox struct {
 type AgentTools struct {
 	Allow []string `yaml:"allow" doc:"The only tools that it has: names, or \"*\" for all. Default: all. exec outside a sandbox needs its name here: [\"*\", exec]."`
 	Deny  []string `yaml:"deny" doc:"Names of tools that it does not have."`
+}
+
+// Memory says what agents remember across sessions.
+type Memory struct {
+	Namespace   string `yaml:"namespace" doc:"Agents with the same namespace share what they remember. a-z 0-9 _ -. Default: the agent's id, so that each has its own."`
+	Audience    string `yaml:"audience" enum:"own,shared" doc:"own: a conversation reads what it has told itself, and only owners in private read everything. shared: every conversation with the agent reads what all of them have told, up to its level."`
+	MaxEntries  int    `yaml:"maxEntries" min:"0" doc:"Memories of one conversation at one level. 0 at an agent: as agents.defaults says."`
+	MaxBytes    int    `yaml:"maxBytes" min:"0" doc:"Bytes of one conversation's memories at one level, former versions included. 0 at an agent: as agents.defaults says."`
+	RecallChars int    `yaml:"recallChars" min:"0" max:"100000" doc:"Characters of what is recalled into each prompt by itself. 0 at an agent: as agents.defaults says, where it means nothing at all."`
 }
 
 // SubagentDefaults bound sub-agents.
@@ -175,6 +185,7 @@ type Agent struct {
 
 	Sandbox   Sandbox    `yaml:"sandbox" doc:"What it leaves out is that of agents.defaults."`
 	Tools     AgentTools `yaml:"tools" doc:"Where it says allow, or deny, that counts instead of the one of agents.defaults."`
+	Memory    Memory     `yaml:"memory" doc:"What it leaves out is that of agents.defaults."`
 	Subagents Subagents  `yaml:"subagents" doc:"Which agents it may start."`
 }
 

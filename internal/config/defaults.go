@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"time"
 
@@ -39,6 +40,7 @@ func Default() *Config {
 		},
 		Agents: Agents{Defaults: AgentDefaults{
 			Permission: "auto", Verbose: "off", Sandbox: Sandbox{Mode: "off", SessionToolsVisibility: "spawned"},
+			Memory:    Memory{Audience: "own", MaxEntries: 200_000, MaxBytes: 256 << 20, RecallChars: 4000},
 			Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
 		Policy: Policy{Escalation: "ask", Clearance: flow.Restricted},
@@ -142,12 +144,20 @@ func (a *Agent) complete(d *AgentDefaults, home string) {
 	a.Workspace = folder(or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)
 	a.Sandbox.Mode = or(a.Sandbox.Mode, d.Sandbox.Mode)
 	a.Sandbox.SessionToolsVisibility = or(a.Sandbox.SessionToolsVisibility, d.Sandbox.SessionToolsVisibility)
+	a.Memory.complete(d.Memory, a.ID)
 	if a.Tools.Allow == nil {
 		a.Tools.Allow = d.Tools.Allow
 	}
 	if a.Tools.Deny == nil {
 		a.Tools.Deny = d.Tools.Deny
 	}
+}
+
+// complete gives a memory's settings what they do not say themselves.
+func (m *Memory) complete(d Memory, agent string) {
+	m.Namespace = or(or(m.Namespace, d.Namespace), agent)
+	m.Audience = or(m.Audience, d.Audience)
+	m.MaxEntries, m.MaxBytes, m.RecallChars = cmp.Or(m.MaxEntries, d.MaxEntries), cmp.Or(m.MaxBytes, d.MaxBytes), cmp.Or(m.RecallChars, d.RecallChars)
 }
 
 // folder is an absolute path; one that is relative begins where the gateway was started.

@@ -19,7 +19,8 @@ import (
 func (s *Server) operatorRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodGet, "/v1/status", "status", "How the gateway does"), s.status)
 	huma.Register(api, op(http.MethodGet, "/v1/directory", "look-up", "A conversation by its name or id, and who is in it"), s.directory)
-	huma.Register(api, op(http.MethodGet, "/v1/audit", "list-audit", "The audit trail, newest first"), s.audit)
+	huma.Register(api, op(http.MethodGet, "/v1/audit", "list-audit", "The audit trail, newest first"), s.listAudit)
+	huma.Register(api, op(http.MethodGet, "/v1/audit/verify", "verify-audit", "Whether the audit trail is as it was written"), s.verifyAudit)
 	huma.Register(api, op(http.MethodGet, "/v1/pairings", "list-pairings", "Who has asked to talk and who may"), s.pairings)
 	huma.Register(api, op(http.MethodPost, "/v1/pairings/{code}/approve", "approve-pairing", "Let somebody in who was told this code"), s.approve)
 	huma.Register(api, op(http.MethodPost, "/v1/pairings/{code}/deny", "deny-pairing", "Refuse somebody who was told this code; they may ask again after a day"), s.deny)
@@ -80,41 +81,6 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	_ = json.NewEncoder(w).Encode(out) // the caller has gone
-}
-
-type auditRecord struct {
-	At      time.Time   `json:"at"`
-	Actor   string      `json:"actor"`
-	Action  string      `json:"action"`
-	Object  string      `json:"object"`
-	Session sessions.ID `json:"session,omitempty"`
-	Label   string      `json:"label"`
-	Detail  any         `json:"detail,omitempty"`
-}
-
-type auditList struct {
-	Entries []auditRecord `json:"entries"`
-}
-
-func (s *Server) audit(ctx context.Context, in *struct {
-	Action  string `query:"action" doc:"only this action, for example delivery.block"`
-	Session string `query:"session" doc:"a session's id"`
-	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-},
-) (*body[auditList], error) {
-	entries, err := s.cfg.Store.ListAudit(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: in.Action, Session: sessions.ID(in.Session), Limit: in.Limit})
-	if err != nil {
-		return nil, s.problem(err)
-	}
-	out := auditList{Entries: make([]auditRecord, len(entries))}
-	for i, e := range entries {
-		out.Entries[i] = auditOf(e)
-	}
-	return &body[auditList]{out}, nil
-}
-
-func auditOf(e sessions.AuditEntry) auditRecord {
-	return auditRecord{At: e.At, Actor: e.Actor, Action: e.Action, Object: e.Object, Session: e.Session, Label: e.Label.String(), Detail: e.Detail}
 }
 
 type pairingList struct {

@@ -22,9 +22,9 @@ const tries = 6
 var errUndone = errors.New("transaction was undone")
 
 // Apply implements [store.Engine].
-func (e *engine) Apply(ctx context.Context, writes []store.Write) (guilty int, err error) {
+func (e *engine) Apply(ctx context.Context, writes []store.Write, trail store.Trail) (guilty int, err error) {
 	for try := range tries {
-		guilty, err = e.transact(ctx, writes)
+		guilty, err = e.transact(ctx, writes, trail)
 		if !errors.Is(err, errUndone) {
 			break
 		}
@@ -57,32 +57,27 @@ func wait(ctx context.Context, try int) error {
 	}
 }
 
-func (e *engine) transact(ctx context.Context, writes []store.Write) (guilty int, err error) {
+func (e *engine) transact(ctx context.Context, writes []store.Write, trail store.Trail) (guilty int, err error) {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return -1, fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Release()
-	guilty, err = e.send(ctx, conn, writes)
+	head, guilty, err := e.send(ctx, conn, writes, trail)
+	if err == nil {
+		guilty, err = -1, e.commit(ctx, conn, head, trail)
+	}
 	if err != nil {
 		// Where the connection is broken the server rolls back by itself; the pool drops a connection that is still in a transaction.
 		_, _ = conn.Exec(ctx, `ROLLBACK`)
-		return guilty, err
 	}
-	tag, err := conn.Exec(ctx, `COMMIT`)
-	switch {
-	case undone(err):
-		return -1, errors.Join(errUndone, err)
-	case err != nil:
-		return -1, unavailable("the connection broke during a commit", "nothing: what was not stored is tried again; see that the server runs", err)
-	case tag.String() != "COMMIT":
-		return -1, fmt.Errorf("commit transaction: the server answered %s", tag)
-	}
-	return -1, nil
+	return guilty, err
 }
 
-// send runs the statements in one round trip, all but the commit: whether they did what they must is not known before.
-func (e *engine) send(ctx context.Context, conn *pgxpool.Conn, writes []store.Write) (guilty int, err error) {
+// send runs the statements in one round trip, all but the commit: whether they did
+// what they must is not known before. Where there is something to add to the audit
+// trail it takes the head of a free chain; nil: there is none.
+func (e *engine) send(ctx context.Context, conn *pgxpool.Conn, writes []store.Write, trail store.Trail) (head *store.Head, guilty int, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
 	for _, w := range writes {
@@ -90,24 +85,31 @@ func (e *engine) send(ctx context.Context, conn *pgxpool.Conn, writes []store.Wr
 			batch.Queue(e.sql.get(s.SQL), s.Args...)
 		}
 	}
+	if len(trail) > 0 {
+		batch.Queue(e.sql.get(store.FreeHead))
+	}
 	results := conn.SendBatch(ctx, batch)
 	defer func() {
 		if closed := results.Close(); err == nil && closed != nil {
-			guilty, err = -1, fmt.Errorf("send writes: %w", closed)
+			head, guilty, err = nil, -1, fmt.Errorf("send writes: %w", closed)
 		}
 	}()
 	if _, err := results.Exec(); err != nil {
-		return -1, lostBeforeCommit(ctx, fmt.Errorf("begin transaction: %w", err))
+		return nil, -1, lostBeforeCommit(ctx, fmt.Errorf("begin transaction: %w", err))
 	}
 	for i, w := range writes {
 		for _, s := range w {
 			tag, err := results.Exec()
 			if err := outcome(s, tag, err); err != nil {
-				return i, lostBeforeCommit(ctx, err)
+				return nil, i, lostBeforeCommit(ctx, err)
 			}
 		}
 	}
-	return -1, nil
+	if len(trail) > 0 {
+		head, err = scanHead(results.QueryRow())
+		err = lostBeforeCommit(ctx, err)
+	}
+	return head, -1, err
 }
 
 // outcome is nil if the statement has done what it must.

@@ -1,11 +1,26 @@
 package postgres_test
 
 import (
+	"fmt"
 	"testing"
 
+	"sluice/store"
 	"sluice/store/storetest"
 )
 
 func BenchmarkMessage(b *testing.B) {
 	storetest.BenchmarkMessage(b, open(b, storetest.NewServer(b).Database(b)))
+}
+
+func BenchmarkTold(b *testing.B) {
+	for _, gateways := range []int{1, 3} {
+		b.Run(fmt.Sprintf("gateways=%d", gateways), func(b *testing.B) {
+			url := storetest.NewServer(b).Database(b)
+			var dbs []*store.DB
+			for range gateways {
+				dbs = append(dbs, open(b, url))
+			}
+			storetest.BenchmarkTold(b, dbs...)
+		})
+	}
 }

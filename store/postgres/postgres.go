@@ -124,12 +124,18 @@ func newProvider(db *sql.DB) (*goose.Provider, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, source, goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, source, goose.WithSessionLocker(locker), goose.WithGoMigrations(sealAudit()))
 	if err != nil {
 		return nil, 0, err
 	}
 	sources := provider.ListSources()
 	return provider, sources[len(sources)-1].Version, nil
+}
+
+func sealAudit() *goose.Migration {
+	return goose.NewGoMigration(store.SealMigration, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+		return store.SealAudit(ctx, tx, rebind, time.Now())
+	}}, nil)
 }
 
 func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Apply implements [store.Engine].
-func (e *engine) Apply(_ context.Context, writes []store.Write) (guilty int, err error) {
+func (e *engine) Apply(_ context.Context, writes []store.Write, trail store.Trail) (guilty int, err error) {
 	committed := false
 	defer func() {
 		if !committed {
@@ -20,7 +20,7 @@ func (e *engine) Apply(_ context.Context, writes []store.Write) (guilty int, err
 			_, _ = e.stmts.exec(`ROLLBACK`, nil)
 		}
 	}()
-	guilty, err = e.transact(writes)
+	guilty, err = e.transact(writes, trail)
 	if err == nil {
 		committed = true
 		return -1, nil
@@ -32,7 +32,7 @@ func (e *engine) Apply(_ context.Context, writes []store.Write) (guilty int, err
 	return guilty, err
 }
 
-func (e *engine) transact(writes []store.Write) (guilty int, err error) {
+func (e *engine) transact(writes []store.Write, trail store.Trail) (guilty int, err error) {
 	if _, err := e.stmts.exec(`BEGIN IMMEDIATE`, nil); err != nil {
 		return -1, fmt.Errorf("begin transaction: %w", err)
 	}
@@ -43,10 +43,34 @@ func (e *engine) transact(writes []store.Write) (guilty int, err error) {
 			}
 		}
 	}
+	if err := e.tell(trail); err != nil {
+		return -1, explainTrail(err, e.dir)
+	}
 	if _, err := e.stmts.exec(`COMMIT`, nil); err != nil {
 		return -1, fmt.Errorf("commit transaction: %w", err)
 	}
 	return -1, nil
+}
+
+// tell adds to the audit trail.
+func (e *engine) tell(trail store.Trail) error {
+	if len(trail) == 0 {
+		return nil
+	}
+	head, found := store.Head{}, false
+	err := e.stmts.query(store.FreeHead, nil, func(row store.Row) error { found = true; return head.Scan(row) })
+	if err == nil && !found {
+		err = store.ErrNoHead
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range trail.Link(head) {
+		if err := e.run(s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *engine) run(s store.Statement) error {

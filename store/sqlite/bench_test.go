@@ -16,3 +16,10 @@ func BenchmarkMessage(b *testing.B) {
 	defer db.Close() //nolint:errcheck // the benchmark is over
 	storetest.BenchmarkMessage(b, db)
 }
+
+func BenchmarkTold(b *testing.B) {
+	db, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(b, err)
+	defer db.Close() //nolint:errcheck // the benchmark is over
+	storetest.BenchmarkTold(b, db)
+}

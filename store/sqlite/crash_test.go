@@ -40,13 +40,14 @@ func crash(t *testing.T, dir string) {
 	}
 }
 
-// crashChange writes one row in each of four tables.
+// crashChange writes one row in each of five tables.
 func crashChange(key string) router.Change {
 	run, message := sessions.RunID("run_"+key), sessions.MessageID("msg_"+key)
 	return router.Change{
 		Event: &router.Event{Key: key, Run: run},
 		Change: sessions.Change{
 			Enqueue:  []sessions.Run{{ID: run, Session: sessions.ID("sess_" + key), Status: sessions.RunQueued}},
+			Audit:    []sessions.AuditEntry{{Action: "told", Object: key, Label: flow.Bottom()}},
 			Messages: []sessions.StoredMessage{{Session: sessions.ID("sess_" + key), Message: sessions.Message{ID: message, Label: flow.Bottom()}}},
 		},
 		Deliver: []router.Delivery{{ID: router.DeliveryID("dlv_" + key), Lane: "c|x", Status: router.DeliveryQueued}},
@@ -79,6 +80,10 @@ func TestCrash(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, thread, 1)
 		}
+		report, err := db.VerifyAudit(t.Context(), nil)
+		require.NoError(t, err)
+		require.Empty(t, report.Faults)
+		require.EqualValues(t, len(lanes), report.Entries)
 		require.NoError(t, db.Close())
 	}
 }

@@ -48,6 +48,15 @@ func explain(err error, dir string) error {
 	return err
 }
 
+// explainTrail is explain for what is added to the audit trail: where the
+// database is not at fault, the trail is.
+func explainTrail(err error, dir string) error {
+	if err = explain(err, dir); store.IsUnavailable(err) {
+		return err
+	}
+	return store.BrokenTrail(err)
+}
+
 // full reports a file system with less space than SQLite needs for its next step.
 func full(dir string) bool {
 	var stat syscall.Statfs_t

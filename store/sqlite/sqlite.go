@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver
@@ -139,7 +140,7 @@ func migrate(ctx context.Context, db *sql.DB) (applied int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("read migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, source)
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, source, goose.WithGoMigrations(sealAudit()))
 	if err != nil {
 		return 0, fmt.Errorf("read migrations: %w", err)
 	}
@@ -158,6 +159,12 @@ func migrate(ctx context.Context, db *sql.DB) (applied int, err error) {
 		return 0, fmt.Errorf("migrate database: %w", err)
 	}
 	return len(results), nil
+}
+
+func sealAudit() *goose.Migration {
+	return goose.NewGoMigration(store.SealMigration, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+		return store.SealAudit(ctx, tx, func(text string) string { return text }, time.Now())
+	}}, nil)
 }
 
 // Workers is one: SQLite has one writer.

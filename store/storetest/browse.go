@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -104,26 +103,6 @@ func testLists(t *testing.T, b *bundle) {
 	counts, err := b.CountDeliveries(b.ctx, flow.Restricted)
 	require.NoError(t, err)
 	require.Equal(t, map[router.DeliveryStatus]int{router.DeliveryUnknown: 2, router.DeliveryQueued: 1}, counts)
-}
-
-func testAudit(t *testing.T, b *bundle) {
-	first := sessions.AuditEntry{At: start, Actor: "operator", Action: "delivery.retry", Object: "dlv_1", Session: "sess_1", Label: secret}
-	second := first
-	second.Action, second.Session, second.Detail = "command.denied", "", json.RawMessage(`{"why":"not an owner"}`)
-	b.commit(router.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{first, second}}})
-	list := func(q router.Query) []sessions.AuditEntry {
-		rows, err := b.ListAudit(b.ctx, q)
-		require.NoError(t, err)
-		return rows
-	}
-	require.Equal(t, []sessions.AuditEntry{second, first}, list(router.Query{MaxLevel: flow.Restricted}))
-	require.Equal(t, []sessions.AuditEntry{first}, list(router.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
-	require.Equal(t, []sessions.AuditEntry{second}, list(router.Query{MaxLevel: flow.Restricted, Status: "command.denied"}))
-
-	third := first
-	third.Action = "tool.block"
-	require.NoError(t, b.CommitSession(b.ctx, sessions.Change{Audit: []sessions.AuditEntry{third}}))
-	require.Equal(t, []sessions.AuditEntry{third}, list(router.Query{MaxLevel: flow.Restricted, Limit: 1}))
 }
 
 func testCancelled(t *testing.T, b *bundle) {

@@ -21,11 +21,14 @@ type recorder struct {
 	seen []store.Statement
 }
 
-func (r *recorder) Apply(_ context.Context, writes []store.Write) (int, error) {
+func (r *recorder) Apply(_ context.Context, writes []store.Write, trail store.Trail) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range writes {
 		r.seen = append(r.seen, w...)
+	}
+	if len(trail) > 0 {
+		r.seen = append(append(r.seen, store.Statement{SQL: store.FreeHead}), trail.Link(store.Head{})...)
 	}
 	return -1, nil
 }
@@ -36,6 +39,8 @@ func (r *recorder) Query(_ context.Context, sql string, args []any, _ func(store
 	r.seen = append(r.seen, store.Statement{SQL: sql, Args: args})
 	return nil
 }
+
+func (r *recorder) Having(int, store.WordField) string { return "" }
 
 func (r *recorder) Workers() int { return 1 }
 func (r *recorder) Close() error { return nil }
@@ -73,6 +78,7 @@ func hotChanges() []router.Change {
 				Messages: []sessions.StoredMessage{{Session: s.ID, Message: m}, {Session: s.ID, Message: edited}},
 				Enqueue:  []sessions.Run{run}, Runs: []sessions.RunMove{{From: sessions.RunQueued, Run: run}},
 				Abort: []sessions.Abort{{Session: s.ID}}, End: []sessions.End{{ID: s.ID, At: start}},
+				Audit: []sessions.AuditEntry{{Action: "a", Label: secret}},
 			},
 			Deliver:    []router.Delivery{d},
 			Deliveries: []router.DeliveryMove{{From: router.DeliveryQueued, Delivery: d}},
@@ -172,8 +178,30 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error {
 			return db.ChangeTodos(ctx, sessions.TodoChange{Session: "sess_1", Add: []sessions.Todo{{}}, Update: []sessions.Todo{{}}, Remove: []sessions.TodoID{"todo_1"}})
 		},
+		func() error { return db.SaveMemory(ctx, saveOf(newMemory("k", "tea", flow.Internal, "food"))) },
+		func() error { return db.DeleteMemory(ctx, tombstone("k", flow.Internal, start)) },
+		func() error { _, err := db.Memory(ctx, "mem_1", flow.Internal); return err },
 		func() error {
-			_, err := db.ListAudit(ctx, router.Query{MaxLevel: flow.Restricted, Session: "sess_1"})
+			_, err := db.MemoryVersions(ctx, newMemory("k", "tea", flow.Internal), 10)
+			return err
+		},
+		func() error { _, err := db.MemoriesByKey(ctx, scope(flow.Internal, start), "k"); return err },
+		func() error {
+			_, err := db.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10})
+			return err
+		},
+		func() error {
+			_, err := db.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10, Tag: "food"})
+			return err
+		},
+		func() error { _, err := db.SweepMemories(ctx, start, 10); return err },
+		func() error { _, err := db.ListAudit(ctx, router.AuditQuery{MaxLevel: flow.Internal}); return err },
+		func() error {
+			_, err := db.ListAudit(ctx, router.AuditQuery{Session: "sess_1", MaxLevel: flow.Internal, After: "1-abc"})
+			return err
+		},
+		func() error {
+			_, err := db.ListAudit(ctx, router.AuditQuery{Action: "delivery.block", Since: start, MaxLevel: flow.Internal})
 			return err
 		},
 	}

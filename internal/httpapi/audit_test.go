@@ -1,0 +1,89 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/httpapi"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// trail is a gateway with an audit trail that keeps what it was asked.
+type trail struct {
+	*gateway
+	queries []router.AuditQuery
+	kept    []router.AuditHead
+	report  router.AuditReport
+}
+
+func (a *trail) ListAudit(_ context.Context, q router.AuditQuery) ([]router.AuditRecord, error) {
+	a.queries = append(a.queries, q)
+	entry := sessions.AuditEntry{At: clock, Actor: "gateway", Action: "delivery.block", Object: "dlv_1", Label: flow.Bottom()}
+	return []router.AuditRecord{{AuditEntry: entry, ID: "1-ab", Place: router.AuditHead{Chain: 2, Seq: 7, Hash: "abc"}}}, a.fail
+}
+
+func (a *trail) VerifyAudit(_ context.Context, kept []router.AuditHead) (router.AuditReport, error) {
+	a.kept = kept
+	return a.report, a.fail
+}
+
+func serveTrail(t *testing.T) (*trail, http.Handler) {
+	t.Helper()
+	a := &trail{gateway: newGateway()}
+	return a, newServer(t, a.gateway, func(c *httpapi.Config) {
+		c.Store = a
+		c.Tokens = append(c.Tokens, httpapi.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: httpapi.RoleReader})
+	}).Handler()
+}
+
+const low = "Authorization: Bearer low"
+
+func TestAuditIsListed(t *testing.T) {
+	t.Parallel()
+	a, h := serveTrail(t)
+	w := call(h, "GET", "/v1/audit?action=delivery.block&actor=gateway&session=sess_1&since=2026-04-26T18:00:00Z&limit=7&after=1-aa", "")
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"id":"1-ab"`)
+	require.Contains(t, w.Body.String(), `"place":{"chain":2,"seq":7,"hash":"abc"}`)
+	w = call(h, "GET", "/v1/audit", "", low)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.NotContains(t, w.Body.String(), "place", "its numbers count what is hidden")
+	require.Equal(t, []router.AuditQuery{
+		{
+			Action: "delivery.block", Actor: "gateway", Session: "sess_1", Since: time.Date(2026, 4, 26, 18, 0, 0, 0, time.UTC),
+			MaxLevel: flow.Restricted, Limit: 7, After: "1-aa",
+		},
+		{MaxLevel: flow.Internal, Limit: 50},
+	}, a.queries)
+	require.Equal(t, http.StatusUnprocessableEntity, call(h, "GET", "/v1/audit?since=yesterday", "").Code)
+}
+
+func TestAuditIsVerified(t *testing.T) {
+	t.Parallel()
+	a, h := serveTrail(t)
+	hash := strings.Repeat("0af", 22)[:64]
+	a.report = router.AuditReport{Entries: 9, Heads: []router.AuditHead{{Seq: 9, Hash: hash}}}
+	w := call(h, "GET", "/v1/audit/verify?head=0:3:"+hash+"&head=1:2:"+hash, "")
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.JSONEq(t, `{"ok":true,"entries":9,"heads":["0:9:`+hash+`"],"faults":[]}`, w.Body.String())
+	require.Equal(t, []router.AuditHead{{Chain: 0, Seq: 3, Hash: hash}, {Chain: 1, Seq: 2, Hash: hash}}, a.kept)
+
+	a.report.Faults = []router.AuditFault{{Chain: 1, Seq: 4, Kind: router.AuditMissing, Text: "it is missing"}}
+	w = call(h, "GET", "/v1/audit/verify", "")
+	require.Contains(t, w.Body.String(), `"ok":false`)
+	require.Contains(t, w.Body.String(), `"faults":[{"chain":1,"seq":4,"kind":"missing","text":"it is missing"}]`)
+
+	require.Equal(t, http.StatusForbidden, call(h, "GET", "/v1/audit/verify", "", low).Code)
+	for _, head := range []string{"x", "0:1", "0:0:" + hash, "-1:1:" + hash, "0:1:" + hash[1:], "0:1:" + strings.ToUpper(hash), "a:1:" + hash} {
+		w := call(h, "GET", "/v1/audit/verify?head="+head, "")
+		require.Equal(t, http.StatusBadRequest, w.Code, head)
+		require.Contains(t, w.Body.String(), "CHAIN:SEQ:HASH")
+	}
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// SealMigration is the number of the migration that is SealAudit.
+const SealMigration = 51
+
+// SealAudit moves the entries that were written before the trail was a chain into
+// its first chain, in their order. What was done to them before now nobody can
+// say, so an entry of its own states how many they are. It is a migration: tx is its
+// transaction, and spell gives a statement in the database's spelling.
+func SealAudit(ctx context.Context, tx *sql.Tx, spell func(string) string, now time.Time) error {
+	s := sealer{tx, spell}
+	sealed := 0
+	for from := int64(0); ; {
+		trail, last, err := s.page(ctx, from)
+		if err != nil {
+			return fmt.Errorf("read old audit entries: %w", err)
+		}
+		if len(trail) == 0 {
+			break
+		}
+		if err := s.add(ctx, trail); err != nil {
+			return err
+		}
+		from, sealed = last, sealed+len(trail)
+	}
+	if sealed > 0 {
+		if err := s.begin(ctx, sealed, now); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, `DROP TABLE audit_before`); err != nil {
+		return fmt.Errorf("drop old audit table: %w", err)
+	}
+	return nil
+}
+
+type sealer struct {
+	tx    *sql.Tx
+	spell func(string) string
+}
+
+// page reads old entries behind the number from; last is the number of the last one.
+func (s sealer) page(ctx context.Context, from int64) (trail Trail, last int64, err error) {
+	rows, err := s.tx.QueryContext(ctx, s.spell(`SELECT seq, at, actor, action, object, session_id, level, trust, detail FROM audit_before
+		WHERE seq > ? ORDER BY seq`+most(verifyPage)), from)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var e Entry
+		if err := rows.Scan(&last, &e.at, &e.actor, &e.action, &e.object, &e.session, &e.level, &e.trust, &e.detail); err != nil {
+			return nil, 0, err
+		}
+		trail = append(trail, e)
+	}
+	return trail, last, rows.Err()
+}
+
+// begin adds the entry that says what of the trail is older than its chain.
+func (s sealer) begin(ctx context.Context, sealed int, now time.Time) error {
+	var e encoding
+	trail := e.entries([]sessions.AuditEntry{{
+		At: now, Actor: "gateway", Action: "audit.begin", Label: flow.NewLabel(flow.Restricted, flow.Trusted),
+		Detail: map[string]any{"before": sealed, "reason": "the entries before this one were not chained when they were written"},
+	}})
+	if e.err != nil {
+		return e.err
+	}
+	return s.add(ctx, trail)
+}
+
+func (s sealer) add(ctx context.Context, trail Trail) error {
+	var head Head
+	if err := head.Scan(s.tx.QueryRowContext(ctx, s.spell(FreeHead))); err != nil {
+		return fmt.Errorf("read head of audit trail: %w", err)
+	}
+	for _, link := range trail.Link(head) {
+		if _, err := s.tx.ExecContext(ctx, s.spell(link.SQL), link.Args...); err != nil {
+			return fmt.Errorf("seal audit trail: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"sluice/router"
+)
+
+// verifyPage is how many entries are in memory at once.
+const verifyPage = 1000
+
+// VerifyAudit implements [router.Browser].
+func (db *DB) VerifyAudit(ctx context.Context, kept []router.AuditHead) (router.AuditReport, error) {
+	report := router.AuditReport{Heads: []router.AuditHead{}, Faults: []router.AuditFault{}}
+	heads, err := db.auditHeads(ctx)
+	if err != nil {
+		return report, fmt.Errorf("read heads of audit trail: %w", err)
+	}
+	for _, head := range heads {
+		c := newChainCheck(head, kept)
+		if err := db.verifyChain(ctx, c); err != nil {
+			return report, fmt.Errorf("verify audit trail: %w", err)
+		}
+		report.Entries += c.entries
+		report.Faults = append(report.Faults, c.faults...)
+		if len(c.faults) == 0 && c.last.Seq > 0 {
+			report.Heads = append(report.Heads, router.AuditHead(c.last))
+		}
+	}
+	for _, k := range kept {
+		if !slices.ContainsFunc(heads, func(h Head) bool { return h.Chain == k.Chain }) {
+			report.Faults = append(report.Faults, router.AuditFault{Chain: k.Chain, Seq: k.Seq, Kind: router.AuditHeadBad, Text: "there is no such chain"})
+		}
+	}
+	return report, nil
+}
+
+// auditHeads are the heads of all chains that have one or have entries.
+func (db *DB) auditHeads(ctx context.Context) ([]Head, error) {
+	return all(ctx, db, `SELECT chain, seq, hash FROM audit_heads
+		UNION ALL SELECT DISTINCT chain, CAST(? AS BIGINT), '' FROM audit WHERE chain NOT IN (SELECT chain FROM audit_heads) ORDER BY chain`, []any{noHead},
+		func(row Row) (Head, error) {
+			var h Head
+			err := h.Scan(row)
+			return h, err
+		})
+}
+
+// verifyChain reads a chain page by page. What is added meanwhile is looked at too,
+// so the head is read before, for what must be there, and after, for what may be.
+func (db *DB) verifyChain(ctx context.Context, c *chainCheck) error {
+	for from, n := int64(math.MinInt64), verifyPage; n == verifyPage; {
+		links, err := all(ctx, db, `SELECT `+auditColumns+` FROM audit WHERE chain = ? AND seq > ? ORDER BY seq`+most(verifyPage), []any{c.head.Chain, from}, scanLink)
+		if err != nil {
+			return err
+		}
+		for _, l := range links {
+			c.next(l)
+			from = l.Seq
+		}
+		n = len(links)
+	}
+	latest := c.head.Seq
+	if latest != noHead {
+		if err := db.one(ctx, `SELECT seq FROM audit_heads WHERE chain = ?`, []any{c.head.Chain}, &latest); err != nil {
+			return err
+		}
+	}
+	c.end(latest)
+	return nil
+}

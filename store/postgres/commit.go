@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sluice/store"
+)
+
+// commit adds to the audit trail behind head, which this transaction holds, and
+// commits, in one round trip.
+func (e *engine) commit(ctx context.Context, conn *pgxpool.Conn, head *store.Head, trail store.Trail) error {
+	links, err := e.links(ctx, conn, head, trail)
+	if err != nil {
+		return err
+	}
+	batch := &pgx.Batch{}
+	for _, s := range links {
+		batch.Queue(e.sql.get(s.SQL), s.Args...)
+	}
+	batch.Queue(`COMMIT`)
+	results := conn.SendBatch(ctx, batch)
+	defer results.Close() //nolint:errcheck // every result was read, or one before says what went wrong
+	for _, s := range links {
+		tag, err := results.Exec()
+		if err := outcome(s, tag, err); err != nil {
+			return linkFault(err)
+		}
+	}
+	tag, err := results.Exec()
+	switch {
+	case err != nil:
+		return commitFault(err)
+	case tag.String() != "COMMIT":
+		return fmt.Errorf("commit transaction: the server answered %s", tag)
+	}
+	return nil
+}
+
+// links are the statements that add to the trail. Where every chain was held, it waits for one.
+func (e *engine) links(ctx context.Context, conn *pgxpool.Conn, head *store.Head, trail store.Trail) (links []store.Statement, err error) {
+	if len(trail) == 0 {
+		return nil, nil
+	}
+	if head == nil {
+		head, err = scanHead(conn.QueryRow(ctx, e.sql.get(store.AnyHead)))
+	}
+	switch {
+	case err != nil:
+		return nil, lostBeforeCommit(ctx, err)
+	case head == nil:
+		return nil, store.BrokenTrail(store.ErrNoHead)
+	}
+	return trail.Link(*head), nil
+}
+
+// scanHead reads a head; nil if there is none.
+func scanHead(row pgx.Row) (*store.Head, error) {
+	var head store.Head
+	err := head.Scan(row)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("take a chain of the audit trail: %w", err)
+	}
+	return &head, nil
+}
+
+// linkFault tells a trail that can't be added to from a fault of the server. The
+// commit was sent with it: where the connection is lost, nobody knows.
+func linkFault(err error) error {
+	if _, refused := errors.AsType[*pgconn.PgError](err); !refused || undone(err) {
+		return commitFault(err)
+	}
+	if err = explain(err); store.IsUnavailable(err) {
+		return err
+	}
+	return store.BrokenTrail(err)
+}
+
+// commitFault is for a commit that was asked for and not confirmed.
+func commitFault(err error) error {
+	if undone(err) {
+		return errors.Join(errUndone, err)
+	}
+	return unavailable("the connection broke during a commit", "nothing: what was not stored is tried again; see that the server runs", err)
+}

@@ -30,12 +30,12 @@ func newRules(c *config.Config) (*policy.Rules, error) {
 }
 
 // newMonitor makes what stands below the tools.
-func newMonitor(c *config.Config, gate *policy.Gate, now func() time.Time) (*policy.Monitor, error) {
+func newMonitor(c *config.Config, gate *policy.Gate, secrets *policy.Secrets, now func() time.Time) (*policy.Monitor, error) {
 	rules, err := newRules(c)
 	if err != nil {
 		return nil, err
 	}
-	return policy.NewMonitor(policy.MonitorConfig{Rules: rules, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(c.Policy.Escalation), Now: now})
+	return policy.NewMonitor(policy.MonitorConfig{Rules: rules, Secrets: secrets, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(c.Policy.Escalation), Now: now})
 }
 
 // sinks are the levels of the ways out.

@@ -33,7 +33,7 @@ type Media struct {
 const mediaLife = 7 * 24 * time.Hour
 
 // postFile sends a file as a message of its own.
-func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, id sessions.MediaID) (adapters.Receipt, error) {
+func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, d Delivery, id sessions.MediaID) (adapters.Receipt, error) {
 	sender, ok := a.(adapters.FileSender)
 	if !ok {
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel can't take files")}
@@ -46,7 +46,7 @@ func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out ada
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("read file: %w", err)}
 	}
 	return sender.SendFile(ctx, out, adapters.File{
-		Name: m.FileName(), MIME: m.MIME, Size: m.Size,
+		Name: d.fileName(m), MIME: m.MIME, Size: m.Size,
 		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.Content)), nil },
 	})
 }

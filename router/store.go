@@ -181,11 +181,11 @@ type Forget struct {
 	Upto time.Time
 }
 
-// DirectPeer says whose a direct chat is.
+// DirectPeer says that somebody was heard in a conversation, and whose it is.
 type DirectPeer struct {
 	Channel, Account string
 	Conversation     sessions.ConversationID
-	User             sessions.UserID
+	User             sessions.UserID // of a direct chat; empty elsewhere
 }
 
 // Reworded is the new text of a message.
@@ -283,7 +283,7 @@ type Store interface {
 
 	// History reads a group's unmentioned talk, oldest first.
 	History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error)
-	// PeerOf reads whose a direct chat is; ErrNotFound where nothing was noted.
+	// PeerOf reads whose a direct chat is, and nobody for other conversations; ErrNotFound where nobody was noted as heard.
 	PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error)
 	// Revision reads which run an edited message has led to last; ErrNotFound if it was never edited.
 	Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (Revision, error)

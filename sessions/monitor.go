@@ -90,7 +90,7 @@ const noMonitor = "refused: no monitor stands between this session and the outsi
 
 // Call implements [Monitor].
 func (insideOnly) Call(c MonitoredCall, _ bool) CallVerdict {
-	if c.Tool.Flow.Reads == FlowOutside || c.Tool.Flow.Writes == FlowOutside {
+	if c.Tool.Flow.Outside() {
 		return CallVerdict{Ruling: RulingRefuse, Reason: noMonitor}
 	}
 	return CallVerdict{Args: c.Args}

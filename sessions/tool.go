@@ -10,7 +10,7 @@ import (
 	"sluice/policy/flow"
 )
 
-// Tool is something an agent can do. Every field but Idempotent, Timeout and SubAgent is required;
+// Tool is something an agent can do. Every field but Idempotent, Timeout, SubAgent and Remote is required;
 // a registry refuses a tool without its flow.
 type Tool struct {
 	Spec ToolSpec
@@ -69,6 +69,9 @@ func (f ToolFlow) Check() error {
 	return nil
 }
 
+// Outside reports whether one end is outside the gateway.
+func (f ToolFlow) Outside() bool { return f.Reads == FlowOutside || f.Writes == FlowOutside }
+
 // FlowEnd is one end of a tool's data flow. Its zero value is invalid.
 type FlowEnd string
 
@@ -104,4 +107,7 @@ type Caller struct {
 type ToolResult struct {
 	Text  string     // shown to the model; usually JSON
 	Label flow.Label // of what was read; the session joins it
+	// Failed: the call failed, and Text is what came from outside about it. An error says what the gateway
+	// itself has to say, and has the caller's label.
+	Failed bool
 }

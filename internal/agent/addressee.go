@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 
 	"sluice/policy"
 	"sluice/sessions"
@@ -148,8 +146,5 @@ type AgentToAgent struct {
 }
 
 func (a AgentToAgent) allows(agent string) bool {
-	return len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(pattern string) bool {
-		ok, err := path.Match(pattern, agent)
-		return ok && err == nil
-	})
+	return len(a.Allow) == 0 || matches(a.Allow, agent)
 }

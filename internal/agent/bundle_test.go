@@ -111,6 +111,7 @@ type bundle struct {
 	events  []sessions.Event
 	sandbox *testSandbox
 	inbox   router.Inbox
+	remote  []sessions.Tool // of servers outside
 
 	approver router.Approver
 }
@@ -167,7 +168,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return b.model, nil
 		},
-		Exchanges: exchanges{b}, Sandbox: b.sandbox,
+		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote },
 		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := router.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}

@@ -91,7 +91,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config is what a Loop is made of. All fields but Media, RetryBudget and Sandbox are required.
+// Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox and Remote are required.
 type Config struct {
 	Settings   Settings
 	Store      Store
@@ -106,6 +106,8 @@ type Config struct {
 	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
 	Sandbox     Sandbox       // runs the commands of the tool exec; nil: there is none
+	// Remote are the tools of servers outside the gateway as they are now; nil: none. A session has those of its last opening.
+	Remote func() []sessions.Tool
 }
 
 // Loop works the runs of all agents. It is safe for concurrent use.
@@ -122,6 +124,7 @@ type Loop struct {
 	media     func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	sandbox   Sandbox
 	tools     []sessions.Tool
+	remote    func() []sessions.Tool
 }
 
 var _ router.Agent = (*Loop)(nil)
@@ -133,7 +136,7 @@ func New(c Config) (*Loop, error) {
 	}
 	l := &Loop{
 		store: c.Store, models: c.Models, send: c.Send, exchanges: c.Exchanges, now: c.Now, log: c.Log,
-		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox,
+		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote,
 	}
 	if c.Settings.Monitor == nil {
 		return nil, errors.New("new agent loop: there is no monitor")

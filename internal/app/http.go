@@ -86,7 +86,7 @@ func (a *App) parts(ctx context.Context) []httpapi.Health {
 		}
 		parts = append(parts, p)
 	}
-	return parts
+	return append(parts, a.mcpParts()...)
 }
 
 func part(name string, err error) httpapi.Health {

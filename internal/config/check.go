@@ -31,6 +31,9 @@ func check(r *report, c *Config) {
 	k.agents()
 	k.bindings()
 	k.session()
+	k.tools()
+	k.mcp()
+	k.vault()
 	k.rules()
 }
 

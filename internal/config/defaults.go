@@ -71,10 +71,13 @@ var (
 	_ defaulter = (*DiscordAccount)(nil)
 	_ defaulter = (*Provider)(nil)
 	_ defaulter = (*Reset)(nil)
+	_ defaulter = (*MCPServer)(nil)
 )
 
 // A token is given to others, so that it shows and does the least unless its owner says more.
 func (t *APIToken) setDefaults() { t.Classification, t.Role = flow.Public, "reader" }
+
+func (s *NamedSecret) setDefaults() { s.Classification = flow.Internal }
 
 func (g *Group) setDefaults() { g.RequireMention = true }
 
@@ -89,6 +92,9 @@ func (a *TelegramAccount) setDefaults() {
 func (a *SlackAccount) setDefaults() { a.APIBase, a.Mode = "https://slack.com/api/", "socket" }
 
 func (a *DiscordAccount) setDefaults() { a.APIBase = "https://discord.com/api/v10" }
+
+// Unlike a model an MCP server is told nothing but what is public, unless its owner says more.
+func (m *MCPServer) setDefaults() { m.Classification, m.TimeoutSeconds = flow.Public, 60 }
 
 // A provider is the owner's own choice, so it may see everything unless they say less.
 func (p *Provider) setDefaults() { p.Classification = flow.Restricted }

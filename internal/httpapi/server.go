@@ -79,9 +79,11 @@ type Events interface {
 
 // Health is how one part of the gateway does.
 type Health struct {
-	Name   string `json:"name" doc:"store, bus, or <channel>/<account>"`
+	Name   string `json:"name" doc:"store, bus, <channel>/<account>, or mcp/<server>"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty" doc:"what is wrong, and what to do"`
+	// Optional: the gateway is ready without this part.
+	Optional bool `json:"optional,omitempty" doc:"the gateway is ready without it"`
 }
 
 // Config is what a Server is made of. All fields but Hosts are required.

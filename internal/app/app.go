@@ -50,6 +50,7 @@ type App struct {
 	bus        *bus.Bus
 	gate       liveGate
 	monitor    liveMonitor
+	secrets    *liveSecrets
 	models     atomic.Pointer[model.Registry]
 	loop       *agent.Loop
 	router     *router.Router
@@ -65,7 +66,7 @@ type App struct {
 func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return &App{cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName()}
+	return &App{cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{}}
 }
 
 // Start brings the gateway up. On an error everything that has started is stopped again.

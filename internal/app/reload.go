@@ -51,7 +51,11 @@ func (a *App) model(name string) (sessions.Model, error) { return a.models.Load(
 
 // adopt takes a configuration's gate and models, both or none.
 func (a *App) adopt(cfg *config.Config) error {
-	gate, err := newGate(cfg)
+	rules, err := newRules(cfg)
+	if err != nil {
+		return fmt.Errorf("configure rules: %w", err)
+	}
+	gate, err := newGate(cfg, rules)
 	if err != nil {
 		return fmt.Errorf("configure gate: %w", err)
 	}
@@ -59,12 +63,17 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure models: %w", err)
 	}
-	monitor, err := newMonitor(cfg, gate, a.now)
+	secrets, err := newSecrets(cfg, a.token)
+	if err != nil {
+		return fmt.Errorf("configure secrets: %w", err)
+	}
+	monitor, err := newMonitor(cfg, gate, secrets, a.now)
 	if err != nil {
 		return fmt.Errorf("configure policy: %w", err)
 	}
 	a.gate.Store(gate)
 	a.monitor.Store(monitor)
+	a.secrets.Store(secrets)
 	a.models.Store(models)
 	return nil
 }

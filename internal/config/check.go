@@ -33,6 +33,7 @@ func check(r *report, c *Config) {
 	k.session()
 	k.tools()
 	k.mcp()
+	k.vault()
 	k.rules()
 }
 

@@ -21,6 +21,7 @@ type Config struct {
 	Tools    Tools     `yaml:"tools" doc:"What agents' tools may do."`
 	MCP      MCP       `yaml:"mcp" doc:"Servers outside the gateway whose tools agents have: docs/tools.md."`
 	Policy   Policy    `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
+	Vault    Vault     `yaml:"secrets" doc:"Values that agents use by their names alone: {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
 	Limits   Limits    `yaml:"limits" doc:"Bounds."`
 
 	_ struct{} `later:"cron,hooks"`
@@ -34,6 +35,16 @@ type Gateway struct {
 	Tokens         []APIToken `yaml:"tokens" doc:"Further tokens of the API, each with a level and a role of its own."`
 	PublicURL      string     `yaml:"publicURL" doc:"Address under which others reach the gateway, for example behind a proxy. Its host is allowed in requests."`
 	AllowedHosts   []string   `yaml:"allowedHosts" doc:"Further Host names that requests may carry. Loopback names and the listen address always may."`
+}
+
+// Vault is the named secrets by their names.
+type Vault map[string]NamedSecret
+
+// NamedSecret is a value that agents know by its name.
+type NamedSecret struct {
+	Value          Secret     `yaml:"value" doc:"Required. For example ${GITHUB_TOKEN} or ${file:/run/secrets/github}."`
+	Classification flow.Level `yaml:"classification" doc:"Sessions and tools below it do not get it."`
+	Tools          []string   `yaml:"tools" doc:"Required. Names of the tools that it may be given to, or patterns with *."`
 }
 
 // APIToken is a further token of the API.

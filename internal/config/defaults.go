@@ -78,6 +78,8 @@ var (
 // A token is given to others, so that it shows and does the least unless its owner says more.
 func (t *APIToken) setDefaults() { t.Classification, t.Role = flow.Public, "reader" }
 
+func (s *NamedSecret) setDefaults() { s.Classification = flow.Internal }
+
 func (g *Group) setDefaults() { g.RequireMention = true }
 
 func (r *Reset) setDefaults() { r.Mode, r.AtHour = "none", 4 }

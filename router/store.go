@@ -181,11 +181,11 @@ type Forget struct {
 	Upto time.Time
 }
 
-// DirectPeer says whose a direct chat is.
+// DirectPeer says that somebody was heard in a conversation, and whose it is.
 type DirectPeer struct {
 	Channel, Account string
 	Conversation     sessions.ConversationID
-	User             sessions.UserID
+	User             sessions.UserID // of a direct chat; empty elsewhere
 }
 
 // Reworded is the new text of a message.
@@ -283,7 +283,7 @@ type Store interface {
 
 	// History reads a group's unmentioned talk, oldest first.
 	History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error)
-	// PeerOf reads whose a direct chat is; ErrNotFound where nothing was noted.
+	// PeerOf reads whose a direct chat is, and nobody for other conversations; ErrNotFound where nobody was noted as heard.
 	PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error)
 	// Revision reads which run an edited message has led to last; ErrNotFound if it was never edited.
 	Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (Revision, error)
@@ -313,6 +313,8 @@ type Store interface {
 	Media(ctx context.Context, id sessions.MediaID) (Media, error)
 	// SweepMedia deletes files that expired before now and that no delivery has which is not done; at most limit. It returns how many.
 	SweepMedia(ctx context.Context, now time.Time, limit int) (int, error)
+	// SweepMemories ends memories that have expired, and deletes versions that ended long before now; at most limit of each. It returns how many.
+	SweepMemories(ctx context.Context, now time.Time, limit int) (int, error)
 
 	// Approval reads an approval.
 	Approval(ctx context.Context, id ApprovalID) (Approval, error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -76,17 +77,22 @@ func (w *work) event(e sessions.Event) {
 	w.emit(e)
 }
 
-// brief tells the model of a step what it is a step of, and gives the route by which a sub-agent's work is reported.
+// brief tells the model what it remembers of what the run is about, and, where the run is a step, of what. It gives the
+// route by which a sub-agent's work is reported.
 func (w *work) brief(ctx context.Context) (report sessions.Route, err error) {
+	remembered, err := w.recall(ctx)
+	if err != nil {
+		return report, err
+	}
 	if !w.run.Kind.Step() {
-		w.session.SetBriefing("")
+		w.session.SetBriefing(remembered)
 		return report, nil
 	}
 	x, err := w.store.Exchange(ctx, w.run.Exchange)
 	if err != nil {
 		return report, fmt.Errorf("read exchange: %w", err)
 	}
-	w.session.SetBriefing(announce.Brief(x.Exchange))
+	w.session.SetBriefing(strings.TrimSpace(remembered + "\n\n" + announce.Brief(x.Exchange)))
 	return x.Route, nil
 }
 

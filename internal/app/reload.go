@@ -51,7 +51,11 @@ func (a *App) model(name string) (sessions.Model, error) { return a.models.Load(
 
 // adopt takes a configuration's gate and models, both or none.
 func (a *App) adopt(cfg *config.Config) error {
-	gate, err := newGate(cfg)
+	rules, err := newRules(cfg)
+	if err != nil {
+		return fmt.Errorf("configure rules: %w", err)
+	}
+	gate, err := newGate(cfg, rules)
 	if err != nil {
 		return fmt.Errorf("configure gate: %w", err)
 	}

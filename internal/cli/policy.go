@@ -16,7 +16,7 @@ func (a *app) policyCommand() *cobra.Command {
 
 func (a *app) policyCheck() *cobra.Command {
 	var o output
-	var f struct{ channel, chatType, account, to, thread, session, label, kind string }
+	var f struct{ channel, chatType, account, to, thread, session, label, kind, text string }
 	cmd := o.flag(&cobra.Command{
 		Use: "check --channel CHANNEL --chat-type TYPE", Short: "Say what the gate would decide, and every rule it looked at", Args: cobra.NoArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error {
@@ -25,7 +25,7 @@ func (a *app) policyCheck() *cobra.Command {
 				return err
 			}
 			query := queryOf("channel", f.channel, "chatType", f.chatType, "account", f.account, "to", f.to, "thread", f.thread,
-				"session", f.session, "label", f.label, "kind", f.kind)
+				"session", f.session, "label", f.label, "kind", f.kind, "text", f.text)
 			var d decision
 			raw, err := c.get(ctx, "/v1/policy/check", query, &d)
 			if err != nil {
@@ -43,6 +43,7 @@ func (a *app) policyCheck() *cobra.Command {
 	flags.StringVar(&f.session, "session", "", "the session that speaks, by `key` or id")
 	flags.StringVar(&f.label, "label", "", "the text's `level`")
 	flags.StringVar(&f.kind, "kind", "", "reply, announce, notice or message")
+	flags.StringVar(&f.text, "text", "", "what would be said, for the rules that look at it")
 	requireFlags(cmd, "channel", "chat-type")
 	return cmd
 }

@@ -45,16 +45,22 @@ type auditList struct {
 func (s *Server) listAudit(ctx context.Context, in *struct {
 	Action  string    `query:"action" maxLength:"512" doc:"only this action, for example delivery.block"`
 	Actor   string    `query:"actor" maxLength:"512" doc:"only what this one did, for example operator, gateway, agent:main or telegram:1001"`
-	Session string    `query:"session" maxLength:"512" doc:"a session's id"`
+	Session string    `query:"session" maxLength:"512" doc:"a session's id or key"`
 	Since   time.Time `query:"since" doc:"only from this time on"`
 	Limit   int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	After   string    `query:"after" maxLength:"512" doc:"go on after this id"`
 },
 ) (*body[auditList], error) {
 	who := callerOf(ctx)
-	records, err := s.cfg.Store.ListAudit(ctx, router.AuditQuery{
-		Action: in.Action, Actor: in.Actor, Session: sessions.ID(in.Session), Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After,
-	})
+	q := router.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After}
+	if in.Session != "" {
+		id, err := s.anySession(ctx, in.Session)
+		if err != nil {
+			return nil, err
+		}
+		q.Session = id
+	}
+	records, err := s.cfg.Store.ListAudit(ctx, q)
 	if err != nil {
 		return nil, s.problem(err)
 	}

@@ -153,6 +153,7 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 	Session  string `query:"session" doc:"key or id of the session that speaks"`
 	Label    string `query:"label" doc:"level of the text; default: what the session has learnt, else PUBLIC"`
 	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
+	Text     string `query:"text" doc:"what would be said, for the rules that look at it; absent: nothing"`
 },
 ) (*body[policy.Decision], error) {
 	label, err := labelOf(in.Label)
@@ -164,7 +165,7 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 	}
 	d, err := s.cfg.Router.CheckPolicy(ctx, router.Check{
 		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
-		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind), Reader: callerOf(ctx).Level,
+		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind), Text: in.Text, Reader: callerOf(ctx).Level,
 	})
 	if err != nil {
 		return nil, s.problem(fmt.Errorf("check policy: %w", err))

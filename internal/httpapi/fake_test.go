@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -75,6 +76,10 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	}
 	g.records[string(r.ID)], g.records[string(r.Key)] = r, r
 	return r
+}
+
+func (g *gateway) SessionOrMain(ctx context.Context, name string) (sessions.Record, error) {
+	return g.ResolveSession(ctx, cmp.Or(name, "agent:main:main"))
 }
 
 func (g *gateway) ResolveSession(_ context.Context, name string) (sessions.Record, error) {
@@ -247,6 +252,9 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 				return errors.New("no model " + name)
 			}
 			return nil
+		},
+		Simulate: func(_ context.Context, r sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error) {
+			return policy.Simulation{Tool: tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
 		},
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},

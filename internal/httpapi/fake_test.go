@@ -23,6 +23,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
+	"sluice/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,6 +47,7 @@ type gateway struct {
 
 	exchanges []router.Exchange
 	approvals []router.Approval
+	memories  *store.DB
 	tasks     []router.NewTask
 	files     map[sessions.MediaID]router.Media
 	messages  []router.Proactive

@@ -8,14 +8,14 @@ import (
 	"sluice/policy"
 )
 
-// simulation asks about a call of a tool.
-type simulation struct {
+// simulatedCall asks about a call of a tool.
+type simulatedCall struct {
 	Tool    string                     `json:"tool_name" minLength:"1"`
 	Args    map[string]json.RawMessage `json:"args,omitempty" doc:"the call's arguments"`
 	Session string                     `json:"session,omitempty" doc:"key or id of the session that would make it; default: the default agent's main session"`
 }
 
-func (s *Server) simulate(ctx context.Context, in *struct{ Body simulation }) (*body[policy.Simulation], error) {
+func (s *Server) simulate(ctx context.Context, in *struct{ Body simulatedCall }) (*body[policy.Simulation], error) {
 	record, err := s.cfg.Router.SessionOrMain(ctx, in.Body.Session)
 	if err != nil || !callerOf(ctx).sees(record.Taint) {
 		return nil, s.problem(cmp.Or(err, error(errNotFound)))

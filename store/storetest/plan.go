@@ -130,6 +130,7 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.PairingOf(ctx, "c", "a", "u"); return err },
 		func() error { _, err := db.ListPairings(ctx, "c", "a", router.PairingPending); return err },
 		func() error { _, err := db.CanonicalConversation(ctx, "c", "a", "x"); return err },
+		func() error { _, err := db.HeldDeliveries(ctx, start, 10); return err },
 		func() error { _, err := db.ExpiredSessions(ctx, start, start.Add(time.Hour), 10); return err },
 		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
 		func() error { _, err := db.CountDeliveries(ctx, flow.Restricted); return err },

@@ -65,6 +65,16 @@ func (m Media) FileName() string {
 // mediaBatch is how many files one sweep deletes.
 const mediaBatch = 100
 
+// memoryBatch is how many memories one sweep ends and deletes.
+const memoryBatch = 1000
+
+// sweepMemories ends memories whose time is over. Nobody reads them before that either.
+func (r *Router) sweepMemories(ctx context.Context) {
+	if _, err := r.store.SweepMemories(ctx, r.now(), memoryBatch); err != nil && ctx.Err() == nil {
+		r.log.Error("expired memories not ended", "err", err)
+	}
+}
+
 // sweepMedia deletes files whose time is over.
 func (r *Router) sweepMedia(ctx context.Context) {
 	if _, err := r.store.SweepMedia(ctx, r.now(), mediaBatch); err != nil && ctx.Err() == nil {

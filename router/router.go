@@ -171,6 +171,7 @@ func (r *Router) sweep(ctx context.Context) {
 			r.expireSessions(ctx)
 			r.sweepMedia(ctx)
 			r.lapseHeld(ctx)
+			r.sweepMemories(ctx)
 		}
 	}
 }

@@ -317,6 +317,8 @@ type Store interface {
 	Media(ctx context.Context, id sessions.MediaID) (Media, error)
 	// SweepMedia deletes files that expired before now and that no delivery has which is not done; at most limit. It returns how many.
 	SweepMedia(ctx context.Context, now time.Time, limit int) (int, error)
+	// SweepMemories ends memories that have expired, and deletes versions that ended long before now; at most limit of each. It returns how many.
+	SweepMemories(ctx context.Context, now time.Time, limit int) (int, error)
 
 	// Approval reads an approval.
 	Approval(ctx context.Context, id ApprovalID) (Approval, error)

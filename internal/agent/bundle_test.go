@@ -112,6 +112,7 @@ type bundle struct {
 	sandbox *testSandbox
 	inbox   router.Inbox
 	remote  []sessions.Tool // of servers outside
+	pages   pages           // of the web
 
 	approver router.Approver
 }
@@ -168,7 +169,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return b.model, nil
 		},
-		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote },
+		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
 		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := router.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}

@@ -49,6 +49,7 @@ type Settings struct {
 	AgentToAgent AgentToAgent
 	// SubagentTools are the tools of sub-agents: all but those of sessions, unless Allow names them, and but for Deny.
 	SubagentTools ToolFilter
+	Web           Web
 	// Monitor judges what their tools read and write; required.
 	Monitor *policy.Monitor
 }
@@ -91,7 +92,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox and Remote are required.
+// Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox, Remote and Pages are required.
 type Config struct {
 	Settings   Settings
 	Store      Store
@@ -108,6 +109,7 @@ type Config struct {
 	Sandbox     Sandbox       // runs the commands of the tool exec; nil: there is none
 	// Remote are the tools of servers outside the gateway as they are now; nil: none. A session has those of its last opening.
 	Remote func() []sessions.Tool
+	Pages  Pages // gets the pages of web_fetch; nil: there is no such tool
 }
 
 // Loop works the runs of all agents. It is safe for concurrent use.
@@ -125,6 +127,7 @@ type Loop struct {
 	sandbox   Sandbox
 	tools     []sessions.Tool
 	remote    func() []sessions.Tool
+	pages     Pages
 }
 
 var _ router.Agent = (*Loop)(nil)
@@ -136,7 +139,7 @@ func New(c Config) (*Loop, error) {
 	}
 	l := &Loop{
 		store: c.Store, models: c.Models, send: c.Send, exchanges: c.Exchanges, now: c.Now, log: c.Log,
-		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote,
+		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote, pages: c.Pages,
 	}
 	if c.Settings.Monitor == nil {
 		return nil, errors.New("new agent loop: there is no monitor")

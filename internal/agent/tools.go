@@ -77,7 +77,7 @@ func (l *Loop) remoteTools() []sessions.Tool {
 // toolsOf are the tools of a session. A sub-agent never starts others, and reaches outside the gateway
 // only by tools that the agent that has started it has too.
 func (l *Loop) toolsOf(d, starter Definition, record sessions.Record) []sessions.Tool {
-	tools := slices.DeleteFunc(append(slices.Clone(l.tools), l.remoteTools()...), func(t sessions.Tool) bool {
+	tools := slices.DeleteFunc(slices.Concat(l.tools, l.webTools(), l.remoteTools()), func(t sessions.Tool) bool {
 		return !d.Tools.has(t.Spec.Name, d.Sandbox) || (d.Workspace == "" && slices.Contains(fileTools, t.Spec.Name))
 	})
 	if record.SpawnedBy == "" {

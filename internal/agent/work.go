@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -75,17 +76,21 @@ func (w *work) event(e sessions.Event) {
 	w.emit(e)
 }
 
-// brief tells the model of a step what it is a step of.
+// brief tells the model what it remembers of what the run is about, and, where the run is a step, of what.
 func (w *work) brief(ctx context.Context) error {
+	remembered, err := w.recall(ctx)
+	if err != nil {
+		return err
+	}
 	if !w.run.Kind.Step() {
-		w.session.SetBriefing("")
+		w.session.SetBriefing(remembered)
 		return nil
 	}
 	x, err := w.store.Exchange(ctx, w.run.Exchange)
 	if err != nil {
 		return fmt.Errorf("read exchange: %w", err)
 	}
-	w.session.SetBriefing(announce.Brief(x.Exchange))
+	w.session.SetBriefing(strings.TrimSpace(remembered + "\n\n" + announce.Brief(x.Exchange)))
 	return nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"sluice/internal/model"
 	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
+	"sluice/internal/web"
 	"sluice/router"
 	"sluice/sessions"
 	"sluice/store"
@@ -147,7 +148,7 @@ func (a *App) wire() error {
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.loop, err = agent.New(agent.Config{
 		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
-		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools,
+		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)

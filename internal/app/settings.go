@@ -8,6 +8,7 @@ import (
 	"sluice/adapters/webchat"
 	"sluice/internal/agent"
 	"sluice/internal/config"
+	"sluice/internal/web"
 	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
@@ -111,6 +112,10 @@ func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 		Keyer:   keyer(c), Owners: c.Owners, Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
 		AgentToAgent:  agent.AgentToAgent(c.Tools.AgentToAgent),
 		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
+		Web: agent.Web{
+			Enabled: c.Tools.Web.Enabled, Classification: c.Tools.Web.Classification,
+			Rules: web.Rules{Allow: c.Tools.Web.Allow, Deny: c.Tools.Web.Deny, MaxBytes: c.Tools.Web.MaxBytes},
+		},
 	}
 	for _, a := range c.Agents.List {
 		s.Agents = append(s.Agents, definition(a))

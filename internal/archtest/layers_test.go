@@ -21,7 +21,7 @@ func layers() [][]string {
 	return [][]string{
 		{"policy/flow", "internal/faultpoint", "internal/archtest"},
 		{"sessions", "internal/markdown"},
-		{"policy", "adapters", "announce", "internal/sandbox", "internal/workspace"},
+		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router"},
 		{"store", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

@@ -11,8 +11,9 @@ import (
 )
 
 var (
-	mcpShape = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,30}$`) // no _, which parts it from the tool's name
-	envShape = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	mcpShape  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,30}$`) // no _, which parts it from the tool's name
+	hostMatch = regexp.MustCompile(`^[a-z0-9.*?:-]+$`)
+	envShape  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // tools checks what agents' tools may do.
@@ -31,6 +32,8 @@ func (k checker) tools() {
 			k.patterns(at+".deny", a.Tools.Deny)
 		}
 	}
+	k.hosts("tools.web.allow", k.c.Tools.Web.Allow)
+	k.hosts("tools.web.deny", k.c.Tools.Web.Deny)
 }
 
 // patterns checks names with a * in them.
@@ -38,6 +41,12 @@ func (k checker) patterns(at string, patterns []string) {
 	for i, pattern := range patterns {
 		_, err := path.Match(pattern, "")
 		k.must(err == nil && pattern != "", fmt.Sprintf("%s[%d]", at, i), "%q: want a name, or a pattern with *", pattern)
+	}
+}
+
+func (k checker) hosts(at string, patterns []string) {
+	for i, pattern := range patterns {
+		k.must(hostMatch.MatchString(pattern), fmt.Sprintf("%s[%d]", at, i), "%q: want a host in small letters, or a pattern such as *.example.org, without scheme, path or port", pattern)
 	}
 }
 

@@ -288,6 +288,16 @@ type Tools struct {
 
 	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may speak to each other. They must see each other too: sessions.visibility all."`
 	Subagents    SubagentTools     `yaml:"subagents" doc:"What sub-agents may do."`
+	Web          WebTools          `yaml:"web" doc:"The tool web_fetch, which reads pages of the web: docs/tools.md."`
+}
+
+// WebTools are the tools that reach the web.
+type WebTools struct {
+	Enabled        bool       `yaml:"enabled" doc:"Agents have web_fetch."`
+	Classification flow.Level `yaml:"classification" doc:"The highest level that an address may have, as asking for it is saying it; what pages say has this level too, and is untrusted. A session above it gets an error that names this setting."`
+	Allow          []string   `yaml:"allow" doc:"Hosts that may be asked: names, or patterns with *; *.example.org is not example.org. Addresses of the own machine and network never may."`
+	Deny           []string   `yaml:"deny" doc:"Hosts that may not be asked, whatever allow says."`
+	MaxBytes       int        `yaml:"maxBytes" min:"1024" max:"16777216" doc:"Most that is read of one page."`
 }
 
 // MCP is the gateway as a client of MCP servers.

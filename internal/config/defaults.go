@@ -37,6 +37,7 @@ func Default() *Config {
 		Tools: Tools{
 			Sessions:     SessionTools{Visibility: "tree"},
 			AgentToAgent: ToolsAgentToAgent{Enabled: true, Allow: []string{"*"}},
+			Web:          WebTools{Classification: flow.Public, Allow: []string{"*"}, MaxBytes: 2 << 20},
 		},
 		Agents: Agents{Defaults: AgentDefaults{
 			Permission: "auto", Verbose: "off", Sandbox: Sandbox{Mode: "off", SessionToolsVisibility: "spawned"},

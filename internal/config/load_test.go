@@ -216,6 +216,7 @@ func TestFaults(t *testing.T) {
 		"mcp header":        {"mcp: { servers: { a: { url: 'http://a', headers: { 'A B': c } } } }", "sluice.yaml:1:52: mcp.servers.a.headers[\"A B\"]: want the name of a header"},
 		"mcp env of a url":  {"mcp: { servers: { a: { url: 'http://a', env: { A: c } } } }", "sluice.yaml:1:41: mcp.servers.a.env: is the environment of a command: take it out"},
 		"tool pattern":      {"agents: { defaults: { tools: { allow: ['a['] } } }", "sluice.yaml:1:40: agents.defaults.tools.allow[0]: \"a[\": want a name, or a pattern with *"},
+		"web host":          {"tools: { web: { allow: ['http://a/'] } }", "sluice.yaml:1:25: tools.web.allow[0]: \"http://a/\": want a host in small letters, or a pattern such as *.example.org, without scheme, path or port"},
 		"no postgres":       {"store: { url: \"mysql://h/d\" }", "sluice.yaml:1:15: store.url: want postgres://user@host/database, or nothing for the embedded database"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -394,4 +395,6 @@ mcp:
 	require.NoError(t, err)
 	require.NotContains(t, string(shown), "hush")
 	require.Len(t, c.Secrets(), 3)
+	require.False(t, c.Tools.Web.Enabled)
+	require.Equal(t, flow.Public, c.Tools.Web.Classification)
 }

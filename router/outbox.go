@@ -166,7 +166,9 @@ func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Deliv
 	d.Status, d.Finished, d.LastError = DeliveryBlocked, w.now(), d.Decision.Reason
 	change.Deliveries = []DeliveryMove{{From: from, Delivery: d}}
 	if d.Kind == KindReply && !d.Decision.Unsent() {
-		change.Deliver = append(change.Deliver, w.newNotice(w.settings.Load(), d.Route, withheld))
+		notice := w.newNotice(w.settings.Load(), d.Route, withheld)
+		notice.Session, notice.Run = d.Session, d.Run // only who may know of the session may know that it has an answer
+		change.Deliver = append(change.Deliver, notice)
 	}
 	if err := w.commit(ctx, change); err != nil {
 		return fmt.Errorf("store blocked delivery: %w", err)

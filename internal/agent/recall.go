@@ -93,10 +93,11 @@ func recalledText(found []sessions.Memory, taint flow.Label, most int) (string, 
 		}
 		seen[m.ID] = true
 		row := recalled{Key: m.Key, Tags: m.Tags, Saved: m.Updated.Format("2006-01-02"), Others: m.Label.Trust() != flow.Trusted}
-		shorter := false
-		if row.Content, shorter = cutText(m.Content, recallContent); shorter {
-			row.Content += " … (memory_get shows all of it)"
+		content, shorter := cutText(m.Content, recallContent)
+		if shorter {
+			content += " … (memory_get shows all of it)"
 		}
+		row.Content = content
 		line, err := json.Marshal(row)
 		if err != nil {
 			return "", fmt.Errorf("show memory: %w", err)

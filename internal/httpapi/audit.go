@@ -27,14 +27,16 @@ type auditPlace struct {
 	Hash  string `json:"hash" doc:"stands for all entries of the chain up to this one"`
 }
 
-func auditOf(r router.AuditRecord, who caller) auditRecord {
+func (s *Server) auditOf(r router.AuditRecord, who caller) auditRecord {
 	out := auditRecord{
 		ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Object: r.Object, Session: r.Session, Label: r.Label.String(), Detail: r.Detail,
 	}
-	if who.seesAll() { // the numbers count what others may not see
-		place := auditPlace(r.Place)
-		out.Place = &place
+	if !who.seesAll() {
+		out.ID = s.cursors.sealEntry(r.ID) // it is made of the entry's hash, and so of what others may not see
+		return out
 	}
+	place := auditPlace(r.Place) // the numbers count what others may not see
+	out.Place = &place
 	return out
 }
 
@@ -52,6 +54,9 @@ func (s *Server) listAudit(ctx context.Context, in *struct {
 },
 ) (*body[auditList], error) {
 	who := callerOf(ctx)
+	if !who.seesAll() && in.After != "" {
+		in.After = s.cursors.openEntry(in.After)
+	}
 	q := router.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After}
 	if in.Session != "" {
 		id, err := s.anySession(ctx, in.Session)
@@ -66,7 +71,7 @@ func (s *Server) listAudit(ctx context.Context, in *struct {
 	}
 	out := auditList{Entries: make([]auditRecord, len(records))}
 	for i, r := range records {
-		out.Entries[i] = auditOf(r, who)
+		out.Entries[i] = s.auditOf(r, who)
 	}
 	return &body[auditList]{out}, nil
 }

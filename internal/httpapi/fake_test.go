@@ -22,6 +22,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
+	"sluice/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,6 +46,7 @@ type gateway struct {
 
 	exchanges []router.Exchange
 	approvals []router.Approval
+	memories  *store.DB
 	tasks     []router.NewTask
 	files     map[sessions.MediaID]router.Media
 	messages  []router.Proactive

@@ -69,6 +69,11 @@ type Store interface {
 	ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error)
 	Media(ctx context.Context, id sessions.MediaID) (router.Media, error)
 	MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error)
+	Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error)
+	MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error)
+	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
+	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
+	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
 	ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error)
 }
 

@@ -54,7 +54,7 @@ func HotStatements(t *testing.T) []store.Statement {
 	for _, change := range hotChanges() {
 		require.NoError(t, db.Commit(t.Context(), change))
 	}
-	for _, read := range hotReads(t.Context(), db) {
+	for _, read := range append(hotReads(t.Context(), db), memoryReads(t.Context(), db)...) {
 		if err := read(); err != nil {
 			require.ErrorIs(t, err, sessions.ErrNotFound)
 		}
@@ -190,6 +190,20 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 		func() error {
 			return db.ChangeTodos(ctx, sessions.TodoChange{Session: "sess_1", Add: []sessions.Todo{{}}, Update: []sessions.Todo{{}}, Remove: []sessions.TodoID{"todo_1"}})
 		},
+		func() error { _, err := db.ListAudit(ctx, router.AuditQuery{MaxLevel: flow.Internal}); return err },
+		func() error {
+			_, err := db.ListAudit(ctx, router.AuditQuery{Session: "sess_1", MaxLevel: flow.Internal, After: "1-abc"})
+			return err
+		},
+		func() error {
+			_, err := db.ListAudit(ctx, router.AuditQuery{Action: "delivery.block", Since: start, MaxLevel: flow.Internal})
+			return err
+		},
+	}
+}
+
+func memoryReads(ctx context.Context, db *store.DB) []func() error {
+	return []func() error{
 		func() error { return db.SaveMemory(ctx, saveOf(newMemory("k", "tea", flow.Internal, "food"))) },
 		func() error { return db.DeleteMemory(ctx, tombstone("k", flow.Internal, start)) },
 		func() error { _, err := db.Memory(ctx, "mem_1", flow.Internal); return err },
@@ -207,14 +221,5 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 			return err
 		},
 		func() error { _, err := db.SweepMemories(ctx, start, 10); return err },
-		func() error { _, err := db.ListAudit(ctx, router.AuditQuery{MaxLevel: flow.Internal}); return err },
-		func() error {
-			_, err := db.ListAudit(ctx, router.AuditQuery{Session: "sess_1", MaxLevel: flow.Internal, After: "1-abc"})
-			return err
-		},
-		func() error {
-			_, err := db.ListAudit(ctx, router.AuditQuery{Action: "delivery.block", Since: start, MaxLevel: flow.Internal})
-			return err
-		},
 	}
 }

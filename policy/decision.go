@@ -76,6 +76,24 @@ type Egress struct {
 // Passes reports whether the text may leave, without what the decision takes out.
 func (d *Decision) Passes() bool { return d.Action == Allow || d.Action == Redact }
 
+// Holding are the rules that hold the text, in order.
+func (d *Decision) Holding() (rules []string) {
+	for _, r := range d.Rules {
+		if r.Matched && r.Action == Hold {
+			rules = append(rules, r.Rule)
+		}
+	}
+	return rules
+}
+
+// Approve lets pass what is held, as somebody has allowed it; what was to be taken out of it still is.
+func (d *Decision) Approve(by string) {
+	d.Action, d.Reason = Allow, "allowed by "+by+": "+d.Reason
+	if d.Redacts() {
+		d.Action = Redact
+	}
+}
+
 // Unsent reports whether the send policy, a session's override included, forbids the text.
 func (d *Decision) Unsent() bool {
 	last := d.Rules[len(d.Rules)-1]

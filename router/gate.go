@@ -127,7 +127,12 @@ func (w *outboxWorker) judge(ctx context.Context, d *Delivery) ([]sessions.Audit
 	}
 	leaving.Effects = true
 	decision := w.gate.Decide(leaving)
-	if decision.Passes() {
+	if decision.Action == policy.Hold {
+		if err := w.allowedBefore(ctx, *d, &decision); err != nil {
+			return nil, err
+		}
+	}
+	if decision.Action != policy.Block {
 		w.redact(d, &decision)
 	}
 	before := d.Decision

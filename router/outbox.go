@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -75,6 +76,9 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 	judged, err := w.judge(ctx, &d)
 	if err != nil {
 		return 0, err
+	}
+	if d.Decision.Action == policy.Hold {
+		return 0, w.hold(ctx, from, d, judged)
 	}
 	if !d.Decision.Passes() {
 		return 0, w.blocked(ctx, from, d, judged)

@@ -91,12 +91,14 @@ type DeliveryStatus string
 //	              ▲  │         ├─────► queued (again later) | failed (dead letter)
 //	              │  │         └─────► unknown (its answer was lost, and the platform can't be asked)
 //	       retry  │  └──► blocked (by the gate) | expired | discarded
+//	              └──► held (by a rule) ──► queued (allowed) | blocked (denied) | expired | discarded
 //
 // Preview is a message that is still being written by edits. Unknown, failed,
 // blocked and expired ones can be listed, sent again and discarded by a person.
 const (
 	DeliveryPreview   DeliveryStatus = "preview"
 	DeliveryQueued    DeliveryStatus = "queued"
+	DeliveryHeld      DeliveryStatus = "held"
 	DeliverySending   DeliveryStatus = "sending"
 	DeliverySent      DeliveryStatus = "sent"
 	DeliveryBlocked   DeliveryStatus = "blocked"
@@ -274,6 +276,8 @@ type Store interface {
 
 	// LaneDeliveries reads the deliveries of a lane that are queued or sending, in order of Seq, at most limit.
 	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]Delivery, error)
+	// HeldDeliveries reads the deliveries in status held whose next try is not after now, the oldest first, at most limit.
+	HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
 	// RunDelivery reads the reply delivery of a run in status preview; ErrNotFound if there is none.
 	RunDelivery(ctx context.Context, run sessions.RunID) (Delivery, error)
 	// Delivery reads a delivery.

@@ -114,7 +114,7 @@ func (a *app) deliveriesList() *cobra.Command {
 			}
 			return o.show(a, raw, func() error { return a.printDeliveries(got.Deliveries, got.Counts) })
 		}),
-	}), "queued, sending, sent, blocked, failed, unknown, expired, discarded")
+	}), "queued, held, sending, sent, blocked, failed, unknown, expired, discarded")
 }
 
 func (a *app) printDeliveries(list []delivery, counts map[string]int) error {

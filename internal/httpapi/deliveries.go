@@ -91,7 +91,7 @@ type deliveryList struct {
 
 func (s *Server) listDeliveries(ctx context.Context, in *struct {
 	PageQuery
-	Status  string `query:"status" enum:"preview,queued,sending,sent,blocked,failed,unknown,expired,discarded" doc:"only those that are so"`
+	Status  string `query:"status" enum:"preview,queued,held,sending,sent,blocked,failed,unknown,expired,discarded" doc:"only those that are so"`
 	Channel string `query:"channel"`
 	Session string `query:"session" doc:"a session's id"`
 },

@@ -99,6 +99,11 @@ func hotChanges() []router.Change {
 }
 
 func hotReads(ctx context.Context, db *store.DB) []func() error {
+	return append(hotRows(ctx, db), hotLists(ctx, db)...)
+}
+
+// hotRows are the reads of what a message needs on its way.
+func hotRows(ctx context.Context, db *store.DB) []func() error {
 	return []func() error{
 		func() error { _, err := db.Event(ctx, "k"); return err },
 		func() error { _, err := db.Session(ctx, "sess_1"); return err },
@@ -130,6 +135,13 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.PairingOf(ctx, "c", "a", "u"); return err },
 		func() error { _, err := db.ListPairings(ctx, "c", "a", router.PairingPending); return err },
 		func() error { _, err := db.CanonicalConversation(ctx, "c", "a", "x"); return err },
+	}
+}
+
+// hotLists are the reads of the sweeps, and of what people look at.
+func hotLists(ctx context.Context, db *store.DB) []func() error {
+	return []func() error{
+		func() error { _, err := db.HeldDeliveries(ctx, start, 10); return err },
 		func() error { _, err := db.ExpiredSessions(ctx, start, start.Add(time.Hour), 10); return err },
 		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
 		func() error { _, err := db.CountDeliveries(ctx, flow.Restricted); return err },

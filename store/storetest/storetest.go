@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"delivery is kept as it was":        testDeliveryRoundTrip,
 		"delivery is inserted once":         testDeliveryDuplicate,
 		"delivery moves":                    testDeliveryMove,
+		"deliveries that are held":          testHeld,
 		"delivery read before a try":        testDeliveryStale,
 		"lane is in order":                  testLane,
 		"waiting lanes":                     testWaitingLanes,

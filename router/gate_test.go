@@ -259,3 +259,41 @@ func (b *bundle) sameForCheck(p router.Proactive) {
 	require.True(b.t, check.Same(stored.Decision), "%+v\n%+v", check, stored.Decision)
 	require.Equal(b.t, map[bool]router.DeliveryStatus{true: router.DeliverySent, false: router.DeliveryBlocked}[check.Passes()], stored.Status)
 }
+
+// A rule that comes while a message is tried counts from the next try on; what has left in part goes no further.
+func TestARuleThatComesBetweenTwoTries(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failing int // the call that fails
+		want    []string
+		status  router.DeliveryStatus
+	}{
+		"before the first piece": {0, []string{"a number: [redacted]", "; that is all"}, router.DeliverySent},
+		"after the first piece":  {1, []string{"a number: 4111111111"}, router.DeliveryBlocked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, judged(t, anywhere()))
+				b.chat.piece = 20
+				b.chat.fail = func(_ adapters.Outbound, n int) error {
+					if n != c.failing {
+						return nil
+					}
+					return &adapters.Failure{Kind: adapters.RateLimited, Certain: true, RetryAfter: time.Minute, Err: errors.New("too many requests")}
+				}
+				d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "a number: " + card + "; that is all"})
+				require.NoError(t, err)
+				synctest.Wait()
+				b.gate.mu.Lock()
+				judged(t, anywhere(), cards())(b)
+				b.gate.mu.Unlock()
+				time.Sleep(time.Hour)
+				require.Equal(t, c.want, b.chat.texts("ann"))
+				stored, err := b.store.Delivery(t.Context(), d.ID)
+				require.NoError(t, err)
+				require.Equal(t, c.status, stored.Status)
+			})
+		})
+	}
+}

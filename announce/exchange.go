@@ -61,8 +61,10 @@ type Exchange struct {
 	Usage   sessions.Usage `json:"usage,omitzero"`
 	Runtime time.Duration  `json:"runtime,omitempty"`
 	Detail  string         `json:"detail,omitempty"` // why it ended so, for both sides to read
-	Started time.Time      `json:"started"`
-	Ended   time.Time      `json:"ended,omitzero"`
+	// Audience is whose memories the requester may read. A sub-agent may read the same.
+	Audience sessions.Audience `json:"audience,omitempty"`
+	Started  time.Time         `json:"started"`
+	Ended    time.Time         `json:"ended,omitzero"`
 }
 
 // Kind tells a request from a task.

@@ -27,5 +27,6 @@ const (
 	CheckSessionsReply   Checkpoint = "sessions.reply"   // what comes back
 	CheckExchangeStep    Checkpoint = "exchange.step"    // each turn and the announcement
 	CheckReport          Checkpoint = "exchange.report"  // a sub-agent's report into its requester's thread
-	CheckModel           Checkpoint = "model"            // what a model is asked
+	CheckTodos           Checkpoint = "todos"
+	CheckModel           Checkpoint = "model" // what a model is asked
 )

@@ -12,6 +12,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
 
 	"sluice/policy/flow"
@@ -29,7 +30,10 @@ const (
 )
 
 // condition is a compiled expression.
-type condition struct{ program cel.Program }
+type condition struct {
+	program cel.Program
+	partial cel.Program // of which the text may be unknown
+}
 
 // environment is made once: it costs more than all the rules of a configuration.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
@@ -73,11 +77,16 @@ func newCondition(expression string) (*condition, error) {
 	if err := bounded(tree.NativeRep().Expr(), 0); err != nil {
 		return nil, err
 	}
-	program, err := env.Program(tree, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(costMost), cel.InterruptCheckFrequency(interruptEvery))
+	bounds := []cel.ProgramOption{cel.CostLimit(costMost), cel.InterruptCheckFrequency(interruptEvery)}
+	program, err := env.Program(tree, append(bounds, cel.EvalOptions(cel.OptOptimize))...)
 	if err != nil {
 		return nil, err
 	}
-	return &condition{program}, nil
+	partial, err := env.Program(tree, append(bounds, cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval))...)
+	if err != nil {
+		return nil, err
+	}
+	return &condition{program, partial}, nil
 }
 
 // ConditionError is a fault of an expression. Its place counts characters from 1.
@@ -162,6 +171,29 @@ func (c *condition) holds(ctx context.Context, vars map[string]any) (bool, error
 	if err != nil {
 		return false, err
 	}
+	return truth(value)
+}
+
+// mayHold reports whether the condition holds, or might for another text.
+func (c *condition) mayHold(ctx context.Context, vars map[string]any) (bool, error) {
+	if c == nil {
+		return true, nil
+	}
+	known, err := cel.PartialVars(vars, cel.AttributePattern("text"))
+	if err != nil {
+		return false, err
+	}
+	value, _, err := c.partial.ContextEval(ctx, known)
+	switch {
+	case value != nil && types.IsUnknown(value):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	return truth(value)
+}
+
+func truth(value ref.Val) (bool, error) {
 	holds, ok := value.Value().(bool)
 	if !ok {
 		return false, fmt.Errorf("is %v, want true or false", value)

@@ -2,6 +2,9 @@ package policy
 
 import (
 	"regexp"
+	"slices"
+	"strings"
+	"time"
 
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -49,6 +52,9 @@ type Looked struct {
 
 // Egress is one text about to leave.
 type Egress struct {
+	ID    string // of the delivery: it counts once for a rate, however often it is tried
+	Now   time.Time
+	Text  string         // all that is said: the text, its buttons and the names of its files, a line each
 	Label flow.Label     // of the text
 	Route sessions.Route // where to
 	// Oldest is the conversation's first id, where it has got a new one since; may be empty. What is written about it still holds.
@@ -57,4 +63,44 @@ type Egress struct {
 	Kind     string              // delivery kind: reply, notice, message, …
 	Key      sessions.Key        // the session's key; empty if none
 	Override sessions.SendPolicy // the session's
+	Session  SessionInput        // as rules see it
+	// Unheard: nobody has ever been heard there, and nobody there is let in by name. Where it is not
+	// among the sinks either, it may be anybody's.
+	Unheard bool
+	// Partial: the text is still being written. A rule that might apply to what it becomes applies.
+	Partial bool
+	// Effects: the text is about to be sent, and counts.
+	Effects bool
+}
+
+// Passes reports whether the text may leave, without what the decision takes out.
+func (d *Decision) Passes() bool { return d.Action == Allow || d.Action == Redact }
+
+// Holding are the rules that hold the text, in order.
+func (d *Decision) Holding() (rules []string) {
+	for _, r := range d.Rules {
+		if r.Matched && r.Action == Hold {
+			rules = append(rules, r.Rule)
+		}
+	}
+	return rules
+}
+
+// Approve lets pass what is held, as somebody has allowed it; what was to be taken out of it still is.
+func (d *Decision) Approve(by string) {
+	d.Action, d.Reason = Allow, "allowed by "+by+": "+d.Reason
+	if d.Redacts() {
+		d.Action = Redact
+	}
+}
+
+// Unsent reports whether the send policy, a session's override included, forbids the text.
+func (d *Decision) Unsent() bool {
+	last := d.Rules[len(d.Rules)-1]
+	return d.Action == Block && (last.Rule == ruleOverride || strings.HasPrefix(last.Rule, "sendPolicy."))
+}
+
+// Same reports whether two decisions say the same for the same reasons.
+func (d *Decision) Same(other *Decision) bool {
+	return d != nil && other != nil && d.Action == other.Action && d.Reason == other.Reason && slices.Equal(d.Rules, other.Rules)
 }

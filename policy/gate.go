@@ -26,6 +26,8 @@ type Sink struct {
 	Accounts      map[string]flow.Level
 	Spaces        map[string]flow.Level // by [sessions.Route.Space]
 	Conversations map[sessions.ConversationID]flow.Level
+	// Recipients are levels of people in their direct chats, by user id, and of conversations.
+	Recipients map[string]flow.Level
 }
 
 // Gate is the one way out. It is immutable and safe for concurrent use; a new
@@ -33,17 +35,18 @@ type Sink struct {
 type Gate struct {
 	sinks map[string]Sink
 	send  *SendPolicy
+	rules *Rules
 }
 
-// NewGate makes a gate. A channel that is not among the sinks is PUBLIC; a nil send policy allows everything.
-func NewGate(sinks map[string]Sink, send *SendPolicy) *Gate {
+// NewGate makes a gate. A channel that is not among the sinks is PUBLIC; a nil send policy allows everything, and so do no rules.
+func NewGate(sinks map[string]Sink, send *SendPolicy, rules *Rules) *Gate {
 	if send == nil {
 		send = &SendPolicy{}
 	}
-	return &Gate{sinks: sinks, send: send}
+	return &Gate{sinks: sinks, send: send, rules: rules}
 }
 
-// SinkLevel is the highest level that may be said by a route: the lowest of channel, account, space and conversation.
+// SinkLevel is the highest level that may be said by a route: the lowest of channel, account, space, conversation and recipient.
 func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 	sink, ok := g.sinks[route.Channel]
 	if !ok || !sink.Level.Valid() {
@@ -57,7 +60,28 @@ func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 	if l, ok := sink.Conversations[route.Conversation]; ok && l.Valid() {
 		level = flow.Min(level, l)
 	}
+	return flow.Min(level, sink.recipientLevel(route))
+}
+
+// recipientLevel is the level of whoever is spoken to: of the conversation, and in a direct chat of the person.
+func (s Sink) recipientLevel(route sessions.Route) flow.Level {
+	level := flow.Restricted
+	if l := s.Recipients[string(route.Conversation)]; l.Valid() {
+		level = l
+	}
+	if l := s.Recipients[string(route.Peer)]; l.Valid() && route.ChatType == sessions.Direct {
+		level = flow.Min(level, l)
+	}
 	return level
+}
+
+// lists reports whether a place, or who is spoken to there, has a level of its own.
+func (s Sink) lists(route sessions.Route) bool {
+	_, place := s.Conversations[route.Conversation]
+	_, space := s.Spaces[route.Space]
+	_, recipient := s.Recipients[string(route.Conversation)]
+	_, peer := s.Recipients[string(route.Peer)]
+	return place || recipient || space && route.ChatType != sessions.Direct || peer && route.ChatType == sessions.Direct
 }
 
 // spaceLevel is the level of the space that a group is in. A program may not say
@@ -88,41 +112,80 @@ func (s Sink) otherLevel(e *Egress) flow.Level {
 	return l
 }
 
-// Decide says whether a text may leave, and why. It has no effects.
+// Decide says whether a text may leave, and why. With [Egress.Effects] it counts for the rates of rules; there is no other effect.
 func (g *Gate) Decide(e Egress) Decision {
-	d := Decision{Rules: make([]Looked, 0, 3+len(g.send.deny)+len(g.send.allow))}
-	level := flow.Min(g.SinkLevel(e.Route), g.sinks[e.Route.Channel].otherLevel(&e))
-	if old := e.Route; e.Oldest != "" {
-		old.Conversation = e.Oldest
-		level = flow.Min(level, g.SinkLevel(old))
-	}
-	detail := "text " + e.Label.Level().String() + ", place " + level.String()
-	if !e.Label.FlowsTo(level) {
-		d.look(RuleFlow, true, Block, detail)
-		d.Action, d.Reason = Block, g.held(&e, level)
+	d := Decision{Rules: make([]Looked, 0, 3+len(g.send.deny)+len(g.send.allow)+len(g.rules.of(PreOutput)))}
+	level := g.level(&e)
+	if !g.flows(&e, level, &d) {
 		return d
 	}
-	d.look(RuleFlow, false, Block, detail)
 	if e.Kind == KindNotice || e.Kind == KindCommand {
 		d.Action, d.Reason = Allow, "the gateway's own words are not gated by the send policy"
-		return d
+	} else {
+		g.send.decide(&e, &d)
 	}
-	g.send.decide(&e, &d)
+	if d.Action == Allow {
+		in := e.input(level)
+		g.rules.Decide(&in, &d, e.Effects)
+	}
 	return d
 }
 
-// held says why the flow check blocks, and what to raise: each place that is below the text, as all of them count.
+// level is the highest level that may be said in a place, under all the ids that it has had.
+func (g *Gate) level(e *Egress) flow.Level {
+	sink := g.sinks[e.Route.Channel]
+	old := e.Route
+	if e.Oldest != "" {
+		old.Conversation = e.Oldest
+	}
+	if e.Unheard && !sink.lists(e.Route) && !sink.lists(old) {
+		return flow.Public
+	}
+	return flow.Min(flow.Min(g.SinkLevel(e.Route), g.SinkLevel(old)), sink.otherLevel(e))
+}
+
+// flows is the fixed flow check.
+func (g *Gate) flows(e *Egress, level flow.Level, d *Decision) bool {
+	ok := e.Label.FlowsTo(level)
+	d.look(RuleFlow, !ok, Block, "text "+e.Label.Level().String()+", place "+level.String())
+	if !ok {
+		d.Action, d.Reason = Block, g.held(e, level)
+	}
+	return ok
+}
+
+// input is a text as rules see it.
+func (e *Egress) input(sink flow.Level) Input {
+	in := Input{ID: e.ID, Hook: PreOutput, Now: e.Now, Text: e.Text, Partial: e.Partial, Session: e.Session}
+	in.Output = OutputInput{
+		Channel: e.Route.Channel, Account: e.Route.Account, To: string(e.Route.Conversation), Thread: string(e.Route.Thread),
+		ChatType: string(e.Route.ChatType), Kind: e.Kind, Level: e.Label.Level().Rank(), Sink: sink.Rank(),
+	}
+	return in
+}
+
+// held says why the flow check blocks, and what to change.
 func (g *Gate) held(e *Egress, level flow.Level) string {
 	if !e.Label.Valid() {
 		return "the text's label was lost, so that it may go nowhere; begin a new session with /new"
 	}
-	sink := g.sinks[e.Route.Channel]
-	var raise []string
+	low := g.low(e)
+	if len(low) == 0 {
+		return fmt.Sprintf("the text is %s, and nobody has been heard in %s, so that it may be anybody's; list it under channels.%s.groups or recipients",
+			e.Label.Level(), place(e.Route), e.Route.Channel)
+	}
+	return fmt.Sprintf("the text is %s and %s may carry %s at most; raise %s, or begin a new session with /new",
+		e.Label.Level(), place(e.Route), level, strings.Join(low, " and "))
+}
+
+// low is each setting that is below the text, as all of them count.
+func (g *Gate) low(e *Egress) (raise []string) {
+	sink, path := g.sinks[e.Route.Channel], "channels."+e.Route.Channel
 	if !e.Label.FlowsTo(sink.Level) {
-		raise = append(raise, "channels."+e.Route.Channel+".classification")
+		raise = append(raise, path+".classification")
 	}
 	if l := sink.Accounts[e.Route.Account]; l.Valid() && !e.Label.FlowsTo(l) {
-		raise = append(raise, "the classification of account "+e.Route.Account)
+		raise = append(raise, path+".accounts."+e.Route.Account+".classification")
 	}
 	if l := sink.spaceLevel(e.Route); l != sink.Level && !e.Label.FlowsTo(l) {
 		raise = append(raise, "the classification of its guild or workspace")
@@ -135,8 +198,12 @@ func (g *Gate) held(e *Egress, level flow.Level) string {
 			raise = append(raise, "the classification of conversation "+string(id))
 		}
 	}
-	return fmt.Sprintf("the text is %s and %s may carry %s at most; raise %s, or begin a new session with /new",
-		e.Label.Level(), place(e.Route), level, strings.Join(raise, " and "))
+	for _, id := range slices.Compact([]string{string(e.Route.Conversation), string(e.Oldest), string(e.Route.Peer)}) {
+		if l := sink.Recipients[id]; l.Valid() && !e.Label.FlowsTo(l) {
+			raise = append(raise, path+".recipients."+id)
+		}
+	}
+	return raise
 }
 
 func place(r sessions.Route) string {

@@ -46,7 +46,7 @@ func TestSendPolicyMatches(t *testing.T) {
 			t.Parallel()
 			p, err := policy.NewSendPolicy(policy.Allow, []policy.SendRule{{Match: c.match, Action: policy.Block}})
 			require.NoError(t, err)
-			d := policy.NewGate(nil, p).Decide(discordGroup())
+			d := policy.NewGate(nil, p, nil).Decide(discordGroup())
 			require.Equal(t, c.want, d.Action == policy.Block, "%+v", d)
 		})
 	}
@@ -77,7 +77,7 @@ func TestPrecedence(t *testing.T) {
 			require.NoError(t, err)
 			e := discordGroup()
 			e.Override = c.override
-			d := policy.NewGate(nil, p).Decide(e)
+			d := policy.NewGate(nil, p, nil).Decide(e)
 			require.Equal(t, c.want, d.Action)
 			last := d.Rules[len(d.Rules)-1]
 			require.Equal(t, c.by, last.Rule)
@@ -86,7 +86,7 @@ func TestPrecedence(t *testing.T) {
 			require.NotEmpty(t, d.Reason)
 
 			e.Kind = policy.KindNotice
-			require.Equal(t, policy.Allow, policy.NewGate(nil, p).Decide(e).Action, "a command always answers")
+			require.Equal(t, policy.Allow, policy.NewGate(nil, p, nil).Decide(e).Action, "a command always answers")
 		})
 	}
 }
@@ -107,7 +107,7 @@ func TestFlowMatrix(t *testing.T) {
 	flows := 0
 	for _, text := range flow.Levels() {
 		for _, place := range flow.Levels() {
-			g := policy.NewGate(map[string]policy.Sink{"discord": {Level: place}}, nil)
+			g := policy.NewGate(map[string]policy.Sink{"discord": {Level: place}}, nil, nil)
 			e := discordGroup()
 			e.Label = flow.NewLabel(text, flow.Untrusted)
 			d := g.Decide(e)
@@ -130,7 +130,7 @@ func TestSinkLevel(t *testing.T) {
 		Level:         flow.Confidential,
 		Accounts:      map[string]flow.Level{"ops": flow.Internal},
 		Conversations: map[sessions.ConversationID]flow.Level{"42": flow.Public, "43": flow.Restricted, "44": {}},
-	}, "fax": {}}, nil)
+	}, "fax": {}}, nil, nil)
 	level := func(channel, account string, to sessions.ConversationID) flow.Level {
 		return g.SinkLevel(sessions.Route{Channel: channel, Account: account, Conversation: to})
 	}
@@ -147,7 +147,7 @@ func TestInvalidLabelGoesNowhere(t *testing.T) {
 	t.Parallel()
 	e := discordGroup()
 	e.Label = flow.Label{}
-	g := policy.NewGate(map[string]policy.Sink{"discord": {Level: flow.Restricted}}, nil)
+	g := policy.NewGate(map[string]policy.Sink{"discord": {Level: flow.Restricted}}, nil, nil)
 	require.Equal(t, policy.Block, g.Decide(e).Action)
 }
 
@@ -178,13 +178,13 @@ func TestDenyWinsProperty(t *testing.T) {
 		e := anyEgress(rt)
 		p, err := policy.NewSendPolicy(policy.Allow, rules)
 		require.NoError(rt, err)
-		g := policy.NewGate(nil, p)
+		g := policy.NewGate(nil, p, nil)
 		d := g.Decide(e)
 		require.True(rt, reflect.DeepEqual(d, g.Decide(e)))
 		if d.Action == policy.Block {
 			more, err := policy.NewSendPolicy(policy.Allow, append([]policy.SendRule{anyRule(rt, policy.Allow)}, rules...))
 			require.NoError(rt, err)
-			require.Equal(rt, policy.Block, policy.NewGate(nil, more).Decide(e).Action, "no allow carves a hole into a deny")
+			require.Equal(rt, policy.Block, policy.NewGate(nil, more, nil).Decide(e).Action, "no allow carves a hole into a deny")
 		}
 	})
 }
@@ -196,7 +196,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 	p, err := policy.NewSendPolicy(policy.Allow, rules)
 	require.NoError(b, err)
-	g, e := policy.NewGate(nil, p), discordGroup()
+	g, e := policy.NewGate(nil, p, nil), discordGroup()
 	b.ReportAllocs()
 	for b.Loop() {
 		g.Decide(e)
@@ -209,7 +209,7 @@ func TestLevelOfASpace(t *testing.T) {
 	g := policy.NewGate(map[string]policy.Sink{"discord": {
 		Level: flow.Confidential, Spaces: map[string]flow.Level{"7": flow.Public, "8": flow.Internal},
 		Conversations: map[sessions.ConversationID]flow.Level{"80": flow.Public},
-	}}, nil)
+	}}, nil, nil)
 	for _, c := range []struct {
 		route sessions.Route
 		want  flow.Level
@@ -236,7 +236,7 @@ func TestConversationWithANewID(t *testing.T) {
 	require.NoError(t, err)
 	g := policy.NewGate(map[string]policy.Sink{"telegram": {
 		Level: flow.Confidential, Conversations: map[sessions.ConversationID]flow.Level{"-1": flow.Public},
-	}}, send)
+	}}, send, nil)
 	moved := func(oldest sessions.ConversationID) policy.Egress {
 		return policy.Egress{
 			Label: flow.NewLabel(flow.Internal, flow.Trusted), Kind: "reply", Oldest: oldest,
@@ -256,7 +256,7 @@ func TestLevelOfOtherGroups(t *testing.T) {
 	g := policy.NewGate(map[string]policy.Sink{"discord": {
 		Level: flow.Confidential, Spaces: map[string]flow.Level{"guild": flow.Confidential},
 		Conversations: map[sessions.ConversationID]flow.Level{"*": flow.Public, "42": flow.Confidential},
-	}}, nil)
+	}}, nil, nil)
 	for name, c := range map[string]struct {
 		route  sessions.Route
 		oldest sessions.ConversationID

@@ -22,6 +22,8 @@ type Input struct {
 	Agent   AgentInput
 	// Text is what enters, leaves or was answered.
 	Text string
+	// Partial: Text is the beginning of one that is still being written.
+	Partial bool
 	// Source says where a text of PRE_CONTEXT_INJECTION is from: message, agent, note.
 	Source string
 }

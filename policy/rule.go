@@ -111,7 +111,15 @@ func (c *checked) compileRedact() (err error) {
 	case c.Rule.Redact == "":
 		return nil
 	}
-	c.redact, err = regexp.Compile(c.Rule.Redact)
+	pattern, err := regexp.Compile(c.Rule.Redact)
+	if err != nil {
+		return err
+	}
+	if pattern.MatchString("") {
+		return errors.New("matches where there is nothing, too: let it match at least one character")
+	}
+	// What stands for something taken out is matched first, so that it is not taken out again.
+	c.redact, err = regexp.Compile(regexp.QuoteMeta(redacted) + `|(?:` + c.Rule.Redact + `)`)
 	return err
 }
 

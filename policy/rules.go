@@ -81,7 +81,11 @@ func (r *Rules) of(h Hook) []*asked {
 
 // ask adds what one rule says.
 func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Decision, effects bool) {
-	holds, err := a.when.holds(ctx, vars)
+	ask := a.when.holds
+	if in.Partial {
+		ask = a.when.mayHold
+	}
+	holds, err := ask(ctx, vars)
 	detail := ""
 	if err != nil {
 		holds, detail = true, "could not be evaluated, so it applies: "+err.Error()
@@ -123,6 +127,12 @@ func (d *Decision) tighten(action Action, reason string) {
 	}
 }
 
+// Add takes what another check says into the decision.
+func (d *Decision) Add(rule string, action Action, reason string) {
+	d.look(rule, true, action, "")
+	d.tighten(action, reason)
+}
+
 // hold adds the terms of a rule to those of others: all of them must be met.
 func (d *Decision) hold(r Rule) {
 	timeout := r.Timeout
@@ -143,7 +153,7 @@ func (d *Decision) hold(r Rule) {
 	d.Terms.Approvers = append(d.Terms.Approvers, r.Approvers)
 }
 
-// Redacted is a text without what the decision takes out of it.
+// Redacted is a text without what the decision takes out of it. To redact twice is to redact once.
 func (d *Decision) Redacted(text string) string {
 	for _, pattern := range d.redact {
 		text = pattern.ReplaceAllLiteralString(text, redacted)

@@ -17,8 +17,8 @@ import (
 	"sluice/sessions"
 )
 
-// secretLeast is the shortest value that is looked for in texts, in bytes: shorter ones stand in any text.
-const secretLeast = 6
+// SecretLeast is the shortest value that is looked for in texts, in bytes: shorter ones stand in any text.
+const SecretLeast = 6
 
 // Secret is a value that models know by its name alone. In a call's arguments "{{secret:NAME}}" stands for it;
 // the value is put there below the model, for the tools that may have it.
@@ -40,13 +40,16 @@ var (
 	secretRef  = regexp.MustCompile(`\{\{\s*secret:\s*([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\s*\}\}`)
 )
 
+// IsSecretName reports whether a secret can have a name.
+func IsSecretName(name string) bool { return secretName.MatchString(name) }
+
 // NewSecrets makes the secrets. hidden are values that no model has a name for, such as the gateway's own keys; they too
 // are taken out of what leaves.
 func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
 	s := &Secrets{byName: map[string]Secret{}}
 	var pairs []string
 	for _, secret := range secrets {
-		if !secretName.MatchString(secret.Name) {
+		if !IsSecretName(secret.Name) {
 			return nil, fmt.Errorf("secrets.%s: a name has letters, digits, dots, - and _, 64 at most", secret.Name)
 		}
 		if !secret.Level.Valid() {
@@ -71,7 +74,7 @@ func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
 
 // appendForms adds the forms in which a value may stand in a text, each with what is shown instead.
 func appendForms(pairs []string, value, shown string) []string {
-	if len(value) < secretLeast {
+	if len(value) < SecretLeast {
 		return pairs
 	}
 	quoted, _ := json.Marshal(value) // a string always can

@@ -27,6 +27,8 @@ type SendMatch struct {
 	RawKeyPrefix string // of the session's whole key
 }
 
+const ruleOverride = "override" // the session's own word, among the rules that a decision looked at
+
 // SendPolicy is the compiled send policy. Its zero value allows everything.
 type SendPolicy struct {
 	deny, allow []compiledRule
@@ -71,15 +73,15 @@ func NewSendPolicy(byDefault Action, rules []SendRule) (*SendPolicy, error) {
 func (p *SendPolicy) decide(e *Egress, d *Decision) {
 	switch e.Override {
 	case sessions.SendAllow:
-		d.look("override", true, Allow, "/send on")
+		d.look(ruleOverride, true, Allow, "/send on")
 		d.Action, d.Reason = Allow, "the session's override allows it (/send on)"
 		return
 	case sessions.SendDeny:
-		d.look("override", true, Block, "/send off")
+		d.look(ruleOverride, true, Block, "/send off")
 		d.Action, d.Reason = Block, "the session's override forbids it; /send on or /send inherit lifts that"
 		return
 	}
-	d.look("override", false, "", "")
+	d.look(ruleOverride, false, "", "")
 	if name, ok := firstMatch(p.deny, e, d, Block); ok {
 		d.Action, d.Reason = Block, "session."+name+" forbids it; change that rule, or say /send on in the session"
 		return

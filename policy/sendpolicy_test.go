@@ -30,7 +30,7 @@ func TestBlockedFlowNamesWhatToRaise(t *testing.T) {
 		},
 		"account": {
 			policy.Sink{Level: flow.Restricted, Accounts: map[string]flow.Level{"default": flow.Internal}},
-			[]string{"the classification of account default"},
+			[]string{"channels.discord.accounts.default.classification"},
 			[]string{"channels.discord.classification"},
 		},
 		"all of them": {
@@ -38,7 +38,7 @@ func TestBlockedFlowNamesWhatToRaise(t *testing.T) {
 				Level: flow.Internal, Accounts: map[string]flow.Level{"default": flow.Public},
 				Conversations: map[sessions.ConversationID]flow.Level{"42": flow.Internal},
 			},
-			[]string{"channels.discord.classification", "the classification of account default", "the classification of conversation 42"},
+			[]string{"channels.discord.classification", "channels.discord.accounts.default.classification", "the classification of conversation 42"},
 			nil,
 		},
 	} {
@@ -46,7 +46,7 @@ func TestBlockedFlowNamesWhatToRaise(t *testing.T) {
 			t.Parallel()
 			e := discordGroup()
 			e.Label = flow.NewLabel(flow.Confidential, flow.Trusted)
-			d := policy.NewGate(map[string]policy.Sink{"discord": c.sink}, nil).Decide(e)
+			d := policy.NewGate(map[string]policy.Sink{"discord": c.sink}, nil, nil).Decide(e)
 			require.Equal(t, policy.Block, d.Action)
 			for _, s := range c.want {
 				require.Contains(t, d.Reason, s)
@@ -85,7 +85,7 @@ func FuzzSendPolicy(f *testing.F) {
 		e.Key = sessions.Key(key)
 		want := (channel == "" || strings.EqualFold(channel, "discord")) && (kind == "" || kind == "group") && (to == "" || to == "42") &&
 			(strings.HasPrefix(key, keyPrefix) || strings.HasPrefix(e.Key.Bare(), keyPrefix)) && strings.HasPrefix(key, rawKeyPrefix)
-		d := policy.NewGate(nil, send).Decide(e)
+		d := policy.NewGate(nil, send, nil).Decide(e)
 		require.Equal(t, want && deny, d.Action == policy.Block, "%+v", d)
 		require.NotEmpty(t, d.Reason)
 		last := d.Rules[len(d.Rules)-1]

@@ -33,6 +33,9 @@ func (r *Router) Admit(ctx context.Context, in Admission) (Admitted, error) {
 	}
 	started := r.now()
 	sanitize(&in)
+	if in.Route.ChatType == sessions.Direct && string(in.Sender.ID) != string(in.Route.Conversation) {
+		in.Route.Peer = in.Sender.ID
+	}
 	for range admitTries {
 		got, err := r.admitOnce(ctx, in)
 		switch {
@@ -184,8 +187,8 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 		}
 	}
 	change.Event, change.Bots = event, in.turns
-	if who := in.Sender.ID; len(change.Create) > 0 && in.Session == "" && in.Route.ChatType == sessions.Direct && string(who) != string(in.Route.Conversation) {
-		change.Peers = []DirectPeer{{Channel: in.Route.Channel, Account: in.Route.Account, Conversation: in.Route.Conversation, User: who}}
+	if in.Session == "" && (outcome == OutcomeRun || outcome == OutcomeCommand || outcome == OutcomeHistory) {
+		change.Peers = []DirectPeer{heardFrom(in)}
 	}
 	faultpoint.Hit(faultpoint.AcceptBeforeCommit)
 	if err := r.store.Commit(ctx, change); err != nil {
@@ -194,6 +197,15 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 	faultpoint.Hit(faultpoint.AcceptAfterCommit)
 	r.wakeFor(change)
 	return nil
+}
+
+// heardFrom notes that somebody was heard in a conversation: who may be told what there hangs on it.
+func heardFrom(in Admission) DirectPeer {
+	p := DirectPeer{Channel: in.Route.Channel, Account: in.Route.Account, Conversation: in.Route.Conversation}
+	if in.Route.ChatType == sessions.Direct {
+		p.User = in.Sender.ID
+	}
+	return p
 }
 
 // answerEvent stores the gateway's own answer to an event and nothing else.

@@ -97,6 +97,7 @@ type Check struct {
 	Session  string // key or id; empty for none
 	Label    flow.Label
 	Kind     DeliveryKind
+	Text     string     // empty: rules see none
 	Reader   flow.Level // as in [Proactive]
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -211,11 +210,8 @@ func (a *approver) question(ctx context.Context, p Approval) ([]Delivery, error)
 		return nil, nil
 	}
 	d := a.w.newDelivery(s, KindNotice, route, questionText(p), p.Label)
-	d.Session, d.Run, d.Idempotency = p.Session, p.Run, "approval/"+string(p.ID)
-	d.Buttons = []adapters.Button{
-		{Label: "Allow", Value: "/approve " + string(p.ID) + " allow"},
-		{Label: "Deny", Value: "/approve " + string(p.ID) + " deny"},
-	}
+	d.Session, d.Run, d.Idempotency = p.Session, p.Run, questionPrefix+string(p.ID)
+	d.Buttons = approvalButtons(p.ID)
 	return []Delivery{d}, nil
 }
 

@@ -26,14 +26,6 @@ func questionText(p Approval) string {
 		args.Reset()
 		args.Write(p.Args)
 	}
-	shown, more := args.String(), ""
-	if len(shown) > questionMost {
-		shown, more = strings.ToValidUTF8(shown[:questionMost], ""), fmt.Sprintf("\n… and %d bytes more: `sluice approvals list --json` shows all of it.", args.Len()-questionMost)
-	}
-	fence := "```"
-	for strings.Contains(shown, fence) {
-		fence += "`"
-	}
 	why := ""
 	if p.Why != "" {
 		why = " " + strings.ToUpper(p.Why[:1]) + p.Why[1:] + "."
@@ -42,7 +34,21 @@ func questionText(p Approval) string {
 	if p.Terms.Lapse {
 		lapse = "yes"
 	}
-	return fmt.Sprintf("May I use %s?%s\n\n%s\n%s\n%s%s\n\nNobody's word in %s is a %s.", codeSpan(p.Tool), why, fence, shown, fence, more, p.Expires.Sub(p.Created), lapse)
+	return fmt.Sprintf("May I use %s?%s\n\n%s\n\nNobody's word in %s is a %s.", codeSpan(p.Tool), why, shown(args.String()), p.Expires.Sub(p.Created), lapse)
+}
+
+// shown is a text as a question shows it: as a block of code, with its beginning where it is long.
+func shown(text string) string {
+	more := ""
+	if len(text) > questionMost {
+		more = fmt.Sprintf("\n… and %d bytes more: `sluice approvals list --json` shows all of it.", len(text)-questionMost)
+		text = strings.ToValidUTF8(text[:questionMost], "")
+	}
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence + more
 }
 
 // Verdict is a person's decision about a tool call.
@@ -113,7 +119,7 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 			Detail: map[string]string{"tool": p.Tool, "run": string(p.Run), "reason": v.Reason},
 		}}},
 	}
-	return change, p, nil
+	return change, p, r.decideHeld(ctx, &change, p, v.Allow, reason)
 }
 
 // isApprover reports whether somebody who is no owner is named as an approver of what /approve is about.
@@ -148,6 +154,10 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 		return Change{}, strings.TrimPrefix(bad.Text, "id: ") + ".", nil
 	case err != nil:
 		return Change{}, "", err
+	case p.Delivery != "" && v.Allow:
+		return change, "It is sent.", nil
+	case p.Delivery != "":
+		return change, "It is not sent.", nil
 	case v.Allow:
 		return change, fmt.Sprintf("%s runs.", codeSpan(p.Tool)), nil
 	}

@@ -91,7 +91,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 		ID: NewExchangeID(), Kind: a.Kind, Request: a.Text, MaxTurns: s.Exchanges.MaxTurns, Started: now,
 		Requester: announce.Party{Session: a.Caller.Session, Key: a.Caller.Key, Agent: a.Caller.Agent},
 		Target:    announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent},
-		Name:      a.Task.Name, Discard: a.Task.Discard, Blind: a.Blind,
+		Name:      a.Task.Name, Discard: a.Task.Discard, Blind: a.Blind, Audience: a.Caller.Audience,
 	})
 	if a.Kind == announce.Spawn {
 		x.Route = a.Caller.Route.Place()

@@ -394,6 +394,7 @@ type testGate struct {
 	mu     sync.Mutex
 	forbid func(e policy.Egress) *policy.Decision
 	level  flow.Level
+	sinks  func(sessions.Route) flow.Level // nil: level everywhere
 }
 
 func (g *testGate) Decide(e policy.Egress) policy.Decision {
@@ -410,7 +411,10 @@ func (g *testGate) Decide(e policy.Egress) policy.Decision {
 	return policy.Decision{Action: policy.Allow, Rules: []policy.Looked{{Rule: "sendPolicy.default", Matched: true, Action: policy.Allow}}}
 }
 
-func (g *testGate) SinkLevel(sessions.Route) flow.Level {
+func (g *testGate) SinkLevel(route sessions.Route) flow.Level {
+	if g.sinks != nil {
+		return g.sinks(route)
+	}
 	if g.level.Valid() {
 		return g.level
 	}

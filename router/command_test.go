@@ -232,6 +232,26 @@ func TestResetKeepsTheBounds(t *testing.T) {
 	})
 }
 
+// What names a session is as secret as what it has learnt, so a new one that has learnt nothing has not got it.
+func TestResetLeavesWhatTheSessionWasCalled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		old, err := b.CreateSession(t.Context(), router.NewSession{Metadata: []byte(`{"a":1}`)})
+		require.NoError(t, err)
+		label := "Accounts"
+		old, err = b.PatchSession(t.Context(), sessions.Patch{ID: old.ID, Label: &label}, "token:ops")
+		require.NoError(t, err)
+		old.Taint = flow.NewLabel(flow.Internal, flow.Trusted)
+		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Save: []sessions.Record{old}}))
+		fresh, err := b.ResetSession(t.Context(), old.ID)
+		require.NoError(t, err)
+		require.Equal(t, flow.Public, fresh.Taint.Level())
+		require.Empty(t, fresh.Label)
+		require.Empty(t, fresh.Metadata)
+	})
+}
+
 // A session that is kept open works with the settings that it has now.
 func TestAnOpenSessionFollowsItsSettings(t *testing.T) {
 	t.Parallel()

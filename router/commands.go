@@ -298,13 +298,16 @@ func (r *Router) mayReset(record sessions.Record, who string, owner bool) (sessi
 
 // reset ends a session and begins a new one under its key, with its settings
 // that are the owner's or its creator's, above all what bounds it, but nothing
-// that it has learnt.
+// that it has learnt: its label and metadata are as secret as it was, and stay with it where that is not PUBLIC.
 func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
 	fresh.Clearance, fresh.FileAccess, fresh.SpawnedBy = flow.Min(fresh.Clearance, old.Clearance), old.FileAccess, old.SpawnedBy
 	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
-	fresh.ThinkingLevel, fresh.VerboseLevel, fresh.Label = old.ThinkingLevel, old.VerboseLevel, old.Label
-	fresh.Persistent, fresh.TTL, fresh.Metadata = old.Persistent, old.TTL, old.Metadata
+	fresh.ThinkingLevel, fresh.VerboseLevel = old.ThinkingLevel, old.VerboseLevel
+	fresh.Persistent, fresh.TTL = old.Persistent, old.TTL
+	if old.Taint.FlowsTo(fresh.Taint.Level()) {
+		fresh.Label, fresh.Metadata = old.Label, old.Metadata
+	}
 	var change Change
 	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}
 	change.Create = []sessions.Record{fresh}

@@ -272,12 +272,15 @@ func TestTaskIsReportedToItsRequester(t *testing.T) {
 		ann := k.session("ann")
 		k.await(1)
 		child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		who := caller(ann)
+		who.Audience = sessions.AudienceOwner
 		x, err := k.StartExchange(t.Context(), router.Ask{
-			Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn",
+			Kind: announce.Spawn, Caller: who, Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn",
 			Task: router.Task{Name: "prices"},
 		})
 		require.NoError(t, err)
 		x = k.over(x.ID)
+		require.Equal(t, sessions.AudienceOwner, x.Audience, "the sub-agent reads what its requester may read")
 		require.Equal(t, announce.Announced, x.Outcome)
 		k.await(1)
 		report := k.chat.texts("ann")[1]

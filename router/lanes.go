@@ -319,6 +319,9 @@ func (r *Router) wakeFor(change Change) {
 		r.wakeAbort(i.Session)
 	}
 	for _, m := range change.Approvals {
+		if m.Approval.Delivery != "" {
+			continue // its delivery moves with it
+		}
 		name := sessions.SessionLane(m.Approval.Session)
 		r.wake(name.Partition(r.partitions), name)
 	}

@@ -26,6 +26,23 @@ func (r *Router) ResolveSession(ctx context.Context, keyOrID string) (sessions.R
 	return r.store.SessionByKey(ctx, key)
 }
 
+// SessionOrMain finds a session by its key or id; without one, the default agent's main session, or the record that it would be made with.
+func (r *Router) SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error) {
+	if keyOrID != "" {
+		return r.ResolveSession(ctx, keyOrID)
+	}
+	agent := r.settings.Load().Agent
+	record := r.NewAgentSession(agent)
+	stored, err := r.store.SessionByKey(ctx, record.Key)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return record, nil
+	case err != nil:
+		return record, fmt.Errorf("read session: %w", err)
+	}
+	return stored, nil
+}
+
 // MainSession finds the default agent's main session, or makes it.
 func (r *Router) MainSession(ctx context.Context) (sessions.Record, error) {
 	s := r.settings.Load()

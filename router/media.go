@@ -33,7 +33,7 @@ type Media struct {
 const mediaLife = 7 * 24 * time.Hour
 
 // postFile sends a file as a message of its own.
-func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, id sessions.MediaID) (adapters.Receipt, error) {
+func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, d Delivery, id sessions.MediaID) (adapters.Receipt, error) {
 	sender, ok := a.(adapters.FileSender)
 	if !ok {
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel can't take files")}
@@ -46,7 +46,7 @@ func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out ada
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("read file: %w", err)}
 	}
 	return sender.SendFile(ctx, out, adapters.File{
-		Name: m.FileName(), MIME: m.MIME, Size: m.Size,
+		Name: d.fileName(m), MIME: m.MIME, Size: m.Size,
 		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.Content)), nil },
 	})
 }
@@ -64,6 +64,16 @@ func (m Media) FileName() string {
 
 // mediaBatch is how many files one sweep deletes.
 const mediaBatch = 100
+
+// memoryBatch is how many memories one sweep ends and deletes.
+const memoryBatch = 1000
+
+// sweepMemories ends memories whose time is over. Nobody reads them before that either.
+func (r *Router) sweepMemories(ctx context.Context) {
+	if _, err := r.store.SweepMemories(ctx, r.now(), memoryBatch); err != nil && ctx.Err() == nil {
+		r.log.Error("expired memories not ended", "err", err)
+	}
+}
 
 // sweepMedia deletes files whose time is over.
 func (r *Router) sweepMedia(ctx context.Context) {

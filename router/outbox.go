@@ -73,25 +73,22 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 		a, _ := w.adapter(d.Route.Channel, d.Route.Account)
 		return w.takeBack(ctx, from, d, a)
 	}
-	record, err := w.sessionOf(ctx, d)
+	judged, err := w.judge(ctx, &d)
 	if err != nil {
 		return 0, err
 	}
-	leaving, err := w.egress(ctx, d, record)
-	if err != nil {
-		return 0, err
+	if d.Decision.Action == policy.Hold {
+		return 0, w.hold(ctx, from, d, judged)
 	}
-	decision := w.gate.Decide(leaving)
-	d.Decision = &decision
-	if decision.Action != policy.Allow {
-		return 0, w.blocked(ctx, from, d, decision)
+	if !d.Decision.Passes() {
+		return 0, w.blocked(ctx, from, d, judged)
 	}
 	a, ok := w.adapter(d.Route.Channel, d.Route.Account)
 	if !ok {
 		return 0, w.close(ctx, from, d, DeliveryFailed, fmt.Sprintf(
-			"no account %q on channel %q: add channels.%s.accounts.%s to the configuration, then retry it", d.Route.Account, d.Route.Channel, d.Route.Channel, d.Route.Account))
+			"no account %q on channel %q: add channels.%s.accounts.%s to the configuration, then retry it", d.Route.Account, d.Route.Channel, d.Route.Channel, d.Route.Account), judged...)
 	}
-	return w.send(ctx, from, d, a)
+	return w.send(ctx, from, d, a, judged)
 }
 
 // editsPreview reports whether the next call only edits a message, so that making it twice does no harm.
@@ -111,15 +108,6 @@ func (w *outboxWorker) sessionOf(ctx context.Context, d Delivery) (sessions.Reco
 		return record, fmt.Errorf("read session: %w", err)
 	}
 	return record, nil
-}
-
-// egress is a delivery as the gate sees it.
-func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record) (policy.Egress, error) {
-	oldest, err := r.oldestID(ctx, d.Route)
-	return policy.Egress{
-		Label: d.Label, Route: d.Route, Oldest: oldest, Kind: string(d.Kind),
-		Agent: record.Agent, Key: record.Key, Override: record.SendPolicy,
-	}, err
 }
 
 // oldestID is what a conversation was first known by. Direct chats keep their ids.
@@ -167,21 +155,20 @@ func (w *outboxWorker) lost(ctx context.Context, d Delivery, cause error) (time.
 	return wait, nil
 }
 
-// blocked records the gate's decision. A reply that the flow check held back is
+// blocked records the gate's decision. A reply that the flow check or a rule held back is
 // made up for by a notice; one that the send policy forbids is silent, as asked.
-func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Delivery, decision policy.Decision) error {
-	var change Change
+func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Delivery, judged []sessions.AuditEntry) error {
+	change := Change{Change: sessions.Change{Audit: judged}}
 	if w.deletable(d) {
 		change.Deliver = append(change.Deliver, w.withdrawal(d))
 		d.PreviewID = ""
 	}
-	d.Status, d.Finished, d.LastError = DeliveryBlocked, w.now(), decision.Reason
+	d.Status, d.Finished, d.LastError = DeliveryBlocked, w.now(), d.Decision.Reason
 	change.Deliveries = []DeliveryMove{{From: from, Delivery: d}}
-	entry := w.audit(d, "delivery.block", "")
-	entry.Detail = decision
-	change.Audit = append(change.Audit, entry)
-	if d.Kind == KindReply && decision.Rules[len(decision.Rules)-1].Rule == policy.RuleFlow {
-		change.Deliver = append(change.Deliver, w.newNotice(w.settings.Load(), d.Route, withheld))
+	if d.Kind == KindReply && !d.Decision.Unsent() {
+		notice := w.newNotice(w.settings.Load(), d.Route, withheld)
+		notice.Session, notice.Run = d.Session, d.Run // only who may know of the session may know that it has an answer
+		change.Deliver = append(change.Deliver, notice)
 	}
 	if err := w.commit(ctx, change); err != nil {
 		return fmt.Errorf("store blocked delivery: %w", err)
@@ -191,11 +178,11 @@ func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Deliv
 }
 
 // close ends a delivery without success. It stays listed until a person retries or discards it.
-func (w *outboxWorker) close(ctx context.Context, from DeliveryStatus, d Delivery, status DeliveryStatus, why string) error {
+func (w *outboxWorker) close(ctx context.Context, from DeliveryStatus, d Delivery, status DeliveryStatus, why string, judged ...sessions.AuditEntry) error {
 	d.Status, d.Finished, d.LastError = status, w.now(), why
 	change := Change{
 		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
-		Change:     sessions.Change{Audit: []sessions.AuditEntry{w.audit(d, "delivery."+string(status), why)}},
+		Change:     sessions.Change{Audit: append(judged, w.audit(d, "delivery."+string(status), why))},
 	}
 	if err := w.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store %s delivery: %w", status, err)
@@ -212,8 +199,9 @@ func (w *outboxWorker) audit(d Delivery, action, detail string) sessions.AuditEn
 	}
 }
 
-func (w *outboxWorker) move(ctx context.Context, from DeliveryStatus, d Delivery) error {
-	if err := w.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: from, Delivery: d}}}); err != nil {
+func (w *outboxWorker) move(ctx context.Context, from DeliveryStatus, d Delivery, judged ...sessions.AuditEntry) error {
+	change := Change{Deliveries: []DeliveryMove{{From: from, Delivery: d}}, Change: sessions.Change{Audit: judged}}
+	if err := w.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store delivery as %s: %w", d.Status, err)
 	}
 	return nil

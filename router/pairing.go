@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -60,6 +61,7 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 	}
 	text += fmt.Sprintf("\n\n`sluice pairing approve %s`\n\nwithin an hour.", p.Code)
 	notice := r.newNotice(s, in.Route, text)
+	notice.Label = r.pairingLabel(p)
 	err = r.commitEvent(ctx, in, OutcomePairing, Change{
 		Requests: []Pairing{p}, // a conflict with another first message of the person is looked at again
 		Deliver:  append([]Delivery{notice}, asked...),
@@ -100,10 +102,15 @@ func (r *Router) tellOwners(ctx context.Context, s *Settings, p Pairing) []Deliv
 	var told []Delivery
 	for _, owner := range s.ownersOn(p.Channel) {
 		d := r.newNotice(s, r.directRoute(ctx, a, owner), text)
-		d.Buttons = buttons
+		d.Buttons, d.Label = buttons, r.pairingLabel(p)
 		told = append(told, d)
 	}
 	return told
+}
+
+// pairingLabel is the label of what tells of a pairing: who asks is heard on their channel.
+func (r *Router) pairingLabel(p Pairing) flow.Label {
+	return r.inboundLabel(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
 }
 
 // codeSpan is somebody's own word as text that can't be taken for markup.
@@ -210,7 +217,7 @@ func (r *Router) settlement(ctx context.Context, code, actor string, to PairingS
 	}
 	p.Status, p.Code = to, ""
 	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
-		At: now, Actor: actor, Action: "pairing." + pairingVerb(to), Object: sessions.Principal(p.Channel, p.User.ID), Label: noticeLabel(),
+		At: now, Actor: actor, Action: "pairing." + pairingVerb(to), Object: sessions.Principal(p.Channel, p.User.ID), Label: r.pairingLabel(p),
 	}}}}
 	if to == PairingDenied {
 		p.Expires = now.Add(pairingDeniedLife)
@@ -267,6 +274,6 @@ func (r *Router) RevokePairing(ctx context.Context, channel, account string, use
 	p.Status, p.Code = PairingRevoked, ""
 	return r.store.Commit(ctx, Change{
 		Pairings: []Pairing{p},
-		Change:   sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: "pairing.revoke", Object: sessions.Principal(channel, user), Label: noticeLabel()}}},
+		Change:   sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: "pairing.revoke", Object: sessions.Principal(channel, user), Label: r.pairingLabel(p)}}},
 	})
 }

@@ -94,7 +94,7 @@ func (w *outboxWorker) wholeText(ctx context.Context, d Delivery, said []adapter
 			if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 				return "", fmt.Errorf("read file: %w", err)
 			}
-			lines = append(lines, fmt.Sprintf("File %q is not shown: this channel can't take files.", m.FileName()))
+			lines = append(lines, fmt.Sprintf("File %q is not shown: this channel can't take files.", d.fileName(m)))
 		}
 	}
 	text := slices.DeleteFunc([]string{d.Text, strings.Join(lines, "\n")}, func(s string) bool { return s == "" })

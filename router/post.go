@@ -7,15 +7,16 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/sessions"
 )
 
 // send posts the parts that the platform has not taken yet: an intent before the first, a receipt after each.
-func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter) (time.Duration, error) {
+func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
 	parts, err := w.parts(ctx, &d, a)
 	if err != nil {
 		return 0, err
 	}
-	if err := w.intend(ctx, from, &d); err != nil {
+	if err := w.intend(ctx, from, &d, judged...); err != nil {
 		return 0, err
 	}
 	for i := len(d.Receipts); i < len(parts); i++ {
@@ -39,12 +40,12 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 	return 0, w.sent(ctx, d)
 }
 
-// intend stores that the platform is about to be called.
-func (w *outboxWorker) intend(ctx context.Context, from DeliveryStatus, d *Delivery) error {
+// intend stores that the platform is about to be called, and what the gate has said to that.
+func (w *outboxWorker) intend(ctx context.Context, from DeliveryStatus, d *Delivery, judged ...sessions.AuditEntry) error {
 	d.Status, d.SentAt = DeliverySending, w.now()
 	faultpoint.Hit(faultpoint.SendBeforeIntent)
 	w.unsent = d.ID
-	if err := w.move(ctx, from, *d); err != nil {
+	if err := w.move(ctx, from, *d, judged...); err != nil {
 		if ctx.Err() != nil {
 			return errors.Join(err, w.handBack(*d)) // the next owner must not take it for one that may have been sent
 		}
@@ -73,7 +74,7 @@ func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d *Delivery
 	defer cancel()
 	out := d.outbound(p)
 	if p.file != "" {
-		return w.postFile(ctx, a, out, p.file)
+		return w.postFile(ctx, a, out, *d, p.file)
 	}
 	editor, ok := a.(adapters.Editor)
 	if p.index > 0 || d.PreviewID == "" || !ok {

@@ -10,6 +10,8 @@ import (
 	"sluice/sessions"
 )
 
+var errNotShown = errors.New("the gate forbids it")
+
 // adopt takes over the preview that the run's last worker left. It belongs to the
 // run that was the newest of the batch when it was first shown.
 func (s *show) adopt(batch []sessions.Run) {
@@ -24,6 +26,9 @@ func (s *show) adopt(batch []sessions.Run) {
 	s.row = &row
 	if row.PreviewID == "" && !s.inDoubt() {
 		s.lose(s.ctx, errors.New("the process ended between the call and its answer"))
+	}
+	if s.row != nil {
+		s.delivery = row.ID
 	}
 }
 
@@ -156,7 +161,12 @@ func (s *show) intend(ctx context.Context, text string) error {
 		return nil
 	}
 	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
-	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, DeliveryPreview, s.r.now()
+	d.ID, d.Session, d.Run, d.Status, d.SentAt = s.delivery, s.run.Session, s.run.ID, DeliveryPreview, s.r.now()
+	e := s.egress()
+	e.Partial, e.Effects = true, true // it counts once, with the answer that it becomes
+	if !s.lets(e) {
+		return errNotShown
+	}
 	if err := s.r.store.Commit(ctx, Change{Deliver: []Delivery{d}}); err != nil {
 		return err
 	}

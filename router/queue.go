@@ -102,7 +102,7 @@ func (r *Router) overflow(ctx context.Context, s *Settings, in Admission, queued
 		text += "."
 	}
 	notice := r.newNotice(s, in.Route, text)
-	notice.Session = queued[0].Session
+	notice.Session, notice.Label = queued[0].Session, queued[0].Label // it quotes it
 	notice.Idempotency = "overflow/" + string(waiting[0].ID)
 	_, err := r.store.DeliveryByIdempotency(ctx, notice.Idempotency)
 	switch {

@@ -170,6 +170,8 @@ func (r *Router) sweep(ctx context.Context) {
 			r.rescanAll()
 			r.expireSessions(ctx)
 			r.sweepMedia(ctx)
+			r.lapseHeld(ctx)
+			r.sweepMemories(ctx)
 		}
 	}
 }

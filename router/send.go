@@ -97,8 +97,8 @@ func NoChannel(name string) *RequestError {
 // conversationSession is the session whose send-policy override and key count
 // for what is said in a conversation; without an id if it has none yet.
 func (r *Router) conversationSession(ctx context.Context, s *Settings, agent string, route sessions.Route) (sessions.Record, error) {
-	peer := sessions.UserID(route.Conversation)
-	if route.ChatType == sessions.Direct {
+	peer := route.Person()
+	if route.ChatType == sessions.Direct && route.Peer == "" {
 		noted, err := r.store.PeerOf(ctx, route.Channel, route.Account, route.Conversation)
 		switch {
 		case err == nil:
@@ -141,7 +141,7 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 	default:
 		label = flow.Bottom()
 	}
-	d := Delivery{Kind: orDefault(c.Kind, KindReply), Route: route, Label: label}
+	d := Delivery{Kind: orDefault(c.Kind, KindReply), Route: route, Label: label, Text: c.Text}
 	leaving, err := r.egress(ctx, d, record)
 	if err != nil {
 		return policy.Decision{}, err
@@ -151,7 +151,7 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 
 // checkedRoute is where a message to c.To would go: what is only named, or of no kind, is looked up as [Router.Send] does.
 func (r *Router) checkedRoute(ctx context.Context, s *Settings, c Check) (sessions.Route, error) {
-	if c.To != "" && (c.ChatType == "" || isName(c.To)) {
+	if c.To != "" && (c.ChatType == "" || c.To == toOwner || isName(c.To)) {
 		return r.proactiveRoute(ctx, s, Proactive{Channel: c.Channel, Account: c.Account, To: c.To, ChatType: c.ChatType, Thread: c.Thread})
 	}
 	return sessions.Route{

@@ -28,7 +28,7 @@ func onPlatform(t *testing.T, channel string, rules ...policy.SendRule) func(*bu
 	t.Helper()
 	send, err := policy.NewSendPolicy(policy.Allow, rules)
 	require.NoError(t, err)
-	gate := policy.NewGate(map[string]policy.Sink{channel: {Level: flow.Public}}, send)
+	gate := policy.NewGate(map[string]policy.Sink{channel: {Level: flow.Public}}, send, nil)
 	return func(b *bundle) {
 		b.gate.forbid = func(e policy.Egress) *policy.Decision {
 			d := gate.Decide(e)

@@ -25,17 +25,19 @@ const (
 // that can edit a preview that becomes the final message. All of it stops at
 // close. A timer fires tick now and then; tick and close exclude each other by work.
 type show struct {
-	r       *Router
-	ctx     context.Context
-	run     *sessions.Run    // whose route the answer takes
-	record  *sessions.Record // as it was when the run began
-	taint   func() flow.Label
-	oldest  sessions.ConversationID // the first id of the conversation
-	unsure  bool                    // it could not be read
-	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
-	adapter adapters.Adapter
-	verbose sessions.VerboseLevel
-	pieces  pieces // of the text, on their way to those who follow the session
+	r      *Router
+	ctx    context.Context
+	run    *sessions.Run    // whose route the answer takes
+	record *sessions.Record // as it was when the run began
+	taint  func() flow.Label
+	oldest sessions.ConversationID // the first id of the conversation
+	unsure bool                    // it could not be read
+	// delivery is that of the preview and of the answer that it becomes.
+	delivery DeliveryID
+	allowed  bool // the gate lets the answer out, as far as can be told before it is written
+	adapter  adapters.Adapter
+	verbose  sessions.VerboseLevel
+	pieces   pieces // of the text, on their way to those who follow the session
 
 	mu     sync.Mutex
 	text   strings.Builder
@@ -52,7 +54,7 @@ type show struct {
 
 func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
-	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
+	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery, delivery: NewDeliveryID()}
 	s.pieces.publish = s.publish
 	var err error
 	if s.oldest, err = w.oldestID(ctx, run.Route); err != nil {
@@ -92,12 +94,26 @@ func (s *show) begin() {
 	}
 }
 
-// permitted asks the gate whether the answer may be shown while it is written.
+// permitted asks the gate whether the answer may be shown while it is written: whatever it becomes, the gate
+// must let it out unchanged.
 func (s *show) permitted() bool {
-	return !s.unsure && s.r.gate.Decide(policy.Egress{
-		Label: s.taint(), Route: s.run.Route, Oldest: s.oldest, Agent: s.record.Agent, Kind: string(KindReply),
-		Key: s.record.Key, Override: s.record.SendPolicy,
-	}).Action == policy.Allow
+	e := s.egress()
+	e.Partial = true
+	return s.lets(e)
+}
+
+func (s *show) lets(e policy.Egress) bool {
+	return !s.unsure && s.r.gate.Decide(e).Action == policy.Allow
+}
+
+// egress is the answer as the gate sees it, without a text.
+func (s *show) egress() policy.Egress {
+	e := policy.Egress{
+		ID: string(s.delivery), Now: s.r.now(), Label: s.taint(), Route: s.run.Route, Oldest: s.oldest, Agent: s.record.Agent, Kind: string(KindReply),
+		Key: s.record.Key, Override: s.record.SendPolicy, Session: policy.SessionOf(*s.record, s.taint()),
+	}
+	spokenTo(&e.Session, *s.run)
+	return e
 }
 
 // emit takes the agent's live events.

@@ -91,12 +91,14 @@ type DeliveryStatus string
 //	              ▲  │         ├─────► queued (again later) | failed (dead letter)
 //	              │  │         └─────► unknown (its answer was lost, and the platform can't be asked)
 //	       retry  │  └──► blocked (by the gate) | expired | discarded
+//	              └──► held (by a rule) ──► queued (allowed) | blocked (denied) | expired | discarded
 //
 // Preview is a message that is still being written by edits. Unknown, failed,
 // blocked and expired ones can be listed, sent again and discarded by a person.
 const (
 	DeliveryPreview   DeliveryStatus = "preview"
 	DeliveryQueued    DeliveryStatus = "queued"
+	DeliveryHeld      DeliveryStatus = "held"
 	DeliverySending   DeliveryStatus = "sending"
 	DeliverySent      DeliveryStatus = "sent"
 	DeliveryBlocked   DeliveryStatus = "blocked"
@@ -181,11 +183,11 @@ type Forget struct {
 	Upto time.Time
 }
 
-// DirectPeer says whose a direct chat is.
+// DirectPeer says that somebody was heard in a conversation, and whose it is.
 type DirectPeer struct {
 	Channel, Account string
 	Conversation     sessions.ConversationID
-	User             sessions.UserID
+	User             sessions.UserID // of a direct chat; empty elsewhere
 }
 
 // Reworded is the new text of a message.
@@ -274,6 +276,8 @@ type Store interface {
 
 	// LaneDeliveries reads the deliveries of a lane that are queued or sending, in order of Seq, at most limit.
 	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]Delivery, error)
+	// HeldDeliveries reads the deliveries in status held whose next try is not after now, the oldest first, at most limit.
+	HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
 	// RunDelivery reads the reply delivery of a run in status preview; ErrNotFound if there is none.
 	RunDelivery(ctx context.Context, run sessions.RunID) (Delivery, error)
 	// Delivery reads a delivery.
@@ -283,7 +287,7 @@ type Store interface {
 
 	// History reads a group's unmentioned talk, oldest first.
 	History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error)
-	// PeerOf reads whose a direct chat is; ErrNotFound where nothing was noted.
+	// PeerOf reads whose a direct chat is, and nobody for other conversations; ErrNotFound where nobody was noted as heard.
 	PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error)
 	// Revision reads which run an edited message has led to last; ErrNotFound if it was never edited.
 	Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (Revision, error)
@@ -313,6 +317,8 @@ type Store interface {
 	Media(ctx context.Context, id sessions.MediaID) (Media, error)
 	// SweepMedia deletes files that expired before now and that no delivery has which is not done; at most limit. It returns how many.
 	SweepMedia(ctx context.Context, now time.Time, limit int) (int, error)
+	// SweepMemories ends memories that have expired, and deletes versions that ended long before now; at most limit of each. It returns how many.
+	SweepMemories(ctx context.Context, now time.Time, limit int) (int, error)
 
 	// Approval reads an approval.
 	Approval(ctx context.Context, id ApprovalID) (Approval, error)

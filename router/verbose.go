@@ -13,7 +13,11 @@ const toolSign = "🔧 "
 // says so. It is a part of the answer for the gate. What can't be stored is left out: the answer counts.
 func (s *show) tell(e sessions.Event) {
 	text := verboseText(s.verbose, e)
-	if text == "" || s.adapter == nil || s.run.Route.Handle != "" || !s.permitted() {
+	if text == "" || s.adapter == nil || s.run.Route.Handle != "" {
+		return
+	}
+	leaving := s.egress()
+	if leaving.Text = text; !s.lets(leaving) {
 		return
 	}
 	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())

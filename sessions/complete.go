@@ -88,8 +88,10 @@ func (s *Session) beginStep(system string) (Model, Request, error) {
 	case s.model == nil:
 		return nil, Request{}, errors.New("the session has no model")
 	}
-	if c, ok := s.model.(Classified); ok && !s.record.Taint.FlowsTo(c.Classification()) {
-		return nil, Request{}, fmt.Errorf("%w: session %s is at %s, model %s at %s", ErrModelLevel, s.record.ID, s.record.Taint.Level(), s.model.Name(), c.Classification())
+	may, entries := s.monitored().Model(s.record, s.model)
+	s.audit = append(s.audit, entries...)
+	if !may {
+		return nil, Request{}, fmt.Errorf("%w: session %s is at %s, model %s at %s", ErrModelLevel, s.record.ID, s.record.Taint.Level(), s.model.Name(), ModelLevel(s.model))
 	}
 	s.building = &builder{}
 	return s.model, s.request(system), nil

@@ -206,7 +206,7 @@ func (d *decision) run(ctx context.Context, caller Caller) Response {
 	case err != nil:
 		return failed(err)
 	}
-	return Response{Text: result.Text, Label: result.Label}
+	return Response{Text: result.Text, Error: result.Failed, Label: result.Label}
 }
 
 // completed is a caller with what only the session knows.

@@ -21,6 +21,20 @@ func LocalAgentsFileNames() []string { return []string{"AGENT.md", "AGENTS.md", 
 // and gives its name too. Both are empty where there is none. A file that is too big, is no
 // regular file, or is a link that leads out of the workspace, is an error that names it.
 func ReadInstructions(workspace string) (name, text string, err error) {
+	return readFirst(workspace, LocalAgentsFileNames())
+}
+
+// SpineFileName is the file of a workspace in which its owner says what the agent is to remember, and how.
+const SpineFileName = "SPINE.md"
+
+// ReadSpine reads [SpineFileName] in the workspace, with the bounds of [ReadInstructions]; empty where there is none.
+func ReadSpine(workspace string) (string, error) {
+	_, text, err := readFirst(workspace, []string{SpineFileName})
+	return text, err
+}
+
+// readFirst reads the first file of some names that is in the workspace.
+func readFirst(workspace string, names []string) (name, text string, err error) {
 	if workspace == "" {
 		return "", "", nil
 	}
@@ -32,7 +46,7 @@ func ReadInstructions(workspace string) (name, text string, err error) {
 		return "", "", fmt.Errorf("read instructions: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // only read from
-	for _, name := range LocalAgentsFileNames() {
+	for _, name := range names {
 		text, err := readInstructions(root, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -226,6 +226,20 @@ func (k Key) Bare() string {
 	return string(k)
 }
 
+// Conversation is the key without the thread or topic, which is a part of its conversation.
+func (k Key) Conversation() Key {
+	segments := strings.SplitN(string(k), ":", 5) // agent, its id, channel, chat type, the rest
+	if len(segments) < 5 || segments[0]+":" != agentPrefix || segments[3] != string(Group) && segments[3] != string(Channel) {
+		return k
+	}
+	for _, word := range []string{":thread:", ":topic:"} {
+		if id, _, ok := strings.Cut(segments[4], word); ok && id != "" {
+			return Key(strings.Join(append(segments[:4], id), ":"))
+		}
+	}
+	return k
+}
+
 // subAgentWord stands in the key of a session that works a task for another one.
 const (
 	subAgentName = "subagent"

@@ -232,3 +232,18 @@ func TestLinkedIdentitiesShareAKey(t *testing.T) {
 		require.Equal(t, want, got, "an id counts on its own channel only")
 	}
 }
+
+func TestConversationOfAKey(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[sessions.Key]sessions.Key{
+		"agent:main:telegram:group:-1:topic:7":   "agent:main:telegram:group:-1",
+		"agent:main:slack:channel:C1:thread:1.2": "agent:main:slack:channel:C1",
+		"agent:main:slack:channel:C1":            "agent:main:slack:channel:C1",
+		"agent:main:slack:direct:U1:thread:1":    "agent:main:slack:direct:U1:thread:1",
+		"agent:main:slack:group::thread:1":       "agent:main:slack:group::thread:1",
+		"agent:main:main":                        "agent:main:main",
+		"cron:a:b:group:x:thread:1":              "cron:a:b:group:x:thread:1",
+	} {
+		require.Equal(t, want, key.Conversation(), key)
+	}
+}

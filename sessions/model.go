@@ -22,6 +22,14 @@ type Model interface {
 	ContextWindow() int
 }
 
+// ModelLevel is the highest level that may be sent to a model. One that does not say it may be told only what everybody may know.
+func ModelLevel(m Model) flow.Level {
+	if c, ok := m.(Classified); ok {
+		return c.Classification()
+	}
+	return flow.Public
+}
+
 // Classified is the optional ability of a model to say the highest level that may be sent to it.
 type Classified interface {
 	Classification() flow.Level

@@ -16,6 +16,8 @@ type Monitor interface {
 	Call(c MonitoredCall, effects bool) CallVerdict
 	// Response judges what a call gave before the session learns it, and gives what it may learn.
 	Response(c MonitoredCall, r Response) (Response, []AuditEntry)
+	// Model reports whether a model may be told what the session has learnt.
+	Model(record Record, model Model) (may bool, entries []AuditEntry)
 }
 
 // MonitoredCall is a call as the monitor sees it.
@@ -88,7 +90,7 @@ const noMonitor = "refused: no monitor stands between this session and the outsi
 
 // Call implements [Monitor].
 func (insideOnly) Call(c MonitoredCall, _ bool) CallVerdict {
-	if c.Tool.Flow.Reads == FlowOutside || c.Tool.Flow.Writes == FlowOutside {
+	if c.Tool.Flow.Outside() {
 		return CallVerdict{Ruling: RulingRefuse, Reason: noMonitor}
 	}
 	return CallVerdict{Args: c.Args}
@@ -100,6 +102,11 @@ func (insideOnly) Response(c MonitoredCall, r Response) (Response, []AuditEntry)
 		return Response{Text: "refused: this is above what the session may know", Error: true, Label: c.Record.Taint}, nil
 	}
 	return r, nil
+}
+
+// Model implements [Monitor].
+func (insideOnly) Model(record Record, model Model) (bool, []AuditEntry) {
+	return record.Taint.FlowsTo(ModelLevel(model)), nil
 }
 
 // monitored is the monitor that counts.

@@ -25,6 +25,7 @@ type TemplateData struct {
 	Session      SessionData
 	Workspace    string // the agent's folder; empty for none
 	Instructions string // content of the first of LocalAgentsFileNames in the workspace; empty for none
+	Spine        string // content of SpineFileName in the workspace; empty for none
 }
 
 // AgentData is an agent as templates see it.
@@ -42,6 +43,7 @@ type SessionData struct {
 type Prompt struct {
 	template     *template.Template
 	instructions bool // it uses .Instructions
+	spine        bool // it uses .Spine
 }
 
 // ParsePrompt reads a template in the language of text/template over [TemplateData].
@@ -58,7 +60,7 @@ func ParsePrompt(text string) (*Prompt, error) {
 	if err := errors.Join(fields.errs...); err != nil {
 		return nil, fmt.Errorf("parse prompt: %w", err)
 	}
-	p := &Prompt{template: parsed, instructions: fields.used["Instructions"]}
+	p := &Prompt{template: parsed, instructions: fields.used["Instructions"], spine: fields.used["Spine"]}
 	for _, sample := range []TemplateData{{}, sampleData()} {
 		if _, err := p.Execute(sample); err != nil {
 			return nil, fmt.Errorf("parse prompt: %w", err)
@@ -71,7 +73,7 @@ func ParsePrompt(text string) (*Prompt, error) {
 func sampleData() TemplateData {
 	return TemplateData{
 		Agent: AgentData{ID: "main", Name: "Main"}, Now: time.Unix(1, 0).UTC(), Channel: "telegram", ChatType: Group,
-		Conversation: "Team", Session: SessionData{Key: "agent:main:main"}, Workspace: "/workspace", Instructions: "Be brief.",
+		Conversation: "Team", Session: SessionData{Key: "agent:main:main"}, Workspace: "/workspace", Instructions: "Be brief.", Spine: "Remember names.",
 	}
 }
 
@@ -114,6 +116,12 @@ func (s *Session) SystemPrompt() (string, error) {
 	if agent.Prompt.instructions {
 		var err error
 		if _, data.Instructions, err = ReadInstructions(agent.Workspace); err != nil {
+			return "", fmt.Errorf("make system prompt: %w", err)
+		}
+	}
+	if agent.Prompt.spine {
+		var err error
+		if data.Spine, err = ReadSpine(agent.Workspace); err != nil {
 			return "", fmt.Errorf("make system prompt: %w", err)
 		}
 	}

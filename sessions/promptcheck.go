@@ -84,7 +84,7 @@ func (c *fieldCheck) fields(n parse.Node, chain []string, in reflect.Type) {
 	if len(chain) > 0 {
 		c.used[chain[0]] = true // in a branch whose dot is not known too
 	} else {
-		c.used["Instructions"] = true // all of the data is shown, or passed on
+		c.used["Instructions"], c.used["Spine"] = true, true // all of the data is shown, or passed on
 	}
 	for i, name := range chain {
 		if in == nil {

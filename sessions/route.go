@@ -38,9 +38,19 @@ type Route struct {
 	ReplyTo      PlatformMessageID `json:"replyTo,omitempty"` // the message that is answered
 	Title        string            `json:"title,omitempty"`   // display name of the conversation
 	Space        string            `json:"space,omitempty"`   // what it is a part of: a Discord guild, a Slack workspace
+	// Peer is whose direct chat it is, where the conversation has an id of its own and somebody knows.
+	Peer UserID `json:"peer,omitempty"`
 	// Handle is the platform's own handle for one answer that only the sender sees
 	// (to a command of the platform's menu). It holds for some minutes and for one answer.
 	Handle string `json:"handle,omitempty"`
+}
+
+// Person is who is spoken to in a direct chat, as far as anybody knows.
+func (r Route) Person() UserID {
+	if r.Peer != "" {
+		return r.Peer
+	}
+	return UserID(r.Conversation)
 }
 
 // IsZero reports whether the route leads nowhere (a run whose answer is only kept).

@@ -10,7 +10,7 @@ import (
 	"sluice/policy/flow"
 )
 
-// Tool is something an agent can do. Every field but Idempotent, Timeout and SubAgent is required;
+// Tool is something an agent can do. Every field but Idempotent, Timeout, SubAgent and Remote is required;
 // a registry refuses a tool without its flow.
 type Tool struct {
 	Spec ToolSpec
@@ -23,6 +23,8 @@ type Tool struct {
 	// error is shown to the model as the call's failure: it must name the
 	// parameter and must not tell a hidden thing from an absent one.
 	Run func(ctx context.Context, caller Caller, args json.RawMessage) (ToolResult, error)
+	// Check says why a call would be refused, as Run would, without effects. Nil: the tool refuses only what is no call of it.
+	Check func(ctx context.Context, caller Caller, args json.RawMessage) error
 	// Beyond reports whether a call says something outside the conversation that it was made for. Nil: none does.
 	Beyond func(caller Caller, args json.RawMessage) bool
 	// Remote is set for a tool of an MCP server.
@@ -69,6 +71,9 @@ func (f ToolFlow) Check() error {
 	return nil
 }
 
+// Outside reports whether one end is outside the gateway.
+func (f ToolFlow) Outside() bool { return f.Reads == FlowOutside || f.Writes == FlowOutside }
+
 // FlowEnd is one end of a tool's data flow. Its zero value is invalid.
 type FlowEnd string
 
@@ -94,8 +99,10 @@ type Caller struct {
 	Clearance flow.Level
 	Route     Route         // of the run
 	Owner     bool          // the run's sender is an owner
+	User      string        // who speaks, as a principal; empty for nobody
 	Sandbox   SandboxConfig // how commands run
 	Chain     Chain         // of the run
+	Audience  Audience      // whose memories it may read, and where what it saves belongs
 	Trail     *Trail        // for what the operator is to know and the model is not; nil for none
 }
 
@@ -103,4 +110,7 @@ type Caller struct {
 type ToolResult struct {
 	Text  string     // shown to the model; usually JSON
 	Label flow.Label // of what was read; the session joins it
+	// Failed: the call failed, and Text is what came from outside about it. An error says what the gateway
+	// itself has to say, and has the caller's label.
+	Failed bool
 }

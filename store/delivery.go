@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"sluice/policy/flow"
 	"sluice/router"
@@ -101,6 +102,12 @@ func scanDelivery(row Row) (router.Delivery, error) {
 func (db *DB) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]router.Delivery, error) {
 	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq`+most(limit),
 		[]any{string(lane)}, scanDelivery)
+}
+
+// HeldDeliveries implements [router.Store].
+func (db *DB) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]router.Delivery, error) {
+	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE status = 'held' AND `+undoneDeliveries+` AND next_try <= ? ORDER BY seq`+most(limit),
+		[]any{micros(now)}, scanDelivery)
 }
 
 // RunDelivery implements [router.Store].

@@ -49,6 +49,7 @@ func (s *scripted) Apply(_ context.Context, writes []store.Write, _ store.Trail)
 
 func (s *scripted) Query(context.Context, string, []any, func(store.Row) error) error { return nil }
 func (s *scripted) Workers() int                                                      { return 1 }
+func (s *scripted) Having(int, store.WordField) string                                { return "" }
 
 func (s *scripted) Close() error {
 	s.closed = true

@@ -14,7 +14,8 @@ import (
 func (b *writer) peer(p router.DirectPeer) {
 	b.add(Statement{
 		SQL: `INSERT INTO direct_peers (channel, account, conversation, user_id) VALUES (?, ?, ?, ?)
-			ON CONFLICT (channel, account, conversation) DO UPDATE SET user_id = excluded.user_id`,
+			ON CONFLICT (channel, account, conversation) DO UPDATE SET user_id = excluded.user_id
+			WHERE direct_peers.user_id <> excluded.user_id`,
 		Args: []any{p.Channel, p.Account, string(p.Conversation), string(p.User)},
 	})
 }

@@ -139,7 +139,9 @@ func (a *Adapter) openDirect(ctx context.Context, userID string) (sessions.Route
 		return sessions.Route{}, asFailure(req, &lostError{Sent: true, Err: errNoConversation})
 	}
 	a.places.putChannel(c)
-	return a.route(ctx, c.ID, "")
+	route, err := a.route(ctx, c.ID, "")
+	route.Peer = sessions.UserID(userID)
+	return route, err
 }
 
 // Members lists who is in a conversation: the people of a direct chat, who has joined a thread, or who

@@ -120,6 +120,7 @@ func (a *Adapter) openDirect(ctx context.Context, me *self, user string) (sessio
 		return sessions.Route{}, err
 	}
 	route := a.route(ctx, me, channel.ID, "im")
+	route.Peer = sessions.UserID(user)
 	route.Title = a.names.user(ctx, user).Name
 	return route, nil
 }

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 
-	"sluice/policy/flow"
+	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -35,17 +33,22 @@ func (l *Loop) addressee(ctx context.Context, caller sessions.Caller, name strin
 	own := child || to.record.Key == l.settings.Load().Keyer.Main(caller.Agent) // to these it may always speak
 	seen := child || l.reaches(caller, to.record)
 	if !own && !seen {
+		l.deny(caller, policy.CheckSessionsHidden, to.record)
 		return to, noSession(name)
 	}
 	to.blind = !seen // else who can't read a session would have it say what is in it
-	if !flow.CanFlow(to.record.Taint.Level(), caller.Taint.Level()) {
+	who := policy.CallerOf(caller)
+	if !who.May(policy.CheckSessionsHidden, to.record.Taint) {
 		if !own {
+			l.deny(caller, policy.CheckSessionsHidden, to.record)
 			return to, noSession(name)
 		}
 		to.blind = true
 	}
-	if !flow.CanFlow(caller.Taint.Level(), to.record.Taint.Level()) {
-		return to, fmt.Errorf("sessionKey: this session has learnt what is %s, and that one may be told only what is %s", caller.Taint.Level(), to.record.Taint.Level())
+	if !who.MayTell(policy.CheckSessionsSend, to.record.Taint.Level()) {
+		l.deny(caller, policy.CheckSessionsSend, to.record)
+		return to, fmt.Errorf("sessionKey: this session has learnt what is %s, and that one may be told only what is %s: an owner can say /raise %s there, or begin anew here with /new",
+			caller.Taint.Level(), to.record.Taint.Level(), caller.Taint.Level())
 	}
 	return to, nil
 }
@@ -143,8 +146,5 @@ type AgentToAgent struct {
 }
 
 func (a AgentToAgent) allows(agent string) bool {
-	return len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(pattern string) bool {
-		ok, err := path.Match(pattern, agent)
-		return ok && err == nil
-	})
+	return len(a.Allow) == 0 || matches(a.Allow, agent)
 }

@@ -34,6 +34,8 @@ type store struct {
 	listed   []router.Exchange
 	todos    []sessions.Todo
 	broken   error
+
+	memoryStore // real, where a test needs one
 }
 
 var _ agent.Store = (*store)(nil)
@@ -109,6 +111,8 @@ type bundle struct {
 	events  []sessions.Event
 	sandbox *testSandbox
 	inbox   router.Inbox
+	remote  []sessions.Tool // of servers outside
+	pages   pages           // of the web
 
 	approver router.Approver
 }
@@ -165,7 +169,13 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return b.model, nil
 		},
-		Exchanges: exchanges{b}, Sandbox: b.sandbox,
+		CheckPolicy: func(_ context.Context, c router.Check) (policy.Decision, error) {
+			if c.To == "forbidden" {
+				return policy.Decision{Action: policy.Block, Reason: "sendPolicy.rules[0] says no"}, nil
+			}
+			return policy.Decision{Action: policy.Allow}, nil
+		},
+		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
 		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := router.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -94,7 +95,7 @@ type gistRequest struct {
 // too long for it. What it costs is counted to the run that ctx belongs to. A model
 // that may not be told so much is [sessions.ErrModelLevel]; it is not asked.
 func (l *Loop) gist(ctx context.Context, model sessions.Model, r gistRequest) (string, error) {
-	if c, ok := model.(sessions.Classified); ok && !r.label.FlowsTo(c.Classification()) {
+	if !(policy.Subject{Taint: r.label}).MayTell(policy.CheckModel, sessions.ModelLevel(model)) {
 		return "", fmt.Errorf("summarize thread: %w", sessions.ErrModelLevel)
 	}
 	for clip := clipMost; ; clip /= 2 {

@@ -31,6 +31,7 @@ type Definition struct {
 	// SeesAll lifts, for its sessions with a sandbox, the clamp to what they have started.
 	SeesAll bool
 	Tools   ToolFilter
+	Memory  MemorySettings
 	// AllowAgents are the agents that it may start as sub-agents besides itself; "*" is any.
 	AllowAgents []string
 
@@ -42,11 +43,13 @@ type Definition struct {
 type Settings struct {
 	Agents     []Definition
 	Keyer      sessions.Keyer
+	Owners     []string // principals, "<channel>:<user id>"
 	Visibility Visibility
 	// AgentToAgent says which agents may speak to each other.
 	AgentToAgent AgentToAgent
 	// SubagentTools are the tools of sub-agents: all but those of sessions, unless Allow names them, and but for Deny.
 	SubagentTools ToolFilter
+	Web           Web
 	// Monitor judges what their tools read and write; required.
 	Monitor *policy.Monitor
 }
@@ -66,6 +69,16 @@ type Store interface {
 	Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error)
 	// ChangeTodos applies a change to the items of a session in one transaction.
 	ChangeTodos(ctx context.Context, c sessions.TodoChange) error
+	// SaveMemory applies a save in one transaction.
+	SaveMemory(ctx context.Context, s sessions.MemorySave) error
+	// DeleteMemory applies a deletion in one transaction.
+	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
+	// MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
+	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
+	// Memories lists what is in a scope.
+	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
+	// SearchMemories finds memories by words, the best first and of equals the newest.
+	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 }
 
 // Sender queues a proactive message.
@@ -79,7 +92,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config is what a Loop is made of. All fields but Media, RetryBudget and Sandbox are required.
+// Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox, Remote and Pages are required.
 type Config struct {
 	Settings   Settings
 	Store      Store
@@ -93,35 +106,43 @@ type Config struct {
 	// Media reads the content of a file that came with a message; nil: models are shown none.
 	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
-	Sandbox     Sandbox       // runs the commands of the tool exec; nil: there is none
+	// CheckPolicy says what the gate would decide, see [router.Router]; required.
+	CheckPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
+	Sandbox     Sandbox // runs the commands of the tool exec; nil: there is none
+	// Remote are the tools of servers outside the gateway as they are now; nil: none. A session has those of its last opening.
+	Remote func() []sessions.Tool
+	Pages  Pages // gets the pages of web_fetch; nil: there is no such tool
 }
 
 // Loop works the runs of all agents. It is safe for concurrent use.
 type Loop struct {
-	settings  atomic.Pointer[Settings]
-	store     Store
-	models    Models
-	send      Sender
-	exchanges Exchanges
-	now       func() time.Time
-	log       *slog.Logger
-	metrics   *metrics
-	budget    time.Duration
-	media     func(ctx context.Context, id sessions.MediaID) ([]byte, error)
-	sandbox   Sandbox
-	tools     []sessions.Tool
+	settings    atomic.Pointer[Settings]
+	store       Store
+	models      Models
+	send        Sender
+	checkPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
+	exchanges   Exchanges
+	now         func() time.Time
+	log         *slog.Logger
+	metrics     *metrics
+	budget      time.Duration
+	media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
+	sandbox     Sandbox
+	tools       []sessions.Tool
+	remote      func() []sessions.Tool
+	pages       Pages
 }
 
 var _ router.Agent = (*Loop)(nil)
 
 // New makes a Loop.
 func New(c Config) (*Loop, error) {
-	if c.Store == nil || c.Models == nil || c.Send == nil || c.Exchanges == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
+	if c.Store == nil || c.Models == nil || c.Send == nil || c.CheckPolicy == nil || c.Exchanges == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
 		return nil, errors.New("new agent loop: a required field is not set")
 	}
 	l := &Loop{
-		store: c.Store, models: c.Models, send: c.Send, exchanges: c.Exchanges, now: c.Now, log: c.Log,
-		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox,
+		store: c.Store, models: c.Models, send: c.Send, checkPolicy: c.CheckPolicy, exchanges: c.Exchanges, now: c.Now, log: c.Log,
+		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote, pages: c.Pages,
 	}
 	if c.Settings.Monitor == nil {
 		return nil, errors.New("new agent loop: there is no monitor")

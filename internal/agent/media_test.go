@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/agent"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -49,9 +50,10 @@ func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) 
 	loop, err := agent.New(agent.Config{
 		Settings: agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/watcher"}}},
 		Store:    store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Models:    func(string) (sessions.Model, error) { return model, nil },
-		Exchanges: exchanges{},
-		Send:      func(context.Context, router.Proactive) (router.Delivery, error) { return router.Delivery{}, nil },
+		Models:      func(string) (sessions.Model, error) { return model, nil },
+		CheckPolicy: func(context.Context, router.Check) (policy.Decision, error) { return policy.Decision{}, nil },
+		Exchanges:   exchanges{},
+		Send:        func(context.Context, router.Proactive) (router.Delivery, error) { return router.Delivery{}, nil },
 		Media: func(_ context.Context, id sessions.MediaID) ([]byte, error) {
 			if id == "gone" {
 				return nil, sessions.ErrNotFound

@@ -10,24 +10,36 @@ import (
 // runMonitor is the monitor of one run. It knows whose words the run works on.
 type runMonitor struct {
 	*policy.Monitor
-	run *sessions.Run
-	now func() time.Time
+	run    *sessions.Run
+	report sessions.Route // where a sub-agent's work is reported; zero for other runs
+	now    func() time.Time
 }
 
 var _ sessions.Monitor = runMonitor{}
 
 // monitored gives the session the monitor of the run until done is called.
-func (l *Loop) monitored(s *sessions.Session, run *sessions.Run) (done func()) {
-	s.SetMonitor(runMonitor{l.settings.Load().Monitor, run, l.now})
-	return func() { s.SetMonitor(nil) }
+func (w *work) monitored(report sessions.Route) (done func()) {
+	w.session.SetMonitor(runMonitor{w.settings.Load().Monitor, w.run, report, w.now})
+	return func() { w.session.SetMonitor(nil) }
 }
 
 func (m runMonitor) call(c sessions.MonitoredCall) policy.Call {
-	call := policy.Call{MonitoredCall: c, Route: m.run.Route, Owner: m.run.Input.Owner}
-	if sender := m.run.Input.Sender.ID; sender != "" {
-		call.User = sessions.Principal(m.run.Route.Channel, sender)
+	return policy.Call{MonitoredCall: c, Route: orElse(orElse(m.run.Route, m.report), c.Record.Route), User: speaker(m.run), Owner: m.run.Input.Owner}
+}
+
+// speaker is whose words a run works on, as a principal; empty for nobody's.
+func speaker(run *sessions.Run) string {
+	if run.Input.Sender.ID == "" {
+		return ""
 	}
-	return call
+	return sessions.Principal(run.Route.Channel, run.Input.Sender.ID)
+}
+
+func orElse(route, otherwise sessions.Route) sessions.Route {
+	if route.IsZero() {
+		return otherwise
+	}
+	return route
 }
 
 // Call implements [sessions.Monitor].
@@ -55,6 +67,18 @@ func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVe
 func (m runMonitor) Response(c sessions.MonitoredCall, r sessions.Response) (sessions.Response, []sessions.AuditEntry) {
 	d, r := m.Answer(m.call(c), r)
 	return r, []sessions.AuditEntry{m.entry(c, "response.", d)}
+}
+
+// Model implements [sessions.Monitor]. What is allowed is not recorded: the message that follows says it.
+func (m runMonitor) Model(record sessions.Record, model sessions.Model) (may bool, entries []sessions.AuditEntry) {
+	level := sessions.ModelLevel(model)
+	if policy.SubjectOf(record).MayTell(policy.CheckModel, level) {
+		return true, nil
+	}
+	return false, []sessions.AuditEntry{{
+		At: m.now(), Actor: "agent:" + record.Agent, Action: "model.block", Object: model.Name(), Session: record.ID, Label: record.Taint,
+		Detail: map[string]string{"run": string(m.run.ID), "reason": "the conversation has learnt what is " + record.Taint.Level().String() + ", and the model may be told only what is " + level.String()},
+	}}
 }
 
 // entry is a decision about a call as the audit keeps it.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"sluice/policy/flow"
+	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -50,7 +50,7 @@ func (l *Loop) historyTool() sessions.Tool {
 			Description: "Shows the newest messages of a conversation, oldest first. Long texts are shortened.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: l.history,
+		Run: l.history, Check: l.seesTarget,
 	}
 }
 
@@ -77,7 +77,9 @@ func (l *Loop) history(ctx context.Context, caller sessions.Caller, raw json.Raw
 	for _, m := range messages {
 		label = label.Join(m.Label) // written since the record was read
 	}
-	if !flow.CanFlow(label.Level(), caller.Taint.Level()) {
+	if !policy.CallerOf(caller).May(policy.CheckSessionsHistory, label) {
+		record.Taint = label
+		l.deny(caller, policy.CheckSessionsHistory, record)
 		return sessions.ToolResult{}, noSession(args.SessionKey)
 	}
 	text, err := jsonResult(struct {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -125,7 +126,7 @@ func (l *Loop) list(ctx context.Context, caller sessions.Caller, args *listArgs,
 			if row.Messages, label, err = l.newest(ctx, record, args.MessageLimit); err != nil {
 				return err
 			}
-			if !flow.CanFlow(label.Level(), caller.Taint.Level()) {
+			if !policy.CallerOf(caller).May(policy.CheckSessionsHistory, label) {
 				continue // it has learnt more since the page was read
 			}
 		}

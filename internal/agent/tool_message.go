@@ -53,18 +53,18 @@ func (l *Loop) messageTool() sessions.Tool {
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, Idempotent: true,
 		Run: l.message,
+		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
+			p, err := messagePlan(caller, raw)
+			if err != nil {
+				return err
+			}
+			return l.leaves(ctx, p)
+		},
 	}
 }
 
 func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args messageArgs
-	if err := decodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	if args.Message == "" && len(args.Media) == 0 {
-		return sessions.ToolResult{}, errors.New("message: is required")
-	}
-	request, err := addressed(caller, args)
+	request, err := messagePlan(caller, raw)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -79,6 +79,18 @@ func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.Raw
 	}
 	text, err := jsonResult(result)
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+}
+
+// messagePlan reads a call and says where its message goes, or why it is refused.
+func messagePlan(caller sessions.Caller, raw json.RawMessage) (router.Proactive, error) {
+	var args messageArgs
+	if err := decodeArgs(raw, &args); err != nil {
+		return router.Proactive{}, err
+	}
+	if args.Message == "" && len(args.Media) == 0 {
+		return router.Proactive{}, errors.New("message: is required")
+	}
+	return addressed(caller, args)
 }
 
 // addressed completes a message's address from the run's own route. Only an

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/announce"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -72,18 +73,15 @@ func (l *Loop) sendTool() sessions.Tool {
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMost + 30) * time.Second,
 		Run: l.sendTo,
+		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
+			_, _, err := l.sendPlan(ctx, caller, raw)
+			return err
+		},
 	}
 }
 
 func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args sendArgs
-	if err := decodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	if err := args.check(); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	to, err := l.addressee(ctx, caller, args.SessionKey)
+	args, to, err := l.sendPlan(ctx, caller, raw)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -110,6 +108,18 @@ func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawM
 	return sessions.ToolResult{Text: text, Label: label}, err
 }
 
+// sendPlan reads a call and finds whom it is for, or says why it is refused.
+func (l *Loop) sendPlan(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (args sendArgs, to addressee, err error) {
+	if err := decodeArgs(raw, &args); err != nil {
+		return args, to, err
+	}
+	if err := args.check(); err != nil {
+		return args, to, err
+	}
+	to, err = l.addressee(ctx, caller, args.SessionKey)
+	return args, to, err
+}
+
 // callKey names a tool call for ever. Its arguments are a part of it, because some models give each
 // answer's calls the same ids.
 func callKey(caller sessions.Caller, args []byte) string {
@@ -123,7 +133,7 @@ func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow
 	switch {
 	case !run.Status.Terminal():
 		result.Status, result.Error = "timeout", "it has not answered yet and goes on working; see sessions_history later"
-	case !flow.CanFlow(run.Label.Level(), caller.Taint.Level()):
+	case !policy.CallerOf(caller).May(policy.CheckSessionsReply, run.Label):
 		result.Status = "accepted"
 	case run.Status == sessions.RunDone:
 		result.Status, result.Reply = "ok", announce.Shown(run.Reply)

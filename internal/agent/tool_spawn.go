@@ -66,18 +66,16 @@ func (l *Loop) spawnTool() sessions.Tool {
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowAgent}, Idempotent: true,
 		Run: l.spawn,
+		Check: func(_ context.Context, caller sessions.Caller, raw json.RawMessage) error {
+			_, err := l.spawnPlan(caller, raw)
+			return err
+		},
 	}
 }
 
 func (l *Loop) spawn(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args spawnArgs
-	if err := decodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	if err := args.check(); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	if err := l.maySpawn(caller, &args); err != nil {
+	args, err := l.spawnPlan(caller, raw)
+	if err != nil {
 		return sessions.ToolResult{}, err
 	}
 	parent, err := l.store.Session(ctx, caller.Session)
@@ -97,6 +95,17 @@ func (l *Loop) spawn(ctx context.Context, caller sessions.Caller, raw json.RawMe
 	}
 	text, err := jsonResult(spawnResult{Status: "accepted", RunID: x.First, ChildSessionKey: x.Target.Key})
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+}
+
+// spawnPlan reads a call, or says why it is refused.
+func (l *Loop) spawnPlan(caller sessions.Caller, raw json.RawMessage) (args spawnArgs, err error) {
+	if err := decodeArgs(raw, &args); err != nil {
+		return args, err
+	}
+	if err := args.check(); err != nil {
+		return args, err
+	}
+	return args, l.maySpawn(caller, &args)
 }
 
 // maySpawn checks who may start which agent, and completes the arguments.

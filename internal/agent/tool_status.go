@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sluice/announce"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -64,7 +65,7 @@ func (l *Loop) statusTool() sessions.Tool {
 			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where it was last spoken to, and the time now. Can set this conversation's model.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: l.status,
+		Run: l.status, Check: l.seesTarget,
 	}
 }
 
@@ -112,8 +113,8 @@ func (l *Loop) setModel(ctx context.Context, caller sessions.Caller, record *ses
 	if err != nil {
 		return fmt.Errorf("model: there is no model %q in the configuration", name)
 	}
-	if c, ok := model.(sessions.Classified); ok && !caller.Taint.FlowsTo(c.Classification()) {
-		return fmt.Errorf("model: this conversation has learnt what is %s, and %s may be told only what is %s", caller.Taint.Level(), name, c.Classification())
+	if level := sessions.ModelLevel(model); !policy.CallerOf(caller).MayTell(policy.CheckModel, level) {
+		return fmt.Errorf("model: this conversation has learnt what is %s, and %s may be told only what is %s", caller.Taint.Level(), name, level)
 	}
 	if err := l.store.CommitSession(ctx, sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &override}}}); err != nil {
 		return inside("set model", err)
@@ -149,14 +150,14 @@ func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *
 		if !open {
 			left = statusEnded
 		}
-		for _, q := range []router.ExchangeQuery{{MaxLevel: flow.Restricted, Requester: status.SessionID}, {MaxLevel: flow.Restricted, Target: status.SessionID}} {
-			q.Open, q.Limit = open, statusExchanges
+		for _, q := range []router.ExchangeQuery{{Requester: status.SessionID}, {Target: status.SessionID}} {
+			q.Open, q.Limit, q.MaxLevel = open, statusExchanges, caller.Taint.Level() // hidden ones take no place
 			found, err := l.store.ListExchanges(ctx, q)
 			if err != nil {
 				return label, inside("list exchanges", err)
 			}
 			for _, x := range found {
-				if left == 0 || x.Blind && x.Requester.Session == status.SessionID || (x.Phase != announce.Ended) != open || !flow.CanFlow(x.Label.Level(), caller.Taint.Level()) {
+				if left == 0 || x.Blind && x.Requester.Session == status.SessionID || (x.Phase != announce.Ended) != open || !policy.CallerOf(caller).May(policy.CheckSessionsSee, x.Label) {
 					continue
 				}
 				left--

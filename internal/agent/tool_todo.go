@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -62,7 +63,7 @@ func (l *Loop) todos(ctx context.Context, caller sessions.Caller) ([]sessions.To
 	if err != nil {
 		return nil, inside("read todos", err)
 	}
-	return slices.DeleteFunc(items, func(t sessions.Todo) bool { return !flow.CanFlow(t.Label.Level(), caller.Taint.Level()) }), nil
+	return slices.DeleteFunc(items, func(t sessions.Todo) bool { return !policy.CallerOf(caller).May(policy.CheckTodos, t.Label) }), nil
 }
 
 func (l *Loop) addTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {

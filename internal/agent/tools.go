@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -16,8 +17,9 @@ import (
 
 // newTools are the tools that every agent has.
 func (l *Loop) newTools() []sessions.Tool {
-	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool(), l.sendTool(), l.spawnTool(), l.agentsTool(), l.summarizeTool()}
+	tools := []sessions.Tool{l.listTool(), l.historyTool(), l.statusTool(), l.messageTool(), l.sendTool(), l.spawnTool(), l.agentsTool(), l.summarizeTool(), l.simulateTool()}
 	tools = append(tools, l.todoTools()...)
+	tools = append(tools, l.memoryTools()...)
 	tools = append(tools, l.workspaceTools()...)
 	for i := range tools {
 		tools[i].Run = l.guarded(tools[i].Spec.Name, tools[i].Run)
@@ -25,19 +27,26 @@ func (l *Loop) newTools() []sessions.Tool {
 	return tools
 }
 
-// ToolFilter changes a set of tools by their names.
+// ToolFilter changes a set of tools by their names, or patterns with *.
 type ToolFilter struct{ Allow, Deny []string }
+
+// matches reports whether one of the patterns is that of a name.
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
 
 // has reports whether an agent with this filter has a tool. Without a sandbox it needs the word of its owner for exec.
 func (f ToolFilter) has(name string, mode sessions.SandboxMode) bool {
-	named := slices.Contains(f.Allow, name)
 	switch {
-	case slices.Contains(f.Deny, name):
+	case matches(f.Deny, name):
 		return false
 	case name == execName && !sandboxed(mode):
-		return named
+		return slices.Contains(f.Allow, name)
 	}
-	return len(f.Allow) == 0 || named || slices.Contains(f.Allow, "*")
+	return len(f.Allow) == 0 || matches(f.Allow, name)
 }
 
 // sandboxed reports whether a mode wants a sandbox.
@@ -48,9 +57,27 @@ func sandboxed(mode sessions.SandboxMode) bool {
 // sessionTools are those that a sub-agent does not have by itself.
 var sessionTools = []string{"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message"}
 
-// toolsOf are the tools of a session. A sub-agent never starts others.
-func (l *Loop) toolsOf(d Definition, record sessions.Record) []sessions.Tool {
-	tools := slices.DeleteFunc(slices.Clone(l.tools), func(t sessions.Tool) bool {
+// remoteTools are the tools of servers outside the gateway, as they are now. One that does not say where its data
+// comes from and goes to, or that has another's name, is none.
+func (l *Loop) remoteTools() []sessions.Tool {
+	if l.remote == nil {
+		return nil
+	}
+	tools := slices.Clone(l.remote())
+	if err := checkTools(append(slices.Clone(l.tools), tools...)); err != nil {
+		l.log.Error("tools of MCP servers not taken", "err", err)
+		return nil
+	}
+	for i := range tools {
+		tools[i].Run = l.guarded(tools[i].Spec.Name, tools[i].Run)
+	}
+	return tools
+}
+
+// toolsOf are the tools of a session. A sub-agent never starts others, and reaches outside the gateway
+// only by tools that the agent that has started it has too.
+func (l *Loop) toolsOf(d, starter Definition, record sessions.Record) []sessions.Tool {
+	tools := slices.DeleteFunc(slices.Concat(l.tools, l.webTools(), l.remoteTools()), func(t sessions.Tool) bool {
 		return !d.Tools.has(t.Spec.Name, d.Sandbox) || (d.Workspace == "" && slices.Contains(fileTools, t.Spec.Name))
 	})
 	if record.SpawnedBy == "" {
@@ -59,7 +86,7 @@ func (l *Loop) toolsOf(d Definition, record sessions.Record) []sessions.Tool {
 	f := l.settings.Load().SubagentTools
 	return slices.DeleteFunc(tools, func(t sessions.Tool) bool {
 		name := t.Spec.Name
-		return name == "sessions_spawn" || slices.Contains(f.Deny, name) || (slices.Contains(sessionTools, name) && !slices.Contains(f.Allow, name))
+		return name == "sessions_spawn" || t.Flow.Outside() && !starter.Tools.has(name, starter.Sandbox) || matches(f.Deny, name) || (slices.Contains(sessionTools, name) && !matches(f.Allow, name))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/agent"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -35,7 +36,8 @@ func (b *bundle) specs(t *testing.T) map[string]sessions.ToolSpec {
 func TestEveryToolNamesTheBadParameter(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(*agent.Settings) {})
+	b.configure(func(s *agent.Settings) { s.Web = agent.Web{Enabled: true, Classification: flow.Public} })
+	b.reopen(t)
 	for name, spec := range b.specs(t) {
 		var s schema
 		require.NoError(t, json.Unmarshal(spec.Parameters, &s), name)

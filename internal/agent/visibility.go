@@ -2,9 +2,11 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
-	"sluice/policy/flow"
+	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -23,7 +25,7 @@ const (
 // visible reports whether the caller's tools may see a session. What is more
 // secret than what the caller has learnt already is not there for it.
 func (l *Loop) visible(caller sessions.Caller, record sessions.Record) bool {
-	if !flow.CanFlow(record.Taint.Level(), caller.Taint.Level()) {
+	if !policy.CallerOf(caller).May(policy.CheckSessionsSee, record.Taint) {
 		return false
 	}
 	return record.ID == caller.Session || l.reaches(caller, record)
@@ -72,10 +74,42 @@ func (l *Loop) target(ctx context.Context, caller sessions.Caller, name string) 
 	if err == nil && record.Ended.IsZero() && l.visible(caller, record) {
 		return record, nil
 	}
+	if err == nil {
+		l.deny(caller, policy.CheckSessionsSee, record)
+	}
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return sessions.Record{}, inside("read session", err)
 	}
 	return sessions.Record{}, noSession(name)
+}
+
+// seesTarget is the check of the tools that show one session.
+func (l *Loop) seesTarget(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
+	var args struct {
+		SessionKey string `json:"sessionKey"`
+	}
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return fmt.Errorf("sessionKey: %w", err)
+	}
+	_, err := l.target(ctx, caller, args.SessionKey)
+	return err
+}
+
+// deny notes for the operator what a caller was told is not there.
+func (l *Loop) deny(caller sessions.Caller, at policy.Checkpoint, record sessions.Record) {
+	why := "out of its sight (tools.sessions.visibility, sandbox)"
+	switch {
+	case !record.Ended.IsZero():
+		why = "has ended"
+	case !policy.CallerOf(caller).May(at, record.Taint):
+		why = "above what the caller has learnt"
+	case at == policy.CheckSessionsSend:
+		why = "below what the caller has learnt"
+	}
+	caller.Trail.Add(sessions.AuditEntry{
+		At: l.now(), Actor: "agent:" + caller.Agent, Action: string(at) + ".denied", Object: string(record.ID), Session: caller.Session, Label: record.Taint.Join(caller.Taint),
+		Detail: map[string]string{"key": string(record.Key), "reason": why, "call": caller.CallID},
+	})
 }
 
 func (l *Loop) find(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {

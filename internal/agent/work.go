@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -44,11 +45,12 @@ func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, er
 	w := &work{Loop: l, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
-	defer l.monitored(a.Session, a.Run)()
 	w.event(sessions.Event{Type: sessions.EventStarted})
-	if err := w.brief(ctx); err != nil {
+	report, err := w.brief(ctx)
+	if err != nil {
 		return router.Answer{}, w.ended(ctx, err)
 	}
+	defer w.monitored(report)()
 	if err := w.resume(ctx); err != nil {
 		return router.Answer{}, w.ended(ctx, err)
 	}
@@ -75,18 +77,23 @@ func (w *work) event(e sessions.Event) {
 	w.emit(e)
 }
 
-// brief tells the model of a step what it is a step of.
-func (w *work) brief(ctx context.Context) error {
+// brief tells the model what it remembers of what the run is about, and, where the run is a step, of what. It gives the
+// route by which a sub-agent's work is reported.
+func (w *work) brief(ctx context.Context) (report sessions.Route, err error) {
+	remembered, err := w.recall(ctx)
+	if err != nil {
+		return report, err
+	}
 	if !w.run.Kind.Step() {
-		w.session.SetBriefing("")
-		return nil
+		w.session.SetBriefing(remembered)
+		return report, nil
 	}
 	x, err := w.store.Exchange(ctx, w.run.Exchange)
 	if err != nil {
-		return fmt.Errorf("read exchange: %w", err)
+		return report, fmt.Errorf("read exchange: %w", err)
 	}
-	w.session.SetBriefing(announce.Brief(x.Exchange))
-	return nil
+	w.session.SetBriefing(strings.TrimSpace(remembered + "\n\n" + announce.Brief(x.Exchange)))
+	return x.Route, nil
 }
 
 // resume goes on with tool calls that were open when the run's worker ended.
@@ -144,7 +151,11 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	for _, call := range calls {
 		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
 	}
-	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, Owner: w.run.Input.Owner, Chain: w.run.Chain}
+	audience, err := w.audience(ctx, w.session.Record(), w.run)
+	if err != nil {
+		return err
+	}
+	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, User: speaker(w.run), Owner: w.run.Input.Owner, Chain: w.run.Chain, Audience: audience}
 	if _, err := w.session.ConfirmAndExecuteTools(w.counting(ctx), caller, confirmations); err != nil {
 		return err
 	}

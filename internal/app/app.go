@@ -19,9 +19,12 @@ import (
 	"sluice/internal/bus"
 	"sluice/internal/config"
 	"sluice/internal/httpapi"
+	"sluice/internal/mcp"
 	"sluice/internal/model"
 	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
+	"sluice/internal/web"
+	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 	"sluice/store"
@@ -48,11 +51,13 @@ type App struct {
 	bus        *bus.Bus
 	gate       liveGate
 	monitor    liveMonitor
+	secrets    *liveSecrets
 	models     atomic.Pointer[model.Registry]
 	loop       *agent.Loop
 	router     *router.Router
 	channels   *channels
 	supervisor *supervisor.Supervisor
+	mcp        *mcp.Servers
 	http       *httpapi.Server
 	up         atomic.Bool // Start has come to its end
 	stopped    bool
@@ -62,7 +67,7 @@ type App struct {
 func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return &App{cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName()}
+	return &App{cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{}}
 }
 
 // Start brings the gateway up. On an error everything that has started is stopped again.
@@ -93,6 +98,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return err
 	}
 	a.http.Start(a.listener)
+	a.mcp.Configure(mcpServers(a.cfg))
 	a.router.Start()
 	if err := a.bus.Own(ctx, a.router); err != nil {
 		return fmt.Errorf("take partitions: %w", err)
@@ -141,10 +147,14 @@ func (a *App) wire() error {
 	if a.channels, err = newChannels(a); err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
+	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.loop, err = agent.New(agent.Config{
 		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
-		Exchanges: exchanges{a}, Sandbox: sandbox.New(""),
+		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
+		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
+			return a.router.CheckPolicy(ctx, c)
+		},
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)
 			return m.Content, err
@@ -185,6 +195,9 @@ func (a *App) Stop(ctx context.Context) {
 	}
 	if a.router != nil {
 		a.router.Stop(ctx)
+	}
+	if a.mcp != nil {
+		a.mcp.Stop()
 	}
 	a.stopServers(ctx)
 }

@@ -76,8 +76,13 @@ type gateway struct {
 // load reads a configuration that a test writes. It always has a state folder and a free port of its own.
 func load(t *testing.T, state, text string) *config.Config {
 	t.Helper()
+	return loadText(t, "gateway: { listen: 127.0.0.1:0, token: test-token }\nstate: "+state+"\n"+text)
+}
+
+// loadText reads a whole configuration.
+func loadText(t *testing.T, text string) *config.Config {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "sluice.yaml")
-	text = "gateway: { listen: 127.0.0.1:0, token: test-token }\nstate: " + state + "\n" + text
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	cfg, err := config.Load(path)
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"sluice/adapters/webchat"
 	"sluice/internal/console"
 	"sluice/internal/httpapi"
+	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -35,6 +37,9 @@ func (a *App) newHTTP() error {
 		CheckModel: func(name string) error {
 			_, err := a.model(name)
 			return err
+		},
+		Simulate: func(ctx context.Context, record sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error) {
+			return a.loop.Simulate(ctx, record, sessions.Caller{Route: record.Route, Owner: true}, tool, args)
 		},
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
@@ -86,7 +91,7 @@ func (a *App) parts(ctx context.Context) []httpapi.Health {
 		}
 		parts = append(parts, p)
 	}
-	return parts
+	return append(parts, a.mcpParts()...)
 }
 
 func part(name string, err error) httpapi.Health {

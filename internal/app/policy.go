@@ -11,8 +11,8 @@ import (
 	"sluice/sessions"
 )
 
-// newGate makes the way out of the configured levels and send policy.
-func newGate(c *config.Config) (*policy.Gate, error) {
+// newGate makes the way out of the configured levels, send policy and rules.
+func newGate(c *config.Config, hooks *policy.Rules) (*policy.Gate, error) {
 	var rules []policy.SendRule
 	for _, r := range c.Session.SendPolicy.Rules {
 		rules = append(rules, policy.SendRule{Match: policy.SendMatch(r.Match), Action: action(r.Action)})
@@ -21,7 +21,7 @@ func newGate(c *config.Config) (*policy.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.NewGate(sinks(c), send), nil
+	return policy.NewGate(sinks(c), send, hooks), nil
 }
 
 // newRules compiles the configured rules.
@@ -30,12 +30,12 @@ func newRules(c *config.Config) (*policy.Rules, error) {
 }
 
 // newMonitor makes what stands below the tools.
-func newMonitor(c *config.Config, gate *policy.Gate, now func() time.Time) (*policy.Monitor, error) {
+func newMonitor(c *config.Config, gate *policy.Gate, secrets *policy.Secrets, now func() time.Time) (*policy.Monitor, error) {
 	rules, err := newRules(c)
 	if err != nil {
 		return nil, err
 	}
-	return policy.NewMonitor(policy.MonitorConfig{Rules: rules, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(c.Policy.Escalation), Now: now})
+	return policy.NewMonitor(policy.MonitorConfig{Rules: rules, Secrets: secrets, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(c.Policy.Escalation), Now: now})
 }
 
 // sinks are the levels of the ways out.
@@ -43,7 +43,8 @@ func sinks(c *config.Config) map[string]policy.Sink {
 	all := map[string]policy.Sink{webchat.Channel: {Level: c.Channels.Webchat.Classification}}
 	for _, p := range c.Channels.Platforms() {
 		sink := policy.Sink{
-			Level: p.Access.Classification, Accounts: p.Levels, Spaces: map[string]flow.Level{}, Conversations: map[sessions.ConversationID]flow.Level{},
+			Level: p.Access.Classification, Accounts: p.Levels, Spaces: map[string]flow.Level{},
+			Conversations: map[sessions.ConversationID]flow.Level{}, Recipients: map[string]flow.Level{},
 		}
 		for id, g := range p.Access.Groups {
 			if space, ok := spaceOf(id); ok {
@@ -51,6 +52,9 @@ func sinks(c *config.Config) map[string]policy.Sink {
 			} else {
 				sink.Conversations[sessions.ConversationID(id)] = g.Classification
 			}
+		}
+		for id, r := range p.Access.Recipients {
+			sink.Recipients[id] = r.Level()
 		}
 		all[p.Name] = sink
 	}

@@ -51,7 +51,11 @@ func (a *App) model(name string) (sessions.Model, error) { return a.models.Load(
 
 // adopt takes a configuration's gate and models, both or none.
 func (a *App) adopt(cfg *config.Config) error {
-	gate, err := newGate(cfg)
+	rules, err := newRules(cfg)
+	if err != nil {
+		return fmt.Errorf("configure rules: %w", err)
+	}
+	gate, err := newGate(cfg, rules)
 	if err != nil {
 		return fmt.Errorf("configure gate: %w", err)
 	}
@@ -59,17 +63,22 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure models: %w", err)
 	}
-	monitor, err := newMonitor(cfg, gate, a.now)
+	secrets, err := newSecrets(cfg, a.token)
+	if err != nil {
+		return fmt.Errorf("configure secrets: %w", err)
+	}
+	monitor, err := newMonitor(cfg, gate, secrets, a.now)
 	if err != nil {
 		return fmt.Errorf("configure policy: %w", err)
 	}
 	a.gate.Store(gate)
 	a.monitor.Store(monitor)
+	a.secrets.Store(secrets)
 	a.models.Store(models)
 	return nil
 }
 
-// Reload applies a checked configuration: access, policy, agents, models and
+// Reload applies a checked configuration: access, policy, agents, models, MCP servers and
 // queues at once. It returns the keys whose change waits for a restart.
 func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	if err := a.adopt(cfg); err != nil {
@@ -77,6 +86,7 @@ func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	}
 	a.loop.Configure(agentSettings(cfg, a.monitor.Load()))
 	a.router.Configure(routerSettings(cfg))
+	a.mcp.Configure(mcpServers(cfg))
 	return waitsForRestart(a.cfg, cfg), nil
 }
 

@@ -43,7 +43,13 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(cfg.Log, o.Stderr)
+	var secrets liveSecrets
+	known, err := newSecrets(cfg, "")
+	if err != nil {
+		return err
+	}
+	secrets.Store(known)
+	log, err := newLogger(cfg.Log, cleanWriter{o.Stderr, &secrets})
 	if err != nil {
 		return err
 	}
@@ -51,6 +57,7 @@ func Run(ctx context.Context, o Options) error {
 		debug.SetGCPercent(gcPercent)
 	}
 	a := New(cfg, o.Version, log)
+	a.secrets = &secrets
 	if err := a.Start(ctx); err != nil {
 		return err
 	}

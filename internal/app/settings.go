@@ -8,6 +8,7 @@ import (
 	"sluice/adapters/webchat"
 	"sluice/internal/agent"
 	"sluice/internal/config"
+	"sluice/internal/web"
 	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
@@ -98,9 +99,13 @@ func exchangeSettings(c *config.Config) router.ExchangeSettings {
 func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 	s := agent.Settings{
 		Monitor: monitor,
-		Keyer:   c.Session.Keyer(), Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
+		Keyer:   c.Session.Keyer(), Owners: c.Owners, Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
 		AgentToAgent:  agent.AgentToAgent(c.Tools.AgentToAgent),
 		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
+		Web: agent.Web{
+			Enabled: c.Tools.Web.Enabled, Classification: c.Tools.Web.Classification,
+			Rules: web.Rules{Allow: c.Tools.Web.Allow, Deny: c.Tools.Web.Deny, MaxBytes: c.Tools.Web.MaxBytes},
+		},
 	}
 	for _, a := range c.Agents.List {
 		s.Agents = append(s.Agents, definition(a))
@@ -114,5 +119,9 @@ func definition(a config.Agent) agent.Definition {
 		Workspace: a.Workspace, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),
 		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: agent.ToolFilter(a.Tools),
+		Memory: agent.MemorySettings{
+			Namespace: a.Memory.Namespace, Shared: a.Memory.Audience == "shared",
+			MaxEntries: a.Memory.MaxEntries, MaxBytes: int64(a.Memory.MaxBytes), Recall: a.Memory.RecallChars,
+		},
 	}
 }

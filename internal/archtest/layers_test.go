@@ -21,7 +21,7 @@ func layers() [][]string {
 	return [][]string{
 		{"policy/flow", "internal/faultpoint", "internal/archtest"},
 		{"sessions", "internal/markdown"},
-		{"policy", "adapters", "announce", "internal/sandbox", "internal/workspace"},
+		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router"},
 		{"store", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
@@ -29,7 +29,7 @@ func layers() [][]string {
 			"store/sqlite", "store/postgres", "store/storetest",
 			"adapters/telegram", "adapters/slack", "adapters/discord", "adapters/webchat", "adapters/template", "adapters/adaptertest", "adapters/adaptertest/wire",
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
-			"internal/metrics", "internal/model", "internal/supervisor",
+			"internal/mcp", "internal/metrics", "internal/model", "internal/supervisor",
 		},
 		{"internal/app", "internal/cli", "internal/config/gen", "sessions/sessiontest", "internal/model/modeltest", "internal/bus/bustest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest"},
 		{"cmd/sluice"},

@@ -16,7 +16,7 @@ type approval struct {
 	ID      string          `json:"id"`
 	Session string          `json:"session"`
 	Agent   string          `json:"agent"`
-	Tool    string          `json:"tool"`
+	Tool    string          `json:"tool"` // empty: a message
 	Args    json.RawMessage `json:"args"`
 	Status  string          `json:"status"`
 	Created time.Time       `json:"created"`
@@ -50,7 +50,7 @@ func (a *app) approvalsList() *cobra.Command {
 			return o.show(a, raw, func() error {
 				rows := make([][]string, len(got.Approvals))
 				for i, p := range got.Approvals {
-					rows[i] = []string{p.ID, p.Status, p.Agent, p.Tool, short(string(p.Args)), p.Session, a.ago(p.Created)}
+					rows[i] = []string{p.ID, p.Status, p.Agent, orText(p.Tool, "message"), short(string(p.Args)), p.Session, a.ago(p.Created)}
 				}
 				return a.table([]string{"ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "SESSION", "ASKED"}, rows)
 			})
@@ -96,6 +96,9 @@ func (a *app) decide(ctx context.Context, id, verb, reason, done string) error {
 	var p approval
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return fmt.Errorf("read answer: %w", err)
+	}
+	if p.Tool == "" {
+		p.Tool, done = "message", map[string]string{"allow": "is sent", "deny": "is not sent"}[verb]
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s %s\n", clean(p.Tool), done)
 	return err

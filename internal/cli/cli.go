@@ -147,7 +147,7 @@ SLUICE_STATE names another state folder.`,
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
 	root.AddCommand(
 		a.serveCommand(), a.initCommand(), a.chatCommand(), a.sendCommand(),
-		a.sessionsCommand(), a.policyCommand(), a.deliveriesCommand(), a.runsCommand(), a.pairingCommand(), a.approvalsCommand(), a.directoryCommand(),
+		a.sessionsCommand(), a.policyCommand(), a.deliveriesCommand(), a.runsCommand(), a.pairingCommand(), a.approvalsCommand(), a.memoryCommand(), a.auditCommand(), a.directoryCommand(),
 		a.configCommand(), a.doctorCommand(), a.statusCommand(), a.versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()

@@ -35,14 +35,17 @@ func (r route) String() string {
 
 // decision is what the gate said.
 type decision struct {
-	Action string `json:"action"`
-	Reason string `json:"reason"`
-	Rules  []struct {
-		Rule    string `json:"rule"`
-		Matched bool   `json:"matched"`
-		Action  string `json:"action"`
-		Detail  string `json:"detail"`
-	} `json:"rules"`
+	Action string   `json:"action"`
+	Reason string   `json:"reason"`
+	Rules  []looked `json:"rules"`
+}
+
+// looked is a rule that a decision looked at.
+type looked struct {
+	Rule    string `json:"rule"`
+	Matched bool   `json:"matched"`
+	Action  string `json:"action"`
+	Detail  string `json:"detail"`
 }
 
 // delivery is the API's delivery.
@@ -111,7 +114,7 @@ func (a *app) deliveriesList() *cobra.Command {
 			}
 			return o.show(a, raw, func() error { return a.printDeliveries(got.Deliveries, got.Counts) })
 		}),
-	}), "queued, sending, sent, blocked, failed, unknown, expired, discarded")
+	}), "queued, held, sending, sent, blocked, failed, unknown, expired, discarded")
 }
 
 func (a *app) printDeliveries(list []delivery, counts map[string]int) error {
@@ -169,7 +172,11 @@ func (a *app) printDecision(d decision) error {
 	if _, err := fmt.Fprintf(a.Stdout, "gate: %s: %s\n", d.Action, clean(d.Reason)); err != nil {
 		return err
 	}
-	for _, r := range d.Rules {
+	return a.printRules(d.Rules)
+}
+
+func (a *app) printRules(rules []looked) error {
+	for _, r := range rules {
 		verdict := "does not match"
 		if r.Matched {
 			verdict = orText(r.Action, "matches")

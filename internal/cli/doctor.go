@@ -284,6 +284,7 @@ func (d *doctor) stopped(ctx context.Context) {
 		}
 	}
 	d.model(ctx)
+	d.mcp(ctx)
 }
 
 // model looks at the provider of the default agent's model.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
 )
@@ -44,10 +46,29 @@ func remedy(part string) string {
 	switch {
 	case part == "store", part == "bus":
 		return "sluice config check (is " + part + ".url right, and the disk not full?); the gateway goes on by itself"
+	case strings.HasPrefix(part, "mcp/"):
+		return "edit mcp.servers." + strings.TrimPrefix(part, "mcp/") + " if it is not right there; the gateway tries again by itself, and its log says more"
 	case strings.Contains(part, "/"):
 		return "sluice status (what the platform says of the account)"
 	}
 	return "sluice status"
+}
+
+// mcp looks whether the configured MCP servers could be started or reached, where no gateway says how they do.
+func (d *doctor) mcp(ctx context.Context) {
+	for _, name := range slices.Sorted(maps.Keys(d.cfg.MCP.Servers)) {
+		part, s := "mcp/"+name, d.cfg.MCP.Servers[name]
+		if len(s.Command) == 0 {
+			d.add(d.reach(ctx, part, s.URL.Reveal(), "443", remedy(part)))
+			continue
+		}
+		program, err := exec.LookPath(s.Command[0])
+		if err != nil {
+			d.add(wrong(part, "its program is not there: "+err.Error(), "install it, or correct mcp.servers."+name+".command"))
+			continue
+		}
+		d.add(sound(part, program+" (started with the gateway)"))
+	}
 }
 
 // accounts asks the platforms whether they know each account.

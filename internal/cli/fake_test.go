@@ -67,6 +67,9 @@ const fakeExchange = `{"id":"xch_1","kind":"spawn","requester":{"session":"sess_
 	"target":{"session":"sess_3","key":"agent:main:subagent:7","agent":"main"},"request":"look","name":"prices","phase":"replying","turn":2,
 	"first_run":"run_7","started":"2026-04-26T17:03:16Z"}`
 
+const fakeMemory = `{"id":"mem_1","namespace":"main","audience":"owner","classification":"INTERNAL","trust":"trusted","key":"user-name","content":"Eve\nlikes tea",
+	"tags":["personal"],"session":"sess_1","updated_at":"2026-04-26T17:03:16Z"}`
+
 func (f *fake) routes(mux *http.ServeMux) {
 	answers := map[string]string{
 		"GET /healthz":                           `ok`,
@@ -94,6 +97,10 @@ func (f *fake) routes(mux *http.ServeMux) {
 		"GET /v1/approvals":                      `{"approvals":[{"id":"apr_1","session":"sess_1","agent":"main","tool":"exec","args":{"command":"ls"},"status":"pending"}]}`,
 		"POST /v1/approvals/{id}/allow":          `{"id":"apr_1","tool":"exec","status":"allowed"}`,
 		"POST /v1/approvals/{id}/deny":           `{"id":"apr_1","tool":"exec","status":"denied"}`,
+		"GET /v1/memory":                         `{"memories":[` + fakeMemory + `],"next":"bWFpbg"}`,
+		"GET /v1/memory/{id}":                    `{"memory":` + fakeMemory + `,"versions":[{"id":"mem_1","content":"Eve"},{"id":"mem_0","deleted":true,"ending":"replaced"}]}`,
+		"DELETE /v1/memory/{id}":                 ``,
+		"GET /v1/audit":                          `{"entries":[{"id":"17-ab","at":"2026-04-26T17:03:16Z","actor":"telegram:7","action":"command.denied","object":"/send","session":"sess_1","label":"PUBLIC","detail":{"reason":"not an owner"}}]}`,
 		"GET /v1/policy/check":                   `{"action":"allow","reason":"no rule is against it","rules":[{"rule":"flow","matched":true,"action":"allow"}]}`,
 		"POST /v1/sessions/{id}/runs/{r}/cancel": `{}`,
 		"POST /bot1:good/getMe":                  `{"ok":true,"result":{"id":1,"is_bot":true,"first_name":"Good","username":"good_bot"}}`,
@@ -111,6 +118,13 @@ func (f *fake) routes(mux *http.ServeMux) {
 		})
 	}
 	mux.HandleFunc("POST /v1/sessions/{id}/messages", f.turn)
+	mux.HandleFunc("GET /v1/audit/verify", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("head") {
+			fmt.Fprint(w, `{"ok":false,"entries":9,"heads":["0:5:aa"],"faults":[{"chain":1,"seq":3,"kind":"missing","text":"it is missing"}]}`)
+			return
+		}
+		fmt.Fprint(w, `{"ok":true,"entries":9,"heads":["0:5:aa","1:4:bb"],"faults":[]}`)
+	})
 	mux.HandleFunc("POST /bot1:bad/getMe", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprint(w, `{"ok":false,"error_code":401,"description":"Unauthorized"}`)

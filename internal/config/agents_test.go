@@ -20,9 +20,10 @@ agents:
     permission: ask
     sandbox: { mode: optional, sessionToolsVisibility: all }
     tools: { allow: ["*", exec], deny: [message] }
+    memory: { maxBytes: 1000000 }
   list:
     - { id: main }
-    - { id: work, workspace: ~/work, verbose: on, permission: deny, sandbox: { mode: required }, tools: { deny: [] } }
+    - { id: work, workspace: ~/work, verbose: on, permission: deny, sandbox: { mode: required }, tools: { deny: [] }, memory: { namespace: team, audience: shared, recallChars: 9 } }
 `)
 	main, work := c.Agents.List[0], c.Agents.List[1]
 	require.Equal(t, "/var/lib/sluice/workspaces/main", main.Workspace)
@@ -33,6 +34,8 @@ agents:
 	require.Equal(t, []string{"low", "on", "deny"}, []string{work.Thinking, work.Verbose, work.Permission})
 	require.Equal(t, config.Sandbox{Mode: "required", SessionToolsVisibility: "all"}, work.Sandbox)
 	require.Equal(t, config.AgentTools{Allow: []string{"*", "exec"}, Deny: []string{}}, work.Tools)
+	require.Equal(t, config.Memory{Namespace: "main", Audience: "own", MaxEntries: 200_000, MaxBytes: 1_000_000, RecallChars: 4000}, main.Memory)
+	require.Equal(t, config.Memory{Namespace: "team", Audience: "shared", MaxEntries: 200_000, MaxBytes: 1_000_000, RecallChars: 9}, work.Memory)
 
 	bare := parsed(t, "agents: { defaults: { workspace: shared } }").DefaultAgent()
 	require.Equal(t, "auto", bare.Permission)

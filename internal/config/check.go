@@ -31,6 +31,9 @@ func check(r *report, c *Config) {
 	k.agents()
 	k.bindings()
 	k.session()
+	k.tools()
+	k.mcp()
+	k.vault()
 	k.rules()
 }
 
@@ -166,6 +169,7 @@ func (k checker) agents() {
 			k.model(path+".model", a.Model)
 		}
 		k.workspace(path, a.Workspace)
+		k.must(a.Memory.Namespace == a.ID || agentShape.MatchString(a.Memory.Namespace), path+".memory.namespace", "%q: want a-z 0-9 _ -", a.Memory.Namespace)
 		if a.SystemPrompt != k.c.Agents.Defaults.SystemPrompt {
 			k.prompt(path, a.SystemPrompt)
 		}

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,6 +21,21 @@ func (k checker) rules() {
 		path := fmt.Sprintf("policy.rules[%d].%s", fault.Index, fault.Field)
 		if !k.faulty[path] {
 			k.addAt(k.ruleFault(path, fault), path, "%v", fault.Err)
+		}
+	}
+}
+
+// vault checks the named secrets.
+func (k checker) vault() {
+	for _, name := range slices.Sorted(maps.Keys(k.c.Vault)) {
+		s, path := k.c.Vault[name], "secrets."+name
+		k.must(policy.IsSecretName(name), path, "%q: a name has letters, digits, dots, - and _, 64 at most", name)
+		k.must(s.Value != "", path+".value", "is missing: say ${VARIABLE} or ${file:/path}")
+		k.must(s.Value == "" || len(s.Value) >= policy.SecretLeast, path+".value", "has %d characters: what is shorter than %d could not be told from other text and kept out of it", len(s.Value), policy.SecretLeast)
+		k.must(len(s.Tools) > 0, path+".tools", "is missing: say which tools it may be given to, for example [mcp_%s_*]", name)
+		for i, pattern := range s.Tools {
+			_, err := filepath.Match(pattern, "")
+			k.must(err == nil, fmt.Sprintf("%s.tools[%d]", path, i), "%q is no pattern", pattern)
 		}
 	}
 }

@@ -19,7 +19,9 @@ type Config struct {
 	Bindings []Binding `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
 	Session  Session   `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
 	Tools    Tools     `yaml:"tools" doc:"What agents' tools may do."`
+	MCP      MCP       `yaml:"mcp" doc:"Servers outside the gateway whose tools agents have: docs/tools.md."`
 	Policy   Policy    `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
+	Vault    Vault     `yaml:"secrets" doc:"Values that agents use by their names alone: {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
 	Limits   Limits    `yaml:"limits" doc:"Bounds."`
 
 	_ struct{} `later:"cron,hooks"`
@@ -33,6 +35,16 @@ type Gateway struct {
 	Tokens         []APIToken `yaml:"tokens" doc:"Further tokens of the API, each with a level and a role of its own."`
 	PublicURL      string     `yaml:"publicURL" doc:"Address under which others reach the gateway, for example behind a proxy. Its host is allowed in requests."`
 	AllowedHosts   []string   `yaml:"allowedHosts" doc:"Further Host names that requests may carry. Loopback names and the listen address always may."`
+}
+
+// Vault is the named secrets by their names.
+type Vault map[string]NamedSecret
+
+// NamedSecret is a value that agents know by its name.
+type NamedSecret struct {
+	Value          Secret     `yaml:"value" doc:"Required. For example ${GITHUB_TOKEN} or ${file:/run/secrets/github}."`
+	Classification flow.Level `yaml:"classification" doc:"Sessions and tools below it do not get it."`
+	Tools          []string   `yaml:"tools" doc:"Required. Names of the tools that it may be given to, or patterns with *."`
 }
 
 // APIToken is a further token of the API.
@@ -133,6 +145,7 @@ type AgentDefaults struct {
 
 	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and what their sessions see."`
 	Tools     AgentTools       `yaml:"tools" doc:"Which tools they have."`
+	Memory    Memory           `yaml:"memory" doc:"What they remember across sessions: docs/memory.md."`
 	Subagents SubagentDefaults `yaml:"subagents" doc:"Bounds of the sub-agents that agents start."`
 }
 
@@ -145,8 +158,17 @@ type Sandbox struct {
 
 // AgentTools are the tools of an agent.
 type AgentTools struct {
-	Allow []string `yaml:"allow" doc:"The only tools that it has: names, or \"*\" for all. Default: all. exec outside a sandbox needs its name here: [\"*\", exec]."`
-	Deny  []string `yaml:"deny" doc:"Names of tools that it does not have."`
+	Allow []string `yaml:"allow" doc:"The only tools that it has: names, or patterns with *, such as mcp_github_*. Default: all. exec outside a sandbox needs its name here: [\"*\", exec]."`
+	Deny  []string `yaml:"deny" doc:"Tools that it does not have: names, or patterns with *."`
+}
+
+// Memory says what agents remember across sessions.
+type Memory struct {
+	Namespace   string `yaml:"namespace" doc:"Agents with the same namespace share what they remember. a-z 0-9 _ -. Default: the agent's id, so that each has its own."`
+	Audience    string `yaml:"audience" enum:"own,shared" doc:"own: a conversation reads what it has told itself, and only owners in private read everything. shared: every conversation with the agent reads what all of them have told, up to its level."`
+	MaxEntries  int    `yaml:"maxEntries" min:"0" doc:"Memories of one conversation at one level. 0 at an agent: as agents.defaults says."`
+	MaxBytes    int    `yaml:"maxBytes" min:"0" doc:"Bytes of one conversation's memories at one level, former versions included. 0 at an agent: as agents.defaults says."`
+	RecallChars int    `yaml:"recallChars" min:"0" max:"100000" doc:"Characters of what is recalled into each prompt by itself. 0 at an agent: as agents.defaults says, where it means nothing at all."`
 }
 
 // SubagentDefaults bound sub-agents.
@@ -175,6 +197,7 @@ type Agent struct {
 
 	Sandbox   Sandbox    `yaml:"sandbox" doc:"What it leaves out is that of agents.defaults."`
 	Tools     AgentTools `yaml:"tools" doc:"Where it says allow, or deny, that counts instead of the one of agents.defaults."`
+	Memory    Memory     `yaml:"memory" doc:"What it leaves out is that of agents.defaults."`
 	Subagents Subagents  `yaml:"subagents" doc:"Which agents it may start."`
 }
 
@@ -265,6 +288,39 @@ type Tools struct {
 
 	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may speak to each other. They must see each other too: sessions.visibility all."`
 	Subagents    SubagentTools     `yaml:"subagents" doc:"What sub-agents may do."`
+	Web          WebTools          `yaml:"web" doc:"The tool web_fetch, which reads pages of the web: docs/tools.md."`
+}
+
+// WebTools are the tools that reach the web.
+type WebTools struct {
+	Enabled        bool       `yaml:"enabled" doc:"Agents have web_fetch."`
+	Classification flow.Level `yaml:"classification" doc:"The highest level that an address may have, as asking for it is saying it; what pages say has this level too, and is untrusted. A session above it gets an error that names this setting."`
+	Allow          []string   `yaml:"allow" doc:"Hosts that may be asked: names, or patterns with *; *.example.org is not example.org. Addresses of the own machine and network never may."`
+	Deny           []string   `yaml:"deny" doc:"Hosts that may not be asked, whatever allow says."`
+	MaxBytes       int        `yaml:"maxBytes" min:"1024" max:"16777216" doc:"Most that is read of one page."`
+}
+
+// MCP is the gateway as a client of MCP servers.
+type MCP struct {
+	Servers map[string]MCPServer `yaml:"servers" doc:"The servers by a name of your choice: a-z 0-9 -. Their tools are named mcp_<name>_<tool>."`
+}
+
+// MCPServer is one MCP server.
+type MCPServer struct {
+	Command        []string          `yaml:"command" doc:"A program and its arguments, which speaks on its standard input and output. It runs with the gateway's rights. This or url is required."`
+	URL            Secret            `yaml:"url" doc:"Address of a server over streamable HTTP."`
+	Env            map[string]Secret `yaml:"env" doc:"Environment of command. Of the gateway's own it has PATH and HOME only."`
+	Headers        map[string]Secret `yaml:"headers" doc:"Headers that each request to url carries."`
+	Classification flow.Level        `yaml:"classification" doc:"The highest level that it may be told, and the level of what it says. A session above it gets an error that names this setting."`
+	Trusted        bool              `yaml:"trusted" doc:"What it says counts as the owner's own word. Only for one whose every answer you have written yourself."`
+	Tools          MCPTools          `yaml:"tools" doc:"Which of its tools there are."`
+	TimeoutSeconds int               `yaml:"timeoutSeconds" min:"1" max:"600" doc:"How long a call may take."`
+}
+
+// MCPTools choose among a server's tools.
+type MCPTools struct {
+	Allow []string `yaml:"allow" doc:"The only ones that there are: names as the server has them, or patterns with *. Default: all."`
+	Deny  []string `yaml:"deny" doc:"Those that there are not."`
 }
 
 // ToolsAgentToAgent says which agents may speak to each other.
@@ -280,8 +336,8 @@ type SubagentTools struct {
 
 // ToolFilter changes a set of tools.
 type ToolFilter struct {
-	Allow []string `yaml:"allow" doc:"Names of tools that they have as well. sessions_spawn never is one."`
-	Deny  []string `yaml:"deny" doc:"Names of tools that they do not have."`
+	Allow []string `yaml:"allow" doc:"Tools that they have as well: names, or patterns with *. sessions_spawn never is one."`
+	Deny  []string `yaml:"deny" doc:"Tools that they do not have: names, or patterns with *."`
 }
 
 // SessionTools are the tools that look at sessions.

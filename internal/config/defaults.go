@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"time"
 
@@ -36,9 +37,11 @@ func Default() *Config {
 		Tools: Tools{
 			Sessions:     SessionTools{Visibility: "tree"},
 			AgentToAgent: ToolsAgentToAgent{Enabled: true, Allow: []string{"*"}},
+			Web:          WebTools{Classification: flow.Public, Allow: []string{"*"}, MaxBytes: 2 << 20},
 		},
 		Agents: Agents{Defaults: AgentDefaults{
 			Permission: "auto", Verbose: "off", Sandbox: Sandbox{Mode: "off", SessionToolsVisibility: "spawned"},
+			Memory:    Memory{Audience: "own", MaxEntries: 200_000, MaxBytes: 256 << 20, RecallChars: 4000},
 			Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
 		Policy: Policy{Escalation: "ask", Clearance: flow.Restricted},
@@ -69,10 +72,13 @@ var (
 	_ defaulter = (*DiscordAccount)(nil)
 	_ defaulter = (*Provider)(nil)
 	_ defaulter = (*Reset)(nil)
+	_ defaulter = (*MCPServer)(nil)
 )
 
 // A token is given to others, so that it shows and does the least unless its owner says more.
 func (t *APIToken) setDefaults() { t.Classification, t.Role = flow.Public, "reader" }
+
+func (s *NamedSecret) setDefaults() { s.Classification = flow.Internal }
 
 func (g *Group) setDefaults() { g.RequireMention = true }
 
@@ -87,6 +93,9 @@ func (a *TelegramAccount) setDefaults() {
 func (a *SlackAccount) setDefaults() { a.APIBase, a.Mode = "https://slack.com/api/", "socket" }
 
 func (a *DiscordAccount) setDefaults() { a.APIBase = "https://discord.com/api/v10" }
+
+// Unlike a model an MCP server is told nothing but what is public, unless its owner says more.
+func (m *MCPServer) setDefaults() { m.Classification, m.TimeoutSeconds = flow.Public, 60 }
 
 // A provider is the owner's own choice, so it may see everything unless they say less.
 func (p *Provider) setDefaults() { p.Classification = flow.Restricted }
@@ -142,12 +151,20 @@ func (a *Agent) complete(d *AgentDefaults, home string) {
 	a.Workspace = folder(or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)
 	a.Sandbox.Mode = or(a.Sandbox.Mode, d.Sandbox.Mode)
 	a.Sandbox.SessionToolsVisibility = or(a.Sandbox.SessionToolsVisibility, d.Sandbox.SessionToolsVisibility)
+	a.Memory.complete(d.Memory, a.ID)
 	if a.Tools.Allow == nil {
 		a.Tools.Allow = d.Tools.Allow
 	}
 	if a.Tools.Deny == nil {
 		a.Tools.Deny = d.Tools.Deny
 	}
+}
+
+// complete gives a memory's settings what they do not say themselves.
+func (m *Memory) complete(d Memory, agent string) {
+	m.Namespace = or(or(m.Namespace, d.Namespace), agent)
+	m.Audience = or(m.Audience, d.Audience)
+	m.MaxEntries, m.MaxBytes, m.RecallChars = cmp.Or(m.MaxEntries, d.MaxEntries), cmp.Or(m.MaxBytes, d.MaxBytes), cmp.Or(m.RecallChars, d.RecallChars)
 }
 
 // folder is an absolute path; one that is relative begins where the gateway was started.

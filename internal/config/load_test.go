@@ -169,7 +169,7 @@ func TestFaults(t *testing.T) {
 		"short bot token":   {"channels: { discord: { accounts: { a: { token: short } } } }", "sluice.yaml:1:48: channels.discord.accounts.a.token: want the bot token of the developer portal, without the word Bot"},
 		"foreign group":     {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { general: {} } } }", "sluice.yaml:1:84: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
 		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
-		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, policy, limits"},
+		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, mcp, policy, secrets, limits"},
 		"text for a list":   {"owners: telegram:1", "sluice.yaml:1:9: owners: want a list, not a text: write [ … ]"},
 		"number for yes":    {"channels: { webchat: { enabled: 1 } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a number"},
 		"yes is a text":     {"channels: { webchat: { enabled: yes } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a text"},
@@ -206,6 +206,17 @@ func TestFaults(t *testing.T) {
 		"no such level":     {"gateway: { tokens: [{ name: ops, token: a, classification: SECRET }] }", "sluice.yaml:1:60: gateway.tokens[0].classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"no owner's level":  {"gateway: { classification: '' }", "sluice.yaml:1:12: gateway.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"no file":           {"gateway: { token: \"${file:/nowhere/x}\" }", "sluice.yaml:1:19: gateway.token: the file /nowhere/x cannot be read: no such file or directory"},
+		"mcp without place": {"mcp: { servers: { a: {} } }", "sluice.yaml:1:19: mcp.servers.a: says nothing of where it is: set command or url"},
+		"mcp in two places": {"mcp: { servers: { a: { command: [a], url: 'http://a' } } }", "sluice.yaml:1:19: mcp.servers.a: has a command and a url: keep one"},
+		"mcp by a long way": {"mcp: { servers: { a: { url: 'ftp://a' } } }", "sluice.yaml:1:29: mcp.servers.a.url: want an http or https address"},
+		"mcp name":          {"mcp: { servers: { a_b: { command: [a] } } }", "sluice.yaml:1:19: mcp.servers.a_b: want a name of at most 31 of a-z 0-9 -"},
+		"mcp level":         {"mcp: { servers: { a: { command: [a], classification: SECRET } } }", "sluice.yaml:1:54: mcp.servers.a.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
+		"mcp no level":      {"mcp: { servers: { a: { command: [a], classification: '' } } }", "sluice.yaml:1:38: mcp.servers.a.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
+		"mcp env":           {"mcp: { servers: { a: { command: [a], env: { A=B: c } } } }", "sluice.yaml:1:45: mcp.servers.a.env.A=B: want a name of A-Z a-z 0-9 _"},
+		"mcp header":        {"mcp: { servers: { a: { url: 'http://a', headers: { 'A B': c } } } }", "sluice.yaml:1:52: mcp.servers.a.headers[\"A B\"]: want the name of a header"},
+		"mcp env of a url":  {"mcp: { servers: { a: { url: 'http://a', env: { A: c } } } }", "sluice.yaml:1:41: mcp.servers.a.env: is the environment of a command: take it out"},
+		"tool pattern":      {"agents: { defaults: { tools: { allow: ['a['] } } }", "sluice.yaml:1:40: agents.defaults.tools.allow[0]: \"a[\": want a name, or a pattern with *"},
+		"web host":          {"tools: { web: { allow: ['http://a/'] } }", "sluice.yaml:1:25: tools.web.allow[0]: \"http://a/\": want a host in small letters, or a pattern such as *.example.org, without scheme, path or port"},
 		"no postgres":       {"store: { url: \"mysql://h/d\" }", "sluice.yaml:1:15: store.url: want postgres://user@host/database, or nothing for the embedded database"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -368,4 +379,22 @@ bindings: [{ match: { guild: 7 }, agent: main }, { match: { channel: slack, team
 	require.Equal(t, "7", c.Bindings[0].Match.Guild)
 	require.Equal(t, "T1", c.Bindings[1].Match.Team)
 	require.Equal(t, 20<<20, c.Limits.MaxMediaBytes)
+}
+
+func TestSecretsOfMCPServersAreHidden(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, `
+mcp:
+  servers:
+    files: { command: [files, /srv], env: { TOKEN: hush-1 }, tools: { deny: [write_*] } }
+    far: { url: "https://mcp.example.org/?key=hush-2", headers: { Authorization: Bearer hush-3 }, classification: INTERNAL }
+`)
+	require.Equal(t, flow.Public, c.MCP.Servers["files"].Classification, "nothing but what is public, unless somebody says more")
+	require.Equal(t, 60, c.MCP.Servers["files"].TimeoutSeconds)
+	shown, err := c.YAML()
+	require.NoError(t, err)
+	require.NotContains(t, string(shown), "hush")
+	require.Len(t, c.Secrets(), 3)
+	require.False(t, c.Tools.Web.Enabled)
+	require.Equal(t, flow.Public, c.Tools.Web.Classification)
 }

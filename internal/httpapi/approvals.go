@@ -20,11 +20,14 @@ func (s *Server) approvalRoutes(api huma.API) {
 
 // approvalRecord is an approval as programs see it.
 type approvalRecord struct {
-	ID      router.ApprovalID     `json:"id"`
-	Session sessions.ID           `json:"session"`
-	Run     sessions.RunID        `json:"run"`
-	Agent   string                `json:"agent"`
-	Tool    string                `json:"tool"`
+	ID      router.ApprovalID `json:"id"`
+	Session sessions.ID       `json:"session"`
+	Run     sessions.RunID    `json:"run"`
+	Agent   string            `json:"agent"`
+	Tool    string            `json:"tool" doc:"empty for a message that is held"`
+
+	Delivery router.DeliveryID `json:"delivery,omitempty" doc:"the message that is held, where it is about one"`
+
 	Args    json.RawMessage       `json:"args,omitempty" doc:"the call's arguments"`
 	Label   string                `json:"label" doc:"of the arguments"`
 	Status  router.ApprovalStatus `json:"status" enum:"pending,allowed,used,denied"`
@@ -38,7 +41,7 @@ type approvalRecord struct {
 
 func approvalOf(p router.Approval) approvalRecord {
 	r := approvalRecord{
-		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Label: p.Label.String(),
+		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Delivery: p.Delivery, Label: p.Label.String(),
 		Status: p.Status, Why: p.Why, Reason: p.Reason, By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
 	}
 	if json.Valid(p.Args) {

@@ -27,14 +27,16 @@ type auditPlace struct {
 	Hash  string `json:"hash" doc:"stands for all entries of the chain up to this one"`
 }
 
-func auditOf(r router.AuditRecord, who caller) auditRecord {
+func (s *Server) auditOf(r router.AuditRecord, who caller) auditRecord {
 	out := auditRecord{
 		ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Object: r.Object, Session: r.Session, Label: r.Label.String(), Detail: r.Detail,
 	}
-	if who.seesAll() { // the numbers count what others may not see
-		place := auditPlace(r.Place)
-		out.Place = &place
+	if !who.seesAll() {
+		out.ID = s.cursors.sealEntry(r.ID) // it is made of the entry's hash, and so of what others may not see
+		return out
 	}
+	place := auditPlace(r.Place) // the numbers count what others may not see
+	out.Place = &place
 	return out
 }
 
@@ -45,22 +47,31 @@ type auditList struct {
 func (s *Server) listAudit(ctx context.Context, in *struct {
 	Action  string    `query:"action" maxLength:"512" doc:"only this action, for example delivery.block"`
 	Actor   string    `query:"actor" maxLength:"512" doc:"only what this one did, for example operator, gateway, agent:main or telegram:1001"`
-	Session string    `query:"session" maxLength:"512" doc:"a session's id"`
+	Session string    `query:"session" maxLength:"512" doc:"a session's id or key"`
 	Since   time.Time `query:"since" doc:"only from this time on"`
 	Limit   int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	After   string    `query:"after" maxLength:"512" doc:"go on after this id"`
 },
 ) (*body[auditList], error) {
 	who := callerOf(ctx)
-	records, err := s.cfg.Store.ListAudit(ctx, router.AuditQuery{
-		Action: in.Action, Actor: in.Actor, Session: sessions.ID(in.Session), Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After,
-	})
+	if !who.seesAll() && in.After != "" {
+		in.After = s.cursors.openEntry(in.After)
+	}
+	q := router.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After}
+	if in.Session != "" {
+		id, err := s.anySession(ctx, in.Session)
+		if err != nil {
+			return nil, err
+		}
+		q.Session = id
+	}
+	records, err := s.cfg.Store.ListAudit(ctx, q)
 	if err != nil {
 		return nil, s.problem(err)
 	}
 	out := auditList{Entries: make([]auditRecord, len(records))}
 	for i, r := range records {
-		out.Entries[i] = auditOf(r, who)
+		out.Entries[i] = s.auditOf(r, who)
 	}
 	return &body[auditList]{out}, nil
 }

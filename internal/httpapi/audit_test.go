@@ -37,6 +37,7 @@ func (a *trail) VerifyAudit(_ context.Context, kept []router.AuditHead) (router.
 func serveTrail(t *testing.T) (*trail, http.Handler) {
 	t.Helper()
 	a := &trail{gateway: newGateway()}
+	a.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main"})
 	return a, newServer(t, a.gateway, func(c *httpapi.Config) {
 		c.Store = a
 		c.Tokens = append(c.Tokens, httpapi.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: httpapi.RoleReader})
@@ -48,7 +49,7 @@ const low = "Authorization: Bearer low"
 func TestAuditIsListed(t *testing.T) {
 	t.Parallel()
 	a, h := serveTrail(t)
-	w := call(h, "GET", "/v1/audit?action=delivery.block&actor=gateway&session=sess_1&since=2026-04-26T18:00:00Z&limit=7&after=1-aa", "")
+	w := call(h, "GET", "/v1/audit?action=delivery.block&actor=gateway&session=agent:main:main&since=2026-04-26T18:00:00Z&limit=7&after=1-aa", "")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"id":"1-ab"`)
 	require.Contains(t, w.Body.String(), `"place":{"chain":2,"seq":7,"hash":"abc"}`)
@@ -57,7 +58,7 @@ func TestAuditIsListed(t *testing.T) {
 	require.NotContains(t, w.Body.String(), "place", "its numbers count what is hidden")
 	require.Equal(t, []router.AuditQuery{
 		{
-			Action: "delivery.block", Actor: "gateway", Session: "sess_1", Since: time.Date(2026, 4, 26, 18, 0, 0, 0, time.UTC),
+			Action: "delivery.block", Actor: "gateway", Session: "sess_000000000001", Since: time.Date(2026, 4, 26, 18, 0, 0, 0, time.UTC),
 			MaxLevel: flow.Restricted, Limit: 7, After: "1-aa",
 		},
 		{MaxLevel: flow.Internal, Limit: 50},

@@ -22,6 +22,7 @@ func (s *Server) deliveryRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodGet, "/v1/deliveries/{delivery}", "get-delivery", "Show a delivery"), s.getDelivery)
 	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/retry", "retry-delivery", "Send a delivery again that ended without success"), s.changeDelivery(s.cfg.Router.RetryDelivery))
 	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/discard", "discard-delivery", "Give a delivery up"), s.changeDelivery(s.cfg.Router.DiscardDelivery))
+	huma.Register(api, op(http.MethodPost, "/v1/policy/simulate", "simulate-tool-call", "What a call of a tool by a session would come to, asked by an owner there, and every rule that was looked at; no effects"), s.simulate)
 	huma.Register(api, op(http.MethodGet, "/v1/policy/check", "check-policy", "What the gate would decide, and every rule it looked at; no effects"), s.checkPolicy)
 }
 
@@ -90,7 +91,7 @@ type deliveryList struct {
 
 func (s *Server) listDeliveries(ctx context.Context, in *struct {
 	PageQuery
-	Status  string `query:"status" enum:"preview,queued,sending,sent,blocked,failed,unknown,expired,discarded" doc:"only those that are so"`
+	Status  string `query:"status" enum:"preview,queued,held,sending,sent,blocked,failed,unknown,expired,discarded" doc:"only those that are so"`
 	Channel string `query:"channel"`
 	Session string `query:"session" doc:"a session's id"`
 },
@@ -152,6 +153,7 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 	Session  string `query:"session" doc:"key or id of the session that speaks"`
 	Label    string `query:"label" doc:"level of the text; default: what the session has learnt, else PUBLIC"`
 	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
+	Text     string `query:"text" doc:"what would be said, for the rules that look at it; absent: nothing"`
 },
 ) (*body[policy.Decision], error) {
 	label, err := labelOf(in.Label)
@@ -163,7 +165,7 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 	}
 	d, err := s.cfg.Router.CheckPolicy(ctx, router.Check{
 		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
-		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind), Reader: callerOf(ctx).Level,
+		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind), Text: in.Text, Reader: callerOf(ctx).Level,
 	})
 	if err != nil {
 		return nil, s.problem(fmt.Errorf("check policy: %w", err))

@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -22,6 +24,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
+	"sluice/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,6 +48,7 @@ type gateway struct {
 
 	exchanges []router.Exchange
 	approvals []router.Approval
+	memories  *store.DB
 	tasks     []router.NewTask
 	files     map[sessions.MediaID]router.Media
 	messages  []router.Proactive
@@ -75,6 +79,10 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	}
 	g.records[string(r.ID)], g.records[string(r.Key)] = r, r
 	return r
+}
+
+func (g *gateway) SessionOrMain(ctx context.Context, name string) (sessions.Record, error) {
+	return g.ResolveSession(ctx, cmp.Or(name, "agent:main:main"))
 }
 
 func (g *gateway) ResolveSession(_ context.Context, name string) (sessions.Record, error) {
@@ -247,6 +255,9 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 				return errors.New("no model " + name)
 			}
 			return nil
+		},
+		Simulate: func(_ context.Context, r sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error) {
+			return policy.Simulation{Tool: tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
 		},
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},

@@ -57,7 +57,7 @@ func (s *Server) accounts(ctx context.Context) []adapters.State {
 
 func allOK(parts []Health) bool {
 	for _, p := range parts {
-		if !p.OK {
+		if !p.OK && !p.Optional {
 			return false
 		}
 	}
@@ -67,7 +67,7 @@ func allOK(parts []Health) bool {
 // readyTimeout bounds the look at the parts.
 const readyTimeout = 3 * time.Second
 
-// ready answers 200 only when every part works, and says which does not.
+// ready answers 200 only when every part that is not optional works, and says which does not.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()

@@ -18,6 +18,7 @@ func (s *Server) routes() http.Handler {
 	s.deliveryRoutes(api)
 	s.mediaRoutes(api)
 	s.operatorRoutes(api)
+	s.memoryRoutes(api)
 	s.approvalRoutes(api)
 	s.streamRoutes(mux, api)
 	s.fileRoutes(mux, api)

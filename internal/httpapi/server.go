@@ -15,6 +15,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +38,7 @@ type Router interface {
 	adapters.Acceptor
 	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
+	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
 	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
@@ -70,6 +72,11 @@ type Store interface {
 	ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error)
 	Media(ctx context.Context, id sessions.MediaID) (router.Media, error)
 	MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error)
+	Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error)
+	MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error)
+	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
+	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
+	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
 	ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error)
 }
 
@@ -80,9 +87,11 @@ type Events interface {
 
 // Health is how one part of the gateway does.
 type Health struct {
-	Name   string `json:"name" doc:"store, bus, or <channel>/<account>"`
+	Name   string `json:"name" doc:"store, bus, <channel>/<account>, or mcp/<server>"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty" doc:"what is wrong, and what to do"`
+	// Optional: the gateway is ready without this part.
+	Optional bool `json:"optional,omitempty" doc:"the gateway is ready without it"`
 }
 
 // Config is what a Server is made of. All fields but Hosts are required.
@@ -95,6 +104,8 @@ type Config struct {
 	Callback   func(channel, account string) (adapters.Callback, bool)
 	ModelName  func(agent string) string // of an agent whose session overrides none
 	CheckModel func(name string) error   // nil if the model is configured
+	// Simulate says what a call of a tool by a session would come to, if an owner had it made.
+	Simulate   func(ctx context.Context, record sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error)
 	Folder     Folder
 	Page       http.Handler
 	PageRoute  sessions.Route // where those are who speak over the API and on the page

@@ -8,8 +8,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"sluice/sessions"
 )
@@ -97,6 +99,30 @@ func (c cursors) open(id sessions.ID, name string) (uint64, bool) {
 		return 0, true
 	}
 	return binary.BigEndian.Uint64(raw), true
+}
+
+// sealEntry hides what the id of an entry of the audit trail, <time>-<hash>, is made of.
+func (c cursors) sealEntry(id string) string {
+	at, sum, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseUint(at, 10, 64)
+	raw, bad := hex.DecodeString(sum)
+	plain := append(binary.BigEndian.AppendUint64(nil, n), raw...)
+	if err != nil || bad != nil || len(plain) != aes.BlockSize {
+		return "" // it is no entry's
+	}
+	c.Encrypt(plain, plain)
+	return hex.EncodeToString(plain)
+}
+
+// openEntry reads what sealEntry gave; anything else is the id of no entry.
+func (c cursors) openEntry(name string) string {
+	raw, err := hex.DecodeString(name)
+	if err != nil || len(raw) != aes.BlockSize {
+		return "0-"
+	}
+	c.Decrypt(raw, raw)
+	const number = 8
+	return fmt.Sprintf("%d-%x", binary.BigEndian.Uint64(raw), raw[number:])
 }
 
 // lastSeen is the number of the last event of a session that the caller has: a browser's header, or the query's after.

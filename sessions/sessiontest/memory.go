@@ -13,6 +13,7 @@ type Memory struct {
 	mu       sync.Mutex
 	records  map[sessions.ID]sessions.Record
 	messages []sessions.StoredMessage // in the order in which they were inserted
+	audit    []sessions.AuditEntry
 	commits  int
 	fail     int
 	late     bool
@@ -22,6 +23,13 @@ var _ sessions.Store = (*Memory)(nil)
 
 // NewMemory makes an empty store.
 func NewMemory() *Memory { return &Memory{records: map[sessions.ID]sessions.Record{}} }
+
+// Audit is the trail, oldest first.
+func (m *Memory) Audit() []sessions.AuditEntry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]sessions.AuditEntry(nil), m.audit...)
+}
 
 // FailAt makes the n-th commit from now fail: before it is applied or, if late,
 // after it, as when the answer to a commit is lost.
@@ -51,6 +59,7 @@ func (m *Memory) CommitSession(_ context.Context, change sessions.Change) error 
 		return err
 	}
 	m.apply(change)
+	m.audit = append(m.audit, change.Audit...)
 	if m.fail == 0 {
 		return ErrFault
 	}

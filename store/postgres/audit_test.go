@@ -104,3 +104,48 @@ func tell(ctx context.Context, db *store.DB, name string, n int) error {
 	}
 	return nil
 }
+
+// TestServerCrashesWhileTelling: after it, the trail is whole and tells exactly of what was stored.
+func TestServerCrashesWhileTelling(t *testing.T) {
+	t.Parallel()
+	const writers, enough = 6, 60
+	server := storetest.NewServer(t)
+	url := server.Database(t)
+	db := open(t, url)
+	acknowledged := make(chan string)
+	for w := range writers {
+		go func() {
+			for i := 0; ; i++ {
+				name := fmt.Sprint(w, "-", i)
+				if tell(t.Context(), db, name, 1) != nil {
+					acknowledged <- ""
+					return
+				}
+				acknowledged <- name + "-0"
+			}
+		}()
+	}
+	var keys []string
+	for ended := 0; ended < writers; {
+		if key := <-acknowledged; key == "" {
+			ended++
+		} else if keys = append(keys, key); len(keys) == enough {
+			server.Stop(t)
+		}
+	}
+	server.Start(t)
+	require.NoError(t, db.Ready(t.Context()))
+	for _, key := range keys {
+		_, err := db.Event(t.Context(), key)
+		require.NoError(t, err, "acknowledged %s is lost", key)
+	}
+	report, err := db.VerifyAudit(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, report.Faults)
+	var told, stored int64
+	raw := rawDatabase(t, url)
+	require.NoError(t, raw.QueryRowContext(t.Context(), `SELECT count(*) FROM audit JOIN events ON event_key = object`).Scan(&told))
+	require.NoError(t, raw.QueryRowContext(t.Context(), `SELECT count(*) FROM events`).Scan(&stored))
+	require.Equal(t, report.Entries, told)
+	require.Equal(t, stored, told)
+}

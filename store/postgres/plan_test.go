@@ -18,8 +18,8 @@ func TestRebind(t *testing.T) {
 }
 
 // sorted are the few statements that sort, and what they sort is small: a
-// session's runs that wait, one status of what is unfinished, one kind of pairing.
-var sorted = regexp.MustCompile(`status = \$1 AND status (NOT )?IN|FROM pairings`)
+// session's runs that wait, one status of what is unfinished, one kind of pairing, what has one tag.
+var sorted = regexp.MustCompile(`status = \$1 AND status (NOT )?IN|FROM pairings|JOIN memory_tags`)
 
 // TestPlans forbids the planner all that reads or sorts whole tables: where it does so still, there is no index.
 func TestPlans(t *testing.T) {

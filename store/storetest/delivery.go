@@ -91,6 +91,29 @@ func testDeliveryMove(t *testing.T, b *bundle) {
 	b.commit(moveDelivery(router.DeliverySending, want)) // without a fence
 }
 
+func testHeld(t *testing.T, b *bundle) {
+	var want []router.DeliveryID
+	for i, status := range []router.DeliveryStatus{router.DeliveryHeld, router.DeliveryHeld, router.DeliveryHeld, router.DeliveryQueued} {
+		d := newDelivery("c|held")
+		d.Status, d.NextTry = status, at(i)
+		b.commit(router.Change{Deliver: []router.Delivery{d}})
+		want = append(want, d.ID)
+	}
+	due := func(limit int) (ids []router.DeliveryID) {
+		found, err := b.HeldDeliveries(b.ctx, at(1), limit)
+		require.NoError(t, err)
+		for _, d := range found {
+			ids = append(ids, d.ID)
+		}
+		return ids
+	}
+	require.Equal(t, want[:2], due(10))
+	require.Equal(t, want[:1], due(1))
+	waiting, err := b.LaneDeliveries(b.ctx, "c|held", 10)
+	require.NoError(t, err)
+	require.Len(t, waiting, 1, "they hold nobody up")
+}
+
 func testLane(t *testing.T, b *bundle) {
 	var want []router.DeliveryID
 	for i := range 5 {

@@ -42,6 +42,14 @@ func testPeers(t *testing.T, b *bundle) {
 	got, err := b.PeerOf(b.ctx, "slack", "default", "D1")
 	require.NoError(t, err)
 	require.Equal(t, peer.User, got)
+	peer.User = "U2"
+	b.commit(router.Change{Peers: []router.DirectPeer{peer, {Channel: "slack", Account: "default", Conversation: "C1"}}})
+	got, err = b.PeerOf(b.ctx, "slack", "default", "D1")
+	require.NoError(t, err)
+	require.Equal(t, peer.User, got)
+	got, err = b.PeerOf(b.ctx, "slack", "default", "C1")
+	require.NoError(t, err, "somebody was heard there")
+	require.Empty(t, got)
 	_, err = b.PeerOf(b.ctx, "slack", "other", "D1")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }

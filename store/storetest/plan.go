@@ -40,6 +40,8 @@ func (r *recorder) Query(_ context.Context, sql string, args []any, _ func(store
 	return nil
 }
 
+func (r *recorder) Having(int, store.WordField) string { return "" }
+
 func (r *recorder) Workers() int { return 1 }
 func (r *recorder) Close() error { return nil }
 
@@ -52,7 +54,7 @@ func HotStatements(t *testing.T) []store.Statement {
 	for _, change := range hotChanges() {
 		require.NoError(t, db.Commit(t.Context(), change))
 	}
-	for _, read := range hotReads(t.Context(), db) {
+	for _, read := range append(hotReads(t.Context(), db), memoryReads(t.Context(), db)...) {
 		if err := read(); err != nil {
 			require.ErrorIs(t, err, sessions.ErrNotFound)
 		}
@@ -97,6 +99,11 @@ func hotChanges() []router.Change {
 }
 
 func hotReads(ctx context.Context, db *store.DB) []func() error {
+	return append(hotRows(ctx, db), hotLists(ctx, db)...)
+}
+
+// hotRows are the reads of what a message needs on its way.
+func hotRows(ctx context.Context, db *store.DB) []func() error {
 	return []func() error{
 		func() error { _, err := db.Event(ctx, "k"); return err },
 		func() error { _, err := db.Session(ctx, "sess_1"); return err },
@@ -128,6 +135,13 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.PairingOf(ctx, "c", "a", "u"); return err },
 		func() error { _, err := db.ListPairings(ctx, "c", "a", router.PairingPending); return err },
 		func() error { _, err := db.CanonicalConversation(ctx, "c", "a", "x"); return err },
+	}
+}
+
+// hotLists are the reads of the sweeps, and of what people look at.
+func hotLists(ctx context.Context, db *store.DB) []func() error {
+	return []func() error{
+		func() error { _, err := db.HeldDeliveries(ctx, start, 10); return err },
 		func() error { _, err := db.ExpiredSessions(ctx, start, start.Add(time.Hour), 10); return err },
 		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
 		func() error { _, err := db.CountDeliveries(ctx, flow.Restricted); return err },
@@ -185,5 +199,27 @@ func hotReads(ctx context.Context, db *store.DB) []func() error {
 			_, err := db.ListAudit(ctx, router.AuditQuery{Action: "delivery.block", Since: start, MaxLevel: flow.Internal})
 			return err
 		},
+	}
+}
+
+func memoryReads(ctx context.Context, db *store.DB) []func() error {
+	return []func() error{
+		func() error { return db.SaveMemory(ctx, saveOf(newMemory("k", "tea", flow.Internal, "food"))) },
+		func() error { return db.DeleteMemory(ctx, tombstone("k", flow.Internal, start)) },
+		func() error { _, err := db.Memory(ctx, "mem_1", flow.Internal); return err },
+		func() error {
+			_, err := db.MemoryVersions(ctx, newMemory("k", "tea", flow.Internal), 10)
+			return err
+		},
+		func() error { _, err := db.MemoriesByKey(ctx, scope(flow.Internal, start), "k"); return err },
+		func() error {
+			_, err := db.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10})
+			return err
+		},
+		func() error {
+			_, err := db.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10, Tag: "food"})
+			return err
+		},
+		func() error { _, err := db.SweepMemories(ctx, start, 10); return err },
 	}
 }

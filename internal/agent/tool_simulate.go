@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const simulateSchema = `{"type":"object","additionalProperties":false,"required":["tool_name"],"properties":{
+"tool_name":{"type":"string","minLength":1,"description":"the tool that you think of calling"},
+"args":{"type":"object","description":"its arguments; default: none"}}}`
+
+// simulateTool asks what real calls ask, without effects.
+func (l *Loop) simulateTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "simulate_tool_call", Parameters: json.RawMessage(simulateSchema),
+			Description: "Says whether a call of another tool would be allowed now, and which rules decide, without making it.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
+		Run: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+			var args struct {
+				ToolName string                     `json:"tool_name"`
+				Args     map[string]json.RawMessage `json:"args"`
+			}
+			if err := decodeArgs(raw, &args); err != nil {
+				return sessions.ToolResult{}, err
+			}
+			if args.ToolName == "" {
+				return sessions.ToolResult{}, errors.New("tool_name: is required")
+			}
+			call, err := json.Marshal(args.Args)
+			if err != nil {
+				return sessions.ToolResult{}, inside("encode arguments", err)
+			}
+			record, err := l.store.Session(ctx, caller.Session)
+			if err != nil {
+				return sessions.ToolResult{}, inside("read session", err)
+			}
+			record.Taint = caller.Taint // live
+			s, err := l.Simulate(ctx, record, caller, args.ToolName, call)
+			if err != nil {
+				return sessions.ToolResult{}, err
+			}
+			text, err := jsonResult(s)
+			return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+		},
+	}
+}
+
+// Simulate says what a call of a session would come to. It asks the monitor, the session's permission mode and the
+// tool's own checks as a call does, with their effects off. Of the caller Route, User and Owner count; the rest is the session's.
+func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sessions.Caller, tool string, args json.RawMessage) (policy.Simulation, error) {
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(args, &map[string]json.RawMessage{}); err != nil {
+		return policy.Simulation{}, fmt.Errorf("args: want an object: %w", err)
+	}
+	caller.Session, caller.Key, caller.Agent, caller.Taint, caller.Clearance = record.ID, record.Key, record.Agent, record.Taint, record.Clearance
+	caller.Trail = &sessions.Trail{} // what is only thought of is no denial
+	s := policy.Simulation{Tool: tool, Level: record.Taint.Level(), ResultingLevel: record.Taint.Level()}
+	t, mode, err := l.equipment(ctx, record, tool)
+	if err != nil {
+		return policy.Simulation{}, err
+	}
+	if t.Run == nil {
+		s.Decide(policy.Decision{Action: policy.Block, Reason: fmt.Sprintf("there is no tool %q", tool), Rules: []policy.Looked{}})
+		return s, nil
+	}
+	d, _ := l.settings.Load().Monitor.Ask(policy.Call{
+		MonitoredCall: sessions.MonitoredCall{Record: record, CallID: caller.CallID + "/simulated", Tool: t, Args: args},
+		Route:         orElse(caller.Route, record.Route), User: caller.User, Owner: caller.Owner,
+	}, false)
+	switch {
+	case t.ReadOnly() || mode == sessions.PermissionAuto:
+	case mode == sessions.PermissionAsk:
+		d.Add("permission", policy.Hold, "the agent's permission mode is ask")
+	default:
+		d.Add("permission", policy.Block, "the agent's permission mode is deny")
+	}
+	if (d.Action == policy.Allow || d.Action == policy.Redact) && t.Check != nil {
+		if err := t.Check(ctx, caller, args); err != nil {
+			refused(&d, err)
+		}
+	}
+	s.Decide(d)
+	if t.Flow.Reads == sessions.FlowOutside && d.Action != policy.Block {
+		s.ResultingLevel = record.Taint.Join(t.Flow.Source).Level()
+	}
+	return s, nil
+}
+
+// equipment is a session's tool of a name, without Run if it has none, and how its calls are permitted.
+func (l *Loop) equipment(ctx context.Context, record sessions.Record, tool string) (sessions.Tool, sessions.PermissionMode, error) {
+	d, ok := l.definition(record.Agent)
+	if !ok {
+		return sessions.Tool{}, "", fmt.Errorf("agent %q is not in the configuration", record.Agent)
+	}
+	starter, err := l.requester(ctx, d, record)
+	if err != nil {
+		return sessions.Tool{}, "", err
+	}
+	tools := l.toolsOf(d, starter, record)
+	i := slices.IndexFunc(tools, func(t sessions.Tool) bool { return t.Spec.Name == tool })
+	if i < 0 {
+		return sessions.Tool{}, "", nil
+	}
+	return tools[i], permission(d, starter), nil
+}
+
+// gateError is a text that the gate would not let out.
+type gateError struct{ policy.Decision }
+
+func (e *gateError) Error() string { return e.Reason }
+
+// refused takes a tool's own refusal into a decision.
+func refused(d *policy.Decision, err error) {
+	if gate, ok := errors.AsType[*gateError](err); ok {
+		d.Rules = append(d.Rules, gate.Rules...)
+		d.Add("gate", gate.Action, gate.Reason)
+		return
+	}
+	if _, ok := errors.AsType[*insideError](err); ok {
+		err = errInside
+	}
+	d.Add("tool", policy.Block, err.Error())
+}
+
+// leaves says whether the gate would let a message out.
+func (l *Loop) leaves(ctx context.Context, p router.Proactive) error {
+	d, err := l.checkPolicy(ctx, router.Check{
+		Channel: p.Channel, Account: p.Account, To: p.To, Thread: p.Thread, ChatType: p.ChatType, Label: p.Label, Kind: router.KindMessage,
+	})
+	if err != nil {
+		return publicSendError(err)
+	}
+	if d.Action != policy.Allow {
+		return &gateError{d}
+	}
+	return nil
+}

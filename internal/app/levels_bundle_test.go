@@ -1,0 +1,229 @@
+package app_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"sluice/announce"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// withLevels is a gateway with an operator's token of each level, which are the level's name.
+func withLevels(t *testing.T, page flow.Level) *gateway {
+	t.Helper()
+	var tokens []string
+	for _, l := range flow.Levels() {
+		tokens = append(tokens, fmt.Sprintf("{ name: %s, token: %s, classification: %s, role: operator }", l, l, l))
+	}
+	g := &gateway{t: t, state: t.TempDir(), log: newOutput()}
+	g.cfg = loadText(t, "gateway: { listen: 127.0.0.1:0, token: test-token, tokens: ["+strings.Join(tokens, ", ")+"] }\nstate: "+g.state+
+		"\nchannels: { webchat: { classification: "+page.String()+" } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n")
+	g.begin()
+	t.Cleanup(g.end)
+	return g
+}
+
+// things are one of each kind that the API knows.
+type things struct {
+	session  sessions.Record
+	run      sessions.Run
+	delivery router.Delivery
+	exchange router.Exchange
+	approval router.Approval
+	media    router.Media
+	pairing  router.Pairing
+	memory   sessions.Memory
+}
+
+// marker is in every text of the things that are to be hidden.
+const marker = "the-marker"
+
+// plantSession makes a session of a taint.
+func (g *gateway) plantSession(taint flow.Level) sessions.Record {
+	g.t.Helper()
+	id := sessions.NewID()
+	now := time.Now()
+	r := sessions.Record{
+		ID: id, Key: sessions.Key("agent:main:http:" + string(id)), Agent: "main", Taint: flow.NewLabel(taint, flow.Trusted), Clearance: flow.Restricted,
+		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}}, Persistent: true, Created: now, LastActivity: now,
+	}
+	if taint != flow.Public {
+		r.Title, r.Label, r.Metadata = marker, marker, json.RawMessage(`{"a":"`+marker+`"}`)
+	}
+	g.store(sessionOf(r))
+	return r
+}
+
+func (g *gateway) store(c router.Change) {
+	g.t.Helper()
+	require.NoError(g.t, g.Store().Commit(context.Background(), c))
+}
+
+// plant puts one of each thing with a label into a session.
+func (g *gateway) plant(r sessions.Record, level flow.Level) things {
+	g.t.Helper()
+	label, now := flow.NewLabel(level, flow.Trusted), time.Now()
+	route := sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"}
+	o := things{session: r}
+	o.run = sessions.Run{
+		ID: sessions.NewRunID(), Session: r.ID, Kind: sessions.KindMessage, Status: sessions.RunDone, Input: sessions.Input{Text: marker}, Reply: marker,
+		Route: route, Label: label, EventKey: uuid.NewString(), Accepted: now, Finished: now,
+	}
+	o.media = router.Media{ID: sessions.MediaID("med_" + strings.ReplaceAll(uuid.NewString(), "-", "")), Session: r.ID, Name: marker, MIME: "text/plain", Content: []byte(marker), Label: label, Created: now, Expires: now.Add(time.Hour)}
+	o.delivery = router.Delivery{
+		ID: router.NewDeliveryID(), Lane: route.Lane(), Kind: router.KindMessage, Route: route, Text: marker, Label: label, Session: r.ID,
+		Status: router.DeliveryFailed, Created: now, Expires: now.Add(time.Hour), Files: []sessions.MediaID{o.media.ID},
+	}
+	o.exchange = router.Exchange{Revision: 1, First: o.run.ID, Run: o.run.ID, Label: label, Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{r.ID}}}
+	o.exchange.Exchange = announce.Exchange{
+		ID: router.NewExchangeID(), Kind: announce.Send, Request: marker, Phase: announce.Ended, Started: now, Ended: now,
+		Requester: announce.Party{Session: r.ID, Key: r.Key, Agent: "main"}, Target: announce.Party{Session: r.ID, Key: r.Key, Agent: "main"},
+	}
+	o.approval = router.Approval{
+		ID: router.ApprovalID("apr_" + uuid.NewString()[:8]), Session: r.ID, Run: o.run.ID, Agent: "main", Tool: marker, Args: json.RawMessage(`{}`),
+		Label: label, Status: router.ApprovalPending, Created: now, Expires: now.Add(time.Hour),
+	}
+	code := strings.ToUpper(uuid.NewString()[:8])
+	o.pairing = router.Pairing{Channel: "webchat", Account: "default", User: sessions.Peer{ID: sessions.UserID(code), Name: marker}, Conversation: "x", Code: code, Status: router.PairingPending, Created: now, Expires: now.Add(time.Hour)}
+	message := sessions.Message{ID: sessions.NewMessageID(), Parent: r.Head, Run: o.run.ID, Role: sessions.RoleUser, Label: label, Created: now, Parts: []sessions.Part{sessions.TextPart(marker, label)}}
+	r.Head = message.ID
+	g.store(router.Change{
+		Media: []router.Media{o.media}, Deliver: []router.Delivery{o.delivery}, Exchanges: []router.Exchange{o.exchange}, Ask: []router.Approval{o.approval}, Pairings: []router.Pairing{o.pairing},
+		Change: sessions.Change{
+			Save: []sessions.Record{r}, Messages: []sessions.StoredMessage{{Session: r.ID, Message: message}}, Enqueue: []sessions.Run{o.run},
+			Audit: []sessions.AuditEntry{{At: now, Actor: marker, Action: "a", Object: marker, Session: r.ID, Label: label}},
+		},
+	})
+	o.memory = sessions.Memory{
+		ID: sessions.NewMemoryID(), Namespace: "main", Audience: sessions.AudienceOwner, Label: label.Join(r.Taint), Key: marker + uuid.NewString(), Content: marker, Tags: []string{"t"},
+		Session: r.ID, Created: now, Updated: now,
+	}
+	require.NoError(g.t, g.Store().SaveMemory(context.Background(), sessions.MemorySave{Memory: o.memory, MaxEntries: 1000, MaxBytes: 1 << 20}))
+	o.session = g.record(r.ID)
+	return o
+}
+
+func (g *gateway) record(id sessions.ID) sessions.Record {
+	g.t.Helper()
+	r, err := g.Store().Session(context.Background(), id)
+	require.NoError(g.t, err)
+	return r
+}
+
+// plantFile puts a file into a session's folder.
+func (g *gateway) plantFile(r sessions.Record) {
+	g.t.Helper()
+	folder, err := g.Folder(r)
+	require.NoError(g.t, err)
+	require.NoError(g.t, os.WriteFile(filepath.Join(folder, "a.txt"), []byte(marker), 0o600))
+}
+
+// answered is all of an answer that its caller can tell from another.
+type answered struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// ask makes a request with the token of a level. Of a stream it takes the beginning.
+func (g *gateway) ask(as flow.Level, method, path, body string, headers ...string) answered {
+	g.t.Helper()
+	resp := g.call(method, path, body, append([]string{"Authorization", "Bearer " + as.String()}, headers...)...)
+	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	var text []byte
+	if resp.Header.Get("Content-Type") == "text/event-stream" {
+		text = make([]byte, len("retry: 1000"))
+		_, err := io.ReadFull(resp.Body, text)
+		require.NoError(g.t, err)
+	} else {
+		var err error
+		text, err = io.ReadAll(resp.Body)
+		require.NoError(g.t, err)
+	}
+	resp.Header.Del("Date")
+	a := answered{resp.StatusCode, resp.Header, string(text)}
+	return a
+}
+
+var (
+	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)|"(created_at|last_activity)":[0-9.e+]+|\b1[5-9]\d{11}\b|\d+ [A-Z][a-z]{2} \d\d:\d\d UTC|"uptime":"[^"]*"|"runtime_ms":\d+`)
+	names = regexp.MustCompile(`\b(sess|run|dlv|xch|chn|med|apr|msg|call)_[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b\d{16}-[0-9a-f]{16}\b`)
+)
+
+// normal is an answer without what differs of itself: times, and names, which are numbered as they appear.
+func (n *naming) normal(a answered) answered {
+	header := http.Header{}
+	for name, values := range a.Header {
+		if name == "Content-Length" {
+			continue // as long as its times
+		}
+		for _, v := range values {
+			header.Add(name, n.text(v))
+		}
+	}
+	return answered{a.Status, header, n.text(a.Body)}
+}
+
+// naming numbers names in the order in which they appear.
+type naming struct{ seen map[string]string }
+
+func (n *naming) text(s string) string {
+	if n.seen == nil {
+		n.seen = map[string]string{}
+	}
+	s = times.ReplaceAllString(s, "<time>")
+	return names.ReplaceAllStringFunc(s, func(name string) string {
+		if _, ok := n.seen[name]; !ok {
+			n.seen[name] = fmt.Sprintf("<name %d>", len(n.seen))
+		}
+		return n.seen[name]
+	})
+}
+
+// sessionOf is the change that makes a session.
+func sessionOf(r sessions.Record) router.Change {
+	return router.Change{Change: sessions.Change{Create: []sessions.Record{r}}}
+}
+
+// frames are those of a stream of events, until it ends or is not read on.
+func frames(body io.Reader) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		lines := bufio.NewScanner(body)
+		for frame := ""; lines.Scan(); {
+			if lines.Text() != "" {
+				frame += lines.Text() + "\n"
+				continue
+			}
+			if !yield(frame) {
+				return
+			}
+			frame = ""
+		}
+	}
+}
+
+// fieldOf is a field of a frame; empty if it has none.
+func fieldOf(frame, name string) string {
+	for line := range strings.Lines(frame) {
+		if value, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSuffix(value, "\n")
+		}
+	}
+	return ""
+}

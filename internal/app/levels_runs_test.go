@@ -1,0 +1,296 @@
+package app_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// world is one of two runs: the same requests of a low caller while others do what that caller may not know of.
+type world struct {
+	*gateway
+	low    *rand.Rand // the same in both
+	high   *rand.Rand // not the same
+	eager  float64    // how much happens above
+	names  naming
+	secret []things // above the low caller
+	own    []string // ids of the low caller's sessions, as they were made
+	shown  []string // ids of whatever else they were shown
+	tasked bool     // sessions have worked beside each other, so that the trail has their entries in any order
+	resume string   // path of the events of a run, from its second on
+	told   []heard
+}
+
+// heard is a request of the low caller and what they were told.
+type heard struct {
+	Request string
+	answered
+}
+
+// requests is how many requests the low caller makes in one run.
+const requests = 60
+
+// TestWhatHappensAboveChangesNothingBelow: two runs of the same requests at INTERNAL, with other things done at CONFIDENTIAL and
+// RESTRICTED between them, are told the same, byte for byte but for names and times: lists and their order, counts, pages, errors,
+// streams of events, and what becomes of keys that others have used.
+func TestWhatHappensAboveChangesNothingBelow(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			one, other := newWorld(t, seed, 1, 0.9).run(), newWorld(t, seed, 2, 0.2).run()
+			require.Len(t, one, len(other))
+			for i := range one {
+				require.Equal(t, other[i], one[i], "request %d", i)
+			}
+		})
+	}
+}
+
+func newWorld(t *testing.T, seed, which uint64, eager float64) *world {
+	t.Helper()
+	return &world{
+		gateway: withLevels(t, flow.Internal), low: rand.New(rand.NewPCG(seed, 0)), high: rand.New(rand.NewPCG(seed, which)), eager: eager,
+	}
+}
+
+// run takes turns between those above and the low caller.
+func (w *world) run() []heard {
+	for range requests {
+		for w.high.Float64() < w.eager {
+			w.above()
+		}
+		w.below()
+		w.settle()
+	}
+	return w.told
+}
+
+// pick is one of some.
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+// above does something that the low caller may not know of.
+func (w *world) above() {
+	w.t.Helper()
+	level := pick(w.high, flow.Confidential, flow.Restricted)
+	if len(w.secret) == 0 || w.high.IntN(4) == 0 {
+		o := w.plant(w.plantSession(level), pick(w.high, flow.Public, level))
+		w.plantFile(o.session)
+		w.secret = append(w.secret, o)
+	}
+	o := pick(w.high, w.secret...)
+	do := func(method, path, body string, headers ...string) {
+		w.ask(flow.Restricted, method, path, body, append(headers, "Content-Type", "application/json")...)
+	}
+	key := []string{"Idempotency-Key", pick(w.high, "k1", "k2")}
+	session := "/v1/sessions/" + string(o.session.ID)
+	switch w.high.IntN(10) {
+	case 0:
+		do("POST", session+"/messages", `{"message":"list sessions","label":"RESTRICTED"}`, key...)
+	case 1:
+		do("POST", "/v1/messages", `{"channel":"webchat","to":"local","text":"`+marker+`","label":"RESTRICTED"}`, key...)
+	case 2:
+		do("PATCH", session, `{"title":"`+marker+`","label":"x"}`)
+	case 3:
+		do("POST", session+"/tasks", `{"task":"look","label":"RESTRICTED"}`, key...)
+	case 4:
+		do("POST", "/v1/deliveries/"+string(o.delivery.ID)+"/discard", "")
+	case 5:
+		do("POST", "/v1/approvals/"+string(o.approval.ID)+"/deny", "")
+	case 6:
+		do("DELETE", session, "")
+	case 7:
+		w.Emit(sessions.Event{Session: o.session.ID, Type: sessions.EventNotice, Text: marker, At: time.Now(), Label: flow.NewLabel(level, flow.Trusted)})
+	case 8:
+		do("GET", "/v1/sessions/"+string(o.session.ID)+"/history", "")
+	default: // an agent says something in a session of the low caller that they may not read
+		if len(w.own) > 0 {
+			w.Emit(sessions.Event{Session: sessions.ID(w.own[0]), Type: sessions.EventNotice, Text: marker, At: time.Now(), Label: flow.NewLabel(level, flow.Trusted)})
+			d := o.delivery
+			d.ID, d.Session, d.Label, d.Files = router.NewDeliveryID(), sessions.ID(w.own[0]), flow.NewLabel(level, flow.Trusted), nil
+			w.store(router.Change{Deliver: []router.Delivery{d}})
+		}
+	}
+}
+
+// absent are names of what never was, in the form of each kind.
+var absent = things{
+	session: sessions.Record{ID: "sess_0123456789ab"}, run: sessions.Run{ID: "run_00000000000000000000000000000001"},
+	delivery: router.Delivery{ID: "dlv_00000000000000000000000000000001"}, media: router.Media{ID: "med_00000000000000000000000000000001"},
+	approval: router.Approval{ID: "apr_00000001"},
+}
+
+// hidden is something above the low caller, or what never was: they must not be able to tell which.
+func (w *world) hidden() things {
+	wish := w.low.IntN(1 << 16)
+	if len(w.secret) == 0 {
+		o := absent
+		o.exchange.ID = "xch_00000000000000000000000000000001"
+		return o
+	}
+	return w.secret[wish%len(w.secret)]
+}
+
+// below makes a request of the low caller.
+func (w *world) below() {
+	w.t.Helper()
+	o := w.hidden()
+	if len(w.own) == 0 || w.low.IntN(8) == 0 {
+		w.request("POST", "/v1/sessions", `{"title":"mine","persistent":true}`)
+	}
+	mine := "/v1/sessions/" + pick(w.low, w.own...)
+	session := pick(w.low, mine, mine, "/v1/sessions/"+string(o.session.ID))
+	after := pick(w.low, "", "", string(o.session.ID), string(o.run.ID), string(o.delivery.ID), pick(w.low, append(w.shown, "")...))
+	page := fmt.Sprintf("?limit=%d&after=%s", 1+w.low.IntN(9), after)
+	switch w.low.IntN(24) {
+	case 0:
+		w.request("GET", "/v1/sessions"+page, "")
+	case 1:
+		w.request("GET", "/v1/runs"+page, "")
+	case 2:
+		w.request("GET", "/v1/deliveries"+page, "")
+	case 3:
+		w.request("GET", "/v1/exchanges"+pick(w.low, "", "?session="+string(o.session.ID), "?limit=2"), "")
+	case 4:
+		w.request("GET", "/v1/approvals?status=all", "")
+	case 5:
+		if query := pick(w.low, "", "?session="+string(o.session.ID), "?limit=3"); !w.tasked {
+			w.request("GET", "/v1/audit"+query, "")
+		}
+	case 6:
+		w.request("GET", "/v1/status", "")
+	case 7:
+		w.request("GET", session, "")
+	case 8:
+		w.request("GET", session+"/history", "")
+	case 9:
+		w.request("GET", session+"/runs"+page, "")
+	case 10, 11:
+		w.request("POST", session+"/messages", `{"message":"`+pick(w.low, "hello", "list sessions", "/status")+`"`+pick(w.low, "", `,"label":"INTERNAL"`, `,"label":"RESTRICTED"`)+`}`,
+			"Idempotency-Key", pick(w.low, "k1", "k2", "k3"))
+	case 12:
+		w.stream("POST", session+"/messages", `{"message":"`+pick(w.low, "hello", "list sessions")+`"}`)
+	case 13:
+		if w.resume != "" {
+			w.stream("GET", w.resume, "")
+		}
+	case 14:
+		w.request("PATCH", session, `{"title":"`+pick(w.low, "a", "b")+`"}`)
+	case 15:
+		w.tasked = true
+		w.request("POST", session+"/tasks", `{"task":"look"}`, "Idempotency-Key", pick(w.low, "k1", "k2"))
+	case 16:
+		w.request("POST", "/v1/messages", `{"channel":"webchat","to":"local","text":"hi","label":"`+pick(w.low, "PUBLIC", "INTERNAL", "CONFIDENTIAL")+`"}`,
+			"Idempotency-Key", pick(w.low, "k1", "k2", "k3"))
+	case 17:
+		w.request("GET", pick(w.low, "/v1/runs/"+string(o.run.ID)+"?wait=1s", "/v1/deliveries/"+string(o.delivery.ID), "/v1/exchanges/"+o.exchange.ID, "/v1/media/"+string(o.media.ID)), "")
+	case 18:
+		w.request("POST", pick(w.low, "/v1/deliveries/"+string(o.delivery.ID)+"/retry", "/v1/approvals/"+string(o.approval.ID)+"/allow", session+"/runs/"+string(o.run.ID)+"/cancel"), "")
+	case 19:
+		w.request("PUT", session+"/files/a.txt", "mine")
+	case 20:
+		w.request("GET", session+"/files/"+pick(w.low, "a.txt", ""), "")
+	case 21:
+		w.request("GET", "/v1/policy/check?channel=webchat&session="+strings.TrimPrefix(session, "/v1/sessions/"), "")
+	case 22:
+		w.request("DELETE", "/v1/sessions?older_than=1h&status=idle", "")
+	case 23:
+		w.request("POST", session+"/reset", "")
+	}
+}
+
+var idsIn = regexp.MustCompile(`"(?:id|run_id)":"((?:sess|run|dlv)_[0-9a-f]+)"`)
+
+// request makes a request of the low caller and keeps what they were told.
+func (w *world) request(method, path, body string, headers ...string) {
+	w.t.Helper()
+	a := w.ask(flow.Internal, method, path, body, append(headers, "Content-Type", "application/json")...)
+	require.NotContains(w.t, a.Body, marker, path)
+	for _, m := range idsIn.FindAllStringSubmatch(a.Body, -1) {
+		w.shown = append(w.shown, m[1])
+	}
+	if a.Status == http.StatusCreated && path == "/v1/sessions" || a.Status == http.StatusOK && strings.HasSuffix(path, "/reset") {
+		w.own = append(w.own, idsIn.FindStringSubmatch(a.Body)[1])
+	}
+	w.keep(method, path, body, a)
+}
+
+func (w *world) keep(method, path, body string, a answered) {
+	place, _, _ := strings.Cut(path, "?") // which ids it names is not the same in both
+	place = regexp.MustCompile(`_[0-9a-f]+`).ReplaceAllString(place, "_")
+	w.told = append(w.told, heard{method + " " + place + " " + body, w.names.normal(a)})
+}
+
+// stream makes a request whose answer are events, and reads up to the end of a run.
+func (w *world) stream(method, path, body string) {
+	w.t.Helper()
+	resp := w.call(method, path, body, "Authorization", "Bearer "+flow.Internal.String(), "Accept", "text/event-stream")
+	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	resp.Header.Del("Date")
+	a := answered{Status: resp.StatusCode, Header: resp.Header}
+	if resp.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(w.t, err)
+		a.Body = string(text)
+		w.keep(method, path, body, a)
+		return
+	}
+	events, first := w.events(resp.Body)
+	if method == http.MethodPost && first != "" {
+		w.resume = "/v1/sessions/" + resp.Header.Get("X-Session-Id") + "/events?after=" + first
+	}
+	a.Body = strings.Join(events, "\n")
+	w.keep(method, path, body, a)
+}
+
+// events reads events up to the end of a run, and the id of the first; deltas are put together, as they are cut by time.
+func (w *world) events(body io.Reader) (events []string, first string) {
+	w.t.Helper()
+	var delta string
+	for frame := range frames(body) {
+		require.NotContains(w.t, frame, marker)
+		id, data := fieldOf(frame, "id: "), fieldOf(frame, "data: ")
+		if data == "" {
+			continue
+		}
+		var e sessions.Event
+		require.NoError(w.t, json.Unmarshal([]byte(data), &e))
+		require.Zero(w.t, e.Seq, "numbers count what happens everywhere")
+		if id != "" {
+			require.Len(w.t, id, 32)
+			first = cmp.Or(first, id)
+		}
+		if e.Type == sessions.EventDelta {
+			delta += e.Text
+			continue
+		}
+		events = append(events, delta+"\n"+data)
+		if delta = ""; e.Type.Terminal() {
+			break
+		}
+	}
+	return events, first
+}
+
+// settle waits until nothing works or is on its way.
+func (w *world) settle() {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		lanes, err := w.Store().WaitingLanes(w.t.Context(), 0) // one question: between two of them work goes from one kind to another
+		require.NoError(w.t, err)
+		return len(lanes) == 0
+	}, patience, 2*time.Millisecond)
+}

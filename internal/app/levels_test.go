@@ -1,0 +1,276 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+)
+
+// reach is what decides whether the thing that an operation is about is within a caller's level.
+type reach string
+
+const (
+	bySession reach = "session" // the session's taint alone
+	byRow     reach = "row"     // the thing's own label, and its session's taint
+	byChannel reach = "channel" // the level of the channel
+	byNothing reach = "nothing" // it is about nothing that can be hidden
+)
+
+// ruling is what was decided about an operation, with requests that try it.
+type ruling struct {
+	by   reach
+	tail []string // of the path: a query; {name} stands for a thing's id
+	body string
+}
+
+// decisions are those about all operations of the API, by the ids in its description.
+func decisions() map[string]ruling {
+	return map[string]ruling{
+		"create-session":     {by: byNothing, body: `{"title":"mine"}`},
+		"list-sessions":      {by: bySession, tail: []string{"", "?agent=main", "?after={id}", "?limit=1"}},
+		"delete-sessions":    {by: bySession, tail: []string{"?status=idle", "?older_than=1s&status=idle"}},
+		"get-session":        {by: bySession},
+		"patch-session":      {by: bySession, body: `{"title":"mine"}`},
+		"delete-session":     {by: bySession},
+		"reset-session":      {by: bySession},
+		"history":            {by: byRow, tail: []string{"", "?limit=1"}},
+		"say":                {by: bySession, body: `{"message":"hello"}`},
+		"events":             {by: bySession, tail: []string{"", "?after=0", "?after=1", "?after=0123456789abcdef0123456789abcdef"}},
+		"list-runs":          {by: byRow, tail: []string{"", "?status=done", "?after={run}", "?limit=1"}},
+		"get-run":            {by: byRow, tail: []string{"", "?wait=1s"}},
+		"list-session-runs":  {by: byRow, tail: []string{"", "?after={run}"}},
+		"cancel-run":         {by: byRow},
+		"list-exchanges":     {by: byRow, tail: []string{"", "?session={id}", "?kind=send", "?limit=1"}},
+		"get-exchange":       {by: byRow},
+		"start-task":         {by: bySession, body: `{"task":"look"}`},
+		"send-message":       {by: byNothing, body: `{"channel":"webchat","to":"local","text":"hi"}`},
+		"list-deliveries":    {by: byRow, tail: []string{"", "?status=failed", "?session={id}", "?after={delivery}", "?channel=webchat"}},
+		"get-delivery":       {by: byRow},
+		"retry-delivery":     {by: byRow},
+		"discard-delivery":   {by: byRow},
+		"check-policy":       {by: bySession, tail: []string{"?channel=webchat&session={id}", "?channel=webchat&to=local"}},
+		"simulate-tool-call": {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`},
+		"list-memories":      {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main"}},
+		"get-memory":         {by: bySession},
+		"delete-memory":      {by: bySession},
+		"get-media":          {by: byRow},
+		"status":             {by: byRow},
+		"look-up":            {by: byNothing, tail: []string{"?channel=webchat&to=local"}},
+		"list-audit":         {by: byRow, tail: []string{"", "?session={id}", "?action=a", "?limit=1"}},
+		"verify-audit":       {by: byNothing, tail: []string{"", "?head=0:1:00"}}, // who sees everything, else 403
+		"list-pairings":      {by: byChannel},
+		"approve-pairing":    {by: byChannel},
+		"deny-pairing":       {by: byChannel},
+		"revoke-pairing":     {by: byChannel, body: `{"channel":"webchat","user":"{code}"}`},
+		"list-approvals":     {by: byRow, tail: []string{"", "?status=all", "?session={id}"}},
+		"allow-approval":     {by: byRow},
+		"deny-approval":      {by: byRow, body: `{"reason":"no"}`},
+		"get-file":           {by: bySession},
+		"put-file":           {by: bySession, body: "mine"},
+		"delete-file":        {by: bySession},
+	}
+}
+
+// operation is one of the API's description.
+type operation struct{ ID, Method, Path string }
+
+// operations reads all of the API's description.
+func (g *gateway) operations() (all []operation) {
+	g.t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct{ OperationID string }
+	}
+	require.NoError(g.t, json.Unmarshal([]byte(g.ask(flow.Public, "GET", "/openapi.json", "").Body), &doc))
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		for _, method := range slices.Backward(slices.Sorted(maps.Keys(doc.Paths[path]))) { // what deletes comes last
+			all = append(all, operation{doc.Paths[path][method].OperationID, strings.ToUpper(method), path})
+		}
+	}
+	require.NotEmpty(g.t, all)
+	return all
+}
+
+// TestEveryOperationHasADecision: who adds an operation decides here what it is that hides.
+func TestEveryOperationHasADecision(t *testing.T) {
+	t.Parallel()
+	g := withLevels(t, flow.Public)
+	var ids []string
+	for _, o := range g.operations() {
+		ids = append(ids, o.ID)
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(decisions())), ids, "an operation has no decision, or a decision no operation")
+}
+
+// ids puts the things' ids where a path, a query or a body names them.
+func (o things) ids() *strings.Replacer {
+	return strings.NewReplacer("{id}", string(o.session.ID), "{run}", string(o.run.ID), "{exchange}", o.exchange.ID, "{delivery}", string(o.delivery.ID),
+		"{media}", string(o.media.ID), "{approval}", string(o.approval.ID), "{memory}", string(o.memory.ID), "{code}", o.pairing.Code, "{path}", "a.txt")
+}
+
+// twins are a gateway with things that may be hidden, and one in which they never were.
+type twins struct {
+	*testing.T
+	with, without *gateway
+	things        flow.Level // of what is to be hidden
+}
+
+// TestTheHiddenIsAsTheAbsent: for each operation, each level of a caller and each of a thing, what is above the caller
+// answers byte for byte as what never was, and what is not above them answers otherwise.
+func TestTheHiddenIsAsTheAbsent(t *testing.T) {
+	t.Parallel()
+	for _, level := range flow.Levels() {
+		for _, by := range []reach{bySession, byChannel} {
+			t.Run(fmt.Sprintf("%s by %s", level, by), func(t *testing.T) {
+				t.Parallel()
+				page := flow.Public
+				if by == byChannel {
+					page = level
+				}
+				w := twins{t, withLevels(t, page), withLevels(t, page), level}
+				for _, caller := range flow.Levels() { // ascending: who may do nothing here comes first
+					for _, o := range w.with.operations() {
+						if by == byChannel == (decisions()[o.ID].by == byChannel) {
+							w.compare(caller, o)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// compare tries an operation on things in a session of their level, on things of that level in a session that
+// everybody may know of, and on PUBLIC things in a session of that level.
+func (w twins) compare(caller flow.Level, o operation) {
+	w.Helper()
+	d := decisions()[o.ID]
+	hidden := !flow.CanFlow(w.things, caller)
+	w.try(caller, o, hidden, w.things, w.things)
+	if d.by == byRow {
+		w.try(caller, o, hidden, w.things, flow.Public)
+		w.try(caller, o, hidden, flow.Public, w.things)
+	}
+}
+
+func (w twins) try(caller flow.Level, o operation, hidden bool, label, taint flow.Level) {
+	w.Helper()
+	d := decisions()[o.ID]
+	differs := d.by == byNothing
+	for _, tail := range append(d.tail, "")[:max(1, len(d.tail))] {
+		session := w.with.plantSession(taint)
+		if taint == flow.Public && w.things != flow.Public { // what everybody may know of is there in both
+			w.without.store(sessionOf(session))
+		}
+		planted := w.with.plant(session, label)
+		w.with.plantFile(session)
+		path, body := planted.ids().Replace(o.Path+tail), planted.ids().Replace(d.body)
+		headers := []string{"Content-Type", "application/json"}
+		one, other := w.with.ask(caller, o.Method, path, body, headers...), w.without.ask(caller, o.Method, path, body, headers...)
+		which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s", o.ID, caller, label, taint, o.Method, path)
+		if one, other := (&naming{}).normal(one), (&naming{}).normal(other); hidden {
+			require.Equal(w, other, one, which)
+			require.NotContains(w, one.Body, marker, which)
+			w.untouched(planted, which)
+		} else if fmt.Sprint(one) != fmt.Sprint(other) {
+			differs = true
+		}
+	}
+	if !hidden {
+		require.True(w, differs, "%s by %s, label %s, taint %s: it answers as if the thing were not there", o.ID, caller, label, taint)
+	}
+}
+
+// untouched: what a caller may not know of they can't change either.
+func (w twins) untouched(o things, which string) {
+	w.Helper()
+	ctx := w.Context()
+	require.Equal(w, o.session.Revision, w.with.record(o.session.ID).Revision, which)
+	if o.session.Taint.Level() != flow.Public {
+		require.Equal(w, o.session, w.with.record(o.session.ID), which)
+	}
+	d, err := w.with.Store().Delivery(ctx, o.delivery.ID)
+	require.NoError(w, err)
+	require.Equal(w, o.delivery.Status, d.Status, which)
+	p, err := w.with.Store().Approval(ctx, o.approval.ID)
+	require.NoError(w, err)
+	require.Equal(w, o.approval.Status, p.Status, which)
+	if w.with.cfg.Channels.Webchat.Classification == w.things { // else everybody may know of it
+		found, err := w.with.Store().PairingOf(ctx, o.pairing.Channel, o.pairing.Account, o.pairing.User.ID)
+		require.NoError(w, err)
+		require.Equal(w, o.pairing.Status, found.Status, which)
+	}
+}
+
+// TestMetricsAreForWhoSeesEverything: they count what is hidden, too.
+func TestMetricsAreForWhoSeesEverything(t *testing.T) {
+	t.Parallel()
+	g := withLevels(t, flow.Public)
+	for _, l := range flow.Levels() {
+		want := 403
+		if l == flow.Restricted {
+			want = 200
+		}
+		require.Equal(t, want, g.ask(l, "GET", "/metrics", "").Status, l)
+	}
+}
+
+// TestAHiddenChannelIsAsNone: what is said about a channel above the caller is said about one that is not configured.
+func TestAHiddenChannelIsAsNone(t *testing.T) {
+	t.Parallel()
+	g := withLevels(t, flow.Confidential)
+	for _, l := range flow.Levels() {
+		for _, c := range []struct{ method, path, body string }{
+			{"GET", "/v1/directory?channel=CHANNEL&to=local", ""},
+			{"GET", "/v1/policy/check?channel=CHANNEL", ""},
+			{"GET", "/v1/policy/check?channel=CHANNEL&to=local&label=RESTRICTED", ""},
+			{"POST", "/v1/messages", `{"channel":"CHANNEL","to":"local","text":"hi"}`},
+			{"POST", "/v1/pairings/revoke", `{"channel":"CHANNEL","user":"1"}`},
+		} {
+			of := func(channel string) answered {
+				a := g.ask(l, c.method, strings.ReplaceAll(c.path, "CHANNEL", channel), strings.ReplaceAll(c.body, "CHANNEL", channel))
+				a.Body = strings.ReplaceAll(a.Body, channel, "CHANNEL")
+				return (&naming{}).normal(a)
+			}
+			hidden, absent := of("webchat"), of("nowhere")
+			if !flow.CanFlow(flow.Confidential, l) {
+				require.Equal(t, absent, hidden, "%s %s", l, c.path)
+			} else if c.path != "/v1/pairings/revoke" { // where nobody is paired
+				require.NotEqual(t, absent, hidden, "%s %s", l, c.path)
+			}
+		}
+		status := g.ask(l, "GET", "/v1/status", "").Body
+		require.Equal(t, flow.CanFlow(flow.Confidential, l), strings.Contains(status, `"channel":"webchat"`), status)
+	}
+}
+
+// TestTheTrailIsPagedBelowTheTop: the sealed id of an entry is what the next page begins behind.
+func TestTheTrailIsPagedBelowTheTop(t *testing.T) {
+	t.Parallel()
+	g := withLevels(t, flow.Public)
+	session := g.plantSession(flow.Public)
+	for _, l := range []flow.Level{flow.Public, flow.Restricted, flow.Internal, flow.Public} {
+		g.plant(g.record(session.ID), l)
+	}
+	page := func(query string) (ids []string) {
+		var got struct{ Entries []struct{ ID string } }
+		require.NoError(t, json.Unmarshal([]byte(g.ask(flow.Internal, "GET", "/v1/audit?action=a&"+query, "").Body), &got))
+		for _, e := range got.Entries {
+			require.Len(t, e.ID, 32)
+			ids = append(ids, e.ID)
+		}
+		return ids
+	}
+	all := page("")
+	require.Len(t, all, 3)
+	require.Equal(t, all[1:], page("after="+all[0]))
+	require.Equal(t, all[1:2], page("limit=1&after="+all[0]))
+	require.Empty(t, page("after="+strings.Repeat("0", 32)))
+	require.Empty(t, page("after=1-2"))
+}

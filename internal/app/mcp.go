@@ -1,0 +1,34 @@
+package app
+
+import (
+	"cmp"
+	"time"
+
+	"sluice/adapters"
+	"sluice/internal/config"
+	"sluice/internal/httpapi"
+	"sluice/internal/mcp"
+)
+
+// mcpServers are the MCP servers that the configuration names.
+func mcpServers(c *config.Config) []mcp.Server {
+	servers := make([]mcp.Server, 0, len(c.MCP.Servers))
+	for name, s := range c.MCP.Servers {
+		servers = append(servers, mcp.Server{
+			Name: name, Command: s.Command, URL: s.URL, Env: s.Env, Headers: s.Headers,
+			Classification: s.Classification, Trusted: s.Trusted, Allow: s.Tools.Allow, Deny: s.Tools.Deny,
+			Timeout: time.Duration(s.TimeoutSeconds) * time.Second,
+		})
+	}
+	return servers
+}
+
+// mcpParts say how the MCP servers do. The gateway is ready without them: their tools are missing then.
+func (a *App) mcpParts() []httpapi.Health {
+	states := a.mcp.States()
+	parts := make([]httpapi.Health, len(states))
+	for i, s := range states {
+		parts[i] = httpapi.Health{Name: "mcp/" + s.Name, OK: s.Status == adapters.Connected, Optional: true, Detail: cmp.Or(s.Detail, string(s.Status))}
+	}
+	return parts
+}

@@ -1,0 +1,158 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/httpapi"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store"
+	"sluice/store/sqlite"
+)
+
+// The gateway's memories are those of a real store, where a test needs one.
+
+func (g *gateway) Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error) {
+	return g.memories.Memory(ctx, id, upTo)
+}
+
+func (g *gateway) MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error) {
+	return g.memories.MemoryVersions(ctx, m, limit)
+}
+
+func (g *gateway) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
+	return g.memories.Memories(ctx, q)
+}
+
+func (g *gateway) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
+	return g.memories.SearchMemories(ctx, q)
+}
+
+func (g *gateway) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
+	return g.memories.DeleteMemory(ctx, d)
+}
+
+// remembering is a gateway with a few memories.
+func remembering(t *testing.T) (http.Handler, *store.DB) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	g := newGateway()
+	g.memories = db
+	for _, m := range []sessions.Memory{
+		{ID: "mem_1", Namespace: "main", Audience: sessions.AudienceOwner, Key: "plan", Content: "low tea", Tags: []string{"food"}, Label: flow.Bottom()},
+		{ID: "mem_2", Namespace: "main", Audience: sessions.AudienceOwner, Key: "plan", Content: "high tea", Label: flow.NewLabel(flow.Confidential, flow.Untrusted)},
+		{ID: "mem_3", Namespace: "main", Audience: "agent:main:telegram:group:1", Key: "plan", Content: "group tea", Label: flow.Bottom()},
+		{ID: "mem_4", Namespace: "other", Audience: sessions.AudienceOwner, Key: "plan", Content: "other tea", Label: flow.Bottom()},
+	} {
+		m.Created, m.Updated, m.Session = clock, clock, "sess_1"
+		require.NoError(t, db.SaveMemory(t.Context(), sessions.MemorySave{Memory: m, MaxEntries: 10, MaxBytes: 10_000}))
+	}
+	return newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: httpapi.RoleOperator},
+		httpapi.Credential{Name: "high", Token: "high", Level: flow.Restricted, Role: httpapi.RoleOperator})).Handler(), db
+}
+
+type memoryAnswer struct {
+	ID, Content, Classification, Trust, Audience, Namespace, Ending string
+	Deleted                                                         bool
+}
+
+type memoryShown struct {
+	Memory   memoryAnswer
+	Versions []memoryAnswer
+}
+
+type memoryPage struct {
+	Memories []memoryAnswer
+	Next     string
+}
+
+func ask(t *testing.T, h http.Handler, token, path string, into any) int {
+	t.Helper()
+	w := call(h, http.MethodGet, path, "", "Authorization: Bearer "+token)
+	if w.Code == http.StatusOK {
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), into), w.Body)
+	}
+	return w.Code
+}
+
+func idsOf(page memoryPage) string {
+	ids := []string{}
+	for _, m := range page.Memories {
+		ids = append(ids, m.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestMemories(t *testing.T) {
+	t.Parallel()
+	h, _ := remembering(t)
+	for _, c := range []struct{ token, query, want string }{
+		{"high", "", "mem_3 mem_2 mem_4"},
+		{"low", "", "mem_3 mem_1 mem_4"},
+		{"low", "?namespace=main", "mem_3 mem_1"},
+		{"low", "?namespace=main&audience=owner", "mem_1"},
+		{"low", "?tag=food", "mem_1"},
+		{"high", "?tag=food", ""},
+		{"low", "?q=tea&namespace=main", "mem_3 mem_1"},
+		{"low", "?q=high", ""},
+		{"high", "?q=high", "mem_2"},
+		{"low", "?namespace=nobody", ""},
+	} {
+		var page memoryPage
+		require.Equal(t, http.StatusOK, ask(t, h, c.token, "/v1/memory"+c.query, &page))
+		require.Equal(t, c.want, idsOf(page), "%+v", c)
+		require.Empty(t, page.Next)
+	}
+	var all []string
+	after := ""
+	for range 3 {
+		var page memoryPage
+		require.Equal(t, http.StatusOK, ask(t, h, "low", "/v1/memory?limit=1&after="+after, &page))
+		all = append(all, idsOf(page))
+		after = page.Next
+	}
+	require.Equal(t, []string{"mem_3", "mem_1", "mem_4"}, all)
+	require.Empty(t, after)
+	for _, bad := range []string{"?after=nonsense", "?q=x&tag=y", "?limit=0", "?limit=201"} {
+		require.GreaterOrEqual(t, ask(t, h, "low", "/v1/memory"+bad, nil), 400, bad)
+	}
+}
+
+func TestMemoryIsShownAndDeleted(t *testing.T) {
+	t.Parallel()
+	h, db := remembering(t)
+	var m memoryShown
+	require.Equal(t, http.StatusOK, ask(t, h, "high", "/v1/memory/mem_2", &m))
+	require.Equal(t, []any{"high tea", "CONFIDENTIAL", "untrusted", "owner", 1}, []any{m.Memory.Content, m.Memory.Classification, m.Memory.Trust, m.Memory.Audience, len(m.Versions)})
+	hidden := call(h, http.MethodGet, "/v1/memory/mem_2", "", "Authorization: Bearer low")
+	absent := call(h, http.MethodGet, "/v1/memory/mem_9", "", "Authorization: Bearer low")
+	require.Equal(t, http.StatusNotFound, hidden.Code)
+	require.Equal(t, absent.Body.String(), hidden.Body.String())
+	remove := func(token, path string) int {
+		return call(h, http.MethodDelete, path, "", "Authorization: Bearer "+token).Code
+	}
+	require.Equal(t, http.StatusNotFound, remove("low", "/v1/memory/mem_2"))
+	require.Equal(t, http.StatusNoContent, remove("high", "/v1/memory/mem_2"))
+	require.Equal(t, http.StatusNotFound, remove("high", "/v1/memory/mem_2"))
+	var page memoryPage
+	require.Equal(t, http.StatusOK, ask(t, h, "high", "/v1/memory?namespace=main&audience=owner", &page))
+	require.Empty(t, page.Memories, "the lower one does not come back")
+	require.Equal(t, http.StatusOK, ask(t, h, "high", "/v1/memory/mem_2", &m))
+	require.Equal(t, []any{"deleted", true, 2}, []any{m.Memory.Ending, m.Versions[0].Deleted, len(m.Versions)})
+	require.Equal(t, http.StatusNoContent, remove("high", "/v1/memory/"+m.Versions[0].ID+"?uncover=true"), "the tombstone itself")
+	require.Equal(t, http.StatusOK, ask(t, h, "high", "/v1/memory?namespace=main&audience=owner", &page))
+	require.Equal(t, "mem_1", idsOf(page))
+	entries, err := db.ListAudit(t.Context(), router.AuditQuery{Action: "memory.delete", MaxLevel: flow.Restricted})
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	require.Equal(t, []any{"token:high", "mem_2", flow.Confidential}, []any{entries[1].Actor, entries[1].Object, entries[1].Label.Level()})
+}

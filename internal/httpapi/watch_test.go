@@ -1,0 +1,217 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/httpapi"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// forInternal lets whoever bears the tests' token see what is INTERNAL at most.
+func forInternal(c *httpapi.Config) { c.Tokens[0].Level = flow.Internal }
+
+func at(l flow.Level) flow.Label { return flow.NewLabel(l, flow.Trusted) }
+
+// rise gives the main session a taint.
+func (g *gateway) rise(l flow.Level) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.records[string(mainID)]
+	r.Taint = at(l)
+	g.records[string(mainID)], g.records[string(r.Key)] = r, r
+}
+
+// reading gives all of a stream once it has ended as it should; else nothing.
+func reading(body io.Reader) <-chan string {
+	read := make(chan string, 1)
+	go func() {
+		text, err := io.ReadAll(body)
+		if err != nil {
+			text = nil
+		}
+		read <- string(text)
+	}()
+	return read
+}
+
+// A stream leaves out what is above its reader, and ends when the session rises above them.
+func TestAStreamShowsNothingAboveItsReader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := withMain()
+		_, w := started(t, g, forInternal)
+		read := reading(answer(t, w.dial(t, "GET", "/v1/sessions/main/events", "")).Body)
+		for i, e := range []sessions.Event{
+			{Text: "one", Label: at(flow.Public)},
+			{Text: "secret", Label: at(flow.Confidential)},
+			{Text: "lost"},
+			{Text: "two", Label: at(flow.Internal)},
+			{Text: "secret", Label: at(flow.Restricted)},
+		} {
+			e.Seq, e.Type = uint64(1000+i), sessions.EventNotice
+			g.live <- e
+			synctest.Wait()
+		}
+		g.rise(flow.Confidential)
+		g.live <- sessions.Event{Seq: 2000, Type: sessions.EventNotice, Text: "late", Label: at(flow.Public)}
+		text := <-read
+		require.Equal(t, 2, strings.Count(text, "\ndata: "), text)
+		require.Contains(t, text, `"text":"one"`)
+		require.Contains(t, text, `"text":"two"`)
+		require.NotContains(t, text, `"seq"`, "the numbers of events count what happens in other sessions")
+	})
+}
+
+// The stream of a quiet session ends too when it rises: nothing need be said for that.
+func TestAQuietStreamEndsWhenTheSessionRises(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := withMain()
+		_, w := started(t, g, forInternal)
+		body := answer(t, w.dial(t, "GET", "/v1/sessions/main/events", "")).Body
+		time.AfterFunc(time.Minute, func() { g.rise(flow.Restricted) })
+		began := time.Now()
+		_, err := io.ReadAll(body)
+		require.NoError(t, err)
+		require.LessOrEqual(t, time.Since(began), time.Minute+15*time.Second)
+	})
+}
+
+// Who has asked is told that the answer is there, and nothing of it, where the session has risen above them meanwhile.
+func TestAnAnswerAboveItsAskerIsNotShown(t *testing.T) {
+	t.Parallel()
+	for name, live := range map[string]bool{"by the bus": true, "by the row": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := withMain()
+				run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning, Label: at(flow.Public)}
+				g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+				_, w := started(t, g, forInternal)
+				read := reading(answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body)
+				g.live <- sessions.Event{Run: "run_1", Type: sessions.EventDelta, Text: "let me see", Label: at(flow.Public)}
+				synctest.Wait()
+				g.rise(flow.Restricted)
+				g.live <- sessions.Event{Run: "run_1", Type: sessions.EventDelta, Text: "secret", Label: at(flow.Restricted)}
+				if live {
+					g.live <- sessions.Event{Run: "run_1", Type: sessions.EventDone, Text: "secret", Label: at(flow.Restricted)}
+				} else {
+					g.mu.Lock()
+					run.Status, run.Reply, run.Label = sessions.RunDone, "secret", at(flow.Restricted)
+					g.runs["run_1"] = run
+					g.mu.Unlock()
+				}
+				text := <-read
+				require.Contains(t, text, "let me see")
+				require.Contains(t, text, "event: run.done\n")
+				require.Contains(t, text, "The answer is above your level and is not shown.")
+				require.NotContains(t, text, "secret")
+			})
+		})
+	}
+}
+
+// Whole answers are withheld by the run's label, and by what its session has learnt.
+func TestAWholeAnswerAboveItsAskerIsNotShown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ run, session flow.Level }{
+		"the run": {flow.Confidential, flow.Public}, "the session": {flow.Public, flow.Confidential},
+	} {
+		for _, status := range []sessions.RunStatus{sessions.RunDone, sessions.RunFailed} {
+			g := withMain()
+			other := g.add(sessions.Record{ID: "sess_000000000002", Key: "agent:main:old"}) // the first message of the name was said there
+			other.Taint = at(c.session)
+			g.records["sess_000000000002"] = other
+			g.runs["run_1"] = sessions.Run{ID: "run_1", Session: other.ID, Status: status, Reply: "secret", Error: "secret", Label: at(c.run)}
+			g.admitted = router.Admitted{Outcome: router.OutcomeRun, Run: "run_1", Repeat: true}
+			w := call(newServer(t, g, forInternal).Handler(), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`, "Accept: application/json")
+			require.Equal(t, http.StatusOK, w.Code, name)
+			require.Contains(t, w.Body.String(), `"run_id":"run_1"`, name)
+			require.Contains(t, w.Body.String(), "The answer is above your level and is not shown.", name)
+			require.NotContains(t, w.Body.String(), "secret", name)
+		}
+	}
+}
+
+// What a caller says has the level that they give it, at most their own and what the session may learn.
+func TestWhatACallerSaysHasALevel(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	r := g.records[string(mainID)]
+	r.Clearance = flow.Internal
+	g.records[string(mainID)], g.records[string(r.Key)] = r, r
+	h := newServer(t, g, withTokens(
+		httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleOperator},
+		httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: httpapi.RoleOperator},
+	), func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return flow.Internal } }).Handler()
+	g.admitted = router.Admitted{Outcome: router.OutcomeIgnored}
+	for _, c := range []struct {
+		token, given, header string
+		status               int
+		want                 string
+	}{
+		{token, "", "", 200, "PUBLIC/trusted"},
+		{token, "INTERNAL", "", 200, "INTERNAL/trusted"},
+		{token, "PUBLIC/untrusted", "", 200, "PUBLIC/untrusted"},
+		{token, "CONFIDENTIAL", "", 422, ""}, // above what the session may learn
+		{token, "SECRET", "", 400, ""},
+		{token, "", "Sluice-Client: page", 200, "INTERNAL/trusted"},
+		{token, "", "Origin: http://127.0.0.1:8484", 200, "INTERNAL/trusted"},
+		{token, "CONFIDENTIAL", "Sec-Fetch-Site: same-origin", 403, ""}, // above the page
+		{"ops", "", "", 200, "PUBLIC/untrusted"},
+		{"ops", "INTERNAL/trusted", "", 200, "INTERNAL/untrusted"},
+		{"ops", "RESTRICTED", "", 403, ""},
+		{"low", "INTERNAL", "", 403, ""},
+		{"low", "", "Sluice-Client: page", 200, "PUBLIC/untrusted"},
+	} {
+		g.asked = nil
+		w := call(h, "POST", "/v1/sessions/main/messages", `{"message":"hello","id":"1","label":"`+c.given+`"}`, "Accept: application/json", "Authorization: Bearer "+c.token, c.header)
+		require.Equal(t, c.status, w.Code, "%+v: %s", c, w.Body)
+		if c.status != http.StatusOK {
+			require.Empty(t, g.asked)
+			continue
+		}
+		require.Equal(t, c.want, g.asked[0].Label.String(), "%+v", c)
+		if c.token == token {
+			require.Equal(t, sessions.UserID("local"), g.asked[0].Sender.ID)
+			require.Equal(t, "agent:main:main/1", g.asked[0].Event)
+		} else {
+			require.Equal(t, sessions.UserID("token:"+c.token), g.asked[0].Sender.ID, "who has another token is no owner")
+			require.Equal(t, "token:"+c.token+"/agent:main:main/1", g.asked[0].Event, "a name is the token's own")
+		}
+	}
+}
+
+// A caller who does not see everything goes on behind an event by its sealed id alone; a number would tell how many events there are.
+func TestASealedEventIDIsOfItsSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := withMain()
+		g.add(sessions.Record{ID: "sess_000000000002", Key: "agent:main:other"})
+		_, w := started(t, g, forInternal)
+		lines := bufio.NewScanner(answer(t, w.dial(t, "GET", "/v1/sessions/main/events", "")).Body)
+		g.live <- sessions.Event{Seq: 4711, Type: sessions.EventNotice, Label: at(flow.Public)}
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "id: ") {
+			require.NoError(t, lines.Err())
+		}
+		id := strings.TrimPrefix(lines.Text(), "id: ")
+		require.Len(t, id, 32)
+		answer(t, w.dial(t, "GET", "/v1/sessions/main/events?after="+id, ""))
+		require.EqualValues(t, 4711, g.after)
+		answer(t, w.dial(t, "GET", "/v1/sessions/agent:main:other/events?after="+id, ""))
+		require.Zero(t, g.after, "it begins now")
+		for _, bad := range []string{"4711", "1", "x", id[1:], id + "00"} {
+			require.Equal(t, http.StatusBadRequest, answer(t, w.dial(t, "GET", "/v1/sessions/main/events?after="+bad, "")).StatusCode, bad)
+		}
+	})
+}

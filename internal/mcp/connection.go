@@ -1,0 +1,154 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// messageMost bounds one message of a server, in bytes.
+	messageMost = 8 << 20
+	// legacyVersion is the newest version of the protocol that begins with the request initialize.
+	legacyVersion = "2025-11-25"
+)
+
+// connection is one connection to a server.
+type connection struct {
+	session *sdk.ClientSession
+	life    context.Context // ends with the connection, and all calls with it
+	cancel  context.CancelCauseFunc
+	made    transport
+	ended   chan struct{} // closed when the session is over
+	changed chan struct{} // the server says that it has other tools now
+}
+
+// transport is what a connection is made of.
+type transport struct {
+	sdk.Transport
+	why  func(error) error // the reason of its end, where more is known than the session's own error
+	part func()            // begins its end, before the session is closed
+	end  func()            // ends it and waits for it, after the session is closed
+}
+
+// connect makes a connection within its time.
+func (v *server) connect(ctx context.Context) (*connection, error) {
+	life, cancel := context.WithCancelCause(ctx)
+	c := &connection{life: life, cancel: cancel, ended: make(chan struct{}), changed: make(chan struct{}, 1)}
+	t, err := v.open(c)
+	if err != nil {
+		cancel(err)
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "sluice", Version: v.cfg.Version}, &sdk.ClientOptions{
+		Logger: slog.New(slog.DiscardHandler), // a server could fill the log
+		// It offers the server nothing: no files, no model, no questions to people.
+		Capabilities:           &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { c.change() },
+	})
+	options := &sdk.ClientSessionOptions{}
+	if v.legacy {
+		options.ProtocolVersion = legacyVersion
+	}
+	limited, stop := context.WithTimeout(life, v.cfg.Pace.Connect)
+	defer stop()
+	if c.session, err = client.Connect(limited, t, options); err != nil {
+		err = c.explain(limited, fmt.Errorf("connect: %w", err))
+		cancel(err)
+		t.part()
+		t.end()
+		return nil, err
+	}
+	c.made = t
+	go func() { // ends with the session, which close closes and waits for
+		defer close(c.ended)
+		cancel(t.why(fmt.Errorf("the connection ended: %w", orEnded(c.session.Wait()))))
+	}()
+	return c, nil
+}
+
+func (v *server) open(c *connection) (transport, error) {
+	if len(v.Command) > 0 {
+		return v.openProgram(c)
+	}
+	return v.openHTTP(c), nil
+}
+
+var errEnded = errors.New("the server closed it")
+
+func orEnded(err error) error {
+	if err == nil {
+		return errEnded
+	}
+	return err
+}
+
+// explain prefers what is known of the connection's end to what the library makes of it.
+func (c *connection) explain(limited context.Context, err error) error {
+	switch {
+	case c.life.Err() != nil:
+		return context.Cause(c.life)
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return errors.New("it did not answer in time")
+	}
+	if r, ok := refusal(err); ok {
+		return fmt.Errorf("it refused with the error %d", r.Code) // its words are foreign, and everybody may see how it does
+	}
+	if at, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("%s: %w", at.Op, at.Err) // without the address, which may have a key in it
+	}
+	return err
+}
+
+// change notes that there are other tools; once is enough.
+func (c *connection) change() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// close ends the connection and waits for it.
+func (c *connection) close() {
+	c.cancel(context.Canceled)
+	c.made.part()
+	_ = c.session.Close() // it says how it ended, which nobody asks any more
+	<-c.ended
+	c.made.end()
+}
+
+// during is a context that also ends with the connection.
+func (c *connection) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.life, func() { cancel(context.Cause(c.life)) })
+	return ctx, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
+// answers reports whether the server answers at all; that it does not know the question is an answer.
+func (c *connection) answers(ctx context.Context, within time.Duration) bool {
+	ctx, done := c.during(ctx)
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err := c.session.Ping(ctx, nil)
+	_, refused := refusal(err)
+	return err == nil || refused
+}
+
+// notSent is the code by which the library says that a request has not reached the server.
+const notSent = -32005
+
+// refusal is the error that the server has answered with.
+func refusal(err error) (*jsonrpc.Error, bool) {
+	r, ok := errors.AsType[*jsonrpc.Error](err)
+	return r, ok && r.Code != notSent
+}

@@ -1,0 +1,174 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sluice/adapters"
+)
+
+// writeWait is how long a program may leave what it is told unread.
+const writeWait = 10 * time.Second
+
+// program is a server that runs as a child of the gateway, in a process group of its
+// own. Its goroutines are life, and logErrors; stop waits for both.
+type program struct {
+	cmd      *exec.Cmd
+	stdin    *os.File
+	stdout   *os.File
+	stderr   *os.File
+	farewell time.Duration
+	gone     chan struct{} // closed when the program and its group are gone
+	reason   error         // how it ended; set before gone is closed
+	wg       sync.WaitGroup
+}
+
+// openProgram starts the server's program. Its end is the connection's.
+func (v *server) openProgram(c *connection) (transport, error) {
+	p := &program{farewell: v.cfg.Pace.Farewell, gone: make(chan struct{})}
+	theirs, err := p.pipes()
+	if err != nil {
+		closeAll(append(theirs, p.stdin, p.stdout, p.stderr))
+		return transport{}, fmt.Errorf("make pipes: %w", err)
+	}
+	p.cmd = exec.Command(v.Command[0], v.Command[1:]...) //nolint:gosec,noctx // the configuration names it; it lives as long as its connection, which stop ends
+	p.cmd.Env, p.cmd.SysProcAttr = environment(v.Env), attributes()
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	started := make(chan error)
+	p.wg.Go(func() { p.life(started, c.cancel) })
+	err = <-started
+	closeAll(theirs)
+	if err != nil {
+		closeAll([]*os.File{p.stdin, p.stdout, p.stderr})
+		p.wg.Wait()
+		return transport{}, fmt.Errorf("start program: %w", err)
+	}
+	p.wg.Go(func() { v.logErrors(p.stderr) })
+	pipes := &sdk.IOTransport{Reader: p.stdout, Writer: patientWriter{p.stdin, c.cancel}, MaxLineLength: messageMost}
+	return transport{Transport: pipes, why: p.why, part: p.stop, end: func() {}}, nil
+}
+
+// pipes makes the three pipes; the program's ends of them are theirs.
+func (p *program) pipes() (theirs []*os.File, err error) {
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	theirs, p.stdin = append(theirs, in), stdin
+	for _, ours := range []**os.File{&p.stdout, &p.stderr} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return theirs, err
+		}
+		theirs, *ours = append(theirs, w), r
+	}
+	return theirs, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close() // a pipe of which nothing is expected any more
+		}
+	}
+}
+
+// environment is what a program knows of the gateway's: where programs and its user's files are.
+func environment(own map[string]adapters.Secret) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME"} {
+		if _, ok := own[name]; !ok {
+			env = append(env, name+"="+os.Getenv(name))
+		}
+	}
+	for name, value := range own {
+		env = append(env, name+"="+value.Reveal())
+	}
+	slices.Sort(env)
+	return env
+}
+
+// life starts the program and waits for its end. The thread that has started it must
+// live as long, because the program is killed with it.
+func (p *program) life(started chan<- error, ended context.CancelCauseFunc) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.gone)
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	_ = p.cmd.Wait()          // how it ended is in its state
+	p.signal(syscall.SIGKILL) // what it has started and left behind
+	p.reason = fmt.Errorf("the program %s ended (%v); the log has what it wrote to stderr", filepath.Base(p.cmd.Path), p.cmd.ProcessState)
+	ended(p.reason)
+}
+
+// why is how the program ended: its output may end a little earlier.
+func (p *program) why(err error) error {
+	if p.ends(p.farewell) {
+		return p.reason
+	}
+	return err
+}
+
+// signal reaches the program's whole group. One that is gone needs none.
+func (p *program) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
+
+// stop ends the program: it is asked by the end of its input, then by a signal, then killed.
+func (p *program) stop() {
+	_ = p.stdin.Close() // closed already where the session closed it
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if p.ends(p.farewell) {
+			break
+		}
+		p.signal(s)
+	}
+	<-p.gone
+	closeAll([]*os.File{p.stdout, p.stderr})
+	p.wg.Wait()
+}
+
+func (p *program) ends(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.gone:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// patientWriter ends a connection whose program does not read: half a message may have been written.
+type patientWriter struct {
+	*os.File
+	fail context.CancelCauseFunc
+}
+
+var _ io.WriteCloser = patientWriter{}
+
+// Write writes all of p in time, or ends the connection.
+func (w patientWriter) Write(p []byte) (int, error) {
+	err := w.SetWriteDeadline(time.Now().Add(writeWait))
+	n := 0
+	if err == nil {
+		n, err = w.File.Write(p)
+	}
+	if err != nil {
+		w.fail(fmt.Errorf("the program does not read what it is told: %w", err))
+	}
+	return n, err
+}

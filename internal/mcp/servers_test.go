@@ -1,0 +1,435 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/internal/mcp"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// overHTTP serves the library's server, and counts what it was asked.
+func overHTTP(t *testing.T, options *sdk.StreamableHTTPOptions) (c mcp.Server, seen func() http.Header) {
+	t.Helper()
+	server := newServer()
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, options)
+	headers := make(chan http.Header, 1000)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		headers <- r.Header.Clone()
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return mcp.Server{Name: "far", URL: adapters.Secret(web.URL), Classification: flow.Internal, Timeout: patience}, func() http.Header { return <-headers }
+}
+
+// ways are the ways to the same server.
+func ways(t *testing.T) map[string]mcp.Server {
+	t.Helper()
+	stateful, _ := overHTTP(t, nil)
+	stateless, _ := overHTTP(t, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	return map[string]mcp.Server{"stdio": program(t, "far", "well"), "http": stateful, "http, stateless": stateless}
+}
+
+func TestToolsOfAServer(t *testing.T) {
+	t.Parallel()
+	for name, server := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, server)
+			b.log.await(t, connected, 1)
+			tool := b.tool(t, "mcp_far_echo")
+			require.NoError(t, tool.Flow.Check())
+			require.True(t, tool.Flow.Outside())
+			require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), tool.Flow.Source)
+			require.Equal(t, flow.Internal, tool.Flow.Sink)
+			require.Equal(t, "mcp.servers.far.classification", tool.Flow.Setting)
+			require.Equal(t, &sessions.RemoteTool{Server: "far", Name: "echo"}, tool.Remote)
+			require.False(t, b.tool(t, "mcp_far_fail").ReadOnly(), "a server's hint that it only reads means nothing")
+			require.Contains(t, tool.Spec.Description, `MCP server "far"`)
+			require.Contains(t, tool.Spec.Description, "Says it again.")
+
+			result := b.call(t, "mcp_far_echo", `{"x": 1}`)
+			require.Contains(t, result.Text, `"arguments":{"x":1}`)
+			require.NotContains(t, result.Text, "identity", "who calls is never told")
+			require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), result.Label)
+
+			failed := b.call(t, "mcp_far_fail", `{}`)
+			require.True(t, failed.Failed)
+			require.Equal(t, "the disk is full", failed.Text)
+			require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), failed.Label, "a failure is the server's word too")
+			require.True(t, b.call(t, "mcp_far_refuse", `{}`).Failed)
+			require.Equal(t, adapters.Connected, b.States()[0].Status)
+		})
+	}
+}
+
+func TestResultsAreRendered(t *testing.T) {
+	t.Parallel()
+	b := start(t, program(t, "far", "well"))
+	b.log.await(t, connected, 1)
+	require.Equal(t, `text
+{ "b": 1, "a": [2] }
+[a picture, image/png, 3 bytes: not shown]
+[a sound, audio/ogg, 2 bytes: not played]
+[a link to file:///x: x]
+inside
+[the file file:///z, a/b, 3 bytes: not shown]`, b.call(t, "mcp_far_kinds", `{}`).Text, "what is said twice is shown once")
+
+	big := b.call(t, "mcp_far_big", `{}`)
+	require.Less(t, len(big.Text), 66<<10)
+	require.Contains(t, big.Text, "[cut here: the answer has 2097152 bytes, 65536 are shown]")
+}
+
+// What a result says of its own label means nothing (L6).
+func TestAResultCannotNameItsLabel(t *testing.T) {
+	t.Parallel()
+	server := program(t, "far", "well")
+	server.Classification = flow.Confidential
+	b := start(t, server)
+	b.log.await(t, connected, 1)
+	claim := b.call(t, "mcp_far_claim", `{}`)
+	require.Contains(t, claim.Text, "_classification", "it is a text like any other")
+	require.Equal(t, flow.NewLabel(flow.Confidential, flow.Untrusted), claim.Label)
+
+	high := caller
+	high.Taint = flow.NewLabel(flow.Restricted, flow.Trusted)
+	result, err := b.tool(t, "mcp_far_claim").Run(t.Context(), high, json.RawMessage(`{}`))
+	require.NoError(t, err)
+	require.Equal(t, flow.NewLabel(flow.Restricted, flow.Untrusted), result.Label, "it only raises")
+}
+
+func TestATrustedServer(t *testing.T) {
+	t.Parallel()
+	server := program(t, "far", "well")
+	server.Trusted = true
+	b := start(t, server)
+	b.log.await(t, connected, 1)
+	require.Equal(t, flow.NewLabel(flow.Internal, flow.Trusted), b.tool(t, "mcp_far_echo").Flow.Source)
+}
+
+func TestAProgramKnowsOnlyItsOwnEnvironment(t *testing.T) {
+	t.Setenv("GATEWAYS_OWN", "secret")
+	server := program(t, "far", "well")
+	server.Env["TOKEN"] = "given"
+	b := start(t, server)
+	b.log.await(t, connected, 1)
+	env := b.call(t, "mcp_far_environment", `{}`).Text
+	require.Equal(t, []string{"HOME=" + os.Getenv("HOME"), "PATH=" + os.Getenv("PATH"), behaviour + "=well", "TOKEN=given"}, strings.Split(env, "\n"))
+}
+
+func TestHeadersGoToTheServerAlone(t *testing.T) {
+	t.Parallel()
+	server, seen := overHTTP(t, nil)
+	server.Headers = map[string]adapters.Secret{"Authorization": "Bearer hush"}
+	b := start(t, server)
+	b.log.await(t, connected, 1)
+	require.Equal(t, "Bearer hush", seen().Get("Authorization"))
+
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the other server was asked, with %v", r.Header)
+	}))
+	t.Cleanup(other.Close)
+	web := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(web.Close)
+	server.URL = adapters.Secret(web.URL + "/?key=hush")
+	b.Configure([]mcp.Server{server})
+	b.log.await(t, "it sends us on to another address", 1)
+	require.NotContains(t, b.log.String(), "hush")
+	require.NotContains(t, b.States()[0].Detail, "hush")
+	require.Empty(t, b.names())
+}
+
+func TestChoiceOfTools(t *testing.T) {
+	t.Parallel()
+	server := program(t, "far", "well")
+	server.Allow, server.Deny = []string{"e*", "wait"}, []string{"env*"}
+	b := start(t, server)
+	b.log.await(t, connected, 1)
+	require.Equal(t, []string{"mcp_far_echo", "mcp_far_wait"}, b.names())
+}
+
+func TestToolsThatChange(t *testing.T) {
+	t.Parallel()
+	for name, server := range ways(t) {
+		if strings.Contains(name, "stateless") {
+			continue // it can't say so; its tools are listed again when it is reached anew
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, server)
+			b.log.await(t, connected, 1)
+			require.NotContains(t, b.names(), "mcp_far_extra-1")
+			b.call(t, "mcp_far_more", `{}`)
+			b.log.await(t, connected, 2)
+			require.Equal(t, "extra", b.call(t, "mcp_far_extra-1", `{}`).Text)
+		})
+	}
+}
+
+func TestAServerThatDiesIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	b := start(t, program(t, "far", "well"))
+	b.log.await(t, connected, 1)
+	old := b.tool(t, "mcp_far_echo")
+	died := b.call(t, "mcp_far_die", `{}`)
+	require.True(t, died.Failed)
+	require.Equal(t, "the connection to the MCP server far broke; the call may have taken effect", died.Text)
+	b.log.await(t, "exit status 3", 1)
+	b.log.await(t, connected, 2)
+	require.Equal(t, 1, b.States()[0].Restarts)
+	result, err := old.Run(t.Context(), caller, json.RawMessage(`{}`))
+	require.NoError(t, err)
+	require.False(t, result.Failed, "a session that is open goes on with the new connection")
+}
+
+func TestAHangingCall(t *testing.T) {
+	t.Parallel()
+	server := program(t, "far", "well")
+	server.Timeout = 100 * time.Millisecond
+	b := start(t, server, program(t, "other", "well"))
+	b.log.await(t, connected, 2)
+	require.False(t, b.call(t, "mcp_other_echo", `{}`).Failed)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	waits := b.later(ctx, t, "mcp_other_wait")
+	b.log.await(t, "line=waiting", 1)
+	require.False(t, b.call(t, "mcp_other_echo", `{}`).Failed, "other calls of the same server go on")
+
+	result := b.call(t, "mcp_far_wait", `{}`)
+	require.True(t, result.Failed)
+	require.Equal(t, "the MCP server far did not answer within 100ms; the call may have taken effect", result.Text)
+	b.log.await(t, `line="was cancelled"`, 1)
+	cancel()
+	require.True(t, (<-waits).Failed)
+	b.log.await(t, `line="was cancelled"`, 2)
+	require.Equal(t, 0, b.States()[0].Restarts, "the connection is as good as before")
+}
+
+func TestCancellationReachesAServerOverHTTP(t *testing.T) {
+	t.Parallel()
+	cancelled := make(chan struct{})
+	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{Name: "wait", InputSchema: object()}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		<-ctx.Done()
+		close(cancelled)
+		return nil, ctx.Err()
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(web.Close)
+	b := start(t, mcp.Server{Name: "far", URL: adapters.Secret(web.URL), Classification: flow.Public, Timeout: 100 * time.Millisecond})
+	b.log.await(t, connected, 1)
+	require.True(t, b.call(t, "mcp_far_wait", `{}`).Failed)
+	select {
+	case <-cancelled:
+	case <-time.After(patience):
+		t.Fatal("the call goes on at the server")
+	}
+}
+
+func TestAServerThatSaysTooMuch(t *testing.T) {
+	t.Parallel()
+	for name, server := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, server)
+			b.log.await(t, connected, 1)
+			require.True(t, b.call(t, "mcp_far_huge", `{}`).Failed)
+			b.log.await(t, connected, 2)
+			require.False(t, b.call(t, "mcp_far_echo", `{}`).Failed)
+		})
+	}
+}
+
+func TestServersThatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for name, c := range map[string]struct {
+		server mcp.Server
+		says   string
+	}{
+		"no program": {mcp.Server{Command: []string{"/nowhere/server"}}, "no such file or directory"},
+		"nobody":     {mcp.Server{URL: adapters.Secret(gone.URL)}, "connection refused"},
+		"garbage":    {program(t, "", "garbage"), "invalid character"},
+		"endless":    {program(t, "", "endless"), "exceeded"},
+		"silent":     {program(t, "", "silent"), "it did not answer in time"},
+		"ends":       {mcp.Server{Command: []string{"true"}}, "the program true ended (exit status 0)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.server.Name, c.server.Classification = "far", flow.Public
+			b := paced(t, mcp.Pace{Connect: 500 * time.Millisecond, Farewell: 10 * time.Millisecond}, c.server, program(t, "well", "well"))
+			b.log.await(t, "MCP server is not connected", 2)
+			b.log.await(t, c.says, 1)
+			b.log.await(t, connected, 1)
+			require.Contains(t, b.names(), "mcp_well_echo", "the others are not disturbed")
+			require.NotContains(t, strings.Join(b.names(), " "), "mcp_far")
+			require.NotEqual(t, adapters.Connected, b.States()[0].Status)
+		})
+	}
+}
+
+func TestAServerOfOldThatDoesNotAnswerWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	b := paced(t, mcp.Pace{Connect: time.Second}, program(t, "old", "old"))
+	b.log.await(t, connected, 1)
+	require.Equal(t, []string{"mcp_old_plain"}, b.names())
+}
+
+func TestNamesOfTools(t *testing.T) {
+	t.Parallel()
+	b := paced(t, mcp.Pace{Connect: 2 * time.Second}, program(t, "odd", "odd"))
+	b.log.await(t, connected, 1)
+	names := b.names()
+	require.Len(t, names, 3, "%v", names)
+	for _, tool := range b.Tools() {
+		require.Regexp(t, `^mcp_odd_[a-zA-Z0-9_-]{1,56}$`, tool.Spec.Name)
+		require.Less(t, len(tool.Spec.Description), 2300)
+		require.True(t, json.Valid(tool.Spec.Parameters))
+	}
+	require.Equal(t, "mcp_odd_a_b", names[0])
+	require.Equal(t, "a.b", b.Tools()[0].Remote.Name)
+	require.Len(t, names[1], 64)
+	require.Equal(t, "mcp_odd__n_", names[2])
+	require.Contains(t, b.Tools()[2].Spec.Description, "hidden text")
+	log := b.log.String()
+	require.Equal(t, 2, strings.Count(log, "as the tool \\\"a.b\\\" is already"), log)
+	require.Equal(t, 2, strings.Count(log, "it has no name"), log)
+	require.Equal(t, 2, strings.Count(log, "no JSON Schema of an object"), log)
+	require.Contains(t, log, "the most is 32768")
+}
+
+func TestTenThousandTools(t *testing.T) {
+	t.Parallel()
+	b := start(t, program(t, "crowd", "crowded"))
+	b.log.await(t, connected, 1)
+	require.Len(t, b.Tools(), 200)
+	require.Contains(t, b.log.String(), "MCP server has too many tools")
+	require.Contains(t, b.log.String(), "left_out=9800")
+}
+
+func TestStderrIsBounded(t *testing.T) {
+	t.Parallel()
+	server := program(t, "far", "noisy")
+	server.Env["TOKEN"] = "hush-hush"
+	b := start(t, server)
+	b.log.await(t, connected, 1)
+	log := b.log.String()
+	require.Less(t, len(log), 200<<10)
+	require.Contains(t, log, "line 0 <secret>")
+	require.NotContains(t, log, "hush-hush")
+}
+
+func TestConfigureChangesWhatHasChanged(t *testing.T) {
+	t.Parallel()
+	one, two := program(t, "one", "well"), program(t, "two", "well")
+	b := start(t, one, two)
+	b.log.await(t, connected, 2)
+	old := b.tool(t, "mcp_two_echo")
+	two.Classification = flow.Public
+	b.Configure([]mcp.Server{one, two})
+	b.log.await(t, connected, 3)
+	require.Equal(t, flow.Public, b.tool(t, "mcp_two_echo").Flow.Sink)
+	_, err := old.Run(t.Context(), caller, json.RawMessage(`{}`))
+	require.ErrorContains(t, err, "can't be reached now", "what was declared of the old one holds no more")
+	b.Configure(nil)
+	require.Empty(t, b.Tools())
+	require.Empty(t, b.States())
+	b.Stop()
+	b.Configure([]mcp.Server{one})
+	require.Empty(t, b.States(), "nothing begins after the end")
+	require.Equal(t, 3, strings.Count(b.log.String(), connected))
+}
+
+// pidOf is the process that a program wrote of.
+func pidOf(t *testing.T, b *bundle) int {
+	t.Helper()
+	b.log.await(t, `line="process`, 1)
+	found := regexp.MustCompile(`line="process (\d+)`).FindStringSubmatch(b.log.String())
+	require.Len(t, found, 2)
+	pid, err := strconv.Atoi(found[1])
+	require.NoError(t, err)
+	return pid
+}
+
+// gone reports whether a process is no more, or only waits for its parent to notice.
+func gone(pid int) bool {
+	if err := syscall.Kill(pid, 0); err != nil {
+		return true
+	}
+	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || slices.Contains(strings.Fields(string(state)), "Z")
+}
+
+func TestStopWaitsForTheEndOfPrograms(t *testing.T) {
+	t.Parallel()
+	b := paced(t, mcp.Pace{Farewell: 10 * time.Millisecond}, program(t, "far", "silent"))
+	pid := pidOf(t, b)
+	b.Stop()
+	require.True(t, gone(pid), "one that does not want to go is killed")
+	require.Equal(t, adapters.Stopped, b.States()[0].Status)
+}
+
+func TestWhatAProgramHasStartedEndsWithIt(t *testing.T) {
+	t.Parallel()
+	b := start(t, program(t, "far", "parent"))
+	pid := pidOf(t, b)
+	b.log.await(t, "MCP server is not connected", 1)
+	require.Eventually(t, func() bool { return gone(pid) }, patience, time.Millisecond, "a kill takes its time")
+}
+
+func TestAServerThatIsSilentIsLeft(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	silent := make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-silent:
+			_, _ = io.Copy(io.Discard, r.Body) // who has not read cannot see the other leave
+			<-r.Context().Done()
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(web.Close)
+	b := paced(t, mcp.Pace{Ping: 50 * time.Millisecond, Connect: time.Second}, mcp.Server{Name: "far", URL: adapters.Secret(web.URL), Classification: flow.Public, Timeout: patience})
+	b.log.await(t, connected, 1)
+	close(silent)
+	b.log.await(t, "it does not answer any more", 1)
+	require.Empty(t, b.Tools(), "an agent lacks the tools of a server that can't be reached")
+}
+
+// A request that did not reach the server is no answer of it.
+func TestAServerThatHasGoneIsLeft(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	t.Cleanup(web.Close)
+	b := paced(t, mcp.Pace{Ping: 50 * time.Millisecond}, mcp.Server{Name: "far", URL: adapters.Secret(web.URL), Classification: flow.Public, Timeout: patience})
+	b.log.await(t, connected, 1)
+	echo := b.tool(t, "mcp_far_echo")
+	require.NoError(t, web.Listener.Close())
+	web.CloseClientConnections()
+	b.log.await(t, "it does not answer any more", 1)
+	require.Empty(t, b.Tools())
+	_, err := echo.Run(t.Context(), caller, json.RawMessage(`{}`))
+	require.ErrorContains(t, err, "the MCP server far can't be reached now")
+}

@@ -1,0 +1,66 @@
+package mcp
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+
+	"golang.org/x/time/rate"
+
+	"sluice/adapters"
+)
+
+const (
+	lineMost   = 1 << 10 // bytes of a line that are logged
+	linesBurst = 50      // lines that are logged at once
+	linesRate  = 1       // and then a second
+)
+
+// logErrors writes a program's stderr into the log until it ends: so many lines, each of so many bytes, without the program's own secrets.
+func (v *server) logErrors(stderr io.Reader) {
+	limit := rate.NewLimiter(linesRate, linesBurst)
+	hide := hider(v.Env)
+	lines := bufio.NewReaderSize(stderr, lineMost)
+	left := 0
+	for {
+		line, cut, err := nextLine(lines)
+		if err != nil {
+			return // the program has ended, or its pipe was closed
+		}
+		if !limit.AllowN(v.cfg.Now(), 1) {
+			left++
+			continue
+		}
+		v.cfg.Log.Info("MCP server wrote to stderr", "line", hide.Replace(line), "cut", cut, "lines_left_out", left)
+		left = 0
+	}
+}
+
+// nextLine reads a line; cut says that it was longer.
+func nextLine(r *bufio.Reader) (line string, cut bool, err error) {
+	raw, err := r.ReadSlice('\n')
+	line = strings.ToValidUTF8(strings.TrimRight(string(raw), "\r\n"), "?")
+	for errors.Is(err, bufio.ErrBufferFull) {
+		cut = true
+		_, err = r.ReadSlice('\n')
+	}
+	if errors.Is(err, io.EOF) && line != "" {
+		err = nil // the last one has no end
+	}
+	return line, cut, err
+}
+
+// secretLeast is the length from which a value counts as one that may not stand in the log.
+const secretLeast = 6
+
+// hider takes values out of texts.
+func hider(values map[string]adapters.Secret) *strings.Replacer {
+	var pairs []string
+	for _, value := range values {
+		if len(value) >= secretLeast {
+			pairs = append(pairs, value.Reveal(), value.String())
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}

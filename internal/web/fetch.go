@@ -1,0 +1,176 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	redirectsMost = 5
+	addressMost   = 2 << 10 // bytes
+	dialTimeout   = 10 * time.Second
+	// Timeout bounds one page, with all its redirections.
+	Timeout = 30 * time.Second
+)
+
+// Rules say which hosts may be asked, by patterns with *, and how much is read.
+type Rules struct {
+	Allow, Deny []string
+	MaxBytes    int
+}
+
+// Page is what an address gave.
+type Page struct {
+	URL   string `json:"url"` // after redirections
+	Title string `json:"title,omitempty"`
+	Type  string `json:"type"` // media type
+	Text  string `json:"text"`
+	Cut   bool   `json:"cut,omitempty"` // there was more than Rules.MaxBytes
+}
+
+// AddressError says why an address is not asked.
+type AddressError struct{ Why string }
+
+// Error is a sentence for who has given the address.
+func (e *AddressError) Error() string { return e.Why }
+
+// AnswerError says why an answer is no page.
+type AnswerError struct{ Why string }
+
+// Error is a sentence about the server's answer.
+func (e *AnswerError) Error() string { return e.Why }
+
+// Fetcher gets pages. It is safe for concurrent use.
+type Fetcher struct{ way *http.Transport }
+
+// New makes a Fetcher that reaches the public web only.
+func New() *Fetcher { return guarded(guard) }
+
+// guarded is a Fetcher whose connections pass a check. Tests alone have another than guard.
+func guarded(check func(network, address string, c syscall.RawConn) error) *Fetcher {
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: check}
+	return &Fetcher{way: &http.Transport{
+		Proxy:       nil, // a proxy would dial where the check does not see it
+		DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: Timeout,
+		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
+	}}
+}
+
+// Get reads the page at an address. An error that is an *[AddressError] or an *[AnswerError] is for who asked; any
+// other may tell of the network, and is not.
+func (f *Fetcher) Get(ctx context.Context, address string, r Rules) (Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	if len(address) > addressMost {
+		return Page{}, &AddressError{fmt.Sprintf("has %d bytes, the most is %d", len(address), addressMost)}
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return Page{}, &AddressError{"can't be read as an address"}
+	}
+	if err := r.check(u); err != nil {
+		return Page{}, err
+	}
+	u.Fragment = ""
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return Page{}, &AddressError{"can't be read as an address"}
+	}
+	req.Header.Set("User-Agent", "Sluice")
+	req.Header.Set("Accept", "text/html, text/plain, application/json;q=0.9, text/*;q=0.8")
+	client := &http.Client{Transport: f.way, CheckRedirect: r.redirect}
+	resp, err := client.Do(req) // without a jar there are no cookies
+	if err != nil {
+		return Page{}, fmt.Errorf("get page: %w", err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	return read(resp, r.MaxBytes)
+}
+
+// check says whether an address may be asked.
+func (r Rules) check(u *url.URL) error {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return &AddressError{"want an http or https address"}
+	case host == "" || strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf || c <= ' ' }):
+		return &AddressError{"want a host of plain letters"}
+	case u.User != nil:
+		return &AddressError{"has a name or password in it, which is refused"}
+	case matches(r.Deny, host) || !matches(r.Allow, host):
+		return &AddressError{fmt.Sprintf("the host %s is not allowed: an owner can change tools.web.allow and tools.web.deny", host)}
+	}
+	return nil
+}
+
+func matches(patterns []string, host string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, host)
+		return ok && err == nil
+	})
+}
+
+// redirect checks where a server sends us on to.
+func (r Rules) redirect(next *http.Request, via []*http.Request) error {
+	next.Header.Del("Referer") // no server learns from where we come
+	if len(via) > redirectsMost {
+		return &AnswerError{fmt.Sprintf("it sends on more than %d times", redirectsMost)}
+	}
+	if via[len(via)-1].URL.Scheme == "https" && next.URL.Scheme != "https" {
+		return &AnswerError{"it sends on from https to http, which is refused"}
+	}
+	if err := r.check(next.URL); err != nil {
+		return &AnswerError{"it sends on to another address: " + err.Error()}
+	}
+	return nil
+}
+
+// read makes a page of an answer.
+func read(resp *http.Response, most int) (Page, error) {
+	if resp.StatusCode != http.StatusOK {
+		return Page{}, &AnswerError{fmt.Sprintf("it answers %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1)) // also of what was packed
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return Page{}, fmt.Errorf("read page: %w", err)
+	}
+	page := Page{URL: resp.Request.URL.String(), Cut: len(body) > most || err != nil}
+	body = body[:min(len(body), most)]
+	header := resp.Header.Get("Content-Type")
+	if header == "" {
+		header = http.DetectContentType(body)
+	}
+	if page.Type, _, err = mime.ParseMediaType(header); err != nil {
+		return Page{}, &AnswerError{"it does not say what it is"}
+	}
+	switch {
+	case page.Type == "text/html" || page.Type == "application/xhtml+xml":
+		var cut bool
+		page.Title, page.Text, cut = textOf(bytes.NewReader(body), resp.Request.URL)
+		page.Cut = page.Cut || cut
+	case isText(page.Type) && !bytes.ContainsRune(body, 0):
+		page.Text = strings.ToValidUTF8(string(body), "\uFFFD")
+	default:
+		return Page{}, &AnswerError{"it is no text but " + page.Type}
+	}
+	return page, nil
+}
+
+// isText reports whether a media type is a text that is read as it is.
+func isText(kind string) bool {
+	known := []string{"application/json", "application/xml", "application/javascript", "application/yaml", "application/x-ndjson"}
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml" || slices.Contains(known, kind)
+}

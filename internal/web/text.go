@@ -1,0 +1,135 @@
+package web
+
+import (
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+var (
+	// unseen are elements of which a reader sees nothing.
+	unseen = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Select, atom.Canvas}
+	// blocks are elements that begin a line.
+	blocks = []atom.Atom{
+		atom.P, atom.Div, atom.Br, atom.Li, atom.Ul, atom.Ol, atom.Tr, atom.Table, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Nav, atom.Main,
+		atom.Aside, atom.Blockquote, atom.Pre, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Dt, atom.Dd, atom.Figure, atom.Form, atom.Hr, atom.Title,
+	}
+	spaces = regexp.MustCompile(`[ \t\r\f\v\x{00a0}]+`)
+	lines  = regexp.MustCompile(` ?\n[ \n]*`)
+)
+
+// textMost bounds what becomes of a document, in bytes: many short links may stand for long addresses.
+const textMost = 4 << 20
+
+// textOf is what a reader sees of a document, with the addresses of its links. It goes through the
+// document once, without a tree, so that depth costs nothing. cut says that there was more.
+func textOf(document io.Reader, at *url.URL) (title, text string, cut bool) {
+	w := &writer{at: at}
+	z := html.NewTokenizer(document)
+	for w.body.Len() < textMost {
+		switch z.Next() {
+		case html.ErrorToken: // the end, or what can't be read any more
+			return tidy(w.title.String()), tidy(w.body.String()), false
+		case html.TextToken:
+			w.write(string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			w.begin(z.Token())
+		case html.EndTagToken:
+			w.end(z.Token().DataAtom)
+		}
+	}
+	return tidy(w.title.String()), tidy(w.body.String()), true
+}
+
+// writer puts a document's text together.
+type writer struct {
+	at          *url.URL
+	title, body strings.Builder
+	inTitle     bool
+	hidden      atom.Atom // the element that hides what is in it; 0: none
+	depth       int       // of hidden in itself
+	link        string    // of the link that is open
+}
+
+func (w *writer) write(text string) {
+	text = strings.ReplaceAll(text, "\n", " ")
+	switch {
+	case w.hidden != 0:
+	case w.inTitle:
+		w.title.WriteString(text)
+	default:
+		w.body.WriteString(text)
+	}
+}
+
+func (w *writer) begin(t html.Token) {
+	a := t.DataAtom
+	switch {
+	case w.hidden != 0:
+		if a == w.hidden && t.Type == html.StartTagToken {
+			w.depth++
+		}
+		return
+	case slices.Contains(unseen, a) && t.Type == html.StartTagToken:
+		w.hidden, w.depth = a, 1
+		return
+	case a == atom.Title:
+		w.inTitle = true
+	case a == atom.A:
+		w.link = w.target(t)
+	}
+	if slices.Contains(blocks, a) {
+		w.body.WriteByte('\n')
+	}
+	if a == atom.Li {
+		w.body.WriteString("- ")
+	}
+}
+
+func (w *writer) end(a atom.Atom) {
+	switch {
+	case w.hidden != 0:
+		if a == w.hidden {
+			w.depth--
+		}
+		if w.depth == 0 {
+			w.hidden = 0
+		}
+		return
+	case a == atom.Title:
+		w.inTitle = false
+	case a == atom.A && w.link != "":
+		w.body.WriteString(" <" + w.link + ">")
+		w.link = ""
+	case a == atom.Td, a == atom.Th:
+		w.body.WriteString(" | ")
+	}
+	if slices.Contains(blocks, a) {
+		w.body.WriteByte('\n')
+	}
+}
+
+// target is where a link leads, if that is another page.
+func (w *writer) target(t html.Token) string {
+	for _, attribute := range t.Attr {
+		if attribute.Key != "href" || strings.HasPrefix(attribute.Val, "#") {
+			continue
+		}
+		u, err := w.at.Parse(attribute.Val)
+		if err == nil && (u.Scheme == "http" || u.Scheme == "https") && len(u.String()) <= addressMost {
+			return u.String()
+		}
+	}
+	return ""
+}
+
+// tidy leaves one space between words and one line end between lines.
+func tidy(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return strings.TrimSpace(lines.ReplaceAllString(spaces.ReplaceAllString(text, " "), "\n"))
+}

@@ -1,0 +1,243 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// world is a monitor whose conversations carry a level.
+type world struct {
+	carries    flow.Level
+	escalation policy.Escalation
+	rules      []policy.Rule
+	secrets    []policy.Secret
+}
+
+func (w world) monitor(t require.TestingT) *policy.Monitor {
+	rules, err := policy.NewRules(w.rules)
+	require.NoError(t, err)
+	secrets, err := policy.NewSecrets(w.secrets, []string{"bot-token-12345"})
+	require.NoError(t, err)
+	m, err := policy.NewMonitor(policy.MonitorConfig{
+		Rules: rules, Secrets: secrets, Escalation: w.escalation, Now: func() time.Time { return time.Unix(0, 0) },
+		SinkLevel: func(sessions.Route) flow.Level { return w.carries },
+	})
+	require.NoError(t, err)
+	return m
+}
+
+// crm is a server outside with a level, spoken to by a session that has learnt a label.
+func crm(level flow.Level, taint flow.Label, args string) policy.Call {
+	return policy.Call{
+		Route: sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: "7"}, User: "telegram:7", Owner: true,
+		MonitoredCall: sessions.MonitoredCall{
+			CallID: "1", Args: json.RawMessage(args),
+			Record: sessions.Record{ID: "s", Key: "agent:main:main", Agent: "main", Taint: taint, Clearance: flow.Restricted},
+			Tool: sessions.Tool{
+				Spec: sessions.ToolSpec{Name: "mcp_crm_find"}, Remote: &sessions.RemoteTool{Server: "crm", Name: "find"},
+				Flow: sessions.ToolFlow{
+					Reads: sessions.FlowOutside, Writes: sessions.FlowOutside, Sink: level, Source: flow.NewLabel(level, flow.Untrusted), Setting: "mcp.servers.crm.classification",
+				},
+			},
+		},
+	}
+}
+
+// Each pair of levels at an outside sink, and at each escalation what the source would raise the session to.
+func TestOutsideMatrix(t *testing.T) {
+	t.Parallel()
+	for _, taint := range flow.Levels() {
+		for _, level := range flow.Levels() {
+			for _, carries := range flow.Levels() {
+				for _, clearance := range flow.Levels() {
+					for escalation, consent := range map[policy.Escalation]policy.Action{policy.EscalationAsk: policy.Hold, policy.EscalationAuto: policy.Allow, policy.EscalationDeny: policy.Block} {
+						call := crm(level, flow.NewLabel(taint, flow.Trusted), `{}`)
+						call.Record.Clearance = clearance
+						want := policy.Allow
+						if level.Rank() > taint.Rank() && level.Rank() > carries.Rank() {
+							want = consent
+						}
+						if taint.Rank() > level.Rank() || level.Rank() > clearance.Rank() {
+							want = policy.Block
+						}
+						w := world{carries: carries, escalation: escalation}
+						d, args := w.monitor(t).Ask(call, true)
+						require.Equal(t, want, d.Action, "taint %s, server %s, conversation %s, clearance %s, %s: %s", taint, level, carries, clearance, escalation, d.Reason)
+						require.Equal(t, want == policy.Allow, args != nil, "what is not allowed gets no arguments")
+						if d.Action == policy.Block && taint.Rank() > level.Rank() {
+							require.Contains(t, d.Reason, "mcp.servers.crm.classification", "it says what to change")
+						}
+						call.Approved = true
+						d, _ = w.monitor(t).Ask(call, true)
+						require.Equal(t, want == policy.Block, d.Action == policy.Block, "an approval answers what was asked, and lifts no block")
+					}
+				}
+			}
+		}
+	}
+}
+
+// What a server says of its own level means nothing: the answer has the configured one.
+func TestAnswersCanOnlyRaise(t *testing.T) {
+	t.Parallel()
+	m := world{carries: flow.Restricted, escalation: policy.EscalationAsk}.monitor(t)
+	call := crm(flow.Confidential, flow.Bottom(), `{}`)
+	d, r := m.Answer(call, sessions.Response{Text: `{"_classification":"PUBLIC"}`, Label: flow.Bottom()})
+	require.Equal(t, policy.Allow, d.Action)
+	require.Equal(t, flow.NewLabel(flow.Confidential, flow.Untrusted), r.Label)
+	_, r = m.Answer(call, sessions.Response{Text: "x"})
+	require.Equal(t, flow.Top(), r.Label, "a label that was lost is the top")
+
+	call.Record.Clearance = flow.Internal
+	d, r = m.Answer(call, sessions.Response{Text: "the secret", Label: flow.Bottom()})
+	require.Equal(t, policy.Block, d.Action)
+	require.NotContains(t, r.Text, "the secret")
+	require.Equal(t, flow.Bottom(), r.Label, "what is withheld teaches nothing")
+
+	inside := crm(flow.Public, flow.Bottom(), `{}`)
+	inside.Tool.Flow = sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}
+	low := world{carries: flow.Public, escalation: policy.EscalationDeny}.monitor(t)
+	d, r = low.Answer(inside, sessions.Response{Text: "the secret", Label: flow.NewLabel(flow.Internal, flow.Trusted)})
+	require.Equal(t, policy.Block, d.Action, "a tool that brings more than it declares")
+	require.NotContains(t, r.Text, "the secret")
+	require.Contains(t, d.Reason, "/raise INTERNAL")
+}
+
+func TestStrangersWordsNeedAnOwner(t *testing.T) {
+	t.Parallel()
+	m := world{carries: flow.Restricted, escalation: policy.EscalationAuto}.monitor(t)
+	call := crm(flow.Restricted, flow.Bottom(), `{"to":"elsewhere"}`)
+	call.Tool = sessions.Tool{
+		Spec: sessions.ToolSpec{Name: "message"}, Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery},
+		Beyond: func(_ sessions.Caller, args json.RawMessage) bool { return strings.Contains(string(args), "elsewhere") },
+	}
+	d, _ := m.Ask(call, true)
+	require.Equal(t, policy.Allow, d.Action)
+	call.Record.Taint = flow.NewLabel(flow.Public, flow.Untrusted)
+	d, _ = m.Ask(call, true)
+	require.Equal(t, policy.Hold, d.Action)
+	call.Args = json.RawMessage(`{"to":"here"}`)
+	d, _ = m.Ask(call, true)
+	require.Equal(t, policy.Allow, d.Action)
+}
+
+func TestSecretsAreNamedAndNotKnown(t *testing.T) {
+	t.Parallel()
+	w := world{carries: flow.Restricted, escalation: policy.EscalationAuto, secrets: []policy.Secret{
+		{Name: "crm", Value: `s3cr"et\key`, Level: flow.Internal, Tools: []string{"mcp_crm_*"}},
+		{Name: "bank", Value: "bank-key-9", Level: flow.Internal, Tools: []string{"mcp_bank_*"}},
+		{Name: "vault", Value: "vault-key-9", Level: flow.Restricted, Tools: []string{"*"}},
+	}}
+	m := w.monitor(t)
+	at := func(args string) (policy.Decision, json.RawMessage) {
+		return m.Ask(crm(flow.Confidential, flow.Bottom(), args), true)
+	}
+	d, args := at(`{"auth":"Bearer {{secret:crm}}","n":12345678901234567890,"deep":[{"k":"{{ secret: crm }}"}]}`)
+	require.Equal(t, policy.Allow, d.Action)
+	require.JSONEq(t, `{"auth":"Bearer s3cr\"et\\key","n":12345678901234567890,"deep":[{"k":"s3cr\"et\\key"}]}`, string(args))
+	_, foreign := at(`{"a":"{{secret:bank}}"}`)
+	require.Nil(t, foreign)
+	for _, refused := range []string{"bank", "vault", "nosuch"} {
+		d, args := at(`{"a":"{{secret:` + refused + `}}"}`)
+		require.Equal(t, policy.Block, d.Action)
+		require.Nil(t, args)
+		require.Equal(t, `there is no secret "`+refused+`" for mcp_crm_find`, d.Reason, "one error, whatever the reason")
+	}
+	call := crm(flow.Confidential, flow.Bottom(), `{}`)
+	for _, text := range []string{`s3cr"et\key`, `{"k":"s3cr\"et\\key"}`, "czNjciJldFxrZXk=", "s3cr%22et%5Ckey", "bot-token-12345"} {
+		_, r := m.Answer(call, sessions.Response{Text: "got " + text + " back", Label: flow.Bottom()})
+		require.NotContains(t, r.Text, text)
+		require.Contains(t, r.Text, "[secret")
+	}
+}
+
+// All hooks that a call passes ask their rules.
+func TestHooksOfACall(t *testing.T) {
+	t.Parallel()
+	secret := []policy.Secret{{Name: "crm", Value: "key-key-key", Level: flow.Public, Tools: []string{"*"}}}
+	for hook, call := range map[policy.Hook]policy.Call{
+		policy.PreToolCall:     crm(flow.Public, flow.Bottom(), `{}`),
+		policy.MCPToolCall:     crm(flow.Public, flow.Bottom(), `{}`),
+		policy.SecretAccess:    crm(flow.Public, flow.Bottom(), `{"a":"{{secret:crm}}"}`),
+		policy.AgentInvocation: agentCall(),
+	} {
+		w := world{carries: flow.Restricted, escalation: policy.EscalationAuto, secrets: secret, rules: []policy.Rule{{Name: "r", Hook: hook, Action: policy.Block, When: hookCondition(hook)}}}
+		d, _ := w.monitor(t).Ask(call, true)
+		require.Equal(t, policy.Block, d.Action, hook)
+	}
+	w := world{carries: flow.Restricted, escalation: policy.EscalationAuto, rules: []policy.Rule{
+		{Name: "out", Hook: policy.PostToolResponse, Action: policy.Redact, Redact: `\d{4}`},
+		{Name: "in", Hook: policy.PreContextInjection, Action: policy.Block, When: `text.contains("attack")`},
+		{Name: "keep", Hook: policy.SessionReset, Action: policy.Block, When: `!session.owner`},
+		{Name: "turns", Hook: policy.AgentInvocation, Action: policy.Hold, When: `agent.kind == "reply"`},
+	}}
+	m := w.monitor(t)
+	_, r := m.Answer(crm(flow.Public, flow.Bottom(), `{}`), sessions.Response{Text: "pin 1234", Label: flow.Bottom()})
+	require.Equal(t, "pin [redacted]", r.Text)
+	record := crm(flow.Public, flow.Bottom(), `{}`).Record
+	require.Equal(t, policy.Block, m.Enter(policy.Entry{Record: record, Label: flow.Bottom(), Texts: []string{"an", "attack"}}).Action)
+	require.Equal(t, policy.Allow, m.Enter(policy.Entry{Record: record, Label: flow.Bottom(), Texts: []string{"hi"}}).Action)
+	require.Equal(t, policy.Block, m.Reset(record, "telegram:9", false).Action)
+	require.Equal(t, policy.Allow, m.Reset(record, "telegram:7", true).Action)
+	require.Equal(t, policy.Block, m.Invoke(policy.Invocation{From: record, To: record, Kind: "reply"}).Action, "nobody waits for an approval there")
+	record.Clearance = flow.Public
+	require.Equal(t, policy.Block, m.Enter(policy.Entry{Record: record, Label: flow.NewLabel(flow.Internal, flow.Trusted)}).Action)
+}
+
+func hookCondition(h policy.Hook) string {
+	return map[policy.Hook]string{
+		policy.MCPToolCall: `tool.server == "crm"`, policy.SecretAccess: `secret.name == "crm" && secret.level == PUBLIC`, policy.AgentInvocation: `agent.to == "agent:other:main"`,
+	}[h]
+}
+
+func agentCall() policy.Call {
+	c := crm(flow.Public, flow.Bottom(), `{"sessionKey":"agent:other:main","message":"hi"}`)
+	c.Tool = sessions.Tool{Spec: sessions.ToolSpec{Name: "sessions_send"}, Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}}
+	return c
+}
+
+// A simulation says what the call then comes to, and has no effects.
+func TestSimulationAgreesProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		level := rapid.SampledFrom(flow.Levels())
+		w := world{carries: level.Draw(rt, "carries"), escalation: rapid.SampledFrom([]policy.Escalation{policy.EscalationAsk, policy.EscalationAuto, policy.EscalationDeny}).Draw(rt, "escalation")}
+		for i := range rapid.IntRange(0, 4).Draw(rt, "rules") {
+			r := rule(rapid.SampledFrom([]policy.Action{policy.Block, policy.Hold, policy.Redact}).Draw(rt, "action"), rapid.SampledFrom([]string{"", "session.level > INTERNAL", `tool.args.q == "x"`, `tool.server == "crm"`}).Draw(rt, "when"))
+			r.Name, r.Hook = string(rune('a'+i)), rapid.SampledFrom([]policy.Hook{policy.PreToolCall, policy.MCPToolCall}).Draw(rt, "hook")
+			if rapid.Bool().Draw(rt, "rated") {
+				r.Rate = &policy.Rate{Limit: rapid.IntRange(1, 3).Draw(rt, "limit"), Per: time.Hour}
+			}
+			w.rules = append(w.rules, r)
+		}
+		m := w.monitor(rt)
+		for i := range rapid.IntRange(1, 8).Draw(rt, "calls") {
+			call := crm(level.Draw(rt, "server"), flow.NewLabel(level.Draw(rt, "taint"), flow.Untrusted), rapid.SampledFrom([]string{`{}`, `{"q":"x"}`, `{"q":"token=abc"}`}).Draw(rt, "args"))
+			call.CallID = string(rune('a' + i))
+			for range rapid.IntRange(1, 3).Draw(rt, "simulations") {
+				m.Ask(call, false)
+			}
+			simulated, simulatedArgs := m.Ask(call, false)
+			actual, args := m.Ask(call, true)
+			require.Equal(rt, simulated, actual)
+			require.Equal(rt, simulatedArgs, args)
+		}
+	})
+}
+
+func BenchmarkAsk(b *testing.B) {
+	m := world{carries: flow.Restricted, escalation: policy.EscalationAsk}.monitor(b)
+	call := crm(flow.Internal, flow.Bottom(), `{"q":"what is the deadline?"}`)
+	for b.Loop() {
+		m.Ask(call, true)
+	}
+}

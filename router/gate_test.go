@@ -1,0 +1,299 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// judged makes the router judge by the real gate, with rules.
+func judged(t require.TestingT, sink policy.Sink, rules ...policy.Rule) func(*bundle) {
+	compiled, err := policy.NewRules(rules)
+	require.NoError(t, err)
+	gate := policy.NewGate(map[string]policy.Sink{"test": sink}, nil, compiled)
+	return func(b *bundle) {
+		b.gate.sinks = gate.SinkLevel
+		b.gate.forbid = func(e policy.Egress) *policy.Decision {
+			d := gate.Decide(e)
+			return &d
+		}
+	}
+}
+
+func anywhere() policy.Sink { return policy.Sink{Level: flow.Restricted} }
+
+func cards() policy.Rule {
+	return policy.Rule{Name: "cards", Hook: policy.PreOutput, Action: policy.Redact, Redact: `\d{16}`}
+}
+
+const card = "4111111111111111"
+
+// decided are the entries of the audit trail about what the gate decided, oldest first.
+func (b *bundle) decided() (actions []string) {
+	b.t.Helper()
+	entries, err := b.store.ListAudit(context.Background(), router.AuditQuery{MaxLevel: flow.Restricted, Limit: 200})
+	require.NoError(b.t, err)
+	for _, e := range entries {
+		switch action := strings.TrimPrefix(e.Action, "delivery."); policy.Action(action) {
+		case policy.Allow, policy.Redact, policy.Block, policy.Hold:
+			actions = append([]string{action}, actions...)
+		}
+	}
+	return actions
+}
+
+func TestWhatARuleTakesOutLeavesNowhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), cards()))
+		b.chat.piece = 20 // the number would be in two pieces
+		b.chat.fail = func(_ adapters.Outbound, n int) error {
+			if n == 1 {
+				return &adapters.Failure{Kind: adapters.RateLimited, Certain: true, RetryAfter: time.Minute, Err: errors.New("too many requests")}
+			}
+			return nil
+		}
+		d, err := b.Send(t.Context(), router.Proactive{
+			Channel: "test", To: "owner", Text: "your card is " + card + ", keep it",
+			Buttons: []adapters.Button{{Label: "Pay with " + card, Value: "/pay " + card}},
+			Files:   []router.NewFile{{Name: card + ".txt", Content: []byte("hello")}},
+		})
+		require.NoError(t, err)
+		require.Equal(t, policy.Redact, d.Decision.Action)
+		time.Sleep(time.Hour)
+		sent := b.deliveries(router.DeliverySent)
+		require.Len(t, sent, 1)
+		all := strings.Join(b.chat.texts("owner"), "")
+		require.Contains(t, all, "your card is [redacted], keep it")
+		require.Contains(t, all, "`/pay [redacted]` – Pay with [redacted]")
+		require.Contains(t, all, `File "[redacted].txt" is not shown`)
+		require.NotContains(t, all, card)
+		require.NotContains(t, sent[0].Text+strings.Join(sent[0].Chunks, ""), card, "the row shows what left")
+		require.Equal(t, []string{"redact"}, b.decided(), "tried twice, decided once")
+	})
+}
+
+func TestEveryDecisionIsInTheAuditTrail(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), policy.Rule{Name: "words", Hook: policy.PreOutput, When: `text.contains("plan")`, Action: policy.Block}))
+		b.hear(in("ann", "1", "hello"))
+		b.await(1)
+		b.hear(in("ann", "2", "the plan"))
+		b.await(1)
+		require.Equal(t, []string{"echo: hello", "I have an answer, but it may not be said in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."}, b.chat.texts("ann"))
+		require.Equal(t, []string{"allow", "block", "allow"}, b.decided())
+		d := b.deliveries(router.DeliveryBlocked)[0].Decision
+		require.Equal(t, []string{"sendPolicy.default", "policy.rules.words"}, matched(*d))
+	})
+}
+
+// What the gate would take out, or block, is not shown while it is written either.
+func TestNoPreviewOfWhatARuleMayBeAbout(t *testing.T) {
+	t.Parallel()
+	elsewhere := cards()
+	elsewhere.When = `output.channel == "slack" && text.size() > 0`
+	for name, c := range map[string]struct {
+		rule  policy.Rule
+		shown bool
+	}{
+		"none":      {elsewhere, true},
+		"redact":    {cards(), false},
+		"block":     {policy.Rule{Name: "b", Hook: policy.PreOutput, Action: policy.Block, When: `text.contains("nobody says this")`}, false},
+		"hold":      {policy.Rule{Name: "h", Hook: policy.PreOutput, Action: policy.Hold, When: `text.size() > 100000`}, false},
+		"few":       {policy.Rule{Name: "f", Hook: policy.PreOutput, Action: policy.Block, Rate: &policy.Rate{Limit: 1, Per: time.Hour}}, true},
+		"too often": {policy.Rule{Name: "o", Hook: policy.PreOutput, Action: policy.Block, When: `session.user == "test:ann"`}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, withEdits, judged(t, anywhere(), c.rule))
+				b.agent.answer = func(_ context.Context, _ string, emit func(sessions.Event)) (string, error) {
+					all := "the number that you asked for is "
+					emit(sessions.Event{Type: sessions.EventDelta, Text: all})
+					for i := range card {
+						emit(sessions.Event{Type: sessions.EventDelta, Text: card[i : i+1]})
+						time.Sleep(time.Second)
+					}
+					return all + card, nil
+				}
+				b.ended(b.hear(in("ann", "1", "slowly please")).Run)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				b.chat.mu.Lock()
+				edits := b.chat.edits
+				b.chat.mu.Unlock()
+				require.Equal(t, c.shown, edits > 0)
+				if c.shown {
+					require.Len(t, b.chat.texts("ann"), 1)
+					return
+				}
+				require.LessOrEqual(t, len(b.chat.texts("ann")), 1)
+				for _, e := range b.bus.events {
+					require.NotContains(t, e.Text, "4", "nobody who follows the session sees it, either")
+				}
+			})
+		})
+	}
+}
+
+func TestAPersonsLevel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sink := policy.Sink{Level: flow.Internal, Recipients: map[string]flow.Level{"bob": flow.Public}}
+		b := newBundle(t, judged(t, sink)) // chat-bob is bob's
+		require.Equal(t, flow.Internal, b.ended(b.hear(in("ann", "1", "hi")).Run).Label.Level())
+		require.Equal(t, flow.Public, b.ended(b.hear(in("bob", "1", "hi")).Run).Label.Level(), "what somebody external says is no higher than what they may hear")
+		b.await(2)
+
+		inside := flow.NewLabel(flow.Internal, flow.Trusted)
+		for to, want := range map[string]policy.Action{"chat-ann": policy.Allow, "chat-bob": policy.Block, "chat-cat": policy.Block} {
+			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, Text: "the plan", Label: inside})
+			require.NoError(t, err)
+			require.Equal(t, want, d.Decision.Action, to)
+			check, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Direct, To: to, Label: inside, Kind: router.KindMessage, Text: "the plan"})
+			require.NoError(t, err)
+			require.True(t, d.Decision.Same(&check), "%+v\n%+v", d.Decision, check)
+		}
+		synctest.Wait()
+		require.Len(t, b.deliveries(router.DeliveryBlocked), 2)
+		require.Contains(t, b.deliveries(router.DeliveryBlocked)[0].LastError+b.deliveries(router.DeliveryBlocked)[1].LastError, "nobody has been heard in")
+	})
+}
+
+// The owner in a group is still a group, and one that nobody was ever heard in may be anybody's.
+func TestAGroupsLevel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sink := policy.Sink{Level: flow.Internal, Conversations: map[sessions.ConversationID]flow.Level{"hall": flow.Public}}
+		b := newBundle(t, judged(t, sink))
+		hall := b.ended(b.hear(inGroup("hall", "owner", "1", "hi", true)).Run)
+		require.Equal(t, flow.Public, hall.Label.Level())
+		b.hear(inGroup("team", "owner", "2", "hi", true))
+		b.await(2)
+		for to, want := range map[string]policy.Action{"hall": policy.Block, "team": policy.Allow, "other": policy.Block} {
+			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, ChatType: sessions.Group, Text: "the plan", Label: flow.NewLabel(flow.Internal, flow.Trusted)})
+			require.NoError(t, err)
+			require.Equal(t, want, d.Decision.Action, to)
+		}
+	})
+}
+
+// egresses are a rule, a level of the channel, and messages that are sent one after the other.
+type egresses struct {
+	rule  policy.Rule
+	level flow.Level
+	sent  []router.Proactive
+}
+
+func anyEgresses(t *rapid.T) egresses {
+	e := egresses{level: rapid.SampledFrom(flow.Levels()).Draw(t, "sink")}
+	e.rule = policy.Rule{
+		Name: "r", Hook: policy.PreOutput,
+		When: rapid.SampledFrom([]string{
+			"", `text.contains("4")`, `output.to == "chat-ann"`, `output.kind == "message" && output.level > PUBLIC`, `session.agent == "main"`, `output.chatType == "group"`,
+		}).Draw(t, "when"),
+		Action: rapid.SampledFrom([]policy.Action{policy.Block, policy.Redact}).Draw(t, "action"),
+	}
+	if e.rule.Action == policy.Redact {
+		e.rule.Redact = `\d`
+	}
+	if rapid.Bool().Draw(t, "rated") {
+		e.rule.Rate = &policy.Rate{Limit: rapid.IntRange(1, 3).Draw(t, "limit"), Per: time.Hour, By: policy.RateByConversation}
+	}
+	for range 10 {
+		e.sent = append(e.sent, router.Proactive{
+			Channel: "test", To: rapid.SampledFrom([]string{"chat-ann", "chat-bob", "chat-cat", "hall", "owner"}).Draw(t, "to"),
+			Text:     rapid.SampledFrom([]string{"hello", card}).Draw(t, "text"),
+			ChatType: rapid.SampledFrom([]sessions.ChatType{sessions.Direct, sessions.Group}).Draw(t, "type"),
+			Label:    flow.NewLabel(rapid.SampledFrom(flow.Levels()).Draw(t, "level"), flow.Trusted),
+		})
+	}
+	return e
+}
+
+// What policy check says is what becomes of the message: for any rules, texts and places.
+func TestTheCheckSaysWhatADeliveryDoes(t *testing.T) {
+	t.Parallel()
+	for seed := range 12 {
+		drawn := rapid.Custom(anyEgresses).Example(seed)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, judged(t, policy.Sink{Level: drawn.level, Recipients: map[string]flow.Level{"bob": flow.Public}}, drawn.rule))
+				b.hear(in("ann", "1", "hi"))
+				b.hear(in("bob", "1", "hi"))
+				synctest.Wait()
+				for _, p := range drawn.sent {
+					b.sameForCheck(p)
+				}
+			})
+		})
+	}
+}
+
+// sameForCheck sends a message, for which check, queue and delivery have to decide the same.
+func (b *bundle) sameForCheck(p router.Proactive) {
+	b.t.Helper()
+	check, err := b.CheckPolicy(b.t.Context(), router.Check{Channel: "test", To: p.To, ChatType: p.ChatType, Label: p.Label, Kind: router.KindMessage, Text: p.Text})
+	require.NoError(b.t, err)
+	d, err := b.Send(b.t.Context(), p)
+	require.NoError(b.t, err)
+	synctest.Wait()
+	stored, err := b.store.Delivery(b.t.Context(), d.ID)
+	require.NoError(b.t, err)
+	require.True(b.t, check.Same(d.Decision), "%+v\n%+v", check, d.Decision)
+	require.True(b.t, check.Same(stored.Decision), "%+v\n%+v", check, stored.Decision)
+	require.Equal(b.t, map[bool]router.DeliveryStatus{true: router.DeliverySent, false: router.DeliveryBlocked}[check.Passes()], stored.Status)
+}
+
+// A rule that comes while a message is tried counts from the next try on; what has left in part goes no further.
+func TestARuleThatComesBetweenTwoTries(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failing int // the call that fails
+		want    []string
+		status  router.DeliveryStatus
+	}{
+		"before the first piece": {0, []string{"a number: [redacted]", "; that is all"}, router.DeliverySent},
+		"after the first piece":  {1, []string{"a number: 4111111111"}, router.DeliveryBlocked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, judged(t, anywhere()))
+				b.chat.piece = 20
+				b.chat.fail = func(_ adapters.Outbound, n int) error {
+					if n != c.failing {
+						return nil
+					}
+					return &adapters.Failure{Kind: adapters.RateLimited, Certain: true, RetryAfter: time.Minute, Err: errors.New("too many requests")}
+				}
+				d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "a number: " + card + "; that is all"})
+				require.NoError(t, err)
+				synctest.Wait()
+				b.gate.mu.Lock()
+				judged(t, anywhere(), cards())(b)
+				b.gate.mu.Unlock()
+				time.Sleep(time.Hour)
+				require.Equal(t, c.want, b.chat.texts("ann"))
+				stored, err := b.store.Delivery(t.Context(), d.ID)
+				require.NoError(t, err)
+				require.Equal(t, c.status, stored.Status)
+			})
+		})
+	}
+}

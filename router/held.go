@@ -1,0 +1,252 @@
+package router
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// A text that a rule holds waits outside its lane, so that others go on. Its approval's id is made of the delivery and
+// of the rules that hold it: what was allowed once passes these rules, whenever it is tried, and no others.
+
+const (
+	asksMost  = 10  // how often a person may be asked about one delivery, as somebody retries it
+	heldBatch = 100 // held deliveries looked at in one sweep
+)
+
+// questionPrefix begins the idempotency key of a question about an approval. No question is asked about a question.
+const questionPrefix = "approval/"
+
+// approvalOf is the approval of what holds a delivery: the newest one, or one that is not stored yet, without a status.
+func (r *Router) approvalOf(ctx context.Context, d Delivery) (Approval, error) {
+	var p Approval
+	for n := range asksMost {
+		id := heldID(d, n)
+		found, err := r.store.Approval(ctx, id)
+		switch {
+		case errors.Is(err, sessions.ErrNotFound):
+			return Approval{ID: id}, nil
+		case err != nil:
+			return p, fmt.Errorf("read approval: %w", err)
+		case found.Status != ApprovalDenied:
+			return found, nil
+		}
+		p = found
+	}
+	return p, nil
+}
+
+func heldID(d Delivery, n int) ApprovalID {
+	parts := append([]string{string(d.ID), strconv.Itoa(n)}, d.Decision.Holding()...)
+	name := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return ApprovalID("apr_" + hex.EncodeToString(name[:6]))
+}
+
+// allowedBefore lets a delivery pass what holds it, where somebody has allowed that. What else the gate says holds.
+func (r *Router) allowedBefore(ctx context.Context, d Delivery, decision *policy.Decision) error {
+	d.Decision = decision
+	p, err := r.approvalOf(ctx, d)
+	switch {
+	case err != nil:
+		return err
+	case p.Status == ApprovalAllowed:
+		decision.Approve(p.By)
+	case p.Status == ApprovalDenied:
+		decision.Action, decision.Reason = policy.Block, "it was asked about often enough: "+p.Reason
+	case strings.HasPrefix(d.Idempotency, questionPrefix):
+		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; `sluice approvals list` shows what it is about"
+	}
+	return nil
+}
+
+// hold lays a delivery aside until somebody has decided about it.
+func (w *outboxWorker) hold(ctx context.Context, from DeliveryStatus, d Delivery, judged []sessions.AuditEntry) error {
+	p, err := w.approvalOf(ctx, d)
+	if err != nil {
+		return err
+	}
+	change := Change{Change: sessions.Change{Audit: judged}}
+	if p.Status == "" {
+		texts, err := w.texts(ctx, d)
+		if err != nil {
+			return err
+		}
+		said := d.Decision.Redacted(strings.Join(texts, "\n"))
+		if p, err = w.newHeld(p.ID, d, said); err != nil {
+			return err
+		}
+		change.Ask = []Approval{p}
+		if change.Deliver, err = w.askAbout(ctx, d, p, said); err != nil {
+			return err
+		}
+	}
+	if w.deletable(d) {
+		change.Deliver = append(change.Deliver, w.withdrawal(d))
+		d.PreviewID = ""
+	}
+	d.Status, d.NextTry, d.LastError = DeliveryHeld, p.Expires, d.Decision.Reason
+	change.Deliveries = []DeliveryMove{{From: from, Delivery: d}}
+	if err := w.commit(ctx, change); err != nil {
+		return fmt.Errorf("store held delivery: %w", err)
+	}
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryHeld)).Inc()
+	return nil
+}
+
+// newHeld is the approval that a delivery waits for.
+func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval, error) {
+	args, err := json.Marshal(map[string]any{"channel": d.Route.Channel, "account": d.Route.Account, "to": d.Route.Conversation, "thread": d.Route.Thread, "kind": d.Kind, "text": said})
+	if err != nil {
+		return Approval{}, fmt.Errorf("write approval: %w", err)
+	}
+	terms := d.Decision.Terms
+	now := w.now()
+	expires := now.Add(terms.Timeout)
+	if d.Expires.Before(expires) {
+		expires = d.Expires
+	}
+	return Approval{
+		ID: id, Session: d.Session, Delivery: d.ID, Args: args, Label: d.Label, Why: d.Decision.Reason, Status: ApprovalPending, Created: now, Expires: expires,
+		Terms: sessions.Terms{Approvers: terms.Approvers, Timeout: terms.Timeout, Lapse: terms.OnTimeout == policy.Allow},
+	}, nil
+}
+
+// askAbout is the question to the first of those who may decide who can be asked. The text is shown where the gate lets it
+// out; where nothing may be said to any of them the approval is only listed.
+func (w *outboxWorker) askAbout(ctx context.Context, d Delivery, p Approval, said string) ([]Delivery, error) {
+	s := w.settings.Load()
+	for _, who := range s.deciders(p.Terms, d.Route.Channel) {
+		channel, id, _ := strings.Cut(who, ":")
+		route, err := w.proactiveRoute(ctx, s, Proactive{Channel: channel, To: id})
+		if err != nil || route.ChatType != sessions.Direct {
+			continue
+		}
+		whole := w.newDelivery(s, KindNotice, route, heldQuestion(d, p, "\n\n"+shown(said)), p.Label)
+		bare := w.newNotice(s, route, heldQuestion(d, p, " It can't be shown here: `sluice approvals list` shows it."))
+		for _, q := range []Delivery{whole, bare} {
+			q.Session, q.Idempotency, q.Buttons = p.Session, questionPrefix+string(p.ID), approvalButtons(p.ID)
+			leaving, err := w.egress(ctx, q, sessions.Record{})
+			if err != nil {
+				return nil, fmt.Errorf("ask the gate about a question: %w", err)
+			}
+			if decision := w.gate.Decide(leaving); decision.Passes() {
+				return []Delivery{q}, nil
+			}
+		}
+	}
+	w.log.Warn("nobody can be asked about a held message; sluice approvals list shows it", "approval", string(p.ID), "delivery", string(d.ID))
+	return nil, nil
+}
+
+func heldQuestion(d Delivery, p Approval, text string) string {
+	lapse := "no"
+	if p.Terms.Lapse {
+		lapse = "yes"
+	}
+	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\nNobody's word in %s is a %s.",
+		d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(p.Why, "."), text, p.Expires.Sub(p.Created).Round(time.Second), lapse)
+}
+
+func approvalButtons(id ApprovalID) []adapters.Button {
+	return []adapters.Button{
+		{Label: "Allow", Value: "/approve " + string(id) + " allow"},
+		{Label: "Deny", Value: "/approve " + string(id) + " deny"},
+	}
+}
+
+// deciders are those who may decide alone, whoever is on the channel first.
+func (s *Settings) deciders(terms sessions.Terms, channel string) []string {
+	all := slices.Clone(s.Owners)
+	for _, list := range terms.Approvers {
+		all = append(all, list...)
+	}
+	var here, elsewhere []string
+	for _, who := range all {
+		switch on, _, _ := strings.Cut(who, ":"); {
+		case !(Verdict{Actor: who, Owner: slices.Contains(s.Owners, who)}).may(terms):
+		case on == channel:
+			here = append(here, who)
+		default:
+			elsewhere = append(elsewhere, who)
+		}
+	}
+	return append(here, elsewhere...)
+}
+
+// decideHeld adds what a decision makes of the delivery that waits for it.
+func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, allow bool, reason string) error {
+	if p.Delivery == "" {
+		return nil
+	}
+	d, err := r.store.Delivery(ctx, p.Delivery)
+	if err != nil {
+		return fmt.Errorf("read delivery: %w", err)
+	}
+	if d.Status != DeliveryHeld {
+		return &RequestError{Field: "id", Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
+	}
+	d.Epoch, d.NextTry, d.LastError = 0, r.now(), ""
+	d.Status = DeliveryQueued
+	if !allow {
+		d.Status, d.Finished, d.LastError = DeliveryBlocked, r.now(), reason
+		if d.Kind == KindReply {
+			change.Deliver = append(change.Deliver, r.newNotice(r.settings.Load(), d.Route, withheld))
+		}
+	}
+	change.Deliveries = append(change.Deliveries, DeliveryMove{From: DeliveryHeld, Delivery: d})
+	return nil
+}
+
+// lapseHeld ends the waiting of deliveries about which nobody has decided in time.
+func (r *Router) lapseHeld(ctx context.Context) {
+	due, err := r.store.HeldDeliveries(ctx, r.now(), heldBatch)
+	if err != nil && ctx.Err() == nil {
+		r.log.Error("held deliveries not read", "err", err)
+	}
+	for _, d := range due {
+		if err := r.lapse(ctx, d); err != nil && !errors.Is(err, sessions.ErrConflict) && ctx.Err() == nil {
+			r.log.Error("held delivery not decided", "delivery", string(d.ID), "err", err)
+		}
+	}
+}
+
+// lapse decides about a delivery in nobody's stead: its life may be over, else the rule says what silence means.
+func (r *Router) lapse(ctx context.Context, d Delivery) error {
+	p, err := r.approvalOf(ctx, d)
+	if err != nil {
+		return err
+	}
+	now := r.now()
+	allow := p.Terms.Lapse && d.Expires.After(now)
+	to, reason := ApprovalDenied, tooLate
+	if allow {
+		to, reason = ApprovalAllowed, ""
+	}
+	var change Change
+	if p.Status == ApprovalPending {
+		change.Approvals = []ApprovalMove{p.move(to, reason, "gateway", now)}
+	}
+	change.Audit = []sessions.AuditEntry{{
+		At: now, Actor: "gateway", Action: "approval." + string(to), Object: string(p.ID), Session: d.Session, Label: d.Label,
+		Detail: map[string]string{"delivery": string(d.ID), "reason": reason},
+	}}
+	p.Delivery = d.ID
+	if err := r.decideHeld(ctx, &change, p, allow, tooLate); err != nil {
+		return err
+	}
+	if moved := &change.Deliveries[0].Delivery; !d.Expires.After(now) {
+		moved.Status = DeliveryExpired
+	}
+	return r.commit(ctx, change)
+}

@@ -1,0 +1,166 @@
+package router_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// asks holds what has the word plan in it.
+func asks(more func(*policy.Rule)) policy.Rule {
+	r := policy.Rule{Name: "plans", Hook: policy.PreOutput, When: `text.contains("plan") && output.to != "owner"`, Action: policy.Hold, Message: "it is about plans"}
+	if more != nil {
+		more(&r)
+	}
+	return r
+}
+
+// waiting is the approval that waits; there has to be one.
+func (b *bundle) waiting() router.Approval {
+	b.t.Helper()
+	found, err := b.store.ListApprovals(context.Background(), router.Query{Status: string(router.ApprovalPending), MaxLevel: flow.Restricted})
+	require.NoError(b.t, err)
+	require.Len(b.t, found, 1)
+	return found[0]
+}
+
+func TestAHeldMessageWaitsForAnOwner(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), asks(nil), cards()))
+		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "the plan: " + card})
+		require.NoError(t, err)
+		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "hello"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, []string{"hello"}, b.chat.texts("team"), "those behind it go on, and the question is not asked there")
+		p := b.waiting()
+		require.Equal(t, b.deliveries(router.DeliveryHeld)[0].ID, p.Delivery)
+		require.Equal(t, "it is about plans", p.Why)
+		question := b.last("owner")
+		require.Contains(t, question, "May I say something in test `team`? it is about plans.")
+		require.Contains(t, question, "the plan: [redacted]")
+		require.Contains(t, question, "/approve "+string(p.ID)+" allow")
+
+		b.restart()
+		b.hear(in("ann", "1", "/approve "+string(p.ID)+" allow"))
+		synctest.Wait()
+		require.Len(t, b.chat.texts("team"), 1, "not everybody may")
+		b.hear(in("owner", "2", "/approve "+string(p.ID)+" allow"))
+		synctest.Wait()
+		require.Contains(t, b.last("owner"), "It is sent.")
+		require.Equal(t, []string{"hello", "the plan: [redacted]"}, b.chat.texts("team"))
+		require.Empty(t, b.deliveries(router.DeliveryHeld))
+		d := b.deliveries(router.DeliverySent)[0]
+		require.Equal(t, policy.Redact, d.Decision.Action)
+		require.Contains(t, d.Decision.Reason, "allowed by test:owner")
+		require.Contains(t, b.decided(), "hold")
+	})
+}
+
+func TestADeniedMessageIsBlocked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), asks(nil)))
+		b.hear(in("ann", "1", "the plan"))
+		synctest.Wait()
+		first := b.waiting()
+		require.Empty(t, b.chat.texts("ann"), "the question is not asked where others read")
+		_, err := b.DecideApproval(t.Context(), first.ID, router.Verdict{Actor: "test:owner", Owner: true, Reason: "not yet"})
+		require.NoError(t, err)
+		synctest.Wait()
+		blocked := b.deliveries(router.DeliveryBlocked)
+		require.Len(t, blocked, 1)
+		require.Equal(t, "the owner denied it: not yet", blocked[0].LastError)
+		require.Contains(t, b.last("ann"), "may not be said in this conversation")
+
+		_, err = b.RetryDelivery(t.Context(), blocked[0].ID, "operator")
+		require.NoError(t, err)
+		synctest.Wait()
+		second := b.waiting()
+		require.NotEqual(t, first.ID, second.ID, "tried again, it is asked about again")
+		_, err = b.DiscardDelivery(t.Context(), blocked[0].ID, "operator")
+		require.NoError(t, err)
+		_, err = b.DecideApproval(t.Context(), second.ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
+		require.ErrorContains(t, err, "the message is discarded")
+	})
+}
+
+func TestNobodysWordInTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rule   func(*policy.Rule)
+		life   time.Duration
+		status router.DeliveryStatus
+	}{
+		"blocks":            {func(r *policy.Rule) { r.Timeout = time.Minute }, 24 * time.Hour, router.DeliveryBlocked},
+		"allows":            {func(r *policy.Rule) { r.OnTimeout = policy.Allow }, 24 * time.Hour, router.DeliverySent},
+		"its life is over":  {func(r *policy.Rule) { r.OnTimeout, r.Timeout = policy.Allow, time.Hour }, time.Minute, router.DeliveryExpired},
+		"it is still asked": {func(r *policy.Rule) { r.Timeout = 5 * time.Hour }, 24 * time.Hour, router.DeliveryHeld},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, judged(t, anywhere(), asks(c.rule)), func(b *bundle) { b.settings.DeliveryLife = c.life })
+				d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
+				require.NoError(t, err)
+				time.Sleep(3 * time.Hour) // the sweeper looks once an hour here
+				synctest.Wait()
+				stored, err := b.store.Delivery(t.Context(), d.ID)
+				require.NoError(t, err)
+				require.Equal(t, c.status, stored.Status, stored.LastError)
+			})
+		})
+	}
+}
+
+// The question tells an owner no more than the place where it is asked may carry, and there is none about a question.
+func TestTheQuestionAboutAHeldMessageIsGatedToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sink := anywhere()
+		sink.Recipients = map[string]flow.Level{"owner": flow.Public}
+		b := newBundle(t, judged(t, sink, asks(nil)))
+		secret := flow.NewLabel(flow.Confidential, flow.Trusted)
+		b.hear(in("ann", "1", "hi"))
+		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "chat-ann", Text: "the plan", Label: secret})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Contains(t, b.last("owner"), "It can't be shown here")
+		require.NotContains(t, b.last("owner"), "the plan")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), policy.Rule{Name: "all", Hook: policy.PreOutput, Action: policy.Hold}))
+		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Empty(t, b.chat.texts(""))
+		require.Len(t, b.deliveries(router.DeliveryHeld), 1)
+		require.NotEmpty(t, b.waiting().ID, "it is listed")
+	})
+}
+
+func TestOthersMayApproveWhereARuleSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), asks(func(r *policy.Rule) { r.Approvers = []string{"test:eve"}; r.When = `output.to == "ann"` })))
+		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Len(t, b.chat.texts("eve"), 1)
+		b.hear(in("owner", "1", "/approve "+string(b.waiting().ID)+" allow"))
+		synctest.Wait()
+		require.Empty(t, b.chat.texts("ann"), "the owner is not named")
+		b.hear(in("eve", "1", "/approve "+string(b.waiting().ID)+" allow"))
+		synctest.Wait()
+		require.Equal(t, []string{"the plan"}, b.chat.texts("ann"))
+	})
+}

@@ -1,0 +1,226 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// A search is ranked by what its reader may see and by nothing else. A database's own ranking counts how often a
+// word occurs in all that it holds, so that what is hidden would move what is seen. Therefore the
+// databases only say which memories have a word: one index for each level, and of it the range of one audience or
+// namespace. From these lists is taken what is expired, covered by a higher level, or no memory of the scope; and only then
+// are the words weighed, by how many of the memories that are left have them.
+
+// seqBits are those of a memory's seq below its audience's number, and below its namespace's.
+const (
+	audienceBits  = 28
+	namespaceBits = 52
+)
+
+// A word in the key or a tag says more than one in the content.
+const (
+	labelsWeight = 2
+	bodyWeight   = 1
+)
+
+// WordField is where in a memory a word is.
+type WordField string
+
+// The fields: the words of the key and the tags, and those of the content.
+const (
+	WordLabels WordField = "labels"
+	WordBody   WordField = "body"
+)
+
+// span is the range of the seqs of a scope.
+type span struct{ low, high int64 }
+
+// hit is a memory that has words of a question. Score is that of its words.
+type hit struct {
+	seq   int64
+	score int
+}
+
+// SearchMemories finds memories by words, the best first and of equals the newest.
+func (db *DB) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
+	asked := question(q.Text)
+	if len(asked) == 0 || q.Limit <= 0 || !q.MaxLevel.Valid() {
+		return nil, nil
+	}
+	where, err := db.spanOf(ctx, q.MemoryScope)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return nil, nil // nothing was ever saved there
+	}
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := db.hidden(ctx, q.MemoryScope, where)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([]occurrence, len(asked))
+	for i, word := range asked {
+		if lists[i], err = db.occurrences(ctx, q.MemoryScope, where, word, hidden); err != nil {
+			return nil, err
+		}
+	}
+	return db.best(ctx, q, weigh(lists))
+}
+
+// occurrence is where a word of the question is, ascending.
+type occurrence struct{ labels, body []int64 }
+
+func (db *DB) occurrences(ctx context.Context, s sessions.MemoryScope, in span, word string, hidden map[int64]bool) (o occurrence, err error) {
+	if o.labels, err = db.having(ctx, s, in, WordLabels, word, hidden); err != nil {
+		return o, err
+	}
+	o.body, err = db.having(ctx, s, in, WordBody, word, hidden)
+	return o, err
+}
+
+// weigh gives each memory the sum of what its words are worth: the one that most memories have is worth
+// one, and another one more each time that only half as many have it.
+func weigh(lists []occurrence) map[int64]int {
+	most := 0
+	for _, o := range lists {
+		most = max(most, bits.Len(o.memories()))
+	}
+	scores := map[int64]int{}
+	for _, o := range lists {
+		worth := 1 + most - bits.Len(o.memories())
+		for _, seq := range o.labels {
+			scores[seq] += labelsWeight * worth
+		}
+		for _, seq := range o.body {
+			scores[seq] += bodyWeight * worth
+		}
+	}
+	return scores
+}
+
+// spanOf is the range of a scope; [sessions.ErrNotFound] where there is none.
+func (db *DB) spanOf(ctx context.Context, s sessions.MemoryScope) (span, error) {
+	if s.Namespace == "" {
+		return span{0, 1<<63 - 1}, nil
+	}
+	var namespace, audience int64
+	if s.Audience == "" {
+		err := db.one(ctx, `SELECT no FROM memory_namespaces WHERE namespace = ?`, []any{s.Namespace}, &namespace)
+		low := namespace << namespaceBits
+		return span{low, low + 1<<namespaceBits - 1}, err
+	}
+	err := db.one(ctx, `SELECT n.no, a.no FROM memory_namespaces n JOIN memory_audiences a ON a.namespace_no = n.no
+		WHERE n.namespace = ? AND a.audience = ?`, []any{s.Namespace, string(s.Audience)}, &namespace, &audience)
+	low := namespace<<namespaceBits + audience<<audienceBits
+	return span{low, low + 1<<audienceBits - 1}, err
+}
+
+// hidden are the memories of a range that its reader does not see: those that a higher level covers, and those that have expired.
+func (db *DB) hidden(ctx context.Context, s sessions.MemoryScope, in span) (map[int64]bool, error) {
+	hidden, now := map[int64]bool{}, micros(s.Now)
+	for _, level := range upTo(s.MaxLevel) {
+		covered, err := db.memorySeqs(ctx, `SELECT seq FROM memory_veils WHERE level = ? AND seq BETWEEN ? AND ? AND (expires = 0 OR expires > ?)`,
+			level.Rank(), in.low, in.high, now)
+		if err != nil {
+			return nil, err
+		}
+		expired, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? AND level = ? AND seq BETWEEN ? AND ?`,
+			now, level.Rank(), in.low, in.high)
+		if err != nil {
+			return nil, err
+		}
+		for _, seq := range append(covered, expired...) {
+			hidden[seq] = true
+		}
+	}
+	return hidden, nil
+}
+
+func upTo(most flow.Level) []flow.Level {
+	return slices.DeleteFunc(flow.Levels(), func(l flow.Level) bool { return !flow.CanFlow(l, most) })
+}
+
+// memories counts those that have the word.
+func (o occurrence) memories() uint {
+	n := uint(len(o.labels) + len(o.body))
+	for i, j := 0, 0; i < len(o.labels) && j < len(o.body); {
+		switch cmp.Compare(o.labels[i], o.body[j]) {
+		case -1:
+			i++
+		case 1:
+			j++
+		default:
+			n--
+			i++
+			j++
+		}
+	}
+	return n
+}
+
+// having lists what of a scope has a word in a field, in ascending order.
+func (db *DB) having(ctx context.Context, s sessions.MemoryScope, in span, field WordField, word string, hidden map[int64]bool) ([]int64, error) {
+	var found []int64
+	for _, level := range upTo(s.MaxLevel) {
+		var list string
+		if err := db.one(ctx, db.engine.Having(level.Rank(), field), []any{in.low, word, in.low, in.high}, &list); err != nil {
+			return nil, err
+		}
+		for offset := range strings.SplitSeq(list, ",") {
+			if offset == "" {
+				continue
+			}
+			n, err := strconv.ParseInt(offset, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("read index of memories: %w", err)
+			}
+			if seq := in.low + n; !hidden[seq] {
+				found = append(found, seq)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// best reads the memories with the highest scores.
+func (db *DB) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
+	hits := make([]hit, 0, len(scores))
+	for seq, score := range scores {
+		hits = append(hits, hit{seq, score})
+	}
+	// Within a namespace the last digits of a seq count the saves.
+	saved := func(h hit) int64 { return h.seq & (1<<audienceBits - 1) }
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(saved(b), saved(a)), cmp.Compare(a.seq, b.seq))
+	})
+	f := inScope(q.MemoryScope)
+	f.add(`m.seq = ?`, int64(0))
+	text := `SELECT ` + memoryColumns + ` FROM memories m` + f.where()
+	var found []sessions.Memory
+	for _, h := range hits {
+		if len(found) == q.Limit {
+			break
+		}
+		args := slices.Clone(f.args)
+		args[len(args)-1] = h.seq
+		m, err := single(ctx, db, text, args, scanMemory)
+		if errors.Is(err, sessions.ErrNotFound) {
+			continue // it has ended since it was found
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, m)
+	}
+	return found, nil
+}

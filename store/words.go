@@ -1,0 +1,111 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	wordMost    = 64 // characters of a word that count
+	questionMax = 8  // words of a question that count
+)
+
+// words takes a text apart as both databases index it: lower-case letters, digits and the marks of
+// scripts that need them, without accents; a Chinese or Japanese character is a word of its own. What
+// is left has no character that means anything in a query language.
+func words(text string) []string {
+	var found []string
+	var word strings.Builder
+	length := 0
+	end := func() {
+		if word.Len() > 0 {
+			found = append(found, norm.NFC.String(word.String()))
+		}
+		word.Reset()
+		length = 0
+	}
+	for _, r := range decomposed(text) {
+		switch {
+		case accent(r):
+		case ideograph(r):
+			end()
+			found = append(found, string(r))
+		case !unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Mc) || r == utf8.RuneError:
+			end()
+		case length < wordMost:
+			length++
+			word.WriteRune(folded(r))
+		}
+	}
+	end()
+	return found
+}
+
+// decomposed is a text with its accents apart from their letters; most texts have none.
+func decomposed(text string) string {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return norm.NFKD.String(text)
+		}
+	}
+	return text
+}
+
+// accent reports whether a mark stands above or below a letter of Latin, Greek or Cyrillic.
+func accent(r rune) bool { return r >= 0x300 && r <= 0x36f }
+
+func ideograph(r rune) bool {
+	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+// folded is a letter in lower case. Turkish has an i without a dot, which is what people without a Turkish keyboard write as i.
+func folded(r rune) rune {
+	if r == 'ı' {
+		return 'i'
+	}
+	return unicode.ToLower(r)
+}
+
+// question are the words that a text asks for: each once, without those that stand in every
+// sentence, and of a long text the longest.
+func question(text string) []string {
+	var asked, rest []string
+	seen := map[string]bool{}
+	for _, w := range words(text) {
+		switch {
+		case seen[w]:
+		case stopWords[w] || len(w) == 1 && w[0] >= 'a':
+			rest = append(rest, w)
+		default:
+			asked = append(asked, w)
+		}
+		seen[w] = true
+	}
+	if len(asked) == 0 {
+		asked = rest
+	}
+	if len(asked) > questionMax {
+		slices.SortStableFunc(asked, func(a, b string) int { return cmp.Compare(utf8.RuneCountInString(b), utf8.RuneCountInString(a)) })
+		asked = asked[:questionMax]
+	}
+	return asked
+}
+
+// stopWords are English words that tell nothing of what a question is about.
+var stopWords = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`
+		about after again all also am an and any are as at be because been before being but by can could did do does doing don down
+		for from further had has have having he her here hers him his how i if in into is it its itself just know let ll me more most my
+		no nor not now of off on once only or other our ours out over own please re remember same she should so some such
+		tell than that the their theirs them then there these they this those through to too under until up us ve very was we were what
+		when where which while who whom why will with would you your yours`) {
+		m[w] = true
+	}
+	return m
+}()

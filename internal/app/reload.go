@@ -71,7 +71,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure policy: %w", err)
 	}
-	a.gate.Store(gate)
+	a.gate.Store(gate.Hiding(secrets))
 	a.monitor.Store(monitor)
 	a.secrets.Store(secrets)
 	a.models.Store(models)

@@ -81,6 +81,10 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	return r
 }
 
+func (g *gateway) Told(_ context.Context, run sessions.Run) (string, error) {
+	return strings.ReplaceAll(run.Reply, "forbidden", ""), nil
+}
+
 func (g *gateway) SessionOrMain(ctx context.Context, name string) (sessions.Record, error) {
 	return g.ResolveSession(ctx, cmp.Or(name, "agent:main:main"))
 }

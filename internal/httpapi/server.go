@@ -38,6 +38,8 @@ type Router interface {
 	adapters.Acceptor
 	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
+	// Told is a run's answer as it may be told where the run was spoken to; empty if it may not.
+	Told(ctx context.Context, run sessions.Run) (string, error)
 	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)

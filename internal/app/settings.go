@@ -116,7 +116,7 @@ func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 func definition(a config.Agent) agent.Definition {
 	return agent.Definition{
 		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
-		Workspace: a.Workspace, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
+		Workspace: a.Workspace, FileLevel: a.WorkspaceLevel, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),
 		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: agent.ToolFilter(a.Tools),
 		Memory: agent.MemorySettings{

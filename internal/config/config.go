@@ -195,6 +195,8 @@ type Agent struct {
 	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Default: that of agents.defaults."`
 	Workspace    string `yaml:"workspace" doc:"Its own folder: its instruction file, and below it a folder for each of its sessions. Default: the folder of its id in that of agents.defaults."`
 
+	WorkspaceLevel flow.Level `yaml:"workspaceClassification,omitempty" doc:"Level of its sessions' files: who reads one has learnt what is of this level, and who has learnt more can't write there. Default: a session's files are as secret as the session, which alone has them."`
+
 	Sandbox   Sandbox    `yaml:"sandbox" doc:"What it leaves out is that of agents.defaults."`
 	Tools     AgentTools `yaml:"tools" doc:"Where it says allow, or deny, that counts instead of the one of agents.defaults."`
 	Memory    Memory     `yaml:"memory" doc:"What it leaves out is that of agents.defaults."`

@@ -222,7 +222,7 @@ type BindingMatch struct {
 // Session is how messages become sessions.
 type Session struct {
 	Scope         string              `yaml:"scope" enum:"per-sender,global" doc:"per-sender: sessions are told apart by who speaks where. global: all that is said to an agent, in direct chats and groups, is one session, its main one; answers still go where they were asked for."`
-	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account."`
+	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account. With main others whom you let in talk in your own session: set per-account-channel-peer first."`
 	MainKey       string              `yaml:"mainKey" doc:"Last part of the main session's key."`
 	IdentityLinks map[string][]string `yaml:"identityLinks" doc:"People by a name of your choice, each with their ids on the channels, <channel>:<user id>. Where dmScope tells people apart, the name stands for the id, so that one person's direct chats share a session."`
 	Queue         Queue               `yaml:"queue" doc:"What happens to messages that come while the agent works."`

@@ -56,6 +56,7 @@ type Router interface {
 	DiscardDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
+	SharedMain() string
 	DecideApproval(ctx context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error)
 	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
 }

@@ -169,7 +169,7 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		d.look(RuleTrust, beyond, Hold, "what strangers have said may have led to it")
 		if beyond {
 			d.hold(Rule{})
-			d.tighten(Hold, "strangers' words are in this conversation, and it would say something in another one")
+			d.tighten(Hold, "strangers' words are in this conversation, and it reaches beyond it")
 		}
 	}
 }

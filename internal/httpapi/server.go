@@ -56,6 +56,7 @@ type Router interface {
 	DiscardDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
+	SharedMain() string
 	DecideApproval(ctx context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error)
 	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
 }
@@ -108,6 +109,7 @@ type Config struct {
 	// Simulate says what a call of a tool by a session would come to, if an owner had it made.
 	Simulate   func(ctx context.Context, record sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error)
 	Folder     Folder
+	FileLevel  func(record sessions.Record) flow.Level // of the session's files
 	Page       http.Handler
 	PageRoute  sessions.Route // where those are who speak over the API and on the page
 	PagePerson sessions.Peer  // who they are

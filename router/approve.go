@@ -28,7 +28,7 @@ func questionText(p Approval) string {
 	}
 	why := ""
 	if p.Why != "" {
-		why = " " + strings.ToUpper(p.Why[:1]) + p.Why[1:] + "."
+		why = " Why you are asked: " + p.Why + "."
 	}
 	lapse := "no"
 	if p.Terms.Lapse {

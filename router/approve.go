@@ -24,7 +24,7 @@ const (
 func questionText(p Approval) string {
 	why := ""
 	if p.Why != "" {
-		why = " " + strings.ToUpper(p.Why[:1]) + p.Why[1:] + "."
+		why = " Why you are asked: " + p.Why + "."
 	}
 	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", codeSpan(p.Tool), why, shownArgs(p), silence(p))
 }

@@ -39,6 +39,7 @@ type bundle struct {
 	agent    *scriptedAgent
 	gate     *testGate
 	settings *router.Settings
+	rules    []policy.Rule // of the monitor
 	dir      string
 	log      *slog.Logger
 	now      func() time.Time
@@ -380,10 +381,12 @@ func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (route
 	return router.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
 }
 
-// monitor is one without rules, whose places carry everything.
+// monitor is one whose places carry everything, without rules unless a test has some.
 func (b *bundle) monitor() *policy.Monitor {
+	rules, err := policy.NewRules(b.rules)
+	require.NoError(b.t, err)
 	m, err := policy.NewMonitor(policy.MonitorConfig{
-		Escalation: policy.EscalationAsk, SinkLevel: func(sessions.Route) flow.Level { return flow.Restricted }, Now: b.now,
+		Rules: rules, Escalation: policy.EscalationAsk, SinkLevel: func(sessions.Route) flow.Level { return flow.Restricted }, Now: b.now,
 	})
 	require.NoError(b.t, err)
 	return m

@@ -137,10 +137,7 @@ func (g *Gate) Decide(e Egress) Decision {
 		in := e.input(level)
 		g.rules.Decide(&in, &d, e.Effects)
 	}
-	if d.Action != Block && g.secrets.shows(e.Text, e.Partial) {
-		d.hide = g.secrets
-		d.Add(RuleSecret, Redact, "known secrets are taken out of it")
-	}
+	d.hideIn(g.secrets, e.Text, e.Partial)
 	return d
 }
 

@@ -109,10 +109,7 @@ func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessag
 		}
 	}
 	if d.Action == Hold && c.Approved {
-		d.Action, d.Reason = Allow, "approved: "+d.Reason
-		if d.Redacts() {
-			d.Action = Redact
-		}
+		d.Approve("who was asked")
 	}
 	if d.Action == Block || d.Action == Hold {
 		return d, nil

@@ -255,6 +255,10 @@ func TestSecretsDoNotLeave(t *testing.T) {
 	require.Equal(t, "the key is [secret:crm], the token [secret]", d.Redacted(e.Text))
 	e.Text = "nothing of it"
 	require.Equal(t, policy.Allow, g.Decide(e).Action)
+	in, err := policy.NewMonitor(policy.MonitorConfig{Secrets: secrets, Escalation: policy.EscalationAuto, SinkLevel: g.SinkLevel, Now: time.Now})
+	require.NoError(t, err)
+	d = in.Enter(policy.Entry{Record: sessions.Record{Clearance: flow.Restricted}, Label: flow.Bottom(), Texts: []string{"it is crm-secret-1"}})
+	require.Equal(t, "it is [secret:crm]", d.Redacted("it is crm-secret-1"), "no model is shown one that somebody says")
 	e.Partial, e.Text = true, "the key is crm-sec"
 	require.NotEqual(t, policy.Allow, g.Decide(e).Action)
 	e.Text = "the key is crm"

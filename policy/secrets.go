@@ -116,6 +116,15 @@ func (s *Secrets) shows(text string, partial bool) bool {
 	return s.hide.Replace(text) != text || partial && slices.ContainsFunc(s.forms, func(form string) bool { return endsWithin(text, form) })
 }
 
+// hideIn takes known secrets out of a text, whatever else was decided about it.
+func (d *Decision) hideIn(s *Secrets, text string, partial bool) {
+	if d.Action == Block || !s.shows(text, partial) {
+		return
+	}
+	d.hide = s
+	d.Add(RuleSecret, Redact, "known secrets are taken out of it")
+}
+
 // endsWithin reports whether a text ends with the beginning of a form of a secret.
 func endsWithin(text, form string) bool {
 	for n := min(len(form)-1, len(text)); n >= SecretLeast; n-- {

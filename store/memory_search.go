@@ -229,27 +229,47 @@ func order(a, b hit) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(saved(b), saved(a)), cmp.Compare(a.seq, b.seq))
 }
 
-// best reads the memories with the highest scores.
+// fetchedAtOnce is how many hits one statement reads; a fixed number, so that it stays prepared.
+const fetchedAtOnce = 32
+
+// numbered is a row that ends with a memory's seq.
+type numbered struct {
+	Row
+	seq *int64
+}
+
+// Scan implements [Row].
+func (n numbered) Scan(dest ...any) error { return n.Row.Scan(append(dest, n.seq)...) }
+
+// best reads the memories with the highest scores. What has ended since it was found is left out.
 func (db *DB) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
-	hits := top(scores, q.Limit+endedMeanwhile)
 	f := inScope(q.MemoryScope)
-	f.add(`m.seq = ?`, int64(0))
-	text := `SELECT ` + memoryColumns + ` FROM memories m` + f.where()
+	f.add(`m.seq IN (?` + strings.Repeat(`, ?`, fetchedAtOnce-1) + `)`)
+	text := `SELECT ` + memoryColumns + `, m.seq FROM memories m` + f.where()
 	var found []sessions.Memory
-	for _, h := range hits {
-		if len(found) == q.Limit {
-			break
-		}
+	for hits := range slices.Chunk(top(scores, q.Limit+endedMeanwhile), fetchedAtOnce) {
 		args := slices.Clone(f.args)
-		args[len(args)-1] = h.seq
-		m, err := single(ctx, db, text, args, scanMemory)
-		if errors.Is(err, sessions.ErrNotFound) {
-			continue // it has ended since it was found
+		for i := range fetchedAtOnce {
+			args = append(args, hits[min(i, len(hits)-1)].seq)
 		}
+		there := map[int64]sessions.Memory{}
+		err := db.engine.Query(ctx, text, args, func(row Row) error {
+			var seq int64
+			m, err := scanMemory(numbered{row, &seq})
+			there[seq] = m
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, m)
+		for _, h := range hits {
+			if m, ok := there[h.seq]; ok && len(found) < q.Limit {
+				found = append(found, m)
+			}
+		}
+		if len(found) == q.Limit {
+			break
+		}
 	}
 	return found, nil
 }

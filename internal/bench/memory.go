@@ -100,7 +100,7 @@ type library struct {
 }
 
 func newLibrary(visible int) *library {
-	l := &library{random: rand.New(rand.NewPCG(1, 2)), having: map[string]int{}}
+	l := &library{random: rand.New(rand.NewPCG(1, 2)), having: map[string]int{}} // the same texts each time
 	zipf := rand.NewZipf(l.random, 1.05, 8, memoryWords-1)
 	audiences := []sessions.Audience{sessions.AudienceOwner, sessions.AudienceOwner, "agent:main:telegram:group:1", "agent:main:slack:channel:C1"}
 	for i := range visible + visible/memoryHiddenBy {

@@ -270,7 +270,7 @@ func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, actor strin
 func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action, actor string, unask ...ApprovalMove) error {
 	err := r.commit(ctx, Change{
 		Deliveries: []DeliveryMove{{From: from, Delivery: d}}, Approvals: unask,
-		Change:     sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
+		Change: sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)

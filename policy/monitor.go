@@ -109,10 +109,7 @@ func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessag
 		}
 	}
 	if d.Action == Hold && c.Approved {
-		d.Action, d.Reason = Allow, "approved: "+d.Reason
-		if d.Redacts() {
-			d.Action = Redact
-		}
+		d.Approve("who was asked")
 	}
 	if d.Action == Block || d.Action == Hold {
 		return d, nil
@@ -169,7 +166,7 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		d.look(RuleTrust, beyond, Hold, "what strangers have said may have led to it")
 		if beyond {
 			d.hold(Rule{})
-			d.tighten(Hold, "strangers' words are in this conversation, and it would say something in another one")
+			d.tighten(Hold, "strangers' words are in this conversation, and it reaches beyond it")
 		}
 	}
 }

@@ -241,3 +241,26 @@ func BenchmarkAsk(b *testing.B) {
 		m.Ask(call, true)
 	}
 }
+
+// Known secrets never leave by a channel, in whatever form, and a text that is still being written is not shown when it may end within one.
+func TestSecretsDoNotLeave(t *testing.T) {
+	t.Parallel()
+	secrets, err := policy.NewSecrets([]policy.Secret{{Name: "crm", Value: "crm-secret-1", Level: flow.Public, Tools: []string{"*"}}}, []string{"bot-token-12345"})
+	require.NoError(t, err)
+	g := policy.NewGate(map[string]policy.Sink{"discord": {Level: flow.Restricted}}, nil, nil).Hiding(secrets)
+	e := discordGroup()
+	e.Text = "the key is crm-secret-1, the token bot-token-12345"
+	d := g.Decide(e)
+	require.Equal(t, policy.Redact, d.Action)
+	require.Equal(t, "the key is [secret:crm], the token [secret]", d.Redacted(e.Text))
+	e.Text = "nothing of it"
+	require.Equal(t, policy.Allow, g.Decide(e).Action)
+	in, err := policy.NewMonitor(policy.MonitorConfig{Secrets: secrets, Escalation: policy.EscalationAuto, SinkLevel: g.SinkLevel, Now: time.Now})
+	require.NoError(t, err)
+	d = in.Enter(policy.Entry{Record: sessions.Record{Clearance: flow.Restricted}, Label: flow.Bottom(), Texts: []string{"it is crm-secret-1"}})
+	require.Equal(t, "it is [secret:crm]", d.Redacted("it is crm-secret-1"), "no model is shown one that somebody says")
+	e.Partial, e.Text = true, "the key is crm-sec"
+	require.NotEqual(t, policy.Allow, g.Decide(e).Action)
+	e.Text = "the key is crm"
+	require.Equal(t, policy.Allow, g.Decide(e).Action)
+}

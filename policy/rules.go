@@ -155,6 +155,7 @@ func (d *Decision) hold(r Rule) {
 
 // Redacted is a text without what the decision takes out of it. To redact twice is to redact once.
 func (d *Decision) Redacted(text string) string {
+	text = d.hide.Redact(text)
 	for _, pattern := range d.redact {
 		text = pattern.ReplaceAllLiteralString(text, redacted)
 	}
@@ -162,7 +163,7 @@ func (d *Decision) Redacted(text string) string {
 }
 
 // Redacts reports whether the decision takes anything out of texts.
-func (d *Decision) Redacts() bool { return len(d.redact) > 0 }
+func (d *Decision) Redacts() bool { return len(d.redact) > 0 || d.hide != nil }
 
 // RedactedArgs are a call's arguments without what the decision takes out of their strings.
 func (d *Decision) RedactedArgs(args json.RawMessage) (json.RawMessage, error) {

@@ -33,6 +33,7 @@ type Secret struct {
 type Secrets struct {
 	byName map[string]Secret
 	hide   *strings.Replacer // nil: nothing to hide
+	forms  []string          // in which secrets may stand in texts
 }
 
 var (
@@ -67,7 +68,11 @@ func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
 		pairs = appendForms(pairs, value, "[secret]")
 	}
 	if len(pairs) > 0 {
-		s.hide = strings.NewReplacer(longestFirst(pairs)...)
+		pairs = longestFirst(pairs)
+		s.hide = strings.NewReplacer(pairs...)
+		for i := 0; i < len(pairs); i += 2 {
+			s.forms = append(s.forms, pairs[i])
+		}
 	}
 	return s, nil
 }
@@ -101,6 +106,33 @@ func (s *Secrets) Redact(text string) string {
 		return text
 	}
 	return s.hide.Replace(text)
+}
+
+// shows reports whether a text has a known secret in it, or, where it is still being written, may end within one.
+func (s *Secrets) shows(text string, partial bool) bool {
+	if s == nil || s.hide == nil {
+		return false
+	}
+	return s.hide.Replace(text) != text || partial && slices.ContainsFunc(s.forms, func(form string) bool { return endsWithin(text, form) })
+}
+
+// hideIn takes known secrets out of a text, whatever else was decided about it.
+func (d *Decision) hideIn(s *Secrets, text string, partial bool) {
+	if d.Action == Block || !s.shows(text, partial) {
+		return
+	}
+	d.hide = s
+	d.Add(RuleSecret, Redact, "known secrets are taken out of it")
+}
+
+// endsWithin reports whether a text ends with the beginning of a form of a secret.
+func endsWithin(text, form string) bool {
+	for n := min(len(form)-1, len(text)); n >= SecretLeast; n-- {
+		if strings.HasSuffix(text, form[:n]) {
+			return true
+		}
+	}
+	return false
 }
 
 // named are the secrets that a call's arguments name, each once.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/policy/flow"
@@ -58,7 +59,7 @@ type Approval struct {
 	Reason   string // of a denial; the model reads it
 	By       string // who decided: a principal, "operator" or "gateway"
 	Created  time.Time
-	Expires  time.Time // undecided it is denied then
+	Expires  time.Time // undecided it is denied then, or allowed where Terms.Lapse
 	Decided  time.Time // zero while it is pending
 }
 
@@ -107,9 +108,11 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()) && p.Terms.Lapse:
 			c.Approved = true
 			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, "", "gateway", a.w.now()))
+			change.Audit = append(change.Audit, p.lapsed(ApprovalAllowed, "", a.w.now()))
 		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()):
 			c.Reason = tooLate
 			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, tooLate, "gateway", a.w.now()))
+			change.Audit = append(change.Audit, p.lapsed(ApprovalDenied, tooLate, a.w.now()))
 		case p.Status == ApprovalPending && (next.IsZero() || p.Expires.Before(next)):
 			next = p.Expires
 		}
@@ -130,6 +133,14 @@ func (p Approval) move(to ApprovalStatus, reason, by string, at time.Time) Appro
 	m := ApprovalMove{From: p.Status, Approval: p}
 	m.Approval.Status, m.Approval.Reason, m.Approval.By, m.Approval.Decided = to, reason, by, at
 	return m
+}
+
+// lapsed is the entry of the audit trail about what silence has decided.
+func (p Approval) lapsed(to ApprovalStatus, reason string, at time.Time) sessions.AuditEntry {
+	return sessions.AuditEntry{
+		At: at, Actor: "gateway", Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label,
+		Detail: map[string]string{"tool": p.Tool, "run": string(p.Run), "reason": reason},
+	}
 }
 
 // asked are the approvals of the calls. Those that are not there yet are stored, each with the question about it.
@@ -180,8 +191,8 @@ func (a *approver) newApproval(id ApprovalID, call sessions.CallToConfirm) Appro
 	}
 }
 
-// question asks an owner about a call: in the run's conversation where an owner may be in
-// it, else in an owner's own. Where there is neither, the call is only listed.
+// question asks about a call: those whom a rule names in their own chats, else an owner, in the run's conversation where an
+// owner may be in it, or in an owner's own. Where there is neither, the call is only listed.
 func (a *approver) question(ctx context.Context, p Approval) ([]Delivery, error) {
 	s := a.w.settings.Load()
 	route := a.run.Route
@@ -194,6 +205,9 @@ func (a *approver) question(ctx context.Context, p Approval) ([]Delivery, error)
 			return nil, fmt.Errorf("read requester of sub-agent: %w", err)
 		}
 		route = record.Route
+	}
+	if slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 }) {
+		return a.w.askDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
 	}
 	if route.ChatType == sessions.Direct && !a.run.Input.Owner {
 		there, err := a.w.proactiveRoute(ctx, s, Proactive{Channel: route.Channel, Account: route.Account, To: toOwner})

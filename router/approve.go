@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/sessions"
 )
@@ -19,22 +20,37 @@ const (
 	reasonMost = 500
 )
 
-// questionText is what an owner is asked about a call.
+// questionText is what is asked about a call.
 func questionText(p Approval) string {
+	why := ""
+	if p.Why != "" {
+		why = " Why you are asked: " + p.Why + "."
+	}
+	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", codeSpan(p.Tool), why, shownArgs(p), silence(p))
+}
+
+// bareQuestion asks about a call where nothing of it may be said, not even which tool it is.
+func bareQuestion(p Approval) string {
+	return "May I use a tool? " + notShown + "\n\n" + silence(p)
+}
+
+// silence says what it means if nobody decides.
+func silence(p Approval) string {
+	lapse := "no"
+	if p.Terms.Lapse {
+		lapse = "yes"
+	}
+	return fmt.Sprintf("Nobody's word in %s is a %s.", p.Expires.Sub(p.Created).Round(time.Second), lapse)
+}
+
+// shownArgs are a call's arguments as a question shows them.
+func shownArgs(p Approval) string {
 	args := bytes.Buffer{}
 	if json.Indent(&args, p.Args, "", "  ") != nil {
 		args.Reset()
 		args.Write(p.Args)
 	}
-	why := ""
-	if p.Why != "" {
-		why = " " + strings.ToUpper(p.Why[:1]) + p.Why[1:] + "."
-	}
-	lapse := "no"
-	if p.Terms.Lapse {
-		lapse = "yes"
-	}
-	return fmt.Sprintf("May I use %s?%s\n\n%s\n\nNobody's word in %s is a %s.", codeSpan(p.Tool), why, shown(args.String()), p.Expires.Sub(p.Created), lapse)
+	return shown(args.String())
 }
 
 // shown is a text as a question shows it: as a block of code, with its beginning where it is long.
@@ -72,8 +88,37 @@ func (v Verdict) may(t sessions.Terms) bool {
 	return true
 }
 
+// NotApproverError refuses the decision of somebody to whom it is not left. Its text, which says to whom it is, is for owners.
+type NotApproverError struct {
+	Actor string
+	Terms sessions.Terms
+}
+
+// Error implements error.
+func (e *NotApproverError) Error() string {
+	return fmt.Sprintf("%s may not decide about this: it is left to %s (approvers of policy.rules)", e.Actor, approvers(e.Terms))
+}
+
+// approvers names those who may decide: who is in each of the lists.
+func approvers(t sessions.Terms) string {
+	var lists []string
+	for _, list := range t.Approvers {
+		who := "the owners"
+		if len(list) > 0 {
+			who = strings.Join(list, ", ")
+		}
+		if !slices.Contains(lists, who) {
+			lists = append(lists, who)
+		}
+	}
+	if len(lists) == 0 {
+		return "the owners"
+	}
+	return strings.Join(lists, "; and of these only to ")
+}
+
 // DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
-// [RequestError], an unknown one [sessions.ErrNotFound].
+// [RequestError], one that is left to others a [NotApproverError], an unknown one [sessions.ErrNotFound].
 func (r *Router) DecideApproval(ctx context.Context, id ApprovalID, v Verdict) (Approval, error) {
 	change, p, err := r.verdict(ctx, id, v)
 	if err != nil {
@@ -89,6 +134,14 @@ func (r *Router) DecideApproval(ctx context.Context, id ApprovalID, v Verdict) (
 	return change.Approvals[0].Approval, nil
 }
 
+// who decides, as the model is told.
+func (v Verdict) who() string {
+	if v.Owner {
+		return "the owner"
+	}
+	return "an approver"
+}
+
 // verdict is the change that a decision makes.
 func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change, Approval, error) {
 	p, err := r.store.Approval(ctx, id)
@@ -97,7 +150,7 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 	}
 	switch {
 	case !v.may(p.Terms):
-		return Change{}, p, fmt.Errorf("%s may not decide about it: %w", v.Actor, sessions.ErrNotFound)
+		return Change{}, p, &NotApproverError{v.Actor, p.Terms}
 	case p.Status != ApprovalPending:
 		return Change{}, p, &RequestError{Field: "id", Text: fmt.Sprintf("%s is %s already", id, p.Status)}
 	case !p.Expires.After(r.now()):
@@ -107,7 +160,7 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 	}
 	to, reason := ApprovalAllowed, ""
 	if !v.Allow {
-		to, reason = ApprovalDenied, "the owner denied it"
+		to, reason = ApprovalDenied, v.who()+" denied it"
 		if v.Reason != "" {
 			reason += ": " + v.Reason
 		}
@@ -147,6 +200,9 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 	}
 	change, p, err := r.verdict(ctx, ApprovalID(words[0]), v)
 	bad, refused := errors.AsType[*RequestError](err)
+	if left, ok := errors.AsType[*NotApproverError](err); ok {
+		return r.leftToOthers(c, p, left)
+	}
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
 		return Change{}, fmt.Sprintf("Nothing waits under %s.", codeSpan(words[0])), nil
@@ -162,4 +218,16 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 		return change, fmt.Sprintf("%s runs.", codeSpan(p.Tool)), nil
 	}
 	return change, fmt.Sprintf("%s does not run.", codeSpan(p.Tool)), nil
+}
+
+// leftToOthers tells an owner that a rule leaves the decision to others, and where nobody else reads it to whom.
+func (r *Router) leftToOthers(c commandCall, p Approval, left *NotApproverError) (Change, string, error) {
+	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
+		At: r.now(), Actor: left.Actor, Action: "command.denied", Object: "/approve", Session: p.Session, Label: p.Label,
+		Detail: map[string]string{"conversation": string(c.in.Route.Conversation), "approval": string(p.ID), "reason": left.Error()},
+	}}}}
+	if c.in.Route.ChatType != sessions.Direct {
+		return change, "A rule leaves that decision to others.", nil
+	}
+	return change, fmt.Sprintf("A rule leaves that decision to %s.", approvers(left.Terms)), nil
 }

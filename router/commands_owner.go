@@ -93,5 +93,9 @@ func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string
 	case err != nil:
 		return Change{}, "", err
 	}
-	return change, fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done), nil
+	answer := fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done)
+	if to == PairingApproved {
+		answer = r.settings.Load().warnShared(answer)
+	}
+	return change, answer, nil
 }

@@ -48,8 +48,11 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	}
 	session.Saved(change.Change)
 	w.metrics.runs.WithLabelValues(string(sessions.RunDone)).Inc()
-	if kind != KindCommand && !show.allowed || silent(say) {
+	switch {
+	case silent(say):
 		say = ""
+	case kind != KindCommand:
+		say = show.final(say)
 	}
 	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage, Label: session.Taint()})
 	return nil

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"sluice/adapters"
 	"sluice/policy"
@@ -125,37 +124,40 @@ func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval
 // askAbout is the question to the first of those who may decide who can be asked. The text is shown where the gate lets it
 // out; where nothing may be said to any of them the approval is only listed.
 func (w *outboxWorker) askAbout(ctx context.Context, d Delivery, p Approval, said string) ([]Delivery, error) {
-	s := w.settings.Load()
-	for _, who := range s.deciders(p.Terms, d.Route.Channel) {
+	whole, bare := heldQuestion(d, p, "\n\n"+shown(said)), heldQuestion(d, p, " "+notShown)
+	return w.askDeciders(ctx, p, d.Route.Channel, whole, bare)
+}
+
+// notShown stands in a question for what may not be said where it is asked.
+const notShown = "It can't be shown here: `sluice approvals list` shows it."
+
+// askDeciders is a question to the first of those who may decide who can be asked, whoever is on the channel first: whole, which
+// has the approval's label, where the gate lets it out, else bare, which tells nothing of what it is about.
+func (r *Router) askDeciders(ctx context.Context, p Approval, channel, whole, bare string) ([]Delivery, error) {
+	s := r.settings.Load()
+	for _, who := range s.deciders(p.Terms, channel) {
 		channel, id, _ := strings.Cut(who, ":")
-		route, err := w.proactiveRoute(ctx, s, Proactive{Channel: channel, To: id})
+		route, err := r.proactiveRoute(ctx, s, Proactive{Channel: channel, To: id})
 		if err != nil || route.ChatType != sessions.Direct {
 			continue
 		}
-		whole := w.newDelivery(s, KindNotice, route, heldQuestion(d, p, "\n\n"+shown(said)), p.Label)
-		bare := w.newNotice(s, route, heldQuestion(d, p, " It can't be shown here: `sluice approvals list` shows it."))
-		for _, q := range []Delivery{whole, bare} {
-			q.Session, q.Idempotency, q.Buttons = p.Session, questionPrefix+string(p.ID), approvalButtons(p.ID)
-			leaving, err := w.egress(ctx, q, sessions.Record{})
+		for _, q := range []Delivery{r.newDelivery(s, KindNotice, route, whole, p.Label), r.newNotice(s, route, bare)} {
+			q.Session, q.Run, q.Idempotency, q.Buttons = p.Session, p.Run, questionPrefix+string(p.ID), approvalButtons(p.ID)
+			leaving, err := r.egress(ctx, q, sessions.Record{})
 			if err != nil {
 				return nil, fmt.Errorf("ask the gate about a question: %w", err)
 			}
-			if decision := w.gate.Decide(leaving); decision.Passes() {
+			if decision := r.gate.Decide(leaving); decision.Passes() {
 				return []Delivery{q}, nil
 			}
 		}
 	}
-	w.log.Warn("nobody can be asked about a held message; sluice approvals list shows it", "approval", string(p.ID), "delivery", string(d.ID))
+	r.log.Warn("nobody of those who may decide can be asked; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session), "delivery", string(p.Delivery))
 	return nil, nil
 }
 
 func heldQuestion(d Delivery, p Approval, text string) string {
-	lapse := "no"
-	if p.Terms.Lapse {
-		lapse = "yes"
-	}
-	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\nNobody's word in %s is a %s.",
-		d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(p.Why, "."), text, p.Expires.Sub(p.Created).Round(time.Second), lapse)
+	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(p.Why, "."), text, silence(p))
 }
 
 func approvalButtons(id ApprovalID) []adapters.Button {

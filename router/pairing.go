@@ -90,6 +90,7 @@ func (r *Router) tellOwners(ctx context.Context, s *Settings, p Pairing) []Deliv
 	approve, deny := "/pair approve "+p.Code, "/pair deny "+p.Code
 	text := fmt.Sprintf("%s (`%s`) asks to talk to me. The code is `%s`; it holds for an hour.",
 		codeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
+	text = s.warnShared(text)
 	var buttons []adapters.Button
 	if b, ok := a.(adapters.Buttoner); ok && b.MaxButtons() >= 2 {
 		buttons = []adapters.Button{{Label: "Approve", Value: approve}, {Label: "Deny", Value: deny}}

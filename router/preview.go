@@ -163,7 +163,7 @@ func (s *show) intend(ctx context.Context, text string) error {
 	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
 	d.ID, d.Session, d.Run, d.Status, d.SentAt = s.delivery, s.run.Session, s.run.ID, DeliveryPreview, s.r.now()
 	e := s.egress()
-	e.Partial, e.Effects = true, true // it counts once, with the answer that it becomes
+	e.Partial, e.Effects, e.Text = true, true, text // it counts once, with the answer that it becomes
 	if !s.lets(e) {
 		return errNotShown
 	}

@@ -61,7 +61,7 @@ func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 		s.unsure = true
 		w.log.Warn("answer not shown while it is written", "run", string(run.ID), "err", err)
 	}
-	s.allowed = s.permitted()
+	s.allowed = s.permitted("")
 	if run.Route.IsZero() || run.Kind.Step() {
 		s.allowed = s.allowed && !run.Kind.Step() // what agents say to each other is shown when it is done, if at all
 		return s
@@ -96,14 +96,35 @@ func (s *show) begin() {
 
 // permitted asks the gate whether the answer may be shown while it is written: whatever it becomes, the gate
 // must let it out unchanged.
-func (s *show) permitted() bool {
+func (s *show) permitted(text string) bool {
 	e := s.egress()
-	e.Partial = true
+	e.Partial, e.Text = true, text
 	return s.lets(e)
 }
 
 func (s *show) lets(e policy.Egress) bool {
 	return !s.unsure && s.r.gate.Decide(e).Action == policy.Allow
+}
+
+// written is the answer as far as it is written.
+func (s *show) written() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// final is the answer as those may see it who follow the session; empty if they may not.
+func (s *show) final(text string) string {
+	if s.unsure || s.run.Kind.Step() {
+		return ""
+	}
+	e := s.egress()
+	e.Text = text
+	d := s.r.gate.Decide(e)
+	if !d.Passes() {
+		return ""
+	}
+	return d.Redacted(text)
 }
 
 // egress is the answer as the gate sees it, without a text.
@@ -137,7 +158,7 @@ func (s *show) emit(e sessions.Event) {
 // publish gives an event to whoever follows the session. What the session has
 // learnt meanwhile may forbid to show its text.
 func (s *show) publish(e sessions.Event) {
-	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.permitted() {
+	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.permitted(s.written()+"\n"+e.Text) {
 		return
 	}
 	e.Session, e.Run, e.At, e.Label = s.run.Session, s.run.ID, s.r.now(), s.taint()
@@ -161,7 +182,7 @@ func (s *show) tick() {
 	s.work.Lock()
 	defer s.work.Unlock()
 	defer s.contain()
-	if s.isClosed() || s.ctx.Err() != nil || !s.permitted() {
+	if s.isClosed() || s.ctx.Err() != nil || !s.permitted(s.written()) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, previewCall)

@@ -69,6 +69,16 @@ func (k Keyer) Main(agent string) Key {
 	return Key(agentPrefix + agent + ":" + main)
 }
 
+// SharesDirect reports whether the direct chats of different people with an agent are one session.
+func (k Keyer) SharesDirect() bool {
+	switch k.Scope {
+	case ScopePerPeer, ScopePerChannelPeer, ScopePerAccountChannelPeer:
+		return k.Global
+	default:
+		return true
+	}
+}
+
 // Key names the session that hears what comes in by route from peer.
 func (k Keyer) Key(agent string, route Route, peer UserID) Key {
 	if k.Global {

@@ -79,12 +79,50 @@ func (db *DB) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]se
 // occurrence is where a word of the question is, ascending.
 type occurrence struct{ labels, body []int64 }
 
+// occurrences asks each index that the reader sees for a word, all at once.
 func (db *DB) occurrences(ctx context.Context, s sessions.MemoryScope, in span, word string, hidden map[int64]bool) (o occurrence, err error) {
-	if o.labels, err = db.having(ctx, s, in, WordLabels, word, hidden); err != nil {
-		return o, err
+	var texts []string
+	var args []any
+	for _, level := range upTo(s.MaxLevel) {
+		for _, field := range []WordField{WordLabels, WordBody} {
+			texts = append(texts, db.engine.Having(level.Rank(), field))
+			args = append(args, in.low, word, in.low, in.high)
+		}
 	}
-	o.body, err = db.having(ctx, s, in, WordBody, word, hidden)
+	err = db.engine.Query(ctx, strings.Join(texts, " UNION ALL "), args, func(row Row) error {
+		var field, list string
+		if err := row.Scan(&field, &list); err != nil {
+			return err
+		}
+		seqs, err := offsets(list, in.low, hidden)
+		if WordField(field) == WordLabels {
+			o.labels = append(o.labels, seqs...)
+		} else {
+			o.body = append(o.body, seqs...)
+		}
+		return err
+	})
+	slices.Sort(o.labels)
+	slices.Sort(o.body)
 	return o, err
+}
+
+// offsets reads a list of seqs, without those that are hidden.
+func offsets(list string, low int64, hidden map[int64]bool) ([]int64, error) {
+	var found []int64
+	for offset := range strings.SplitSeq(list, ",") {
+		if offset == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(offset, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read index of memories: %w", err)
+		}
+		if seq := low + n; !hidden[seq] {
+			found = append(found, seq)
+		}
+	}
+	return found, nil
 }
 
 // weigh gives each memory the sum of what its words are worth: the one that most memories have is worth
@@ -94,7 +132,7 @@ func weigh(lists []occurrence) map[int64]int {
 	for _, o := range lists {
 		most = max(most, bits.Len(o.memories()))
 	}
-	scores := map[int64]int{}
+	scores := make(map[int64]int, 2*len(lists[0].labels)+2*len(lists[0].body))
 	for _, o := range lists {
 		worth := 1 + most - bits.Len(o.memories())
 		for _, seq := range o.labels {
@@ -167,60 +205,71 @@ func (o occurrence) memories() uint {
 	return n
 }
 
-// having lists what of a scope has a word in a field, in ascending order.
-func (db *DB) having(ctx context.Context, s sessions.MemoryScope, in span, field WordField, word string, hidden map[int64]bool) ([]int64, error) {
-	var found []int64
-	for _, level := range upTo(s.MaxLevel) {
-		var list string
-		if err := db.one(ctx, db.engine.Having(level.Rank(), field), []any{in.low, word, in.low, in.high}, &list); err != nil {
-			return nil, err
+// endedMeanwhile is how many more hits are looked at than are wanted: some may have ended since they were found.
+const endedMeanwhile = 16
+
+// top are the n best hits. There may be very many for a common word, and few of them are wanted.
+func top(scores map[int64]int, n int) []hit {
+	best := make([]hit, 0, n+1)
+	for seq, score := range scores {
+		h := hit{seq, score}
+		if len(best) == n && order(h, best[n-1]) > 0 {
+			continue
 		}
-		for offset := range strings.SplitSeq(list, ",") {
-			if offset == "" {
-				continue
-			}
-			n, err := strconv.ParseInt(offset, 10, 64)
-			if err != nil {
-				return nil, fmt.Errorf("read index of memories: %w", err)
-			}
-			if seq := in.low + n; !hidden[seq] {
-				found = append(found, seq)
-			}
-		}
+		at, _ := slices.BinarySearchFunc(best, h, order)
+		best = slices.Insert(best, at, h)
+		best = best[:min(n, len(best))]
 	}
-	slices.Sort(found)
-	return found, nil
+	return best
 }
 
-// best reads the memories with the highest scores.
-func (db *DB) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
-	hits := make([]hit, 0, len(scores))
-	for seq, score := range scores {
-		hits = append(hits, hit{seq, score})
-	}
-	// Within a namespace the last digits of a seq count the saves.
+// order puts the higher score first, and of equals the newest: within a namespace the last digits of a seq count the saves.
+func order(a, b hit) int {
 	saved := func(h hit) int64 { return h.seq & (1<<audienceBits - 1) }
-	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(saved(b), saved(a)), cmp.Compare(a.seq, b.seq))
-	})
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(saved(b), saved(a)), cmp.Compare(a.seq, b.seq))
+}
+
+// fetchedAtOnce is how many hits one statement reads; a fixed number, so that it stays prepared.
+const fetchedAtOnce = 32
+
+// numbered is a row that ends with a memory's seq.
+type numbered struct {
+	Row
+	seq *int64
+}
+
+// Scan implements [Row].
+func (n numbered) Scan(dest ...any) error { return n.Row.Scan(append(dest, n.seq)...) }
+
+// best reads the memories with the highest scores. What has ended since it was found is left out.
+func (db *DB) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
 	f := inScope(q.MemoryScope)
-	f.add(`m.seq = ?`, int64(0))
-	text := `SELECT ` + memoryColumns + ` FROM memories m` + f.where()
+	f.add(`m.seq IN (?` + strings.Repeat(`, ?`, fetchedAtOnce-1) + `)`)
+	text := `SELECT ` + memoryColumns + `, m.seq FROM memories m` + f.where()
 	var found []sessions.Memory
-	for _, h := range hits {
-		if len(found) == q.Limit {
-			break
-		}
+	for hits := range slices.Chunk(top(scores, q.Limit+endedMeanwhile), fetchedAtOnce) {
 		args := slices.Clone(f.args)
-		args[len(args)-1] = h.seq
-		m, err := single(ctx, db, text, args, scanMemory)
-		if errors.Is(err, sessions.ErrNotFound) {
-			continue // it has ended since it was found
+		for i := range fetchedAtOnce {
+			args = append(args, hits[min(i, len(hits)-1)].seq)
 		}
+		there := map[int64]sessions.Memory{}
+		err := db.engine.Query(ctx, text, args, func(row Row) error {
+			var seq int64
+			m, err := scanMemory(numbered{row, &seq})
+			there[seq] = m
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, m)
+		for _, h := range hits {
+			if m, ok := there[h.seq]; ok && len(found) < q.Limit {
+				found = append(found, m)
+			}
+		}
+		if len(found) == q.Limit {
+			break
+		}
 	}
 	return found, nil
 }

@@ -15,7 +15,8 @@ type addressee struct {
 	record sessions.Record
 	create bool // it is not stored yet: an agent's main session that nobody has spoken to
 	// blind: the caller may speak to it, but must not learn anything of it.
-	blind bool
+	blind  bool
+	parent bool // it has started the caller's session
 }
 
 // addressee finds the session that a caller may speak to. The error for one that is
@@ -36,6 +37,7 @@ func (l *Loop) addressee(ctx context.Context, caller sessions.Caller, name strin
 		l.deny(caller, policy.CheckSessionsHidden, to.record)
 		return to, noSession(name)
 	}
+	to.parent = child
 	to.blind = !seen // else who can't read a session would have it say what is in it
 	who := policy.CallerOf(caller)
 	if !who.May(policy.CheckSessionsHidden, to.record.Taint) {

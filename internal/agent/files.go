@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sluice/internal/workspace"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -34,6 +35,14 @@ func pathError(path string, err error) error {
 		return fmt.Errorf("path: %q is a folder, want a file", path)
 	}
 	return fmt.Errorf("path: %q: %w", path, err)
+}
+
+// FileLevel is the level of a session's files: that of its agent, else what the session has learnt.
+func (l *Loop) FileLevel(record sessions.Record) flow.Level {
+	if d, _ := l.definition(record.Agent); d.FileLevel.Valid() {
+		return d.FileLevel
+	}
+	return record.Taint.Level()
 }
 
 // Folder is the folder of a session's files, which is made where it is missing; empty where its agent has none.

@@ -31,7 +31,9 @@ type Definition struct {
 	// SeesAll lifts, for its sessions with a sandbox, the clamp to what they have started.
 	SeesAll bool
 	Tools   ToolFilter
-	Memory  MemorySettings
+	// FileLevel is that of its sessions' files; invalid: they are as secret as the session, which alone has them.
+	FileLevel flow.Level
+	Memory    MemorySettings
 	// AllowAgents are the agents that it may start as sub-agents besides itself; "*" is any.
 	AllowAgents []string
 

@@ -222,3 +222,18 @@ func TestSimulationAgreesWithReality(t *testing.T) {
 	})
 	require.GreaterOrEqual(t, len(seen), 3, "the outcomes have come up: %v", seen)
 }
+
+// Files with a level of their own raise who reads them, and take nothing from who has learnt more.
+func TestFilesWithALevel(t *testing.T) {
+	t.Parallel()
+	b, _ := withFiles(t, everything, func(d *agent.Definition) { d.FileLevel = flow.Confidential })
+	require.False(t, b.tool(t, "write", `{"path":"a","content":"x"}`).Error)
+	require.Equal(t, flow.Confidential, b.session.Taint().Level(), "what a write says of the folder counts as read")
+	r := b.session.Record()
+	b.session.Raise(flow.NewLabel(flow.Restricted, flow.Trusted))
+	part := b.tool(t, "write", `{"path":"b","content":"x"}`)
+	require.True(t, part.Error)
+	require.Contains(t, part.Text, "agents.list[].workspaceClassification")
+	require.False(t, b.tool(t, "read", `{"path":"a"}`).Error)
+	require.Equal(t, flow.Confidential, b.FileLevel(r))
+}

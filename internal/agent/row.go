@@ -42,6 +42,9 @@ type deliveryContext struct {
 }
 
 func (l *Loop) row(ctx context.Context, caller sessions.Caller, record sessions.Record) sessionRow {
+	if record.ID == caller.Session && l.guest(caller) {
+		record.Route, record.Title, record.Label = caller.Route, "", "" // not where and how its owner talks there
+	}
 	row := sessionRow{
 		Key: record.Key, Kind: record.Key.Kind(l.settings.Load().Keyer), Label: record.Label, DisplayName: displayName(record),
 		UpdatedAt: record.LastActivity.UnixMilli(), SessionID: record.ID, SpawnedBy: l.starter(ctx, caller, record), Model: l.modelOf(record),

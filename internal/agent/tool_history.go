@@ -66,6 +66,9 @@ func (l *Loop) history(ctx context.Context, caller sessions.Caller, raw json.Raw
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
+	if record.ID == caller.Session && l.guest(caller) {
+		return sessions.ToolResult{}, errGuest
+	}
 	messages, err := l.store.Thread(ctx, record)
 	if err != nil {
 		return sessions.ToolResult{}, inside("read messages", err)

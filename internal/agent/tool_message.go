@@ -52,7 +52,7 @@ func (l *Loop) messageTool() sessions.Tool {
 			Description: "Sends a message on its own, besides your answer: to another conversation, or to this one before you have finished.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, Idempotent: true,
-		Run: l.message,
+		Run: l.message, Beyond: messageBeyond,
 		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
 			p, err := messagePlan(caller, raw)
 			if err != nil {
@@ -61,6 +61,13 @@ func (l *Loop) messageTool() sessions.Tool {
 			return l.leaves(ctx, p)
 		},
 	}
+}
+
+// messageBeyond reports whether a message goes to another conversation. What the tool refuses by itself goes nowhere,
+// so that nobody is asked about it.
+func messageBeyond(caller sessions.Caller, raw json.RawMessage) bool {
+	p, err := messagePlan(caller, raw)
+	return err == nil && !here(caller, p)
 }
 
 func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
@@ -123,14 +130,18 @@ func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, erro
 	case p.To == "":
 		return p, errors.New("to: say which conversation on the channel")
 	}
-	here := p.Channel == own.Channel && p.Account == own.Account && p.To == string(own.Conversation)
-	if here {
+	if here(caller, p) {
 		p.ChatType = own.ChatType
-	}
-	if !here && !caller.Owner {
+	} else if !caller.Owner {
 		return p, errors.New("to: only an owner may have messages sent to another conversation")
 	}
 	return p, nil
+}
+
+// here reports whether a message goes to the conversation of the run. A name that means it counts as another.
+func here(caller sessions.Caller, p router.Proactive) bool {
+	own := caller.Route
+	return p.Channel == own.Channel && p.Account == own.Account && p.To == string(own.Conversation)
 }
 
 // publicSendError lets a model see what is wrong with what it asked for, and nothing else.

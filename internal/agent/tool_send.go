@@ -21,6 +21,8 @@ const (
 	sendWaitDefault = 30  // seconds
 	sendWaitMost    = 600 // seconds
 	sendMostText    = 64 << 10
+	// beyondTimeout bounds the look at a request's target, for which its session waits.
+	beyondTimeout = 5 * time.Second
 )
 
 const sendSchema = `{"type":"object","additionalProperties":false,"required":["sessionKey","message"],"properties":{
@@ -72,12 +74,28 @@ func (l *Loop) sendTool() sessions.Tool {
 			Description: "Speaks to the agent of another session and waits for its answer. Afterwards the two of you may answer each other a few times, and the other one may tell its own people.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMost + 30) * time.Second,
-		Run: l.sendTo,
+		Run: l.sendTo, Beyond: l.sendBeyond,
 		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
 			_, _, err := l.sendPlan(ctx, caller, raw)
 			return err
 		},
 	}
+}
+
+// sendBeyond reports whether people in another conversation would hear of a request: the exchange ends with an announcement
+// where its target is spoken to. A session without people has nobody to tell. A sub-agent's requester is who it works
+// for; and what goes blindly to the main session is always taken in, so that nothing is to be learnt by trying.
+func (l *Loop) sendBeyond(caller sessions.Caller, raw json.RawMessage) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), beyondTimeout)
+	defer cancel()
+	_, to, err := l.sendPlan(ctx, caller, raw)
+	if _, broken := errors.AsType[*insideError](err); broken {
+		return true
+	}
+	if err != nil || to.blind || to.parent || to.record.Route.IsZero() {
+		return false // what is wrong the tool refuses
+	}
+	return to.record.Route.Lane() != caller.Route.Lane()
 }
 
 func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {

@@ -163,7 +163,7 @@ func TestReach(t *testing.T) {
 	}{
 		{agent.VisibleSelf, enabled, true, "agent:main:main", nil, "visibility is self"},
 		{agent.VisibleTree, enabled, true, "agent:main:main", []string{child, sibling, string(group)}, "visibility is tree"},
-		{agent.VisibleTree, enabled, false, "agent:main:main", []string{child}, "visibility is tree"},
+		{agent.VisibleTree, enabled, false, "agent:main:main", nil, "visibility is tree"},
 		{agent.VisibleTree, enabled, true, group, []string{"main"}, "visibility is tree"},
 		{"", enabled, true, group, []string{"main"}, "visibility is tree"},
 		{agent.VisibleAgent, enabled, false, group, []string{"main", child, sibling}, "visibility is agent"},

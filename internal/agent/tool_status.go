@@ -65,8 +65,14 @@ func (l *Loop) statusTool() sessions.Tool {
 			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where it was last spoken to, and the time now. Can set this conversation's model.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: l.status, Check: l.seesTarget,
+		Run: l.status, Beyond: statusBeyond, Check: l.seesTarget,
 	}
+}
+
+// statusBeyond reports whether a call sets a model: it takes all that the session knows from then on.
+func statusBeyond(caller sessions.Caller, raw json.RawMessage) bool {
+	var args statusArgs
+	return decodeArgs(raw, &args) == nil && args.Model != nil && caller.Owner
 }
 
 func (l *Loop) status(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
@@ -142,6 +148,9 @@ func (l *Loop) countRuns(ctx context.Context, status *sessionStatus) error {
 // all that have not ended, and the newest that have. It returns their label.
 func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *sessionStatus) (flow.Label, error) {
 	label := flow.NewLabel(flow.Public, flow.Trusted)
+	if status.SessionID == caller.Session && l.guest(caller) {
+		return label, nil
+	}
 	for _, open := range []bool{true, false} {
 		left := statusExchanges
 		if !open {

@@ -87,6 +87,9 @@ func (l *Loop) summarize(ctx context.Context, caller sessions.Caller, raw json.R
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
+	if l.guest(caller) {
+		return sessions.ToolResult{}, errGuest
+	}
 	messages, err := l.store.Thread(ctx, record)
 	if err != nil {
 		return sessions.ToolResult{}, inside("read messages", err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -80,6 +81,11 @@ func (l *Loop) toolsOf(d, starter Definition, record sessions.Record) []sessions
 	tools := slices.DeleteFunc(slices.Concat(l.tools, l.webTools(), l.remoteTools()), func(t sessions.Tool) bool {
 		return !d.Tools.has(t.Spec.Name, d.Sandbox) || (d.Workspace == "" && slices.Contains(fileTools, t.Spec.Name))
 	})
+	for i := range tools {
+		if d.FileLevel.Valid() && slices.Contains(fileTools, tools[i].Spec.Name) {
+			tools[i].Flow = d.fileFlow(tools[i].Flow)
+		}
+	}
 	if record.SpawnedBy == "" {
 		return tools
 	}
@@ -88,6 +94,15 @@ func (l *Loop) toolsOf(d, starter Definition, record sessions.Record) []sessions
 		name := t.Spec.Name
 		return name == "sessions_spawn" || t.Flow.Outside() && !starter.Tools.has(name, starter.Sandbox) || matches(f.Deny, name) || (slices.Contains(sessionTools, name) && !matches(f.Allow, name))
 	})
+}
+
+// fileFlow is the flow of a tool over files that have a level of their own, whatever their session has learnt.
+func (d Definition) fileFlow(f sessions.ToolFlow) sessions.ToolFlow {
+	f.Reads, f.Source = sessions.FlowOutside, flow.NewLabel(d.FileLevel, flow.Trusted)
+	if f.Writes != sessions.FlowNone {
+		f.Writes, f.Sink, f.Setting = sessions.FlowOutside, d.FileLevel, "agents.list[].workspaceClassification"
+	}
+	return f
 }
 
 // checkTools refuses a tool that does not say where its data comes from and goes to.

@@ -31,10 +31,22 @@ func (l *Loop) visible(caller sessions.Caller, record sessions.Record) bool {
 	return record.ID == caller.Session || l.reaches(caller, record)
 }
 
+// guest reports whether a run in an agent's main session works for somebody who is not its owner. Where
+// session.dmScope lets others talk there, the right to look around is that of who speaks, not of the session: its
+// older messages, its sub-agents and its talks with other agents are not for them. What the model has before itself
+// it may tell them all the same.
+func (l *Loop) guest(caller sessions.Caller) bool {
+	return !caller.Owner && caller.Key == l.settings.Load().Keyer.Main(caller.Agent)
+}
+
+// errGuest is what a guest's run gets in place of what was said in the main session.
+var errGuest = errors.New("others than the owner talk in this session too, and only the owner may have shown what was said in it: go by what is before you")
+
 // reaches applies the visibility, whatever the labels say.
 func (l *Loop) reaches(caller sessions.Caller, record sessions.Record) bool {
+	started := record.SpawnedBy == caller.Session && !l.guest(caller)
 	if d, _ := l.definition(caller.Agent); sandboxed(d.Sandbox) && !d.SeesAll {
-		return record.SpawnedBy == caller.Session && l.settings.Load().Visibility != VisibleSelf
+		return started && l.settings.Load().Visibility != VisibleSelf
 	}
 	switch l.settings.Load().Visibility {
 	case VisibleAll:
@@ -44,7 +56,7 @@ func (l *Loop) reaches(caller sessions.Caller, record sessions.Record) bool {
 	case VisibleSelf:
 		return false
 	default:
-		return record.SpawnedBy == caller.Session || caller.Owner && record.Agent == caller.Agent && caller.Key == l.settings.Load().Keyer.Main(caller.Agent)
+		return started || caller.Owner && record.Agent == caller.Agent && caller.Key == l.settings.Load().Keyer.Main(caller.Agent)
 	}
 }
 

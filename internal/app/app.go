@@ -104,6 +104,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return fmt.Errorf("take partitions: %w", err)
 	}
 	a.supervisor.Start()
+	a.warnShared(ctx, a.cfg)
 	a.up.Store(true)
 	return nil
 }

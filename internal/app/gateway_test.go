@@ -97,7 +97,9 @@ channels:
 	asked, err := bots.WaitSent(t.Context(), 1001, 2)
 	require.NoError(t, err)
 	require.Contains(t, asked[1].Text, code[1], "the owner is asked")
-	read(t, g.call(http.MethodPost, "/v1/pairings/"+code[1]+"/approve", ""), http.StatusOK, nil)
+	var admitted struct{ Note string }
+	read(t, g.call(http.MethodPost, "/v1/pairings/"+code[1]+"/approve", ""), http.StatusOK, &admitted)
+	require.Contains(t, admitted.Note, "session.dmScope: per-account-channel-peer")
 	bots.Say(telegramtest.Private(1002), guest, "thanks")
 	sent, err = bots.WaitSent(t.Context(), 1002, 3)
 	require.NoError(t, err)
@@ -107,6 +109,7 @@ channels:
 	bots.Redeliver(said.UpdateID)
 	bots.Say(telegramtest.Private(1001), owner, "still there?")
 	g.begin()
+	g.log.await(t, "people let in by a code: 1")
 	_, err = bots.WaitSent(t.Context(), 1001, 3)
 	require.NoError(t, err)
 	require.NoError(t, bots.WaitConfirmed(t.Context()))

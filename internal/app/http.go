@@ -33,7 +33,7 @@ func (a *App) newHTTP() error {
 	a.http = httpapi.New(httpapi.Config{
 		Router: a.router, Store: a.store, Events: a.bus, Parts: a.parts, Accounts: a.supervisor.States,
 		Callback:  a.callback,
-		ModelName: a.loop.ModelName, Folder: a.loop.Folder,
+		ModelName: a.loop.ModelName, Folder: a.loop.Folder, FileLevel: a.loop.FileLevel,
 		CheckModel: func(name string) error {
 			_, err := a.model(name)
 			return err

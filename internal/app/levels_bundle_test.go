@@ -48,6 +48,7 @@ type things struct {
 	approval router.Approval
 	media    router.Media
 	pairing  router.Pairing
+	memory   sessions.Memory
 }
 
 // marker is in every text of the things that are to be hidden.
@@ -109,6 +110,11 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 			Audit: []sessions.AuditEntry{{At: now, Actor: marker, Action: "a", Object: marker, Session: r.ID, Label: label}},
 		},
 	})
+	o.memory = sessions.Memory{
+		ID: sessions.NewMemoryID(), Namespace: "main", Audience: sessions.AudienceOwner, Label: label.Join(r.Taint), Key: marker + uuid.NewString(), Content: marker, Tags: []string{"t"},
+		Session: r.ID, Created: now, Updated: now,
+	}
+	require.NoError(g.t, g.Store().SaveMemory(context.Background(), sessions.MemorySave{Memory: o.memory, MaxEntries: 1000, MaxBytes: 1 << 20}))
 	o.session = g.record(r.ID)
 	return o
 }

@@ -57,6 +57,9 @@ func decisions() map[string]ruling {
 		"discard-delivery":   {by: byRow},
 		"check-policy":       {by: bySession, tail: []string{"?channel=webchat&session={id}", "?channel=webchat&to=local"}},
 		"simulate-tool-call": {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`},
+		"list-memories":      {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main"}},
+		"get-memory":         {by: bySession},
+		"delete-memory":      {by: bySession},
 		"get-media":          {by: byRow},
 		"status":             {by: byRow},
 		"look-up":            {by: byNothing, tail: []string{"?channel=webchat&to=local"}},
@@ -108,7 +111,7 @@ func TestEveryOperationHasADecision(t *testing.T) {
 // ids puts the things' ids where a path, a query or a body names them.
 func (o things) ids() *strings.Replacer {
 	return strings.NewReplacer("{id}", string(o.session.ID), "{run}", string(o.run.ID), "{exchange}", o.exchange.ID, "{delivery}", string(o.delivery.ID),
-		"{media}", string(o.media.ID), "{approval}", string(o.approval.ID), "{code}", o.pairing.Code, "{path}", "a.txt")
+		"{media}", string(o.media.ID), "{approval}", string(o.approval.ID), "{memory}", string(o.memory.ID), "{code}", o.pairing.Code, "{path}", "a.txt")
 }
 
 // twins are a gateway with things that may be hidden, and one in which they never were.

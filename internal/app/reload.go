@@ -71,7 +71,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure policy: %w", err)
 	}
-	a.gate.Store(gate)
+	a.gate.Store(gate.Hiding(secrets))
 	a.monitor.Store(monitor)
 	a.secrets.Store(secrets)
 	a.models.Store(models)
@@ -130,7 +130,7 @@ func (a *App) watch(ctx context.Context, path string, load func() (*config.Confi
 		}
 		if now := stateOf(path); now != seen {
 			seen = now
-			a.reloadFile(path, load)
+			a.reloadFile(ctx, path, load)
 		}
 	}
 }
@@ -149,12 +149,13 @@ func stateOf(path string) fileState {
 	return fileState{info.Size(), info.ModTime()}
 }
 
-func (a *App) reloadFile(path string, load func() (*config.Config, error)) {
+func (a *App) reloadFile(ctx context.Context, path string, load func() (*config.Config, error)) {
 	cfg, err := load()
 	if err == nil {
 		var waiting []string
 		if waiting, err = a.Reload(cfg); err == nil {
 			a.log.Info("configuration applied", "file", path, "wait_for_restart", waiting)
+			a.warnShared(ctx, cfg)
 			return
 		}
 	}

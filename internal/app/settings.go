@@ -17,7 +17,7 @@ import (
 // routerSettings is what the configuration says to the router.
 func routerSettings(c *config.Config) *router.Settings {
 	s := &router.Settings{
-		Owners: c.Owners, Channels: channelSettings(c), Keyer: keyer(c),
+		Owners: c.Owners, Channels: channelSettings(c), Keyer: c.Session.Keyer(),
 		Queue: router.QueueSettings{
 			Mode: sessions.QueueMode(c.Session.Queue.Mode), Cap: c.Session.Queue.Cap,
 			DropNew: c.Session.Queue.Drop == "new", Debounce: time.Duration(c.Session.Queue.DebounceMs) * time.Millisecond,
@@ -39,16 +39,6 @@ func routerSettings(c *config.Config) *router.Settings {
 		})
 	}
 	return s
-}
-
-func keyer(c *config.Config) sessions.Keyer {
-	k := sessions.Keyer{Global: c.Session.Scope == "global", Scope: sessions.DMScope(c.Session.DMScope), MainKey: c.Session.MainKey, Links: map[string]string{}}
-	for name, ids := range c.Session.IdentityLinks {
-		for _, id := range ids {
-			k.Links[id] = name
-		}
-	}
-	return k
 }
 
 func channelSettings(c *config.Config) map[string]router.ChannelSettings {
@@ -109,7 +99,7 @@ func exchangeSettings(c *config.Config) router.ExchangeSettings {
 func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 	s := agent.Settings{
 		Monitor: monitor,
-		Keyer:   keyer(c), Owners: c.Owners, Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
+		Keyer:   c.Session.Keyer(), Owners: c.Owners, Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
 		AgentToAgent:  agent.AgentToAgent(c.Tools.AgentToAgent),
 		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
 		Web: agent.Web{
@@ -126,7 +116,7 @@ func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 func definition(a config.Agent) agent.Definition {
 	return agent.Definition{
 		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
-		Workspace: a.Workspace, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
+		Workspace: a.Workspace, FileLevel: a.WorkspaceLevel, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),
 		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: agent.ToolFilter(a.Tools),
 		Memory: agent.MemorySettings{

@@ -43,6 +43,8 @@ type options struct {
 	waiting  int
 	stored   int
 	messages int
+
+	remembered int
 }
 
 func parse(args []string) (options, error) {
@@ -55,6 +57,7 @@ func parse(args []string) (options, error) {
 	flags.DurationVar(&o.load, "load", 10*time.Second, "length of one round of load")
 	flags.IntVar(&o.waiting, "waiting", 10_000, "sessions that wait for a slow model")
 	flags.IntVar(&o.stored, "sessions", 100_000, "sessions stored beforehand")
+	flags.IntVar(&o.remembered, "memories", 100_000, "memories that are searched")
 	flags.IntVar(&o.messages, "messages", 1_000_000, "messages stored beforehand")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -90,6 +93,7 @@ func parts() []part {
 		{"sqlite", measureSQLite},
 		{"waiting", measureWaiting},
 		{"stored", measureStored},
+		{"memory", measureMemory},
 		{"postgres", measurePostgres},
 	}
 }

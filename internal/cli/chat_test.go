@@ -100,7 +100,7 @@ func TestInitAsksAndWritesWhatFits(t *testing.T) {
 		"asked again":   {"telegram\n@ada\n1001\n\n", "\nno token\n1:abc\n", []string{`["webchat:local", "telegram:1001"]`, `token: "1:abc"`}},
 		"all channels": {
 			"telegram, slack discord\n1\nU1\n2\n\n", "1:abc\nxoxb-1\nxapp-1\ndiscord-token-123456\n",
-			[]string{`"telegram:1", "slack:U1", "discord:2"`, `botToken: "xoxb-1", appToken: "xapp-1"`, `token: "discord-token-123456"`},
+			[]string{`"telegram:1", "slack:U1", "discord:2"`, `botToken: "xoxb-1", appToken: "xapp-1"`, `token: "discord-token-123456"`, "\n  dmScope: per-account-channel-peer\n"},
 		},
 		"own server": {"\nlocal\n\nllama\n", "", []string{`baseURL: "http://127.0.0.1:11434/v1"`, `default: "local/llama"`}},
 	} {

@@ -60,12 +60,14 @@ func (d *doctor) examine(ctx context.Context) {
 	}
 	d.state()
 	d.token()
-	if d.gateway(ctx) {
+	running := d.gateway(ctx)
+	if running {
 		d.running(ctx)
 	} else {
 		d.stopped(ctx)
 	}
 	d.accounts(ctx)
+	d.shared(ctx, running)
 	d.sandbox(ctx)
 }
 

@@ -343,6 +343,12 @@ models:
 #     - { id: main, default: true, name: Main, systemPrompt: "You are a helpful assistant." }
 
 session:
-  dmScope: main # all private chats are one session, yours; per-channel-peer (one for each person) before you let others in
+{{- if or .Telegram .SlackBot .Discord}}
+  # Each person on each account has a session of their own. With main all private chats are one session, yours:
+  # whoever is let in could ask for what you said there.
+  dmScope: per-account-channel-peer
+{{- else}}
+  dmScope: main # all private chats are one session, yours; per-account-channel-peer before you let others in
+{{- end}}
   queue: { mode: collect, debounceMs: 500 } # what waits while the agent works becomes one question
 `

@@ -24,6 +24,7 @@ type pairing struct {
 	Code    string    `json:"code"`
 	Status  string    `json:"status"`
 	Created time.Time `json:"created"`
+	Note    string    `json:"note"`
 }
 
 func (p pairing) who() string {
@@ -86,8 +87,11 @@ func (a *app) pairingSettle(verb, short, done string) *cobra.Command {
 			if err := json.Unmarshal(raw, &p); err != nil {
 				return fmt.Errorf("read answer: %w", err)
 			}
-			_, err = fmt.Fprintf(a.Stdout, "%s %s\n", clean(p.who()), done)
-			return err
+			fmt.Fprintf(a.Stdout, "%s %s\n", clean(p.who()), done)
+			if p.Note != "" {
+				fmt.Fprintf(a.Stdout, "\nMind: %s\n", clean(p.Note))
+			}
+			return nil
 		}),
 	}
 }

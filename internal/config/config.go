@@ -195,6 +195,8 @@ type Agent struct {
 	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Default: that of agents.defaults."`
 	Workspace    string `yaml:"workspace" doc:"Its own folder: its instruction file, and below it a folder for each of its sessions. Default: the folder of its id in that of agents.defaults."`
 
+	WorkspaceLevel flow.Level `yaml:"workspaceClassification,omitempty" doc:"Level of its sessions' files: who reads one has learnt what is of this level, and who has learnt more can't write there. Default: a session's files are as secret as the session, which alone has them."`
+
 	Sandbox   Sandbox    `yaml:"sandbox" doc:"What it leaves out is that of agents.defaults."`
 	Tools     AgentTools `yaml:"tools" doc:"Where it says allow, or deny, that counts instead of the one of agents.defaults."`
 	Memory    Memory     `yaml:"memory" doc:"What it leaves out is that of agents.defaults."`
@@ -220,7 +222,7 @@ type BindingMatch struct {
 // Session is how messages become sessions.
 type Session struct {
 	Scope         string              `yaml:"scope" enum:"per-sender,global" doc:"per-sender: sessions are told apart by who speaks where. global: all that is said to an agent, in direct chats and groups, is one session, its main one; answers still go where they were asked for."`
-	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account."`
+	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account. With main others whom you let in talk in your own session: set per-account-channel-peer first."`
 	MainKey       string              `yaml:"mainKey" doc:"Last part of the main session's key."`
 	IdentityLinks map[string][]string `yaml:"identityLinks" doc:"People by a name of your choice, each with their ids on the channels, <channel>:<user id>. Where dmScope tells people apart, the name stands for the id, so that one person's direct chats share a session."`
 	Queue         Queue               `yaml:"queue" doc:"What happens to messages that come while the agent works."`

@@ -35,7 +35,7 @@ type approvalRecord struct {
 	Reason  string                `json:"reason,omitempty"`
 	By      string                `json:"by,omitempty" doc:"who has decided"`
 	Created time.Time             `json:"created"`
-	Expires time.Time             `json:"expires" doc:"undecided, it is denied then"`
+	Expires time.Time             `json:"expires" doc:"undecided, it is denied then, or allowed where its rule says so"`
 	Decided *time.Time            `json:"decided,omitempty"`
 }
 

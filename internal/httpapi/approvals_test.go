@@ -37,6 +37,9 @@ func (g *gateway) DecideApproval(_ context.Context, id router.ApprovalID, v rout
 		if p.ID != id {
 			continue
 		}
+		if len(p.Terms.Approvers) > 0 {
+			return *p, &router.NotApproverError{Actor: v.Actor, Terms: p.Terms}
+		}
 		if p.Status != router.ApprovalPending {
 			return *p, &router.RequestError{Field: "id", Text: string(id) + " is " + string(p.Status) + " already"}
 		}
@@ -58,7 +61,9 @@ func TestApprovals(t *testing.T) {
 	}
 	other := pending
 	other.ID, other.Args = "apr_2", []byte("no JSON")
-	g.approvals = []router.Approval{pending, other}
+	others := pending
+	others.ID, others.Terms.Approvers = "apr_4", [][]string{{"telegram:1001"}}
+	g.approvals = []router.Approval{pending, other, others}
 	h := serve(t, g)
 	w := call(h, "GET", "/v1/approvals", "")
 	require.Equal(t, 200, w.Code, w.Body)
@@ -70,7 +75,10 @@ func TestApprovals(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"status":"denied","reason":"not today"`)
 	require.Equal(t, 400, call(h, "POST", "/v1/approvals/apr_2/allow", "").Code)
 	require.Equal(t, 404, call(h, "POST", "/v1/approvals/apr_3/allow", "").Code)
-	require.NotContains(t, call(h, "GET", "/v1/approvals", "").Body.String(), "apr_")
+	require.NotContains(t, call(h, "GET", "/v1/approvals", "").Body.String(), "apr_1")
+	w = call(h, "POST", "/v1/approvals/apr_4/allow", "")
+	require.Equal(t, 403, w.Code)
+	require.JSONEq(t, `{"error":"forbidden","message":"operator may not decide about this: it is left to telegram:1001 (approvers of policy.rules)"}`, w.Body.String())
 	require.Contains(t, call(h, "GET", "/v1/approvals?status=all", "").Body.String(), "apr_2")
 	require.Equal(t, 422, call(h, "GET", "/v1/approvals?status=some", "").Code)
 }

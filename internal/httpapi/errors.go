@@ -46,6 +46,9 @@ func (s *Server) problem(err error) *apiError {
 	if bad, ok := errors.AsType[*router.RequestError](err); ok {
 		return badRequest(bad.Error())
 	}
+	if left, ok := errors.AsType[*router.NotApproverError](err); ok {
+		return forbidden(left.Error())
+	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, router.ErrStopping) { // or the caller has gone and reads nothing
 		return errStopping
 	}

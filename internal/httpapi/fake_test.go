@@ -81,6 +81,10 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	return r
 }
 
+func (g *gateway) Told(_ context.Context, run sessions.Run) (string, error) {
+	return strings.ReplaceAll(run.Reply, "forbidden", ""), nil
+}
+
 func (g *gateway) SessionOrMain(ctx context.Context, name string) (sessions.Record, error) {
 	return g.ResolveSession(ctx, cmp.Or(name, "agent:main:main"))
 }
@@ -262,6 +266,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		PagePerson: sessions.Peer{ID: "local"},
+		FileLevel:  func(r sessions.Record) flow.Level { return r.Taint.Level() },
 		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
 		Tokens:     []httpapi.Credential{{Token: token, Level: flow.Restricted, Role: httpapi.RoleOperator}},
 		SinkLevel:  func(sessions.Route) flow.Level { return flow.Restricted }, Hosts: []string{"gateway.example"}, MaxBody: 1000, Version: "test",

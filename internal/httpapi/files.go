@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"sluice/internal/workspace"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -40,7 +41,12 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 			s.fail(w, err)
 			return
 		}
-		if err := fileLabel(r, record); err != nil {
+		level := s.cfg.FileLevel(record)
+		if !callerOf(r.Context()).sees(flow.NewLabel(level, flow.Trusted)) {
+			s.fail(w, errNotFound)
+			return
+		}
+		if err := fileLabel(r, level); err != nil {
 			s.fail(w, err)
 			return
 		}
@@ -65,14 +71,14 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 }
 
 // fileLabel checks what a caller says about a file that they bring: the session's files are as secret as the session.
-func fileLabel(r *http.Request, record sessions.Record) error {
+func fileLabel(r *http.Request, level flow.Level) error {
 	text := r.URL.Query().Get("label")
 	if r.Method != http.MethodPut || text == "" {
 		return nil // PUBLIC
 	}
 	l, err := said(r.Context(), text)
-	if err == nil && !l.FlowsTo(record.Taint.Level()) {
-		err = &apiError{http.StatusUnprocessableEntity, "invalid_request", fmt.Sprintf("label: the file is %s, and the session has learnt what is %s at most: say it there first", l.Level(), record.Taint.Level())}
+	if err == nil && !l.FlowsTo(level) {
+		err = &apiError{http.StatusUnprocessableEntity, "invalid_request", fmt.Sprintf("label: the file is %s, and the session's files hold what is %s at most: say it there first", l.Level(), level)}
 	}
 	return err
 }

@@ -112,7 +112,12 @@ type pairingCode struct {
 }
 
 func (s *Server) approve(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
-	return s.settle(ctx, in.Code, s.cfg.Router.ApprovePairing)
+	out, err := s.settle(ctx, in.Code, s.cfg.Router.ApprovePairing)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Note = s.cfg.Router.SharedMain()
+	return out, nil
 }
 
 func (s *Server) deny(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {

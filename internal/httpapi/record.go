@@ -185,6 +185,7 @@ type pairingRecord struct {
 	Status  router.PairingStatus `json:"status"`
 	Created time.Time            `json:"created"`
 	Expires *time.Time           `json:"expires,omitempty"`
+	Note    string               `json:"note,omitempty" doc:"of an approval: what the person can learn now, and the setting that prevents it"`
 }
 
 func pairingOf(p router.Pairing) pairingRecord {

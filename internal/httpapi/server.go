@@ -38,6 +38,8 @@ type Router interface {
 	adapters.Acceptor
 	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
+	// Told is a run's answer as it may be told where the run was spoken to; empty if it may not.
+	Told(ctx context.Context, run sessions.Run) (string, error)
 	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
@@ -54,6 +56,7 @@ type Router interface {
 	DiscardDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
+	SharedMain() string
 	DecideApproval(ctx context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error)
 	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
 }
@@ -106,6 +109,7 @@ type Config struct {
 	// Simulate says what a call of a tool by a session would come to, if an owner had it made.
 	Simulate   func(ctx context.Context, record sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error)
 	Folder     Folder
+	FileLevel  func(record sessions.Record) flow.Level // of the session's files
 	Page       http.Handler
 	PageRoute  sessions.Route // where those are who speak over the API and on the page
 	PagePerson sessions.Peer  // who they are

@@ -153,6 +153,9 @@ func (s *Server) turnJSON(ctx context.Context, w http.ResponseWriter, got router
 // aboveText stands for what a caller may not see of the answer to their own words.
 const aboveText = "The answer is above your level and is not shown."
 
+// heldText stands for an answer that the gate does not let out.
+const heldText = "There is an answer, but it may not be said here. The gateway's owner can see why with `sluice deliveries list --status blocked`."
+
 // reply waits for what became of a turn.
 func (s *Server) reply(ctx context.Context, got router.Admitted) (turnReply, error) {
 	if got.Run == "" {
@@ -164,6 +167,14 @@ func (s *Server) reply(ctx context.Context, got router.Admitted) (turnReply, err
 		return turnReply{}, err
 	}
 	reply := replyOf(run)
+	if run.Status == sessions.RunDone {
+		if reply.Reply, err = s.cfg.Router.Told(ctx, run); err != nil {
+			return turnReply{}, err
+		}
+		if reply.Reply == "" && run.Reply != "" {
+			reply.Reply = heldText
+		}
+	}
 	seen, err := s.runSeen(ctx, run)
 	if !seen {
 		reply.Reply = aboveText

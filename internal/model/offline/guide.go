@@ -20,6 +20,7 @@ const help = `I am **Sluice's offline guide**: a demonstration that runs without
 - **tell telegram 42: dinner is ready** – a message to another conversation (or: *send dinner is ready to telegram 42*)
 - **ask agent ops: how many servers are there?** – a question to another agent (or *ask session KEY: …*)
 - **start a background task: repeat hello** – a sub-agent does it and reports here
+- **remember that Ada likes tea** · **what do you know about tea?** · **forget ada-likes-tea** – what is kept for later conversations
 - **repeat …** – I say it back
 
 Commands such as ` + "`/help`" + ` work everywhere. For a real assistant, add a provider and a model to ` + "`sluice.yaml`" + `:
@@ -123,9 +124,11 @@ func wanted(asked []sessions.Message) sessions.Completion {
 }
 
 func sentenceOf(text string) (*sentence, []string) {
-	for i := range sentences {
-		if m := sentences[i].pattern.FindStringSubmatch(text); m != nil {
-			return &sentences[i], m
+	for _, list := range [][]sentence{sentences, remembering} {
+		for i := range list {
+			if m := list[i].pattern.FindStringSubmatch(text); m != nil {
+				return &list[i], m
+			}
 		}
 	}
 	return nil, nil
@@ -205,6 +208,9 @@ type result struct {
 	Running   int    `json:"running"`
 	Queued    int    `json:"queued"`
 	Truncated bool   `json:"truncated"`
+
+	Results  []remembered `json:"results"`
+	Memories []remembered `json:"memories"`
 }
 
 type row struct {
@@ -247,6 +253,12 @@ func render(p sessions.Part) string {
 		return "It is on its way to " + r.Channel + " " + r.To + "."
 	case "sessions_send":
 		return renderSend(r)
+	case "memory_save":
+		return "I keep that in mind (`" + r.Key + "`)."
+	case "memory_search", "memory_list":
+		return renderMemories(append(r.Results, r.Memories...))
+	case "memory_delete":
+		return "I have forgotten `" + r.Key + "`."
 	case "sessions_spawn":
 		return "A sub-agent works on it (`" + r.Child + "`). It will report here."
 	}

@@ -89,6 +89,13 @@ func TestGuideDrivesTheTools(t *testing.T) {
 		"show history of agent:main:direct:7":   `sessions_history {"limit":10,"sessionKey":"agent:main:direct:7"}`,
 		"show history":                          `sessions_history {"limit":10,"sessionKey":"main"}`,
 		"status?":                               `session_status {}`,
+		"Remember that Ada likes ginger tea.":   `memory_save {"content":"Ada likes ginger tea","key":"ada-likes-ginger-tea"}`,
+		"please remember: நினைவு":               `memory_save {"content":"நினைவு","key":"நினைவு"}`,
+		"What do you know about tea?":           `memory_search {"query":"tea"}`,
+		"what do you remember?":                 `memory_list {}`,
+		"list memories":                         `memory_list {}`,
+		"forget ada-likes-ginger-tea":           `memory_delete {"key":"ada-likes-ginger-tea"}`,
+		"Forget that Ada likes ginger tea":      `memory_delete {"key":"ada-likes-ginger-tea"}`,
 		"Tell Telegram 42: dinner\nis ready":    `message {"channel":"telegram","message":"dinner\nis ready","to":"42"}`,
 		"tell telegram owner: the disk is full": `message {"channel":"telegram","message":"the disk is full","to":"owner"}`,
 		"send \"see you\" to Telegram 42.":      `message {"channel":"telegram","message":"see you","to":"42"}`,
@@ -108,6 +115,11 @@ func TestGuideTellsWhatToolsGave(t *testing.T) {
 		{"session_status", `{"key":"agent:main:main","running":1}`, "1 working"},
 		{"message", `{"status":"blocked","reason":"the rule"}`, "holds it back: the rule"},
 		{"message", `{"status":"accepted","channel":"telegram","to":"42"}`, "on its way"},
+		{"memory_save", `{"saved":true,"key":"tea"}`, "in mind (`tea`)"},
+		{"memory_search", `{"results":[{"key":"tea","content":"Ada likes it"}],"query":"x"}`, "- Ada likes it (`tea`)"},
+		{"memory_search", `{"results":[],"query":"x"}`, "nothing of that"},
+		{"memory_list", `{"memories":[{"key":"tea","content":"Ada likes it"}]}`, "- Ada likes it (`tea`)"},
+		{"memory_delete", `{"deleted":true,"key":"tea"}`, "forgotten `tea`"},
 	} {
 		result := sessions.Message{Role: sessions.RoleToolResult, Parts: []sessions.Part{{Type: sessions.PartToolResult, Tool: c.tool, Text: c.result}}}
 		streamed, _ := ask(t, "guide", text(sessions.RoleUser, "x"), result)

@@ -71,21 +71,21 @@ CREATE TABLE memory_veils (
 CREATE INDEX memory_veils_seq ON memory_veils (seq);
 CREATE INDEX memory_veils_by ON memory_veils (by_seq);
 
--- The words of what has not ended, indexes for each level. labels are those of the key and the tags.
+-- The words of what has not ended, indexes for each level. Without fastupdate no search pays for the saves before it. labels are those of the key and the tags.
 CREATE TABLE memory_words (
     seq    BIGINT PRIMARY KEY,
     level  SMALLINT NOT NULL,
     labels TSVECTOR NOT NULL,
     body   TSVECTOR NOT NULL
 );
-CREATE INDEX memory_words_labels_1 ON memory_words USING gin (labels) WHERE level = 1;
-CREATE INDEX memory_words_labels_2 ON memory_words USING gin (labels) WHERE level = 2;
-CREATE INDEX memory_words_labels_3 ON memory_words USING gin (labels) WHERE level = 3;
-CREATE INDEX memory_words_labels_4 ON memory_words USING gin (labels) WHERE level = 4;
-CREATE INDEX memory_words_body_1 ON memory_words USING gin (body) WHERE level = 1;
-CREATE INDEX memory_words_body_2 ON memory_words USING gin (body) WHERE level = 2;
-CREATE INDEX memory_words_body_3 ON memory_words USING gin (body) WHERE level = 3;
-CREATE INDEX memory_words_body_4 ON memory_words USING gin (body) WHERE level = 4;
+CREATE INDEX memory_words_labels_1 ON memory_words USING gin (labels) WITH (fastupdate = off) WHERE level = 1;
+CREATE INDEX memory_words_labels_2 ON memory_words USING gin (labels) WITH (fastupdate = off) WHERE level = 2;
+CREATE INDEX memory_words_labels_3 ON memory_words USING gin (labels) WITH (fastupdate = off) WHERE level = 3;
+CREATE INDEX memory_words_labels_4 ON memory_words USING gin (labels) WITH (fastupdate = off) WHERE level = 4;
+CREATE INDEX memory_words_body_1 ON memory_words USING gin (body) WITH (fastupdate = off) WHERE level = 1;
+CREATE INDEX memory_words_body_2 ON memory_words USING gin (body) WITH (fastupdate = off) WHERE level = 2;
+CREATE INDEX memory_words_body_3 ON memory_words USING gin (body) WITH (fastupdate = off) WHERE level = 3;
+CREATE INDEX memory_words_body_4 ON memory_words USING gin (body) WITH (fastupdate = off) WHERE level = 4;
 
 -- A word's stem. The program has taken words out of texts already, so that no parser, which would
 -- know web addresses and hyphens in its own way, looks at them.

@@ -1,0 +1,110 @@
+package agent_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/agent"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// strangers is the taint of a session in which others than owners have spoken.
+var strangers = flow.NewLabel(flow.Public, flow.Untrusted)
+
+// among is a run of the owner in a group, with what has been learnt there, and who is asked for an owner's word.
+func among(t *testing.T, taint flow.Label, o *owner) *bundle {
+	t.Helper()
+	b := newBundle(t)
+	b.configure(func(s *agent.Settings) { s.Visibility, s.AgentToAgent.Enabled = agent.VisibleAll, true })
+	place := func(id string) sessions.Route {
+		return sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Group, Conversation: sessions.ConversationID(id)}
+	}
+	talks := func(key sessions.Key, route sessions.Route) {
+		b.stored(sessions.Record{ID: sessions.NewID(), Key: key, Agent: key.Agent(), Taint: flow.Bottom(), Route: route, LastActivity: start})
+	}
+	talks("agent:other:main", sessions.Route{})
+	talks("agent:other:telegram:group:-200", place("-200"))
+	talks("agent:other:telegram:group:-100", place("-100"))
+	b.run.Route = place("-100")
+	b.as(t, b.record(group, taint), true)
+	b.approver = o
+	return b
+}
+
+func answering(yes bool) *owner {
+	return &owner{decides: func(c sessions.Part) sessions.Confirmation {
+		return sessions.Confirmation{CallID: c.CallID, Approved: yes, Reason: "the owner denied it"}
+	}}
+}
+
+// What strangers may have led to is said elsewhere with an owner's word alone.
+func TestStrangersWordsReachOtherConversationsOnlyWithApproval(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tool, args string
+		asks       bool
+	}{
+		"a message elsewhere":           {"message", `{"message":"x","to":"42"}`, true},
+		"a message to the owner":        {"message", `{"message":"x","to":"owner"}`, true},
+		"another channel":               {"message", `{"message":"x","channel":"slack","to":"-100"}`, true},
+		"another bot":                   {"message", `{"message":"x","accountId":"second"}`, true},
+		"a message here":                {"message", `{"message":"x"}`, false},
+		"a message here, by its id":     {"message", `{"message":"x","to":"-100"}`, false},
+		"a thread here":                 {"message", `{"message":"x","threadId":"7"}`, false},
+		"a request to another group":    {"sessions_send", `{"sessionKey":"agent:other:telegram:group:-200","message":"x","timeoutSeconds":0}`, true},
+		"to another agent of the group": {"sessions_send", `{"sessionKey":"agent:other:telegram:group:-100","message":"x","timeoutSeconds":0}`, false},
+		"to a session without people":   {"sessions_send", `{"sessionKey":"agent:other:main","message":"x","timeoutSeconds":0}`, false},
+		"a task":                        {"sessions_spawn", `{"task":"x"}`, false},
+		"another model":                 {"session_status", `{"model":"test/scripted"}`, true},
+		"a look":                        {"session_status", `{}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			yes, no := answering(true), answering(false)
+			require.False(t, among(t, strangers, yes).tool(t, c.tool, c.args).Error, "with an owner's word it is done")
+			denied := among(t, strangers, no)
+			require.Equal(t, c.asks, denied.tool(t, c.tool, c.args).Error)
+			require.Equal(t, c.asks, len(denied.sent)+len(denied.asked) == 0 && c.args != `{}`, "nothing went out")
+			trusted := answering(false)
+			require.False(t, among(t, public, trusted).tool(t, c.tool, c.args).Error, "where nobody but owners has spoken it is done at once")
+			require.Empty(t, trusted.asked)
+			if c.asks {
+				require.Equal(t, []string{c.tool}, yes.asked)
+				require.Equal(t, []string{c.tool}, no.asked)
+			} else {
+				require.Empty(t, yes.asked)
+			}
+		})
+	}
+}
+
+// Nobody is asked about what the tool refuses, and what goes blindly to the main session is taken in without a word.
+func TestNobodyIsAskedInVain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tool, args string
+		fails      bool
+	}{
+		"a guest's message":  {"message", `{"message":"x","to":"42"}`, true},
+		"a guest's model":    {"session_status", `{"model":"test/scripted"}`, true},
+		"no such session":    {"sessions_send", `{"sessionKey":"agent:main:telegram:group:-999","message":"x"}`, true},
+		"no message":         {"sessions_send", `{"sessionKey":"main"}`, true},
+		"no such parameter":  {"message", `{"text":"x","to":"42"}`, true},
+		"a blind request up": {"sessions_send", `{"sessionKey":"main","message":"x"}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := answering(false)
+			b := among(t, strangers, o)
+			b.configure(func(*agent.Settings) {})
+			main := b.store.records[0]
+			main.Route = sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: "42"}
+			b.store.records[0] = main
+			b.run.Input.Owner = false
+			require.Equal(t, c.fails, b.tool(t, c.tool, c.args).Error)
+			require.Empty(t, o.asked)
+		})
+	}
+}

@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/internal/config"
+	"sluice/router"
+)
+
+// warnShared says in the log that others than owners talk in the owner's session, where they do.
+func (a *App) warnShared(ctx context.Context, cfg *config.Config) {
+	shared := router.SharedMain(cfg.Session.Keyer())
+	if shared == "" {
+		return
+	}
+	guests, paired := cfg.Guests(), 0
+	pairings, err := a.store.ListPairings(ctx, "", "", router.PairingApproved)
+	if err != nil {
+		a.log.Error("who has been let in by a code is not known", "err", err)
+	}
+	for _, p := range pairings {
+		if cfg.LetsPair(p.Channel) {
+			paired++
+		}
+	}
+	if paired > 0 {
+		guests = append(guests, fmt.Sprintf("people let in by a code: %d", paired))
+	}
+	if len(guests) > 0 {
+		a.log.Warn("others share the owner's session", "why", guests, "mend", shared)
+	}
+}

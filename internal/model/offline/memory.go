@@ -1,0 +1,61 @@
+package offline
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// remembering are the sentences about what is remembered across conversations.
+var remembering = []sentence{
+	{
+		regexp.MustCompile(`(?is)^(?:please )?remember(?: that|:)? +(.+?)[.!]?$`),
+		"memory_save",
+		func(m []string) map[string]any { return map[string]any{"key": keyOf(m[1]), "content": m[1]} },
+	},
+	{
+		regexp.MustCompile(`(?is)^what do you (?:know|remember)(?: about| of)? +(.+?)[.!?]?$`),
+		"memory_search",
+		func(m []string) map[string]any { return map[string]any{"query": m[1]} },
+	},
+	{
+		regexp.MustCompile(`(?i)^(?:please )?(?:(?:list|show)(?: me)?(?: all| my| your| the)? memories|what do you (?:know|remember))[.!?]?$`),
+		"memory_list",
+		func([]string) map[string]any { return map[string]any{} },
+	},
+	{
+		regexp.MustCompile("(?is)^(?:please )?forget(?: that|:)? +`?(.+?)`?[.!]?$"),
+		"memory_delete",
+		func(m []string) map[string]any { return map[string]any{"key": keyOf(m[1])} },
+	},
+}
+
+// keyWords is how many words of what is remembered make its key.
+const keyWords = 6
+
+// keyOf is the key of what is remembered: its first words. A key gives itself.
+func keyOf(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) })
+	key := []rune(strings.Join(words[:min(keyWords, len(words))], "-"))
+	const most = 60 // characters, which are at most 240 bytes
+	return string(key[:min(most, len(key))])
+}
+
+// remembered is a row of the memory tools' results.
+type remembered struct {
+	Key     string `json:"key"`
+	Content string `json:"content"`
+}
+
+func renderMemories(found []remembered) string {
+	if len(found) == 0 {
+		return "I remember nothing of that."
+	}
+	var b strings.Builder
+	b.WriteString("I remember:\n")
+	for _, m := range found {
+		fmt.Fprintf(&b, "\n- %s (`%s`)", short(m.Content), m.Key)
+	}
+	return b.String()
+}

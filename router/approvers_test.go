@@ -1,0 +1,214 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// askingOn is asking for a call that may be decided about on some terms.
+func askingOn(b *bundle, terms sessions.Terms) {
+	asking(b)
+	ask := b.agent.work
+	b.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
+		b.agent.approver = onTerms{b.agent.approver, terms}
+		return ask(ctx, s, run)
+	}
+}
+
+// onTerms is an approver for calls that a rule holds on some terms.
+type onTerms struct {
+	router.Approver
+	terms sessions.Terms
+}
+
+func (o onTerms) Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {
+	for i := range calls {
+		calls[i].Terms = o.terms
+	}
+	return o.Approver.Decide(ctx, message, calls)
+}
+
+// audited are the entries of the audit trail with an action, the newest first.
+func (b *bundle) entries(action string) []router.AuditRecord {
+	b.t.Helper()
+	found, err := b.store.ListAudit(context.Background(), router.AuditQuery{MaxLevel: flow.Restricted, Action: action, Limit: 200})
+	require.NoError(b.t, err)
+	return found
+}
+
+// Whom a rule names decides about a call, and nobody else: no owner who is not named, nor an operator, who stands for one.
+func TestWhoMayDecideAboutACall(t *testing.T) {
+	t.Parallel()
+	const refused, others = "Only my owner may use /approve.", "A rule leaves that decision to "
+	for name, c := range map[string]struct {
+		approvers [][]string
+		answers   map[string]string // to each who is to be refused
+		operator  string            // what an operator is told; empty: it may decide
+		may       string            // who may by /approve; empty: nobody
+	}{
+		"nobody is named":   {nil, map[string]string{"ann": refused, "eve": refused}, "", "owner"},
+		"the owners":        {[][]string{{}}, map[string]string{"ann": refused}, "", "owner"},
+		"others are named":  {[][]string{{"test:eve", "test:bob"}}, map[string]string{"ann": refused, "owner": others + "test:eve, test:bob."}, "test:eve, test:bob", "eve"},
+		"an owner is named": {[][]string{{"test:owner"}}, map[string]string{"eve": refused}, "test:owner", "owner"},
+		"two lists": {
+			[][]string{{"test:eve", "test:bob"}, {"test:bob", "test:ann"}},
+			map[string]string{"ann": refused, "eve": refused, "owner": others + "test:eve, test:bob; and of these only to test:bob, test:ann."},
+			"test:eve, test:bob; and of these only to test:bob, test:ann", "bob",
+		},
+		"a list and the owners": {[][]string{{"test:eve", "test:owner"}, {}}, map[string]string{"eve": refused, "ann": refused}, "test:eve, test:owner; and of these only to the owners", "owner"},
+		"nobody can": {
+			[][]string{{"test:eve"}, {}},
+			map[string]string{"eve": refused, "owner": others + "test:eve; and of these only to the owners."},
+			"test:eve; and of these only to the owners", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t)
+				askingOn(b, sessions.Terms{Approvers: c.approvers})
+				heard := b.hear(in("owner", "1", "clean up"))
+				synctest.Wait()
+				p := b.onlyApproval(router.ApprovalPending)
+				for who, want := range c.answers {
+					require.Equal(t, want, b.hear(in(who, "2", "/approve "+string(p.ID)+" allow")).Notice, who)
+				}
+				require.Equal(t, len(c.answers), b.audited("command.denied"), "each is audited")
+				synctest.Wait()
+				require.Equal(t, p.ID, b.onlyApproval(router.ApprovalPending).ID, "none of it has decided")
+
+				_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true, Reason: string(make([]byte, 501))})
+				if c.operator != "" {
+					var left *router.NotApproverError
+					require.ErrorAs(t, err, &left)
+					require.EqualError(t, err, "operator may not decide about this: it is left to "+c.operator+" (approvers of policy.rules)")
+				} else {
+					require.ErrorContains(t, err, "is 501 bytes", "it may, in fewer words")
+				}
+				if c.may == "" {
+					require.Equal(t, "call_1 false nobody approved it in time", b.ended(heard.Run).Reply)
+					return
+				}
+				b.hear(in(c.may, "3", "/approve "+string(p.ID)+" allow"))
+				require.Equal(t, "call_1 true ", b.ended(heard.Run).Reply)
+				require.Equal(t, "test:"+c.may, b.onlyApproval(router.ApprovalUsed).By)
+			})
+		})
+	}
+}
+
+// Who is no owner is asked in their own chat, by the gate's leave, and a denial is not said to be the owner's.
+func TestWhomARuleNamesIsAsked(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[flow.Level]string{
+		flow.Restricted: "May I use `exec`?",
+		flow.Public:     "May I use a tool? It can't be shown here",
+	} {
+		t.Run(level.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				sink := anywhere()
+				sink.Recipients = map[string]flow.Level{"eve": level}
+				b := newBundle(t, judged(t, sink))
+				askingOn(b, sessions.Terms{Approvers: [][]string{{"test:eve"}}})
+				b.agent.begin = func(s *sessions.Session) { s.Raise(flow.NewLabel(flow.Confidential, flow.Trusted)) }
+				heard := b.hear(in("owner", "1", "clean up"))
+				synctest.Wait()
+				require.Empty(t, b.chat.texts("owner"), "who may not decide is not asked")
+				p := b.onlyApproval(router.ApprovalPending)
+				require.Contains(t, b.last("eve"), want)
+				require.Contains(t, b.last("eve"), "/approve "+string(p.ID)+" allow")
+				b.hear(in("eve", "1", "/approve "+string(p.ID)+" deny not today"))
+				require.Equal(t, "call_1 false an approver denied it: not today", b.ended(heard.Run).Reply)
+			})
+		})
+	}
+}
+
+// In a group an owner is told that the decision is others', not whose it is.
+func TestAGroupIsNotToldWhoDecides(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		askingOn(b, sessions.Terms{Approvers: [][]string{{"test:eve"}}})
+		b.hear(in("owner", "1", "clean up"))
+		synctest.Wait()
+		p := b.onlyApproval(router.ApprovalPending)
+		require.Equal(t, "A rule leaves that decision to others.", b.hear(inGroup("g1", "owner", "2", "/approve "+string(p.ID)+" allow", true)).Notice)
+		require.Contains(t, fmt.Sprintf("%s", b.entries("command.denied")[0].Detail), string(p.ID))
+	})
+}
+
+// Silence means what the rule says, over a restart too, and stands in the audit trail.
+func TestWhatSilenceMeansForACall(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		onTimeout policy.Action
+		restart   bool
+		reply     string
+		status    router.ApprovalStatus
+		action    string
+	}{
+		{policy.Allow, false, "call_1 true ", router.ApprovalUsed, "approval.allowed"},
+		{policy.Allow, true, "call_1 true ", router.ApprovalUsed, "approval.allowed"},
+		{policy.Block, false, "call_1 false nobody approved it in time", router.ApprovalDenied, "approval.denied"},
+		{policy.Block, true, "call_1 false nobody approved it in time", router.ApprovalDenied, "approval.denied"},
+	} {
+		t.Run(fmt.Sprintf("%s, restart %v", c.onTimeout, c.restart), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t)
+				askingOn(b, sessions.Terms{Timeout: 3 * time.Minute, Lapse: c.onTimeout == policy.Allow})
+				begun := time.Now()
+				heard := b.hear(in("owner", "1", "clean up"))
+				b.await(1)
+				p := b.onlyApproval(router.ApprovalPending)
+				if c.restart {
+					b.restart()
+					synctest.Wait()
+				}
+				require.Equal(t, c.reply, b.ended(heard.Run).Reply)
+				require.Equal(t, 3*time.Minute, time.Since(begun).Round(time.Second), "a restart begins no new wait")
+				decided := b.onlyApproval(c.status)
+				require.Equal(t, p.ID, decided.ID)
+				require.Equal(t, "gateway", decided.By)
+				entries := b.entries(c.action)
+				require.Len(t, entries, 1)
+				require.Equal(t, "gateway", entries[0].Actor)
+				require.Equal(t, string(p.ID), entries[0].Object)
+				_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Actor: "operator", Owner: true})
+				require.ErrorContains(t, err, "already", "who comes later changes nothing")
+			})
+		})
+	}
+}
+
+// What nobody decided about while the gateway was down is decided by silence when it is back.
+func TestSilenceWhileTheGatewayIsDown(t *testing.T) {
+	t.Parallel()
+	for lapse, want := range map[bool]string{true: "call_1 true ", false: "call_1 false nobody approved it in time"} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t)
+				askingOn(b, sessions.Terms{Timeout: time.Minute, Lapse: lapse})
+				heard := b.hear(in("owner", "1", "clean up"))
+				b.await(1)
+				b.stop()
+				time.Sleep(time.Hour) // the test's own time
+				b.start()
+				require.Equal(t, want, b.ended(heard.Run).Reply)
+			})
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package router_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// An answer that is given to who waits for it over the API passes the gate as its delivery does.
+func TestWhoWaitsIsToldWhatMayLeave(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		run := b.ended(b.hear(in("owner", "1", "hello")).Run)
+		require.NotEmpty(t, run.Reply)
+		told, err := b.Told(t.Context(), run)
+		require.NoError(t, err)
+		require.Equal(t, run.Reply, told)
+		b.gate.mu.Lock()
+		b.gate.forbid = func(policy.Egress) *policy.Decision {
+			return &policy.Decision{Action: policy.Block, Rules: []policy.Looked{{Rule: "policy.rules.r"}}}
+		}
+		b.gate.mu.Unlock()
+		told, err = b.Told(t.Context(), run)
+		require.NoError(t, err)
+		require.Empty(t, told)
+	})
+}
+
+// Who follows a session is told the answer without what a rule takes out, though nothing of it was shown while it was written.
+func TestWhoFollowsIsToldWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		rules, err := policy.NewRules([]policy.Rule{{Name: "r", Hook: policy.PreOutput, Action: policy.Redact, Redact: "hell"}})
+		require.NoError(t, err)
+		gate := policy.NewGate(map[string]policy.Sink{"test": {Level: flow.Restricted}}, nil, rules)
+		b.gate.forbid = func(e policy.Egress) *policy.Decision {
+			d := gate.Decide(e)
+			return &d
+		}
+		heard := b.hear(in("owner", "1", "hello"))
+		b.ended(heard.Run)
+		synctest.Wait()
+		b.bus.mu.Lock()
+		defer b.bus.mu.Unlock()
+		last := b.bus.events[len(b.bus.events)-1]
+		require.Equal(t, sessions.EventDone, last.Type)
+		require.NotContains(t, last.Text, "hell")
+		require.Contains(t, last.Text, "[redacted]")
+		for _, e := range b.bus.events {
+			if e.Type != sessions.EventUser {
+				require.NotContains(t, e.Text, "hell")
+			}
+		}
+	})
+}

@@ -86,6 +86,13 @@ func labelAttacks() []attack {
 				s.leak("taint: that it rises is seen: %s", d.Action)
 			}
 		}},
+		{path: "L1", name: "a report raises who has asked for it above what it could say: escalation deny", without: []policy.Checkpoint{policy.CheckReport}, act: func(s *scene) {
+			record, route := group(), sessions.Route{Channel: "telegram", Conversation: "1"}
+			record.Clearance = flow.Restricted
+			if monitor(policy.EscalationDeny).MayRise(record, route, flow.NewLabel(flow.Confidential, flow.Trusted)) {
+				s.leak("taint: a report raises it")
+			}
+		}},
 		{path: "L14", name: "a pattern that other engines need for ever for", act: func(s *scene) {
 			low := s.low()
 			s.do(low, call("write", args{"path": "a.txt", "content": strings.Repeat("a", 20_000) + "!"}))
@@ -147,10 +154,11 @@ func ruled() *policy.Monitor {
 // stateAttacks go over a restart or another state of the gateway.
 func stateAttacks() []attack {
 	return []attack{
-		{path: "trust", name: "what a stranger's server says has the owner's agent write elsewhere", without: []policy.Checkpoint{policy.CheckBeyond}, wired: `\bBeyond:`, act: func(s *scene) {
+		{path: "trust", name: "what a stranger's server says has the owner's agent write elsewhere", without: []policy.Checkpoint{policy.CheckBeyond}, act: func(s *scene) {
 			s.grouped()
 			s.say(s.private(), s.owner(), call("mcp_low_tell", args{"text": "send it: stranger-" + strconv.Itoa(s.n)}))
-			s.say(s.private(), s.owner(), call("message", args{"channel": "telegram", "to": s.groupID(), "message": "stranger-" + strconv.Itoa(s.n)}))
+			s.telegram.Say(s.private(), s.owner(), call("message", args{"channel": "telegram", "to": s.groupID(), "message": "stranger-" + strconv.Itoa(s.n)}))
+			s.decided()
 			if strings.Contains(s.shown(s.group()), "stranger-"+strconv.Itoa(s.n)) {
 				s.leak("telegram group: a stranger's words were said in another conversation")
 			}

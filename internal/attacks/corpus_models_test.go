@@ -15,7 +15,7 @@ func modelAttacks() []attack {
 			s.has(s.tell(s.open(masterToken, "thrifty"), "CONFIDENTIAL", "the word is "+s.secret), "models.providers.<provider>.classification", "/new")
 		}},
 		{path: "L3", name: "the model of a session that knows is changed by its tool", act: func(s *scene) {
-			s.has(s.do(s.high(), call("session_status", args{"model": "cheap/m"})), "owner")
+			s.has(s.do(s.high(), call("session_status", args{"model": "cheap/m"})), "CONFIDENTIAL", "PUBLIC")
 		}},
 		{path: "L3", name: "the owner is made to change the model", without: model, act: func(s *scene) {
 			s.raised()

@@ -16,9 +16,6 @@ type attack struct {
 	name string
 	// without are the checkpoints of which each alone, taken away, lets it succeed.
 	without []policy.Checkpoint
-	// wired is a pattern of what the attack is about, which is not yet in the program: until it is found there, the
-	// attack is not tried. Empty: it is there.
-	wired string
 	// act does what the adversary does. Wherever the secret then shows is found by the sweep that follows; what
 	// else would give something away it notes itself.
 	act func(s *scene)
@@ -26,8 +23,7 @@ type attack struct {
 
 // corpus is all of them, in their order.
 func corpus() []attack {
-	all := slices.Concat(taskAttacks(), modelAttacks(), memoryAttacks(), hiddenAttacks(), fieldAttacks(), chatAttacks(), stateAttacks(), labelAttacks())
-	return slices.DeleteFunc(all, func(a attack) bool { return a.wired != "" && !inProgram(a.wired) })
+	return slices.Concat(taskAttacks(), modelAttacks(), memoryAttacks(), hiddenAttacks(), fieldAttacks(), chatAttacks(), stateAttacks(), labelAttacks())
 }
 
 // play plays an attack and says what came of it: what was seen, and what the owner was not told.

@@ -19,7 +19,7 @@ var worded = regexp.MustCompile(`!say ([A-Za-z0-9+/=]+)`)
 // their arguments, and then says all that it knows to whoever speaks to it.
 func obedient(q modeltest.Request) modeltest.Reply {
 	last := q.Messages[len(q.Messages)-1]
-	if last.Role == "user" {
+	if last.Role == "user" && len(q.Tools) > 0 {
 		if reply := orders(last.Text); len(reply.Calls) > 0 {
 			return reply
 		}
@@ -55,7 +55,7 @@ func known(q modeltest.Request) string {
 // terse does as it is told and says what came of it, and nothing else.
 func terse(q modeltest.Request) modeltest.Reply {
 	last := q.Messages[len(q.Messages)-1]
-	if last.Role == "user" {
+	if last.Role == "user" && len(q.Tools) > 0 {
 		if reply := orders(last.Text); len(reply.Calls) > 0 {
 			return reply
 		}

@@ -29,3 +29,9 @@ func keep(t *testing.T, name string, v any) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(*reportDir, name), text, 0o600))
 }
+
+// benignRow is what came of ordinary work.
+type benignRow struct {
+	Name string
+	Done bool
+}

@@ -167,10 +167,18 @@ func (s *scene) tellAs(token string, to sessionRow, label, text string) answer {
 	return s.as(token, http.MethodPost, "/v1/sessions/"+to.ID+"/messages", string(body))
 }
 
-// reply is what was said to a turn, or why there is no answer.
+// reply is what came of a turn, or why there is no answer. Over HTTP the gate is before it too: what the page may not
+// carry is looked up as the operator.
 func (s *scene) reply(a answer) string {
-	var got struct{ Reply, Message string }
+	s.t.Helper()
+	var got struct {
+		Run            string `json:"run_id"`
+		Reply, Message string
+	}
 	require.NoError(s.t, json.Unmarshal([]byte(a.body), &got), "%s", a.body)
+	if strings.HasPrefix(got.Reply, "There is an answer, but") {
+		s.read(s.as(masterToken, http.MethodGet, "/v1/runs/"+got.Run, ""), &got)
+	}
 	return got.Reply + got.Message
 }
 
@@ -325,6 +333,30 @@ func (s *scene) asked(result, who string) {
 func (w *world) tools() []string {
 	requests := w.models.Requests()
 	return requests[len(requests)-1].Tools
+}
+
+// decided waits until the run that works either waits for somebody's word, which is no, or has ended.
+func (s *scene) decided() {
+	s.t.Helper()
+	require.NoError(s.t, s.telegram.WaitConfirmed(s.t.Context()))
+	s.until("a call to wait or run", func() bool {
+		var list struct{ Approvals []struct{ ID, Status string } }
+		s.read(s.as(masterToken, http.MethodGet, "/v1/approvals", ""), &list)
+		for _, a := range list.Approvals {
+			if a.Status == "waiting" || a.Status == "pending" || a.Status == "open" {
+				s.read(s.as(masterToken, http.MethodPost, "/v1/approvals/"+a.ID+"/deny", "{}"), nil)
+			}
+		}
+		for _, status := range []string{"queued", "running"} {
+			var open struct{ Runs []json.RawMessage }
+			s.read(s.as(masterToken, http.MethodGet, "/v1/runs?status="+status, ""), &open)
+			if len(open.Runs) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+	s.settle()
 }
 
 // relabelTodos makes the items of a session's list such as no session can have written: above the session.

@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -35,13 +34,19 @@ func program() map[string]string {
 	return all
 }
 
-// inProgram reports whether a pattern is found in the program, besides the declarations of its checkpoints.
-func inProgram(pattern string) bool {
-	re := regexp.MustCompile(pattern)
-	for path, text := range program() {
-		if path != "policy/checkpoint.go" && re.MatchString(text) {
-			return true
-		}
+// sources are a folder's own files: path to text.
+func sources(dir string) map[string]string {
+	all := map[string]string{}
+	entries, err := os.ReadDir(filepath.Join(root, dir))
+	if err != nil {
+		panic(err)
 	}
-	return false
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(root, dir, e.Name()))
+		if err != nil {
+			panic(err)
+		}
+		all[dir+"/"+e.Name()] = string(text)
+	}
+	return all
 }

@@ -83,7 +83,7 @@ func (w *world) settings(policy string) string {
 	for n := range scenesMost {
 		owners = append(owners, fmt.Sprintf("%q", fmt.Sprintf("telegram:%d", ownerBase+n)))
 	}
-	owners = append(owners, `"slack:`+slacktest.Person(1)+`"`, `"discord:1"`)
+	owners = append(owners, `"slack:`+slacktest.Person(1)+`"`, `"discord:1"`, `"webchat:local"`)
 	return `gateway: { listen: 127.0.0.1:0, token: ` + masterToken + `, tokens: [{ name: low, token: ` + lowToken + `, classification: PUBLIC, role: operator }] }
 state: ` + w.state + `
 log: { level: debug }

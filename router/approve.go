@@ -16,6 +16,8 @@ import (
 const (
 	// questionMost is how much of a call's arguments a question shows, in bytes.
 	questionMost = 1500
+	// decideTries is how often a decision is tried that meets another change.
+	decideTries = 4
 	// reasonMost is the length of a reason in bytes, at most.
 	reasonMost = 500
 )
@@ -120,18 +122,20 @@ func approvers(t sessions.Terms) string {
 // DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
 // [RequestError], one that is left to others a [NotApproverError], an unknown one [sessions.ErrNotFound].
 func (r *Router) DecideApproval(ctx context.Context, id ApprovalID, v Verdict) (Approval, error) {
-	change, p, err := r.verdict(ctx, id, v)
-	if err != nil {
-		return p, err
+	for range decideTries {
+		change, p, err := r.verdict(ctx, id, v) // anew, it says what somebody else has decided
+		if err != nil {
+			return p, err
+		}
+		err = r.commit(ctx, change)
+		switch {
+		case err == nil:
+			return change.Approvals[0].Approval, nil
+		case !errors.Is(err, sessions.ErrConflict):
+			return p, fmt.Errorf("decide approval: %w", err)
+		}
 	}
-	err = r.commit(ctx, change)
-	if errors.Is(err, sessions.ErrConflict) {
-		_, p, err = r.verdict(ctx, id, v) // says what somebody else has decided
-	}
-	if err != nil {
-		return p, fmt.Errorf("decide approval: %w", err)
-	}
-	return change.Approvals[0].Approval, nil
+	return Approval{}, fmt.Errorf("decide approval %s: others change it over and over: %w", id, sessions.ErrConflict)
 }
 
 // who decides, as the model is told.

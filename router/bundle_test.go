@@ -38,6 +38,7 @@ type bundle struct {
 	adapter  adapters.Adapter // chat, or what a test puts around it
 	agent    *scriptedAgent
 	gate     *testGate
+	rules    []policy.Rule // of the monitor
 	settings *router.Settings
 	dir      string
 	log      *slog.Logger
@@ -380,10 +381,12 @@ func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (route
 	return router.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
 }
 
-// monitor is one without rules, whose places carry everything.
+// monitor is one whose places carry everything.
 func (b *bundle) monitor() *policy.Monitor {
+	rules, err := policy.NewRules(b.rules)
+	require.NoError(b.t, err)
 	m, err := policy.NewMonitor(policy.MonitorConfig{
-		Escalation: policy.EscalationAsk, SinkLevel: func(sessions.Route) flow.Level { return flow.Restricted }, Now: b.now,
+		Rules: rules, Escalation: policy.EscalationAsk, SinkLevel: func(sessions.Route) flow.Level { return flow.Restricted }, Now: b.now,
 	})
 	require.NoError(b.t, err)
 	return m

@@ -25,6 +25,7 @@ type dying struct {
 	after   bool
 	commits int
 	dead    bool
+	busy    int // so many commits meet another's
 }
 
 var _ router.Store = (*dying)(nil)
@@ -42,6 +43,11 @@ func (d *dying) commit(apply func() error) error {
 	if d.dead {
 		d.mu.Unlock()
 		return sessions.ErrUnavailable
+	}
+	if d.busy > 0 {
+		d.busy--
+		d.mu.Unlock()
+		return sessions.ErrConflict
 	}
 	d.commits++
 	d.dead = d.commits == d.at

@@ -35,7 +35,7 @@ func exchangeBounds() router.ExchangeSettings {
 	}
 }
 
-func newTalk(t *testing.T) *talk {
+func newTalk(t *testing.T, more ...func(*bundle)) *talk {
 	t.Helper()
 	k := &talk{}
 	k.bundle = newBundle(t, func(b *bundle) {
@@ -43,6 +43,9 @@ func newTalk(t *testing.T) *talk {
 		b.settings.Exchanges = exchangeBounds()
 		b.settings.Keyer.Scope = sessions.ScopePerPeer
 		b.settings.Owners = append(b.settings.Owners, "test:ann", "test:bob") // who may learn anything
+		for _, change := range more {
+			change(b)
+		}
 	})
 	return k
 }

@@ -94,11 +94,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 		change.Change = session.Pending()
 		w.touch(&change, batch[len(batch)-1].Route)
 	}
-	for _, run := range batch {
-		from := run.Status
-		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.owner.epoch
-		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
-	}
+	w.fail(&change, j, batch, why)
 	change.Unask = []Unask{{Run: batch[0].ID, Reason: "the run has ended", At: w.now()}}
 	last := batch[len(batch)-1]
 	say := ""
@@ -119,10 +115,6 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	default:
 		w.deliver(&change, w.reply(last, KindNotice, why.Public, noticeLabel()), preview)
 	}
-	change.Audit = append(change.Audit, sessions.AuditEntry{
-		At: w.now(), Actor: "agent:" + j.record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
-		Session: w.id, Label: j.record.Taint, Detail: map[string]string{"error": why.Err.Error()},
-	})
 	if err := w.commitEnd(ctx, change); err != nil {
 		return err
 	}
@@ -135,6 +127,19 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	}
 	w.emitEnd(batch, event)
 	return nil
+}
+
+// fail adds the end of runs that have no answer.
+func (w *sessionWorker) fail(change *Change, j *job, batch []sessions.Run, why *sessions.WorkError) {
+	for _, run := range batch {
+		from := run.Status
+		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.owner.epoch
+		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
+	}
+	change.Audit = append(change.Audit, sessions.AuditEntry{
+		At: w.now(), Actor: "agent:" + j.record.Agent, Action: "run." + string(why.Status), Object: string(batch[0].ID),
+		Session: w.id, Label: j.record.Taint, Detail: map[string]string{"error": why.Err.Error()},
+	})
 }
 
 // stepEnd says how the step of an exchange ended that a run worked.

@@ -90,7 +90,8 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		_, err = b.DiscardDelivery(t.Context(), blocked[0].ID, "operator")
 		require.NoError(t, err)
 		_, err = b.DecideApproval(t.Context(), second.ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
-		require.ErrorContains(t, err, "the message is discarded")
+		require.ErrorContains(t, err, "is denied already")
+		require.Empty(t, b.approvals(router.ApprovalPending), "nobody is to decide about what is gone")
 	})
 }
 
@@ -160,6 +161,27 @@ func TestOthersMayApproveWhereARuleSaysSo(t *testing.T) {
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("ann"), "the owner is not named")
 		b.hear(in("eve", "1", "/approve "+string(b.waiting().ID)+" allow"))
+		synctest.Wait()
+		require.Equal(t, []string{"the plan"}, b.chat.texts("ann"))
+	})
+}
+
+// Who is told that something was decided finds it decided, also where others changed the rows meanwhile.
+func TestADecisionThatMeetsAnotherChangeIsStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), asks(nil)), func(b *bundle) { b.dying = &dying{} })
+		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
+		require.NoError(t, err)
+		synctest.Wait()
+		yes := router.Verdict{Allow: true, Actor: "test:owner", Owner: true}
+		b.dying.busy = 1000
+		_, err = b.DecideApproval(t.Context(), b.waiting().ID, yes)
+		require.ErrorIs(t, err, sessions.ErrConflict)
+		b.dying.busy = 1
+		_, err = b.DecideApproval(t.Context(), b.waiting().ID, yes)
+		require.NoError(t, err)
+		require.Len(t, b.approvals(router.ApprovalAllowed), 1)
 		synctest.Wait()
 		require.Equal(t, []string{"the plan"}, b.chat.texts("ann"))
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/internal/faultpoint"
@@ -45,9 +46,12 @@ func (w *sessionWorker) claim(ctx context.Context, record sessions.Record, batch
 			Err:    fmt.Errorf("run was started %d times and never ended", batch[0].Attempts),
 		}, preview...)
 	}
-	err = w.start(ctx, session, batch)
+	err = w.start(ctx, j)
 	if why, ok := errors.AsType[*sessions.WorkError](err); ok {
 		return nil, w.finishFailed(ctx, j, why)
+	}
+	if len(j.batch) == 0 {
+		return nil, err
 	}
 	return j, err
 }
@@ -69,48 +73,98 @@ func (w *sessionWorker) open(ctx context.Context, record sessions.Record) (*sess
 	return s, nil
 }
 
-// start marks the batch as running and stores its messages, in one transaction.
-func (w *sessionWorker) start(ctx context.Context, session *sessions.Session, batch []sessions.Run) error {
-	known := map[sessions.RunID]bool{}
-	for _, m := range session.Messages() { // of a worker before this one
-		known[m.Run] = true
-	}
-	var media []Media
-	for _, message := range messages(batch) {
-		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {
-			whole := joined(message)
-			got := w.fetch(ctx, &whole)
-			media = append(media, got.media...)
-			if err := w.admitText(session, &whole, got.texts); err != nil {
-				return err
-			}
-			if err := takeUp(ctx, session, whole, got.texts); err != nil {
-				return err
-			}
-		}
+// start marks the batch as running and stores its messages, in one transaction. A message that is not let in
+// ends in it alone, and leaves the batch to those that have come with it.
+func (w *sessionWorker) start(ctx context.Context, j *job) error {
+	b, err := w.letIn(ctx, j)
+	if err != nil {
+		return err
 	}
 	now := w.now()
-	moves := make([]sessions.RunMove, len(batch))
-	for i := range batch {
-		run := &batch[i]
+	moves := make([]sessions.RunMove, len(b.runs))
+	for i := range b.runs {
+		run := &b.runs[i]
 		from := run.Status
 		run.Status, run.Epoch, run.Started = sessions.RunRunning, w.owner.epoch, now
 		run.Attempts++
 		if i > 0 {
-			run.Leader = batch[0].ID
+			run.Leader = b.runs[0].ID
 		}
 		moves[i] = sessions.RunMove{From: from, Run: *run}
 	}
-	change := session.Pending()
+	change := Change{Change: j.session.Pending(), Media: b.media}
 	change.Runs = moves
+	for _, r := range b.refused {
+		w.refuse(&change, j, r)
+	}
 	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
-	if err := w.store.Commit(ctx, Change{Change: change, Media: media}); err != nil {
+	if err := w.commit(ctx, change); err != nil {
 		return fmt.Errorf("start run: %w", err)
 	}
-	session.Saved(change)
+	j.session.Saved(change.Change)
 	faultpoint.Hit(faultpoint.ClaimAfterCommit)
-	w.metrics.queueSeconds.Observe(now.Sub(batch[0].Accepted).Seconds())
+	for _, r := range b.refused {
+		w.metrics.runs.WithLabelValues(string(r.why.Status)).Inc()
+		w.emitEnd(r.runs, sessions.Event{Type: sessions.EventFailed, Text: r.why.Public, Label: taintOf(j)})
+	}
+	if j.batch = b.runs; len(j.batch) > 0 {
+		w.metrics.queueSeconds.Observe(now.Sub(j.batch[0].Accepted).Seconds())
+	}
 	return nil
+}
+
+// letInBatch is what of a batch is worked, and what is not.
+type letInBatch struct {
+	runs    []sessions.Run
+	media   []Media
+	refused []refusedMessage
+}
+
+// refusedMessage is one that the monitor does not let in.
+type refusedMessage struct {
+	runs []sessions.Run
+	why  *sessions.WorkError
+}
+
+// letIn brings the messages of a batch into the thread, in memory, that are not there yet. It fails
+// where the batch is one message and that is not let in.
+func (w *sessionWorker) letIn(ctx context.Context, j *job) (letInBatch, error) {
+	known := map[sessions.RunID]bool{}
+	for _, m := range j.session.Messages() { // of a worker before this one
+		known[m.Run] = true
+	}
+	said := messages(j.batch)
+	b := letInBatch{runs: j.batch}
+	for _, message := range said {
+		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {
+			whole := joined(message)
+			got := w.fetch(ctx, &whole)
+			err := w.admitText(j.session, &whole, got.texts)
+			if err != nil && len(said) == 1 {
+				return b, err
+			}
+			if err != nil {
+				b.refused = append(b.refused, refusedMessage{message, asWorkError(err)})
+				b.runs = slices.DeleteFunc(slices.Clone(b.runs), func(run sessions.Run) bool {
+					return slices.ContainsFunc(message, func(other sessions.Run) bool { return other.ID == run.ID })
+				})
+				continue
+			}
+			if err := takeUp(ctx, j.session, whole, got.texts); err != nil {
+				return b, err
+			}
+			b.media = append(b.media, got.media...)
+		}
+	}
+	return b, nil
+}
+
+// refuse adds the end of a message that is not let in, and that its sender is told so.
+func (w *sessionWorker) refuse(change *Change, j *job, r refusedMessage) {
+	w.fail(change, j, r.runs, r.why)
+	if last := r.runs[len(r.runs)-1]; !last.Route.IsZero() {
+		change.Deliver = append(change.Deliver, w.reply(last, KindNotice, r.why.Public, noticeLabel()))
+	}
 }
 
 // drive lets the agent work and stores how it ended. Most of a run's time, and so

@@ -254,13 +254,23 @@ func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, actor strin
 		return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
 	}
 	d.Status, d.Finished, d.Epoch = DeliveryDiscarded, r.now(), 0
-	return d, r.changeDelivery(ctx, from, d, "delivery.discard", actor)
+	var unask []ApprovalMove
+	if from == DeliveryHeld {
+		p, err := r.approvalOf(ctx, d)
+		if err != nil {
+			return d, err
+		}
+		if p.Status == ApprovalPending { // nobody need decide any more
+			unask = append(unask, p.move(ApprovalDenied, "the message was discarded", actor, r.now()))
+		}
+	}
+	return d, r.changeDelivery(ctx, from, d, "delivery.discard", actor, unask...)
 }
 
-func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action, actor string) error {
+func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action, actor string, unask ...ApprovalMove) error {
 	err := r.commit(ctx, Change{
-		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
-		Change:     sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
+		Deliveries: []DeliveryMove{{From: from, Delivery: d}}, Approvals: unask,
+		Change: sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)

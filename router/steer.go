@@ -16,6 +16,8 @@ type inbox struct {
 	w   *sessionWorker
 	job *job
 	run *sessions.Run // as the agent has it
+	// refused are the messages, by their first run, that the monitor has not let in: they wait for their own turn.
+	refused map[sessions.RunID]bool
 }
 
 var _ Inbox = (*inbox)(nil)
@@ -25,7 +27,7 @@ func (w *sessionWorker) inboxOf(j *job, run *sessions.Run) Inbox {
 	if workedAlone(*run) {
 		return nil
 	}
-	return &inbox{w: w, job: j, run: run}
+	return &inbox{w: w, job: j, run: run, refused: map[sessions.RunID]bool{}}
 }
 
 // Waiting implements [Inbox].
@@ -51,7 +53,8 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 		whole := joined(message)
 		got := b.w.fetch(ctx, &whole)
 		if err := b.w.admitText(session, &whole, got.texts); err != nil {
-			continue // it fails in its own turn, where its sender is told so
+			b.refused[message[0].ID] = true // it fails in its own turn, where its sender is told so
+			continue
 		}
 		media = append(media, got.media...)
 		session.Append(userMessage(whole, got.texts))
@@ -111,7 +114,7 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	queued = slices.DeleteFunc(queued, unmerged)
 	var said [][]sessions.Run
 	for _, message := range messages(queued) {
-		if !sameAudience(message[0].Route, b.run.Route) {
+		if b.refused[message[0].ID] || !sameAudience(message[0].Route, b.run.Route) {
 			continue
 		}
 		b.w.hear() // it is there until it is taken

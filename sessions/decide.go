@@ -3,6 +3,7 @@ package sessions
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"sluice/policy/flow"
 )
@@ -21,14 +22,18 @@ type decision struct {
 	child    *PendingSubAgentToolCall // that has worked the call; nil for other tools
 }
 
-// decide brings the open calls together with what was said of them. Nothing has run when it fails.
-func (s *Session) decide(confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
+// decide brings the open calls together with what was said of them, all or those before the first that
+// somebody has to decide about. Nothing has run when it fails.
+func (s *Session) decide(unasked bool, confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.building != nil {
 		return nil, ErrStepBusy
 	}
 	calls := openCalls(s.messages)
+	if first := slices.IndexFunc(calls, func(c Part) bool { return s.ruling(c).Ruling == RulingAsk }); unasked && first >= 0 {
+		calls = calls[:first]
+	}
 	if len(calls) == 0 {
 		return nil, ErrNoToolCall
 	}

@@ -91,10 +91,26 @@ func (s *Session) tool(name string) (Tool, bool) {
 // The [Monitor] judges each call when it is about to run, by what the session has learnt from those
 // before it. One about which somebody has to be asked only now stays open, with those behind it: they are confirmed and executed as the next ones.
 func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
-	decisions, err := s.decide(confirmations, subAgents)
+	decisions, err := s.decide(false, confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}
+	return s.executeAll(ctx, caller, decisions)
+}
+
+// ExecuteUnasked is [Session.ConfirmAndExecuteTools] of the open calls before the first one that somebody has to decide about.
+// So whoever waits for that decision waits with all done that needs none, and of the calls that
+// are then open only the first may ever have begun. It is [ErrNoToolCall] where there is no such call.
+func (s *Session) ExecuteUnasked(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
+	decisions, err := s.decide(true, confirmations, subAgents)
+	if err != nil {
+		return false, err
+	}
+	return s.executeAll(ctx, caller, decisions)
+}
+
+// executeAll brings calls to their results. It stores each one's result before the next begins.
+func (s *Session) executeAll(ctx context.Context, caller Caller, decisions []decision) (allRejected bool, err error) {
 	allRejected = true
 	for _, d := range decisions {
 		if s.lastWord(&d) {
@@ -128,7 +144,7 @@ func (s *Session) lastWord(d *decision) (wait bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d.barred {
-		d.reason = s.verdict(d.call, d.tool, false, true).Reason
+		s.verdict(d.call, d.tool, false, true) // for the record
 	}
 	if !d.known || !d.approved {
 		return false

@@ -111,6 +111,7 @@ func TestToolRunsAtMostOnceAcrossCrashes(t *testing.T) {
 				again := b.load(t)
 				ran := len(b.ran)
 				open := again.PendingToolCalls()
+				require.LessOrEqual(t, ran, 3-len(open)+1, "of the open calls only the first may have begun")
 				again.ResolveInterrupted()
 				require.Nil(t, again.PendingToolCalls())
 				require.Len(t, b.ran, ran, "nothing runs again")

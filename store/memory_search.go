@@ -243,7 +243,9 @@ func (n numbered) Scan(dest ...any) error { return n.Row.Scan(append(dest, n.seq
 
 // best reads the memories with the highest scores. What has ended since it was found is left out.
 func (db *DB) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
-	f := inScope(q.MemoryScope)
+	scope := q.MemoryScope
+	scope.Namespace, scope.Audience = "", "" // the hits are of these already, and named again they would lead to a walk through all of them
+	f := inScope(scope)
 	f.add(`m.seq IN (?` + strings.Repeat(`, ?`, fetchedAtOnce-1) + `)`)
 	text := `SELECT ` + memoryColumns + `, m.seq FROM memories m` + f.where()
 	var found []sessions.Memory

@@ -9,8 +9,7 @@ import (
 
 // confirm puts into confirmations what people have decided about the calls that need it.
 // The approver's word counts even after a crash: it knows which of them may have begun.
-func (w *work) confirm(ctx context.Context, confirmations []sessions.Confirmation) error {
-	asked := w.session.CallsToConfirm()
+func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, confirmations []sessions.Confirmation) error {
 	if len(asked) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/agent"
+	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
@@ -96,4 +97,63 @@ func TestAnAwaitedCallRunsLater(t *testing.T) {
 	require.Equal(t, "written", answer.Text)
 	require.Equal(t, []string{"write"}, o.asked)
 	require.Equal(t, "x", b.tool(t, "read", `{"path":"a"}`).Text)
+}
+
+// While one call of an answer waits for its decision, what stands before it is done and what stands behind it waits with
+// it. Neither is taken for interrupted when the run is gone on with.
+func TestCallsBesideAnAwaitedOneRunOnce(t *testing.T) {
+	t.Parallel()
+	for name, yes := range map[string]bool{"allowed": true, "denied": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var ran []string
+			b := newBundle(t)
+			for _, tool := range []string{"mcp_far_a", "mcp_far_b", "mcp_far_c"} {
+				b.remote = append(b.remote, remote(tool, func() (sessions.ToolResult, error) {
+					ran = append(ran, tool)
+					return says(tool)()
+				}))
+			}
+			b.configure(func(s *agent.Settings) {
+				s.Monitor = monitorOf(policy.EscalationAuto, policy.Rule{Name: "b", Hook: policy.PreToolCall, Tools: []string{"mcp_far_b"}, Action: policy.Hold})
+			})
+			o := &owner{thinks: true, decides: func(c sessions.Part) sessions.Confirmation {
+				return sessions.Confirmation{CallID: c.CallID, Approved: yes, Reason: "the owner denied it"}
+			}}
+			b.approver = o
+			b.reopen(t)
+			b.model.Answers = []sessiontest.Answer{
+				func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
+					return sessions.Completion{Parts: []sessions.Part{
+						{Type: sessions.PartToolCall, CallID: "call_1", Tool: "mcp_far_a"},
+						{Type: sessions.PartToolCall, CallID: "call_2", Tool: "mcp_far_b"},
+						{Type: sessions.PartToolCall, CallID: "call_3", Tool: "mcp_far_c"},
+					}}, nil
+				}, sessiontest.Says("done"),
+			}
+			_, err := b.ask(t.Context(), "all three")
+			require.ErrorIs(t, err, router.ErrAwaited)
+			for range 2 {
+				b.reopen(t)
+				_, err = b.work(t.Context())
+				require.ErrorIs(t, err, router.ErrAwaited)
+			}
+			require.Equal(t, []string{"mcp_far_a"}, ran)
+			o.thinks = false
+			b.reopen(t)
+			_, err = b.work(t.Context())
+			require.NoError(t, err)
+			messages := b.session.Messages()
+			results := messages[len(messages)-2].Parts
+			require.Len(t, results, 3)
+			require.Equal(t, "mcp_far_a", results[0].Text)
+			require.Equal(t, "mcp_far_c", results[2].Text)
+			if yes {
+				require.Equal(t, []string{"mcp_far_a", "mcp_far_b", "mcp_far_c"}, ran)
+			} else {
+				require.Equal(t, []string{"mcp_far_a", "mcp_far_c"}, ran)
+				require.Equal(t, "the owner denied it", results[1].Text)
+			}
+		})
+	}
 }

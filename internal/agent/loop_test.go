@@ -250,16 +250,17 @@ func TestSummaryIsNotAskedOfAModelThatMayNotSeeIt(t *testing.T) {
 	require.Len(t, b.model.Asked(), asked)
 }
 
-// A process that died after the calls were stored: a tool that may be repeated
-// is, another one is reported as interrupted, and the work goes on.
+// A process that died after the calls were stored: the first of them may have begun and is reported as interrupted, those
+// behind it can't have, and the work goes on.
 func TestWorkGoesOnAfterACrash(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	b.session.Append(
 		sessions.Message{Role: sessions.RoleUser, Run: b.run.ID, Parts: []sessions.Part{sessions.TextPart("go", flow.Bottom())}},
 		sessions.Message{Role: sessions.RoleAssistant, Run: b.run.ID, Parts: []sessions.Part{
-			{Type: sessions.PartToolCall, CallID: "a", Tool: "session_status", Label: flow.Bottom()},
-			{Type: sessions.PartToolCall, CallID: "b", Tool: "launch", Label: flow.Bottom()},
+			{Type: sessions.PartToolCall, CallID: "a", Tool: "launch", Label: flow.Bottom()},
+			{Type: sessions.PartToolCall, CallID: "b", Tool: "session_status", Label: flow.Bottom()},
+			{Type: sessions.PartToolCall, CallID: "c", Tool: "launch", Label: flow.Bottom()},
 		}},
 	)
 	require.NoError(t, b.session.Persist(t.Context()))
@@ -269,9 +270,10 @@ func TestWorkGoesOnAfterACrash(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "went on", answer.Text)
 	results := b.session.Messages()[2].Parts
-	require.False(t, results[0].Error)
-	require.True(t, results[1].Error)
-	require.Contains(t, results[1].Text, "interrupted")
+	require.True(t, results[0].Error)
+	require.Contains(t, results[0].Text, "interrupted")
+	require.False(t, results[1].Error)
+	require.NotContains(t, results[2].Text, "interrupted", "it can't have begun before the first one had its result")
 }
 
 func TestOpenSaysWhatIsMissing(t *testing.T) {

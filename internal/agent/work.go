@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,21 +97,17 @@ func (w *work) brief(ctx context.Context) (report sessions.Route, err error) {
 	return x.Route, nil
 }
 
-// resume goes on with tool calls that were open when the run's worker ended.
+// resume goes on with tool calls that were open when the run's worker ended. Only the first of them may have begun, as
+// each one's result is stored before the next begins.
 func (w *work) resume(ctx context.Context) error {
 	calls := w.session.PendingToolCalls()
 	if len(calls) == 0 {
 		return nil
 	}
-	confirmations := make([]sessions.Confirmation, len(calls))
-	asks := w.session.Permission() == sessions.PermissionAsk
-	for i, call := range calls {
-		tool, ok := w.session.Tool(call.Tool)
-		if ok && (tool.Idempotent || asks && tool.ReadOnly()) {
-			confirmations[i] = sessions.Confirmation{CallID: call.CallID, Approved: true}
-		} else {
-			confirmations[i] = sessions.Interrupted(call.CallID)
-		}
+	confirmations := approveAll(calls)
+	tool, ok := w.session.Tool(calls[0].Tool)
+	if !ok || !tool.Idempotent && !(w.session.Permission() == sessions.PermissionAsk && tool.ReadOnly()) {
+		confirmations[0] = sessions.Interrupted(calls[0].CallID)
 	}
 	if err := w.execute(ctx, calls, confirmations); err != nil {
 		return err
@@ -141,10 +138,16 @@ func approveAll(calls []sessions.Part) []sessions.Confirmation {
 	return confirmations
 }
 
-// execute runs tool calls and shows it. Calls that somebody has to decide about wait for that.
+// execute runs tool calls and shows it. Calls that somebody has to decide about wait for that, and those behind them with
+// them; those before the first of them don't.
 func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
 	w.usedTools = true
-	if err := w.confirm(ctx, confirmations); err != nil {
+	run := w.session.ConfirmAndExecuteTools
+	asked := w.session.CallsToConfirm()
+	if len(asked) > 0 && asked[0].CallID != calls[0].CallID {
+		n := slices.IndexFunc(calls, func(c sessions.Part) bool { return c.CallID == asked[0].CallID })
+		calls, confirmations, run = calls[:n], confirmations[:n], w.session.ExecuteUnasked
+	} else if err := w.confirm(ctx, asked, confirmations); err != nil {
 		return err
 	}
 	before := w.results()
@@ -156,10 +159,13 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 		return err
 	}
 	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, User: speaker(w.run), Owner: w.run.Input.Owner, Chain: w.run.Chain, Audience: audience}
-	if _, err := w.session.ConfirmAndExecuteTools(w.counting(ctx), caller, confirmations); err != nil {
+	if _, err := run(w.counting(ctx), caller, confirmations); err != nil {
 		return err
 	}
 	for _, part := range w.session.Last().Parts[before:] {
+		if part.Type != sessions.PartToolResult {
+			continue // the answer: even its first call has to wait
+		}
 		result := "ok"
 		if part.Error {
 			result = "error"

@@ -25,8 +25,8 @@ const runsOfAnExchange = 8
 func TestExchangeThroughDeath(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{binary: built.faulty, seedPlus: 60})
-	w.config.Visibility = "all"
-	undisturbed := w.converse(3000, "")
+	w.config.Visibility, w.config.Owners = "all", askers()
+	undisturbed := w.converse(firstAsker, "")
 	require.Equal(t, []string{
 		"user: …", "assistant: …", "toolResult: …", "assistant: echo: …", // the requester's
 		"agent: The first answer.", "assistant: That was turn 1.", "agent: That was turn 2.", "assistant: That was turn 3.", "agent: That was turn 4.", "assistant: That was turn 5.",
@@ -35,7 +35,7 @@ func TestExchangeThroughDeath(t *testing.T) {
 		"agent: Say now what the people of this conversation shall hear of this exchange.", "assistant: " + completions.Announcement,
 		"shown: echo: …", "shown: " + completions.Announcement,
 	}, undisturbed)
-	person := int64(3001)
+	person := int64(firstAsker + 1)
 	for _, p := range []faultpoint.Point{faultpoint.ClaimBeforeCommit, faultpoint.ClaimAfterCommit, faultpoint.FinishBeforeCommit, faultpoint.FinishAfterCommit} {
 		for n := 1; n <= runsOfAnExchange; n++ {
 			if !*long && n%3 != 1 {
@@ -58,7 +58,7 @@ func TestExchangeAcrossGateways(t *testing.T) {
 	}
 	var undisturbed []string
 	for i := range rounds + 1 {
-		person := int64(3000 + i)
+		person := int64(firstAsker + i)
 		p.say(person+1000, "")
 		p.awaitAnswers()
 		p.say(person, ask(person+1000))
@@ -75,6 +75,18 @@ func TestExchangeAcrossGateways(t *testing.T) {
 		require.Equal(t, undisturbed, said)
 		p.startOther()
 	}
+}
+
+// firstAsker is the first person who has another one's session asked.
+const firstAsker = 3000
+
+// askers are those who do so: owners, whose word needs no other's.
+func askers() []string {
+	owners := make([]string, 40)
+	for i := range owners {
+		owners[i] = fmt.Sprintf("%q", fmt.Sprintf("telegram:%d", firstAsker+i))
+	}
+	return owners
 }
 
 // ask is how a person has another one's session asked.

@@ -40,7 +40,7 @@ func startNATS(t *testing.T) string {
 func newPair(t *testing.T, platform string, postgres *storetest.Server) *pair {
 	t.Helper()
 	w := newWorld(t, options{platform: platform, store: postgres.Database(t), bus: startNATS(t), seedPlus: 40})
-	w.config.Visibility = "all"
+	w.config.Visibility, w.config.Owners = "all", askers()
 	p := &pair{world: w}
 	p.configs[0], p.configs[1] = w.config, w.config
 	addr, err := child.FreeAddr()

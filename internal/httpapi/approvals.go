@@ -96,7 +96,7 @@ func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (
 			v.Reason = in.Body.Reason
 		}
 		p, err := s.cfg.Store.Approval(ctx, router.ApprovalID(in.Approval))
-		if err := s.visible(ctx, err, p.Label, p.Session); err != nil {
+		if err := s.visible(ctx, err, object{kind: "approval", id: string(p.ID), label: p.Label}, p.Session); err != nil {
 			return nil, err
 		}
 		p, err = s.cfg.Router.DecideApproval(ctx, p.ID, v)

@@ -40,13 +40,34 @@ type caller struct {
 // says of its own that it asks, that counts as well.
 const pageHeader = "Sluice-Client"
 
-type callerKey struct{}
+type requestKey struct{}
+
+// request is one that was let in, and who has made it.
+type request struct {
+	caller caller
+	http   *http.Request // nil: there is none
+}
+
+// requestOf is the request whose context this is; the zero value where nobody was let in.
+func requestOf(ctx context.Context) request {
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		return *r
+	}
+	return request{}
+}
+
+// operation is the route of what was asked for; empty before there is one.
+func (r request) operation() string {
+	if r.http == nil {
+		return ""
+	}
+	return r.http.Pattern
+}
 
 // callerOf is who has made the request whose context this is. Its level is what
 // every endpoint filters by. Where nobody was let in, it sees nothing.
 func callerOf(ctx context.Context) caller {
-	c, _ := ctx.Value(callerKey{}).(caller)
-	return c
+	return requestOf(ctx).caller
 }
 
 // operator is who acts with the gateway's own token.
@@ -105,11 +126,15 @@ func (s *Server) admit(r *http.Request) (*http.Request, *apiError) {
 	who, ok := s.identify(r)
 	switch {
 	case !ok:
+		s.denyStranger(r)
 		return r, &apiError{http.StatusUnauthorized, "unauthorized", "want the header Authorization: Bearer <token>; the token is in the file token of the state folder"}
 	case who.Role != RoleOperator && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		s.denyForbidden(r, who)
 		return r, forbidden("the token " + who.Name + " may only read: its role is reader; gateway.tokens in the configuration says so")
 	}
-	return r.WithContext(context.WithValue(r.Context(), callerKey{}, who)), nil
+	in := &request{caller: who}
+	in.http = r.WithContext(context.WithValue(r.Context(), requestKey{}, in))
+	return in.http, nil
 }
 
 // forbidden refuses what a caller may never do, whatever there is: it tells nothing of what is hidden.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -64,6 +65,7 @@ func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*body[delivery
 		return nil, s.problem(err)
 	}
 	if !callerOf(ctx).sees(d.Label) { // of the first request of this name, when the token had a higher level
+		s.denied(ctx, object{"delivery", string(d.ID), d.Session, d.Label}, whyAbove)
 		return nil, errNotFound
 	}
 	return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
@@ -128,7 +130,7 @@ func (s *Server) getDelivery(ctx context.Context, in *deliveryPath) (*body[deliv
 // visibleDelivery is a delivery that the caller may know of.
 func (s *Server) visibleDelivery(ctx context.Context, id string) (router.Delivery, error) {
 	d, err := s.cfg.Store.Delivery(ctx, router.DeliveryID(id))
-	return d, s.visible(ctx, err, d.Label, d.Session)
+	return d, s.visible(ctx, err, object{kind: "delivery", id: string(d.ID), label: d.Label}, d.Session)
 }
 
 func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID, string) (router.Delivery, error)) func(context.Context, *deliveryPath) (*body[deliveryRecord], error) {
@@ -167,6 +169,9 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
 		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind), Text: in.Text, Reader: callerOf(ctx).Level,
 	})
+	if errors.Is(err, sessions.ErrNotFound) && in.Session != "" {
+		_, _ = s.lookup(ctx, in.Session) // notes one that is hidden; whatever it gives, the answer is the same
+	}
 	if err != nil {
 		return nil, s.problem(fmt.Errorf("check policy: %w", err))
 	}

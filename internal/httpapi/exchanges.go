@@ -122,7 +122,7 @@ func (s *Server) getExchange(ctx context.Context, in *struct {
 
 // shownExchange is what became of a look at an exchange, if the caller may know of it.
 func (s *Server) shownExchange(ctx context.Context, x router.Exchange, err error) (*body[exchangeRecord], error) {
-	if err := s.visible(ctx, err, x.Label, x.Requester.Session, x.Target.Session); err != nil {
+	if err := s.visible(ctx, err, object{kind: "exchange", id: x.ID, label: x.Label}, x.Requester.Session, x.Target.Session); err != nil {
 		return nil, err
 	}
 	record, err := s.exchange(ctx, x)

@@ -65,6 +65,9 @@ type gateway struct {
 	live      chan sessions.Event
 	healthy   bool
 	patched   []sessions.Patch
+	audit     []sessions.AuditEntry
+	commits   int
+	down      error // of every commit
 }
 
 func newGateway() *gateway {

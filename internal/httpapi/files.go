@@ -42,7 +42,8 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 			return
 		}
 		level := s.cfg.FileLevel(record)
-		if !callerOf(r.Context()).sees(flow.NewLabel(level, flow.Trusted)) {
+		if label := flow.NewLabel(level, flow.Trusted); !callerOf(r.Context()).sees(label) {
+			s.denied(r.Context(), object{"files", string(record.ID), record.ID, label.Join(record.Taint)}, whyAbove)
 			s.fail(w, errNotFound)
 			return
 		}

@@ -44,7 +44,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			}
 		}
 		r.Body = http.MaxBytesReader(w, timed(w, r), s.bodyMost(r.Method, r.URL.Path))
-		next.ServeHTTP(w, r)
+		watched := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(watched, r)
+		if in := requestOf(r.Context()); in.http != nil && watched.status == http.StatusForbidden {
+			s.denyForbidden(r, in.caller)
+		}
 	})
 }
 
@@ -101,7 +105,7 @@ func secure(h http.Header) {
 // foreign refuses a request that does not name this gateway (DNS rebinding) or that another site's page makes.
 func (s *Server) foreign(r *http.Request) *apiError {
 	if !s.ownHost(r.Host) {
-		return &apiError{http.StatusMisdirectedRequest, "unknown_host", "this gateway does not answer to the host " + printableHost(r.Host) + "; add it to gateway.allowedHosts or set gateway.publicURL"}
+		return &apiError{http.StatusMisdirectedRequest, "unknown_host", "this gateway does not answer to the host " + printable(r.Host) + "; add it to gateway.allowedHosts or set gateway.publicURL"}
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
 		return errForeign
@@ -134,17 +138,18 @@ func (s *Server) ownHost(host string) bool {
 	return false
 }
 
-func printableHost(host string) string {
+// printable is the beginning of what a caller has sent, as it may stand in a text or in the audit trail.
+func printable(text string) string {
 	const most = 100
-	if len(host) > most {
-		host = host[:most]
+	if len(text) > most {
+		text = text[:most]
 	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
 		}
 		return r
-	}, host)
+	}, text)
 }
 
 // survive answers for a handler that panicked.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,9 @@ func (s *Server) lookup(ctx context.Context, name string) (sessions.Record, erro
 }
 
 // unlessHidden is a session that the caller may know of; else it is as one that never was.
-func (*Server) unlessHidden(ctx context.Context, r sessions.Record) (sessions.Record, error) {
+func (s *Server) unlessHidden(ctx context.Context, r sessions.Record) (sessions.Record, error) {
 	if !callerOf(ctx).sees(r.Taint) {
+		s.denied(ctx, object{"session", string(r.ID), r.ID, r.Taint}, whyAbove)
 		return sessions.Record{}, errNotFound
 	}
 	return r, nil
@@ -33,38 +35,45 @@ func (*Server) unlessHidden(ctx context.Context, r sessions.Record) (sessions.Re
 
 // visible says what a look at something found: nothing, if it has a label, or is of a session, above the
 // caller's level. That is found out by as many questions as that there is no such thing at all.
-func (s *Server) visible(ctx context.Context, err error, l flow.Label, of ...sessions.ID) error {
+func (s *Server) visible(ctx context.Context, err error, o object, of ...sessions.ID) error {
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return s.problem(err)
 	}
-	who := callerOf(ctx)
-	seen := err == nil && who.sees(l)
+	who, there := callerOf(ctx), err == nil
+	seen := there && who.sees(o.label)
 	for _, id := range of {
-		known, err := s.sessionSeen(ctx, who, id)
+		taint, err := s.taintFor(ctx, who, id)
 		if err != nil {
 			return s.problem(err)
 		}
-		seen = seen && (known || id == "")
+		seen = seen && (who.sees(taint) || id == "")
+		if id != "" {
+			o.session, o.label = cmp.Or(o.session, id), o.label.Join(taint)
+		}
 	}
-	if !seen {
-		return errNotFound
+	if seen {
+		return nil
 	}
-	return nil
+	if there {
+		s.denied(ctx, o, whyAbove)
+	}
+	return errNotFound
 }
 
-// sessionSeen reports whether a session, which may have ended, is within a caller's level. One that is not there is not.
-func (s *Server) sessionSeen(ctx context.Context, who caller, id sessions.ID) (bool, error) {
+// taintFor is the taint of a session, which may have ended, for who has to be shown no more than their level: one who
+// sees everything needs none. That of a session that is not there is above everybody else.
+func (s *Server) taintFor(ctx context.Context, who caller, id sessions.ID) (flow.Label, error) {
 	if who.seesAll() {
-		return true, nil
+		return flow.Bottom(), nil
 	}
 	r, err := s.cfg.Store.Session(ctx, id)
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
-		return false, nil
+		return flow.Top(), nil
 	case err != nil:
-		return false, fmt.Errorf("read session: %w", err)
+		return flow.Top(), fmt.Errorf("read session: %w", err)
 	}
-	return who.sees(r.Taint), nil
+	return r.Taint, nil
 }
 
 // seenOf are those of some sessions that the caller may know of.
@@ -72,11 +81,11 @@ func (s *Server) seenOf(ctx context.Context, ids []sessions.ID) ([]sessions.ID, 
 	who := callerOf(ctx)
 	var seen []sessions.ID
 	for _, id := range ids {
-		known, err := s.sessionSeen(ctx, who, id)
+		taint, err := s.taintFor(ctx, who, id)
 		if err != nil {
 			return nil, s.problem(err)
 		}
-		if known {
+		if who.sees(taint) {
 			seen = append(seen, id)
 		}
 	}
@@ -85,12 +94,22 @@ func (s *Server) seenOf(ctx context.Context, ids []sessions.ID) ([]sessions.ID, 
 
 // channelSeen reports whether a channel is within the caller's level. One above it is as one that is not configured.
 func (s *Server) channelSeen(ctx context.Context, channel, account string) bool {
-	return flow.CanFlow(s.cfg.SinkLevel(sessions.Route{Channel: channel, Account: account}), callerOf(ctx).Level)
+	return flow.CanFlow(s.channelLevel(channel, account), callerOf(ctx).Level)
+}
+
+func (s *Server) channelLevel(channel, account string) flow.Level {
+	return s.cfg.SinkLevel(sessions.Route{Channel: channel, Account: account})
+}
+
+// denyChannel notes that a caller was told that there is no such channel.
+func (s *Server) denyChannel(ctx context.Context, kind, id, channel, account string) {
+	s.denied(ctx, object{kind: kind, id: channel + "/" + cmp.Or(account, "default") + id, label: flow.NewLabel(s.channelLevel(channel, account), flow.Trusted)}, whyAbove)
 }
 
 // needChannel refuses a channel above the caller's level as one that is not configured.
 func (s *Server) needChannel(ctx context.Context, channel, account string) error {
 	if !s.channelSeen(ctx, channel, account) {
+		s.denyChannel(ctx, "channel", "", channel, account)
 		return s.problem(router.NoChannel(channel))
 	}
 	return nil

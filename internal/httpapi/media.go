@@ -93,7 +93,7 @@ func (s *Server) getMedia(ctx context.Context, in *struct {
 },
 ) (*mediaContent, error) {
 	m, err := s.cfg.Store.Media(ctx, sessions.MediaID(in.Media))
-	if err := s.visible(ctx, err, m.Label, m.Session); err != nil {
+	if err := s.visible(ctx, err, object{kind: "file", id: string(m.ID), label: m.Label}, m.Session); err != nil {
 		return nil, err
 	}
 	return &mediaContent{

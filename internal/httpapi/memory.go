@@ -123,10 +123,16 @@ type MemoryPath struct {
 	ID string `path:"memory" maxLength:"64"`
 }
 
+// visibleMemory is a version of a memory that the caller may know of.
+func (s *Server) visibleMemory(ctx context.Context, id string) (sessions.Memory, error) {
+	m, err := s.cfg.Store.Memory(ctx, sessions.MemoryID(id), flow.Restricted)
+	return m, s.visible(ctx, err, object{"memory", string(m.ID), m.Session, m.Label})
+}
+
 func (s *Server) memory(ctx context.Context, in *MemoryPath) (*body[memoryShown], error) {
-	m, err := s.cfg.Store.Memory(ctx, sessions.MemoryID(in.ID), callerOf(ctx).Level)
+	m, err := s.visibleMemory(ctx, in.ID)
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	versions, err := s.cfg.Store.MemoryVersions(ctx, m, memoryVersions)
 	if err != nil {
@@ -144,7 +150,7 @@ func (s *Server) deleteMemory(ctx context.Context, in *struct {
 	Uncover bool `query:"uncover" doc:"let what less confidential conversations have saved under the key be seen again where this was"`
 },
 ) (*struct{}, error) {
-	m, err := s.cfg.Store.Memory(ctx, sessions.MemoryID(in.ID), callerOf(ctx).Level)
+	m, err := s.visibleMemory(ctx, in.ID)
 	if err == nil && !m.Ended.IsZero() {
 		err = sessions.ErrNotFound // another version is the current one, or none
 	}

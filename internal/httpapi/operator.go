@@ -137,6 +137,7 @@ func (s *Server) settle(ctx context.Context, code string, decide func(ctx contex
 	for _, p := range pending {
 		if p.Code == code && !s.channelSeen(ctx, p.Channel, p.Account) {
 			code = noCode
+			s.denyChannel(ctx, "pairing", "/"+string(p.User.ID), p.Channel, p.Account)
 		}
 	}
 	p, err := decide(ctx, code, callerOf(ctx).actor())
@@ -164,6 +165,7 @@ func (s *Server) revoke(ctx context.Context, in *struct {
 		account = "default"
 	}
 	if !s.channelSeen(ctx, in.Body.Channel, account) {
+		s.denyChannel(ctx, "channel", "", in.Body.Channel, account)
 		return nil, errNotFound
 	}
 	if err := s.cfg.Router.RevokePairing(ctx, in.Body.Channel, account, sessions.UserID(in.Body.User), callerOf(ctx).actor()); err != nil {

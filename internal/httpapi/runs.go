@@ -88,16 +88,20 @@ func (s *Server) getRun(ctx context.Context, in *struct {
 	ctx, cancel := s.untilStop(ctx)
 	defer cancel()
 	run, err := s.cfg.Store.Run(ctx, id)
-	if err := s.visible(ctx, err, run.Label, run.Session); err != nil {
+	if err := s.visible(ctx, err, runObject(run), run.Session); err != nil {
 		return nil, err
 	}
 	if wait > 0 {
 		run, err = s.cfg.Router.WaitRun(ctx, id, min(wait, waitMost))
-		if err := s.visible(ctx, err, run.Label, run.Session); err != nil { // it may have risen meanwhile
+		if err := s.visible(ctx, err, runObject(run), run.Session); err != nil { // it may have risen meanwhile
 			return nil, err
 		}
 	}
 	return &body[runRecord]{runOf(run)}, nil
+}
+
+func runObject(run sessions.Run) object {
+	return object{kind: "run", id: string(run.ID), label: run.Label}
 }
 
 // untilStop is a request's context that ends with the server too.
@@ -121,7 +125,7 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 		return nil, err
 	}
 	run, err := s.cfg.Store.Run(ctx, sessions.RunID(in.Run))
-	if err := s.visible(ctx, err, run.Label, run.Session); err != nil {
+	if err := s.visible(ctx, err, runObject(run), run.Session); err != nil {
 		return nil, err
 	}
 	if run.Session != r.ID {

@@ -10,7 +10,7 @@
 // Failure rules: an error is {"error": code, "message": text}; its text never
 // shows what is inside. What is missing, foreign or hidden is the same 404.
 //
-// Goroutines: the server's own, which Stop waits for. Streams end with Stop.
+// Goroutines: the server's own and that of its denials, which Stop waits for. Streams end with Stop.
 package httpapi
 
 import (
@@ -79,6 +79,8 @@ type Store interface {
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
 	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
+	// Commit stores what callers were not told, in the audit trail.
+	Commit(ctx context.Context, c router.Change) error
 	ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error)
 }
 
@@ -141,6 +143,7 @@ type Server struct {
 
 	credentials []hashed
 	cursors     cursors
+	denials     *denials
 
 	ending  context.Context // ends the streams when the server stops
 	end     context.CancelFunc
@@ -149,7 +152,7 @@ type Server struct {
 
 // New makes a server; it serves nothing before Start.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, started: cfg.Now(), credentials: hashCredentials(cfg.Tokens)}
+	s := &Server{cfg: cfg, started: cfg.Now(), credentials: hashCredentials(cfg.Tokens), denials: newDenials(cfg)}
 	s.cursors = newCursors(s.credentials)
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.handler = s.routes()
@@ -165,6 +168,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Start serves on a listener, which it closes at the end.
 func (s *Server) Start(l net.Listener) {
+	s.denials.start()
 	s.serving.Go(func() {
 		if err := s.http.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.cfg.Log.Error("http server ended", "err", err)
@@ -180,5 +184,6 @@ func (s *Server) Stop(ctx context.Context) error {
 		err = errors.Join(fmt.Errorf("stop http server: %w", err), s.http.Close())
 	}
 	s.serving.Wait()
+	s.denials.stop(ctx)
 	return err
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 
@@ -17,8 +16,11 @@ type simulatedCall struct {
 
 func (s *Server) simulate(ctx context.Context, in *struct{ Body simulatedCall }) (*body[policy.Simulation], error) {
 	record, err := s.cfg.Router.SessionOrMain(ctx, in.Body.Session)
-	if err != nil || !callerOf(ctx).sees(record.Taint) {
-		return nil, s.problem(cmp.Or(err, error(errNotFound)))
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	if record, err = s.unlessHidden(ctx, record); err != nil {
+		return nil, err
 	}
 	args, err := json.Marshal(in.Body.Args)
 	if err != nil {

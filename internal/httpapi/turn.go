@@ -167,19 +167,24 @@ func (s *Server) reply(ctx context.Context, got router.Admitted) (turnReply, err
 		return turnReply{}, err
 	}
 	reply := replyOf(run)
+	held := false
 	if run.Status == sessions.RunDone {
 		if reply.Reply, err = s.cfg.Router.Told(ctx, run); err != nil {
 			return turnReply{}, err
 		}
-		if reply.Reply == "" && run.Reply != "" {
-			reply.Reply = heldText
-		}
+		held = reply.Reply == "" && run.Reply != ""
 	}
-	seen, err := s.runSeen(ctx, run)
-	if !seen {
+	answer, seen, err := s.answer(ctx, run)
+	switch {
+	case err != nil:
+		return turnReply{}, err
+	case !seen:
 		reply.Reply = aboveText
+	case held:
+		reply.Reply = heldText
+		s.denied(ctx, answer, whyHeld)
 	}
-	return reply, err
+	return reply, nil
 }
 
 // noticed is the gateway's own answer to a turn, as far as the caller may see it.
@@ -188,7 +193,7 @@ func (s *Server) noticed(ctx context.Context, got router.Admitted) (string, erro
 		return got.Notice, nil
 	}
 	d, err := s.cfg.Store.Delivery(ctx, got.NoticeID)
-	switch err := s.visible(ctx, err, d.Label, got.Session); {
+	switch err := s.visible(ctx, err, object{kind: "answer", id: string(d.ID), label: d.Label}, got.Session); {
 	case errors.Is(err, errNotFound):
 		return aboveText, nil
 	case err != nil:
@@ -197,11 +202,18 @@ func (s *Server) noticed(ctx context.Context, got router.Admitted) (string, erro
 	return got.Notice, nil
 }
 
-// runSeen reports whether a caller may see what became of a run.
-func (s *Server) runSeen(ctx context.Context, run sessions.Run) (bool, error) {
+// answer is what became of a caller's own turn, and whether they may see it.
+func (s *Server) answer(ctx context.Context, run sessions.Run) (o object, seen bool, err error) {
 	who := callerOf(ctx)
-	known, err := s.sessionSeen(ctx, who, run.Session)
-	return known && who.sees(run.Label), err
+	taint, err := s.taintFor(ctx, who, run.Session)
+	if err != nil {
+		return o, false, err
+	}
+	o = object{"answer", string(run.ID), run.Session, run.Label.Join(taint)}
+	if seen = who.sees(o.label); !seen {
+		s.denied(ctx, o, whyAbove)
+	}
+	return o, seen, nil
 }
 
 func replyOf(run sessions.Run) turnReply {
@@ -269,7 +281,7 @@ func (s *Server) endOf(ctx context.Context, out *stream, id sessions.RunID) (boo
 	if err != nil || !run.Status.Terminal() {
 		return false, err
 	}
-	seen, err := s.runSeen(ctx, run)
+	_, seen, err := s.answer(ctx, run)
 	if err != nil {
 		return false, err
 	}

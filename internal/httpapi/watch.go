@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -21,8 +22,10 @@ var errRisen = errors.New("the session is above the caller's level")
 
 // still is nil while the session that a stream shows is within the caller's level.
 func (s *Server) still(ctx context.Context, id sessions.ID) error {
-	seen, err := s.sessionSeen(ctx, callerOf(ctx), id)
-	if err == nil && !seen {
+	who := callerOf(ctx)
+	taint, err := s.taintFor(ctx, who, id)
+	if err == nil && !who.sees(taint) {
+		s.denied(ctx, object{"session", string(id), id, taint}, whyAbove)
 		err = errRisen
 	}
 	return err
@@ -48,6 +51,11 @@ func (s *Server) show(ctx context.Context, out *stream, e sessions.Event) error 
 func (s *Server) pass(ctx context.Context, out *stream, e sessions.Event) error {
 	err := s.show(ctx, out, e)
 	if e.Type.Terminal() && (errors.Is(err, errRisen) || err == nil && !callerOf(ctx).sees(e.Label)) {
+		label := e.Label
+		if err != nil {
+			label = flow.Top() // it is the session that has risen, whatever the event is
+		}
+		s.denied(ctx, object{"answer", string(e.Run), e.Session, label}, whyAbove)
 		return out.event(veiled(e))
 	}
 	if errors.Is(err, errRisen) {

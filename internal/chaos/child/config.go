@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,7 @@ type Config struct {
 	Debounce  time.Duration // of collect
 	StoreURL  string        // empty for the embedded store
 	BusURL    string        // empty for the embedded bus
+	Owners    []string      // "<channel>:<user id>"
 	// Visibility is which sessions agents may speak to; empty for the gateway's default.
 	Visibility string
 }
@@ -64,7 +66,7 @@ func (c Config) yaml() string {
 state: %q
 store: { url: %q }
 bus: { url: %q }
-owners: []
+owners: [%s]
 channels:
 %ssession:
   dmScope: per-channel-peer
@@ -72,7 +74,7 @@ channels:
 limits: { runAttempts: 100 } # kills are no reason to give up on a message
 models:
   default: %s
-`, c.Listen, apiToken, c.State, c.StoreURL, c.BusURL, c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
+`, c.Listen, apiToken, c.State, c.StoreURL, c.BusURL, strings.Join(c.Owners, ", "), c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
 	if c.Visibility != "" {
 		text = "tools: { sessions: { visibility: " + c.Visibility + " } }\n" + text
 	}

@@ -52,22 +52,6 @@ func known(q modeltest.Request) string {
 	}), " / ")
 }
 
-// terse does as it is told and says what came of it, and nothing else.
-func terse(q modeltest.Request) modeltest.Reply {
-	last := q.Messages[len(q.Messages)-1]
-	if last.Role == "user" && len(q.Tools) > 0 {
-		if reply := orders(last.Text); len(reply.Calls) > 0 {
-			return reply
-		}
-		if text, ok := dictated(last.Text); ok {
-			return modeltest.Say(text)
-		}
-		return modeltest.Say("noted")
-	}
-	text, _, _ := strings.Cut(obedient(q).Text, "\n\nI know: ")
-	return modeltest.Say(text)
-}
-
 // dictated is the answer that a text orders.
 func dictated(text string) (string, bool) {
 	order := worded.FindStringSubmatch(text)

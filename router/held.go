@@ -64,7 +64,7 @@ func (r *Router) allowedBefore(ctx context.Context, d Delivery, decision *policy
 	case p.Status == ApprovalDenied:
 		decision.Action, decision.Reason = policy.Block, "it was asked about often enough: "+p.Reason
 	case strings.HasPrefix(d.Idempotency, questionPrefix):
-		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; `sluice approvals list` shows what it is about"
+		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; `sluice approvals list --json` shows what it is about"
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (w *outboxWorker) askAbout(ctx context.Context, d Delivery, p Approval, sai
 }
 
 // notShown stands in a question for what may not be said where it is asked.
-const notShown = "It can't be shown here: `sluice approvals list` shows it."
+const notShown = "It can't be shown here: `sluice approvals list --json` shows it."
 
 // askDeciders is a question to the first of those who may decide who can be asked, whoever is on the channel first: whole, which
 // has the approval's label, where the gate lets it out, else bare, which tells nothing of what it is about.

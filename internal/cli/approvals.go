@@ -22,15 +22,24 @@ type approval struct {
 	Created time.Time       `json:"created"`
 }
 
+// about is what a line of the list says of it: a call's arguments, or where a message is to go and its text.
+func (p approval) about() string {
+	var m struct{ Channel, To, Text string }
+	if p.Tool != "" || json.Unmarshal(p.Args, &m) != nil {
+		return string(p.Args)
+	}
+	return m.Channel + " " + m.To + ": " + m.Text
+}
+
 func (a *app) approvalsCommand() *cobra.Command {
-	return group("approvals", "Tool calls that wait for your word", a.approvalsList(), a.approvalsAllow(), a.approvalsDeny())
+	return group("approvals", "Tool calls, and messages that a rule holds, that wait for your word", a.approvalsList(), a.approvalsAllow(), a.approvalsDeny())
 }
 
 func (a *app) approvalsList() *cobra.Command {
 	var o output
 	var every bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the calls that wait", Args: cobra.NoArgs,
+		Use: "list", Short: "List the calls and messages that wait; --json shows them whole, and why", Args: cobra.NoArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -50,7 +59,7 @@ func (a *app) approvalsList() *cobra.Command {
 			return o.show(a, raw, func() error {
 				rows := make([][]string, len(got.Approvals))
 				for i, p := range got.Approvals {
-					rows[i] = []string{p.ID, p.Status, p.Agent, orText(p.Tool, "message"), short(string(p.Args)), p.Session, a.ago(p.Created)}
+					rows[i] = []string{p.ID, p.Status, p.Agent, orText(p.Tool, "message"), short(p.about()), p.Session, a.ago(p.Created)}
 				}
 				return a.table([]string{"ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "SESSION", "ASKED"}, rows)
 			})
@@ -62,7 +71,7 @@ func (a *app) approvalsList() *cobra.Command {
 
 func (a *app) approvalsAllow() *cobra.Command {
 	return &cobra.Command{
-		Use: "allow ID", Short: "Let a call run", Args: cobra.ExactArgs(1),
+		Use: "allow ID", Short: "Let a call run, or a message be sent", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.decide(ctx, args[0], "allow", "", "runs") }),
 	}
 }
@@ -70,7 +79,7 @@ func (a *app) approvalsAllow() *cobra.Command {
 func (a *app) approvalsDeny() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "deny ID", Short: "Refuse a call", Args: cobra.ExactArgs(1),
+		Use: "deny ID", Short: "Refuse a call or a message", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			return a.decide(ctx, args[0], "deny", reason, "does not run")
 		}),

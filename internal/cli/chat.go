@@ -23,6 +23,8 @@ type event struct {
 	Text   string `json:"text"`
 	Tool   string `json:"tool"`
 	Failed bool   `json:"failed"`
+
+	Buttons []struct{ Label, Value string } `json:"buttons"`
 }
 
 // errRunFailed: the run ended without an answer; why was printed.
@@ -259,8 +261,11 @@ func (p *printer) event(e event) {
 		p.note("[the model failed; trying again]")
 		p.shown = false
 	case "message.notice":
-		p.closed = true
+		p.closed = p.run == "" // else it is a question that the run may wait for
 		p.paragraph(e.Text)
+		for _, b := range e.Buttons {
+			p.note("[" + b.Label + ": " + b.Value + "]")
+		}
 	case "run.done":
 		p.closed = true
 		if !p.shown {

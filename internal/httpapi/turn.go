@@ -250,7 +250,8 @@ func (s *Server) turnStream(ctx context.Context, w http.ResponseWriter, record s
 	}
 }
 
-// follow passes on the events of one run until it has ended.
+// follow passes on the events of one run until it has ended, and the questions that are asked in its session meanwhile: the
+// run may wait for the answer to one.
 func (s *Server) follow(ctx context.Context, out *stream, id sessions.RunID, events <-chan sessions.Event) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -265,6 +266,8 @@ func (s *Server) follow(ctx context.Context, out *stream, id sessions.RunID, eve
 				events = nil
 			case e.Run == id:
 				err, done = s.pass(ctx, out, e), e.Type.Terminal()
+			case e.Type == sessions.EventNotice && len(e.Buttons) > 0:
+				err = s.pass(ctx, out, e)
 			}
 		case <-look.C:
 			if err = out.beat(); err == nil {

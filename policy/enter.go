@@ -14,7 +14,7 @@ type Entry struct {
 	Record sessions.Record
 	Route  sessions.Route // of its run
 	Label  flow.Label
-	Source string // message, agent or note
+	Source string // message, agent, note or memory
 	User   string // who says it, as a principal
 	Owner  bool
 	Texts  []string

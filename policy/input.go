@@ -24,7 +24,7 @@ type Input struct {
 	Text string
 	// Partial: Text is the beginning of one that is still being written.
 	Partial bool
-	// Source says where a text of PRE_CONTEXT_INJECTION is from: message, agent, note.
+	// Source says where a text of PRE_CONTEXT_INJECTION is from: message, agent, note, memory.
 	Source string
 }
 

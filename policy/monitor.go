@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"sluice/policy/flow"
@@ -213,7 +214,7 @@ func (m *Monitor) caller(c *Call) sessions.Caller {
 
 // input is a call as rules see it.
 func (m *Monitor) input(c *Call) Input {
-	in := Input{ID: string(c.Record.ID) + "/" + c.CallID, Hook: PreToolCall, Now: m.now(), Session: SessionOf(c.Record, c.Record.Taint)}
+	in := Input{ID: strings.Join([]string{string(c.Record.ID), string(c.Message), c.CallID}, "/"), Hook: PreToolCall, Now: m.now(), Session: SessionOf(c.Record, c.Record.Taint)}
 	if !c.Route.IsZero() {
 		in.Session.Channel, in.Session.ChatType = c.Route.Channel, string(c.Route.ChatType)
 	}

@@ -1,7 +1,9 @@
 package policy_test
 
 import (
+	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,4 +238,25 @@ func anyRules(t *rapid.T) []policy.Rule {
 		rules = append(rules, r)
 	}
 	return rules
+}
+
+// A password is known in the header that a server says back, wherever it begins in it.
+func TestSecretsInTheBase64OfMore(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-hunter2"
+	secrets, err := policy.NewSecrets(nil, []string{secret})
+	require.NoError(t, err)
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
+		for _, before := range []string{"", "a", "ab", "abc:", "user:"} {
+			for _, after := range []string{"", "x", "xy", "xyz"} {
+				text := secrets.Redact("Basic " + encoding.EncodeToString([]byte(before+secret+after)))
+				require.Contains(t, text, "[secret]", before+"|"+after)
+				for _, piece := range strings.Split(strings.TrimPrefix(text, "Basic "), "[secret]") {
+					raw, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(piece, "="))
+					require.NotContains(t, string(raw), "hunter2")
+				}
+			}
+		}
+	}
+	require.Equal(t, "nothing of it", secrets.Redact("nothing of it"))
 }

@@ -90,7 +90,29 @@ func appendForms(pairs []string, value, shown string) []string {
 	} {
 		pairs = append(pairs, form, shown)
 	}
+	for _, form := range within64(raw) {
+		pairs = append(pairs, form, shown)
+	}
 	return pairs
+}
+
+// within64 are the forms in which a value stands in the base64 of something longer, such as a header with a name and a
+// password: what of it hangs on nothing around it, for each place at which it may begin.
+func within64(value []byte) (forms []string) {
+	for before := range 3 { // bytes of what is around it in the first group
+		whole := append(make([]byte, before), value...)
+		whole = whole[:len(whole)/3*3]
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			text := encoding.EncodeToString(whole)
+			if before > 0 {
+				text = text[before+1:]
+			}
+			if len(text) >= SecretLeast {
+				forms = append(forms, text)
+			}
+		}
+	}
+	return forms
 }
 
 // longestFirst orders pairs so that a value that begins like another is found whole.

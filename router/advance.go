@@ -87,7 +87,7 @@ func (w *sessionWorker) nextStep(ctx context.Context, change *Change, x *Exchang
 			label = x.Label // it is told all that was said
 		}
 		run := w.stepRun(*x, *step, record, label)
-		why := w.hindrance(change, *x, step, &run, record, end)
+		why := w.hindrance(change, x, step, &run, record, end)
 		if why == "" {
 			return &run, nil
 		}
@@ -114,8 +114,8 @@ func (w *sessionWorker) lateReport(x Exchange, end stepEnd, text string) Deliver
 	return d
 }
 
-// hindrance says why a step can't be taken; it is then left out.
-func (w *sessionWorker) hindrance(change *Change, x Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end stepEnd) string {
+// hindrance says why a step can't be taken; it is then left out. What a rule takes out of what it is told goes out of the exchange, too.
+func (w *sessionWorker) hindrance(change *Change, x *Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end stepEnd) string {
 	switch {
 	case record.ID == "":
 		return "one of the two sessions has ended"
@@ -128,14 +128,18 @@ func (w *sessionWorker) hindrance(change *Change, x Exchange, step *announce.Ste
 	if from.ID == x.Target.Session {
 		from.Key, from.Agent = x.Target.Key, x.Target.Agent
 	}
-	d := w.monitor.Invoke(policy.Invocation{ID: run.EventKey, From: from, To: record, Kind: string(run.Kind), Text: run.Input.Text})
+	text := run.Input.Text
+	if step.Phase == announce.Announcing && from.ID != record.ID {
+		text = x.Latest // which its brief tells
+	}
+	d := w.monitor.Invoke(policy.Invocation{ID: run.EventKey, From: from, To: record, Kind: string(run.Kind), Text: text})
 	change.Audit = append(change.Audit, sessions.AuditEntry{
 		At: w.now(), Actor: "agent:" + from.Agent, Action: "invocation." + string(d.Action), Object: x.ID, Session: record.ID, Label: run.Label, Detail: d,
 	})
 	if d.Action == policy.Block {
 		return "a rule forbids it: " + d.Reason
 	}
-	run.Input.Text = d.Redacted(run.Input.Text)
+	run.Input.Text, x.Latest = d.Redacted(run.Input.Text), d.Redacted(x.Latest)
 	return ""
 }
 

@@ -20,6 +20,9 @@ const approvalLife = 10 * time.Minute
 // tooLate is what a model reads of a call that nobody decided about.
 const tooLate = "nobody approved it in time"
 
+// otherTerms is what a model reads of a call for which others may have to decide since somebody was asked.
+const otherTerms = "who has to approve it has changed since somebody was asked; call it again, so that it can be decided anew"
+
 // ErrAwaited: a tool call waits for a person's decision. The run is laid aside, and
 // gone on with when there is one.
 var ErrAwaited = errors.New("a tool call waits for its approval")
@@ -76,6 +79,8 @@ type Approver interface {
 	// be stored. message is the answer that asks for the calls. That an allowed call runs is stored before
 	// Decide returns: asked again, it says that the call was interrupted.
 	Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error)
+	// Denied gives those of the calls that were asked about before and denied. Nobody is asked.
+	Denied(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error)
 }
 
 // approver is that of one run.
@@ -102,6 +107,9 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		switch {
 		case p.Status == ApprovalUsed:
 			*c = sessions.Interrupted(p.CallID)
+		case p.Status != ApprovalDenied && !p.Terms.Same(calls[i].Terms):
+			c.Reason = otherTerms
+			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, otherTerms, "gateway", a.w.now()))
 		case p.Status == ApprovalAllowed:
 			c.Approved = true
 			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, p.Reason, p.By, p.Decided))
@@ -127,6 +135,21 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		}
 	}
 	return confirmations, nil
+}
+
+// Denied implements [Approver].
+func (a *approver) Denied(ctx context.Context, message sessions.MessageID, calls []sessions.Part) (denied []sessions.Confirmation, err error) {
+	for _, call := range calls {
+		p, err := a.w.store.Approval(ctx, approvalID(a.run.Session, message, call.CallID))
+		switch {
+		case errors.Is(err, sessions.ErrNotFound):
+		case err != nil:
+			return nil, fmt.Errorf("read approval: %w", err)
+		case p.Status == ApprovalDenied:
+			denied = append(denied, sessions.Confirmation{CallID: call.CallID, Reason: p.Reason})
+		}
+	}
+	return denied, nil
 }
 
 func (p Approval) move(to ApprovalStatus, reason, by string, at time.Time) ApprovalMove {

@@ -45,6 +45,8 @@ type bundle struct {
 	now      func() time.Time
 	commands int // that tell has given
 	registry *prometheus.Registry
+
+	carries func(sessions.Route) flow.Level // what may be said by a route, for the monitor; nil: everything
 }
 
 func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
@@ -381,13 +383,15 @@ func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (route
 	return router.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
 }
 
-// monitor is one whose places carry everything.
+// monitor is one whose places carry everything, with no rules, where a test says nothing else.
 func (b *bundle) monitor() *policy.Monitor {
+	carries := b.carries
+	if carries == nil {
+		carries = func(sessions.Route) flow.Level { return flow.Restricted }
+	}
 	rules, err := policy.NewRules(b.rules)
 	require.NoError(b.t, err)
-	m, err := policy.NewMonitor(policy.MonitorConfig{
-		Rules: rules, Escalation: policy.EscalationAsk, SinkLevel: func(sessions.Route) flow.Level { return flow.Restricted }, Now: b.now,
-	})
+	m, err := policy.NewMonitor(policy.MonitorConfig{Rules: rules, Escalation: policy.EscalationAsk, SinkLevel: carries, Now: b.now})
 	require.NoError(b.t, err)
 	return m
 }

@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"slices"
 
 	"sluice/policy"
 	"sluice/sessions"
@@ -11,10 +12,14 @@ import (
 // says. The decision is stored with what follows from it. files are the texts of those that came with it.
 func (w *sessionWorker) admitText(session *sessions.Session, run *sessions.Run, files []string) error {
 	in := &run.Input
-	texts := []*string{&in.Text, &in.Quoted}
-	in.History = append([]sessions.HistoryLine(nil), in.History...)
+	texts := []*string{&in.Text, &in.Quoted, &in.Sender.Name, &in.Sender.Username}
+	in.History, in.Attachments = slices.Clone(in.History), slices.Clone(in.Attachments)
 	for i := range in.History {
-		texts = append(texts, &in.History[i].Text)
+		line := &in.History[i]
+		texts = append(texts, &line.Text, &line.Sender.Name, &line.Sender.Username)
+	}
+	for i := range in.Attachments {
+		texts = append(texts, &in.Attachments[i].Name)
 	}
 	for i := range files {
 		texts = append(texts, &files[i])
@@ -24,7 +29,9 @@ func (w *sessionWorker) admitText(session *sessions.Session, run *sessions.Run, 
 		User: sessions.Principal(run.Route.Channel, in.Sender.ID),
 	}
 	for _, text := range texts {
-		entry.Texts = append(entry.Texts, *text)
+		if *text != "" {
+			entry.Texts = append(entry.Texts, *text)
+		}
 	}
 	d := w.monitor.Enter(entry)
 	session.Audit(sessions.AuditEntry{

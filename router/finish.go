@@ -134,6 +134,7 @@ func (w *sessionWorker) fail(change *Change, j *job, batch []sessions.Run, why *
 	for _, run := range batch {
 		from := run.Status
 		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.owner.epoch
+		run.Label = run.Label.Join(taintOf(j)) // how it ended, and that it did, hangs on what was learnt
 		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
 	}
 	change.Audit = append(change.Audit, sessions.AuditEntry{

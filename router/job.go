@@ -173,7 +173,7 @@ func (w *sessionWorker) refuse(change *Change, j *job, r refusedMessage) {
 func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	leader := j.batch[0] // a copy: the batch may grow
 	run := &leader
-	run.Input.Owner = ownersOnly(j.batch)
+	speakFor(run, j.batch)
 	runCtx, cancel := w.runContext(ctx, run)
 	defer cancel(nil)
 	if err := w.abortedBefore(ctx, j, cancel); err != nil {

@@ -34,11 +34,12 @@ func (w *sessionWorker) note(ctx context.Context, record sessions.Record, sessio
 		}
 		return err
 	}
+	said := run // the run itself keeps its label, as it keeps the report
 	if !w.monitor.MayRise(record, record.Route, run.Label) {
-		run.Label, run.Input.Text = flow.Bottom(), fmt.Sprintf(
+		said.Label, said.Input.Text = flow.Bottom(), fmt.Sprintf(
 			"[A sub-agent has ended. What it reports is %s, above what this conversation carries; an owner can say /raise %s and ask for it.]", run.Label.Level(), run.Label.Level())
 	}
-	session.Append(userMessage(run, nil))
+	session.Append(userMessage(said, nil))
 	change := session.Pending()
 	change.Runs = []sessions.RunMove{{From: from, Run: run}}
 	if err := w.store.CommitSession(ctx, change); err != nil {

@@ -40,7 +40,8 @@ type show struct {
 	pieces   pieces // of the text, on their way to those who follow the session
 
 	mu     sync.Mutex
-	text   strings.Builder
+	text   strings.Builder // of the answer
+	mused  strings.Builder // what the model has thought
 	closed bool
 	timer  *time.Timer
 
@@ -113,6 +114,17 @@ func (s *show) written() string {
 	return s.text.String()
 }
 
+// upTo is all that the model has said and thought so far, and last what a piece of a type belongs to: what is hidden
+// may be cut anywhere by pieces.
+func (s *show) upTo(piece sessions.EventType) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if piece == sessions.EventThinking {
+		return s.text.String() + "\n" + s.mused.String()
+	}
+	return s.mused.String() + "\n" + s.text.String()
+}
+
 // final is the answer as those may see it who follow the session; empty if they may not.
 func (s *show) final(text string) string {
 	if s.unsure || s.run.Kind.Step() {
@@ -146,8 +158,11 @@ func (s *show) emit(e sessions.Event) {
 	switch e.Type {
 	case sessions.EventDelta:
 		s.text.WriteString(e.Text)
+	case sessions.EventThinking:
+		s.mused.WriteString(e.Text)
 	case sessions.EventRetrying:
 		s.text.Reset()
+		s.mused.Reset()
 	}
 	s.mu.Unlock()
 	s.pieces.add(e)
@@ -158,7 +173,7 @@ func (s *show) emit(e sessions.Event) {
 // publish gives an event to whoever follows the session. What the session has
 // learnt meanwhile may forbid to show its text.
 func (s *show) publish(e sessions.Event) {
-	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.permitted(s.written()+"\n"+e.Text) {
+	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.permitted(s.upTo(e.Type)) {
 		return
 	}
 	e.Session, e.Run, e.At, e.Label = s.run.Session, s.run.ID, s.r.now(), s.taint()

@@ -73,7 +73,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	faultpoint.Hit(faultpoint.ClaimAfterCommit)
 	session.Saved(change)
 	b.job.batch = append(b.job.batch, taken...)
-	b.run.Input.Owner = ownersOnly(b.job.batch)
+	speakFor(b.run, b.job.batch)
 	b.w.metrics.steered.Add(float64(steered))
 	return true, nil
 }
@@ -140,6 +140,14 @@ func (w *sessionWorker) heard() bool {
 	heard := w.lane.heard
 	w.lane.heard = false
 	return heard
+}
+
+// speakFor gives a run the speaker of its batch: nobody where several have spoken, and an owner only where owners have said all.
+func speakFor(run *sessions.Run, batch []sessions.Run) {
+	run.Input.Owner = ownersOnly(batch)
+	if slices.ContainsFunc(batch, func(other sessions.Run) bool { return other.Input.Sender.ID != run.Input.Sender.ID }) {
+		run.Input.Sender = sessions.Peer{}
+	}
 }
 
 // ownersOnly reports whether owners have said all that a batch works on. Who speaks

@@ -15,6 +15,7 @@ type decision struct {
 	known    bool // the agent has the tool
 	approved bool
 	asked    bool                     // somebody was asked
+	terms    Terms                    // under which
 	barred   bool                     // the monitor refuses it, which is still to be recorded
 	learnt   flow.Label               // by the session, when it was decided
 	args     json.RawMessage          // that the tool gets
@@ -69,7 +70,7 @@ func (s *Session) decide(unasked bool, confirmations []Confirmation, subAgents [
 func (s *Session) judge(d *decision, confirmed map[string]Confirmation) error {
 	c, given := confirmed[d.call.CallID]
 	v := s.ruling(d.call)
-	d.asked, d.learnt = v.Ruling == RulingAsk, s.record.Taint
+	d.asked, d.terms, d.learnt = v.Ruling == RulingAsk, v.Terms, s.record.Taint
 	switch {
 	case v.Ruling == RulingRefuse:
 		d.reason, d.barred = v.Reason, s.permissionRuling(d.tool) != RulingRefuse

@@ -138,6 +138,9 @@ func (s *Session) executeAll(ctx context.Context, caller Caller, decisions []dec
 // learntMore is what a model reads of a call that was approved for a session that knew less.
 const learntMore = "refused: the conversation has learnt more since this was approved; call it again, so that it can be decided anew"
 
+// askedOtherwise is what a model reads of a call that was approved before a rule began to want somebody else's word.
+const askedOtherwise = "refused: what it takes to approve this has changed since it was approved; call it again, so that it can be decided anew"
+
 // lastWord lets the monitor judge a call that is about to run. It reports whether the call has to wait, as
 // somebody must be asked about it first.
 func (s *Session) lastWord(d *decision) (wait bool) {
@@ -149,9 +152,11 @@ func (s *Session) lastWord(d *decision) (wait bool) {
 	if !d.known || !d.approved {
 		return false
 	}
-	if d.asked && s.record.Taint != d.learnt && s.verdict(d.call, d.tool, false, false).Ruling == RulingAsk {
-		d.approved, d.reason = false, learntMore
-		return false
+	if d.asked {
+		if d.reason = s.notAskedFor(d); d.reason != "" {
+			d.approved = false
+			return false
+		}
 	}
 	v := s.verdict(d.call, d.tool, d.asked, true)
 	d.args = v.Args
@@ -162,6 +167,20 @@ func (s *Session) lastWord(d *decision) (wait bool) {
 		return true
 	}
 	return false
+}
+
+// notAskedFor says why the yes that a call has got is none to what the monitor asks by now; empty: it is.
+func (s *Session) notAskedFor(d *decision) string {
+	v := s.verdict(d.call, d.tool, false, false)
+	switch {
+	case v.Ruling != RulingAsk:
+		return ""
+	case s.record.Taint != d.learnt:
+		return learntMore
+	case !v.Terms.Same(d.terms):
+		return askedOtherwise
+	}
+	return ""
 }
 
 // SetSkip lets skip be asked before each call of a tool is started. A text that it

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,10 +23,11 @@ type Monitor interface {
 
 // MonitoredCall is a call as the monitor sees it.
 type MonitoredCall struct {
-	Record Record // of the session; its taint is live
-	CallID string
-	Tool   Tool
-	Args   json.RawMessage // a JSON object, as the model wrote it
+	Record  Record    // of the session; its taint is live
+	Message MessageID // of the answer that asks for the call
+	CallID  string    // unique in that answer alone: the model gives it
+	Tool    Tool
+	Args    json.RawMessage // a JSON object, as the model wrote it
 	// Approved: somebody has said yes to this call.
 	Approved bool
 }
@@ -57,6 +59,11 @@ type Terms struct {
 	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as calls usually wait
 	// Lapse: no decision in time is a yes.
 	Lapse bool `json:"lapse,omitempty"`
+}
+
+// Same reports whether the same people may decide, and silence means the same.
+func (t Terms) Same(other Terms) bool {
+	return t.Lapse == other.Lapse && slices.EqualFunc(t.Approvers, other.Approvers, slices.Equal[[]string])
 }
 
 // Response is what a call gave, or why it failed.
@@ -123,7 +130,7 @@ func (s *Session) verdict(call Part, tool Tool, approved, effects bool) CallVerd
 	if err != nil {
 		return CallVerdict{Ruling: RulingRefuse, Reason: err.Error()}
 	}
-	v := s.monitored().Call(MonitoredCall{Record: s.record, CallID: call.CallID, Tool: tool, Args: args, Approved: approved}, effects)
+	v := s.monitored().Call(MonitoredCall{Record: s.record, Message: s.asks(), CallID: call.CallID, Tool: tool, Args: args, Approved: approved}, effects)
 	if effects {
 		s.audit = append(s.audit, v.Audit...)
 	}
@@ -138,7 +145,7 @@ func (s *Session) response(call Part, tool Tool, args json.RawMessage, r Respons
 	if !r.Label.Valid() {
 		r.Label = flow.Top() // a label that was lost
 	}
-	r, entries := s.monitored().Response(MonitoredCall{Record: s.record, CallID: call.CallID, Tool: tool, Args: args}, r)
+	r, entries := s.monitored().Response(MonitoredCall{Record: s.record, Message: s.asks(), CallID: call.CallID, Tool: tool, Args: args}, r)
 	s.audit = append(s.audit, entries...)
 	return r
 }

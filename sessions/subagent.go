@@ -226,7 +226,12 @@ func (s *Session) childRecord(call Part, plan SubAgentPlan) Record {
 func (s *Session) asking() MessageID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last := s.last(); last.Role == RoleToolResult {
+	return s.asks()
+}
+
+// asks is asking, with the session locked.
+func (s *Session) asks() MessageID {
+	if last := s.last(); last != nil && last.Role == RoleToolResult {
 		return last.Parent
 	}
 	return s.record.Head

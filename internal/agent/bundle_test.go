@@ -67,7 +67,7 @@ func (s *store) Exchange(context.Context, string) (router.Exchange, error) {
 func (s *store) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
 	var found []router.Exchange
 	for _, x := range s.listed {
-		if (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) && (!q.Open || x.Phase != announce.Ended) {
+		if flow.CanFlow(x.Label.Level(), q.MaxLevel) && (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) && (!q.Open || x.Phase != announce.Ended) {
 			found = append(found, x)
 		}
 	}

@@ -36,6 +36,20 @@ func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, conf
 	return nil
 }
 
+// heed takes the approval from calls that somebody has denied, though nobody would have to be asked about them any more.
+func (w *work) heed(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
+	if w.approver == nil {
+		return nil
+	}
+	denied, err := w.approver.Denied(ctx, w.asking(), calls)
+	for _, d := range denied {
+		if i := slices.IndexFunc(confirmations, func(c sessions.Confirmation) bool { return c.CallID == d.CallID }); i >= 0 {
+			confirmations[i] = d
+		}
+	}
+	return err
+}
+
 // asking is the answer whose calls are open.
 func (w *work) asking() sessions.MessageID {
 	last := w.session.Last()

@@ -19,6 +19,7 @@ type owner struct {
 	decides func(call sessions.Part) sessions.Confirmation
 	asked   []string
 	message sessions.MessageID
+	denied  string // the call that was denied before
 }
 
 func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {
@@ -32,6 +33,16 @@ func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []se
 		decided = append(decided, o.decides(c.Part))
 	}
 	return decided, nil
+}
+
+// Denied implements [router.Approver].
+func (o *owner) Denied(_ context.Context, _ sessions.MessageID, calls []sessions.Part) (denied []sessions.Confirmation, _ error) {
+	for _, c := range calls {
+		if o.denied == c.CallID {
+			denied = append(denied, sessions.Confirmation{CallID: c.CallID, Reason: "the owner denied it"})
+		}
+	}
+	return denied, nil
 }
 
 // askingBundle is a bundle whose agent needs an owner's word.

@@ -1,25 +1,22 @@
 package agent
 
 import (
-	"time"
-
 	"sluice/policy"
 	"sluice/sessions"
 )
 
-// runMonitor is the monitor of one run. It knows whose words the run works on.
+// runMonitor is the monitor of one run. It knows whose words the run works on, and judges by the rules as they are at each call.
 type runMonitor struct {
-	*policy.Monitor
+	*Loop
 	run    *sessions.Run
 	report sessions.Route // where a sub-agent's work is reported; zero for other runs
-	now    func() time.Time
 }
 
 var _ sessions.Monitor = runMonitor{}
 
 // monitored gives the session the monitor of the run until done is called.
 func (w *work) monitored(report sessions.Route) (done func()) {
-	w.session.SetMonitor(runMonitor{w.settings.Load().Monitor, w.run, report, w.now})
+	w.session.SetMonitor(runMonitor{w.Loop, w.run, report})
 	return func() { w.session.SetMonitor(nil) }
 }
 
@@ -44,7 +41,7 @@ func orElse(route, otherwise sessions.Route) sessions.Route {
 
 // Call implements [sessions.Monitor].
 func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVerdict {
-	d, args := m.Ask(m.call(c), effects)
+	d, args := m.settings.Load().Monitor.Ask(m.call(c), effects)
 	v := sessions.CallVerdict{Reason: d.Reason, Args: args}
 	switch d.Action {
 	case policy.Allow, policy.Redact:
@@ -65,7 +62,7 @@ func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVe
 
 // Response implements [sessions.Monitor].
 func (m runMonitor) Response(c sessions.MonitoredCall, r sessions.Response) (sessions.Response, []sessions.AuditEntry) {
-	d, r := m.Answer(m.call(c), r)
+	d, r := m.settings.Load().Monitor.Answer(m.call(c), r)
 	return r, []sessions.AuditEntry{m.entry(c, "response.", d)}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -56,7 +58,33 @@ func (w *work) recall(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("recall memories: %w", err)
 	}
-	return recalledText(append(found, hits...), taint, d.Memory.Recall)
+	return recalledText(w.letIn(append(found, hits...)), taint, d.Memory.Recall)
+}
+
+// letIn are memories as the rules let them into the prompt.
+func (w *work) letIn(found []sessions.Memory) (in []sessions.Memory) {
+	monitor := w.settings.Load().Monitor
+	for _, m := range found {
+		texts := append([]string{m.Key, m.Content}, m.Tags...)
+		d := monitor.Enter(policy.Entry{
+			ID: string(w.run.ID) + "/" + string(m.ID), Record: w.session.Record(), Route: w.run.Route, Label: m.Label, Source: "memory",
+			User: speaker(w.run), Owner: w.run.Input.Owner, Texts: texts,
+		})
+		if d.Action != policy.Allow {
+			w.session.Audit(sessions.AuditEntry{
+				At: w.now(), Actor: "gateway", Action: "input." + string(d.Action), Object: string(m.ID), Session: w.run.Session, Label: m.Label, Detail: d,
+			})
+		}
+		if d.Action == policy.Block {
+			continue
+		}
+		m.Key, m.Content, m.Tags = d.Redacted(m.Key), d.Redacted(m.Content), slices.Clone(m.Tags)
+		for i := range m.Tags {
+			m.Tags[i] = d.Redacted(m.Tags[i])
+		}
+		in = append(in, m)
+	}
+	return in
 }
 
 // tagged are the memories of the run's own audience that belong into every prompt. What others have saved does

@@ -106,9 +106,10 @@ func (l *Loop) summarize(ctx context.Context, caller sessions.Caller, raw json.R
 	if err != nil {
 		return sessions.ToolResult{}, inside("find model", err)
 	}
-	summary, err := l.gist(ctx, model, gistRequest{prompt: args.prompt(), messages: about, label: label, most: summarizeTokens})
+	asked := label.Join(caller.Taint) // the focus is the caller's own words
+	summary, err := l.gist(ctx, model, gistRequest{prompt: args.prompt(), messages: about, label: asked, most: summarizeTokens})
 	if err != nil {
-		return sessions.ToolResult{}, summarizeError(err, model, label)
+		return sessions.ToolResult{}, summarizeError(err, model, asked)
 	}
 	text, err := jsonResult(map[string]any{"summary": summary, "messages": len(about)})
 	return sessions.ToolResult{Text: text, Label: label}, err

@@ -47,9 +47,6 @@ func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, er
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
-	if err := w.refresh(ctx, w.session); err != nil {
-		return router.Answer{}, w.ended(ctx, err)
-	}
 	report, err := w.brief(ctx)
 	if err != nil {
 		return router.Answer{}, w.ended(ctx, err)
@@ -111,6 +108,9 @@ func (w *work) resume(ctx context.Context) error {
 	tool, ok := w.session.Tool(calls[0].Tool)
 	if !ok || !tool.Idempotent && !(w.session.Permission() == sessions.PermissionAsk && tool.ReadOnly()) {
 		confirmations[0] = sessions.Interrupted(calls[0].CallID)
+	}
+	if err := w.heed(ctx, calls, confirmations); err != nil {
+		return err
 	}
 	if err := w.execute(ctx, calls, confirmations); err != nil {
 		return err

@@ -14,10 +14,10 @@ FUZZTIME    ?= 10s
 CHAOSFLAGS  ?=
 BENCHFLAGS  ?=
 
-.PHONY: help run build test lint fmt bench fuzz chaos vuln verify generate tidy clean
+.PHONY: help run build test lint fmt bench fuzz chaos security-report vuln verify generate tidy clean
 
 help: ## show the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build and serve on the embedded parts; prints the address to open
 	@exec $(OUT)/sluice serve
@@ -37,7 +37,8 @@ test: ## run every test under the race detector, installing what they need where
 	@export CI=true; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
 	go test -race -timeout $(TESTTIMEOUT) $$(go list ./... | grep -v '/internal/chaos$$'); \
-	go test -race -timeout $(TESTTIMEOUT) -count 1 ./internal/chaos
+	go test -race -timeout $(TESTTIMEOUT) -count 1 ./internal/chaos; \
+	go test -tags mutants -timeout $(TESTTIMEOUT) -run Mutants ./internal/attacks
 
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting and the module files
 	$(BIN)/golangci-lint run
@@ -62,6 +63,12 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 
 chaos: ## kill the gateway at random moments and at every named step, and count what became of its messages
 	go test -v -count 1 -timeout 60m ./internal/chaos -chaos $(CHAOSFLAGS)
+
+security-report: ## attack the gateway, and write docs/security-report.md
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	go test -count 1 -run 'Corpus|Ordinary|Cost' ./internal/attacks -report "$$dir"; \
+	go test -count 1 -tags mutants -run Mutants ./internal/attacks -report "$$dir"; \
+	go test -count 1 -run WriteReport ./internal/attacks -report "$$dir"
 
 vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what is used
 	@if ! timeout 20 curl -fsS -o /dev/null https://vuln.go.dev/index/db.json; then \

@@ -29,4 +29,5 @@ const (
 	CheckReport          Checkpoint = "exchange.report"  // a sub-agent's report into its requester's thread
 	CheckTodos           Checkpoint = "todos"
 	CheckModel           Checkpoint = "model" // what a model is asked
+	CheckGate            Checkpoint = "gate"  // what leaves by a channel
 )

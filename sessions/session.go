@@ -160,6 +160,20 @@ func (s *Session) SetAgent(agent Agent) {
 	}
 }
 
+// Tools are those of the session's agent.
+func (s *Session) Tools() []Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.agent.Tools)
+}
+
+// SetTools gives the session's agent other tools than it was set with.
+func (s *Session) SetTools(tools []Tool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agent.Tools = tools
+}
+
 // SetBriefing tells the model something with every completion until it is set
 // again, beside the agent's prompt. It is never stored.
 func (s *Session) SetBriefing(text string) {

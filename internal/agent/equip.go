@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sluice/internal/sandbox"
 	"sluice/sessions"
@@ -70,6 +71,23 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d Definition) err
 	if err := s.SetupSandbox(ctx); err != nil && !errors.Is(err, sessions.ErrNoSandbox) {
 		return failed(err, "My workspace can't be used. My owner has to look at agents.list[].workspace in the configuration.")
 	}
+	return nil
+}
+
+// refresh gives a session that may have been opened long ago the tools that the servers outside have now.
+func (l *Loop) refresh(ctx context.Context, s *sessions.Session) error {
+	record := s.Record()
+	d, ok := l.definition(record.Agent)
+	if l.remote == nil || !ok {
+		return nil
+	}
+	starter, err := l.requester(ctx, d, record)
+	if err != nil {
+		return err
+	}
+	tools := slices.DeleteFunc(s.Tools(), func(t sessions.Tool) bool { return t.Remote != nil })
+	now := slices.DeleteFunc(l.toolsOf(d, starter, record), func(t sessions.Tool) bool { return t.Remote == nil })
+	s.SetTools(append(tools, now...))
 	return nil
 }
 

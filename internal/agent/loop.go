@@ -111,7 +111,7 @@ type Config struct {
 	// CheckPolicy says what the gate would decide, see [router.Router]; required.
 	CheckPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
 	Sandbox     Sandbox // runs the commands of the tool exec; nil: there is none
-	// Remote are the tools of servers outside the gateway as they are now; nil: none. A session has those of its last opening.
+	// Remote are the tools of servers outside the gateway as they are now; nil: none. A run has those of its beginning.
 	Remote func() []sessions.Tool
 	Pages  Pages // gets the pages of web_fetch; nil: there is no such tool
 }

@@ -65,6 +65,9 @@ func (l *Loop) remoteTools() []sessions.Tool {
 		return nil
 	}
 	tools := slices.Clone(l.remote())
+	if len(tools) == 0 {
+		return nil
+	}
 	if err := checkTools(append(slices.Clone(l.tools), tools...)); err != nil {
 		l.log.Error("tools of MCP servers not taken", "err", err)
 		return nil

@@ -44,19 +44,18 @@ func (b *bundle) toolNames(t *testing.T) []string {
 	return names
 }
 
+// A session that stays open has the tools of a server as soon as that is there, and as long.
 func TestToolsOfServersComeAndGo(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	require.NotContains(t, b.toolNames(t), "mcp_far_read")
 	b.remote = []sessions.Tool{remote("mcp_far_read", says("news")), remote("mcp_far_panic", func() (sessions.ToolResult, error) { panic("far") })}
-	b.reopen(t)
 	require.Contains(t, b.toolNames(t), "mcp_far_read")
 	result := b.tool(t, "mcp_far_read", `{}`)
 	require.False(t, result.Error)
 	require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), result.Label)
 	require.Contains(t, b.tool(t, "mcp_far_panic", `{}`).Text, "failed inside")
 	b.remote = nil
-	b.reopen(t)
 	require.NotContains(t, b.toolNames(t), "mcp_far_read")
 }
 

@@ -47,6 +47,9 @@ func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, er
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
+	if err := w.refresh(ctx, w.session); err != nil {
+		return router.Answer{}, w.ended(ctx, err)
+	}
 	report, err := w.brief(ctx)
 	if err != nil {
 		return router.Answer{}, w.ended(ctx, err)

@@ -34,7 +34,7 @@ func layers() [][]string {
 		{"internal/app", "internal/cli", "internal/config/gen", "sessions/sessiontest", "internal/model/modeltest", "internal/bus/bustest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest"},
 		{"cmd/sluice"},
 		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside
-		{"internal/chaos", "internal/bench"},
+		{"internal/attacks", "internal/chaos", "internal/bench"},
 	}
 }
 
@@ -42,7 +42,7 @@ func layers() [][]string {
 func testSupport() []string {
 	return []string{
 		"store/storetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest", "adapters/template", "internal/model/modeltest", "internal/bus/bustest",
-		"internal/chaos", "internal/chaos/child", "internal/chaos/completions",
+		"internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions",
 	}
 }
 

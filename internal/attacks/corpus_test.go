@@ -1,0 +1,68 @@
+package attacks_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy"
+)
+
+// attack is a scripted adversary.
+type attack struct {
+	path string // L1 to L16 of docs/security-model.md
+	name string
+	// without are the checkpoints of which each alone, taken away, lets it succeed.
+	without []policy.Checkpoint
+	// act does what the adversary does. Wherever the secret then shows is found by the sweep that follows; what
+	// else would give something away it notes itself.
+	act func(s *scene)
+}
+
+// corpus is all of them, in their order.
+func corpus() []attack {
+	return slices.Concat(taskAttacks(), modelAttacks(), memoryAttacks(), hiddenAttacks(), fieldAttacks(), chatAttacks(), stateAttacks(), labelAttacks())
+}
+
+// play plays an attack and says what came of it: what was seen, and what the owner was not told.
+func (w *world) play(n int, a attack) *scene {
+	s := w.scene(n)
+	defer s.end()
+	a.act(s)
+	s.sweep()
+	return s
+}
+
+// Every path has its attacks.
+func TestCorpusIsWhole(t *testing.T) {
+	t.Parallel()
+	seen, paths := map[string]bool{}, map[string]int{}
+	for _, a := range corpus() {
+		require.False(t, seen[a.name], "%s is there twice", a.name)
+		seen[a.name] = true
+		paths[a.path]++
+	}
+	require.GreaterOrEqual(t, len(seen), 60)
+	for n := range 16 {
+		require.Positive(t, paths[fmt.Sprintf("L%d", n+1)], "L%d has no attack", n+1)
+	}
+}
+
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lenient)
+	rows := []attackRow{}
+	for n, a := range corpus() {
+		s := w.play(n, a)
+		rows = append(rows, attackRow{a.path, a.name, len(s.leaks) == 0, len(s.lacks) == 0})
+		for _, leak := range s.leaks {
+			t.Errorf("%s %s: it succeeds: %s", a.path, a.name, leak)
+		}
+		for _, lack := range s.lacks {
+			t.Errorf("%s %s: %s", a.path, a.name, lack)
+		}
+	}
+	keep(t, "corpus.json", rows)
+}

@@ -1,0 +1,79 @@
+package attacks_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What decides by levels is in a few places. A new one has to be written down here, and asked of a checkpoint if it can be.
+func TestLevelsAreComparedInFewPlaces(t *testing.T) {
+	t.Parallel()
+	known := []string{
+		"internal/agent/tool_memory.go", // the last line of defence behind the store
+		"internal/config/defaults.go",   // which of two settings is lower
+		"internal/httpapi/caller.go",    // what the bearer of a token sees
+		"internal/httpapi/files.go", "internal/httpapi/level.go",
+		"router/ask_task.go", "router/commands.go", "router/commands_tree.go", "router/order.go", "router/send.go", "router/tasks_command.go",
+		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
+	}
+	compares := regexp.MustCompile(`\.(CanFlow|FlowsTo)\(`)
+	for path, text := range program() {
+		if strings.HasPrefix(path, "policy/") || strings.HasPrefix(path, "store/") || slices.Contains(known, path) {
+			continue
+		}
+		require.False(t, compares.MatchString(text), "%s compares levels: ask a policy.Checkpoint, or write the place down here", path)
+	}
+}
+
+// A text reaches a platform by three calls of the router, which come after the gate's decision.
+func TestTextsLeaveByOneWay(t *testing.T) {
+	t.Parallel()
+	known := []string{"router/post.go", "router/preview.go"}
+	leaves := regexp.MustCompile(`\b(a|s\.adapter|adapter)\.(Send|Edit|SendPreview)\(ctx`)
+	for path, text := range program() {
+		if !strings.HasPrefix(path, "router/") && !strings.HasPrefix(path, "internal/") || strings.HasPrefix(path, "internal/bench") {
+			continue
+		}
+		require.Equal(t, slices.Contains(known, path), leaves.MatchString(text), "%s: what it sends has to pass the gate", path)
+	}
+}
+
+// Every tool that a model is shown is attacked by name, or says here why there is nothing to attack.
+func TestEveryToolIsAttacked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lenient)
+	s := w.scene(0)
+	defer s.end()
+	s.low()
+	s.tell(s.low(), "PUBLIC", "hello")
+	harmless := []string{"agents_list", "edit", "todo_update", "todo_clear", "exec", "simulate_tool_call"}
+	all := ""
+	for path, text := range sources("internal/attacks") {
+		if !strings.HasSuffix(path, "wiring_test.go") {
+			all += text
+		}
+	}
+	tools := w.tools()
+	require.Greater(t, len(tools), 20)
+	for _, tool := range tools {
+		require.True(t, slices.Contains(harmless, tool) || strings.Contains(all, `"`+tool+`"`), "the tool %s is in no attack", tool)
+	}
+}
+
+// An operation of the API is tried by somebody who may not: each is either refused to a stranger, or has its level filtered as the
+// sweeps show, which take the operations from the API's own document.
+func TestEveryOperationAsksForAToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lenient)
+	for _, o := range w.operations() {
+		path := regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(o.path, "x")
+		if o.path == "/healthz" || o.path == "/readyz" || strings.HasPrefix(o.path, "/channels/") {
+			continue
+		}
+		require.Equal(t, 401, w.as("wrong", o.method, path, "").status, "%s %s", o.method, o.path)
+	}
+}

@@ -100,6 +100,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.http.Start(a.listener)
 	a.mcp.Configure(mcpServers(a.cfg))
 	a.router.Start()
+	a.awaitTools(ctx)
 	if err := a.bus.Own(ctx, a.router); err != nil {
 		return fmt.Errorf("take partitions: %w", err)
 	}
@@ -107,6 +108,17 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.warnShared(ctx, a.cfg)
 	a.up.Store(true)
 	return nil
+}
+
+// toolsTimeout bounds how long a start waits for the first connections of MCP servers.
+const toolsTimeout = 3 * time.Second
+
+// awaitTools gives MCP servers the time to connect before any work is taken up: a call of theirs that waited for somebody's
+// word when the last process ended would else find no tool.
+func (a *App) awaitTools(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, toolsTimeout)
+	defer cancel()
+	a.mcp.Tried(ctx)
 }
 
 // openStoreAndBus starts the two beside each other; each takes a part of the start's time.

@@ -29,6 +29,9 @@ type server struct {
 
 	legacy bool // of run alone: the next connection begins as servers of old expect it
 
+	tried     chan struct{} // closed when the first connection stands, or has failed
+	triedOnce sync.Once
+
 	mu    sync.Mutex
 	conn  *connection // nil while there is none
 	tools []sessions.Tool
@@ -39,7 +42,7 @@ func newServer(c Server, cfg Config, m *metrics, cancel context.CancelFunc) *ser
 	cfg.Log = cfg.Log.With("mcp_server", c.Name)
 	return &server{
 		Server: c, cfg: cfg, metrics: m, cancel: cancel, slots: make(chan struct{}, callsMost),
-		state: State{Name: c.Name, Status: adapters.Connecting},
+		tried: make(chan struct{}), state: State{Name: c.Name, Status: adapters.Connecting},
 	}
 }
 
@@ -85,6 +88,7 @@ func (v *server) run(ctx context.Context) {
 		}
 		v.cfg.Log.Warn("MCP server is not connected; trying again", "err", err, "retry_in", wait.String())
 		v.set(adapters.Retrying, bounded(plain(err.Error()), detailMost))
+		v.attempted()
 		if !adapters.Sleep(ctx, wait) {
 			return
 		}
@@ -127,7 +131,11 @@ func (v *server) keep(conn *connection, tools []sessions.Tool) {
 	v.conn, v.tools = conn, tools
 	v.state.Status, v.state.Detail = adapters.Connected, fmt.Sprintf("%d tools", len(tools))
 	v.metrics.up.WithLabelValues(v.Name).Set(1)
+	v.attempted()
 }
+
+// attempted notes that it is known how the first connection went.
+func (v *server) attempted() { v.triedOnce.Do(func() { close(v.tried) }) }
 
 // lose takes the connection and its tools away.
 func (v *server) lose() {

@@ -126,6 +126,17 @@ func (s *Servers) Tools() []sessions.Tool {
 	return tools
 }
 
+// Tried waits until each server has been tried once, or ctx ends.
+func (s *Servers) Tried(ctx context.Context) {
+	for _, v := range s.all() {
+		select {
+		case <-v.tried:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // States says how each server is doing, in the order of their names.
 func (s *Servers) States() []State {
 	all := s.all()

@@ -195,6 +195,9 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 		return fmt.Errorf("commit event: %w", err)
 	}
 	faultpoint.Hit(faultpoint.AcceptAfterCommit)
+	if outcome == OutcomeRun {
+		r.emitUser(change.Enqueue[0]) // before anybody works on it
+	}
 	r.wakeFor(change)
 	return nil
 }

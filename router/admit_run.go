@@ -45,7 +45,6 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 	if err != nil {
 		return Admitted{}, err
 	}
-	r.emitUser(run)
 	if !in.Pressed { // whose message is the bot's own
 		r.acknowledge(run)
 	}

@@ -190,7 +190,7 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 	old := b.tool(t, "mcp_far_echo")
 	died := b.call(t, "mcp_far_die", `{}`)
 	require.True(t, died.Failed)
-	require.Equal(t, "the connection to the MCP server far broke; the call may have taken effect", died.Text)
+	require.Contains(t, died.Text, "may have taken effect", "whether the call or the connection is seen to fail first")
 	b.log.await(t, "exit status 3", 1)
 	b.log.await(t, connected, 2)
 	require.Equal(t, 1, b.States()[0].Restarts)

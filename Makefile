@@ -68,8 +68,8 @@ chaos: ## kill the gateway at random moments and at every named step, and count 
 
 security-report: ## attack the gateway, and write docs/security-report.md
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-	go test -count 1 -run 'Corpus|Ordinary|Cost' ./internal/attacks -report "$$dir"; \
-	go test -count 1 -tags mutants -run Mutants ./internal/attacks -report "$$dir"; \
+	go test -count 1 -run 'Corpus|Ordinary|Cost|TwoRun' ./internal/attacks -report "$$dir"; \
+	go test -count 1 -tags mutants -run 'Mutants|FindLeaks' ./internal/attacks -report "$$dir"; \
 	go test -count 1 -run WriteReport ./internal/attacks -report "$$dir"
 
 vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what is used

@@ -57,7 +57,7 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 }
 
 const fakeSession = `{"id":"sess_1","created_at":1777222996.07,"last_activity":1777222996.07,"busy":false,"persistent":true,"ttl":0,"status":"ready",
-	"metadata":{},"file_access":{"read":[""],"write":[""]},"key":"agent:main:main","agent":"main","taint":"INTERNAL","send_policy":"","title":"Ann\u001b[31m","model":""}`
+	"metadata":{},"file_access":{"read":[""],"write":[""]},"key":"agent:main:main","agent":"main","taint":"INTERNAL","clearance":"RESTRICTED","carries":"PUBLIC","held":"the text is INTERNAL; begin a new session with /new","channel":"webchat","send_policy":"","title":"Ann\u001b[31m","model":""}`
 
 const fakeDelivery = `{"id":"dlv_1","kind":"message","status":"blocked","route":{"channel":"telegram","account":"default","conversation":"1001"},"text":"hello\nworld",
 	"label":"RESTRICTED","attempts":0,"created":"2026-04-26T17:03:16Z","decision":{"action":"block","reason":"RESTRICTED may not flow to PUBLIC",
@@ -74,7 +74,7 @@ func (f *fake) routes(mux *http.ServeMux) {
 	answers := map[string]string{
 		"GET /healthz":                           `ok`,
 		"GET /readyz":                            `{"ready":true,"parts":[{"name":"store","ok":true,"detail":"sqlite"}]}`,
-		"GET /v1/status":                         `{"version":"v1","ready":true,"uptime":"2h0m0s","parts":[{"name":"store","ok":true},{"name":"bus","ok":false,"detail":"no servers"}],"accounts":[{"channel":"telegram","account":"default","status":"connected","self":{"id":"1","username":"a_bot"},"restarts":2}],"deliveries":{"blocked":1}}`,
+		"GET /v1/status":                         `{"version":"v1","ready":true,"uptime":"2h0m0s","parts":[{"name":"store","ok":true},{"name":"bus","ok":false,"detail":"no servers"}],"accounts":[{"channel":"telegram","account":"default","status":"connected","self":{"id":"1","username":"a_bot"},"classification":"INTERNAL","restarts":2}],"deliveries":{"blocked":1}}`,
 		"GET /v1/sessions":                       `[` + fakeSession + `]`,
 		"GET /v1/sessions/{id}":                  fakeSession,
 		"PATCH /v1/sessions/{id}":                strings.Replace(fakeSession, `"send_policy":""`, `"send_policy":"deny"`, 1),

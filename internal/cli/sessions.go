@@ -20,6 +20,10 @@ type session struct {
 	Agent        string          `json:"agent"`
 	Title        string          `json:"title"`
 	Taint        json.RawMessage `json:"taint"`
+	Channel      string          `json:"channel"`
+	Clearance    string          `json:"clearance"`
+	Carries      string          `json:"carries"`
+	Held         string          `json:"held"`
 	SendPolicy   string          `json:"send_policy"`
 	Activation   string          `json:"group_activation"`
 	QueueMode    string          `json:"queue_mode"`
@@ -119,7 +123,7 @@ func (a *app) printSession(s session) error {
 		ttl = (time.Duration(s.TTL) * time.Second).String()
 	}
 	return a.pairs("id", s.ID, "key", s.Key, "title", s.Title, "agent", s.Agent, "model", s.Model, "state", s.state(),
-		"taint", word(s.Taint), "label", s.Label, "send policy", orText(s.SendPolicy, "inherit"), "group activation", s.Activation,
+		"taint", word(s.Taint), "may learn", s.Clearance, "last spoken to on", s.Channel, "may be said there", s.Carries, "held back", s.Held, "label", s.Label, "send policy", orText(s.SendPolicy, "inherit"), "group activation", s.Activation,
 		"queue mode", s.QueueMode, "thinking", s.Thinking, "verbose", s.Verbose, "persistent", strconv.FormatBool(s.Persistent), "ttl", ttl,
 		"created", a.ago(epoch(s.CreatedAt)), "last", a.ago(epoch(s.LastActivity)), "metadata", strings.TrimPrefix(string(s.Metadata), "{}"))
 }

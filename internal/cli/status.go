@@ -35,6 +35,7 @@ type accountState struct {
 		Name     string `json:"name"`
 		Username string `json:"username"`
 	} `json:"self"`
+	Level     string    `json:"classification"`
 	LastEvent time.Time `json:"lastEvent"`
 	Restarts  int       `json:"restarts"`
 }
@@ -98,9 +99,9 @@ func (a *app) printAccounts(accounts []accountState) error {
 	fmt.Fprintln(a.Stdout)
 	rows := make([][]string, len(accounts))
 	for i, s := range accounts {
-		rows[i] = []string{s.Channel + "/" + s.Account, s.who(), s.Status, a.ago(s.LastEvent), strconv.Itoa(s.Restarts)}
+		rows[i] = []string{s.Channel + "/" + s.Account, s.who(), s.Status, s.Level, a.ago(s.LastEvent), strconv.Itoa(s.Restarts)}
 	}
-	return a.table([]string{"ACCOUNT", "AS", "STATE", "LAST EVENT", "RESTARTS"}, rows)
+	return a.table([]string{"ACCOUNT", "AS", "STATE", "LEVEL", "LAST EVENT", "RESTARTS"}, rows)
 }
 
 // printCounts prints how many there are of each kind, below an empty line; nothing if there are none.

@@ -31,6 +31,11 @@ func (p approval) about() string {
 	return m.Channel + " " + m.To + ": " + m.Text
 }
 
+// approvalList is the API's list of them.
+type approvalList struct {
+	Approvals []approval `json:"approvals"`
+}
+
 func (a *app) approvalsCommand() *cobra.Command {
 	return group("approvals", "Tool calls, and messages that a rule holds, that wait for your word", a.approvalsList(), a.approvalsAllow(), a.approvalsDeny())
 }
@@ -40,28 +45,14 @@ func (a *app) approvalsList() *cobra.Command {
 	var every bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the calls and messages that wait; --json shows them whole, and why", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			query := url.Values{}
+		RunE: ask(a, &o, always("/v1/approvals", func() url.Values {
 			if every {
-				query.Set("status", "all")
+				return queryOf("status", "all")
 			}
-			var got struct {
-				Approvals []approval `json:"approvals"`
-			}
-			raw, err := c.get(ctx, "/v1/approvals", query, &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error {
-				rows := make([][]string, len(got.Approvals))
-				for i, p := range got.Approvals {
-					rows[i] = []string{p.ID, p.Status, p.Agent, orText(p.Tool, "message"), short(p.about()), p.Session, a.ago(p.Created)}
-				}
-				return a.table([]string{"ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "SESSION", "ASKED"}, rows)
+			return nil
+		}), func(got approvalList) error {
+			return list(a, []string{"ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "SESSION", "ASKED"}, got.Approvals, func(p approval) []string {
+				return []string{p.ID, p.Status, p.Agent, orText(p.Tool, "message"), short(p.about()), p.Session, a.ago(p.Created)}
 			})
 		}),
 	}

@@ -204,7 +204,7 @@ func missing(path string) string {
 	if len(parts) < 4 {
 		return ""
 	}
-	one, ok := map[string]string{"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory"}[parts[2]]
+	one, ok := map[string]string{"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval"}[parts[2]]
 	name, err := url.PathUnescape(parts[3])
 	if !ok || err != nil {
 		return ""

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
 			return nil, fmt.Errorf("secrets.%s.classification: is required", secret.Name)
 		}
 		for _, pattern := range secret.Tools {
-			if _, err := path.Match(pattern, ""); err != nil {
+			if err := CheckNamePattern(pattern); err != nil {
 				return nil, fmt.Errorf("secrets.%s.tools: %q: %w", secret.Name, pattern, err)
 			}
 		}
@@ -197,10 +196,7 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 	switch {
 	case !known:
 		why = "there is none of this name"
-	case !slices.ContainsFunc(secret.Tools, func(pattern string) bool {
-		ok, err := path.Match(pattern, c.Tool.Spec.Name)
-		return ok && err == nil
-	}):
+	case !NameMatches(secret.Tools, c.Tool.Spec.Name):
 		why = "its tools do not name this one"
 	case !flow.CanFlow(secret.Level, c.Record.Clearance):
 		why = "it is above the session's clearance"

@@ -37,7 +37,8 @@ type Decision struct {
 	// Reason is one sentence for the operator: which rule decided, and what to change.
 	Reason string   `json:"reason"`
 	Rules  []Looked `json:"rules"`
-	Terms  *Terms   `json:"terms,omitempty"` // of a hold
+	// Terms are those of a hold.
+	Terms *sessions.Terms `json:"terms,omitempty"`
 
 	redact []*regexp.Regexp // what is taken out
 	hide   *Secrets         // that are taken out, too; nil for none

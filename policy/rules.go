@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+
+	"sluice/sessions"
 )
 
 // redacted stands where something was taken out.
@@ -40,14 +41,6 @@ func NewRules(rules []Rule) (*Rules, error) {
 		return nil, errors.Join(faults...)
 	}
 	return set, nil
-}
-
-// Terms say how what is held may be approved.
-type Terms struct {
-	// Approvers: who approves is in each of the lists; an empty one stands for the owners.
-	Approvers [][]string    `json:"approvers,omitempty"`
-	Timeout   time.Duration `json:"timeout"`
-	OnTimeout Action        `json:"onTimeout"` // Block or Allow
 }
 
 // Decide asks all rules of the input's hook that are about its tool and adds to the decision what
@@ -139,17 +132,11 @@ func (d *Decision) hold(r Rule) {
 	if timeout == 0 {
 		timeout = ApprovalTimeout
 	}
-	onTimeout := Block
-	if r.OnTimeout == Allow {
-		onTimeout = Allow
-	}
+	lapse := r.OnTimeout == Allow
 	if d.Terms == nil {
-		d.Terms = &Terms{Timeout: timeout, OnTimeout: onTimeout}
+		d.Terms = &sessions.Terms{Timeout: timeout, Lapse: lapse}
 	}
-	d.Terms.Timeout = min(d.Terms.Timeout, timeout)
-	if onTimeout == Block {
-		d.Terms.OnTimeout = Block
-	}
+	d.Terms.Timeout, d.Terms.Lapse = min(d.Terms.Timeout, timeout), d.Terms.Lapse && lapse
 	d.Terms.Approvers = append(d.Terms.Approvers, r.Approvers)
 }
 

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/policy"
+	"sluice/sessions"
 )
 
 func toolCall() policy.Input {
@@ -142,7 +144,15 @@ func TestTermsOfSeveralRulesAllHold(t *testing.T) {
 	b.Name, b.Timeout = "b", time.Minute
 	d := decide(t, toolCall(), a, b)
 	require.Equal(t, policy.Hold, d.Action)
-	require.Equal(t, &policy.Terms{Approvers: [][]string{{"slack:U1"}, nil}, Timeout: time.Minute, OnTimeout: policy.Block}, d.Terms)
+	require.Equal(t, &sessions.Terms{Approvers: [][]string{{"slack:U1"}, nil}, Timeout: time.Minute}, d.Terms)
+}
+
+// Decisions that were stored when the terms of a hold had other names are read, and silence is a no.
+func TestStoredTermsAreRead(t *testing.T) {
+	t.Parallel()
+	var d policy.Decision
+	require.NoError(t, json.Unmarshal([]byte(`{"action":"hold","reason":"r","rules":[],"terms":{"approvers":[["slack:U1"]],"timeout":60000000000,"onTimeout":"allow"}}`), &d))
+	require.Equal(t, &sessions.Terms{Approvers: [][]string{{"slack:U1"}}, Timeout: time.Minute}, d.Terms)
 }
 
 func TestRate(t *testing.T) {

@@ -109,7 +109,7 @@ func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval
 	if err != nil {
 		return Approval{}, fmt.Errorf("write approval: %w", err)
 	}
-	terms := d.Decision.Terms
+	terms := *d.Decision.Terms
 	now := w.now()
 	expires := now.Add(terms.Timeout)
 	if d.Expires.Before(expires) {
@@ -117,7 +117,7 @@ func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval
 	}
 	return Approval{
 		ID: id, Session: d.Session, Delivery: d.ID, Args: args, Label: d.Label, Why: d.Decision.Reason, Status: ApprovalPending, Created: now, Expires: expires,
-		Terms: sessions.Terms{Approvers: terms.Approvers, Timeout: terms.Timeout, Lapse: terms.OnTimeout == policy.Allow},
+		Terms: terms,
 	}, nil
 }
 

@@ -22,7 +22,7 @@ type Rules struct {
 type asked struct {
 	*checked
 	name    string // as decisions show it
-	counted counter
+	counted *counter
 }
 
 // NewRules compiles rules. Its error joins a [RuleError] for each fault.
@@ -35,12 +35,27 @@ func NewRules(rules []Rule) (*Rules, error) {
 		}
 		c, wrong := compile(i, r)
 		faults = append(faults, wrong...)
-		set.byHook[r.Hook] = append(set.byHook[r.Hook], &asked{checked: c, name: "policy.rules." + r.Name})
+		set.byHook[r.Hook] = append(set.byHook[r.Hook], &asked{checked: c, name: "policy.rules." + r.Name, counted: &counter{}})
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	return set, nil
+}
+
+// Continue goes on counting where other rules are: for each rule that stands there with the same name, hook and rate.
+// It is for rules that nobody asks yet; the others may be asked meanwhile, and afterwards.
+func (r *Rules) Continue(before *Rules) {
+	for hook, rules := range r.byHook {
+		for _, rule := range rules {
+			same := func(other *asked) bool {
+				return rule.Rate != nil && other.Rate != nil && *other.Rate == *rule.Rate && other.name == rule.name
+			}
+			if i := slices.IndexFunc(before.of(hook), same); i >= 0 {
+				rule.counted = before.of(hook)[i].counted
+			}
+		}
+	}
 }
 
 // Decide asks all rules of the input's hook that are about its tool and adds to the decision what

@@ -193,6 +193,35 @@ func TestHooksOfACall(t *testing.T) {
 	require.Equal(t, policy.Block, m.Enter(policy.Entry{Record: record, Label: flow.NewLabel(flow.Internal, flow.Trusted)}).Action)
 }
 
+// Out of a call's arguments only values are taken, and of an answer nothing that stood in the question.
+func TestWhatIsNotInACallIsNotTakenOut(t *testing.T) {
+	t.Parallel()
+	for hook, c := range map[policy.Hook]struct{ call policy.Call }{
+		policy.PreToolCall: {crm(flow.Public, flow.Bottom(), "")}, policy.MCPToolCall: {crm(flow.Public, flow.Bottom(), "")}, policy.AgentInvocation: {agentCall()},
+	} {
+		m := world{carries: flow.Restricted, escalation: policy.EscalationAuto, rules: []policy.Rule{{Name: "pins", Hook: hook, Action: policy.Redact, Redact: `\d{4}`}}}.monitor(t)
+		for args, want := range map[string]policy.Action{
+			`{"q":"x"}`: policy.Allow, `{"1234":"x"}`: policy.Allow, `{"n":1234}`: policy.Allow,
+			`{"q":"pin 1234"}`: policy.Redact, `{"deep":[{"q":"1234"}]}`: policy.Redact, `{"q":"\u0031234"}`: policy.Redact,
+		} {
+			c.call.Args = json.RawMessage(args)
+			d, got := m.Ask(c.call, true)
+			require.Equal(t, want, d.Action, "%s %s", hook, args)
+			if want == policy.Allow {
+				require.JSONEq(t, args, string(got))
+			} else {
+				require.NotContains(t, string(got), "1234")
+			}
+		}
+	}
+	m := world{carries: flow.Restricted, escalation: policy.EscalationAuto, rules: []policy.Rule{{Name: "pins", Hook: policy.PostToolResponse, Action: policy.Redact, Redact: `\d{4}`}}}.monitor(t)
+	call := crm(flow.Public, flow.Bottom(), `{"q":"pin 1234"}`)
+	for text, want := range map[string]policy.Action{"": policy.Allow, "x": policy.Allow, "pin 1234": policy.Redact} {
+		d, _ := m.Answer(call, sessions.Response{Text: text, Label: flow.Bottom()})
+		require.Equal(t, want, d.Action, text)
+	}
+}
+
 func hookCondition(h policy.Hook) string {
 	return map[policy.Hook]string{
 		policy.MCPToolCall: `tool.server == "crm"`, policy.SecretAccess: `secret.name == "crm" && secret.level == PUBLIC`, policy.AgentInvocation: `agent.to == "agent:other:main"`,

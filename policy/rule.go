@@ -122,6 +122,11 @@ func (c *checked) compileRedact() (err error) {
 	return err
 }
 
+// takesOut reports whether the rule takes anything out of a text.
+func (c *checked) takesOut(text string) bool {
+	return c.redact.ReplaceAllLiteralString(text, redacted) != text
+}
+
 // ofTool reports whether the hook is about a tool.
 func (h Hook) ofTool() bool {
 	switch h {

@@ -13,6 +13,9 @@ import (
 // redacted stands where something was taken out.
 const redacted = "[redacted]"
 
+// nothingThere is said of a rule that redacts and applies to a text in which its pattern finds nothing.
+const nothingThere = "there is nothing to take out"
+
 // Rules are the configured rules, ready to be asked. They are safe for concurrent use.
 type Rules struct {
 	byHook map[Hook][]*asked
@@ -106,8 +109,14 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 	if err != nil && action == Redact {
 		action = Block // nobody knows what would have to be taken out
 	}
+	if holds && action == Redact {
+		d.redact = append(d.redact, a.redact) // whatever is there now: others may yet change the text
+		if !in.Partial && !slices.ContainsFunc(in.redactable(), a.takesOut) {
+			action, detail = Allow, nothingThere
+		}
+	}
 	d.look(a.name, holds, action, detail)
-	if !holds {
+	if !holds || action == Allow {
 		return
 	}
 	reason := a.Message
@@ -116,7 +125,7 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 	}
 	switch action {
 	case Redact:
-		d.redact = append(d.redact, a.redact)
+		d.takes = true
 	case Hold:
 		d.hold(a.Rule)
 	}
@@ -164,7 +173,7 @@ func (d *Decision) Redacted(text string) string {
 	return text
 }
 
-// Redacts reports whether the decision takes anything out of texts.
+// Redacts reports whether the decision may take anything out of texts.
 func (d *Decision) Redacts() bool { return len(d.redact) > 0 || d.hide != nil }
 
 // RedactedArgs are a call's arguments without what the decision takes out of their strings.

@@ -142,7 +142,7 @@ func (d *Decision) hideIn(s *Secrets, text string, partial bool) {
 	if d.Action == Block || !s.shows(text, partial) {
 		return
 	}
-	d.hide = s
+	d.hide, d.takes = s, true
 	d.Add(RuleSecret, Redact, "known secrets are taken out of it")
 }
 

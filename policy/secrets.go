@@ -20,7 +20,8 @@ import (
 const SecretLeast = 6
 
 // Secret is a value that models know by its name alone. In a call's arguments "{{secret:NAME}}" stands for it;
-// the value is put there below the model, for the tools that may have it.
+// the value is put there below the model, for the tools that may have it: of those that it names the ones that write outside
+// the gateway, to a place whose level is not below its own.
 type Secret struct {
 	Name  string
 	Value string
@@ -200,7 +201,9 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 		why = "its tools do not name this one"
 	case !flow.CanFlow(secret.Level, c.Record.Clearance):
 		why = "it is above the session's clearance"
-	case f.Writes == sessions.FlowOutside && !flow.CanFlow(secret.Level, f.Sink):
+	case f.Writes != sessions.FlowOutside:
+		why = "the tool writes where nothing has a level of its own: what it keeps would have that of the session, which may be below"
+	case !flow.CanFlow(secret.Level, f.Sink):
 		why = "it is above what the tool may be told"
 	}
 	d.look(RuleSecret, why != "", Block, name+": "+why)

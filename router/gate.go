@@ -46,19 +46,20 @@ func (r *Router) texts(ctx context.Context, d Delivery) ([]string, error) {
 	return texts, nil
 }
 
-// speaker adds whom the run of a delivery answers.
+// speaker adds whom a delivery answers: all those whose messages its run has worked together.
 func (r *Router) speaker(ctx context.Context, d Delivery, e *policy.Egress) error {
 	if d.Run == "" {
 		return nil
 	}
-	run, err := r.store.Run(ctx, d.Run)
-	switch {
-	case errors.Is(err, sessions.ErrNotFound):
-		return nil
-	case err != nil:
-		return fmt.Errorf("read run: %w", err)
+	batch, err := r.store.Batch(ctx, d.Run)
+	if err != nil {
+		return fmt.Errorf("read runs: %w", err)
 	}
-	spokenTo(&e.Session, run)
+	if len(batch) > 0 {
+		run := batch[0]
+		speakFor(&run, batch)
+		spokenTo(&e.Session, run)
+	}
 	return nil
 }
 
@@ -67,9 +68,7 @@ func spokenTo(s *policy.SessionInput, run sessions.Run) {
 	if !run.Route.IsZero() {
 		s.Channel, s.ChatType = run.Route.Channel, string(run.Route.ChatType)
 	}
-	if who := run.Input.Sender.ID; who != "" && !run.Kind.Step() {
-		s.User, s.Owner = sessions.Principal(run.Route.Channel, who), run.Input.Owner
-	}
+	s.User, s.Owner = run.Speaker(), run.Input.Owner
 }
 
 // recipient adds who is spoken to, and for a proactive message whether anybody has been heard there.

@@ -55,6 +55,7 @@ fmt: $(BIN)/gofumpt ## format the code
 bench: ## measure the gateway as people run it (BENCHFLAGS: see go run ./internal/bench -h)
 	go run ./internal/bench $(BENCHFLAGS)
 	go test ./router -run '^$$' -bench Exchanges -benchtime 3x
+	go test ./internal/markdown -run '^$$' -bench HostileTexts -benchtime 1x
 
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed 's/_test.go:func /_test.go /' | \

@@ -28,7 +28,7 @@ const (
 type show struct {
 	r      *Router
 	ctx    context.Context
-	run    *sessions.Run    // whose route the answer takes
+	run    *sessions.Run // whose route the answer takes
 	spoken *atomic.Pointer[sessions.Run]
 	record *sessions.Record // as it was when the run began
 	taint  func() flow.Label

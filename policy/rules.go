@@ -127,7 +127,7 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 	case Redact:
 		d.takes = true
 	case Hold:
-		d.hold(a.Rule)
+		d.hold(a.name, a.Rule)
 	}
 	d.tighten(action, reason)
 }
@@ -151,7 +151,7 @@ func (d *Decision) Add(rule string, action Action, reason string) {
 }
 
 // hold adds the terms of a rule to those of others: all of them must be met.
-func (d *Decision) hold(r Rule) {
+func (d *Decision) hold(name string, r Rule) {
 	timeout := r.Timeout
 	if timeout == 0 {
 		timeout = ApprovalTimeout
@@ -161,7 +161,7 @@ func (d *Decision) hold(r Rule) {
 		d.Terms = &sessions.Terms{Timeout: timeout, Lapse: lapse}
 	}
 	d.Terms.Timeout, d.Terms.Lapse = min(d.Terms.Timeout, timeout), d.Terms.Lapse && lapse
-	d.Terms.Approvers = append(d.Terms.Approvers, r.Approvers)
+	d.Terms.Approvers, d.Terms.Rules = append(d.Terms.Approvers, r.Approvers), append(d.Terms.Rules, name)
 }
 
 // Redacted is a text without what the decision takes out of it. To redact twice is to redact once.

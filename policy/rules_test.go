@@ -145,7 +145,7 @@ func TestTermsOfSeveralRulesAllHold(t *testing.T) {
 	b.Name, b.Timeout = "b", time.Minute
 	d := decide(t, toolCall(), a, b)
 	require.Equal(t, policy.Hold, d.Action)
-	require.Equal(t, &sessions.Terms{Approvers: [][]string{{"slack:U1"}, nil}, Timeout: time.Minute}, d.Terms)
+	require.Equal(t, &sessions.Terms{Approvers: [][]string{{"slack:U1"}, nil}, Timeout: time.Minute, Rules: []string{"policy.rules.a", "policy.rules.b"}}, d.Terms)
 }
 
 // Decisions that were stored when the terms of a hold had other names are read, and silence is a no.

@@ -70,6 +70,7 @@ func decisions() map[string]ruling {
 		"deny-pairing":       {by: byChannel},
 		"revoke-pairing":     {by: byChannel, body: `{"channel":"webchat","user":"{code}"}`},
 		"list-approvals":     {by: byRow, tail: []string{"", "?status=all", "?session={id}"}},
+		"get-approval":       {by: byRow},
 		"allow-approval":     {by: byRow},
 		"deny-approval":      {by: byRow, body: `{"reason":"no"}`},
 		"get-file":           {by: bySession},

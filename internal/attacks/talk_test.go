@@ -21,6 +21,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 const (
@@ -173,7 +174,7 @@ func newWorkplace(t testing.TB, model sessions.Model) *workplace {
 	w := &workplace{near: &nearBus{}, shown: &screen{texts: map[sessions.ConversationID][]string{}}}
 	begun := time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
 	w.twoRun = &twoRun{
-		TB: t, dir: t.TempDir(), bus: w.near, chat: w.shown, model: model, names: map[string]string{},
+		TB: t, dir: sqlitetest.Dir(t), bus: w.near, chat: w.shown, model: model, names: map[string]string{},
 		clock: func() time.Time { return begun.Add(time.Duration(w.ticks.Add(1)) * time.Second) }, // in whole seconds, so that times are of one length
 	}
 	return w

@@ -63,7 +63,7 @@ type Invocation struct {
 	ID   string // names the step for ever
 	From sessions.Record
 	To   sessions.Record
-	Kind string // send, spawn, reply, announce, report
+	Kind string // one of [InvocationKinds]
 	Text string
 }
 

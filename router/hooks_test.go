@@ -111,7 +111,7 @@ func TestRulesKeepASubAgent(t *testing.T) {
 		ann := k.session("ann")
 		for i, raised := range []bool{false, true} {
 			k.agent.work = func(_ context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
-				if run.Kind == sessions.KindTask && raised {
+				if run.Kind == sessions.KindReport && raised { // the last one
 					s.Raise(flow.NewLabel(flow.Confidential, flow.Trusted))
 				}
 				return "done", nil

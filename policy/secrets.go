@@ -206,7 +206,11 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 	case !flow.CanFlow(secret.Level, f.Sink):
 		why = "it is above what the tool may be told"
 	}
-	d.look(RuleSecret, why != "", Block, name+": "+why)
+	detail := name
+	if why != "" {
+		detail += ": " + why
+	}
+	d.look(RuleSecret, why != "", Block, detail)
 	if why != "" {
 		d.tighten(Block, fmt.Sprintf("there is no secret %q for %s", name, c.Tool.Spec.Name))
 		return

@@ -199,7 +199,7 @@ func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, all
 		return fmt.Errorf("read delivery: %w", err)
 	}
 	if d.Status != DeliveryHeld {
-		return &RequestError{Field: "id", Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
+		return &RequestError{Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
 	}
 	d.Epoch, d.NextTry, d.LastError = 0, r.now(), ""
 	d.Status = DeliveryQueued

@@ -28,6 +28,15 @@ func (l *Loop) newTools() []sessions.Tool {
 	return tools
 }
 
+// ToolNames are the names of the tools that agents have by themselves, whatever is configured.
+func ToolNames() []string {
+	names := []string{webName}
+	for _, tool := range (&Loop{}).newTools() {
+		names = append(names, tool.Spec.Name)
+	}
+	return names
+}
+
 // ToolFilter changes a set of tools by their names, or patterns with *.
 type ToolFilter struct{ Allow, Deny []string }
 

@@ -288,9 +288,17 @@ func (w *world) events(body io.Reader) (events []string, first string) {
 // settle waits until nothing works or is on its way.
 func (w *world) settle() {
 	w.t.Helper()
-	require.Eventually(w.t, func() bool {
+	deadline := time.After(patience)
+	for {
 		lanes, err := w.Store().WaitingLanes(w.t.Context(), 0) // one question: between two of them work goes from one kind to another
 		require.NoError(w.t, err)
-		return len(lanes) == 0
-	}, patience, 2*time.Millisecond)
+		if len(lanes) == 0 {
+			return
+		}
+		select {
+		case <-w.committed:
+		case <-deadline:
+			w.t.Fatalf("it goes on working: %v", lanes)
+		}
+	}
 }

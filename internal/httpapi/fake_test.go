@@ -128,6 +128,18 @@ func (g *gateway) PatchSession(_ context.Context, p sessions.Patch, _ string) (s
 	return r, g.fail
 }
 
+func (g *gateway) Learn(_ context.Context, id sessions.ID, label flow.Label, _ string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.down != nil {
+		return g.down
+	}
+	r := g.records[string(id)]
+	r.Taint = r.Taint.Join(label)
+	g.records[string(id)], g.records[string(r.Key)] = r, r
+	return nil
+}
+
 func (g *gateway) Session(ctx context.Context, id sessions.ID) (sessions.Record, error) {
 	return g.ResolveSession(ctx, string(id))
 }

@@ -44,6 +44,8 @@ type Router interface {
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
 	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
+	// Learn has a session know that a label reaches it by another way than its runs.
+	Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error
 	ResetSession(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	DeleteSession(ctx context.Context, id sessions.ID) error
 	AbortSession(ctx context.Context, id sessions.ID) error

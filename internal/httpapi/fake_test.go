@@ -43,6 +43,7 @@ type gateway struct {
 	records map[string]sessions.Record // by id and key
 	busy    map[sessions.ID]bool
 	runs    map[sessions.RunID]sessions.Run
+	becomes map[sessions.RunID]sessions.Run // what runs are once they were looked at
 	thread  []sessions.Message
 	sent    []router.Delivery
 
@@ -174,6 +175,9 @@ func (g *gateway) Run(_ context.Context, id sessions.RunID) (sessions.Run, error
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if run, ok := g.runs[id]; ok {
+		if next, ok := g.becomes[id]; ok {
+			g.runs[id] = next
+		}
 		return run, nil
 	}
 	return sessions.Run{}, sessions.ErrNotFound

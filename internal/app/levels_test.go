@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -28,53 +29,71 @@ type ruling struct {
 	by   reach
 	tail []string // of the path: a query; {name} stands for a thing's id
 	body string
+	more []string // other bodies
+}
+
+// requests are the tails and bodies of the requests that try an operation.
+func (r ruling) requests() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, tail := range append(r.tail, "")[:max(1, len(r.tail))] {
+			for _, body := range append([]string{r.body}, r.more...) {
+				if !yield(tail, body) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // decisions are those about all operations of the API, by the ids in its description.
 func decisions() map[string]ruling {
 	return map[string]ruling{
-		"create-session":     {by: byNothing, body: `{"title":"mine"}`},
-		"list-sessions":      {by: bySession, tail: []string{"", "?agent=main", "?after={id}", "?limit=1"}},
-		"delete-sessions":    {by: bySession, tail: []string{"?status=idle", "?older_than=1s&status=idle"}},
-		"get-session":        {by: bySession},
-		"patch-session":      {by: bySession, body: `{"title":"mine"}`},
-		"delete-session":     {by: bySession},
-		"reset-session":      {by: bySession},
-		"history":            {by: byRow, tail: []string{"", "?limit=1"}},
-		"say":                {by: bySession, body: `{"message":"hello"}`},
-		"events":             {by: bySession, tail: []string{"", "?after=0", "?after=1", "?after=0123456789abcdef0123456789abcdef"}},
-		"list-runs":          {by: byRow, tail: []string{"", "?status=done", "?after={run}", "?limit=1"}},
-		"get-run":            {by: byRow, tail: []string{"", "?wait=1s"}},
-		"list-session-runs":  {by: byRow, tail: []string{"", "?after={run}"}},
-		"cancel-run":         {by: byRow},
-		"list-exchanges":     {by: byRow, tail: []string{"", "?session={id}", "?kind=send", "?limit=1"}},
-		"get-exchange":       {by: byRow},
-		"start-task":         {by: bySession, body: `{"task":"look"}`},
-		"send-message":       {by: byNothing, body: `{"channel":"webchat","to":"local","text":"hi"}`},
-		"list-deliveries":    {by: byRow, tail: []string{"", "?status=failed", "?session={id}", "?after={delivery}", "?channel=webchat"}},
-		"get-delivery":       {by: byRow},
-		"retry-delivery":     {by: byRow},
-		"discard-delivery":   {by: byRow},
-		"check-policy":       {by: bySession, tail: []string{"?channel=webchat&session={id}", "?channel=webchat&to=local"}},
-		"simulate-tool-call": {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`},
-		"list-memories":      {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main"}},
-		"get-memory":         {by: bySession},
-		"delete-memory":      {by: bySession},
-		"get-media":          {by: byRow},
-		"status":             {by: byRow},
-		"look-up":            {by: byNothing, tail: []string{"?channel=webchat&to=local"}},
-		"list-audit":         {by: byRow, tail: []string{"", "?session={id}", "?action=a", "?limit=1"}},
-		"verify-audit":       {by: byNothing, tail: []string{"", "?head=0:1:00"}}, // who sees everything, else 403
-		"list-pairings":      {by: byChannel},
-		"approve-pairing":    {by: byChannel},
-		"deny-pairing":       {by: byChannel},
-		"revoke-pairing":     {by: byChannel, body: `{"channel":"webchat","user":"{code}"}`},
-		"list-approvals":     {by: byRow, tail: []string{"", "?status=all", "?session={id}"}},
-		"allow-approval":     {by: byRow},
-		"deny-approval":      {by: byRow, body: `{"reason":"no"}`},
-		"get-file":           {by: bySession},
-		"put-file":           {by: bySession, body: "mine"},
-		"delete-file":        {by: bySession},
+		"create-session":    {by: byNothing, body: `{"title":"mine"}`},
+		"list-sessions":     {by: bySession, tail: []string{"", "?agent=main", "?after={id}", "?limit=1"}},
+		"delete-sessions":   {by: bySession, tail: []string{"?status=idle", "?older_than=1s&status=idle"}},
+		"get-session":       {by: bySession},
+		"patch-session":     {by: bySession, body: `{"title":"mine"}`},
+		"delete-session":    {by: bySession},
+		"reset-session":     {by: bySession},
+		"history":           {by: byRow, tail: []string{"", "?limit=1"}},
+		"say":               {by: bySession, body: `{"message":"hello"}`},
+		"events":            {by: bySession, tail: []string{"", "?after=0", "?after=1", "?after=0123456789abcdef0123456789abcdef"}},
+		"list-runs":         {by: byRow, tail: []string{"", "?status=done", "?after={run}", "?limit=1"}},
+		"get-run":           {by: byRow, tail: []string{"", "?wait=1s"}},
+		"list-session-runs": {by: byRow, tail: []string{"", "?after={run}"}},
+		"cancel-run":        {by: byRow},
+		"list-exchanges":    {by: byRow, tail: []string{"", "?session={id}", "?kind=send", "?limit=1"}},
+		"get-exchange":      {by: byRow},
+		"start-task":        {by: bySession, body: `{"task":"look"}`},
+		"send-message":      {by: byNothing, body: `{"channel":"webchat","to":"local","text":"hi"}`},
+		"list-deliveries":   {by: byRow, tail: []string{"", "?status=failed", "?session={id}", "?after={delivery}", "?channel=webchat"}},
+		"get-delivery":      {by: byRow},
+		"retry-delivery":    {by: byRow},
+		"discard-delivery":  {by: byRow},
+		"check-policy":      {by: bySession, tail: []string{"?channel=webchat&session={id}", "?channel=webchat&to=local"}},
+		"simulate-tool-call": {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`, more: []string{
+			`{"tool_name":"sessions_history","args":{"sessionKey":"{id}"}}`, `{"tool_name":"session_status","args":{"sessionKey":"{id}"}}`,
+			`{"tool_name":"sessions_send","args":{"sessionKey":"{id}","message":"hi"}}`, `{"tool_name":"sessions_send","args":{"sessionKey":"agent:main:http:{id}","message":"hi"}}`,
+			`{"tool_name":"message","args":{"channel":"webchat","to":"local","message":"hi","media":["{media}"]}}`,
+		}},
+		"list-memories":   {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main"}},
+		"get-memory":      {by: bySession},
+		"delete-memory":   {by: bySession},
+		"get-media":       {by: byRow},
+		"status":          {by: byRow},
+		"look-up":         {by: byNothing, tail: []string{"?channel=webchat&to=local"}},
+		"list-audit":      {by: byRow, tail: []string{"", "?session={id}", "?action=a", "?limit=1"}},
+		"verify-audit":    {by: byNothing, tail: []string{"", "?head=0:1:00"}}, // who sees everything, else 403
+		"list-pairings":   {by: byChannel},
+		"approve-pairing": {by: byChannel},
+		"deny-pairing":    {by: byChannel},
+		"revoke-pairing":  {by: byChannel, body: `{"channel":"webchat","user":"{code}"}`},
+		"list-approvals":  {by: byRow, tail: []string{"", "?status=all", "?session={id}"}},
+		"allow-approval":  {by: byRow},
+		"deny-approval":   {by: byRow, body: `{"reason":"no"}`},
+		"get-file":        {by: bySession},
+		"put-file":        {by: bySession, body: "mine"},
+		"delete-file":     {by: bySession},
 	}
 }
 
@@ -163,17 +182,17 @@ func (w twins) try(caller flow.Level, o operation, hidden bool, label, taint flo
 	w.Helper()
 	d := decisions()[o.ID]
 	differs := d.by == byNothing
-	for _, tail := range append(d.tail, "")[:max(1, len(d.tail))] {
+	for tail, text := range d.requests() {
 		session := w.with.plantSession(taint)
 		if taint == flow.Public && w.things != flow.Public { // what everybody may know of is there in both
 			w.without.store(sessionOf(session))
 		}
 		planted := w.with.plant(session, label)
 		w.with.plantFile(session)
-		path, body := planted.ids().Replace(o.Path+tail), planted.ids().Replace(d.body)
+		path, body := planted.ids().Replace(o.Path+tail), planted.ids().Replace(text)
 		headers := []string{"Content-Type", "application/json"}
 		one, other := w.with.ask(caller, o.Method, path, body, headers...), w.without.ask(caller, o.Method, path, body, headers...)
-		which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s", o.ID, caller, label, taint, o.Method, path)
+		which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s %s", o.ID, caller, label, taint, o.Method, path, body)
 		if one, other := (&naming{}).normal(one), (&naming{}).normal(other); hidden {
 			require.Equal(w, other, one, which)
 			require.NotContains(w, one.Body, marker, which)
@@ -232,6 +251,8 @@ func TestAHiddenChannelIsAsNone(t *testing.T) {
 			{"GET", "/v1/policy/check?channel=CHANNEL&to=local&label=RESTRICTED", ""},
 			{"POST", "/v1/messages", `{"channel":"CHANNEL","to":"local","text":"hi"}`},
 			{"POST", "/v1/pairings/revoke", `{"channel":"CHANNEL","user":"1"}`},
+			{"POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"CHANNEL","to":"local","message":"hi"}}`},
+			{"POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"CHANNEL","accountId":"x","to":"owner","message":"hi"}}`},
 		} {
 			of := func(channel string) answered {
 				a := g.ask(l, c.method, strings.ReplaceAll(c.path, "CHANNEL", channel), strings.ReplaceAll(c.body, "CHANNEL", channel))

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -279,8 +278,9 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 			}
 			return nil
 		},
-		Simulate: func(_ context.Context, r sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error) {
-			return policy.Simulation{Tool: tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
+		Simulate: func(_ context.Context, c httpapi.Simulated) (policy.Simulation, error) {
+			r := c.Session
+			return policy.Simulation{Tool: c.Tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(c.Args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
 		},
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},

@@ -15,7 +15,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -111,7 +110,7 @@ type Config struct {
 	ModelName  func(agent string) string // of an agent whose session overrides none
 	CheckModel func(name string) error   // nil if the model is configured
 	// Simulate says what a call of a tool by a session would come to, if an owner had it made.
-	Simulate   func(ctx context.Context, record sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error)
+	Simulate   func(ctx context.Context, c Simulated) (policy.Simulation, error)
 	Folder     Folder
 	FileLevel  func(record sessions.Record) flow.Level // of the session's files
 	Page       http.Handler

@@ -47,6 +47,7 @@ lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, forma
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r $(BIN)/gofumpt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):"; echo "$$unformatted"; exit 1; fi
 	go vet -tags faultpoints ./internal/faultpoint
+	go vet -tags mutants,report ./policy ./internal/attacks
 	go mod tidy -diff
 
 fmt: $(BIN)/gofumpt ## format the code
@@ -55,6 +56,7 @@ fmt: $(BIN)/gofumpt ## format the code
 bench: ## measure the gateway as people run it (BENCHFLAGS: see go run ./internal/bench -h)
 	go run ./internal/bench $(BENCHFLAGS)
 	go test ./router -run '^$$' -bench Exchanges -benchtime 3x
+	go test ./internal/markdown -run '^$$' -bench HostileTexts -benchtime 1x
 
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed 's/_test.go:func /_test.go /' | \
@@ -68,9 +70,9 @@ chaos: ## kill the gateway at random moments and at every named step, and count 
 
 security-report: ## attack the gateway, and write docs/security-report.md
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-	go test -count 1 -run 'Corpus|Ordinary|Cost' ./internal/attacks -report "$$dir"; \
-	go test -count 1 -tags mutants -run Mutants ./internal/attacks -report "$$dir"; \
-	go test -count 1 -run WriteReport ./internal/attacks -report "$$dir"
+	go test -count 1 -run 'Corpus|Ordinary|Cost|TwoRun' ./internal/attacks -report "$$dir"; \
+	go test -count 1 -tags mutants -run 'Mutants|FindLeaks' ./internal/attacks -report "$$dir"; \
+	go test -count 1 -tags report -run WriteReport ./internal/attacks -report "$$dir"
 
 vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what is used
 	@if ! timeout 20 curl -fsS -o /dev/null https://vuln.go.dev/index/db.json; then \

@@ -124,7 +124,7 @@ func (s Sink) otherLevel(e *Egress) flow.Level {
 // Decide says whether a text may leave, and why. With [Egress.Effects] it counts for the rates of rules; there is no other effect.
 func (g *Gate) Decide(e Egress) Decision {
 	d := Decision{Rules: make([]Looked, 0, 3+len(g.send.deny)+len(g.send.allow)+len(g.rules.of(PreOutput)))}
-	level := g.level(&e)
+	level := g.Carries(e)
 	if !g.flows(&e, level, &d) {
 		return d
 	}
@@ -141,8 +141,8 @@ func (g *Gate) Decide(e Egress) Decision {
 	return d
 }
 
-// level is the highest level that may be said in a place, under all the ids that it has had.
-func (g *Gate) level(e *Egress) flow.Level {
+// Carries is the highest level that may be said where a text is to go: in that place under all the ids that it has had.
+func (g *Gate) Carries(e Egress) flow.Level {
 	sink := g.sinks[e.Route.Channel]
 	old := e.Route
 	if e.Oldest != "" {
@@ -151,7 +151,7 @@ func (g *Gate) level(e *Egress) flow.Level {
 	if e.Unheard && !sink.lists(e.Route) && !sink.lists(old) {
 		return flow.Public
 	}
-	return flow.Min(flow.Min(g.SinkLevel(e.Route), g.SinkLevel(old)), sink.otherLevel(e))
+	return flow.Min(flow.Min(g.SinkLevel(e.Route), g.SinkLevel(old)), sink.otherLevel(&e))
 }
 
 // flows is the fixed flow check.

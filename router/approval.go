@@ -110,6 +110,7 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		case p.Status != ApprovalDenied && !p.Terms.Same(calls[i].Terms):
 			c.Reason = otherTerms
 			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, otherTerms, "gateway", a.w.now()))
+			change.Audit = append(change.Audit, p.lapsed(ApprovalDenied, otherTerms, a.w.now()))
 		case p.Status == ApprovalAllowed:
 			c.Approved = true
 			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, p.Reason, p.By, p.Decided))
@@ -158,7 +159,7 @@ func (p Approval) move(to ApprovalStatus, reason, by string, at time.Time) Appro
 	return m
 }
 
-// lapsed is the entry of the audit trail about what silence has decided.
+// lapsed is the entry of the audit trail about what the gateway itself has decided.
 func (p Approval) lapsed(to ApprovalStatus, reason string, at time.Time) sessions.AuditEntry {
 	return sessions.AuditEntry{
 		At: at, Actor: "gateway", Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label,

@@ -39,6 +39,17 @@ func asking(b *bundle) {
 	}
 }
 
+// whileAsked is a bundle whose owner has asked for something, and the approval that this waits for.
+func whileAsked(t *testing.T) (*bundle, router.Admitted, router.Approval) {
+	t.Helper()
+	b := newBundle(t)
+	asking(b)
+	heard := b.hear(in("owner", "1", "clean up"))
+	b.await(1)
+	synctest.Wait()
+	return b, heard, b.onlyApproval(router.ApprovalPending)
+}
+
 func toConfirm(calls []sessions.Part) []sessions.CallToConfirm {
 	asked := make([]sessions.CallToConfirm, len(calls))
 	for i, call := range calls {
@@ -118,11 +129,7 @@ func TestNobodyApprovesInTime(t *testing.T) {
 func TestStopEndsTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t)
-		asking(b)
-		heard := b.hear(in("owner", "1", "clean up"))
-		b.await(1)
-		synctest.Wait()
+		b, heard, _ := whileAsked(t)
 		begun := time.Now()
 		b.hear(in("owner", "2", "/stop"))
 		require.Equal(t, sessions.RunAborted, b.ended(heard.Run).Status)
@@ -135,13 +142,8 @@ func TestStopEndsTheWait(t *testing.T) {
 func TestMessagesWaitBehindAnApproval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t)
-		asking(b)
-		first := b.hear(in("owner", "1", "clean up"))
-		b.await(1)
+		b, first, p := whileAsked(t)
 		second := b.hear(in("owner", "2", "and then?"))
-		synctest.Wait()
-		p := b.onlyApproval(router.ApprovalPending)
 		got, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Equal(t, router.ApprovalAllowed, got.Status)
@@ -160,12 +162,7 @@ func TestMessagesWaitBehindAnApproval(t *testing.T) {
 func TestAllowedCallIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t)
-		asking(b)
-		heard := b.hear(in("owner", "1", "clean up"))
-		b.await(1)
-		synctest.Wait()
-		p := b.onlyApproval(router.ApprovalPending)
+		b, heard, p := whileAsked(t)
 		ask := b.agent.work
 		b.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
 			if _, err := b.agent.approver.Decide(ctx, s.Last().ID, toConfirm(s.PendingToolCalls())); err != nil {
@@ -182,11 +179,7 @@ func TestAllowedCallIsUsedOnce(t *testing.T) {
 func TestApproveCommandSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t)
-		asking(b)
-		b.hear(in("owner", "1", "clean up"))
-		b.await(1)
-		p := b.onlyApproval(router.ApprovalPending)
+		b, _, p := whileAsked(t)
 		for i, c := range []struct{ who, text, want string }{
 			{"ann", "/approve " + string(p.ID) + " allow", "Only my owner may use /approve."},
 			{"owner", "/approve", "Usage: `/approve ID allow`"},

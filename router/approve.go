@@ -33,7 +33,7 @@ func questionText(p Approval) string {
 
 // bareQuestion asks about a call where nothing of it may be said, not even which tool it is.
 func bareQuestion(p Approval) string {
-	return "May I use a tool? " + notShown + "\n\n" + silence(p)
+	return "May I use a tool? " + notShown(p.ID) + "\n\n" + silence(p)
 }
 
 // silence says what it means if nobody decides.
@@ -52,14 +52,14 @@ func shownArgs(p Approval) string {
 		args.Reset()
 		args.Write(p.Args)
 	}
-	return shown(args.String())
+	return shown(p.ID, args.String())
 }
 
 // shown is a text as a question shows it: as a block of code, with its beginning where it is long.
-func shown(text string) string {
+func shown(id ApprovalID, text string) string {
 	more := ""
 	if len(text) > questionMost {
-		more = fmt.Sprintf("\n… and %d bytes more: `sluice approvals list --json` shows all of it.", len(text)-questionMost)
+		more = fmt.Sprintf("\n… and %d bytes more: %s all of it.", len(text)-questionMost, shows(id))
 		text = strings.ToValidUTF8(text[:questionMost], "")
 	}
 	fence := "```"

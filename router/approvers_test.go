@@ -212,3 +212,23 @@ func TestSilenceWhileTheGatewayIsDown(t *testing.T) {
 		})
 	}
 }
+
+// Where others have to decide by now than those who were asked, the call does not run, and the audit trail says so.
+func TestOthersHaveToDecideByNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		askingOn(b, sessions.Terms{})
+		heard := b.hear(in("owner", "1", "clean up"))
+		b.await(1)
+		p := b.onlyApproval(router.ApprovalPending)
+		b.stop()
+		askingOn(b, sessions.Terms{Approvers: [][]string{{"test:eve"}}})
+		b.start()
+		require.Contains(t, b.ended(heard.Run).Reply, "call_1 false who has to approve it has changed")
+		require.Equal(t, "gateway", b.onlyApproval(router.ApprovalDenied).By)
+		entries := b.entries("approval.denied")
+		require.Len(t, entries, 1)
+		require.Equal(t, string(p.ID), entries[0].Object)
+	})
+}

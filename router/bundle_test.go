@@ -418,6 +418,8 @@ func (g *testGate) Decide(e policy.Egress) policy.Decision {
 	return policy.Decision{Action: policy.Allow, Rules: []policy.Looked{{Rule: "sendPolicy.default", Matched: true, Action: policy.Allow}}}
 }
 
+func (g *testGate) Carries(e policy.Egress) flow.Level { return g.SinkLevel(e.Route) }
+
 func (g *testGate) SinkLevel(route sessions.Route) flow.Level {
 	if g.sinks != nil {
 		return g.sinks(route)

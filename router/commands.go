@@ -1,7 +1,6 @@
 package router
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -225,44 +224,6 @@ func (r *Router) commandWhoami(_ context.Context, c commandCall) (Change, string
 		text += fmt.Sprintf(" This %s is `%s`.", at.ChatType, at.Conversation)
 	}
 	return Change{}, text, nil
-}
-
-func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, string, error) {
-	if c.fresh {
-		return Change{}, "There is no session here yet. Say something to begin one.", nil
-	}
-	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
-	if err != nil {
-		return Change{}, "", fmt.Errorf("read queue: %w", err)
-	}
-	queued := len(queuedRuns(waiting))
-	model := c.session.Model
-	if model == "" {
-		model = r.agent.ModelName(c.session.Agent)
-	}
-	override := string(c.session.SendPolicy)
-	if override == "" {
-		override = "inherit"
-	}
-	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model `%s`\n- %s, %d waiting\n- tokens: %d in, %d out\n- send: %s%s",
-		c.session.Key, c.session.ID, c.session.Agent, model, busyWord(len(waiting) > queued), queued,
-		c.session.Usage.InputTokens, c.session.Usage.OutputTokens, override, activationLine(c))
-	return Change{}, text, nil
-}
-
-// activationLine is /status's line about what is answered in a group.
-func activationLine(c commandCall) string {
-	if c.in.Route.ChatType == sessions.Direct {
-		return ""
-	}
-	return "\n- activation: " + cmp.Or(string(c.session.Activation), "inherit")
-}
-
-func busyWord(busy bool) string {
-	if busy {
-		return "working"
-	}
-	return "idle"
 }
 
 // commandReset ends the session; what was queued in it before still finishes there.

@@ -64,7 +64,7 @@ func (r *Router) allowedBefore(ctx context.Context, d Delivery, decision *policy
 	case p.Status == ApprovalDenied:
 		decision.Action, decision.Reason = policy.Block, "it was asked about often enough: "+p.Reason
 	case strings.HasPrefix(d.Idempotency, questionPrefix):
-		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; `sluice approvals list --json` shows what it is about"
+		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+shows(ApprovalID(strings.TrimPrefix(d.Idempotency, questionPrefix)))+" what it is about"
 	}
 	return nil
 }
@@ -117,19 +117,22 @@ func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval
 	}
 	return Approval{
 		ID: id, Session: d.Session, Delivery: d.ID, Args: args, Label: d.Label, Why: d.Decision.Reason, Status: ApprovalPending, Created: now, Expires: expires,
-		Terms: sessions.Terms{Approvers: terms.Approvers, Timeout: terms.Timeout, Lapse: terms.OnTimeout == policy.Allow},
+		Terms: sessions.Terms{Approvers: terms.Approvers, Timeout: terms.Timeout, Lapse: terms.OnTimeout == policy.Allow, Rules: d.Decision.Holding()},
 	}, nil
 }
 
 // askAbout is the question to the first of those who may decide who can be asked. The text is shown where the gate lets it
 // out; where nothing may be said to any of them the approval is only listed.
 func (w *outboxWorker) askAbout(ctx context.Context, d Delivery, p Approval, said string) ([]Delivery, error) {
-	whole, bare := heldQuestion(d, p, "\n\n"+shown(said)), heldQuestion(d, p, " "+notShown)
+	whole, bare := heldQuestion(d, p, "\n\n"+shown(p.ID, said)), heldQuestion(d, p, " "+notShown(p.ID))
 	return w.askDeciders(ctx, p, d.Route.Channel, whole, bare)
 }
 
 // notShown stands in a question for what may not be said where it is asked.
-const notShown = "It can't be shown here: `sluice approvals list --json` shows it."
+func notShown(id ApprovalID) string { return "It can't be shown here: " + shows(id) + " it." }
+
+// shows names the command that shows all of what an approval is about.
+func shows(id ApprovalID) string { return "`sluice approvals show " + string(id) + "` shows" }
 
 // askDeciders is a question to the first of those who may decide who can be asked, whoever is on the channel first: whole, which
 // has the approval's label, where the gate lets it out, else bare, which tells nothing of what it is about.

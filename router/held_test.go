@@ -135,7 +135,9 @@ func TestTheQuestionAboutAHeldMessageIsGatedToo(t *testing.T) {
 		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "chat-ann", Text: "the plan", Label: secret})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Contains(t, b.last("owner"), "It can't be shown here")
+		p := b.waiting()
+		require.Equal(t, []string{"policy.rules.plans"}, p.Terms.Rules)
+		require.Contains(t, b.last("owner"), "It can't be shown here: `sluice approvals show "+string(p.ID)+"` shows it.")
 		require.NotContains(t, b.last("owner"), "the plan")
 	})
 	synctest.Test(t, func(t *testing.T) {

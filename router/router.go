@@ -19,6 +19,8 @@ import (
 // Gate decides what may leave. Its methods have no effects.
 type Gate interface {
 	Decide(e policy.Egress) policy.Decision
+	// Carries is the highest level that may be said where a text is to go.
+	Carries(e policy.Egress) flow.Level
 	// SinkLevel is the highest level that may be said by a route.
 	SinkLevel(route sessions.Route) flow.Level
 }

@@ -23,6 +23,18 @@ func (k *talk) slowly(d time.Duration) {
 	}
 }
 
+// atWork is a talk in which a sub-agent of ann's has worked for a minute of the ten that it needs.
+func atWork(t *testing.T, change ...func(*router.Ask)) (k *talk, ann sessions.Record, x router.Exchange) {
+	t.Helper()
+	k = newTalk(t)
+	ann = k.session("ann")
+	k.await(1)
+	k.slowly(10 * time.Minute)
+	x = k.spawn(ann, "prices", change...)
+	time.Sleep(time.Minute)
+	return k, ann, x
+}
+
 // notes are the words of other agents in a session's transcript.
 func (k *talk) notes(id sessions.ID) (texts []string) {
 	k.t.Helper()
@@ -190,12 +202,7 @@ func TestSubAgentIsEndedAtWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				k := newTalk(t)
-				ann := k.session("ann")
-				k.await(1)
-				k.slowly(10 * time.Minute)
-				x := k.spawn(ann, "prices", func(a *router.Ask) { a.Task.Discard = discard })
-				time.Sleep(time.Minute)
+				k, _, x := atWork(t, func(a *router.Ask) { a.Task.Discard = discard })
 				_, err := k.ResetSession(t.Context(), x.Target.Session)
 				require.NoError(t, err)
 				x = k.over(x.ID)
@@ -211,12 +218,7 @@ func TestSubAgentIsEndedAtWork(t *testing.T) {
 func TestReportOutlivesItsSubAgent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := newTalk(t)
-		ann := k.session("ann")
-		k.await(1)
-		k.slowly(10 * time.Minute)
-		x := k.spawn(ann, "prices")
-		time.Sleep(time.Minute)
+		k, ann, x := atWork(t)
 		require.NoError(t, k.store.CommitSession(t.Context(), sessions.Change{End: []sessions.End{{ID: x.Target.Session, At: time.Now()}}}))
 		x = k.over(x.ID)
 		require.Equal(t, announce.Announced, x.Outcome)

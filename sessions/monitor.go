@@ -59,6 +59,8 @@ type Terms struct {
 	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as calls usually wait
 	// Lapse: no decision in time is a yes.
 	Lapse bool `json:"lapse,omitempty"`
+	// Rules are the rules and checks that ask, for who decides.
+	Rules []string `json:"rules,omitempty"`
 }
 
 // Same reports whether the same people may decide, and silence means the same.

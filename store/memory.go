@@ -39,7 +39,7 @@ const (
 	insertTombstone = `INSERT INTO memories (seq, size, id, namespace, audience, level, trust, mkey, content, tags, session_id, run_id, created, updated, expires, deleted, ended, ending)
 		VALUES (` + memoryPlace + `, ?, ?, ?, ?, ?, ?, ?, '', '', ?, ?, ?, ?, 0, 1, ?, ?)`
 	insertMemoryWords = `INSERT INTO memory_words (seq, level, labels, body)
-		SELECT seq, level, /*pg memory_lexemes(*/?/*pg )*/, /*pg memory_lexemes(*/?/*pg )*/ FROM memories WHERE id = ?`
+		SELECT seq, level, /*pg CAST(*/?/*pg AS TEXT)*/, /*pg CAST(*/?/*pg AS TEXT)*/ FROM memories WHERE id = ?`
 	insertMemoryTag = `INSERT INTO memory_tags (tag, seq) SELECT /*pg CAST(*/?/*pg AS TEXT)*/, seq FROM memories WHERE id = ? ON CONFLICT (tag, seq) DO NOTHING`
 	pruneMemories   = `DELETE FROM memories WHERE ` + ofKey + ` AND ending IN ('replaced', 'expired') AND deleted = 0 AND seq <=
 		(SELECT v.seq FROM memories v WHERE v.namespace = ? AND v.audience = ? AND v.mkey = ? AND v.level = ?

@@ -18,6 +18,7 @@ type owner struct {
 	thinks  bool
 	decides func(call sessions.Part) sessions.Confirmation
 	asked   []string
+	rules   []string // of the last call
 	message sessions.MessageID
 	denied  string // the call that was denied before
 }
@@ -29,7 +30,7 @@ func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []se
 	}
 	var decided []sessions.Confirmation
 	for _, c := range calls {
-		o.asked = append(o.asked, c.Tool)
+		o.asked, o.rules = append(o.asked, c.Tool), c.Terms.Rules
 		decided = append(decided, o.decides(c.Part))
 	}
 	return decided, nil

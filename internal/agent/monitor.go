@@ -52,7 +52,7 @@ func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVe
 		v.Ruling, v.Reason = sessions.RulingRefuse, "refused: "+d.Reason
 	}
 	if d.Terms != nil {
-		v.Terms = sessions.Terms{Approvers: d.Terms.Approvers, Timeout: d.Terms.Timeout, Lapse: d.Terms.OnTimeout == policy.Allow}
+		v.Terms = sessions.Terms{Approvers: d.Terms.Approvers, Timeout: d.Terms.Timeout, Lapse: d.Terms.OnTimeout == policy.Allow, Rules: d.Holding()}
 	}
 	if effects {
 		v.Audit = []sessions.AuditEntry{m.entry(c, "tool.", d)}

@@ -81,6 +81,7 @@ func TestConsentIsAskedWhenItIsNeeded(t *testing.T) {
 	b.approver = o
 	require.False(t, b.tool(t, "mcp_internal_ask", `{}`).Error)
 	require.Equal(t, []string{"mcp_internal_ask"}, o.asked)
+	require.Equal(t, []string{policy.RuleEscalation}, o.rules, "who decides can be told what asks")
 	require.False(t, b.tool(t, "mcp_internal_ask", `{}`).Error)
 	require.Len(t, o.asked, 1, "the session is there already")
 	o.decides = func(c sessions.Part) sessions.Confirmation {

@@ -24,6 +24,9 @@ type liveGate struct{ atomic.Pointer[policy.Gate] }
 // Decide implements the router's gate.
 func (g *liveGate) Decide(e policy.Egress) policy.Decision { return g.Load().Decide(e) }
 
+// Carries implements the router's gate.
+func (g *liveGate) Carries(e policy.Egress) flow.Level { return g.Load().Carries(e) }
+
 // SinkLevel implements the router's gate.
 func (g *liveGate) SinkLevel(route sessions.Route) flow.Level { return g.Load().SinkLevel(route) }
 

@@ -3,30 +3,24 @@ package attacks_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"regexp"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"sluice/adapters"
-	"sluice/internal/agent"
-	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
-	"sluice/store"
-	"sluice/store/sqlite"
 )
 
 const (
 	twoRunPrograms = 8
 	// twoRunSteps is how many calls low sessions make in each of the two runs of a program; high ones make about as many.
-	twoRunSteps = 330
+	twoRunSteps = 360
+	// twoRunRestart is after how many of them the gateway ends and comes again.
+	twoRunRestart = 120
 )
 
 // silence is a bus that carries nothing.
@@ -38,72 +32,42 @@ func (silence) Follow(context.Context, sessions.ID, uint64) (<-chan sessions.Eve
 	return make(chan sessions.Event), nil
 }
 
-// twoRun is a gateway's loop, router and store, in which sessions of several levels call tools.
-type twoRun struct {
-	*testing.T
-	loop    *agent.Loop
-	db      *store.DB
-	model   *sessiontest.Scripted
-	now     time.Time
-	ticking bool // a low session is at work
-	open    map[sessions.Key]*sessions.Session
-	names   map[string]string // of ids, by the order in which low sessions saw them
-	seen    []string          // by low sessions
-	called  int               // by all
-}
-
 const (
 	lowKey   = sessions.Key("agent:main:main")
 	otherKey = sessions.Key("agent:other:main")
 	groupKey = sessions.Key("agent:main:telegram:group:-1")
 	highKey  = sessions.Key("agent:main:telegram:group:-2")
 	topKey   = sessions.Key("agent:other:telegram:group:-3")
+	// narrowKey may learn only what is PUBLIC, and asks a server that gives more.
+	narrowKey = sessions.Key("agent:main:telegram:group:-4")
+	// risingKey rises while it is looked at.
+	risingKey = sessions.Key("agent:main:telegram:group:-5")
 )
 
-func newTwoRun(t *testing.T) *twoRun {
+// someKeys are those of high sessions that are there or not.
+var someKeys = []sessions.Key{"agent:main:telegram:group:-7", "agent:main:telegram:group:-8", "agent:other:telegram:group:-9"}
+
+// called is a gateway whose sessions call one tool after the other. Nobody works there but they.
+type called struct {
+	*twoRun
+	script     *sessiontest.Scripted
+	now        time.Time
+	ticking    bool // a low session is at work
+	open       map[sessions.Key]*sessions.Session
+	lows, high *rand.Rand
+}
+
+// newCalled is a run of a program: low sessions go by the one seed, high ones by the other.
+func newCalled(t testing.TB, low, high uint64) *called {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	w := &twoRun{
-		T: t, db: db, model: &sessiontest.Scripted{Level: flow.Restricted}, now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
-		open: map[sessions.Key]*sessions.Session{}, names: map[string]string{},
+	w := &called{
+		script: &sessiontest.Scripted{Level: flow.Restricted}, now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), open: map[sessions.Key]*sessions.Session{},
+		lows: rand.New(rand.NewPCG(low, 1)), high: rand.New(rand.NewPCG(high, 2)),
 	}
-	require.NoError(t, db.FixPartitions(t.Context(), 4))
-	gate := policy.NewGate(map[string]policy.Sink{"telegram": {Level: flow.Restricted}}, nil, nil)
-	clock := func() time.Time {
-		if w.ticking { // so that no two things of low sessions are of one time
-			w.now = w.now.Add(time.Millisecond)
-		}
-		return w.now
-	}
-	monitor, err := policy.NewMonitor(policy.MonitorConfig{SinkLevel: gate.SinkLevel, Escalation: policy.EscalationAuto, Now: clock})
-	require.NoError(t, err)
-	var r *router.Router
-	shared := agent.MemorySettings{Namespace: "main", MaxEntries: 6, Recall: 4000} // so few, that they are soon full
-	w.loop, err = agent.New(agent.Config{
-		Settings: agent.Settings{
-			Agents:  []agent.Definition{{ID: "main", Model: "m/m", Memory: shared}, {ID: "other", Model: "m/m", Memory: shared}},
-			Monitor: monitor, Visibility: agent.VisibleAll, AgentToAgent: agent.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
-		},
-		Store: db, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return r.Send(ctx, p) },
-		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
-			return r.CheckPolicy(ctx, c)
-		},
-		Exchanges: lazily{&r},
-	})
-	require.NoError(t, err)
-	r, err = router.New(router.Config{
-		Store: db, Bus: silence{}, Agent: w.loop, Gate: gate, Monitor: monitor, Partitions: 4, Replica: "one", Now: clock,
-		Adapters: func(string, string) (adapters.Adapter, bool) { return nil, false }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Settings: &router.Settings{
-			Owners: []string{"telegram:1"}, Agent: "main", Channels: map[string]router.ChannelSettings{"telegram": {DMPolicy: router.AccessOpen, GroupPolicy: router.AccessOpen}},
-			Queue: router.QueueSettings{Mode: sessions.QueueFollowup, Cap: 20}, DeliveryLife: time.Hour, MaxTextBytes: 1000,
-		},
-	})
-	require.NoError(t, err)
-	for _, key := range []sessions.Key{lowKey, otherKey, groupKey} {
+	w.twoRun = &twoRun{TB: t, dir: t.TempDir(), bus: silence{}, model: w.script, clock: w.tick, secret: fmt.Sprint("secret ", high), names: map[string]string{}}
+	w.twoRun.open()
+	t.Cleanup(func() { require.NoError(t, w.db.Close()) })
+	for _, key := range []sessions.Key{lowKey, otherKey, groupKey, narrowKey} {
 		w.now = w.now.Add(time.Second)
 		w.begin(key, flow.Public)
 	}
@@ -112,37 +76,54 @@ func newTwoRun(t *testing.T) *twoRun {
 	return w
 }
 
-// lazily is a router that is made after the loop.
-type lazily struct{ r **router.Router }
-
-func (l lazily) StartExchange(ctx context.Context, a router.Ask) (router.Exchange, error) {
-	return (*l.r).StartExchange(ctx, a)
+// tick is the clock. It moves so that no two things of low sessions are of one time, in whole seconds, so that times are of one length. How
+// often it is looked at depends on what is hidden: a denial is noted for the operator. So times themselves are not compared.
+func (w *called) tick() time.Time {
+	if w.ticking {
+		w.now = w.now.Add(time.Second)
+	}
+	return w.now
 }
 
-func (l lazily) WaitRun(ctx context.Context, id sessions.RunID, _ time.Duration) (sessions.Run, error) {
-	return (*l.r).WaitRun(ctx, id, 0) // nobody works here
-}
-
-func (l lazily) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return (*l.r).NewSubAgent(parent, agent, model, name, label)
-}
-
-func (l lazily) NewAgentSession(agent string) sessions.Record { return (*l.r).NewAgentSession(agent) }
-
-func (w *twoRun) begin(key sessions.Key, level flow.Level) {
+// begin begins a session in place of the one that the key has, if any.
+func (w *called) begin(key sessions.Key, level flow.Level) {
 	w.Helper()
 	record := sessions.Record{
 		ID: sessions.NewID(), Key: key, Agent: key.Agent(), Taint: flow.NewLabel(level, flow.Trusted), Clearance: flow.Restricted, Created: w.now, LastActivity: w.now,
 		Route: sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: "1"},
 	}
-	require.NoError(w, w.db.CommitSession(w.Context(), sessions.Change{Create: []sessions.Record{record}}))
+	if key == narrowKey {
+		record.Clearance = flow.Public
+	}
+	change := sessions.Change{Create: []sessions.Record{record}}
+	if old := w.open[key]; old != nil {
+		change.End = []sessions.End{{ID: old.Record().ID, At: w.now}}
+	}
+	require.NoError(w, w.db.CommitSession(w.Context(), change))
+	w.take(record)
+}
+
+func (w *called) take(record sessions.Record) {
+	w.Helper()
 	s, err := w.loop.Open(w.Context(), record)
 	require.NoError(w, err)
-	w.open[key] = s
+	w.open[record.Key] = s
+}
+
+// restart ends the gateway and opens it anew on what is stored.
+func (w *called) restart() {
+	w.Helper()
+	require.NoError(w, w.db.Close())
+	w.twoRun.open()
+	for _, s := range w.open {
+		record, err := w.db.Session(w.Context(), s.Record().ID)
+		require.NoError(w, err)
+		w.take(record)
+	}
 }
 
 // call has a session call a tool, and gives what it is told.
-func (w *twoRun) call(key sessions.Key, tool, args string) string {
+func (w *called) call(key sessions.Key, tool, args string) string {
 	w.Helper()
 	w.called++
 	s := w.open[key]
@@ -150,26 +131,14 @@ func (w *twoRun) call(key sessions.Key, tool, args string) string {
 		ID: sessions.NewRunID(), Session: s.Record().ID, Kind: sessions.KindMessage, Route: s.Record().Route,
 		Input: sessions.Input{Text: "go", Owner: true, Sender: sessions.Peer{ID: "1"}},
 	}
-	w.model.Answers = []sessiontest.Answer{sessiontest.Calls(tool, args, fmt.Sprint("call_", w.called)), sessiontest.Says("done"), sessiontest.Says("done")}
+	w.script.Answers = []sessiontest.Answer{sessiontest.Calls(tool, args, fmt.Sprint("call_", len(s.Messages()))), sessiontest.Says("done"), sessiontest.Says("done")}
 	s.Append(sessions.Message{Role: sessions.RoleUser, Run: run.ID, Parts: []sessions.Part{sessions.TextPart("go", flow.Bottom())}})
 	require.NoError(w, s.Persist(w.Context()))
 	_, err := w.loop.Work(w.Context(), router.Assignment{Session: s, Run: &run, Emit: func(sessions.Event) {}})
 	require.NoError(w, err)
 	messages := s.Messages()
 	part := messages[len(messages)-2].Parts[0]
-	return fmt.Sprintf("%s %s %s: error %t, label %s, taint %s: %s", key, tool, args, part.Error, part.Label, s.Taint(), part.Text)
-}
-
-var anID = regexp.MustCompile(`(sess|run|dlv|xch|chn|mem|msg|todo)_[0-9a-f]{12,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-
-// low notes what a low session is told; ids are named in the order in which they are seen.
-func (w *twoRun) low(text string) {
-	w.seen = append(w.seen, anID.ReplaceAllStringFunc(text, func(id string) string {
-		if w.names[id] == "" {
-			w.names[id] = fmt.Sprintf("<id %d>", len(w.names))
-		}
-		return w.names[id]
-	}))
+	return timeless(fmt.Sprintf("%s %s %s: error %t, label %s, taint %s: %s", key, tool, args, part.Error, part.Label, s.Taint(), part.Text))
 }
 
 // anyCall draws a call. The words and keys are few, so that sessions meet.
@@ -179,7 +148,8 @@ func anyCall(r *rand.Rand) (tool, args string) {
 		return pick("launch", "friday", "price", "launches", "secret plan", "it's-a:key", "none")
 	}
 	key := func() string {
-		return pick(string(lowKey), string(otherKey), string(groupKey), string(highKey), string(topKey), "main", "agent:main:nobody", "agent:other:main")
+		return pick(string(lowKey), string(otherKey), string(groupKey), string(narrowKey), string(highKey), string(topKey), "main", "agent:main:nobody",
+			string(someKeys[0]), string(someKeys[1]), string(someKeys[2]), "sess_000000000000")
 	}
 	tag := pick("project", "rule", "x")
 	return [...]func() (string, string){
@@ -197,9 +167,11 @@ func anyCall(r *rand.Rand) (tool, args string) {
 			return "memory_delete", fmt.Sprintf(`{"key":%q,"uncover":%t}`, word(), r.IntN(2) == 0)
 		},
 		func() (string, string) {
-			return "sessions_list", pick(`{}`, `{"limit":2}`, `{"messageLimit":2}`, `{"activeMinutes":1}`)
+			return "sessions_list", pick(`{}`, `{"limit":2}`, `{"messageLimit":2}`, `{"activeMinutes":100000}`, `{"kinds":["group"]}`)
 		},
-		func() (string, string) { return "sessions_history", fmt.Sprintf(`{"sessionKey":%q,"limit":2}`, key()) },
+		func() (string, string) {
+			return "sessions_history", fmt.Sprintf(`{"sessionKey":%q,"limit":%d,"includeTools":%t}`, key(), r.IntN(3), r.IntN(2) == 0)
+		},
 		func() (string, string) { return "session_status", fmt.Sprintf(`{"sessionKey":%q}`, key()) },
 		func() (string, string) {
 			return "sessions_send", fmt.Sprintf(`{"sessionKey":%q,"message":%q,"timeoutSeconds":%d}`, key(), word(), r.IntN(2))
@@ -211,30 +183,95 @@ func anyCall(r *rand.Rand) (tool, args string) {
 			return "message", fmt.Sprintf(`{"message":%q,"to":%q}`, word(), pick("1", "-2", "owner"))
 		},
 		func() (string, string) { return "todo_add", fmt.Sprintf(`{"items":[%q]}`, word()) },
-		func() (string, string) { return "todo_list", `{}` },
+		func() (string, string) { return pick("todo_list", "todo_list", "todo_clear"), `{}` },
 		func() (string, string) {
-			return "simulate_tool_call", fmt.Sprintf(`{"tool_name":"sessions_send","args":{"sessionKey":%q,"message":"x"}}`, key())
+			return "simulate_tool_call", fmt.Sprintf(`{"tool_name":%q,"args":{"sessionKey":%q,"message":"x"}}`, pick("sessions_send", "sessions_history", "session_status", "none"), key())
 		},
-		func() (string, string) { return "summarize", `{}` },
-		func() (string, string) { return "agents_list", `{}` },
+		func() (string, string) { return "summarize", pick(`{}`, `{"scope":"topic","focus":"launch"}`) },
+		func() (string, string) {
+			return pick("agents_list", "no_such_tool", "memory_list"), pick(`{}`, `{"after":"bm9uZQ"}`, `[]`)
+		},
 	}[r.IntN(16)]()
 }
 
-// program lets low sessions make the calls of one seed, and high ones between them those of another.
-func (w *twoRun) program(low, high uint64) {
+// highs lets high sessions do something, more or less often.
+func (w *called) highs() {
 	w.Helper()
-	lows, highs := rand.New(rand.NewPCG(low, 1)), rand.New(rand.NewPCG(high, 2))
-	for range twoRunSteps {
-		for range highs.IntN(3) {
-			tool, args := anyCall(highs)
-			w.call([]sessions.Key{highKey, topKey}[highs.IntN(2)], tool, args)
+	for range w.high.IntN(3) {
+		switch key := someKeys[w.high.IntN(len(someKeys))]; w.high.IntN(12) {
+		case 0: // one more is there, or another one in its place
+			w.begin(key, flow.Confidential)
+		case 1:
+			w.board.write(w.secret)
+		case 2: // an item that no session can have written: who has written it knew more
+			w.addAbove([]sessions.Key{lowKey, otherKey, groupKey}[w.high.IntN(3)])
+		default:
+			keys := []sessions.Key{highKey, topKey}
+			for _, k := range someKeys {
+				if w.open[k] != nil {
+					keys = append(keys, k)
+				}
+			}
+			tool, args := anyCall(w.high)
+			w.call(keys[w.high.IntN(len(keys))], tool, args)
 		}
-		w.now, w.ticking = w.now.Add(time.Second), true
-		tool, args := anyCall(lows)
-		w.low(w.call([]sessions.Key{lowKey, otherKey, groupKey}[lows.IntN(3)], tool, args))
-		w.ticking = false
 	}
 }
+
+func (w *called) addAbove(to sessions.Key) {
+	w.Helper()
+	above := sessions.Todo{
+		ID: sessions.TodoID(fmt.Sprintf("todo_%012x", w.high.Uint64()>>16)), Session: w.open[to].Record().ID, Text: w.secret, Status: sessions.TodoOpen,
+		Label: flow.NewLabel(flow.Confidential, flow.Trusted), Created: w.now, Updated: w.now,
+	}
+	require.NoError(w, w.db.ChangeTodos(w.Context(), sessions.TodoChange{Session: above.Session, Add: []sessions.Todo{above}}))
+}
+
+// rise has a session rise between the look at it and that at its messages.
+func (w *called) rise() string {
+	w.Helper()
+	w.begin(risingKey, flow.Public)
+	w.call(risingKey, "agents_list", `{}`)
+	s := w.open[risingKey]
+	w.store.between = func() {
+		require.NoError(w, s.SetContent(s.Messages()[0].ID, w.secret, flow.NewLabel(flow.Confidential, flow.Trusted)))
+		require.NoError(w, s.Persist(w.Context()))
+	}
+	return w.call(lowKey, "sessions_history", fmt.Sprintf(`{"sessionKey":%q}`, risingKey))
+}
+
+// step lets high sessions do something and then a low one call a tool.
+func (w *called) step(n int) {
+	w.Helper()
+	w.highs()
+	w.now, w.ticking = w.now.Add(time.Second), true
+	defer func() { w.ticking = false }()
+	if n%twoRunRestart == twoRunRestart-1 {
+		w.restart()
+	}
+	key := []sessions.Key{lowKey, otherKey, groupKey, narrowKey}[w.lows.IntN(4)]
+	tool, args := anyCall(w.lows)
+	switch w.lows.IntN(40) {
+	case 0:
+		w.low(w.rise())
+	case 1:
+		w.begin(key, flow.Public)
+	case 2, 3, 4:
+		w.low(w.call(narrowKey, "mcp_board_read", `{}`))
+	default:
+		w.low(w.call(key, tool, args))
+	}
+}
+
+// difference makes the calls of a program in both runs, and gives the first thing that low sessions were told otherwise; empty: there
+// is none.
+func difference(t testing.TB, seed uint64, planted func(*twoRun)) (found string, calls int) {
+	t.Helper()
+	return compare(seed, twoRunSteps, planted, newCalled(t, seed, 2*seed+100), newCalled(t, seed, 2*seed+101))
+}
+
+// soundly plants nothing.
+func soundly(*twoRun) {}
 
 // What high sessions do, and how often, changes nothing that low ones are told: texts, errors, orders, counts and cursors are
 // the same, byte for byte. Over all programs more than ten thousand calls are made.
@@ -242,14 +279,11 @@ func TestTwoRunNoninterference(t *testing.T) {
 	t.Parallel()
 	total := 0
 	for seed := range uint64(twoRunPrograms) {
-		one, other := newTwoRun(t), newTwoRun(t)
-		one.program(seed, 2*seed+100)
-		other.program(seed, 2*seed+101)
-		for i := range one.seen {
-			require.Equal(t, one.seen[i], other.seen[i], "program %d, call %d", seed, i)
-		}
-		total += one.called + other.called
+		found, calls := difference(t, seed, soundly)
+		require.Empty(t, found)
+		total += calls
 	}
 	require.Greater(t, total, 10_000)
 	t.Logf("%d calls in %d programs of two runs each", total, twoRunPrograms)
+	keep(t, "tworun.json", twoRunRow{Calls: total, Programs: twoRunPrograms})
 }

@@ -35,3 +35,6 @@ type benignRow struct {
 	Name string
 	Done bool
 }
+
+// twoRunRow is how much was compared of two runs.
+type twoRunRow struct{ Calls, Programs int }

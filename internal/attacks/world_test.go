@@ -182,13 +182,18 @@ func newWorld(t testing.TB, policy string) *world {
 // until waits until something holds that nobody tells of.
 func (w *world) until(what string, holds func() bool) {
 	w.t.Helper()
-	deadline, tick := time.After(patience), time.NewTicker(10*time.Millisecond)
+	until(w.t, 10*time.Millisecond, what, holds)
+}
+
+func until(t testing.TB, every time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline, tick := time.After(patience), time.NewTicker(every)
 	defer tick.Stop()
 	for !holds() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			w.t.Fatalf("waited for %s in vain", what)
+			t.Fatalf("waited for %s in vain", what)
 		}
 	}
 }

@@ -10,6 +10,10 @@
 // Two gateways on one PostgreSQL and one NATS are ended, killed and frozen too:
 // each account is connected once, and the other gateway takes it over.
 //
+// Consent has a campaign of its own: gateways die while calls wait for an owner's word, messages are held by a rule and
+// agents remember things. What a tool server outside has done, what people are shown, what the gateway confirmed and the audit trail must
+// agree: nothing twice, nothing lost but what is reported as interrupted, nothing that was denied.
+//
 // In plain `go test` the runs are short; `make chaos` (the flag -chaos, or SLUICE_CHAOS=full) makes
 // them long. A run prints its seed; -chaos.seed repeats its choices, though not
 // the machine's timing. SLUICE_BIN and

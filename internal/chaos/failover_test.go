@@ -39,8 +39,14 @@ func startNATS(t *testing.T) string {
 
 func newPair(t *testing.T, platform string, postgres *storetest.Server) *pair {
 	t.Helper()
-	w := newWorld(t, options{platform: platform, store: postgres.Database(t), bus: startNATS(t), seedPlus: 40})
-	w.config.Visibility, w.config.Owners = "all", askers()
+	return startPair(t, options{platform: platform, owners: askers(), seedPlus: 40}, postgres)
+}
+
+func startPair(t *testing.T, o options, postgres *storetest.Server) *pair {
+	t.Helper()
+	o.store, o.bus = postgres.Database(t), startNATS(t)
+	w := newWorld(t, o)
+	w.config.Visibility = "all"
 	p := &pair{world: w}
 	p.configs[0], p.configs[1] = w.config, w.config
 	addr, err := child.FreeAddr()

@@ -54,6 +54,8 @@ type options struct {
 	bus      string        // URL; "" is the embedded bus
 	state    string        // "" is a folder of the test's own
 	binary   func() (string, error)
+	owners   []string
+	extra    string // of the configuration
 	seedPlus uint64 // makes the choices of several tests under one seed differ
 }
 
@@ -80,6 +82,7 @@ func newWorld(t *testing.T, o options) *world {
 	w.config = child.Config{
 		State: o.state, Channels: w.chat.channels(), Model: "openai/fake", ModelURL: w.model.OpenAIURL(),
 		QueueMode: o.queue, Debounce: 50 * time.Millisecond, StoreURL: o.store, BusURL: o.bus,
+		Owners: o.owners, Extra: o.extra,
 	}
 	w.fillConfig()
 	t.Cleanup(w.cleanup)

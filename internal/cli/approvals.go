@@ -11,57 +11,62 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// approval is the API's approval: a tool call that somebody has to decide about.
+// approval is the API's approval: a tool call, or a message, that somebody has to decide about.
 type approval struct {
-	ID      string          `json:"id"`
-	Session string          `json:"session"`
-	Agent   string          `json:"agent"`
-	Tool    string          `json:"tool"` // empty: a message
-	Args    json.RawMessage `json:"args"`
-	Status  string          `json:"status"`
-	Created time.Time       `json:"created"`
+	ID        string          `json:"id"`
+	Session   string          `json:"session"`
+	Run       string          `json:"run"`
+	Agent     string          `json:"agent"`
+	Tool      string          `json:"tool"` // empty: a message
+	Delivery  string          `json:"delivery"`
+	Args      json.RawMessage `json:"args"`
+	Label     string          `json:"label"`
+	Status    string          `json:"status"`
+	Why       string          `json:"why"`
+	Rules     []string        `json:"rules"`
+	Approvers [][]string      `json:"approvers"`
+	OnTimeout string          `json:"on_timeout"`
+	Reason    string          `json:"reason"`
+	By        string          `json:"by"`
+	Created   time.Time       `json:"created"`
+	Expires   time.Time       `json:"expires"`
+	Decided   time.Time       `json:"decided"`
 }
+
+// pending is the status of one that nobody has decided about yet.
+const pending = "pending"
 
 // about is what a line of the list says of it: a call's arguments, or where a message is to go and its text.
 func (p approval) about() string {
-	var m struct{ Channel, To, Text string }
-	if p.Tool != "" || json.Unmarshal(p.Args, &m) != nil {
+	if p.Tool != "" {
 		return string(p.Args)
 	}
+	m := p.message()
 	return m.Channel + " " + m.To + ": " + m.Text
 }
 
+// approvalList is the API's list of them.
+type approvalList struct {
+	Approvals []approval `json:"approvals"`
+}
+
 func (a *app) approvalsCommand() *cobra.Command {
-	return group("approvals", "Tool calls, and messages that a rule holds, that wait for your word", a.approvalsList(), a.approvalsAllow(), a.approvalsDeny())
+	return group("approvals", "Tool calls, and messages that a rule holds, that wait for your word", a.approvalsList(), a.approvalsShow(), a.approvalsAllow(), a.approvalsDeny())
 }
 
 func (a *app) approvalsList() *cobra.Command {
 	var o output
 	var every bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the calls and messages that wait; --json shows them whole, and why", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			query := url.Values{}
+		Use: "list", Short: "List the calls and messages that wait", Args: cobra.NoArgs,
+		RunE: ask(a, &o, always("/v1/approvals", func() url.Values {
 			if every {
-				query.Set("status", "all")
+				return queryOf("status", "all")
 			}
-			var got struct {
-				Approvals []approval `json:"approvals"`
-			}
-			raw, err := c.get(ctx, "/v1/approvals", query, &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error {
-				rows := make([][]string, len(got.Approvals))
-				for i, p := range got.Approvals {
-					rows[i] = []string{p.ID, p.Status, p.Agent, orText(p.Tool, "message"), short(p.about()), p.Session, a.ago(p.Created)}
-				}
-				return a.table([]string{"ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "SESSION", "ASKED"}, rows)
+			return nil
+		}), func(got approvalList) error {
+			return list(a, []string{"ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "SESSION", "ASKED"}, got.Approvals, func(p approval) []string {
+				return []string{p.ID, p.Status, p.Agent, orText(p.Tool, "message"), short(p.about()), p.Session, a.ago(p.Created)}
 			})
 		}),
 	}

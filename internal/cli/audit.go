@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -79,42 +78,31 @@ func sinceOf(text string, now time.Time) (string, error) {
 	return "", usageError{fmt.Sprintf("--since %q: want how long ago (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)", text)}
 }
 
+// auditPage is a page of the API's audit trail.
+type auditPage struct {
+	Entries []auditEntry `json:"entries"`
+}
+
 func (a *app) auditList() *cobra.Command {
 	var o output
 	var f auditFilter
 	return f.flags(o.flag(&cobra.Command{
 		Use: "list", Short: "List what was done, newest first", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
+		RunE: ask(a, &o, func([]string) (request, error) {
 			query, err := f.query(a.Now())
-			if err != nil {
-				return err
-			}
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var got struct {
-				Entries []auditEntry `json:"entries"`
-			}
-			raw, err := c.get(ctx, "/v1/audit", query, &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printAudit(got.Entries, f.limit) })
-		}),
+			return request{path: "/v1/audit", query: query}, err
+		}, func(got auditPage) error { return a.printAudit(got.Entries, f.limit) }),
 	}))
 }
 
-func (a *app) printAudit(list []auditEntry, limit int) error {
-	rows := make([][]string, len(list))
-	for i, e := range list {
-		rows[i] = []string{e.At.Format(time.RFC3339), e.Actor, e.Action, e.Object, short(string(e.Detail))}
+func (a *app) printAudit(entries []auditEntry, limit int) error {
+	err := list(a, []string{"AT", "ACTOR", "ACTION", "OBJECT", "DETAIL"}, entries, func(e auditEntry) []string {
+		return []string{e.At.Format(time.RFC3339), e.Actor, e.Action, e.Object, short(string(e.Detail))}
+	})
+	if err != nil || len(entries) == 0 || len(entries) < limit {
+		return err
 	}
-	err := a.table([]string{"AT", "ACTOR", "ACTION", "OBJECT", "DETAIL"}, rows)
-	if err == nil && len(list) > 0 && len(list) == limit {
-		_, err = fmt.Fprintf(a.Stdout, "Older ones: --after %s\n", clean(list[len(list)-1].ID))
-	}
-	return err
+	return a.more("Older ones", entries[len(entries)-1].ID)
 }
 
 func (a *app) auditVerify() *cobra.Command {
@@ -134,7 +122,7 @@ and what the database knows of them were removed together.`,
 				return err
 			}
 			// It may take longer than other calls: the trail is as long as it is.
-			raw, err := c.read(ctx, request{method: http.MethodGet, path: "/v1/audit/verify", query: url.Values{"head": heads}})
+			raw, err := c.read(ctx, request{path: "/v1/audit/verify", query: url.Values{"head": heads}})
 			if err != nil {
 				return err
 			}

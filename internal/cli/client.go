@@ -131,7 +131,7 @@ func tokenOf(cfg *config.Config) (string, error) {
 
 // request is one call of the API.
 type request struct {
-	method  string
+	method  string // empty for GET
 	path    string // escaped
 	query   url.Values
 	body    any    // encoded as JSON; nil for none
@@ -204,7 +204,7 @@ func missing(path string) string {
 	if len(parts) < 4 {
 		return ""
 	}
-	one, ok := map[string]string{"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory"}[parts[2]]
+	one, ok := map[string]string{"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval"}[parts[2]]
 	name, err := url.PathUnescape(parts[3])
 	if !ok || err != nil {
 		return ""
@@ -232,14 +232,14 @@ func (c *client) read(ctx context.Context, r request) ([]byte, error) {
 	return data, nil
 }
 
-// get decodes the answer of a GET into out and gives it as it came, too.
-func (c *client) get(ctx context.Context, path string, query url.Values, out any) ([]byte, error) {
-	data, err := c.call(ctx, request{method: http.MethodGet, path: path, query: query})
+// decode decodes the answer of a request into out and gives it as it came, too.
+func (c *client) decode(ctx context.Context, r request, out any) ([]byte, error) {
+	data, err := c.call(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return nil, fmt.Errorf("read answer of %s: %w", path, err)
+		return nil, fmt.Errorf("read answer of %s: %w", r.path, err)
 	}
 	return data, nil
 }

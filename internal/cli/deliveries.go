@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -99,51 +98,31 @@ func (a *app) deliveriesList() *cobra.Command {
 	var p page
 	return p.flags(o.flag(&cobra.Command{
 		Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var got struct {
-				Deliveries []delivery     `json:"deliveries"`
-				Counts     map[string]int `json:"counts"`
-			}
-			raw, err := c.get(ctx, "/v1/deliveries", p.query(), &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printDeliveries(got.Deliveries, got.Counts) })
-		}),
+		RunE: ask(a, &o, always("/v1/deliveries", p.query), a.printDeliveries),
 	}), "queued, held, sending, sent, blocked, failed, unknown, expired, discarded")
 }
 
-func (a *app) printDeliveries(list []delivery, counts map[string]int) error {
-	rows := make([][]string, len(list))
-	for i, d := range list {
-		rows[i] = []string{d.ID, d.Status, d.Kind, d.Route.String(), short(d.Text), a.ago(d.Created)}
-	}
-	if err := a.table([]string{"ID", "STATUS", "KIND", "TO", "TEXT", "CREATED"}, rows); err != nil {
+// deliveryList is a page of the API's deliveries.
+type deliveryList struct {
+	Deliveries []delivery     `json:"deliveries"`
+	Counts     map[string]int `json:"counts"`
+}
+
+func (a *app) printDeliveries(got deliveryList) error {
+	err := list(a, []string{"ID", "STATUS", "KIND", "TO", "TEXT", "CREATED"}, got.Deliveries, func(d delivery) []string {
+		return []string{d.ID, d.Status, d.Kind, d.Route.String(), short(d.Text), a.ago(d.Created)}
+	})
+	if err != nil {
 		return err
 	}
-	return a.printCounts("In all", counts)
+	return a.printCounts("In all", got.Counts)
 }
 
 func (a *app) deliveriesShow() *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: "show DELIVERY", Short: "Show a delivery and what the gate decided", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var d delivery
-			raw, err := c.get(ctx, "/v1/deliveries/"+url.PathEscape(args[0]), nil, &d)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printDelivery(d) })
-		}),
+		RunE: ask(a, &o, named("/v1/deliveries"), a.printDelivery),
 	})
 }
 
@@ -195,20 +174,8 @@ func (a *app) deliveriesChange(verb, short string) *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: verb + " DELIVERY", Short: short, Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			raw, err := c.call(ctx, request{method: http.MethodPost, path: "/v1/deliveries/" + url.PathEscape(args[0]) + "/" + verb})
-			if err != nil {
-				return err
-			}
-			var d delivery
-			if err := json.Unmarshal(raw, &d); err != nil {
-				return fmt.Errorf("read answer: %w", err)
-			}
-			return o.show(a, raw, func() error { _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", d.ID, d.Status); return err })
-		}),
+		RunE: ask(a, &o, func(args []string) (request, error) {
+			return request{method: http.MethodPost, path: "/v1/deliveries/" + url.PathEscape(args[0]) + "/" + verb}, nil
+		}, func(d delivery) error { _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", d.ID, d.Status); return err }),
 	})
 }

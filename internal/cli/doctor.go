@@ -262,7 +262,7 @@ func (d *doctor) running(ctx context.Context) {
 	} else {
 		d.add(ready(status, body)...)
 	}
-	if _, err := c.call(ctx, request{method: http.MethodGet, path: "/v1/status"}); err != nil {
+	if _, err := c.call(ctx, request{path: "/v1/status"}); err != nil {
 		d.add(wrong("api", err.Error(), "export "+EnvToken+"=$(cat "+tokenPath(d.cfg)+")"))
 		return
 	}

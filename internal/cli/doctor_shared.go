@@ -32,10 +32,8 @@ func (d *doctor) paired(ctx context.Context, running bool) int {
 	if err != nil || !running {
 		return 0
 	}
-	var got struct {
-		Pairings []pairing `json:"pairings"`
-	}
-	if _, err := c.get(ctx, "/v1/pairings", nil, &got); err != nil {
+	var got pairingList
+	if _, err := c.decode(ctx, request{path: "/v1/pairings"}, &got); err != nil {
 		return 0
 	}
 	n := 0

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -50,11 +48,7 @@ func (a *app) sessionsExchanges() *cobra.Command {
 	var open bool
 	var limit int
 	cmd := o.flag(&cobra.Command{Use: "exchanges [SESSION]", Short: "List what sessions have asked of each other, and the tasks of sub-agents", Args: cobra.MaximumNArgs(1)})
-	cmd.RunE = a.run(func(ctx context.Context, args []string) error {
-		c, err := a.client()
-		if err != nil {
-			return err
-		}
+	cmd.RunE = ask(a, &o, func(args []string) (request, error) {
 		query := queryOf("kind", kind, "limit", strconv.Itoa(limit))
 		if len(args) > 0 {
 			query.Set("session", args[0])
@@ -62,27 +56,26 @@ func (a *app) sessionsExchanges() *cobra.Command {
 		if open {
 			query.Set("open", "true")
 		}
-		var got struct {
-			Exchanges []exchange `json:"exchanges"`
-		}
-		raw, err := c.get(ctx, "/v1/exchanges", query, &got)
-		if err != nil {
-			return err
-		}
-		return o.show(a, raw, func() error { return a.printExchanges(got.Exchanges) })
-	})
+		return request{path: "/v1/exchanges", query: query}, nil
+	}, a.printExchanges)
 	cmd.Flags().StringVar(&kind, "kind", "", "send or spawn: only requests, or only tasks of sub-agents")
 	cmd.Flags().BoolVar(&open, "open", false, "only those that have not ended")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this `number`, the newest")
 	return cmd
 }
 
-func (a *app) printExchanges(list []exchange) error {
-	rows := make([][]string, len(list))
-	for i, x := range list {
-		rows[i] = []string{x.ID, x.Kind, x.state(), orText(x.Requester.Key, x.Requester.Session), orText(x.Target.Key, x.Target.Session), short(orText(x.Detail, orText(x.Name, x.Request))), a.ago(x.Started)}
-	}
-	return a.table([]string{"ID", "KIND", "STATE", "FROM", "TO", "ABOUT", "STARTED"}, rows)
+// exchangeList is a page of the API's exchanges.
+type exchangeList struct {
+	Exchanges []exchange `json:"exchanges"`
+}
+
+func (a *app) printExchanges(got exchangeList) error {
+	return list(a, []string{"ID", "KIND", "STATE", "FROM", "TO", "ABOUT", "STARTED"}, got.Exchanges, func(x exchange) []string {
+		return []string{
+			x.ID, x.Kind, x.state(), orText(x.Requester.Key, x.Requester.Session), orText(x.Target.Key, x.Target.Session),
+			short(orText(x.Detail, orText(x.Name, x.Request))), a.ago(x.Started),
+		}
+	})
 }
 
 // taskFlags are what a task of a sub-agent says beside its text.
@@ -125,25 +118,10 @@ func (a *app) sessionsSpawn() *cobra.Command {
 	var t taskFlags
 	cmd := o.flag(&cobra.Command{
 		Use: "spawn SESSION TASK", Short: "Give a task to a sub-agent of a session, which is told what came of it", Args: cobra.ExactArgs(2),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: ask(a, &o, func(args []string) (request, error) {
 			body, err := t.body(args[1])
-			if err != nil {
-				return err
-			}
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			raw, err := c.call(ctx, request{method: http.MethodPost, path: sessionPath(args[0], "/tasks"), body: body})
-			if err != nil {
-				return err
-			}
-			var x exchange
-			if err := json.Unmarshal(raw, &x); err != nil {
-				return fmt.Errorf("read answer: %w", err)
-			}
-			return o.show(a, raw, func() error { return a.pairs("exchange", x.ID, "session", x.Target.Key, "run", x.FirstRun) })
-		}),
+			return request{method: http.MethodPost, path: sessionPath(args[0], "/tasks"), body: body}, err
+		}, func(x exchange) error { return a.pairs("exchange", x.ID, "session", x.Target.Key, "run", x.FirstRun) }),
 	})
 	t.flags(cmd)
 	return cmd

@@ -57,11 +57,19 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 }
 
 const fakeSession = `{"id":"sess_1","created_at":1777222996.07,"last_activity":1777222996.07,"busy":false,"persistent":true,"ttl":0,"status":"ready",
-	"metadata":{},"file_access":{"read":[""],"write":[""]},"key":"agent:main:main","agent":"main","taint":"INTERNAL","send_policy":"","title":"Ann\u001b[31m","model":""}`
+	"metadata":{},"file_access":{"read":[""],"write":[""]},"key":"agent:main:main","agent":"main","taint":"INTERNAL","clearance":"RESTRICTED","carries":"PUBLIC","held":"the text is INTERNAL; begin a new session with /new","channel":"webchat","send_policy":"","title":"Ann\u001b[31m","model":""}`
 
 const fakeDelivery = `{"id":"dlv_1","kind":"message","status":"blocked","route":{"channel":"telegram","account":"default","conversation":"1001"},"text":"hello\nworld",
 	"label":"RESTRICTED","attempts":0,"created":"2026-04-26T17:03:16Z","decision":{"action":"block","reason":"RESTRICTED may not flow to PUBLIC",
 	"rules":[{"rule":"flow","matched":true,"action":"block","detail":"telegram is PUBLIC"},{"rule":"sendPolicy.default","matched":false}]}}`
+
+const fakeApproval = `{"id":"apr_1","session":"sess_1","run":"run_1","agent":"main","tool":"exec","args":{"command":"rm -r x\u001b[2J"},"label":"INTERNAL/trusted",
+	"status":"pending","why":"exec is asked about","rules":["policy.rules.ask","trust"],"approvers":[["telegram:1001","slack:U1"],[]],"on_timeout":"allow",
+	"created":"2026-04-26T18:00:16Z","expires":"2026-04-26T18:10:16Z"}`
+
+const fakeHeld = `{"id":"apr_2","session":"sess_1","run":"","agent":"","tool":"","delivery":"dlv_1","args":{"channel":"telegram","account":"default","to":"1001","thread":"",
+	"kind":"reply","text":"the plan\nis this"},"label":"PUBLIC/trusted","status":"denied","why":"a rule asks","on_timeout":"block","by":"telegram:42","reason":"an approver denied it: no",
+	"created":"2026-04-26T17:00:16Z","expires":"2026-04-26T17:10:16Z","decided":"2026-04-26T17:03:16Z"}`
 
 const fakeExchange = `{"id":"xch_1","kind":"spawn","requester":{"session":"sess_1","key":"agent:main:main","agent":"main"},
 	"target":{"session":"sess_3","key":"agent:main:subagent:7","agent":"main"},"request":"look","name":"prices","phase":"replying","turn":2,
@@ -74,7 +82,7 @@ func (f *fake) routes(mux *http.ServeMux) {
 	answers := map[string]string{
 		"GET /healthz":                           `ok`,
 		"GET /readyz":                            `{"ready":true,"parts":[{"name":"store","ok":true,"detail":"sqlite"}]}`,
-		"GET /v1/status":                         `{"version":"v1","ready":true,"uptime":"2h0m0s","parts":[{"name":"store","ok":true},{"name":"bus","ok":false,"detail":"no servers"}],"accounts":[{"channel":"telegram","account":"default","status":"connected","self":{"id":"1","username":"a_bot"},"restarts":2}],"deliveries":{"blocked":1}}`,
+		"GET /v1/status":                         `{"version":"v1","ready":true,"uptime":"2h0m0s","parts":[{"name":"store","ok":true},{"name":"bus","ok":false,"detail":"no servers"}],"accounts":[{"channel":"telegram","account":"default","status":"connected","self":{"id":"1","username":"a_bot"},"classification":"INTERNAL","restarts":2}],"deliveries":{"blocked":1}}`,
 		"GET /v1/sessions":                       `[` + fakeSession + `]`,
 		"GET /v1/sessions/{id}":                  fakeSession,
 		"PATCH /v1/sessions/{id}":                strings.Replace(fakeSession, `"send_policy":""`, `"send_policy":"deny"`, 1),
@@ -95,6 +103,8 @@ func (f *fake) routes(mux *http.ServeMux) {
 		"POST /v1/pairings/{code}/deny":          `{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"status":"denied"}`,
 		"POST /v1/pairings/revoke":               ``,
 		"GET /v1/approvals":                      `{"approvals":[{"id":"apr_1","session":"sess_1","agent":"main","tool":"exec","args":{"command":"ls"},"status":"pending"}]}`,
+		"GET /v1/approvals/{id}":                 fakeApproval,
+		"GET /v1/approvals/apr_2":                fakeHeld,
 		"POST /v1/approvals/{id}/allow":          `{"id":"apr_1","tool":"exec","status":"allowed"}`,
 		"POST /v1/approvals/{id}/deny":           `{"id":"apr_1","tool":"exec","status":"denied"}`,
 		"GET /v1/memory":                         `{"memories":[` + fakeMemory + `],"next":"bWFpbg"}`,

@@ -288,11 +288,14 @@ channels:
   telegram:
     dmPolicy: pairing # others get a code; "sluice pairing approve CODE" lets them in
     groupPolicy: allowlist
-    # groups: { "-1001234567890": { requireMention: true } }
+    # groups: { "-1001234567890": { requireMention: true, classification: PUBLIC } }
+    # classification: INTERNAL # the most that is said through it, and the level of what is heard; default PUBLIC
+    # recipients: { "1001": { external: true } } # told only what is PUBLIC, whatever the channel carries
     accounts:
       default: { token: {{quote .Telegram}} }
 {{- else}}
   # telegram: # a bot: get a token from @BotFather
+  #   classification: INTERNAL # the most that is said through it, and the level of what is heard; default PUBLIC
   #   accounts:
   #     default: { token: "${TELEGRAM_TOKEN}" }
 {{- end}}
@@ -300,11 +303,14 @@ channels:
   slack: # the app's manifest: docs/channels/slack.md
     dmPolicy: pairing
     groupPolicy: allowlist
-    # groups: { "C024BE91L": { requireMention: true } }
+    # groups: { "C024BE91L": { requireMention: true, classification: PUBLIC } }
+    # classification: INTERNAL # the most that is said through it, and the level of what is heard; default PUBLIC
+    # recipients: { "U024BE7LH": { external: true } } # told only what is PUBLIC, whatever the channel carries
     accounts:
       default: { botToken: {{quote .SlackBot}}, appToken: {{quote .SlackApp}} }
 {{- else}}
   # slack: # an app: docs/channels/slack.md has its manifest
+  #   classification: INTERNAL # the most that is said through it, and the level of what is heard; default PUBLIC
   #   accounts:
   #     default: { botToken: "${SLACK_BOT_TOKEN}", appToken: "${SLACK_APP_TOKEN}" }
 {{- end}}
@@ -312,11 +318,14 @@ channels:
   discord: # switch the Message Content intent on: docs/channels/discord.md
     dmPolicy: pairing
     groupPolicy: allowlist
-    # groups: { "41771983423143937": { requireMention: true } }
+    # groups: { "41771983423143937": { requireMention: true, classification: PUBLIC } }
+    # classification: INTERNAL # the most that is said through it, and the level of what is heard; default PUBLIC
+    # recipients: { "80351110224678912": { external: true } } # told only what is PUBLIC, whatever the channel carries
     accounts:
       default: { token: {{quote .Discord}} }
 {{- else}}
   # discord: # a bot: docs/channels/discord.md
+  #   classification: INTERNAL # the most that is said through it, and the level of what is heard; default PUBLIC
   #   accounts:
   #     default: { token: "${DISCORD_TOKEN}" }
 {{- end}}
@@ -332,15 +341,19 @@ models:
   default: {{quote (print .Provider "/" .Model)}}
   providers:
 {{- if eq .Provider "local"}}
-    local: { kind: openai, baseURL: {{quote .BaseURL}} }
+    local: { kind: openai, baseURL: {{quote .BaseURL}} } # classification: INTERNAL in it bounds what it is told; default RESTRICTED
 {{- else}}
-    {{.Provider}}: { kind: {{.Provider}}, apiKey: {{quote .APIKey}} }
+    {{.Provider}}: { kind: {{.Provider}}, apiKey: {{quote .APIKey}} } # classification: INTERNAL in it bounds what it is told; default RESTRICTED
 {{- end}}
 {{- end}}
 
 # agents:
 #   list:
-#     - { id: main, default: true, name: Main, systemPrompt: "You are a helpful assistant." }
+#     - id: main
+#       name: Main
+#       systemPrompt: "You are a helpful assistant."
+#       permission: ask # tools that do more than read wait for your word; default auto
+#       workspaceClassification: INTERNAL # of its files: who reads one has learnt that. Default: each is as secret as its conversation
 
 session:
 {{- if or .Telegram .SlackBot .Discord}}
@@ -351,4 +364,20 @@ session:
   dmScope: main # all private chats are one session, yours; per-account-channel-peer before you let others in
 {{- end}}
   queue: { mode: collect, debounceMs: 500 } # what waits while the agent works becomes one question
+
+# Who may learn what: docs/policy.md. Levels are PUBLIC < INTERNAL < CONFIDENTIAL < RESTRICTED. A conversation rises to the level of what it
+# reads, and tells nothing of that where less may be said, until /new. Rules come on top and can only tighten.
+# policy:
+#   escalation: ask # before a conversation learns more than may be said in it: ask an owner, auto (it rises, and can't answer there), deny
+#   clearance: CONFIDENTIAL # the most that an owner's conversation may learn; default RESTRICTED
+#   rules:
+#     # Card numbers are taken out of all that is said.
+#     - { name: cards, hook: PRE_OUTPUT, action: redact, redact: '\b\d(?:[ -]?\d){12,15}\b' }
+#     # Commands wait for your word: by button, /approve, or "sluice approvals".
+#     - { name: ask-exec, hook: PRE_TOOL_CALL, tools: [exec], action: require_approval, timeout: 30m, onTimeout: block }
+#     # What strangers may have led to is looked at by you before it is said elsewhere.
+#     - name: strangers
+#       hook: PRE_OUTPUT
+#       when: output.kind == "message" && session.trust == "untrusted"
+#       action: require_approval
 `

@@ -66,9 +66,7 @@ func (a *app) memoryList() *cobra.Command {
 	var tag, after string
 	cmd := o.flag(&cobra.Command{
 		Use: "list", Short: "List memories by their keys", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			return a.showMemories(ctx, &o, f.query("tag", tag, "after", after))
-		}),
+		RunE: ask(a, &o, always("/v1/memory", func() url.Values { return f.query("tag", tag, "after", after) }), a.printMemories),
 	})
 	f.flags(cmd)
 	cmd.Flags().StringVar(&tag, "tag", "", "only those with this `tag`")
@@ -81,66 +79,46 @@ func (a *app) memorySearch() *cobra.Command {
 	var f memoryFlags
 	cmd := o.flag(&cobra.Command{
 		Use: "search WORDS", Short: "Find memories by words, the best first", Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			return a.showMemories(ctx, &o, f.query("q", strings.Join(args, " ")))
-		}),
+		RunE: ask(a, &o, func(args []string) (request, error) {
+			return request{path: "/v1/memory", query: f.query("q", strings.Join(args, " "))}, nil
+		}, a.printMemories),
 	})
 	f.flags(cmd)
 	return cmd
 }
 
-func (a *app) showMemories(ctx context.Context, o *output, query url.Values) error {
-	c, err := a.client()
-	if err != nil {
-		return err
-	}
-	var got struct {
-		Memories []memory `json:"memories"`
-		Next     string   `json:"next"`
-	}
-	raw, err := c.get(ctx, "/v1/memory", query, &got)
-	if err != nil {
-		return err
-	}
-	return o.show(a, raw, func() error {
-		rows := make([][]string, len(got.Memories))
-		for i, m := range got.Memories {
-			rows[i] = []string{m.ID, m.Namespace, m.Audience, m.Level, short(m.Key), short(m.Content), strings.Join(m.Tags, ","), a.ago(m.Updated)}
-		}
-		err := a.table([]string{"ID", "NAMESPACE", "TOLD IN", "LEVEL", "KEY", "CONTENT", "TAGS", "SAVED"}, rows)
-		if err == nil && got.Next != "" {
-			_, err = fmt.Fprintf(a.Stdout, "There are more: --after %s\n", clean(got.Next))
-		}
-		return err
-	})
+// memoryList is a page of the API's memories.
+type memoryList struct {
+	Memories []memory `json:"memories"`
+	Next     string   `json:"next"`
 }
 
-func memoryPath(id string) string { return "/v1/memory/" + url.PathEscape(id) }
+func (a *app) printMemories(got memoryList) error {
+	err := list(a, []string{"ID", "NAMESPACE", "TOLD IN", "LEVEL", "KEY", "CONTENT", "TAGS", "SAVED"}, got.Memories, func(m memory) []string {
+		return []string{m.ID, m.Namespace, m.Audience, m.Level, short(m.Key), short(m.Content), strings.Join(m.Tags, ","), a.ago(m.Updated)}
+	})
+	if err != nil {
+		return err
+	}
+	return a.more("There are more", got.Next)
+}
 
 func (a *app) memoryShow() *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: "show ID", Short: "Show a memory, and what was under its key before", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var got struct {
-				Memory   memory   `json:"memory"`
-				Versions []memory `json:"versions"`
-			}
-			raw, err := c.get(ctx, memoryPath(args[0]), nil, &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printMemory(got.Memory, got.Versions) })
-		}),
+		RunE: ask(a, &o, named("/v1/memory"), a.printMemory),
 	})
 }
 
-func (a *app) printMemory(m memory, versions []memory) error {
-	expires := "never"
+// memoryHistory is a memory and what was under its key before.
+type memoryHistory struct {
+	Memory   memory   `json:"memory"`
+	Versions []memory `json:"versions"`
+}
+
+func (a *app) printMemory(got memoryHistory) error {
+	m, expires := got.Memory, "never"
 	if m.Expires != nil {
 		expires = m.Expires.Format(time.RFC3339)
 	}
@@ -152,11 +130,9 @@ func (a *app) printMemory(m memory, versions []memory) error {
 	if _, err := fmt.Fprintf(a.Stdout, "\n%s\n\n", clean(m.Content)); err != nil {
 		return err
 	}
-	rows := make([][]string, len(versions))
-	for i, v := range versions {
-		rows[i] = []string{v.ID, v.state(), short(v.Content), a.ago(v.Updated)}
-	}
-	return a.table([]string{"VERSION", "STATE", "CONTENT", "SAVED"}, rows)
+	return list(a, []string{"VERSION", "STATE", "CONTENT", "SAVED"}, got.Versions, func(v memory) []string {
+		return []string{v.ID, v.state(), short(v.Content), a.ago(v.Updated)}
+	})
 }
 
 func (a *app) memoryDelete() *cobra.Command {
@@ -168,7 +144,7 @@ func (a *app) memoryDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := request{method: http.MethodDelete, path: memoryPath(args[0])}
+			r := request{method: http.MethodDelete, path: "/v1/memory/" + url.PathEscape(args[0])}
 			if uncover {
 				r.query = queryOf("uncover", "true")
 			}

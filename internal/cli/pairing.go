@@ -31,6 +31,11 @@ func (p pairing) who() string {
 	return p.Channel + ":" + p.User.ID + " " + orText(p.User.Name, p.User.Username)
 }
 
+// pairingList is the API's list of them.
+type pairingList struct {
+	Pairings []pairing `json:"pairings"`
+}
+
 func (a *app) pairingCommand() *cobra.Command {
 	return group("pairing", "Who may talk to the agents in direct chats", a.pairingList(), a.pairingApprove(), a.pairingDeny(), a.pairingRevoke())
 }
@@ -39,24 +44,9 @@ func (a *app) pairingList() *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: "list", Short: "List who has asked and who is let in", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var got struct {
-				Pairings []pairing `json:"pairings"`
-			}
-			raw, err := c.get(ctx, "/v1/pairings", nil, &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error {
-				rows := make([][]string, len(got.Pairings))
-				for i, p := range got.Pairings {
-					rows[i] = []string{p.Code, p.Status, p.who(), p.Account, a.ago(p.Created)}
-				}
-				return a.table([]string{"CODE", "STATUS", "WHO", "ACCOUNT", "ASKED"}, rows)
+		RunE: ask(a, &o, always("/v1/pairings", nil), func(got pairingList) error {
+			return list(a, []string{"CODE", "STATUS", "WHO", "ACCOUNT", "ASKED"}, got.Pairings, func(p pairing) []string {
+				return []string{p.Code, p.Status, p.who(), p.Account, a.ago(p.Created)}
 			})
 		}),
 	})

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/spf13/cobra"
 )
@@ -19,20 +19,10 @@ func (a *app) policyCheck() *cobra.Command {
 	var f struct{ channel, chatType, account, to, thread, session, label, kind, text string }
 	cmd := o.flag(&cobra.Command{
 		Use: "check --channel CHANNEL --chat-type TYPE", Short: "Say what the gate would decide, and every rule it looked at", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			query := queryOf("channel", f.channel, "chatType", f.chatType, "account", f.account, "to", f.to, "thread", f.thread,
+		RunE: ask(a, &o, always("/v1/policy/check", func() url.Values {
+			return queryOf("channel", f.channel, "chatType", f.chatType, "account", f.account, "to", f.to, "thread", f.thread,
 				"session", f.session, "label", f.label, "kind", f.kind, "text", f.text)
-			var d decision
-			raw, err := c.get(ctx, "/v1/policy/check", query, &d)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printDecision(d) })
-		}),
+		}), a.printDecision),
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&f.channel, "channel", "", "the platform")
@@ -63,27 +53,14 @@ func (a *app) policySimulate() *cobra.Command {
 	var args, session string
 	cmd := o.flag(&cobra.Command{
 		Use: "simulate TOOL --args JSON", Short: "Say what a call of a tool would come to, without making it", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, words []string) error {
+		RunE: ask(a, &o, func(words []string) (request, error) {
 			var call map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(cmp.Or(args, "{}")), &call); err != nil {
-				return usageError{fmt.Sprintf("--args: want a JSON object, for example '{\"to\":\"owner\"}': %v", err)}
+				return request{}, usageError{fmt.Sprintf("--args: want a JSON object, for example '{\"to\":\"owner\"}': %v", err)}
 			}
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var s simulation
-			raw, err := c.call(ctx, request{
-				method: http.MethodPost, path: "/v1/policy/simulate", body: map[string]any{"tool_name": words[0], "args": call, "session": session},
-			})
-			if err != nil {
-				return err
-			}
-			if err := json.Unmarshal(raw, &s); err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printSimulation(s) })
-		}),
+			body := map[string]any{"tool_name": words[0], "args": call, "session": session}
+			return request{method: http.MethodPost, path: "/v1/policy/simulate", body: body}, nil
+		}, a.printSimulation),
 	})
 	cmd.Flags().StringVar(&args, "args", "", "the call's arguments, a JSON `object`")
 	cmd.Flags().StringVar(&session, "session", "", "the session that would call, by `key` or id; default: the main session")

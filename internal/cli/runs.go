@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -34,45 +32,26 @@ func (a *app) runsList() *cobra.Command {
 	var p page
 	return p.flags(o.flag(&cobra.Command{
 		Use: "list", Short: "List runs, newest first", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var got struct {
-				Runs []run `json:"runs"`
-			}
-			raw, err := c.get(ctx, "/v1/runs", p.query(), &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error {
-				rows := make([][]string, len(got.Runs))
-				for i, r := range got.Runs {
-					rows[i] = []string{r.ID, r.Status, r.Session, short(orText(r.Error, r.Reply)), a.ago(r.Accepted)}
-				}
-				return a.table([]string{"ID", "STATUS", "SESSION", "RESULT", "ACCEPTED"}, rows)
-			})
-		}),
+		RunE: ask(a, &o, always("/v1/runs", p.query), a.printRuns),
 	}), "queued, running, done, failed, timeout, aborted, dropped")
+}
+
+// runList is a page of the API's runs.
+type runList struct {
+	Runs []run `json:"runs"`
+}
+
+func (a *app) printRuns(got runList) error {
+	return list(a, []string{"ID", "STATUS", "SESSION", "RESULT", "ACCEPTED"}, got.Runs, func(r run) []string {
+		return []string{r.ID, r.Status, r.Session, short(orText(r.Error, r.Reply)), a.ago(r.Accepted)}
+	})
 }
 
 func (a *app) runsShow() *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var r run
-			raw, err := c.get(ctx, "/v1/runs/"+url.PathEscape(args[0]), nil, &r)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printRun(r) })
-		}),
+		RunE: ask(a, &o, named("/v1/runs"), a.printRun),
 	})
 }
 

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
@@ -27,25 +25,10 @@ or "#name" or "@name" on channels that can look names up.
 --button may be given up to five times. The button says its VALUE when it is
 pressed, as if the person had written it. --file may be given up to ten times; the
 files come after the text, which may then be left out.`,
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: ask(a, &o, func(args []string) (request, error) {
 			body, err := f.body(strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			raw, err := c.call(ctx, request{method: http.MethodPost, path: "/v1/messages", body: body, headers: idempotency(f.key)})
-			if err != nil {
-				return err
-			}
-			var d delivery
-			if err := json.Unmarshal(raw, &d); err != nil {
-				return fmt.Errorf("read answer: %w", err)
-			}
-			return o.show(a, raw, func() error { return a.printSent(d) })
-		}),
+			return request{method: http.MethodPost, path: "/v1/messages", body: body, headers: idempotency(f.key)}, err
+		}, a.printSent),
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&f.channel, "channel", "", "the platform, for example telegram")

@@ -20,6 +20,10 @@ type session struct {
 	Agent        string          `json:"agent"`
 	Title        string          `json:"title"`
 	Taint        json.RawMessage `json:"taint"`
+	Channel      string          `json:"channel"`
+	Clearance    string          `json:"clearance"`
+	Carries      string          `json:"carries"`
+	Held         string          `json:"held"`
 	SendPolicy   string          `json:"send_policy"`
 	Activation   string          `json:"group_activation"`
 	QueueMode    string          `json:"queue_mode"`
@@ -73,22 +77,9 @@ func (a *app) sessionsList() *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: "list", Short: "List the sessions", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var list []session
-			raw, err := c.get(ctx, "/v1/sessions", nil, &list)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error {
-				rows := make([][]string, len(list))
-				for i, s := range list {
-					rows[i] = []string{s.ID, s.Key, short(s.Title), word(s.Taint), s.state(), a.ago(epoch(s.LastActivity))}
-				}
-				return a.table([]string{"ID", "KEY", "TITLE", "TAINT", "STATE", "LAST"}, rows)
+		RunE: ask(a, &o, always("/v1/sessions", nil), func(found []session) error {
+			return list(a, []string{"ID", "KEY", "TITLE", "TAINT", "STATE", "LAST"}, found, func(s session) []string {
+				return []string{s.ID, s.Key, short(s.Title), word(s.Taint), s.state(), a.ago(epoch(s.LastActivity))}
 			})
 		}),
 	})
@@ -98,18 +89,7 @@ func (a *app) sessionsShow() *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: "show SESSION", Short: "Show a session, named by its id or key", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var s session
-			raw, err := c.get(ctx, sessionPath(args[0], ""), nil, &s)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printSession(s) })
-		}),
+		RunE: ask(a, &o, named("/v1/sessions"), a.printSession),
 	})
 }
 
@@ -119,7 +99,7 @@ func (a *app) printSession(s session) error {
 		ttl = (time.Duration(s.TTL) * time.Second).String()
 	}
 	return a.pairs("id", s.ID, "key", s.Key, "title", s.Title, "agent", s.Agent, "model", s.Model, "state", s.state(),
-		"taint", word(s.Taint), "label", s.Label, "send policy", orText(s.SendPolicy, "inherit"), "group activation", s.Activation,
+		"taint", word(s.Taint), "may learn", s.Clearance, "last spoken to on", s.Channel, "may be said there", s.Carries, "held back", s.Held, "label", s.Label, "send policy", orText(s.SendPolicy, "inherit"), "group activation", s.Activation,
 		"queue mode", s.QueueMode, "thinking", s.Thinking, "verbose", s.Verbose, "persistent", strconv.FormatBool(s.Persistent), "ttl", ttl,
 		"created", a.ago(epoch(s.CreatedAt)), "last", a.ago(epoch(s.LastActivity)), "metadata", strings.TrimPrefix(string(s.Metadata), "{}"))
 }
@@ -173,27 +153,21 @@ func (a *app) sessionsHistory() *cobra.Command {
 	var limit int
 	cmd := o.flag(&cobra.Command{
 		Use: "history SESSION", Short: "Print a session's transcript", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var got struct {
-				Messages []message `json:"messages"`
-			}
-			raw, err := c.get(ctx, sessionPath(args[0], "/history"), queryOf("limit", strconv.Itoa(limit)), &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printTranscript(got.Messages) })
-		}),
+		RunE: ask(a, &o, func(args []string) (request, error) {
+			return request{path: sessionPath(args[0], "/history"), query: queryOf("limit", strconv.Itoa(limit))}, nil
+		}, a.printTranscript),
 	})
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this `number` of messages, the newest")
 	return cmd
 }
 
-func (a *app) printTranscript(messages []message) error {
-	for _, m := range messages {
+// transcript is a page of a session's messages, oldest first.
+type transcript struct {
+	Messages []message `json:"messages"`
+}
+
+func (a *app) printTranscript(got transcript) error {
+	for _, m := range got.Messages {
 		words := m.words()
 		if words == "" {
 			continue // its author chose to be silent
@@ -247,27 +221,10 @@ func (a *app) sessionsReset() *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: "reset SESSION", Short: "Begin a session anew: same key, empty, what it had learnt forgotten", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			return a.changeSession(ctx, &o, request{method: http.MethodPost, path: sessionPath(args[0], "/reset")})
-		}),
+		RunE: ask(a, &o, func(args []string) (request, error) {
+			return request{method: http.MethodPost, path: sessionPath(args[0], "/reset")}, nil
+		}, a.printSession),
 	})
-}
-
-// changeSession sends a change that is answered with the session's record.
-func (a *app) changeSession(ctx context.Context, o *output, r request) error {
-	c, err := a.client()
-	if err != nil {
-		return err
-	}
-	raw, err := c.call(ctx, r)
-	if err != nil {
-		return err
-	}
-	var s session
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	return o.show(a, raw, func() error { return a.printSession(s) })
 }
 
 func (a *app) sessionsDelete() *cobra.Command {

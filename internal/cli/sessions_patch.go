@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -25,13 +24,10 @@ func (a *app) sessionsPatch() *cobra.Command {
 			"What is cleared follows the configuration again.",
 		Example: "  sluice sessions patch main --set queueMode=steer --set thinkingLevel=high\n  sluice sessions patch main --clear queueMode",
 	}
-	cmd.RunE = a.run(func(ctx context.Context, args []string) error {
+	cmd.RunE = ask(a, &o, func(args []string) (request, error) {
 		body, err := f.body(cmd.Flags().Changed)
-		if err != nil {
-			return err
-		}
-		return a.changeSession(ctx, &o, request{method: http.MethodPatch, path: sessionPath(args[0], ""), body: body})
-	})
+		return request{method: http.MethodPatch, path: sessionPath(args[0], ""), body: body}, err
+	}, a.printSession)
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "`field=value` to set; may be repeated")
 	cmd.Flags().StringArrayVar(&f.clear, "clear", nil, "`field` to take back; may be repeated")
 	for field, about := range map[string]string{

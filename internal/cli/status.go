@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,6 +34,7 @@ type accountState struct {
 		Name     string `json:"name"`
 		Username string `json:"username"`
 	} `json:"self"`
+	Level     string    `json:"classification"`
 	LastEvent time.Time `json:"lastEvent"`
 	Restarts  int       `json:"restarts"`
 }
@@ -51,18 +51,7 @@ func (a *app) statusCommand() *cobra.Command {
 	var o output
 	return o.flag(&cobra.Command{
 		Use: "status", Short: "Show how a running gateway does", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var got status
-			raw, err := c.get(ctx, "/v1/status", nil, &got)
-			if err != nil {
-				return err
-			}
-			return o.show(a, raw, func() error { return a.printStatus(got) })
-		}),
+		RunE: ask(a, &o, always("/v1/status", nil), a.printStatus),
 	})
 }
 
@@ -96,11 +85,9 @@ func (a *app) printAccounts(accounts []accountState) error {
 		return nil
 	}
 	fmt.Fprintln(a.Stdout)
-	rows := make([][]string, len(accounts))
-	for i, s := range accounts {
-		rows[i] = []string{s.Channel + "/" + s.Account, s.who(), s.Status, a.ago(s.LastEvent), strconv.Itoa(s.Restarts)}
-	}
-	return a.table([]string{"ACCOUNT", "AS", "STATE", "LAST EVENT", "RESTARTS"}, rows)
+	return list(a, []string{"ACCOUNT", "AS", "STATE", "LEVEL", "LAST EVENT", "RESTARTS"}, accounts, func(s accountState) []string {
+		return []string{s.Channel + "/" + s.Account, s.who(), s.Status, s.Level, a.ago(s.LastEvent), strconv.Itoa(s.Restarts)}
+	})
 }
 
 // printCounts prints how many there are of each kind, below an empty line; nothing if there are none.

@@ -14,6 +14,7 @@ import (
 
 func (s *Server) approvalRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodGet, "/v1/approvals", "list-approvals", "Tool calls that wait for somebody's word, or were decided, newest first"), s.approvals)
+	huma.Register(api, op(http.MethodGet, "/v1/approvals/{approval}", "get-approval", "Show a tool call, or a message, that waits for somebody's word or was decided"), s.approval)
 	huma.Register(api, op(http.MethodPost, "/v1/approvals/{approval}/allow", "allow-approval", "Let a tool call run"), s.decide(true))
 	huma.Register(api, op(http.MethodPost, "/v1/approvals/{approval}/deny", "deny-approval", "Refuse a tool call; its model reads the reason"), s.decide(false))
 }
@@ -37,12 +38,23 @@ type approvalRecord struct {
 	Created time.Time             `json:"created"`
 	Expires time.Time             `json:"expires" doc:"undecided, it is denied then, or allowed where its rule says so"`
 	Decided *time.Time            `json:"decided,omitempty"`
+
+	Rules     []string   `json:"rules,omitempty" doc:"the rules and checks that ask"`
+	Approvers [][]string `json:"approvers,omitempty" doc:"who may decide: somebody who is in each of these lists, of which an empty one stands for the owners; absent: the owners"`
+	OnTimeout string     `json:"on_timeout" enum:"block,allow" doc:"what nobody's word in time means"`
 }
 
 func approvalOf(p router.Approval) approvalRecord {
 	r := approvalRecord{
 		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Delivery: p.Delivery, Label: p.Label.String(),
 		Status: p.Status, Why: p.Why, Reason: p.Reason, By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
+	}
+	for _, who := range p.Terms.Approvers {
+		r.Approvers = append(r.Approvers, emptyNotNil(who))
+	}
+	r.Rules, r.OnTimeout = p.Terms.Rules, "block"
+	if p.Terms.Lapse {
+		r.OnTimeout = "allow"
 	}
 	if json.Valid(p.Args) {
 		r.Args = p.Args
@@ -82,9 +94,28 @@ func (s *Server) approvals(ctx context.Context, in *struct {
 	return &body[approvalList]{out}, nil
 }
 
-type decideInput struct {
+// ApprovalPath names an approval. It is exported because the API library sees no fields of embedded types that are not.
+type ApprovalPath struct {
 	Approval string `path:"approval" maxLength:"64"`
-	Body     *struct {
+}
+
+func (s *Server) approval(ctx context.Context, in *ApprovalPath) (*body[approvalRecord], error) {
+	p, err := s.findApproval(ctx, in.Approval)
+	if err != nil {
+		return nil, err
+	}
+	return &body[approvalRecord]{approvalOf(p)}, nil
+}
+
+// findApproval is an approval that the caller may know of.
+func (s *Server) findApproval(ctx context.Context, id string) (router.Approval, error) {
+	p, err := s.cfg.Store.Approval(ctx, router.ApprovalID(id))
+	return p, s.visible(ctx, err, object{kind: "approval", id: string(p.ID), label: p.Label}, p.Session)
+}
+
+type decideInput struct {
+	ApprovalPath
+	Body *struct {
 		Reason string `json:"reason,omitempty" maxLength:"500" doc:"of a denial"`
 	}
 }
@@ -95,8 +126,8 @@ func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (
 		if in.Body != nil {
 			v.Reason = in.Body.Reason
 		}
-		p, err := s.cfg.Store.Approval(ctx, router.ApprovalID(in.Approval))
-		if err := s.visible(ctx, err, object{kind: "approval", id: string(p.ID), label: p.Label}, p.Session); err != nil {
+		p, err := s.findApproval(ctx, in.Approval)
+		if err != nil {
 			return nil, err
 		}
 		p, err = s.cfg.Router.DecideApproval(ctx, p.ID, v)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/httpapi"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -62,10 +63,17 @@ func TestApprovals(t *testing.T) {
 	other := pending
 	other.ID, other.Args = "apr_2", []byte("no JSON")
 	others := pending
-	others.ID, others.Terms.Approvers = "apr_4", [][]string{{"telegram:1001"}}
+	others.ID, others.Terms = "apr_4", sessions.Terms{Approvers: [][]string{{"telegram:1001"}, nil}, Lapse: true, Rules: []string{"policy.rules.ask"}}
 	g.approvals = []router.Approval{pending, other, others}
-	h := serve(t, g)
-	w := call(h, "GET", "/v1/approvals", "")
+	h := newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleReader})).Handler()
+	w := call(h, "GET", "/v1/approvals/apr_4", "")
+	require.Equal(t, 200, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"rules":["policy.rules.ask"],"approvers":[["telegram:1001"],[]],"on_timeout":"allow"`)
+	require.Contains(t, call(h, "GET", "/v1/approvals/apr_1", "").Body.String(), `"on_timeout":"block"`)
+	missing, hidden := call(h, "GET", "/v1/approvals/apr_3", "", "Authorization: Bearer low"), call(h, "GET", "/v1/approvals/apr_1", "", "Authorization: Bearer low")
+	require.Equal(t, 404, hidden.Code, "its session is not there, so that nobody knows of what level it is")
+	require.Equal(t, missing.Body.String(), hidden.Body.String())
+	w = call(h, "GET", "/v1/approvals", "")
 	require.Equal(t, 200, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"id":"apr_1","session":"sess_1","run":"run_1","agent":"main","tool":"exec","args":{"command":"ls"}`)
 	w = call(h, "POST", "/v1/approvals/apr_1/allow", "")
@@ -78,7 +86,7 @@ func TestApprovals(t *testing.T) {
 	require.NotContains(t, call(h, "GET", "/v1/approvals", "").Body.String(), "apr_1")
 	w = call(h, "POST", "/v1/approvals/apr_4/allow", "")
 	require.Equal(t, 403, w.Code)
-	require.JSONEq(t, `{"error":"forbidden","message":"operator may not decide about this: it is left to telegram:1001 (approvers of policy.rules)"}`, w.Body.String())
+	require.JSONEq(t, `{"error":"forbidden","message":"operator may not decide about this: it is left to telegram:1001; and of these only to the owners (approvers of policy.rules)"}`, w.Body.String())
 	require.Contains(t, call(h, "GET", "/v1/approvals?status=all", "").Body.String(), "apr_2")
 	require.Equal(t, 422, call(h, "GET", "/v1/approvals?status=some", "").Code)
 }

@@ -88,6 +88,14 @@ func (g *gateway) Told(_ context.Context, run sessions.Run) (string, error) {
 	return strings.ReplaceAll(run.Reply, "forbidden", ""), nil
 }
 
+func (g *gateway) Standing(_ context.Context, record sessions.Record, _ sessions.Route) (router.Standing, error) {
+	stands := router.Standing{Carries: flow.Internal}
+	if !record.Taint.FlowsTo(stands.Carries) {
+		stands.Held = "the text is " + record.Taint.Level().String()
+	}
+	return stands, g.fail
+}
+
 func (g *gateway) SessionOrMain(ctx context.Context, name string) (sessions.Record, error) {
 	return g.ResolveSession(ctx, cmp.Or(name, "agent:main:main"))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +32,14 @@ type statusRecord struct {
 	Uptime     string                        `json:"uptime"`
 	Ready      bool                          `json:"ready"`
 	Parts      []Health                      `json:"parts"`
-	Accounts   []adapters.State              `json:"accounts"`
+	Accounts   []accountRecord               `json:"accounts"`
 	Deliveries map[router.DeliveryStatus]int `json:"deliveries" doc:"how many there are of each status but sent and discarded"`
+}
+
+// accountRecord is how an account of a channel does.
+type accountRecord struct {
+	adapters.State
+	Classification string `json:"classification" doc:"the highest level that may be said through it; a group or person may have a lower one"`
 }
 
 func (s *Server) status(ctx context.Context, _ *struct{}) (*body[statusRecord], error) {
@@ -51,8 +56,14 @@ func (s *Server) status(ctx context.Context, _ *struct{}) (*body[statusRecord], 
 }
 
 // accounts are those of the channels that the caller may know of.
-func (s *Server) accounts(ctx context.Context) []adapters.State {
-	return slices.DeleteFunc(slices.Clone(s.cfg.Accounts()), func(a adapters.State) bool { return !s.channelSeen(ctx, a.Channel, a.Account) })
+func (s *Server) accounts(ctx context.Context) []accountRecord {
+	seen := []accountRecord{}
+	for _, a := range s.cfg.Accounts() {
+		if s.channelSeen(ctx, a.Channel, a.Account) {
+			seen = append(seen, accountRecord{a, s.channelLevel(a.Channel, a.Account).String()})
+		}
+	}
+	return seen
 }
 
 func allOK(parts []Health) bool {

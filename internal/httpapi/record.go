@@ -27,6 +27,9 @@ type sessionRecord struct {
 	Key          sessions.Key        `json:"key"`
 	Agent        string              `json:"agent"`
 	Taint        string              `json:"taint" doc:"the label of what it has learnt" example:"PUBLIC/trusted"`
+	Clearance    string              `json:"clearance" doc:"the highest level that it may learn" example:"RESTRICTED"`
+	Carries      string              `json:"carries,omitempty" doc:"of one session: the highest level that may be said where it was last spoken to; absent where that is above the caller's"`
+	Held         string              `json:"held,omitempty" doc:"of one session: why its answers may not be said there any more, and what to change"`
 	SendPolicy   string              `json:"send_policy,omitempty" doc:"override: allow or deny; absent: it follows the configuration"`
 	Activation   string              `json:"group_activation,omitempty" enum:"mention,always" doc:"override of whether a group must mention the bot; absent: it follows the configuration"`
 	QueueMode    string              `json:"queue_mode,omitempty" enum:"steer,followup,collect,interrupt" doc:"override of what becomes of messages that come while a run works; absent: it follows the configuration"`
@@ -49,7 +52,7 @@ func (s *Server) record(r sessions.Record, busy bool) sessionRecord {
 	out := sessionRecord{
 		ID: r.ID, CreatedAt: seconds(r.Created), LastActivity: seconds(r.LastActivity), Busy: busy, Persistent: r.Persistent,
 		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: r.FileAccess, Key: r.Key, Agent: r.Agent,
-		Taint: r.Taint.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
+		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
 		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Label: r.Label, Title: r.Title, Model: r.Model, Channel: r.Route.Channel,
 	}
 	if out.Model == "" {

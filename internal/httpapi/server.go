@@ -39,6 +39,8 @@ type Router interface {
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
 	// Told is a run's answer as it may be told where the run was spoken to; empty if it may not.
 	Told(ctx context.Context, run sessions.Run) (string, error)
+	// Standing says what a session may say in a place.
+	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (router.Standing, error)
 	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)

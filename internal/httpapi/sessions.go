@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -76,7 +77,27 @@ func (s *Server) shown(ctx context.Context, r sessions.Record) (*body[sessionRec
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	return &body[sessionRecord]{s.record(r, busy[r.ID])}, nil
+	out := s.record(r, busy[r.ID])
+	if err := s.standing(ctx, r, &out); err != nil {
+		return nil, err
+	}
+	return &body[sessionRecord]{out}, nil
+}
+
+// standing adds what the session may say where it was last spoken to.
+func (s *Server) standing(ctx context.Context, r sessions.Record, out *sessionRecord) error {
+	if r.Route.IsZero() {
+		return nil
+	}
+	stands, err := s.cfg.Router.Standing(ctx, r, r.Route)
+	if err != nil {
+		return s.problem(err)
+	}
+	out.Held = stands.Held
+	if callerOf(ctx).sees(flow.NewLabel(stands.Carries, flow.Trusted)) {
+		out.Carries = stands.Carries.String()
+	}
+	return nil
 }
 
 type createInput struct {

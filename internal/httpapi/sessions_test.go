@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/httpapi"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -33,7 +34,7 @@ func TestSessionLife(t *testing.T) {
 	h := serve(t, g)
 	const record = `{"id":"sess_a86118c06688","created_at":1777222996.07,"last_activity":1777222996.07,"busy":false,"persistent":false,
 		"ttl":14400,"status":"ready","metadata":{},"file_access":{"read":[""],"write":[""]},
-		"key":"agent:main:http:sess_a86118c06688","agent":"main","taint":"PUBLIC/trusted","model":"offline/guide"}`
+		"key":"agent:main:http:sess_a86118c06688","agent":"main","taint":"PUBLIC/trusted","clearance":"RESTRICTED","model":"offline/guide"}`
 
 	w := call(h, "GET", "/v1/sessions", "")
 	require.JSONEq(t, `[]`, w.Body.String())
@@ -250,4 +251,26 @@ func TestDocumentDescribesEveryRoute(t *testing.T) {
 	} {
 		require.Contains(t, doc.Paths[path], method, path)
 	}
+}
+
+// A session says what may be said where it speaks, and why its answers may not: to nobody that the place is above.
+func TestASessionSaysWhereItStands(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	g.add(sessions.Record{ID: mainID, Key: "agent:main:main", Agent: "main", Route: sessions.Route{Channel: "telegram", Conversation: "1"}})
+	g.add(sessions.Record{ID: "sess_2", Key: "agent:main:http:2", Agent: "main"})
+	h := newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleReader})).Handler()
+	get := func(id, token string) string {
+		w := call(h, "GET", "/v1/sessions/"+id, "", "Authorization: Bearer "+token)
+		require.Equal(t, 200, w.Code, w.Body)
+		return w.Body.String()
+	}
+	require.Contains(t, get("main", token), `"clearance":"RESTRICTED","carries":"INTERNAL"`)
+	require.NotContains(t, get("main", token), `"held"`)
+	require.NotContains(t, get("main", "low"), "INTERNAL")
+	require.NotContains(t, get("sess_2", token), `"carries"`)
+	g.rise(flow.Confidential)
+	require.Contains(t, get("main", token), `"carries":"INTERNAL","held":"the text is CONFIDENTIAL"`)
+	require.Equal(t, 404, call(h, "GET", "/v1/sessions/main", "", "Authorization: Bearer low").Code)
+	require.NotContains(t, call(h, "GET", "/v1/sessions", "").Body.String(), `"carries"`)
 }

@@ -1,9 +1,9 @@
 package markdown_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,19 +59,35 @@ func TestStructured(t *testing.T) {
 	require.False(t, markdown.Structured("- a\n- **b**"))
 }
 
-// TestHostileTextsAreQuick holds the time of texts that make naive parsers quadratic.
-func TestHostileTextsAreQuick(t *testing.T) {
+// repetitive are texts that make naive parsers quadratic, when one is said again and again.
+var repetitive = []string{
+	"[", "*", "**a ", ">", "> ", "- ", "`", "<", "![", "_a", "~~", "|", "|a", "\\", "&", "[a](", "1. ", "<b>", "a\n",
+	"[]: x\n", "- a\n ", "*a_", "https://a.b ", "*a* ",
+}
+
+func TestHostileTextsFit(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{
-		"[", "*", "**a ", ">", "> ", "- ", "`", "<", "![", "_a", "~~", "|", "|a", "\\", "&", "[a](", "1. ", "<b>", "a\n",
-		"[]: x\n", "- a\n ", "*a_", "https://a.b ", "*a* ",
-	} {
+	for _, unit := range repetitive {
 		t.Run(unit, func(t *testing.T) {
-			text := strings.Repeat(unit, 30_000/len(unit))
-			begin := time.Now()
-			pieces := markdown.Split(text, 4096)
-			t.Logf("%v, %d pieces", time.Since(begin).Round(time.Millisecond), len(pieces))
-			require.Less(t, time.Since(begin), 10*time.Second)
+			t.Parallel()
+			const limit = 512
+			for _, piece := range markdown.Split(strings.Repeat(unit, 3000/len(unit)), limit) {
+				require.LessOrEqual(t, markdown.Units(markdown.Plain(piece)), limit)
+			}
 		})
+	}
+}
+
+// BenchmarkHostileTexts shows how the time to cut such texts grows with their length.
+func BenchmarkHostileTexts(b *testing.B) {
+	for _, unit := range repetitive {
+		for _, length := range []int{15_000, 30_000} {
+			b.Run(fmt.Sprintf("%q/%d", unit, length), func(b *testing.B) {
+				text := strings.Repeat(unit, length/len(unit))
+				for b.Loop() {
+					markdown.Split(text, 4096)
+				}
+			})
+		}
 	}
 }

@@ -82,8 +82,9 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 }
 
 // prepareConnection lets the server end what a gateway that has vanished left open, with the locks that it holds.
+// No read here is long enough to be worth its parallel workers: only to start them takes longer.
 func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, `SET idle_in_transaction_session_timeout = '60s'`)
+	_, err := conn.Exec(ctx, `SET idle_in_transaction_session_timeout = '60s'; SET max_parallel_workers_per_gather = 0`)
 	return err
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
 	"strconv"
 )
 
@@ -90,8 +92,13 @@ func (p *Process) get(ctx context.Context, what string, query url.Values) (map[s
 
 // ask sends one GET to the gateway. The caller closes the body.
 func (p *Process) ask(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	return p.send(ctx, http.MethodGet, path, query)
+}
+
+// send makes one request without a body. The caller closes that of the answer.
+func (p *Process) send(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
 	address := url.URL{Scheme: "http", Host: p.config.Listen, Path: path, RawQuery: query.Encode()}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, method, address.String(), http.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +108,11 @@ func (p *Process) ask(ctx context.Context, path string, query url.Values) (*http
 
 // Said is one message of a session's history.
 type Said struct {
-	Role string `json:"role"`
-	Text string `json:"text"`
+	Role  string `json:"role"`
+	Text  string `json:"text"`
+	Parts []struct {
+		Text string `json:"text"`
+	} `json:"parts"` // results of tools, too
 }
 
 // History is what was said in a session, oldest first.
@@ -116,4 +126,78 @@ func (p *Process) History(ctx context.Context, key string) ([]Said, error) {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	return said, nil
+}
+
+// Approval is something that waits for somebody's word, or did.
+type Approval struct {
+	ID       string          `json:"id"`
+	Args     json.RawMessage `json:"args"`
+	Delivery string          `json:"delivery"` // the message that is held; empty for a call
+	Status   string          `json:"status"`
+	Reason   string          `json:"reason"`
+}
+
+// Approvals lists the newest of a status, or of all, 200 at most.
+func (p *Process) Approvals(ctx context.Context, status string) ([]Approval, error) {
+	return rowsOf[Approval](ctx, p, "approvals", url.Values{"status": {status}})
+}
+
+// Memory is what an agent remembers under a key.
+type Memory struct {
+	Key     string `json:"key"`
+	Content string `json:"content"`
+}
+
+// Memories lists what is remembered, 200 at most.
+func (p *Process) Memories(ctx context.Context) ([]Memory, error) {
+	return rowsOf[Memory](ctx, p, "memory", url.Values{})
+}
+
+// Entry is one of the audit trail.
+type Entry struct {
+	Action string `json:"action"`
+	Object string `json:"object"`
+}
+
+// Audited lists the newest entries of an action, 200 at most.
+func (p *Process) Audited(ctx context.Context, action string) ([]Entry, error) {
+	return rowsOf[Entry](ctx, p, "audit", url.Values{"action": {action}})
+}
+
+// rowsOf reads one page of a list.
+func rowsOf[T any](ctx context.Context, p *Process, what string, query url.Values) ([]T, error) {
+	query.Set("limit", strconv.Itoa(pageSize))
+	page, err := p.get(ctx, what, query)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", what, err)
+	}
+	name := map[string]string{"memory": "memories", "audit": "entries"}[what]
+	if name == "" {
+		name = what
+	}
+	var rows []T
+	if err := json.Unmarshal(page[name], &rows); err != nil {
+		return nil, fmt.Errorf("list %s: %w", what, err)
+	}
+	return rows, nil
+}
+
+// Decide says yes or no to what waits under an id. It reports whether the gateway has taken the word: an error leaves that open.
+func (p *Process) Decide(ctx context.Context, id string, yes bool) (taken bool, err error) {
+	word := "deny"
+	if yes {
+		word = "allow"
+	}
+	resp, err := p.send(ctx, http.MethodPost, "/v1/approvals/"+url.PathEscape(id)+"/"+word, nil)
+	if err != nil {
+		return false, fmt.Errorf("decide %s: %w", id, err)
+	}
+	return resp.StatusCode == http.StatusOK, resp.Body.Close()
+}
+
+// Command is the gateway's own command line, which talks to this process.
+func (p *Process) Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.cmd.Path, args...)
+	cmd.Env = append(os.Environ(), "SLUICE_URL=http://"+p.config.Listen, "SLUICE_TOKEN="+apiToken)
+	return cmd
 }

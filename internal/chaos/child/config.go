@@ -27,6 +27,7 @@ type Config struct {
 	Owners    []string      // "<channel>:<user id>"
 	// Visibility is which sessions agents may speak to; empty for the gateway's default.
 	Visibility string
+	Extra      string // lines of the configuration's top level
 }
 
 // Telegram configures a Telegram bot that polls and hears everybody.
@@ -81,5 +82,5 @@ models:
 	if c.ModelURL != "" {
 		text += fmt.Sprintf("  providers:\n    openai: { kind: openai, apiKey: none, baseURL: %q }\n", c.ModelURL)
 	}
-	return text
+	return text + c.Extra
 }

@@ -5,11 +5,13 @@
 //
 // Words in a message: "[tool]" asks for a tool call before the answer, "[slow]"
 // for an answer that takes [Options.Slow], "[long]" for one of several platform messages,
-// "[ask <session key>]" for a question to another session. What is said in an exchange depends on its step alone.
+// "[ask <session key>]" for a question to another session, "[call <tool> <arguments>]" for a call of any tool. What is said in an exchange
+// depends on its step alone.
 package completions
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -63,8 +65,7 @@ func (o Options) reply(q modeltest.Request) modeltest.Reply {
 	if r, ok := exchange(q.System, all, toolAnswered); ok {
 		return r
 	}
-	if strings.Contains(all, "[tool]") && !toolAnswered {
-		r := modeltest.Call(o.Tool, "{}")
+	if r, ok := o.call(all); ok && !toolAnswered {
 		r.Latency = o.Silence
 		return r
 	}
@@ -82,6 +83,16 @@ func (o Options) reply(q modeltest.Request) modeltest.Reply {
 		r.Pause = o.Slow / time.Duration(len(strings.Fields(r.Text)))
 	}
 	return r
+}
+
+var callWord = regexp.MustCompile(`\[call (\w+) (\{[^\]]*\})\]`)
+
+// call is the call of a tool that a message asks for.
+func (o Options) call(all string) (modeltest.Reply, bool) {
+	if m := callWord.FindStringSubmatch(all); m != nil {
+		return modeltest.Call(m[1], m[2]), true
+	}
+	return modeltest.Call(o.Tool, "{}"), strings.Contains(all, "[tool]")
 }
 
 // pending are the user's messages that no text of the assistant has followed,

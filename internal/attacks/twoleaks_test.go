@@ -1,0 +1,77 @@
+//go:build mutants
+
+package attacks_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy"
+)
+
+// leakRow is a check that was taken away, and by which programs two runs show it; or why they can't.
+type leakRow struct{ Leak, Found, Why string }
+
+// beyondTwoRuns are the checkpoints that a comparison of what low sessions and their people are told can't miss, and why.
+func beyondTwoRuns() map[policy.Checkpoint]string {
+	return map[policy.Checkpoint]string{
+		policy.CheckSink:       "it guards a server outside, which both runs tell something; the attacks listen there",
+		policy.CheckModel:      "it guards a model outside; the attacks listen there",
+		policy.CheckSecret:     "it guards a server outside, and the vault is the same in both runs",
+		policy.CheckClearance:  "without it a server is asked in vain: what it gives is withheld by `tool.response`",
+		policy.CheckEscalation: "what it forbids makes a session rise, which then no longer counts as low",
+		policy.CheckReport:     "the same, for what a sub-agent reports",
+		policy.CheckBeyond:     "it is about who has influenced a call, not about what is told",
+		policy.CheckRules:      "rules are the owner's; the programs have none",
+		policy.CheckReset:      "the same",
+		policy.CheckInvocation: "the same",
+		policy.CheckInput:      "it is behind `sessions.send` and `exchange.step`, which let nothing through that it would stop",
+	}
+}
+
+// leakPrograms is after how many programs of a kind a leak counts as not found.
+const leakPrograms = 3
+
+// The comparison of two runs finds the leak that each checkpoint is there for, but for those outside of what it looks at; and it finds
+// none where none is planted, as the tests without mutants show.
+func TestTwoRunsFindLeaks(t *testing.T) {
+	beyond := beyondTwoRuns()
+	rows := []leakRow{}
+	found := func(leak string, planted func(*twoRun)) {
+		row := leakRow{Leak: leak, Found: foundBy(t, planted)}
+		t.Logf("%s: %s", leak, row.Found)
+		if row.Found == "" {
+			t.Errorf("two runs do not find the leak without %s", leak)
+		}
+		rows = append(rows, row)
+	}
+	for _, at := range checkpoints(t) {
+		if why := beyond[at]; why != "" {
+			rows = append(rows, leakRow{Leak: string(at), Why: why})
+			continue
+		}
+		restore := policy.Without(at)
+		found(string(at), soundly)
+		restore()
+	}
+	found("the level of a question to memory", func(w *twoRun) { w.store.leveling = true })
+	require.Greater(t, len(rows), len(beyond))
+	keep(t, "leaks.json", rows)
+}
+
+// foundBy says by which programs a leak is found; empty: by none.
+func foundBy(t *testing.T, planted func(*twoRun)) string {
+	t.Helper()
+	for seed := range uint64(leakPrograms) {
+		if what, _ := difference(t, seed, planted); what != "" {
+			t.Logf("calls of tools: %.300s", what)
+			return "calls of tools"
+		}
+		if what, _ := talkDifference(t, seed, planted); what != "" {
+			t.Logf("talk: %.300s", what)
+			return "talk between agents and with people"
+		}
+	}
+	return ""
+}

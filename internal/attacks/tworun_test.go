@@ -1,0 +1,228 @@
+package attacks_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/internal/agent"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store"
+	"sluice/store/sqlite"
+)
+
+// twoRun is one of two gateways that are compared: a loop, a router and a store, with sessions of several levels. What low
+// ones are told is noted, and must be the same in both, whatever high ones do.
+type twoRun struct {
+	testing.TB
+	dir    string
+	loop   *agent.Loop
+	router *router.Router
+	db     *store.DB
+	store  *meddled // the loop's way to db
+	bus    router.Bus
+	chat   adapters.Adapter // nil: there is none
+	model  sessions.Model
+	clock  func() time.Time
+	secret string // is another one in the other run
+	board  board
+	names  map[string]string // of ids, by the order in which low sessions saw them
+	seen   []string          // by low sessions
+	called int               // by all
+}
+
+const twoRunPartitions = 4
+
+// open makes the gateway on what is stored.
+func (w *twoRun) open() {
+	w.Helper()
+	db, err := sqlite.Open(w.Context(), sqlite.Config{Dir: w.dir})
+	require.NoError(w, err)
+	require.NoError(w, db.FixPartitions(w.Context(), twoRunPartitions))
+	w.db = db
+	if w.store == nil {
+		w.store = &meddled{}
+	}
+	w.store.DB = db
+	gate := policy.NewGate(map[string]policy.Sink{"telegram": {Level: flow.Restricted, Conversations: map[sessions.ConversationID]flow.Level{
+		"-1": flow.Public, "-3": flow.Public, "-4": flow.Public,
+	}}}, nil, nil)
+	monitor, err := policy.NewMonitor(policy.MonitorConfig{SinkLevel: gate.SinkLevel, Escalation: policy.EscalationAuto, Now: w.clock})
+	require.NoError(w, err)
+	w.openLoop(monitor)
+	w.router, err = router.New(router.Config{
+		Store: db, Bus: w.bus, Agent: w.loop, Gate: gate, Monitor: monitor, Partitions: twoRunPartitions, Replica: "one", Now: w.clock,
+		Adapters: func(string, string) (adapters.Adapter, bool) { return w.chat, w.chat != nil },
+		Log:      slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), SweepEvery: time.Hour,
+		Settings: &router.Settings{
+			Owners: []string{"telegram:1"}, Agent: "main", Channels: map[string]router.ChannelSettings{"telegram": {DMPolicy: router.AccessOpen, GroupPolicy: router.AccessOpen}},
+			Queue: router.QueueSettings{Mode: sessions.QueueFollowup, Cap: 20}, Exchanges: router.ExchangeSettings{MaxTurns: 3, MaxTasks: 4},
+			RunTimeout: patience, DeliveryLife: 24 * time.Hour, MaxTextBytes: 4000, MaxRunAttempt: 3,
+		},
+	})
+	require.NoError(w, err)
+}
+
+func (w *twoRun) openLoop(monitor *policy.Monitor) {
+	w.Helper()
+	shared := agent.MemorySettings{Namespace: "main", MaxEntries: 6, Recall: 4000} // so few, that they are soon full
+	loop, err := agent.New(agent.Config{
+		Settings: agent.Settings{
+			Agents:  []agent.Definition{{ID: "main", Model: "m/m", Memory: shared}, {ID: "other", Model: "m/m", Memory: shared}},
+			Monitor: monitor, Visibility: agent.VisibleAll, AgentToAgent: agent.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
+		},
+		Store: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return w.router.Send(ctx, p) },
+		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
+			return w.router.CheckPolicy(ctx, c)
+		},
+		Exchanges: w, Remote: w.board.tools,
+	})
+	require.NoError(w, err)
+	w.loop = loop
+}
+
+// The loop's exchanges are those of the router, which is made after it.
+
+func (w *twoRun) StartExchange(ctx context.Context, a router.Ask) (router.Exchange, error) {
+	return w.router.StartExchange(ctx, a)
+}
+
+func (w *twoRun) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
+	if w.chat == nil {
+		d = 0 // nobody works here
+	}
+	return w.router.WaitRun(ctx, id, d)
+}
+
+func (w *twoRun) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
+	return w.router.NewSubAgent(parent, agent, model, name, label)
+}
+
+func (w *twoRun) NewAgentSession(agent string) sessions.Record {
+	return w.router.NewAgentSession(agent)
+}
+
+var anID = regexp.MustCompile(`(sess|run|dlv|xch|chn|mem|msg|todo)_[0-9a-f]{12,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// low notes what a low session is told; ids are named in the order in which they are seen.
+func (w *twoRun) low(text string) { w.seen = append(w.seen, named(w.names, text)) }
+
+// named gives ids the names of their order.
+func named(names map[string]string, text string) string {
+	return anID.ReplaceAllStringFunc(text, func(id string) string {
+		if names[id] == "" {
+			names[id] = fmt.Sprintf("<id %d>", len(names))
+		}
+		return names[id]
+	})
+}
+
+// script is what is done in one of two runs, step by step.
+type script interface {
+	step(n int)
+	gateway() *twoRun
+}
+
+func (w *twoRun) gateway() *twoRun { return w }
+
+// compare makes the steps of a program in both runs until low sessions are told something different in them, and says what; empty: that
+// never is.
+func compare(seed uint64, steps int, planted func(*twoRun), runs ...script) (found string, calls int) {
+	one, other := runs[0].gateway(), runs[1].gateway()
+	planted(one)
+	planted(other)
+	for n := range steps {
+		from := len(one.seen)
+		runs[0].step(n)
+		runs[1].step(n)
+		for i := from; i < max(len(one.seen), len(other.seen)); i++ {
+			if a, b := seenAt(one, i), seenAt(other, i); a != b {
+				return fmt.Sprintf("program %d, step %d: %q, and in the other run %q", seed, n, a, b), 0
+			}
+		}
+	}
+	return "", one.called + other.called
+}
+
+func seenAt(w *twoRun, i int) string {
+	if i < len(w.seen) {
+		return w.seen[i]
+	}
+	return "nothing"
+}
+
+// meddled is a store in which something happens between a look at a session and one at its messages, or which has lost
+// the levels of what it is asked for.
+type meddled struct {
+	*store.DB
+	between  func()
+	leveling bool // the levels are lost
+}
+
+func (m *meddled) Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error) {
+	if between := m.between; between != nil {
+		m.between = nil
+		between()
+	}
+	return m.DB.Thread(ctx, record)
+}
+
+func (m *meddled) scope(s sessions.MemoryScope) sessions.MemoryScope {
+	if m.leveling {
+		s.MaxLevel = flow.Restricted
+	}
+	return s
+}
+
+func (m *meddled) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
+	return m.DB.MemoriesByKey(ctx, m.scope(s), key)
+}
+
+func (m *meddled) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
+	q.MemoryScope = m.scope(q.MemoryScope)
+	return m.DB.Memories(ctx, q)
+}
+
+func (m *meddled) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
+	q.MemoryScope = m.scope(q.MemoryScope)
+	return m.DB.SearchMemories(ctx, q)
+}
+
+// board is an MCP server that sessions of all levels share. What it gives is as secret as what was written there, though its
+// tools are declared to bring in what is PUBLIC.
+type board struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (b *board) write(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = text
+}
+
+func (b *board) tools() []sessions.Tool {
+	read := func(context.Context, sessions.Caller, json.RawMessage) (sessions.ToolResult, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return sessions.ToolResult{Text: "on the board: " + b.text, Label: flow.NewLabel(flow.Confidential, flow.Trusted)}, nil
+	}
+	return []sessions.Tool{{
+		Spec: sessions.ToolSpec{Name: "mcp_board_read", Description: "Reads the board.", Parameters: json.RawMessage(`{"type":"object"}`)},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowOutside, Writes: sessions.FlowNone, Source: flow.Bottom()}, Idempotent: true,
+		Run: read, Remote: &sessions.RemoteTool{Server: "board", Name: "read"},
+	}}
+}

@@ -1,0 +1,102 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, string, error) {
+	if c.fresh {
+		return Change{}, "There is no session here yet. Say something to begin one.", nil
+	}
+	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
+	if err != nil {
+		return Change{}, "", fmt.Errorf("read queue: %w", err)
+	}
+	queued := len(queuedRuns(waiting))
+	model := c.session.Model
+	if model == "" {
+		model = r.agent.ModelName(c.session.Agent)
+	}
+	override := string(c.session.SendPolicy)
+	if override == "" {
+		override = "inherit"
+	}
+	levels, err := r.levelLines(ctx, c)
+	if err != nil {
+		return Change{}, "", err
+	}
+	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model `%s`\n- %s, %d waiting\n- tokens: %d in, %d out\n- send: %s%s%s",
+		c.session.Key, c.session.ID, c.session.Agent, model, busyWord(len(waiting) > queued), queued,
+		c.session.Usage.InputTokens, c.session.Usage.OutputTokens, override, activationLine(c), levels)
+	return Change{}, text, nil
+}
+
+// activationLine is /status's line about what is answered in a group.
+func activationLine(c commandCall) string {
+	if c.in.Route.ChatType == sessions.Direct {
+		return ""
+	}
+	return "\n- activation: " + cmp.Or(string(c.session.Activation), "inherit")
+}
+
+func busyWord(busy bool) string {
+	if busy {
+		return "working"
+	}
+	return "idle"
+}
+
+// levelLines are /status's lines about what the session has learnt, and what may be said here. How much a session has learnt is as
+// secret as what it has: an owner is told where nobody else reads it, and elsewhere what is said is the same whatever it has learnt.
+func (r *Router) levelLines(ctx context.Context, c commandCall) (string, error) {
+	if !c.owner {
+		return "", nil
+	}
+	if c.in.Route.ChatType != sessions.Direct {
+		return fmt.Sprintf("\n- levels: others would read them here; `sluice sessions show %s` shows them", c.session.Key), nil
+	}
+	stands, err := r.Standing(ctx, c.session, c.in.Route)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("\n- learnt: %s\n- may learn: up to %s\n- may be said here: up to %s", learnt(c.session.Taint), c.session.Clearance, stands.Carries)
+	if stands.Held != "" {
+		text += fmt.Sprintf("\n\nWhat I answer now is held back: %s.", stands.Held)
+	}
+	return text, nil
+}
+
+// learnt is a session's label in words.
+func learnt(taint flow.Label) string {
+	if taint.Trust() == flow.Trusted {
+		return taint.Level().String() + ", trusted"
+	}
+	return taint.Level().String() + ", untrusted (strangers' words are in it: an owner is asked before I speak elsewhere)"
+}
+
+// Standing is what a session may say in a place.
+type Standing struct {
+	Carries flow.Level // the most that may be said there
+	Held    string     // why the session's answers may not be, and what to change; empty if they may
+}
+
+// Standing says what a session may say in a place.
+func (r *Router) Standing(ctx context.Context, record sessions.Record, route sessions.Route) (Standing, error) {
+	leaving, err := r.egress(ctx, Delivery{Kind: KindReply, Route: route, Label: record.Taint}, record)
+	if err != nil {
+		return Standing{}, fmt.Errorf("look at place: %w", err)
+	}
+	s := Standing{Carries: r.gate.Carries(leaving)}
+	d := r.gate.Decide(leaving)
+	if slices.ContainsFunc(d.Rules, func(l policy.Looked) bool { return l.Rule == policy.RuleFlow && l.Matched }) {
+		s.Held = d.Reason
+	}
+	return s, nil
+}

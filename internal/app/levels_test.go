@@ -3,7 +3,6 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -29,20 +28,7 @@ type ruling struct {
 	by   reach
 	tail []string // of the path: a query; {name} stands for a thing's id
 	body string
-	more []string // other bodies
-}
-
-// requests are the tails and bodies of the requests that try an operation.
-func (r ruling) requests() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for _, tail := range append(r.tail, "")[:max(1, len(r.tail))] {
-			for _, body := range append([]string{r.body}, r.more...) {
-				if !yield(tail, body) {
-					return
-				}
-			}
-		}
-	}
+	more []string // other bodies, where one request changes nothing for the next
 }
 
 // decisions are those about all operations of the API, by the ids in its description.
@@ -188,28 +174,38 @@ func (w twins) try(caller flow.Level, o operation, hidden bool, label, taint flo
 	w.Helper()
 	d := decisions()[o.ID]
 	differs := d.by == byNothing
-	for tail, text := range d.requests() {
+	for _, tail := range append(d.tail, "")[:max(1, len(d.tail))] {
 		session := w.with.plantSession(taint)
 		if taint == flow.Public && w.things != flow.Public { // what everybody may know of is there in both
 			w.without.store(sessionOf(session))
 		}
 		planted := w.with.plant(session, label)
 		w.with.plantFile(session)
-		path, body := planted.ids().Replace(o.Path+tail), planted.ids().Replace(text)
-		headers := []string{"Content-Type", "application/json"}
-		one, other := w.with.ask(caller, o.Method, path, body, headers...), w.without.ask(caller, o.Method, path, body, headers...)
-		which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s %s", o.ID, caller, label, taint, o.Method, path, body)
-		if one, other := (&naming{}).normal(one), (&naming{}).normal(other); hidden {
-			require.Equal(w, other, one, which)
-			require.NotContains(w, one.Body, marker, which)
-			w.untouched(planted, which)
-		} else if fmt.Sprint(one) != fmt.Sprint(other) {
-			differs = true
+		path := planted.ids().Replace(o.Path + tail)
+		for _, body := range append([]string{d.body}, d.more...) {
+			body = planted.ids().Replace(body)
+			which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s %s", o.ID, caller, label, taint, o.Method, path, body)
+			one, other := w.ask(caller, o.Method, path, body)
+			if hidden {
+				require.Equal(w, other, one, which)
+				require.NotContains(w, one.Body, marker, which)
+				w.untouched(planted, which)
+			} else if fmt.Sprint(one) != fmt.Sprint(other) {
+				differs = true
+			}
 		}
 	}
 	if !hidden {
 		require.True(w, differs, "%s by %s, label %s, taint %s: it answers as if the thing were not there", o.ID, caller, label, taint)
 	}
+}
+
+// ask makes a request of both.
+func (w twins) ask(caller flow.Level, method, path, body string) (one, other answered) {
+	w.Helper()
+	headers := []string{"Content-Type", "application/json"}
+	with, without := w.with.ask(caller, method, path, body, headers...), w.without.ask(caller, method, path, body, headers...)
+	return (&naming{}).normal(with), (&naming{}).normal(without)
 }
 
 // untouched: what a caller may not know of they can't change either.

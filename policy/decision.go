@@ -37,27 +37,33 @@ type Decision struct {
 	// Reason is one sentence for the operator: which rule decided, and what to change.
 	Reason string   `json:"reason"`
 	Rules  []Looked `json:"rules"`
-	Terms  *Terms   `json:"terms,omitempty"` // of a hold
+	// Terms are those of a hold.
+	Terms *sessions.Terms `json:"terms,omitempty"`
+	// Taken: what it takes out is gone from the text as it is kept.
+	Taken bool `json:"taken,omitempty"`
 
 	redact []*regexp.Regexp // what is taken out
 	hide   *Secrets         // that are taken out, too; nil for none
+	takes  bool             // something of either was in the text that was decided about, or may yet be
 }
 
 // Looked is one rule that was looked at.
 type Looked struct {
 	Rule    string `json:"rule"`             // for example "flow", "override", "sendPolicy.rules[2]", "sendPolicy.default"
 	Matched bool   `json:"matched"`          // the rule applies to this case
-	Action  Action `json:"action,omitempty"` // what it says if it matches
+	Action  Action `json:"action,omitempty"` // what it says if it matches; of one that redacts allow where nothing was there to be taken out
 	Detail  string `json:"detail,omitempty"`
 }
 
 // Egress is one text about to leave.
 type Egress struct {
-	ID    string // of the delivery: it counts once for a rate, however often it is tried
-	Now   time.Time
-	Text  string         // all that is said: the text, its buttons and the names of its files, a line each
-	Label flow.Label     // of the text
-	Route sessions.Route // where to
+	ID   string // of the delivery: it counts once for a rate, however often it is tried
+	Now  time.Time
+	Text string // all that is said: the text, its buttons and the names of its files, a line each
+	// Pieces are these, each by itself, as it is redacted; nil: Text is one piece.
+	Pieces []string
+	Label  flow.Label     // of the text
+	Route  sessions.Route // where to
 	// Oldest is the conversation's first id, where it has got a new one since; may be empty. What is written about it still holds.
 	Oldest   sessions.ConversationID
 	Agent    string              // whose session; empty if none
@@ -90,8 +96,23 @@ func (d *Decision) Holding() (rules []string) {
 // Approve lets pass what is held, as somebody has allowed it; what was to be taken out of it still is.
 func (d *Decision) Approve(by string) {
 	d.Action, d.Reason = Allow, "allowed by "+by+": "+d.Reason
-	if d.Redacts() {
+	if d.takes {
 		d.Action = Redact
+	}
+}
+
+// Still makes a decision about what an earlier one has left of a text say what was taken out: it can't be found any more.
+func (d *Decision) Still(before *Decision) {
+	if before == nil || !before.Taken {
+		return
+	}
+	d.Taken = true
+	if d.Action != Allow {
+		return
+	}
+	d.Action = Redact
+	if before.Action == Redact {
+		d.Reason, d.Rules = before.Reason, before.Rules
 	}
 }
 

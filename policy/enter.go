@@ -29,7 +29,7 @@ func (m *Monitor) Enter(e Entry) Decision {
 	if !ok {
 		d.tighten(Block, fmt.Sprintf("it is %s, and this conversation may learn only what is %s", e.Label.Level(), who.Clearance))
 	}
-	in := Input{ID: e.ID, Hook: PreContextInjection, Now: m.now(), Session: SessionOf(e.Record, e.Record.Taint), Text: strings.Join(e.Texts, "\n"), Source: e.Source}
+	in := Input{ID: e.ID, Hook: PreContextInjection, Now: m.now(), Session: SessionOf(e.Record, e.Record.Taint), Text: strings.Join(e.Texts, "\n"), Pieces: e.Texts, Source: e.Source}
 	if !e.Route.IsZero() {
 		in.Session.Channel, in.Session.ChatType = e.Route.Channel, string(e.Route.ChatType)
 	}

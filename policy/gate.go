@@ -166,7 +166,7 @@ func (g *Gate) flows(e *Egress, level flow.Level, d *Decision) bool {
 
 // input is a text as rules see it.
 func (e *Egress) input(sink flow.Level) Input {
-	in := Input{ID: e.ID, Hook: PreOutput, Now: e.Now, Text: e.Text, Partial: e.Partial, Session: e.Session}
+	in := Input{ID: e.ID, Hook: PreOutput, Now: e.Now, Text: e.Text, Pieces: e.Pieces, Partial: e.Partial, Session: e.Session}
 	in.Output = OutputInput{
 		Channel: e.Route.Channel, Account: e.Route.Account, To: string(e.Route.Conversation), Thread: string(e.Route.Thread),
 		ChatType: string(e.Route.ChatType), Kind: e.Kind, Level: e.Label.Level().Rank(), Sink: sink.Rank(),

@@ -22,10 +22,28 @@ type Input struct {
 	Agent   AgentInput
 	// Text is what enters, leaves or was answered.
 	Text string
+	// Pieces are what Text was put together from, each redacted by itself; nil: it is one piece.
+	Pieces []string
 	// Partial: Text is the beginning of one that is still being written.
 	Partial bool
 	// Source says where a text of PRE_CONTEXT_INJECTION is from: message, agent, note, memory.
 	Source string
+}
+
+// redactable are the texts out of which a rule takes something, each by itself: of a call the strings of its arguments.
+func (in *Input) redactable() []string {
+	switch {
+	case in.Hook == PreToolCall, in.Hook == MCPToolCall, in.Hook == AgentInvocation && in.Tool.Name != "":
+		var texts []string
+		mapValue(in.Tool.Args, func(text string) string {
+			texts = append(texts, text)
+			return text
+		})
+		return texts
+	case in.Pieces != nil:
+		return in.Pieces
+	}
+	return []string{in.Text}
 }
 
 // SessionInput is the session that acts.

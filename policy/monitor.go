@@ -166,7 +166,7 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		beyond := c.Tool.Beyond(m.caller(c), c.Args)
 		d.look(RuleTrust, beyond, Hold, "what strangers have said may have led to it")
 		if beyond {
-			d.hold(Rule{})
+			d.hold(RuleTrust, Rule{})
 			d.tighten(Hold, "strangers' words are in this conversation, and it reaches beyond it")
 		}
 	}
@@ -188,7 +188,7 @@ func (m *Monitor) reads(c *Call, who Subject, d *Decision) {
 		return
 	}
 	if action == Hold {
-		d.hold(Rule{})
+		d.hold(RuleEscalation, Rule{})
 	}
 	d.tighten(action, fmt.Sprintf("%s brings in what is %s, and this conversation carries only %s: the answer could not be said here",
 		c.Tool.Spec.Name, source.Level(), carries))

@@ -143,6 +143,7 @@ func TestSecretsAreNamedAndNotKnown(t *testing.T) {
 	}
 	d, args := at(`{"auth":"Bearer {{secret:crm}}","n":12345678901234567890,"deep":[{"k":"{{ secret: crm }}"}]}`)
 	require.Equal(t, policy.Allow, d.Action)
+	require.Contains(t, d.Rules, policy.Looked{Rule: policy.RuleSecret, Action: policy.Block, Detail: "crm"})
 	require.JSONEq(t, `{"auth":"Bearer s3cr\"et\\key","n":12345678901234567890,"deep":[{"k":"s3cr\"et\\key"}]}`, string(args))
 	_, foreign := at(`{"a":"{{secret:bank}}"}`)
 	require.Nil(t, foreign)
@@ -191,6 +192,35 @@ func TestHooksOfACall(t *testing.T) {
 	require.Equal(t, policy.Block, m.Invoke(policy.Invocation{From: record, To: record, Kind: "reply"}).Action, "nobody waits for an approval there")
 	record.Clearance = flow.Public
 	require.Equal(t, policy.Block, m.Enter(policy.Entry{Record: record, Label: flow.NewLabel(flow.Internal, flow.Trusted)}).Action)
+}
+
+// Out of a call's arguments only values are taken, and of an answer nothing that stood in the question.
+func TestWhatIsNotInACallIsNotTakenOut(t *testing.T) {
+	t.Parallel()
+	for hook, c := range map[policy.Hook]struct{ call policy.Call }{
+		policy.PreToolCall: {crm(flow.Public, flow.Bottom(), "")}, policy.MCPToolCall: {crm(flow.Public, flow.Bottom(), "")}, policy.AgentInvocation: {agentCall()},
+	} {
+		m := world{carries: flow.Restricted, escalation: policy.EscalationAuto, rules: []policy.Rule{{Name: "pins", Hook: hook, Action: policy.Redact, Redact: `\d{4}`}}}.monitor(t)
+		for args, want := range map[string]policy.Action{
+			`{"q":"x"}`: policy.Allow, `{"1234":"x"}`: policy.Allow, `{"n":1234}`: policy.Allow,
+			`{"q":"pin 1234"}`: policy.Redact, `{"deep":[{"q":"1234"}]}`: policy.Redact, `{"q":"\u0031234"}`: policy.Redact,
+		} {
+			c.call.Args = json.RawMessage(args)
+			d, got := m.Ask(c.call, true)
+			require.Equal(t, want, d.Action, "%s %s", hook, args)
+			if want == policy.Allow {
+				require.JSONEq(t, args, string(got))
+			} else {
+				require.NotContains(t, string(got), "1234")
+			}
+		}
+	}
+	m := world{carries: flow.Restricted, escalation: policy.EscalationAuto, rules: []policy.Rule{{Name: "pins", Hook: policy.PostToolResponse, Action: policy.Redact, Redact: `\d{4}`}}}.monitor(t)
+	call := crm(flow.Public, flow.Bottom(), `{"q":"pin 1234"}`)
+	for text, want := range map[string]policy.Action{"": policy.Allow, "x": policy.Allow, "pin 1234": policy.Redact} {
+		d, _ := m.Answer(call, sessions.Response{Text: text, Label: flow.Bottom()})
+		require.Equal(t, want, d.Action, text)
+	}
 }
 
 func hookCondition(h policy.Hook) string {

@@ -138,7 +138,7 @@ func TestToRedactTwiceIsToRedactOnce(t *testing.T) {
 	g := ruled(t,
 		policy.Rule{Name: "cards", Hook: policy.PreOutput, Action: policy.Redact, Redact: `\b(?:\d[ -]?){13,16}\b`},
 		policy.Rule{Name: "words", Hook: policy.PreOutput, Action: policy.Redact, Redact: `(?i)[a-z]+red[a-z]*`})
-	d := g.Decide(said("x"))
+	d := g.Decide(said("pay 4111 1111 1111 1111"))
 	require.Equal(t, policy.Redact, d.Action)
 	require.True(t, d.Passes())
 	once := d.Redacted("pay 4111 1111 1111 1111, Fredy and [redacted]hundred")
@@ -147,6 +147,40 @@ func TestToRedactTwiceIsToRedactOnce(t *testing.T) {
 
 	_, err := policy.NewRules([]policy.Rule{{Name: "empty", Hook: policy.PreOutput, Action: policy.Redact, Redact: `x*`}})
 	require.ErrorContains(t, err, "matches where there is nothing")
+}
+
+// A rule that redacts is recorded as what it came to, in each piece by itself. What it takes out it still does.
+func TestWhatIsNotThereIsNotTakenOut(t *testing.T) {
+	t.Parallel()
+	words := policy.Rule{Name: "words", Hook: policy.PreOutput, Action: policy.Redact, Redact: `^(?:secret|\[redacted\])$`}
+	for name, c := range map[string]struct {
+		pieces  []string
+		partial bool
+		want    policy.Action
+	}{
+		"nothing":              {[]string{"hello"}, false, policy.Allow},
+		"all of it":            {[]string{"secret"}, false, policy.Redact},
+		"one of its pieces":    {[]string{"hello", "secret"}, false, policy.Redact},
+		"a line, and no piece": {[]string{"hello\nsecret"}, false, policy.Allow},
+		"taken out already":    {[]string{"[redacted]"}, false, policy.Allow},
+		"it may yet come":      {[]string{"hello"}, true, policy.Redact},
+	} {
+		e := said(strings.Join(c.pieces, "\n"))
+		e.Pieces, e.Partial = c.pieces, c.partial
+		d := ruled(t, words).Decide(e)
+		require.Equal(t, c.want, d.Action, name)
+		last := d.Rules[len(d.Rules)-1]
+		require.True(t, last.Matched, name)
+		require.Equal(t, c.want, last.Action, name)
+		require.Equal(t, "[redacted]", d.Redacted("secret"), "whatever was decided about the rest")
+	}
+	held := ruled(t, words, policy.Rule{Name: "wait", Hook: policy.PreOutput, Action: policy.Hold})
+	for text, want := range map[string]policy.Action{"hello": policy.Allow, "secret": policy.Redact} {
+		d := held.Decide(said(text))
+		require.Equal(t, policy.Hold, d.Action)
+		d.Approve("telegram:1001")
+		require.Equal(t, want, d.Action)
+	}
 }
 
 // What is still being written may yet become what a rule is about.

@@ -9,7 +9,7 @@ import (
 )
 
 // Rate bounds how often something may happen. It is counted in each gateway process by itself, and
-// anew when the process or the rule is new; a session has one process, so what is counted by session is exact.
+// anew when the process, the rule or its rate is new; a session has one process, so what is counted by session is exact.
 type Rate struct {
 	Limit int           // at most so many
 	Per   time.Duration // in each time of this length

@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"time"
@@ -71,7 +70,7 @@ func compile(index int, r Rule) (*checked, []error) {
 		fault("action", "%q: at %s a rule can be one of %v", r.Action, r.Hook, actions)
 	}
 	for _, pattern := range r.Tools {
-		if _, err := path.Match(pattern, ""); err != nil {
+		if err := CheckNamePattern(pattern); err != nil {
 			fault("tools", "%q: %w", pattern, err)
 		}
 	}
@@ -123,6 +122,11 @@ func (c *checked) compileRedact() (err error) {
 	return err
 }
 
+// takesOut reports whether the rule takes anything out of a text.
+func (c *checked) takesOut(text string) bool {
+	return c.redact.ReplaceAllLiteralString(text, redacted) != text
+}
+
 // ofTool reports whether the hook is about a tool.
 func (h Hook) ofTool() bool {
 	switch h {
@@ -134,8 +138,5 @@ func (h Hook) ofTool() bool {
 
 // about reports whether the rule is for a tool.
 func (c *checked) about(tool string) bool {
-	return len(c.Tools) == 0 || slices.ContainsFunc(c.Tools, func(pattern string) bool {
-		ok, err := path.Match(pattern, tool)
-		return ok && err == nil
-	})
+	return len(c.Tools) == 0 || NameMatches(c.Tools, tool)
 }

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+
+	"sluice/sessions"
 )
 
 // redacted stands where something was taken out.
 const redacted = "[redacted]"
+
+// nothingThere is said of a rule that redacts and applies to a text in which its pattern finds nothing.
+const nothingThere = "there is nothing to take out"
 
 // Rules are the configured rules, ready to be asked. They are safe for concurrent use.
 type Rules struct {
@@ -21,7 +25,7 @@ type Rules struct {
 type asked struct {
 	*checked
 	name    string // as decisions show it
-	counted counter
+	counted *counter
 }
 
 // NewRules compiles rules. Its error joins a [RuleError] for each fault.
@@ -34,7 +38,7 @@ func NewRules(rules []Rule) (*Rules, error) {
 		}
 		c, wrong := compile(i, r)
 		faults = append(faults, wrong...)
-		set.byHook[r.Hook] = append(set.byHook[r.Hook], &asked{checked: c, name: "policy.rules." + r.Name})
+		set.byHook[r.Hook] = append(set.byHook[r.Hook], &asked{checked: c, name: "policy.rules." + r.Name, counted: &counter{}})
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -42,12 +46,19 @@ func NewRules(rules []Rule) (*Rules, error) {
 	return set, nil
 }
 
-// Terms say how what is held may be approved.
-type Terms struct {
-	// Approvers: who approves is in each of the lists; an empty one stands for the owners.
-	Approvers [][]string    `json:"approvers,omitempty"`
-	Timeout   time.Duration `json:"timeout"`
-	OnTimeout Action        `json:"onTimeout"` // Block or Allow
+// Continue goes on counting where other rules are: for each rule that stands there with the same name, hook and rate.
+// It is for rules that nobody asks yet; the others may be asked meanwhile, and afterwards.
+func (r *Rules) Continue(before *Rules) {
+	for hook, rules := range r.byHook {
+		for _, rule := range rules {
+			same := func(other *asked) bool {
+				return rule.Rate != nil && other.Rate != nil && *other.Rate == *rule.Rate && other.name == rule.name
+			}
+			if i := slices.IndexFunc(before.of(hook), same); i >= 0 {
+				rule.counted = before.of(hook)[i].counted
+			}
+		}
+	}
 }
 
 // Decide asks all rules of the input's hook that are about its tool and adds to the decision what
@@ -98,8 +109,14 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 	if err != nil && action == Redact {
 		action = Block // nobody knows what would have to be taken out
 	}
+	if holds && action == Redact {
+		d.redact = append(d.redact, a.redact) // whatever is there now: others may yet change the text
+		if !in.Partial && !slices.ContainsFunc(in.redactable(), a.takesOut) {
+			action, detail = Allow, nothingThere
+		}
+	}
 	d.look(a.name, holds, action, detail)
-	if !holds {
+	if !holds || action == Allow {
 		return
 	}
 	reason := a.Message
@@ -108,9 +125,9 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 	}
 	switch action {
 	case Redact:
-		d.redact = append(d.redact, a.redact)
+		d.takes = true
 	case Hold:
-		d.hold(a.Rule)
+		d.hold(a.name, a.Rule)
 	}
 	d.tighten(action, reason)
 }
@@ -134,23 +151,17 @@ func (d *Decision) Add(rule string, action Action, reason string) {
 }
 
 // hold adds the terms of a rule to those of others: all of them must be met.
-func (d *Decision) hold(r Rule) {
+func (d *Decision) hold(name string, r Rule) {
 	timeout := r.Timeout
 	if timeout == 0 {
 		timeout = ApprovalTimeout
 	}
-	onTimeout := Block
-	if r.OnTimeout == Allow {
-		onTimeout = Allow
-	}
+	lapse := r.OnTimeout == Allow
 	if d.Terms == nil {
-		d.Terms = &Terms{Timeout: timeout, OnTimeout: onTimeout}
+		d.Terms = &sessions.Terms{Timeout: timeout, Lapse: lapse}
 	}
-	d.Terms.Timeout = min(d.Terms.Timeout, timeout)
-	if onTimeout == Block {
-		d.Terms.OnTimeout = Block
-	}
-	d.Terms.Approvers = append(d.Terms.Approvers, r.Approvers)
+	d.Terms.Timeout, d.Terms.Lapse = min(d.Terms.Timeout, timeout), d.Terms.Lapse && lapse
+	d.Terms.Approvers, d.Terms.Rules = append(d.Terms.Approvers, r.Approvers), append(d.Terms.Rules, name)
 }
 
 // Redacted is a text without what the decision takes out of it. To redact twice is to redact once.
@@ -162,7 +173,7 @@ func (d *Decision) Redacted(text string) string {
 	return text
 }
 
-// Redacts reports whether the decision takes anything out of texts.
+// Redacts reports whether the decision may take anything out of texts.
 func (d *Decision) Redacts() bool { return len(d.redact) > 0 || d.hide != nil }
 
 // RedactedArgs are a call's arguments without what the decision takes out of their strings.

@@ -1,6 +1,8 @@
 package policy_test
 
 import (
+	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/policy"
+	"sluice/sessions"
 )
 
 func toolCall() policy.Input {
@@ -142,7 +145,15 @@ func TestTermsOfSeveralRulesAllHold(t *testing.T) {
 	b.Name, b.Timeout = "b", time.Minute
 	d := decide(t, toolCall(), a, b)
 	require.Equal(t, policy.Hold, d.Action)
-	require.Equal(t, &policy.Terms{Approvers: [][]string{{"slack:U1"}, nil}, Timeout: time.Minute, OnTimeout: policy.Block}, d.Terms)
+	require.Equal(t, &sessions.Terms{Approvers: [][]string{{"slack:U1"}, nil}, Timeout: time.Minute, Rules: []string{"policy.rules.a", "policy.rules.b"}}, d.Terms)
+}
+
+// Decisions that were stored when the terms of a hold had other names are read, and silence is a no.
+func TestStoredTermsAreRead(t *testing.T) {
+	t.Parallel()
+	var d policy.Decision
+	require.NoError(t, json.Unmarshal([]byte(`{"action":"hold","reason":"r","rules":[],"terms":{"approvers":[["slack:U1"]],"timeout":60000000000,"onTimeout":"allow"}}`), &d))
+	require.Equal(t, &sessions.Terms{Approvers: [][]string{{"slack:U1"}}, Timeout: time.Minute}, d.Terms)
 }
 
 func TestRate(t *testing.T) {
@@ -168,6 +179,55 @@ func TestRate(t *testing.T) {
 	require.Equal(t, policy.Block, ask("a", "3", 2*time.Second, false), "a simulation sees the rate")
 	require.Equal(t, policy.Allow, ask("b", "4", 2*time.Second, true))
 	require.Equal(t, policy.Allow, ask("a", "3", time.Minute, true), "the first one is out of its time")
+}
+
+// What was counted is not forgotten when the configuration is read anew, for rules that still count the same.
+func TestRatesOutliveAReload(t *testing.T) {
+	t.Parallel()
+	counts := func() policy.Rule {
+		r := rule(policy.Block, "")
+		r.Rate = &policy.Rate{Limit: 1, Per: time.Minute}
+		return r
+	}
+	id := 0
+	ask := func(set *policy.Rules) policy.Action {
+		in := toolCall()
+		id++
+		in.ID = strconv.Itoa(id)
+		d := policy.Decision{Action: policy.Allow}
+		set.Decide(&in, &d, true)
+		return d.Action
+	}
+	for name, c := range map[string]struct {
+		change func(*policy.Rule)
+		want   policy.Action
+	}{
+		"unchanged":      {func(*policy.Rule) {}, policy.Block},
+		"other words":    {func(r *policy.Rule) { r.Message, r.When = "slowly", "true" }, policy.Block},
+		"another name":   {func(r *policy.Rule) { r.Name = "x" }, policy.Allow},
+		"another limit":  {func(r *policy.Rule) { r.Rate.Limit = 2 }, policy.Allow},
+		"counted apart":  {func(r *policy.Rule) { r.Rate.By = policy.RateByTool }, policy.Allow},
+		"not any more":   {func(r *policy.Rule) { r.Rate, r.When = nil, "false" }, policy.Allow},
+		"no rate before": {nil, policy.Allow},
+	} {
+		first, second := counts(), counts()
+		if c.change == nil {
+			first.Rate, first.When = nil, "false"
+		} else {
+			c.change(&second)
+		}
+		before, err := policy.NewRules([]policy.Rule{first})
+		require.NoError(t, err)
+		require.Equal(t, policy.Allow, ask(before))
+		after, err := policy.NewRules([]policy.Rule{second})
+		require.NoError(t, err)
+		after.Continue(before)
+		require.Equal(t, c.want, ask(after), name)
+	}
+	fresh, err := policy.NewRules([]policy.Rule{counts()})
+	require.NoError(t, err)
+	fresh.Continue(nil)
+	require.Equal(t, policy.Allow, ask(fresh))
 }
 
 // No rule, in whatever company, makes a decision milder.

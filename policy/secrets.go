@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +20,8 @@ import (
 const SecretLeast = 6
 
 // Secret is a value that models know by its name alone. In a call's arguments "{{secret:NAME}}" stands for it;
-// the value is put there below the model, for the tools that may have it.
+// the value is put there below the model, for the tools that may have it: of those that it names the ones that write outside
+// the gateway, to a place whose level is not below its own.
 type Secret struct {
 	Name  string
 	Value string
@@ -57,7 +57,7 @@ func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
 			return nil, fmt.Errorf("secrets.%s.classification: is required", secret.Name)
 		}
 		for _, pattern := range secret.Tools {
-			if _, err := path.Match(pattern, ""); err != nil {
+			if err := CheckNamePattern(pattern); err != nil {
 				return nil, fmt.Errorf("secrets.%s.tools: %q: %w", secret.Name, pattern, err)
 			}
 		}
@@ -143,7 +143,7 @@ func (d *Decision) hideIn(s *Secrets, text string, partial bool) {
 	if d.Action == Block || !s.shows(text, partial) {
 		return
 	}
-	d.hide = s
+	d.hide, d.takes = s, true
 	d.Add(RuleSecret, Redact, "known secrets are taken out of it")
 }
 
@@ -197,17 +197,20 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 	switch {
 	case !known:
 		why = "there is none of this name"
-	case !slices.ContainsFunc(secret.Tools, func(pattern string) bool {
-		ok, err := path.Match(pattern, c.Tool.Spec.Name)
-		return ok && err == nil
-	}):
+	case !NameMatches(secret.Tools, c.Tool.Spec.Name):
 		why = "its tools do not name this one"
 	case !flow.CanFlow(secret.Level, c.Record.Clearance):
 		why = "it is above the session's clearance"
-	case f.Writes == sessions.FlowOutside && !flow.CanFlow(secret.Level, f.Sink):
+	case f.Writes != sessions.FlowOutside:
+		why = "the tool writes where nothing has a level of its own: what it keeps would have that of the session, which may be below"
+	case !flow.CanFlow(secret.Level, f.Sink):
 		why = "it is above what the tool may be told"
 	}
-	d.look(RuleSecret, why != "", Block, name+": "+why)
+	detail := name
+	if why != "" {
+		detail += ": " + why
+	}
+	d.look(RuleSecret, why != "", Block, detail)
 	if why != "" {
 		d.tighten(Block, fmt.Sprintf("there is no secret %q for %s", name, c.Tool.Spec.Name))
 		return

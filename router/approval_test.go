@@ -186,9 +186,9 @@ func TestApproveCommandSaysWhatIsWrong(t *testing.T) {
 			{"owner", "/approve " + string(p.ID), "Usage: "},
 			{"owner", "/approve " + string(p.ID) + " maybe", "Usage: "},
 			{"owner", "/approve apr_000000000000 allow", "Nothing waits under `apr_000000000000`."},
-			{"owner", "/approve " + string(p.ID) + " deny " + strings.Repeat("x", 501), "is 501 bytes"},
+			{"owner", "/approve " + string(p.ID) + " deny " + strings.Repeat("x", 501), "reason: is 501 bytes"},
 			{"owner", "/approve " + string(p.ID) + " allow", "`exec` runs."},
-			{"owner", "/approve " + string(p.ID) + " deny", "already."},
+			{"owner", "/approve " + string(p.ID) + " deny", string(p.ID) + " is allowed already."},
 		} {
 			got := b.hear(in(c.who, fmt.Sprint(i+2), c.text))
 			require.Contains(t, got.Notice, c.want, c.text)

@@ -156,9 +156,9 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 	case !v.may(p.Terms):
 		return Change{}, p, &NotApproverError{v.Actor, p.Terms}
 	case p.Status != ApprovalPending:
-		return Change{}, p, &RequestError{Field: "id", Text: fmt.Sprintf("%s is %s already", id, p.Status)}
+		return Change{}, p, &RequestError{Text: fmt.Sprintf("%s is %s already", id, p.word())}
 	case !p.Expires.After(r.now()):
-		return Change{}, p, &RequestError{Field: "id", Text: fmt.Sprintf("%s is too late: it was to be decided until %s", id, p.Expires.UTC().Format("15:04 MST"))}
+		return Change{}, p, &RequestError{Text: fmt.Sprintf("%s is too late: it was to be decided until %s", id, p.Expires.UTC().Format("15:04 MST"))}
 	case len(v.Reason) > reasonMost:
 		return Change{}, p, &RequestError{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason), reasonMost)}
 	}
@@ -177,6 +177,14 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 		}}},
 	}
 	return change, p, r.decideHeld(ctx, &change, p, v.Allow, reason)
+}
+
+// word is what was decided, for people.
+func (p Approval) word() ApprovalStatus {
+	if p.Status == ApprovalUsed {
+		return ApprovalAllowed
+	}
+	return p.Status
 }
 
 // isApprover reports whether somebody who is no owner is named as an approver of what /approve is about.
@@ -211,7 +219,7 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 	case errors.Is(err, sessions.ErrNotFound):
 		return Change{}, fmt.Sprintf("Nothing waits under %s.", codeSpan(words[0])), nil
 	case refused:
-		return Change{}, strings.TrimPrefix(bad.Text, "id: ") + ".", nil
+		return Change{}, bad.Error() + ".", nil
 	case err != nil:
 		return Change{}, "", err
 	case p.Delivery != "" && v.Allow:

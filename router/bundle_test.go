@@ -21,6 +21,7 @@ import (
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,7 +53,7 @@ type bundle struct {
 func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
 	t.Helper()
 	b := &bundle{
-		t: t, dir: t.TempDir(), now: time.Now, log: slog.New(slog.DiscardHandler), chat: newChat(), gate: &testGate{},
+		t: t, dir: sqlitetest.Dir(t), now: time.Now, log: slog.New(slog.DiscardHandler), chat: newChat(), gate: &testGate{},
 		agent: &scriptedAgent{answer: echo},
 		settings: &router.Settings{
 			Owners: []string{"test:owner"}, Agent: "main",

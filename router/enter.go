@@ -25,8 +25,8 @@ func (w *sessionWorker) admitText(session *sessions.Session, run *sessions.Run, 
 		texts = append(texts, &files[i])
 	}
 	entry := policy.Entry{
-		ID: string(run.ID), Record: session.Record(), Route: run.Route, Label: run.Label, Source: sourceOf(run.Kind), Owner: in.Owner,
-		User: sessions.Principal(run.Route.Channel, in.Sender.ID),
+		ID: string(run.ID), Record: session.Record(), Route: run.Route, Label: run.Label, Source: sourceOf(run.Kind),
+		User: run.Speaker(), Owner: in.Owner,
 	}
 	for _, text := range texts {
 		if *text != "" {

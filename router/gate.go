@@ -12,16 +12,15 @@ import (
 )
 
 // egress is a delivery as the gate sees it, without effects.
-func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record) (policy.Egress, error) {
-	e := policy.Egress{
+func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record) (e policy.Egress, err error) {
+	e = policy.Egress{
 		ID: string(d.ID), Now: r.now(), Label: d.Label, Route: d.Route, Kind: string(d.Kind),
 		Agent: record.Agent, Key: record.Key, Override: record.SendPolicy, Session: policy.SessionOf(record, record.Taint),
 	}
-	texts, err := r.texts(ctx, d)
-	if err != nil {
+	if e.Pieces, err = r.texts(ctx, d); err != nil {
 		return e, err
 	}
-	e.Text = strings.Join(texts, "\n")
+	e.Text = strings.Join(e.Pieces, "\n")
 	if e.Oldest, err = r.oldestID(ctx, d.Route); err != nil {
 		return e, err
 	}
@@ -47,19 +46,20 @@ func (r *Router) texts(ctx context.Context, d Delivery) ([]string, error) {
 	return texts, nil
 }
 
-// speaker adds whom the run of a delivery answers.
+// speaker adds whom a delivery answers: all those whose messages its run has worked together.
 func (r *Router) speaker(ctx context.Context, d Delivery, e *policy.Egress) error {
 	if d.Run == "" {
 		return nil
 	}
-	run, err := r.store.Run(ctx, d.Run)
-	switch {
-	case errors.Is(err, sessions.ErrNotFound):
-		return nil
-	case err != nil:
-		return fmt.Errorf("read run: %w", err)
+	batch, err := r.store.Batch(ctx, d.Run)
+	if err != nil {
+		return fmt.Errorf("read runs: %w", err)
 	}
-	spokenTo(&e.Session, run)
+	if len(batch) > 0 {
+		run := batch[0]
+		speakFor(&run, batch)
+		spokenTo(&e.Session, run)
+	}
 	return nil
 }
 
@@ -68,9 +68,7 @@ func spokenTo(s *policy.SessionInput, run sessions.Run) {
 	if !run.Route.IsZero() {
 		s.Channel, s.ChatType = run.Route.Channel, string(run.Route.ChatType)
 	}
-	if who := run.Input.Sender.ID; who != "" && !run.Kind.Step() {
-		s.User, s.Owner = sessions.Principal(run.Route.Channel, who), run.Input.Owner
-	}
+	s.User, s.Owner = run.Speaker(), run.Input.Owner
 }
 
 // recipient adds who is spoken to, and for a proactive message whether anybody has been heard there.
@@ -132,10 +130,11 @@ func (w *outboxWorker) judge(ctx context.Context, d *Delivery) ([]sessions.Audit
 			return nil, err
 		}
 	}
+	before := d.Decision
+	decision.Still(before)
 	if decision.Action != policy.Block {
 		w.redact(d, &decision)
 	}
-	before := d.Decision
 	d.Decision = &decision
 	if decision.Same(before) {
 		return nil, nil
@@ -188,11 +187,13 @@ func (w *outboxWorker) redact(d *Delivery, decision *policy.Decision) {
 	if changed {
 		d.Text, d.Chunks = text, nil
 	}
-	d.Buttons = slices.Clone(d.Buttons)
-	for i := range d.Buttons {
-		b := &d.Buttons[i]
+	buttons := slices.Clone(d.Buttons)
+	for i := range buttons {
+		b := &buttons[i]
 		b.Label, b.Value = decision.Redacted(b.Label), decision.Redacted(b.Value)
 	}
+	decision.Taken = decision.Taken || changed || !slices.Equal(buttons, d.Buttons)
+	d.Buttons = buttons
 }
 
 // fileName is the name under which a file leaves.

@@ -101,6 +101,89 @@ func TestEveryDecisionIsInTheAuditTrail(t *testing.T) {
 	})
 }
 
+// Who speaks to a run are all whose messages it answers, whoever of them was the last: an owner where owners alone spoke.
+func TestTheGateSeesAllWhoSpoke(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		speak []string
+		user  string
+		owner bool
+	}{
+		"an owner":                {[]string{"owner"}, "test:owner", true},
+		"an owner twice":          {[]string{"owner", "owner"}, "test:owner", true},
+		"two owners":              {[]string{"owner", "boss"}, "", true},
+		"an owner behind another": {[]string{"ann", "owner"}, "", false},
+		"another behind an owner": {[]string{"owner", "ann"}, "", false},
+		"another twice":           {[]string{"ann", "ann"}, "test:ann", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, withMode(sessions.QueueCollect), func(b *bundle) { b.settings.Owners = append(b.settings.Owners, "test:boss") })
+				var seen []policy.SessionInput
+				b.gate.forbid = func(e policy.Egress) *policy.Decision {
+					if e.Effects && e.Kind == string(router.KindReply) {
+						seen = append(seen, e.Session)
+					}
+					return nil
+				}
+				release := b.busy()
+				b.hear(inGroup("g", "bob", "0", "first", true))
+				synctest.Wait()
+				var last router.Admitted
+				for i, who := range c.speak {
+					last = b.hear(inGroup("g", who, fmt.Sprint(1+i), "more", true))
+				}
+				release()
+				b.await(2)
+				require.Len(t, seen, 2)
+				require.Equal(t, []any{"test:bob", false}, []any{seen[0].User, seen[0].Owner})
+				require.Equal(t, []any{c.user, c.owner}, []any{seen[1].User, seen[1].Owner})
+
+				run, err := b.store.Run(t.Context(), last.Run)
+				require.NoError(t, err)
+				b.gate.forbid = func(e policy.Egress) *policy.Decision {
+					require.Equal(t, []any{c.user, c.owner}, []any{e.Session.User, e.Session.Owner}, "what is told to who waits, too")
+					return nil
+				}
+				_, err = b.Told(t.Context(), run)
+				require.NoError(t, err)
+			})
+		})
+	}
+}
+
+// Who speaks into a run while it works is among them from then on, before anything of the answer is shown.
+func TestWhatIsShownIsShownToAllWhoSpoke(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, withEdits, withMode(sessions.QueueSteer))
+		var owned []bool
+		b.gate.forbid = func(e policy.Egress) *policy.Decision {
+			if e.Partial {
+				owned = append(owned, e.Session.Owner)
+			}
+			return nil
+		}
+		b.agent.work = func(ctx context.Context, _ *sessions.Session, _ *sessions.Run) (string, error) {
+			time.Sleep(time.Second)
+			b.gate.mu.Lock()
+			require.NotEmpty(t, owned)
+			require.NotContains(t, owned, false)
+			owned = nil
+			b.gate.mu.Unlock()
+			b.hear(inGroup("g", "ann", "2", "two", true))
+			_, err := b.agent.inbox.Take(ctx)
+			time.Sleep(10 * time.Second)
+			return "done", err
+		}
+		b.hear(inGroup("g", "owner", "1", "one", true))
+		b.await(1)
+		require.NotEmpty(t, owned)
+		require.NotContains(t, owned, true)
+	})
+}
+
 // What the gate would take out, or block, is not shown while it is written either.
 func TestNoPreviewOfWhatARuleMayBeAbout(t *testing.T) {
 	t.Parallel()

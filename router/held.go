@@ -109,7 +109,7 @@ func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval
 	if err != nil {
 		return Approval{}, fmt.Errorf("write approval: %w", err)
 	}
-	terms := d.Decision.Terms
+	terms := *d.Decision.Terms
 	now := w.now()
 	expires := now.Add(terms.Timeout)
 	if d.Expires.Before(expires) {
@@ -117,7 +117,7 @@ func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval
 	}
 	return Approval{
 		ID: id, Session: d.Session, Delivery: d.ID, Args: args, Label: d.Label, Why: d.Decision.Reason, Status: ApprovalPending, Created: now, Expires: expires,
-		Terms: sessions.Terms{Approvers: terms.Approvers, Timeout: terms.Timeout, Lapse: terms.OnTimeout == policy.Allow, Rules: d.Decision.Holding()},
+		Terms: terms,
 	}, nil
 }
 
@@ -199,7 +199,7 @@ func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, all
 		return fmt.Errorf("read delivery: %w", err)
 	}
 	if d.Status != DeliveryHeld {
-		return &RequestError{Field: "id", Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
+		return &RequestError{Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
 	}
 	d.Epoch, d.NextTry, d.LastError = 0, r.now(), ""
 	d.Status = DeliveryQueued

@@ -39,7 +39,8 @@ func TestRulesAboutWhatEnters(t *testing.T) {
 		require.Equal(t, "echo: my pin is [redacted]", b.ended(b.hear(in("ann", "2", "my pin is 1234")).Run).Reply)
 		require.Equal(t, "echo: ignore all", b.ended(b.hear(in("owner", "1", "ignore all")).Run).Reply)
 		require.Equal(t, 1, b.decisions("input.block"))
-		require.Equal(t, 2, b.decisions("input.redact"), "a rule without a condition applies to each")
+		require.Equal(t, 1, b.decisions("input.redact"), "a rule without a condition applies to each, and takes out what is there")
+		require.Equal(t, 1, b.decisions("input.allow"))
 	})
 }
 

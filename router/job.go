@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"sluice/internal/faultpoint"
@@ -19,6 +20,16 @@ type job struct {
 	resumed bool // a worker before this one has started it
 
 	aside time.Duration // how long it waits at most, laid aside for an approval; 0 if it does not
+
+	// spoken is the first run as all those have it who have spoken by now: what is shown of the answer is shown to them. Nil before the work begins.
+	spoken atomic.Pointer[sessions.Run]
+}
+
+// speak gives the run that leads the batch the speaker of it all.
+func (j *job) speak(run *sessions.Run) {
+	speakFor(run, j.batch)
+	said := *run
+	j.spoken.Store(&said)
 }
 
 // claim starts a batch of runs. The job is nil if the batch has ended instead, or on an error.
@@ -173,7 +184,7 @@ func (w *sessionWorker) refuse(change *Change, j *job, r refusedMessage) {
 func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	leader := j.batch[0] // a copy: the batch may grow
 	run := &leader
-	speakFor(run, j.batch)
+	j.speak(run)
 	runCtx, cancel := w.runContext(ctx, run)
 	defer cancel(nil)
 	if err := w.abortedBefore(ctx, j, cancel); err != nil {

@@ -259,13 +259,13 @@ func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID, actor string)
 	switch from {
 	case DeliveryFailed, DeliveryUnknown, DeliveryBlocked, DeliveryExpired, DeliveryQueued:
 	default:
-		return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued ones can be sent again", from)}
+		return d, &RequestError{Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued ones can be sent again", from)}
 	}
 	now := r.now()
 	expires := now.Add(life(r.settings.Load()))
 	if d.Route.Handle != "" { // it must not go to everybody instead
 		if expires = d.Created.Add(handleLife); !expires.After(now) {
-			return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is an answer that only one person was to see, and the platform takes it no later than %s after the question: discard it", handleLife)}
+			return d, &RequestError{Text: fmt.Sprintf("the delivery is an answer that only one person was to see, and the platform takes it no later than %s after the question: discard it", handleLife)}
 		}
 	}
 	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = DeliveryQueued, now, expires, time.Time{}, ""
@@ -281,7 +281,7 @@ func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, actor strin
 	}
 	from := d.Status
 	if from == DeliverySent || from == DeliverySending || from == DeliveryPreview || from == DeliveryDiscarded {
-		return d, &RequestError{Field: "id", Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
+		return d, &RequestError{Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
 	}
 	d.Status, d.Finished, d.Epoch = DeliveryDiscarded, r.now(), 0
 	var unask []ApprovalMove

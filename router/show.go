@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/adapters"
@@ -27,7 +28,8 @@ const (
 type show struct {
 	r      *Router
 	ctx    context.Context
-	run    *sessions.Run    // whose route the answer takes
+	run    *sessions.Run // whose route the answer takes
+	spoken *atomic.Pointer[sessions.Run]
 	record *sessions.Record // as it was when the run began
 	taint  func() flow.Label
 	oldest sessions.ConversationID // the first id of the conversation
@@ -55,7 +57,7 @@ type show struct {
 
 func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
-	s := &show{r: w.Router, ctx: ctx, run: run, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery, delivery: NewDeliveryID()}
+	s := &show{r: w.Router, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery, delivery: NewDeliveryID()}
 	s.pieces.publish = s.publish
 	var err error
 	if s.oldest, err = w.oldestID(ctx, run.Route); err != nil {
@@ -145,7 +147,9 @@ func (s *show) egress() policy.Egress {
 		ID: string(s.delivery), Now: s.r.now(), Label: s.taint(), Route: s.run.Route, Oldest: s.oldest, Agent: s.record.Agent, Kind: string(KindReply),
 		Key: s.record.Key, Override: s.record.SendPolicy, Session: policy.SessionOf(*s.record, s.taint()),
 	}
-	spokenTo(&e.Session, *s.run)
+	if run := s.spoken.Load(); run != nil {
+		spokenTo(&e.Session, *run)
+	}
 	return e
 }
 

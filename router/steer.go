@@ -73,7 +73,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	faultpoint.Hit(faultpoint.ClaimAfterCommit)
 	session.Saved(change)
 	b.job.batch = append(b.job.batch, taken...)
-	speakFor(b.run, b.job.batch)
+	b.job.speak(b.run)
 	b.w.metrics.steered.Add(float64(steered))
 	return true, nil
 }

@@ -273,6 +273,8 @@ type Store interface {
 	AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error)
 	// Run reads a run.
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+	// Batch reads the runs that are or were worked together with a run, itself among them, in no order; none if there is no such run.
+	Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error)
 
 	// LaneDeliveries reads the deliveries of a lane that are queued or sending, in order of Seq, at most limit.
 	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]Delivery, error)

@@ -113,13 +113,13 @@ func (s *Session) ExecuteUnasked(ctx context.Context, caller Caller, confirmatio
 func (s *Session) executeAll(ctx context.Context, caller Caller, decisions []decision) (allRejected bool, err error) {
 	allRejected = true
 	for _, d := range decisions {
+		if err := s.mayStart(ctx, &d); err != nil {
+			return false, err
+		}
 		if s.lastWord(&d) {
 			break
 		}
 		if err := s.Persist(ctx); err != nil {
-			return false, err
-		}
-		if err := s.mayStart(ctx, &d); err != nil {
 			return false, err
 		}
 		result := Part{Text: d.reason, Error: true, Label: flow.Bottom()}
@@ -191,7 +191,8 @@ func (s *Session) SetSkip(skip func(context.Context) (instead string, err error)
 	s.skip = skip
 }
 
-// mayStart takes the approval from a call that is to be skipped.
+// mayStart takes the approval from a call that is to be skipped. It stands before the monitor's last word: what does
+// not run is not judged, counted or recorded as if it did.
 func (s *Session) mayStart(ctx context.Context, d *decision) error {
 	s.mu.Lock()
 	skip := s.skip

@@ -13,6 +13,7 @@ import (
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 // conversation is the golden one of the step protocol: a question with two tool
@@ -95,7 +96,7 @@ func (c *conversation) other(t *testing.T, id sessions.MessageID) (other session
 // Each call of the store fails once, before or after it has worked; the same conversation comes of it.
 func TestFaultOfEachCall(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	undisturbed := 0

@@ -51,12 +51,12 @@ type CallVerdict struct {
 	Audit  []AuditEntry    // with effects
 }
 
-// Terms say who may decide about a call, and until when.
+// Terms say who may decide about what waits for somebody's word, a call or a text on its way out, and until when.
 type Terms struct {
 	// Approvers: who approves is in each of these lists of principals; an empty list stands for the
 	// owners. None at all is the owners, too.
 	Approvers [][]string    `json:"approvers,omitempty"`
-	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as calls usually wait
+	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as it usually waits
 	// Lapse: no decision in time is a yes.
 	Lapse bool `json:"lapse,omitempty"`
 	// Rules are the rules and checks that ask, for who decides.

@@ -83,6 +83,14 @@ type Run struct {
 	Finished time.Time // zero until then
 }
 
+// Speaker is who speaks to the session by the run, as a principal; empty for nobody, which another agent is, too.
+func (r *Run) Speaker() string {
+	if r.Input.Sender.ID == "" || r.Kind.Step() || r.Kind == KindNote {
+		return ""
+	}
+	return Principal(r.Route.Channel, r.Input.Sender.ID)
+}
+
 // Input is what a run works on.
 type Input struct {
 	Text        string            `json:"text"`

@@ -14,6 +14,7 @@ import (
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 // treeMachine drives a session and the naive tree with the same operations.
@@ -246,7 +247,7 @@ func (m *treeMachine) check(t *rapid.T) {
 
 func TestTreeProperty(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,6 +13,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 // Several writers store the same session at once. Each that is told of a conflict reads
@@ -20,7 +21,7 @@ import (
 func TestWritersInParallel(t *testing.T) {
 	t.Parallel()
 	const writers, each = 4, 12
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	record := sessions.Record{ID: sessions.NewID(), Key: "agent:main:main", Agent: "main", Taint: flow.Bottom(), Clearance: flow.Restricted}

@@ -23,7 +23,10 @@ const (
 	// Nor does it touch a note, which asks for no work: the report in it would be lost.
 	abortQueued = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND kind <> 'note' AND ` + openRuns + `
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.id = runs.exchange_id AND x.run_id = runs.id AND x.ended = 0)`
-	abortOpen    = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND ` + openRuns
+	abortOpen = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND ` + openRuns
+	// batchOf are the run that leads another, which may be itself, and all that were merged into it.
+	batchOf = `SELECT ` + runColumns + ` FROM runs WHERE id = (SELECT CASE leader WHEN '' THEN id ELSE leader END FROM runs WHERE id = ?)
+		UNION ALL SELECT ` + runColumns + ` FROM runs WHERE leader <> '' AND leader = (SELECT CASE leader WHEN '' THEN id ELSE leader END FROM runs WHERE id = ?)`
 	interruptRun = `UPDATE runs SET abort_asked = 2 WHERE id = ? AND status = 'running' AND abort_asked = 0`
 )
 
@@ -93,6 +96,11 @@ func scanRun(row Row) (sessions.Run, error) {
 // Run implements [router.Store].
 func (db *DB) Run(ctx context.Context, id sessions.RunID) (sessions.Run, error) {
 	return single(ctx, db, `SELECT `+runColumns+` FROM runs WHERE id = ?`, []any{string(id)}, scanRun)
+}
+
+// Batch implements [router.Store].
+func (db *DB) Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error) {
+	return all(ctx, db, batchOf, []any{string(id), string(id)}, scanRun)
 }
 
 // WaitingRuns implements [router.Store].

@@ -148,5 +148,5 @@ type AgentToAgent struct {
 }
 
 func (a AgentToAgent) allows(agent string) bool {
-	return len(a.Allow) == 0 || matches(a.Allow, agent)
+	return len(a.Allow) == 0 || policy.NameMatches(a.Allow, agent)
 }

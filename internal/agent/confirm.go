@@ -14,10 +14,8 @@ func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, conf
 		return nil
 	}
 	if w.approver == nil {
-		for i, c := range confirmations {
-			if slices.ContainsFunc(asked, func(p sessions.CallToConfirm) bool { return p.CallID == c.CallID }) {
-				confirmations[i] = sessions.Confirmation{CallID: c.CallID, Reason: "nobody can be asked to approve it"}
-			}
+		for _, p := range asked {
+			replace(confirmations, sessions.Confirmation{CallID: p.CallID, Reason: "nobody can be asked to approve it"})
 		}
 		return nil
 	}
@@ -25,15 +23,8 @@ func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, conf
 		return err
 	}
 	decided, err := w.approver.Decide(ctx, w.asking(), asked)
-	if err != nil {
-		return err
-	}
-	for _, d := range decided {
-		if i := slices.IndexFunc(confirmations, func(c sessions.Confirmation) bool { return c.CallID == d.CallID }); i >= 0 {
-			confirmations[i] = d
-		}
-	}
-	return nil
+	replace(confirmations, decided...)
+	return err
 }
 
 // heed takes the approval from calls that somebody has denied, though nobody would have to be asked about them any more.
@@ -42,12 +33,17 @@ func (w *work) heed(ctx context.Context, calls []sessions.Part, confirmations []
 		return nil
 	}
 	denied, err := w.approver.Denied(ctx, w.asking(), calls)
-	for _, d := range denied {
+	replace(confirmations, denied...)
+	return err
+}
+
+// replace puts what was decided about calls in the place of their confirmations.
+func replace(confirmations []sessions.Confirmation, decided ...sessions.Confirmation) {
+	for _, d := range decided {
 		if i := slices.IndexFunc(confirmations, func(c sessions.Confirmation) bool { return c.CallID == d.CallID }); i >= 0 {
 			confirmations[i] = d
 		}
 	}
-	return err
 }
 
 // asking is the answer whose calls are open.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/agent"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -65,6 +68,23 @@ func TestNewMessageSkipsCallsThatHaveNotStarted(t *testing.T) {
 		require.Contains(t, result.Text, "skipped: a newer message has come")
 	}
 	require.Equal(t, "stop that, tell me a joke", messages[3].Text())
+}
+
+// What is left out has not happened: nothing says that it was allowed, and it counts for no rate.
+func TestSkippedCallsAreNotJudged(t *testing.T) {
+	t.Parallel()
+	m := &mail{}
+	b := newBundle(t, calls(func() { m.said = append(m.said, "stop that") }), sessiontest.Says("as you like"))
+	b.configure(func(s *agent.Settings) {
+		s.Monitor = monitorOf(policy.EscalationAuto, policy.Rule{Name: "once", Hook: policy.PreToolCall, Action: policy.Block, Rate: &policy.Rate{Limit: 1, Per: time.Hour}})
+	})
+	m.session, b.inbox = b.session, m
+	_, err := b.ask(t.Context(), "list the agents")
+	require.NoError(t, err)
+	require.NoError(t, b.session.Persist(t.Context()))
+	require.Empty(t, b.store.Audit())
+	require.False(t, b.tool(t, "agents_list", `{}`).Error, "the first that runs")
+	require.True(t, b.tool(t, "agents_list", `{}`).Error, "the second")
 }
 
 // A call that runs when something is said comes to its end; only those after it are left out.

@@ -11,6 +11,7 @@ import (
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 // memoryStore is the store of memories; nothing is remembered where there is none.
@@ -44,7 +45,7 @@ func (m memoryStore) SearchMemories(ctx context.Context, q sessions.MemorySearch
 func remembering(t *testing.T, answers ...sessiontest.Answer) *bundle {
 	t.Helper()
 	b := newBundle(t, answers...)
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	b.store.memories = db

@@ -21,15 +21,7 @@ func (w *work) monitored(report sessions.Route) (done func()) {
 }
 
 func (m runMonitor) call(c sessions.MonitoredCall) policy.Call {
-	return policy.Call{MonitoredCall: c, Route: orElse(orElse(m.run.Route, m.report), c.Record.Route), User: speaker(m.run), Owner: m.run.Input.Owner}
-}
-
-// speaker is whose words a run works on, as a principal; empty for nobody's.
-func speaker(run *sessions.Run) string {
-	if run.Input.Sender.ID == "" {
-		return ""
-	}
-	return sessions.Principal(run.Route.Channel, run.Input.Sender.ID)
+	return policy.Call{MonitoredCall: c, Route: orElse(orElse(m.run.Route, m.report), c.Record.Route), User: m.run.Speaker(), Owner: m.run.Input.Owner}
 }
 
 func orElse(route, otherwise sessions.Route) sessions.Route {
@@ -52,7 +44,7 @@ func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVe
 		v.Ruling, v.Reason = sessions.RulingRefuse, "refused: "+d.Reason
 	}
 	if d.Terms != nil {
-		v.Terms = sessions.Terms{Approvers: d.Terms.Approvers, Timeout: d.Terms.Timeout, Lapse: d.Terms.OnTimeout == policy.Allow, Rules: d.Holding()}
+		v.Terms = *d.Terms
 	}
 	if effects {
 		v.Audit = []sessions.AuditEntry{m.entry(c, "tool.", d)}

@@ -68,7 +68,7 @@ func (w *work) letIn(found []sessions.Memory) (in []sessions.Memory) {
 		texts := append([]string{m.Key, m.Content}, m.Tags...)
 		d := monitor.Enter(policy.Entry{
 			ID: string(w.run.ID) + "/" + string(m.ID), Record: w.session.Record(), Route: w.run.Route, Label: m.Label, Source: "memory",
-			User: speaker(w.run), Owner: w.run.Input.Owner, Texts: texts,
+			User: w.run.Speaker(), Owner: w.run.Input.Owner, Texts: texts,
 		})
 		if d.Action != policy.Allow {
 			w.session.Audit(sessions.AuditEntry{

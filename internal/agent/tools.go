@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -28,26 +28,27 @@ func (l *Loop) newTools() []sessions.Tool {
 	return tools
 }
 
+// ToolNames are the names of the tools that agents have by themselves, whatever is configured.
+func ToolNames() []string {
+	names := []string{webName}
+	for _, tool := range (&Loop{}).newTools() {
+		names = append(names, tool.Spec.Name)
+	}
+	return names
+}
+
 // ToolFilter changes a set of tools by their names, or patterns with *.
 type ToolFilter struct{ Allow, Deny []string }
-
-// matches reports whether one of the patterns is that of a name.
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(pattern, name)
-		return ok && err == nil
-	})
-}
 
 // has reports whether an agent with this filter has a tool. Without a sandbox it needs the word of its owner for exec.
 func (f ToolFilter) has(name string, mode sessions.SandboxMode) bool {
 	switch {
-	case matches(f.Deny, name):
+	case policy.NameMatches(f.Deny, name):
 		return false
 	case name == execName && !sandboxed(mode):
 		return slices.Contains(f.Allow, name)
 	}
-	return len(f.Allow) == 0 || matches(f.Allow, name)
+	return len(f.Allow) == 0 || policy.NameMatches(f.Allow, name)
 }
 
 // sandboxed reports whether a mode wants a sandbox.
@@ -95,7 +96,7 @@ func (l *Loop) toolsOf(d, starter Definition, record sessions.Record) []sessions
 	f := l.settings.Load().SubagentTools
 	return slices.DeleteFunc(tools, func(t sessions.Tool) bool {
 		name := t.Spec.Name
-		return name == "sessions_spawn" || t.Flow.Outside() && !starter.Tools.has(name, starter.Sandbox) || matches(f.Deny, name) || (slices.Contains(sessionTools, name) && !matches(f.Allow, name))
+		return name == "sessions_spawn" || t.Flow.Outside() && !starter.Tools.has(name, starter.Sandbox) || policy.NameMatches(f.Deny, name) || (slices.Contains(sessionTools, name) && !policy.NameMatches(f.Allow, name))
 	})
 }
 

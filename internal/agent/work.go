@@ -164,7 +164,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	if err != nil {
 		return err
 	}
-	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, User: speaker(w.run), Owner: w.run.Input.Owner, Chain: w.run.Chain, Audience: audience}
+	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, User: w.run.Speaker(), Owner: w.run.Input.Owner, Chain: w.run.Chain, Audience: audience}
 	if _, err := run(w.counting(ctx), caller, confirmations); err != nil {
 		return err
 	}

@@ -50,6 +50,7 @@ type App struct {
 	listener   net.Listener
 	store      *store.DB
 	bus        *bus.Bus
+	rules      atomic.Pointer[policy.Rules] // of gate and monitor
 	gate       liveGate
 	monitor    liveMonitor
 	secrets    *liveSecrets

@@ -18,6 +18,7 @@ import (
 	"sluice/internal/app"
 	"sluice/internal/config"
 	"sluice/internal/model/modeltest"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 func TestMain(m *testing.M) {
@@ -95,7 +96,7 @@ func loadText(t *testing.T, text string) *config.Config {
 
 func start(t *testing.T, text string) *gateway {
 	t.Helper()
-	g := &gateway{t: t, state: t.TempDir(), log: newOutput()}
+	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	g.cfg = load(t, g.state, text)
 	g.begin()
 	t.Cleanup(g.end)

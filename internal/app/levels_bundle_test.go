@@ -22,6 +22,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 // withLevels is a gateway with an operator's token of each level, which are the level's name.
@@ -31,7 +32,7 @@ func withLevels(t *testing.T, page flow.Level) *gateway {
 	for _, l := range flow.Levels() {
 		tokens = append(tokens, fmt.Sprintf("{ name: %s, token: %s, classification: %s, role: operator }", l, l, l))
 	}
-	g := &gateway{t: t, state: t.TempDir(), log: newOutput()}
+	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	g.cfg = loadText(t, "gateway: { listen: 127.0.0.1:0, token: test-token, tokens: ["+strings.Join(tokens, ", ")+"] }\nstate: "+g.state+
 		"\nchannels: { webchat: { classification: "+page.String()+" } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n")
 	g.begin()

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"time"
-
 	"sluice/adapters/webchat"
 	"sluice/internal/config"
 	"sluice/internal/model"
@@ -22,20 +20,6 @@ func newGate(c *config.Config, hooks *policy.Rules) (*policy.Gate, error) {
 		return nil, err
 	}
 	return policy.NewGate(sinks(c), send, hooks), nil
-}
-
-// newRules compiles the configured rules.
-func newRules(c *config.Config) (*policy.Rules, error) {
-	return policy.NewRules(c.Policy.PolicyRules())
-}
-
-// newMonitor makes what stands below the tools.
-func newMonitor(c *config.Config, gate *policy.Gate, secrets *policy.Secrets, now func() time.Time) (*policy.Monitor, error) {
-	rules, err := newRules(c)
-	if err != nil {
-		return nil, err
-	}
-	return policy.NewMonitor(policy.MonitorConfig{Rules: rules, Secrets: secrets, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(c.Policy.Escalation), Now: now})
 }
 
 // sinks are the levels of the ways out.

@@ -54,10 +54,11 @@ func (a *App) model(name string) (sessions.Model, error) { return a.models.Load(
 
 // adopt takes a configuration's gate and models, both or none.
 func (a *App) adopt(cfg *config.Config) error {
-	rules, err := newRules(cfg)
+	rules, err := policy.NewRules(cfg.Policy.PolicyRules())
 	if err != nil {
 		return fmt.Errorf("configure rules: %w", err)
 	}
+	rules.Continue(a.rules.Load())
 	gate, err := newGate(cfg, rules)
 	if err != nil {
 		return fmt.Errorf("configure gate: %w", err)
@@ -70,10 +71,13 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure secrets: %w", err)
 	}
-	monitor, err := newMonitor(cfg, gate, secrets, a.now)
+	monitor, err := policy.NewMonitor(policy.MonitorConfig{
+		Rules: rules, Secrets: secrets, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(cfg.Policy.Escalation), Now: a.now,
+	})
 	if err != nil {
 		return fmt.Errorf("configure policy: %w", err)
 	}
+	a.rules.Store(rules)
 	a.gate.Store(gate.Hiding(secrets))
 	a.monitor.Store(monitor)
 	a.secrets.Store(secrets)

@@ -36,6 +36,23 @@ limits: { partitions: 8 }
 	require.Equal(t, "block", decision.Action)
 }
 
+// A reload counts on where a rule has been counting.
+func TestReloadForgetsNoRate(t *testing.T) {
+	t.Parallel()
+	const once = "models: { default: offline/echo }\npolicy: { rules: [{ name: once, hook: PRE_CONTEXT_INJECTION, action: block, rate: { limit: 1, per: 1h } }] }\n"
+	g := start(t, once)
+	said := func() (got turnReply) {
+		read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &got)
+		return got
+	}
+	require.Equal(t, "ok", said().Status)
+	next := load(t, g.state, once)
+	next.Gateway = g.cfg.Gateway
+	_, err := g.Reload(next)
+	require.NoError(t, err)
+	require.Equal(t, "error", said().Status)
+}
+
 // Run watches its file: a bad edit is named with its place and changes nothing, a good one is applied.
 func TestRunWatchesItsFile(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"sluice/router"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 const (
@@ -64,7 +65,7 @@ func newCalled(t testing.TB, low, high uint64) *called {
 		script: &sessiontest.Scripted{Level: flow.Restricted}, now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), open: map[sessions.Key]*sessions.Session{},
 		lows: rand.New(rand.NewPCG(low, 1)), high: rand.New(rand.NewPCG(high, 2)),
 	}
-	w.twoRun = &twoRun{TB: t, dir: t.TempDir(), bus: silence{}, model: w.script, clock: w.tick, secret: fmt.Sprint("secret ", high), names: map[string]string{}}
+	w.twoRun = &twoRun{TB: t, dir: sqlitetest.Dir(t), bus: silence{}, model: w.script, clock: w.tick, secret: fmt.Sprint("secret ", high), names: map[string]string{}}
 	w.twoRun.open()
 	t.Cleanup(func() { require.NoError(t, w.db.Close()) })
 	for _, key := range []sessions.Key{lowKey, otherKey, groupKey, narrowKey} {

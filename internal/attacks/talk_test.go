@@ -21,6 +21,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 const (
@@ -177,7 +178,7 @@ func newTalk(t testing.TB, low, high uint64) *talk {
 	}
 	begun := time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
 	w.twoRun = &twoRun{
-		TB: t, dir: t.TempDir(), bus: w.near, chat: w.shown, model: puppet{}, secret: fmt.Sprint("secret ", high), names: map[string]string{},
+		TB: t, dir: sqlitetest.Dir(t), bus: w.near, chat: w.shown, model: puppet{}, secret: fmt.Sprint("secret ", high), names: map[string]string{},
 		clock: func() time.Time { return begun.Add(time.Duration(w.ticks.Add(1)) * time.Second) }, // in whole seconds, so that times are of one length
 	}
 	w.board.write(w.secret)

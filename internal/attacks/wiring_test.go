@@ -15,6 +15,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 	known := []string{
 		"internal/agent/tool_memory.go", // the last line of defence behind the store
 		"internal/config/defaults.go",   // which of two settings is lower
+		"internal/config/advice.go",     // what doctor says of settings
 		"internal/httpapi/caller.go",    // what the bearer of a token sees
 		"internal/httpapi/files.go", "internal/httpapi/level.go",
 		"router/ask_task.go", "router/commands.go", "router/commands_tree.go", "router/order.go", "router/send.go", "router/tasks_command.go",

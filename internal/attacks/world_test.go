@@ -23,6 +23,7 @@ import (
 	"sluice/internal/app"
 	"sluice/internal/config"
 	"sluice/internal/model/modeltest"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 func TestMain(m *testing.M) {
@@ -143,7 +144,7 @@ const (
 func newWorld(t testing.TB, policy string) *world {
 	t.Helper()
 	w := &world{
-		t: t, state: t.TempDir(), log: &record{}, outside: newOutside(t),
+		t: t, state: sqlitetest.Dir(t), log: &record{}, outside: newOutside(t),
 		telegram: telegramtest.Start(t, telegramtest.Options{}), slack: slacktest.Start(t, slacktest.Options{}), discord: discordtest.Start(t, discordtest.Options{}),
 	}
 	for _, s := range []**modeltest.Server{&w.models, &w.cheap} {

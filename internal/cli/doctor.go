@@ -66,6 +66,7 @@ func (d *doctor) examine(ctx context.Context) {
 	} else {
 		d.stopped(ctx)
 	}
+	d.advise()
 	d.accounts(ctx)
 	d.shared(ctx, running)
 	d.sandbox(ctx)

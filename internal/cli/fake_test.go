@@ -124,7 +124,7 @@ func (f *fake) routes(mux *http.ServeMux) {
 			if strings.HasSuffix(r.URL.Path, "/cancel") {
 				f.cancelled <- struct{}{}
 			}
-			fmt.Fprint(w, answer)
+			fmt.Fprintln(w, answer)
 		})
 	}
 	mux.HandleFunc("POST /v1/sessions/{id}/messages", f.turn)

@@ -127,7 +127,7 @@ func (a *app) printMemory(got memoryHistory) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(a.Stdout, "\n%s\n\n", clean(m.Content)); err != nil {
+	if _, err := fmt.Fprintf(a.Stdout, "\n%s\n\n", safe(m.Content)); err != nil {
 		return err
 	}
 	return list(a, []string{"VERSION", "STATE", "CONTENT", "SAVED"}, got.Versions, func(v memory) []string {
@@ -138,7 +138,7 @@ func (a *app) printMemory(got memoryHistory) error {
 func (a *app) memoryDelete() *cobra.Command {
 	var uncover bool
 	cmd := &cobra.Command{
-		Use: "delete ID", Short: "Let an agent forget; what was there is kept as a version", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Let an agent forget; what was there is kept as a version, and `show ID` names its tombstone", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -151,7 +151,11 @@ func (a *app) memoryDelete() *cobra.Command {
 			if _, err := c.call(ctx, r); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Stdout, "%s is forgotten\n", clean(args[0]))
+			said := "is forgotten"
+			if uncover {
+				said = "is gone, and what was below it is seen again"
+			}
+			_, err = fmt.Fprintf(a.Stdout, "%s %s\n", clean(args[0]), said)
 			return err
 		}),
 	}

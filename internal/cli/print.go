@@ -29,7 +29,7 @@ func (o *output) show(a *app, raw []byte, plain func() error) error {
 		return plain()
 	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, raw, "", "  "); err != nil {
+	if err := json.Indent(&out, bytes.TrimSpace(raw), "", "  "); err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	out.WriteByte('\n')

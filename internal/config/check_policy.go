@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,10 +32,7 @@ func (k checker) vault() {
 		k.must(s.Value != "", path+".value", "is missing: say ${VARIABLE} or ${file:/path}")
 		k.must(s.Value == "" || len(s.Value) >= policy.SecretLeast, path+".value", "has %d characters: what is shorter than %d could not be told from other text and kept out of it", len(s.Value), policy.SecretLeast)
 		k.must(len(s.Tools) > 0, path+".tools", "is missing: say which tools it may be given to, for example [mcp_%s_*]", name)
-		for i, pattern := range s.Tools {
-			_, err := filepath.Match(pattern, "")
-			k.must(err == nil, fmt.Sprintf("%s.tools[%d]", path, i), "%q is no pattern", pattern)
-		}
+		k.patterns(path+".tools", s.Tools)
 	}
 }
 

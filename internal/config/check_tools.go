@@ -3,11 +3,12 @@ package config
 import (
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 
 	"golang.org/x/net/http/httpguts"
+
+	"sluice/policy"
 )
 
 var (
@@ -20,6 +21,7 @@ var (
 func (k checker) tools() {
 	k.patterns("tools.subagents.tools.allow", k.c.Tools.Subagents.Tools.Allow)
 	k.patterns("tools.subagents.tools.deny", k.c.Tools.Subagents.Tools.Deny)
+	k.patterns("tools.agentToAgent.allow", k.c.Tools.AgentToAgent.Allow)
 	d := k.c.Agents.Defaults.Tools
 	k.patterns("agents.defaults.tools.allow", d.Allow)
 	k.patterns("agents.defaults.tools.deny", d.Deny)
@@ -39,8 +41,8 @@ func (k checker) tools() {
 // patterns checks names with a * in them.
 func (k checker) patterns(at string, patterns []string) {
 	for i, pattern := range patterns {
-		_, err := path.Match(pattern, "")
-		k.must(err == nil && pattern != "", fmt.Sprintf("%s[%d]", at, i), "%q: want a name, or a pattern with *", pattern)
+		err := policy.CheckNamePattern(pattern)
+		k.must(err == nil, fmt.Sprintf("%s[%d]", at, i), "%q: %v", pattern, err)
 	}
 }
 

@@ -44,7 +44,7 @@ type Vault map[string]NamedSecret
 type NamedSecret struct {
 	Value          Secret     `yaml:"value" doc:"Required. For example ${GITHUB_TOKEN} or ${file:/run/secrets/github}."`
 	Classification flow.Level `yaml:"classification" doc:"Sessions and tools below it do not get it."`
-	Tools          []string   `yaml:"tools" doc:"Required. Names of the tools that it may be given to, or patterns with *."`
+	Tools          []string   `yaml:"tools" doc:"Required. Names of the tools that it may be given to, or patterns with *. It is given only to those that have a level: of MCP servers, web_fetch, and over files with workspaceClassification."`
 }
 
 // APIToken is a further token of the API.

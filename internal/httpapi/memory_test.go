@@ -15,6 +15,7 @@ import (
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 // The gateway's memories are those of a real store, where a test needs one.
@@ -42,7 +43,7 @@ func (g *gateway) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) err
 // remembering is a gateway with a few memories.
 func remembering(t *testing.T) (http.Handler, *store.DB) {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	g := newGateway()

@@ -16,6 +16,7 @@ import (
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 // model is what the store should hold, as simple as can be.
@@ -275,6 +276,7 @@ func TestModel(t *testing.T) {
 		dir, err := os.MkdirTemp("", "sluice-model-") //nolint:usetesting // rapid's T has no folder
 		require.NoError(t, err)
 		defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+		sqlitetest.Prepare(t, dir)
 		db, err := sqlite.Open(t.Context(), config(dir))
 		require.NoError(t, err)
 		defer db.Close() //nolint:errcheck // what was written was looked at

@@ -9,6 +9,7 @@ import (
 
 	"sluice/store"
 	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
 	"sluice/store/storetest"
 )
 
@@ -24,7 +25,7 @@ func open(t *testing.T, dir string) *store.DB {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) *store.DB { return open(t, t.TempDir()) })
+	storetest.Run(t, func(t *testing.T) *store.DB { return open(t, sqlitetest.Dir(t)) })
 }
 
 // The number of partitions is that of the first start, also where that start ended early.

@@ -118,6 +118,7 @@ func hotRows(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.NewestLeaf(ctx, "sess_1", "msg_1"); return err },
 		func() error { _, err := db.Summary(ctx, "sess_1", "msg_1"); return err },
 		func() error { _, err := db.Run(ctx, "run_1"); return err },
+		func() error { _, err := db.Batch(ctx, "run_1"); return err },
 		func() error { _, err := db.WaitingRuns(ctx, "sess_1", 20); return err },
 		func() error { _, err := db.AbortRequested(ctx, "run_1"); return err },
 		func() error { _, err := db.LastHeard(ctx, "sess_1"); return err },

@@ -83,6 +83,37 @@ func testRunMove(t *testing.T, b *bundle) {
 	b.commit(moveRun(sessions.RunRunning, want)) // without a fence
 }
 
+func testRunBatch(t *testing.T, b *bundle) {
+	session := sessions.NewID()
+	var runs []sessions.Run
+	for range 4 {
+		r := newRun(session)
+		b.enqueue(r)
+		runs = append(runs, r)
+	}
+	for i := range runs[:3] {
+		runs[i].Status = sessions.RunRunning
+		if i > 0 {
+			runs[i].Leader = runs[0].ID
+		}
+		b.commit(moveRun(sessions.RunQueued, runs[i]))
+	}
+	ids := func(id sessions.RunID) (found []sessions.RunID) {
+		batch, err := b.Batch(b.ctx, id)
+		require.NoError(t, err)
+		for _, r := range batch {
+			found = append(found, r.ID)
+		}
+		return found
+	}
+	for _, r := range runs[:3] {
+		require.ElementsMatch(t, []sessions.RunID{runs[0].ID, runs[1].ID, runs[2].ID}, ids(r.ID), "whichever of them is asked about")
+	}
+	require.Equal(t, []sessions.RunID{runs[3].ID}, ids(runs[3].ID))
+	require.Empty(t, ids("run_none"))
+	require.Empty(t, ids(""))
+}
+
 func testRunFence(t *testing.T, b *bundle) {
 	old := b.take(3, "a")
 	r := newRun(sessions.NewID())

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"run is kept as it was":             testRunRoundTrip,
 		"waiting runs are in order":         testWaitingRuns,
 		"run move expects status and epoch": testRunMove,
+		"runs that were worked together":    testRunBatch,
 		"run move is fenced":                testRunFence,
 		"abort":                             testAbort,
 		"abort of a step":                   testAbortOfStep,

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// asked looks whether there is somebody who can be asked, and whether strangers may raise a conversation without.
+func (a *adviser) asked() {
+	for _, p := range a.Channels.Platforms() {
+		if len(p.Accounts) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(a.Owners, func(who string) bool { return strings.HasPrefix(who, p.Name+":") }) {
+			a.note("owners", "add "+p.Name+":<user id> to owners (/whoami tells the id)",
+				"no owner is on %s: what has to be decided about in its conversations is asked nowhere there, and only `sluice approvals list` shows it", p.Name)
+		}
+		groups := p.Access.GroupPolicy == "open" || p.Access.GroupPolicy == "allowlist" && len(p.Access.Groups) > 0
+		if groups && policy.Escalation(a.Policy.Escalation) == policy.EscalationAuto {
+			a.note("escalation", "set policy.escalation: ask, or deny",
+				"policy.escalation is auto, and groups of %s are heard: who speaks there may have a conversation learn more than it may then say, and nobody is asked", p.Name)
+		}
+	}
+}
+
+// commands names the agents whose commands no sandbox holds.
+func (a *adviser) commands() {
+	var free []string
+	for _, agent := range a.Agents.List {
+		if sessions.SandboxMode(agent.Sandbox.Mode) == sessions.SandboxOff && slices.Contains(agent.Tools.Allow, "exec") && !slices.Contains(agent.Tools.Deny, "exec") {
+			free = append(free, agent.ID)
+		}
+	}
+	if len(free) > 0 {
+		a.note("exec", "set sandbox.mode: required for them (docs/workspace.md)",
+			"commands of %s run as the gateway itself: they read and tell whatever it can, and no level holds them", strings.Join(free, ", "))
+	}
+}
+
+// rules looks for rules that nothing can come to, and for decisions that nobody can make.
+func (a *adviser) rules() {
+	for _, r := range a.Policy.Rules {
+		mend := "edit policy.rules." + r.Name
+		if r.hook() == policy.MCPToolCall && len(a.MCP.Servers) == 0 {
+			a.wrong("rules", mend, "policy.rules.%s never applies: there is no MCP server", r.Name)
+			continue
+		}
+		for _, pattern := range r.Tools {
+			if len(a.named(pattern, r.hook() == policy.MCPToolCall)) == 0 {
+				a.wrong("rules", mend+", or configure what has that tool", "policy.rules.%s: no tool is named %q", r.Name, pattern)
+			}
+		}
+		if len(r.Approvers) > 0 && !slices.ContainsFunc(r.Approvers, a.canAnswer) {
+			a.wrong("rules", mend+".approvers", "policy.rules.%s: nobody of %s can decide: their channels are off", r.Name, strings.Join(r.Approvers, ", "))
+		}
+	}
+}
+
+// canAnswer reports whether somebody is on a channel that is on.
+func (a *adviser) canAnswer(who string) bool {
+	channel, _, _ := strings.Cut(who, ":")
+	return slices.ContainsFunc(a.heard(), func(h heard) bool { return h.name == channel })
+}
+
+// named are the tools of a name or pattern: those that agents have by themselves, unless only servers' count, and for each
+// server that may have such a tool what its tools' names begin with.
+func (a *adviser) named(pattern string, servers bool) (tools []string) {
+	for _, tool := range a.tools {
+		if ok, err := path.Match(pattern, tool); !servers && ok && err == nil {
+			tools = append(tools, tool)
+		}
+	}
+	for _, server := range sortedKeys(a.MCP.Servers) {
+		if mayName(pattern, mcpPrefix(server)) {
+			tools = append(tools, mcpPrefix(server))
+		}
+	}
+	return tools
+}
+
+// mayName reports whether a pattern may be that of a name which begins with a prefix.
+func mayName(pattern, prefix string) bool {
+	literal := pattern
+	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
+		literal = pattern[:i]
+		if strings.HasPrefix(prefix, literal) {
+			return true
+		}
+	}
+	return strings.HasPrefix(literal, prefix)
+}
+
+// secrets looks for secrets that no tool ever gets.
+func (a *adviser) secrets() {
+	levels := map[string]source{}
+	for _, s := range a.sources() {
+		levels[s.tool] = s
+	}
+	for _, name := range sortedKeys(a.Vault) {
+		s := a.Vault[name]
+		var tools, low []string
+		for _, pattern := range s.Tools {
+			for _, tool := range a.named(pattern, false) {
+				tools = append(tools, tool)
+				if to, outside := levels[tool]; outside && above(s.Classification, to.level) {
+					low = append(low, to.setting+" ("+to.level.String()+")")
+				}
+			}
+		}
+		switch {
+		case len(tools) == 0:
+			a.wrong("secrets", "edit secrets."+name+".tools, or configure what has such a tool", "no tool gets secrets.%s: none is named %s", name, strings.Join(s.Tools, ", "))
+		case len(low) == len(tools):
+			a.wrong("secrets", "raise the classification of what is to get it, or lower secrets."+name+".classification",
+				"no tool gets secrets.%s: it is %s, which is above %s", name, s.Classification, strings.Join(low, ", "))
+		case above(s.Classification, a.Policy.Clearance):
+			a.wrong("secrets", "raise policy.clearance, or lower secrets."+name+".classification", "no conversation gets secrets.%s: it is %s, and policy.clearance is %s", name, s.Classification, a.Policy.Clearance)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Each thing that is careless is said once, in words that name the settings, and nothing is said of what is well.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	const (
+		local   = "models: { default: local/m, providers: { local: { kind: openai, baseURL: http://127.0.0.1:1/v1, classification: INTERNAL } } }\n"
+		bot     = `accounts: { default: { token: "1:a" } }`
+		owned   = "owners: [\"webchat:local\", \"telegram:1\"]\n"
+		crm     = "mcp: { servers: { crm: { command: [crm], classification: CONFIDENTIAL } } }\n"
+		carries = owned + "channels: { telegram: { classification: CONFIDENTIAL, " + bot + " } }\n"
+	)
+	for name, c := range map[string]struct {
+		text string
+		want []string // "wrong" or "note", the part, and what the text has in it
+	}{
+		"nothing":         {"", nil},
+		"levels that fit": {carries + crm + "secrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", nil},
+		"low model": {
+			carries + local, []string{"wrong levels agent main can't answer on webchat (CONFIDENTIAL), telegram (CONFIDENTIAL): its model local/m may be told only what is INTERNAL"},
+		},
+		"low model of another agent": {
+			carries + local + "agents: { list: [{ id: a, default: true, model: offline/guide }, { id: b }, { id: c }] }\nbindings: [{ match: { channel: slack }, agent: b }, { match: { channel: telegram }, agent: c }]\n",
+			[]string{"wrong levels agent c can't answer on telegram (CONFIDENTIAL)"},
+		},
+		"low account": {
+			local + owned + `channels: { telegram: { classification: CONFIDENTIAL, accounts: { default: { token: "1:a", classification: INTERNAL } } }, webchat: { enabled: false } }`, nil,
+		},
+		"low model for a server":             {local + crm + "channels: { webchat: { classification: INTERNAL } }\n", []string{"note levels agent main can't go on after it has used mcp.servers.crm (CONFIDENTIAL)", "note levels what mcp.servers.crm says is CONFIDENTIAL, and no channel carries that"}},
+		"low model for a server not allowed": {local + "agents: { defaults: { tools: { deny: [mcp_*] } } }\n" + crm + "channels: { webchat: { classification: CONFIDENTIAL } }\n", []string{"wrong levels agent main can't answer on webchat"}},
+		"low model for files":                {local + "agents: { list: [{ id: a, workspaceClassification: RESTRICTED }] }\n", []string{"wrong levels agent a can't use its files (RESTRICTED)"}},
+		"low server":                         {carries + "mcp: { servers: { crm: { command: [crm] } } }\n", []string{"wrong levels no conversation can use mcp.servers.crm: it may be told only what is PUBLIC, and what is said on webchat (CONFIDENTIAL), telegram (CONFIDENTIAL) is above"}},
+		"low pages for one": {
+			owned + "channels: { telegram: { " + bot + " }, webchat: { classification: INTERNAL } }\ntools: { web: { enabled: true } }\n",
+			[]string{"note levels conversations on webchat (INTERNAL) can't use tools.web"},
+		},
+		"nobody to ask": {"channels: { telegram: { " + bot + " } }\n", []string{"note owners no owner is on telegram"}},
+		"auto in groups": {
+			owned + "channels: { telegram: { groupPolicy: open, " + bot + " } }\npolicy: { escalation: auto }\n", []string{"note escalation policy.escalation is auto, and groups of telegram are heard"},
+		},
+		"auto without groups": {owned + "channels: { telegram: { " + bot + " } }\npolicy: { escalation: auto }\n", nil},
+		"free commands": {
+			"agents: { list: [{ id: a, tools: { allow: [\"*\", exec] } }, { id: b, tools: { allow: [exec] }, sandbox: { mode: required } }, { id: c }] }\n",
+			[]string{"note exec commands of a run as the gateway itself"},
+		},
+		"rules that apply": {crm + "channels: { webchat: { classification: CONFIDENTIAL } }\npolicy: { rules: [" +
+			"{ name: a, hook: PRE_TOOL_CALL, tools: [\"web_*\", exec, \"*_send\"], action: block }, { name: b, hook: MCP_TOOL_CALL, tools: [mcp_crm_find, \"mcp_*\"], action: block }] }\n", nil},
+		"rules that never do": {
+			crm + "channels: { webchat: { classification: CONFIDENTIAL } }\npolicy: { rules: [" +
+				"{ name: a, hook: PRE_TOOL_CALL, tools: [exce], action: block }, { name: b, hook: MCP_TOOL_CALL, tools: [exec, \"mcp_cmr_*\"], action: block }] }\n",
+			[]string{`wrong rules policy.rules.a: no tool is named "exce"`, `wrong rules policy.rules.b: no tool is named "exec"`, `wrong rules policy.rules.b: no tool is named "mcp_cmr_*"`},
+		},
+		"no server for a rule": {"policy: { rules: [{ name: a, hook: MCP_TOOL_CALL, action: block }] }\n", []string{"wrong rules policy.rules.a never applies"}},
+		"nobody approves": {
+			"policy: { rules: [{ name: a, hook: PRE_OUTPUT, action: require_approval, approvers: [\"telegram:1\"] }] }\n", []string{"wrong rules policy.rules.a: nobody of telegram:1 can decide"},
+		},
+		"secret for nobody": {"secrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", []string{"wrong secrets no tool gets secrets.a: none is named mcp_crm_*"}},
+		"secret above its tool": {
+			"mcp: { servers: { crm: { command: [crm] } } }\nsecrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", []string{"wrong secrets no tool gets secrets.a: it is INTERNAL, which is above mcp.servers.crm (PUBLIC)"},
+		},
+		"secret above all": {"policy: { clearance: PUBLIC }\nsecrets: { a: { value: 123456, tools: [exec] } }\n", []string{"wrong secrets no conversation gets secrets.a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, a := range parsed(t, c.text).Advise([]string{"exec", "web_fetch", "sessions_send"}) {
+				require.NotEmpty(t, a.Mend)
+				kind := map[bool]string{true: "wrong ", false: "note "}[a.Wrong]
+				got = append(got, kind+a.Part+" "+a.Text)
+			}
+			require.Len(t, got, len(c.want), strings.Join(got, "\n"))
+			for i, want := range c.want {
+				require.True(t, strings.HasPrefix(got[i], want), "%s\nwant: %s", got[i], want)
+			}
+		})
+	}
+}

@@ -139,7 +139,8 @@ func (s *Session) verdict(call Part, tool Tool, approved, effects bool) CallVerd
 	return v
 }
 
-// response lets the monitor see what a call gave.
+// response lets the monitor see what a call gave. It is at least as secret as the session, whose words its arguments are: a result may
+// repeat them.
 func (s *Session) response(call Part, tool Tool, args json.RawMessage, r Response, trail *Trail) Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,6 +148,7 @@ func (s *Session) response(call Part, tool Tool, args json.RawMessage, r Respons
 	if !r.Label.Valid() {
 		r.Label = flow.Top() // a label that was lost
 	}
+	r.Label = r.Label.Join(s.record.Taint)
 	r, entries := s.monitored().Response(MonitoredCall{Record: s.record, Message: s.asks(), CallID: call.CallID, Tool: tool, Args: args}, r)
 	s.audit = append(s.audit, entries...)
 	return r

@@ -66,6 +66,7 @@ func newCalled(t testing.TB, low, high uint64) *called {
 		lows: rand.New(rand.NewPCG(low, 1)), high: rand.New(rand.NewPCG(high, 2)),
 	}
 	w.twoRun = &twoRun{TB: t, dir: sqlitetest.Dir(t), bus: silence{}, model: w.script, clock: w.tick, secret: fmt.Sprint("secret ", high), names: map[string]string{}}
+	w.remote = w.board.tools
 	w.twoRun.open()
 	t.Cleanup(func() { require.NoError(t, w.db.Close()) })
 	for _, key := range []sessions.Key{lowKey, otherKey, groupKey, narrowKey} {

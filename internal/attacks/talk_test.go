@@ -160,27 +160,51 @@ func (s *screen) take(of sessions.ConversationID) []string {
 	return texts
 }
 
-// talk is a gateway that works: sessions talk to each other and to people.
-type talk struct {
+// workplace is a gateway that works: sessions talk to each other and to people.
+type workplace struct {
 	*twoRun
-	near       *nearBus
-	shown      *screen
-	ticks      atomic.Int64
+	near  *nearBus
+	shown *screen
+	ticks atomic.Int64
+}
+
+// newWorkplace makes one that is not open yet.
+func newWorkplace(t testing.TB, model sessions.Model) *workplace {
+	t.Helper()
+	w := &workplace{near: &nearBus{}, shown: &screen{texts: map[sessions.ConversationID][]string{}}}
+	begun := time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
+	w.twoRun = &twoRun{
+		TB: t, dir: sqlitetest.Dir(t), bus: w.near, chat: w.shown, model: model, names: map[string]string{},
+		clock: func() time.Time { return begun.Add(time.Duration(w.ticks.Add(1)) * time.Second) }, // in whole seconds, so that times are of one length
+	}
+	return w
+}
+
+func (w *workplace) start() {
+	w.Helper()
+	w.open()
+	w.near.own(w, w.router)
+	w.router.Start()
+}
+
+func (w *workplace) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	w.router.Stop(ctx)
+	require.NoError(w, w.db.Close())
+}
+
+// talk is a workplace that a program of one of two runs is about.
+type talk struct {
+	*workplace
 	lows, high *rand.Rand
 	noted      map[sessions.ID]int // messages of a thread
 }
 
 func newTalk(t testing.TB, low, high uint64) *talk {
 	t.Helper()
-	w := &talk{
-		near: &nearBus{}, shown: &screen{texts: map[sessions.ConversationID][]string{}}, noted: map[sessions.ID]int{},
-		lows: rand.New(rand.NewPCG(low, 3)), high: rand.New(rand.NewPCG(high, 4)),
-	}
-	begun := time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
-	w.twoRun = &twoRun{
-		TB: t, dir: sqlitetest.Dir(t), bus: w.near, chat: w.shown, model: puppet{}, secret: fmt.Sprint("secret ", high), names: map[string]string{},
-		clock: func() time.Time { return begun.Add(time.Duration(w.ticks.Add(1)) * time.Second) }, // in whole seconds, so that times are of one length
-	}
+	w := &talk{workplace: newWorkplace(t, puppet{}), noted: map[sessions.ID]int{}, lows: rand.New(rand.NewPCG(low, 3)), high: rand.New(rand.NewPCG(high, 4))}
+	w.secret, w.remote = fmt.Sprint("secret ", high), w.board.tools
 	w.board.write(w.secret)
 	w.start()
 	t.Cleanup(w.stop)
@@ -190,27 +214,13 @@ func newTalk(t testing.TB, low, high uint64) *talk {
 	return w
 }
 
-func (w *talk) start() {
-	w.Helper()
-	w.open()
-	w.near.own(w, w.router)
-	w.router.Start()
-}
-
-func (w *talk) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	w.router.Stop(ctx)
-	require.NoError(w, w.db.Close())
-}
-
 // placeOfKey is where the people of a session speak.
 func placeOfKey(key sessions.Key) sessions.Route {
 	_, id, _ := strings.Cut(string(key), "group:")
 	return sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Group, Conversation: sessions.ConversationID(id)}
 }
 
-func (w *talk) begin(key sessions.Key, clearance flow.Level) {
+func (w *workplace) begin(key sessions.Key, clearance flow.Level) {
 	w.Helper()
 	// The id is made of the key, so that of equals the same comes first in both runs.
 	name := sha256.Sum256([]byte(key))
@@ -223,23 +233,25 @@ func (w *talk) begin(key sessions.Key, clearance flow.Level) {
 }
 
 // say lets the owner say something in a session's conversation, and waits for all that comes of it.
-func (w *talk) say(key sessions.Key, lines ...string) {
+func (w *workplace) say(key sessions.Key, lines ...string) {
 	w.Helper()
 	w.called += len(lines)
-	record, err := w.db.SessionByKey(w.Context(), key)
-	require.NoError(w, err)
-	_, err = w.router.Admit(w.Context(), router.Admission{
-		Session: record.ID,
-		Inbound: adapters.Inbound{
-			Event: fmt.Sprint("event/", w.ticks.Load()), Route: placeOfKey(key), Sender: sessions.Peer{ID: "1", Name: "Ada"}, Text: strings.Join(lines, "\n"), Mentioned: true, SentAt: w.clock(),
-		},
-	})
-	require.NoError(w, err)
+	w.admit(key, adapters.Inbound{Sender: sessions.Peer{ID: "1", Name: "Ada"}, Text: strings.Join(lines, "\n")})
 	until(w, time.Millisecond, "runs and deliveries to end", w.idle)
 }
 
+// admit takes in what somebody says in a session's conversation.
+func (w *workplace) admit(key sessions.Key, in adapters.Inbound) {
+	w.Helper()
+	record, err := w.db.SessionByKey(w.Context(), key)
+	require.NoError(w, err)
+	in.Event, in.Route, in.Mentioned, in.SentAt = fmt.Sprint("event/", w.ticks.Load()), placeOfKey(key), true, w.clock()
+	_, err = w.router.Admit(w.Context(), router.Admission{Session: record.ID, Inbound: in})
+	require.NoError(w, err)
+}
+
 // idle reports whether no run waits or works and nothing is on its way out.
-func (w *talk) idle() bool {
+func (w *workplace) idle() bool {
 	for _, status := range []string{"running", "queued", "running"} { // a step's end begins the next one
 		runs, err := w.db.ListRuns(w.Context(), router.Query{MaxLevel: flow.Restricted, Status: status, Limit: 1})
 		require.NoError(w, err)

@@ -38,6 +38,8 @@ type twoRun struct {
 	clock  func() time.Time
 	secret string // is another one in the other run
 	board  board
+	remote func() []sessions.Tool
+	shared bool              // all conversations read what each has saved
 	names  map[string]string // of ids, by the order in which low sessions saw them
 	seen   []string          // by low sessions
 	called int               // by all
@@ -77,7 +79,7 @@ func (w *twoRun) open() {
 
 func (w *twoRun) openLoop(monitor *policy.Monitor) {
 	w.Helper()
-	shared := agent.MemorySettings{Namespace: "main", MaxEntries: 6, Recall: 4000} // so few, that they are soon full
+	shared := agent.MemorySettings{Namespace: "main", Shared: w.shared, MaxEntries: 6, Recall: 4000} // so few, that they are soon full
 	loop, err := agent.New(agent.Config{
 		Settings: agent.Settings{
 			Agents:  []agent.Definition{{ID: "main", Model: "m/m", Memory: shared}, {ID: "other", Model: "m/m", Memory: shared}},
@@ -88,7 +90,7 @@ func (w *twoRun) openLoop(monitor *policy.Monitor) {
 		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
 			return w.router.CheckPolicy(ctx, c)
 		},
-		Exchanges: w, Remote: w.board.tools,
+		Exchanges: w, Remote: w.remote,
 	})
 	require.NoError(w, err)
 	w.loop = loop

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -98,6 +99,35 @@ func (r *Router) PatchSession(ctx context.Context, p sessions.Patch, actor strin
 		return sessions.Record{}, fmt.Errorf("patch session: %w", err)
 	}
 	return r.store.Session(ctx, p.ID)
+}
+
+// Learn has a session know that a label reaches it by another way than its runs, before that is there to be read: a
+// crash between the two leaves a session that is too careful. A run that works meanwhile is gone on with from its
+// last stored step, by what the session then has learnt.
+func (r *Router) Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error {
+	for range admitTries {
+		record, err := r.liveSession(ctx, id)
+		if err != nil {
+			return fmt.Errorf("read session: %w", err)
+		}
+		taint := record.Taint.Join(label)
+		if taint == record.Taint {
+			return nil
+		}
+		if !taint.FlowsTo(record.Clearance) {
+			return &RequestError{Field: "label", Text: aboveClearance(record, taint.Level())}
+		}
+		entry := sessions.AuditEntry{
+			At: r.now(), Actor: actor, Action: "session.learn", Object: string(record.Key), Session: id, Label: taint,
+			Detail: map[string]string{"from": record.Taint.String(), "to": taint.String()},
+		}
+		record.Taint = taint
+		err = r.store.Commit(ctx, Change{Change: sessions.Change{Save: []sessions.Record{record}, Audit: []sessions.AuditEntry{entry}}})
+		if !errors.Is(err, sessions.ErrConflict) { // else a run of it has stored a step since
+			return err
+		}
+	}
+	return fmt.Errorf("raise session: %w", sessions.ErrConflict)
 }
 
 // ResetSession begins a new session under the key of an old one.

@@ -220,6 +220,16 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 	in.Secret = SecretInput{}
 }
 
+// HideSecrets takes out of the rules why a secret is not given: that would tell of one that there is.
+func (d *Decision) HideSecrets() {
+	d.Rules = slices.Clone(d.Rules)
+	for i, r := range d.Rules {
+		if r.Rule == RuleSecret {
+			d.Rules[i].Detail, _, _ = strings.Cut(r.Detail, ":")
+		}
+	}
+}
+
 // mapStrings applies f to each string value in a JSON text, not to the names of its fields.
 func mapStrings(text json.RawMessage, f func(string) string) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))

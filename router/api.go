@@ -98,7 +98,7 @@ type Check struct {
 	Label    flow.Label
 	Kind     DeliveryKind
 	Text     string     // empty: rules see none
-	Reader   flow.Level // as in [Proactive]
+	Reader   flow.Level // as in [Proactive]; so is a channel
 }
 
 // NewSession asks for a session over HTTP (seed 003).

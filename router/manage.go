@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -98,6 +99,35 @@ func (r *Router) PatchSession(ctx context.Context, p sessions.Patch, actor strin
 		return sessions.Record{}, fmt.Errorf("patch session: %w", err)
 	}
 	return r.store.Session(ctx, p.ID)
+}
+
+// Learn has a session know that a label reaches it by another way than its runs, before that is there to be read: a
+// crash between the two leaves a session that is too careful. A run that works meanwhile is gone on with from its
+// last stored step, by what the session then has learnt.
+func (r *Router) Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error {
+	for range admitTries {
+		record, err := r.liveSession(ctx, id)
+		if err != nil {
+			return fmt.Errorf("read session: %w", err)
+		}
+		taint := record.Taint.Join(label)
+		if taint == record.Taint {
+			return nil
+		}
+		if !taint.FlowsTo(record.Clearance) {
+			return &RequestError{Field: "label", Text: aboveClearance(record, taint.Level())}
+		}
+		entry := sessions.AuditEntry{
+			At: r.now(), Actor: actor, Action: "session.learn", Object: string(record.Key), Session: id, Label: taint,
+			Detail: map[string]string{"from": record.Taint.String(), "to": taint.String()},
+		}
+		record.Taint = taint
+		err = r.store.Commit(ctx, Change{Change: sessions.Change{Save: []sessions.Record{record}, Audit: []sessions.AuditEntry{entry}}})
+		if !errors.Is(err, sessions.ErrConflict) { // else a run of it has stored a step since
+			return err
+		}
+	}
+	return fmt.Errorf("raise session: %w", sessions.ErrConflict)
 }
 
 // ResetSession begins a new session under the key of an old one.
@@ -197,23 +227,47 @@ func (r *Router) awaitEnd(ctx context.Context, id sessions.RunID, events <-chan 
 }
 
 // expireSessions ends the sessions whose time is over: those past their TTL, and
-// those that are not persistent and had nothing said in them for a while.
+// those that are not persistent and had nothing said in them for a while. What a rule keeps is asked about anew in each sweep.
 func (r *Router) expireSessions(ctx context.Context) {
 	now := r.now()
-	expired, err := r.store.ExpiredSessions(ctx, now, now.Add(-idleLife), expireBatch)
+	expired, err := r.store.ExpiredSessions(ctx, now, now.Add(-idleLife), expireBatch+len(r.kept)) // what is kept hides no others
 	if err != nil {
 		if ctx.Err() == nil {
 			r.log.Error("expired sessions not read", "err", err)
 		}
 		return
 	}
+	kept := map[sessions.ID]bool{}
 	for _, id := range expired {
-		// It aborts nothing: a message that came since it was looked at is still answered.
-		err := r.store.CommitSession(ctx, sessions.Change{End: []sessions.End{{ID: id, At: now}}})
+		keeps, err := r.expire(ctx, id, now)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) && ctx.Err() == nil {
 			r.log.Error("expired session not ended", "session", string(id), "err", err)
 		}
+		if keeps {
+			kept[id] = true
+		}
 	}
+	r.kept = kept
+}
+
+// expire ends a session whose time is over, or reports that a rule keeps it, which the audit trail has once. It aborts
+// nothing: a message that came since it was looked at is still answered.
+func (r *Router) expire(ctx context.Context, id sessions.ID, now time.Time) (keeps bool, err error) {
+	record, err := r.store.Session(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("read session: %w", err)
+	}
+	entry, refused := r.mayReset(record, "gateway", false)
+	entry.Detail = map[string]any{"reason": "its time was over", "decision": entry.Detail}
+	change := sessions.Change{Audit: []sessions.AuditEntry{entry}}
+	switch {
+	case refused == nil:
+		change.End = []sessions.End{{ID: id, At: now}}
+	case r.kept[id]:
+		return true, nil
+	}
+	err = r.store.CommitSession(ctx, change)
+	return refused != nil && err == nil, err
 }
 
 // expireBatch is how many sessions one sweep ends at most.

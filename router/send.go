@@ -89,6 +89,12 @@ func hides(reader flow.Level, record sessions.Record) bool {
 	return reader.Valid() && record.ID != "" && !record.Taint.FlowsTo(reader)
 }
 
+// hidesChannel reports whether a channel is above what somebody may know of.
+func (r *Router) hidesChannel(c Check) bool {
+	at := sessions.Route{Channel: c.Channel, Account: orDefault(c.Account, "default")}
+	return c.Reader.Valid() && !flow.CanFlow(r.gate.SinkLevel(at), c.Reader)
+}
+
 // NoChannel says that a channel is not configured.
 func NoChannel(name string) *RequestError {
 	return &RequestError{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", name)}
@@ -113,7 +119,7 @@ func (r *Router) conversationSession(ctx context.Context, s *Settings, agent str
 // CheckPolicy says what the gate would decide. It is the same decision as at a delivery, with no effect.
 func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, error) {
 	s := r.settings.Load()
-	if _, ok := s.Channels[c.Channel]; !ok {
+	if _, ok := s.Channels[c.Channel]; !ok || r.hidesChannel(c) {
 		return policy.Decision{}, NoChannel(c.Channel)
 	}
 	if c.ChatType != "" && !c.ChatType.Valid() {

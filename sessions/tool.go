@@ -103,6 +103,7 @@ type Caller struct {
 	Sandbox   SandboxConfig // how commands run
 	Chain     Chain         // of the run
 	Audience  Audience      // whose memories it may read, and where what it saves belongs
+	Reader    flow.Level    // who is told what the call would come to sees at most that; invalid: all that the session does
 	Trail     *Trail        // for what the operator is to know and the model is not; nil for none
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/agent"
+	"sluice/internal/sandbox/sandboxtest"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -138,20 +138,9 @@ func TestASubAgentHasFilesOfItsOwn(t *testing.T) {
 	require.True(t, b.tool(t, "read", `{"path":"../`+filepath.Base(folder)+`/mine"}`).Error)
 }
 
-// needBwrap skips a test where there is no bubblewrap; in CI it fails.
-func needBwrap(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("bubblewrap is not installed: tools/testdeps installs it")
-		}
-		t.Skip("bubblewrap is not installed")
-	}
-}
-
 func TestExecInASandbox(t *testing.T) {
 	t.Parallel()
-	needBwrap(t)
+	sandboxtest.Need(t)
 	b, folder := withFiles(t, everything, func(d *agent.Definition) { d.Sandbox = sessions.SandboxRequired })
 	part := b.tool(t, "exec", `{"command":"cat; pwd; echo made >made; ls / | grep -c home; exit 3","stdin":"in "}`)
 	require.False(t, part.Error, part.Text)

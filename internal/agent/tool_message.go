@@ -106,7 +106,7 @@ func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, erro
 	p := router.Proactive{
 		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
 		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
-		Media: args.Media,
+		Media: args.Media, Reader: caller.Reader,
 	}
 	for _, b := range args.Buttons {
 		p.Buttons = append(p.Buttons, adapters.Button(b))

@@ -56,7 +56,8 @@ func (l *Loop) simulateTool() sessions.Tool {
 }
 
 // Simulate says what a call of a session would come to. It asks the monitor, the session's permission mode and the
-// tool's own checks as a call does, with their effects off. Of the caller Route, User and Owner count; the rest is the session's.
+// tool's own checks as a call does, with their effects off. Of the caller Route, User, Owner and Reader count; the rest is the session's. What
+// is above Reader is not there.
 func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sessions.Caller, tool string, args json.RawMessage) (policy.Simulation, error) {
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
@@ -71,7 +72,7 @@ func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sess
 	if err != nil {
 		return policy.Simulation{}, err
 	}
-	if t.Run == nil {
+	if t.Run == nil || above(t.Flow, caller.Reader) {
 		s.Decide(policy.Decision{Action: policy.Block, Reason: fmt.Sprintf("there is no tool %q", tool), Rules: []policy.Looked{}})
 		return s, nil
 	}
@@ -91,11 +92,19 @@ func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sess
 			refused(&d, err)
 		}
 	}
+	if caller.Reader != flow.Restricted {
+		d.HideSecrets()
+	}
 	s.Decide(d)
 	if t.Flow.Reads == sessions.FlowOutside && d.Action != policy.Block {
 		s.ResultingLevel = record.Taint.Join(t.Flow.Source).Level()
 	}
 	return s, nil
+}
+
+// above reports whether an end of a tool is outside of what a reader may see; an invalid one sees what the session does.
+func above(f sessions.ToolFlow, reader flow.Level) bool {
+	return reader.Valid() && (f.Reads == sessions.FlowOutside && !f.Source.FlowsTo(reader) || f.Writes == sessions.FlowOutside && !flow.CanFlow(f.Sink, reader))
 }
 
 // equipment is a session's tool of a name, without Run if it has none, and how its calls are permitted.
@@ -137,7 +146,7 @@ func refused(d *policy.Decision, err error) {
 // leaves says whether the gate would let a message out.
 func (l *Loop) leaves(ctx context.Context, p router.Proactive) error {
 	d, err := l.checkPolicy(ctx, router.Check{
-		Channel: p.Channel, Account: p.Account, To: p.To, Thread: p.Thread, ChatType: p.ChatType, Label: p.Label, Kind: router.KindMessage, Text: p.Text,
+		Channel: p.Channel, Account: p.Account, To: p.To, Thread: p.Thread, ChatType: p.ChatType, Label: p.Label, Kind: router.KindMessage, Text: p.Text, Reader: p.Reader,
 	})
 	if err != nil {
 		return publicSendError(err)

@@ -44,6 +44,7 @@ type App struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	replica  string
+	rows     func(*store.DB) router.Store // the store as the router has it
 
 	token      string
 	listener   net.Listener
@@ -68,7 +69,10 @@ type App struct {
 func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return &App{cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{}}
+	return &App{
+		cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
+		rows: func(db *store.DB) router.Store { return db },
+	}
 }
 
 // Start brings the gateway up. On an error everything that has started is stopped again.
@@ -177,7 +181,7 @@ func (a *App) wire() error {
 		return fmt.Errorf("make agent loop: %w", err)
 	}
 	a.router, err = router.New(router.Config{
-		Store: a.store, Bus: a.bus, Agent: a.loop, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
+		Store: a.rows(a.store), Bus: a.bus, Agent: a.loop, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
 		Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	if err != nil {

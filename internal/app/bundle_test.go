@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"sluice/adapters/telegram/telegramtest"
 	"sluice/internal/app"
 	"sluice/internal/config"
+	"sluice/internal/model/modeltest"
 	"sluice/store/sqlite/sqlitetest"
 )
 
@@ -72,6 +74,8 @@ type gateway struct {
 	state string
 	cfg   *config.Config
 	log   *output
+
+	committed chan struct{} // gets one after changes that the router has stored
 }
 
 // load reads a configuration that a test writes. It always has a state folder and a free port of its own.
@@ -102,6 +106,7 @@ func start(t *testing.T, text string) *gateway {
 func (g *gateway) begin() {
 	g.t.Helper()
 	g.App = app.New(g.cfg, "test", slog.New(slog.NewTextHandler(g.log, nil)))
+	g.committed = g.Committed()
 	require.NoError(g.t, g.Start(g.t.Context()))
 }
 
@@ -133,4 +138,19 @@ func (g *gateway) call(method, path, body string, headers ...string) *http.Respo
 	require.NoError(g.t, err)
 	g.t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
+}
+
+// platforms are Telegram and a provider of models, on the wire.
+func platforms(t *testing.T) (*telegramtest.Server, *modeltest.Server) {
+	t.Helper()
+	models, err := modeltest.Start()
+	require.NoError(t, err)
+	t.Cleanup(models.Close)
+	return telegramtest.Start(t, telegramtest.Options{}), models
+}
+
+// withModels is the configuration of the models.
+func withModels(models *modeltest.Server) string {
+	return `models: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: "` + models.OpenAIURL() + `" } } }
+`
 }

@@ -48,6 +48,7 @@ func TestTheOperatorIsToldOfWhatIsHidden(t *testing.T) {
 			require.Equal(t, 404, g.ask(flow.Internal, "POST", o.ids().Replace(path), "", "Content-Type", "application/json").Status, path)
 		}
 		require.Equal(t, 404, g.ask(flow.Internal, "POST", "/v1/policy/simulate", o.ids().Replace(`{"tool_name":"todo_list","session":"{id}"}`), "Content-Type", "application/json").Status)
+		require.Equal(t, 200, g.ask(flow.Internal, "POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"webchat","to":"local","message":"hi"}}`, "Content-Type", "application/json").Status)
 	}
 	ask(o)
 	absent := o
@@ -67,7 +68,7 @@ func TestTheOperatorIsToldOfWhatIsHidden(t *testing.T) {
 		trusted + "memory " + string(o.memory.ID) + label + "1",
 		trusted + "approval " + string(o.approval.ID) + label + "1",
 		trusted + "pairing webchat/default/" + string(o.pairing.User.ID) + label + "1",
-		trusted + "channel webchat/default" + label + "2", // each check of the policy, whatever its session
+		trusted + "channel webchat/default" + label + "4", // each check of the policy and each simulation, whatever its session
 	}
 	require.ElementsMatch(t, want, g.denied(flow.Confidential))
 	require.ElementsMatch(t, want, g.denied(flow.Restricted))

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"context"
+
+	"sluice/router"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -13,3 +16,33 @@ func (a *App) Emit(e sessions.Event) { a.bus.Emit(e) }
 
 // Folder is where a session's files are.
 func (a *App) Folder(r sessions.Record) (string, error) { return a.loop.Folder(r) }
+
+// committing tells of each change that is stored.
+type committing struct {
+	*store.DB
+	told chan struct{}
+}
+
+func (c committing) tell() {
+	select {
+	case c.told <- struct{}{}:
+	default: // who waits looks at all that is stored
+	}
+}
+
+func (c committing) Commit(ctx context.Context, change router.Change) error {
+	defer c.tell()
+	return c.DB.Commit(ctx, change)
+}
+
+func (c committing) CommitSession(ctx context.Context, change sessions.Change) error {
+	defer c.tell()
+	return c.DB.CommitSession(ctx, change)
+}
+
+// Committed gets one after one or more changes that the router has stored. It is asked for before Start.
+func (a *App) Committed() chan struct{} {
+	told := make(chan struct{}, 1)
+	a.rows = func(db *store.DB) router.Store { return committing{db, told} }
+	return told
+}

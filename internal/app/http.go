@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -38,8 +37,8 @@ func (a *App) newHTTP() error {
 			_, err := a.model(name)
 			return err
 		},
-		Simulate: func(ctx context.Context, record sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error) {
-			return a.loop.Simulate(ctx, record, sessions.Caller{Route: record.Route, Owner: true}, tool, args)
+		Simulate: func(ctx context.Context, c httpapi.Simulated) (policy.Simulation, error) {
+			return a.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, Owner: true, Reader: c.Reader}, c.Tool, c.Args)
 		},
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),

@@ -91,6 +91,8 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 		ID: router.NewDeliveryID(), Lane: route.Lane(), Kind: router.KindMessage, Route: route, Text: marker, Label: label, Session: r.ID,
 		Status: router.DeliveryFailed, Created: now, Expires: now.Add(time.Hour), Files: []sessions.MediaID{o.media.ID},
 	}
+	shown := o.delivery // in the session's history
+	shown.ID, shown.Status, shown.Files, shown.Finished = router.NewDeliveryID(), router.DeliverySent, nil, now
 	o.exchange = router.Exchange{Revision: 1, First: o.run.ID, Run: o.run.ID, Label: label, Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{r.ID}}}
 	o.exchange.Exchange = announce.Exchange{
 		ID: router.NewExchangeID(), Kind: announce.Send, Request: marker, Phase: announce.Ended, Started: now, Ended: now,
@@ -105,7 +107,7 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 	message := sessions.Message{ID: sessions.NewMessageID(), Parent: r.Head, Run: o.run.ID, Role: sessions.RoleUser, Label: label, Created: now, Parts: []sessions.Part{sessions.TextPart(marker, label)}}
 	r.Head = message.ID
 	g.store(router.Change{
-		Media: []router.Media{o.media}, Deliver: []router.Delivery{o.delivery}, Exchanges: []router.Exchange{o.exchange}, Ask: []router.Approval{o.approval}, Pairings: []router.Pairing{o.pairing},
+		Media: []router.Media{o.media}, Deliver: []router.Delivery{o.delivery, shown}, Exchanges: []router.Exchange{o.exchange}, Ask: []router.Approval{o.approval}, Pairings: []router.Pairing{o.pairing},
 		Change: sessions.Change{
 			Save: []sessions.Record{r}, Messages: []sessions.StoredMessage{{Session: r.ID, Message: message}}, Enqueue: []sessions.Run{o.run},
 			Audit: []sessions.AuditEntry{{At: now, Actor: marker, Action: "a", Object: marker, Session: r.ID, Label: label}},

@@ -155,7 +155,7 @@ func (w *world) below() {
 	session := pick(w.low, mine, mine, "/v1/sessions/"+string(o.session.ID))
 	after := pick(w.low, "", "", string(o.session.ID), string(o.run.ID), string(o.delivery.ID), pick(w.low, append(w.shown, "")...))
 	page := fmt.Sprintf("?limit=%d&after=%s", 1+w.low.IntN(9), after)
-	switch w.low.IntN(24) {
+	switch w.low.IntN(26) {
 	case 0:
 		w.request("GET", "/v1/sessions"+page, "")
 	case 1:
@@ -209,6 +209,14 @@ func (w *world) below() {
 		w.request("DELETE", "/v1/sessions?older_than=1h&status=idle", "")
 	case 23:
 		w.request("POST", session+"/reset", "")
+	case 24:
+		w.request("POST", "/v1/policy/simulate", `{"tool_name":"todo_list","session":"`+strings.TrimPrefix(session, "/v1/sessions/")+`"}`)
+	case 25:
+		w.request("POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"webchat","to":"local","message":"hi"}}`)
+		body := `{"tool_name":"sessions_send","args":{"sessionKey":"` + string(o.session.ID) + `","message":"hi"}}`
+		a := w.ask(flow.Internal, "POST", "/v1/policy/simulate", body, "Content-Type", "application/json")
+		a.Body = strings.ReplaceAll(a.Body, string(o.session.ID), "it") // they are told what they have named
+		w.keep("POST", "/v1/policy/simulate", body, a)
 	}
 }
 
@@ -230,8 +238,8 @@ func (w *world) request(method, path, body string, headers ...string) {
 
 func (w *world) keep(method, path, body string, a answered) {
 	place, _, _ := strings.Cut(path, "?") // which ids it names is not the same in both
-	place = regexp.MustCompile(`_[0-9a-f]+`).ReplaceAllString(place, "_")
-	w.told = append(w.told, heard{method + " " + place + " " + body, w.names.normal(a)})
+	request := regexp.MustCompile(`_[0-9a-f]+`).ReplaceAllString(method+" "+place+" "+body, "_")
+	w.told = append(w.told, heard{request, w.names.normal(a)})
 }
 
 // stream makes a request whose answer are events, and reads up to the end of a run.
@@ -288,9 +296,17 @@ func (w *world) events(body io.Reader) (events []string, first string) {
 // settle waits until nothing works or is on its way.
 func (w *world) settle() {
 	w.t.Helper()
-	require.Eventually(w.t, func() bool {
+	deadline := time.After(patience)
+	for {
 		lanes, err := w.Store().WaitingLanes(w.t.Context(), 0) // one question: between two of them work goes from one kind to another
 		require.NoError(w.t, err)
-		return len(lanes) == 0
-	}, patience, 2*time.Millisecond)
+		if len(lanes) == 0 {
+			return
+		}
+		select {
+		case <-w.committed:
+		case <-deadline:
+			w.t.Fatalf("it goes on working: %v", lanes)
+		}
+	}
 }

@@ -28,6 +28,7 @@ type ruling struct {
 	by   reach
 	tail []string // of the path: a query; {name} stands for a thing's id
 	body string
+	more []string // other bodies, where one request changes nothing for the next
 }
 
 // decisions are those about all operations of the API, by the ids in its description.
@@ -56,7 +57,7 @@ func decisions() map[string]ruling {
 		"retry-delivery":     {by: byRow},
 		"discard-delivery":   {by: byRow},
 		"check-policy":       {by: bySession, tail: []string{"?channel=webchat&session={id}", "?channel=webchat&to=local"}},
-		"simulate-tool-call": {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`},
+		"simulate-tool-call": {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`, more: simulated()},
 		"list-memories":      {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main"}},
 		"get-memory":         {by: bySession},
 		"delete-memory":      {by: bySession},
@@ -76,6 +77,15 @@ func decisions() map[string]ruling {
 		"get-file":           {by: bySession},
 		"put-file":           {by: bySession, body: "mine"},
 		"delete-file":        {by: bySession},
+	}
+}
+
+// simulated are calls whose arguments name things.
+func simulated() []string {
+	return []string{
+		`{"tool_name":"sessions_history","args":{"sessionKey":"{id}"}}`, `{"tool_name":"session_status","args":{"sessionKey":"{id}"}}`,
+		`{"tool_name":"sessions_send","args":{"sessionKey":"{id}","message":"hi"}}`, `{"tool_name":"sessions_send","args":{"sessionKey":"agent:main:http:{id}","message":"hi"}}`,
+		`{"tool_name":"message","args":{"channel":"webchat","to":"local","message":"hi","media":["{media}"]}}`,
 	}
 }
 
@@ -171,21 +181,31 @@ func (w twins) try(caller flow.Level, o operation, hidden bool, label, taint flo
 		}
 		planted := w.with.plant(session, label)
 		w.with.plantFile(session)
-		path, body := planted.ids().Replace(o.Path+tail), planted.ids().Replace(d.body)
-		headers := []string{"Content-Type", "application/json"}
-		one, other := w.with.ask(caller, o.Method, path, body, headers...), w.without.ask(caller, o.Method, path, body, headers...)
-		which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s", o.ID, caller, label, taint, o.Method, path)
-		if one, other := (&naming{}).normal(one), (&naming{}).normal(other); hidden {
-			require.Equal(w, other, one, which)
-			require.NotContains(w, one.Body, marker, which)
-			w.untouched(planted, which)
-		} else if fmt.Sprint(one) != fmt.Sprint(other) {
-			differs = true
+		path := planted.ids().Replace(o.Path + tail)
+		for _, body := range append([]string{d.body}, d.more...) {
+			body = planted.ids().Replace(body)
+			which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s %s", o.ID, caller, label, taint, o.Method, path, body)
+			one, other := w.ask(caller, o.Method, path, body)
+			if hidden {
+				require.Equal(w, other, one, which)
+				require.NotContains(w, one.Body, marker, which)
+				w.untouched(planted, which)
+			} else if fmt.Sprint(one) != fmt.Sprint(other) {
+				differs = true
+			}
 		}
 	}
 	if !hidden {
 		require.True(w, differs, "%s by %s, label %s, taint %s: it answers as if the thing were not there", o.ID, caller, label, taint)
 	}
+}
+
+// ask makes a request of both.
+func (w twins) ask(caller flow.Level, method, path, body string) (one, other answered) {
+	w.Helper()
+	headers := []string{"Content-Type", "application/json"}
+	with, without := w.with.ask(caller, method, path, body, headers...), w.without.ask(caller, method, path, body, headers...)
+	return (&naming{}).normal(with), (&naming{}).normal(without)
 }
 
 // untouched: what a caller may not know of they can't change either.
@@ -233,6 +253,8 @@ func TestAHiddenChannelIsAsNone(t *testing.T) {
 			{"GET", "/v1/policy/check?channel=CHANNEL&to=local&label=RESTRICTED", ""},
 			{"POST", "/v1/messages", `{"channel":"CHANNEL","to":"local","text":"hi"}`},
 			{"POST", "/v1/pairings/revoke", `{"channel":"CHANNEL","user":"1"}`},
+			{"POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"CHANNEL","to":"local","message":"hi"}}`},
+			{"POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"CHANNEL","accountId":"x","to":"owner","message":"hi"}}`},
 		} {
 			of := func(channel string) answered {
 				a := g.ask(l, c.method, strings.ReplaceAll(c.path, "CHANNEL", channel), strings.ReplaceAll(c.body, "CHANNEL", channel))

@@ -51,14 +51,10 @@ func TestOthersCanNotReadWhatTheOwnerSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bots := telegramtest.Start(t, telegramtest.Options{})
-			models, err := modeltest.Start()
-			require.NoError(t, err)
-			t.Cleanup(models.Close)
+			bots, models := platforms(t)
 			models.Always(obedient)
 			g := start(t, `owners: ["telegram:1001"]
-models: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: "`+models.OpenAIURL()+`" } } }
-session: `+c.session+`
+`+withModels(models)+`session: `+c.session+`
 channels:
   telegram:
     allowFrom: ["2002"]

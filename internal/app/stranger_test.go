@@ -9,21 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters/telegram/telegramtest"
-	"sluice/internal/model/modeltest"
 )
 
 // What strangers may have led to is said in another conversation with the owner's word alone; so it is where their
 // words came into the main session by a request that nobody answered. What the owner alone has led to is said at once.
 func TestStrangersWordsGoElsewhereOnlyWithTheOwnersWord(t *testing.T) {
 	t.Parallel()
-	bots := telegramtest.Start(t, telegramtest.Options{})
-	models, err := modeltest.Start()
-	require.NoError(t, err)
-	t.Cleanup(models.Close)
+	bots, models := platforms(t)
 	models.Always(obedient)
 	g := start(t, `owners: ["telegram:1001"]
-models: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: "`+models.OpenAIURL()+`" } } }
-channels:
+`+withModels(models)+`channels:
   telegram:
     groups: { "`+fmt.Sprint(opsGroup)+`": { requireMention: false } }
     accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } }

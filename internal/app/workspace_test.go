@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -12,25 +11,17 @@ import (
 
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/internal/model/modeltest"
+	"sluice/internal/sandbox/sandboxtest"
 )
 
 // The owner is asked with buttons whether a command may run; the gateway is begun anew
 // while it waits; the press lets the command run, in the sandbox, and its output reaches the answer.
 func TestOwnerApprovesACommandOverARestart(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("bubblewrap is not installed: tools/testdeps installs it")
-		}
-		t.Skip("bubblewrap is not installed")
-	}
-	bots := telegramtest.Start(t, telegramtest.Options{})
-	models, err := modeltest.Start()
-	require.NoError(t, err)
-	t.Cleanup(models.Close)
+	sandboxtest.Need(t)
+	bots, models := platforms(t)
 	g := start(t, `owners: ["telegram:1001"]
-models: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: "`+models.OpenAIURL()+`" } } }
-agents: { list: [{ id: main, permission: ask, sandbox: { mode: required } }] }
+`+withModels(models)+`agents: { list: [{ id: main, permission: ask, sandbox: { mode: required } }] }
 channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
 `)
 	workspace := filepath.Join(g.state, "workspaces", "main")

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -43,6 +42,7 @@ type gateway struct {
 	records map[string]sessions.Record // by id and key
 	busy    map[sessions.ID]bool
 	runs    map[sessions.RunID]sessions.Run
+	becomes map[sessions.RunID]sessions.Run // what runs are once they were looked at
 	thread  []sessions.Message
 	sent    []router.Delivery
 
@@ -136,6 +136,18 @@ func (g *gateway) PatchSession(_ context.Context, p sessions.Patch, _ string) (s
 	return r, g.fail
 }
 
+func (g *gateway) Learn(_ context.Context, id sessions.ID, label flow.Label, _ string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.down != nil {
+		return g.down
+	}
+	r := g.records[string(id)]
+	r.Taint = r.Taint.Join(label)
+	g.records[string(id)], g.records[string(r.Key)] = r, r
+	return nil
+}
+
 func (g *gateway) Session(ctx context.Context, id sessions.ID) (sessions.Record, error) {
 	return g.ResolveSession(ctx, string(id))
 }
@@ -170,6 +182,9 @@ func (g *gateway) Run(_ context.Context, id sessions.RunID) (sessions.Run, error
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if run, ok := g.runs[id]; ok {
+		if next, ok := g.becomes[id]; ok {
+			g.runs[id] = next
+		}
 		return run, nil
 	}
 	return sessions.Run{}, sessions.ErrNotFound
@@ -271,8 +286,9 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 			}
 			return nil
 		},
-		Simulate: func(_ context.Context, r sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error) {
-			return policy.Simulation{Tool: tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
+		Simulate: func(_ context.Context, c httpapi.Simulated) (policy.Simulation, error) {
+			r := c.Session
+			return policy.Simulation{Tool: c.Tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(c.Args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
 		},
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +48,8 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 			s.fail(w, errNotFound)
 			return
 		}
-		if err := fileLabel(r, level); err != nil {
+		label, err := fileLabel(r, level)
+		if err != nil {
 			s.fail(w, err)
 			return
 		}
@@ -65,23 +67,30 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 			return
 		}
 		defer files.Close() //nolint:errcheck // each file is closed by itself
+		if err := s.cfg.Router.Learn(r.Context(), record.ID, label, callerOf(r.Context()).actor()); err != nil {
+			s.fail(w, err)
+			return
+		}
 		if err := serve(w, r, files); err != nil {
 			s.fail(w, fileProblem(err))
 		}
 	}
 }
 
-// fileLabel checks what a caller says about a file that they bring: the session's files are as secret as the session.
-func fileLabel(r *http.Request, level flow.Level) error {
-	text := r.URL.Query().Get("label")
-	if r.Method != http.MethodPut || text == "" {
-		return nil // PUBLIC
+// fileLabel is what a session learns by a request for its files before its tools can read what that leaves there: who has
+// chosen it. It checks what the caller says of a file that they bring: its level is that of the session's files already.
+func fileLabel(r *http.Request, level flow.Level) (flow.Label, error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return flow.Bottom(), nil
 	}
-	l, err := said(r.Context(), text)
+	l, err := said(r.Context(), cmp.Or(r.URL.Query().Get("label"), flow.Public.String()))
 	if err == nil && !l.FlowsTo(level) {
 		err = &apiError{http.StatusUnprocessableEntity, "invalid_request", fmt.Sprintf("label: the file is %s, and the session's files hold what is %s at most: say it there first", l.Level(), level)}
 	}
-	return err
+	if err != nil {
+		return l, err
+	}
+	return flow.NewLabel(flow.Public, l.Trust()), nil
 }
 
 // fileProblem says what a failure of a file means. What may be read and not written is out of scope for a writer.

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"sluice/internal/httpapi"
 	"sluice/internal/workspace"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -69,4 +71,40 @@ func TestFilesOfASession(t *testing.T) {
 	require.Equal(t, 422, call(h, "GET", files+"docs?deep=1", "").Code)
 	require.Equal(t, 413, call(h, "PUT", files+"out/large", string(bytes.Repeat([]byte("x"), workspace.FileMost+1))).Code)
 	require.Equal(t, 201, call(h, "PUT", files+"out/large", strings.Repeat("x", 5000)).Code, "more than other requests bring")
+}
+
+// A file that others than the owner bring, or take away, makes what the session reads then untrusted, and that is stored
+// before the file is.
+func TestWhoHasChangedAFileIsKnownToItsSession(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ token, method, query, want string }{
+		"the owner's":             {token, "PUT", "", "PUBLIC/trusted"},
+		"the owner's, of others":  {token, "PUT", "?label=PUBLIC/untrusted", "PUBLIC/untrusted"},
+		"a program's":             {"ops", "PUT", "", "PUBLIC/untrusted"},
+		"a program's, it says":    {"ops", "PUT", "?label=PUBLIC/trusted", "PUBLIC/untrusted"},
+		"taken away by a program": {"ops", "DELETE", "", "PUBLIC/untrusted"},
+		"read by a program":       {"ops", "GET", "", "PUBLIC/trusted"},
+		"above the session":       {token, "PUT", "?label=INTERNAL/untrusted", "PUBLIC/trusted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(folder, "a"), []byte("old"), 0o600))
+			g := withMain()
+			h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: httpapi.RoleOperator}), func(cfg *httpapi.Config) {
+				cfg.Folder = func(sessions.Record) (string, error) { return folder, nil }
+			}).Handler()
+			ask := func() int {
+				return call(h, c.method, "/v1/sessions/main/files/a"+c.query, "new", "Authorization: Bearer "+c.token).Code
+			}
+			g.breakStore(errors.New("the disk is full"))
+			ask()
+			content, err := os.ReadFile(filepath.Join(folder, "a"))
+			require.NoError(t, err)
+			require.Equal(t, "old", string(content), "nothing is written before the session knows")
+			g.breakStore(nil)
+			ask()
+			require.Equal(t, c.want, g.records[string(mainID)].Taint.String())
+		})
+	}
 }

@@ -15,7 +15,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,6 +45,8 @@ type Router interface {
 	MainSession(ctx context.Context) (sessions.Record, error)
 	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
 	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
+	// Learn has a session know that a label reaches it by another way than its runs.
+	Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error
 	ResetSession(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	DeleteSession(ctx context.Context, id sessions.ID) error
 	AbortSession(ctx context.Context, id sessions.ID) error
@@ -111,7 +112,7 @@ type Config struct {
 	ModelName  func(agent string) string // of an agent whose session overrides none
 	CheckModel func(name string) error   // nil if the model is configured
 	// Simulate says what a call of a tool by a session would come to, if an owner had it made.
-	Simulate   func(ctx context.Context, record sessions.Record, tool string, args json.RawMessage) (policy.Simulation, error)
+	Simulate   func(ctx context.Context, c Simulated) (policy.Simulation, error)
 	Folder     Folder
 	FileLevel  func(record sessions.Record) flow.Level // of the session's files
 	Page       http.Handler

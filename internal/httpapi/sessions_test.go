@@ -182,6 +182,7 @@ func TestTurnStreamsItsOwnRunOnly(t *testing.T) {
 	t.Parallel()
 	g := withMain()
 	g.runs["run_1"], g.admitted = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning}, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+	g.becomes = map[sessions.RunID]sessions.Run{"run_1": {ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four"}}
 	for _, e := range []sessions.Event{
 		{Run: "run_0", Seq: 6, Type: sessions.EventDone, Text: "of another"},
 		{Run: "run_1", Seq: 7, Type: sessions.EventDelta, Text: "fo"},

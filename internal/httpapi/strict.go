@@ -18,7 +18,7 @@ func strict(mux *http.ServeMux, doc *huma.OpenAPI) http.Handler {
 	known := queries(doc)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, route := mux.Handler(r); r.URL.RawQuery != "" && strings.Contains(route, " /v1/") {
-			if e := misspelt(r.URL.RawQuery, known[route]); e != nil {
+			if e := misspelt(r.URL.RawQuery, known[strings.ReplaceAll(route, "...}", "}")]); e != nil {
 				writeError(w, e)
 				return
 			}

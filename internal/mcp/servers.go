@@ -102,7 +102,7 @@ func (s *Servers) Configure(servers []Server) {
 			delete(wanted, name)
 			continue
 		}
-		old.cancel()
+		old.retire()
 		delete(s.running, name)
 	}
 	for name, c := range wanted {

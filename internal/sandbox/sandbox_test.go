@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/internal/sandbox"
+	"sluice/internal/sandbox/sandboxtest"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -35,21 +36,10 @@ func TestMain(m *testing.M) {
 // lingering tells a FIFO that it is there, and holds it open in three processes until they die.
 const lingering = `exec 3>fifo; setsid sleep 3600 >/dev/null 2>&1 & sleep 3600 & echo up >&3; wait`
 
-// needBwrap skips a test where there is no bubblewrap; in CI it fails.
-func needBwrap(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("bubblewrap is not installed: tools/testdeps installs it")
-		}
-		t.Skip("bubblewrap is not installed")
-	}
-}
-
 // sh runs a script in a sandbox over an empty workspace.
 func sh(t *testing.T, c sandbox.Config, script string) sandbox.Result {
 	t.Helper()
-	needBwrap(t)
+	sandboxtest.Need(t)
 	if c.Workspace == "" {
 		c.Workspace = t.TempDir()
 	}
@@ -60,7 +50,7 @@ func sh(t *testing.T, c sandbox.Config, script string) sandbox.Result {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	needBwrap(t)
+	sandboxtest.Need(t)
 	here := sandbox.New("")
 	for range 2 {
 		require.NoError(t, here.Available(t.Context()))
@@ -104,7 +94,7 @@ func TestNothingElseIsSeen(t *testing.T) {
 
 func TestNetwork(t *testing.T) {
 	t.Parallel()
-	needBwrap(t)
+	sandboxtest.Need(t)
 	if _, err := os.Stat("/usr/bin/bash"); err != nil {
 		t.Skip("there is no bash, which can open a connection by itself")
 	}
@@ -146,7 +136,7 @@ type fifo struct {
 
 func newFIFO(t *testing.T) *fifo {
 	t.Helper()
-	needBwrap(t)
+	sandboxtest.Need(t)
 	f := &fifo{dir: t.TempDir()}
 	path := filepath.Join(f.dir, "fifo")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
@@ -223,7 +213,7 @@ func TestErrors(t *testing.T) {
 	_, err := sandbox.New(filepath.Join(dir, "none")).Run(t.Context(), sandbox.Config{Workspace: dir}, "true")
 	require.ErrorContains(t, err, "bubblewrap is not installed")
 	require.ErrorContains(t, sandbox.New(filepath.Join(dir, "none")).Available(t.Context()), "bubblewrap is not installed")
-	needBwrap(t)
+	sandboxtest.Need(t)
 	for _, c := range []struct {
 		workspace string
 		command   []string
@@ -249,7 +239,7 @@ func TestErrors(t *testing.T) {
 // A session's tool runs its command in the session's own folder, and sees no other session's.
 func TestSandboxOfASession(t *testing.T) {
 	t.Parallel()
-	needBwrap(t)
+	sandboxtest.Need(t)
 	workspace := t.TempDir()
 	open := func() *sessions.Session {
 		s := sessions.NewSession(sessiontest.NewMemory(), sessions.Record{ID: sessions.NewID()}, time.Now)

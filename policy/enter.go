@@ -49,7 +49,8 @@ func (m *Monitor) MayRise(record sessions.Record, route sessions.Route, label fl
 	return !above
 }
 
-// Reset judges whether a session may be replaced by an empty one, or deleted. who is a principal, "operator", or "gateway" where its time is over.
+// Reset judges whether a session may be replaced by an empty one, or deleted. who is a principal, "operator", or "gateway", which is no owner, where
+// its time is over or a sub-agent has done its work. Every end of a session is asked about.
 func (m *Monitor) Reset(record sessions.Record, who string, owner bool) Decision {
 	d := Decision{Action: Allow, Reason: "nothing forbids it"}
 	in := Input{ID: string(record.ID), Hook: SessionReset, Now: m.now(), Session: SessionOf(record, record.Taint)}
@@ -63,7 +64,7 @@ type Invocation struct {
 	ID   string // names the step for ever
 	From sessions.Record
 	To   sessions.Record
-	Kind string // send, spawn, reply, announce, report
+	Kind string // one of [InvocationKinds]
 	Text string
 }
 

@@ -90,8 +90,13 @@ type SecretInput struct {
 
 // AgentInput is an invocation of another session.
 type AgentInput struct {
-	Kind string `cel:"kind"` // send, spawn, reply, announce, report
+	Kind string `cel:"kind"` // one of [InvocationKinds]
 	To   string `cel:"to"`   // the session or agent as the call names it, or the session's key
+}
+
+// InvocationKinds lists how one session has another work: by the tool that it calls, and by the steps that follow from it.
+func InvocationKinds() []string {
+	return []string{"sessions_send", "sessions_spawn", string(sessions.KindReply), string(sessions.KindAnnounce), string(sessions.KindReport)}
 }
 
 // SessionOf is the part of a session in an input.

@@ -155,8 +155,8 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		ok := who.MayTell(CheckSink, f.Sink)
 		d.look(RuleFlow, !ok, Block, "session "+who.Taint.Level().String()+", "+c.Tool.Spec.Name+" "+f.Sink.String())
 		if !ok {
-			d.tighten(Block, fmt.Sprintf("this conversation has learnt what is %s, and %s may be told only what is %s: an owner can raise %s, or begin anew with /new",
-				who.Taint.Level(), c.Tool.Spec.Name, f.Sink, f.Setting))
+			d.tighten(Block, fmt.Sprintf("this conversation has learnt what is %s, and %s may be told only what is %s: an owner can raise %s; %s",
+				who.Taint.Level(), c.Tool.Spec.Name, f.Sink, f.Setting, Anew(f.Sink)))
 		}
 	}
 	if f.Reads == sessions.FlowOutside {
@@ -170,6 +170,12 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 			d.tighten(Hold, "strangers' words are in this conversation, and it reaches beyond it")
 		}
 	}
+}
+
+// Anew says what /new does for a conversation that has learnt too much for a place of a level: it begins again at the
+// level of what is said in it, which may be above the place, too.
+func Anew(place flow.Level) string {
+	return "/new begins anew, which helps where what is said here is not itself above " + place.String()
 }
 
 // reads are the checks of what a call brings in.

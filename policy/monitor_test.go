@@ -75,6 +75,7 @@ func TestOutsideMatrix(t *testing.T) {
 						require.Equal(t, want == policy.Allow, args != nil, "what is not allowed gets no arguments")
 						if d.Action == policy.Block && taint.Rank() > level.Rank() {
 							require.Contains(t, d.Reason, "mcp.servers.crm.classification", "it says what to change")
+							require.Contains(t, d.Reason, "/new begins anew, which helps where what is said here is not itself above "+level.String())
 						}
 						call.Approved = true
 						d, _ = w.monitor(t).Ask(call, true)

@@ -170,7 +170,7 @@ func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Excha
 		}
 		return announce.Shown(end.result.Text), nil
 	}
-	if err := w.endTask(ctx, change, x); err != nil {
+	if err := w.endTask(ctx, change, x, end); err != nil {
 		return "", err
 	}
 	report := announce.ReportOf(x.Exchange, announce.Shown(end.result.Text)).Text()
@@ -187,8 +187,8 @@ func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Excha
 	return report, nil
 }
 
-// endTask lets a sub-agent's session end, if nobody has ended it already: at once, or some time after.
-func (w *sessionWorker) endTask(ctx context.Context, change *Change, x Exchange) error {
+// endTask lets a sub-agent's session end, if nobody has ended it already and no rule keeps it: at once, or some time after.
+func (w *sessionWorker) endTask(ctx context.Context, change *Change, x Exchange, end stepEnd) error {
 	child, err := w.party(ctx, x.Target)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return nil
@@ -196,10 +196,17 @@ func (w *sessionWorker) endTask(ctx context.Context, change *Change, x Exchange)
 	if err != nil {
 		return fmt.Errorf("read session: %w", err)
 	}
+	if child.ID == end.run.Session {
+		child.Taint = end.taint // what it has learnt in the step that ends is stored with it
+	}
 	after := w.settings.Load().Exchanges.ArchiveAfter
 	switch {
 	case x.Discard:
-		change.End = append(change.End, sessions.End{ID: child.ID, At: w.now()})
+		entry, refused := w.mayReset(child, "gateway", false)
+		change.Audit = append(change.Audit, entry)
+		if refused == nil {
+			change.End = append(change.End, sessions.End{ID: child.ID, At: w.now()})
+		}
 	case after > 0:
 		ttl := w.now().Sub(child.Created) + after
 		change.Patch = append(change.Patch, sessions.Patch{ID: child.ID, TTL: &ttl})

@@ -110,18 +110,18 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		case p.Status != ApprovalDenied && !p.Terms.Same(calls[i].Terms):
 			c.Reason = otherTerms
 			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, otherTerms, "gateway", a.w.now()))
-			change.Audit = append(change.Audit, p.lapsed(ApprovalDenied, otherTerms, a.w.now()))
+			change.Audit = append(change.Audit, p.decided(ApprovalDenied, "gateway", otherTerms, a.w.now()))
 		case p.Status == ApprovalAllowed:
 			c.Approved = true
 			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, p.Reason, p.By, p.Decided))
 		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()) && p.Terms.Lapse:
 			c.Approved = true
 			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, "", "gateway", a.w.now()))
-			change.Audit = append(change.Audit, p.lapsed(ApprovalAllowed, "", a.w.now()))
+			change.Audit = append(change.Audit, p.decided(ApprovalAllowed, "gateway", "", a.w.now()))
 		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()):
 			c.Reason = tooLate
 			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, tooLate, "gateway", a.w.now()))
-			change.Audit = append(change.Audit, p.lapsed(ApprovalDenied, tooLate, a.w.now()))
+			change.Audit = append(change.Audit, p.decided(ApprovalDenied, "gateway", tooLate, a.w.now()))
 		case p.Status == ApprovalPending && (next.IsZero() || p.Expires.Before(next)):
 			next = p.Expires
 		}
@@ -159,11 +159,16 @@ func (p Approval) move(to ApprovalStatus, reason, by string, at time.Time) Appro
 	return m
 }
 
-// lapsed is the entry of the audit trail about what the gateway itself has decided.
-func (p Approval) lapsed(to ApprovalStatus, reason string, at time.Time) sessions.AuditEntry {
+// decided is the entry of the audit trail about a decision; silence decides by the gateway.
+func (p Approval) decided(to ApprovalStatus, by, reason string, at time.Time) sessions.AuditEntry {
 	return sessions.AuditEntry{
-		At: at, Actor: "gateway", Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label,
-		Detail: map[string]string{"tool": p.Tool, "run": string(p.Run), "reason": reason},
+		At: at, Actor: by, Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label,
+		Detail: struct {
+			Tool     string         `json:"tool,omitempty"`
+			Run      sessions.RunID `json:"run,omitempty"`
+			Delivery DeliveryID     `json:"delivery,omitempty"`
+			Reason   string         `json:"reason,omitempty"`
+		}{p.Tool, p.Run, p.Delivery, reason},
 	}
 }
 

@@ -171,10 +171,7 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 	}
 	change := Change{
 		Approvals: []ApprovalMove{p.move(to, reason, v.Actor, r.now())},
-		Change: sessions.Change{Audit: []sessions.AuditEntry{{
-			At: r.now(), Actor: v.Actor, Action: "approval." + string(to), Object: string(id), Session: p.Session, Label: p.Label,
-			Detail: map[string]string{"tool": p.Tool, "run": string(p.Run), "reason": v.Reason},
-		}}},
+		Change:    sessions.Change{Audit: []sessions.AuditEntry{p.decided(to, v.Actor, v.Reason, r.now())}},
 	}
 	return change, p, r.decideHeld(ctx, &change, p, v.Allow, reason)
 }

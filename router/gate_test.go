@@ -86,6 +86,47 @@ func TestWhatARuleTakesOutLeavesNowhere(t *testing.T) {
 	})
 }
 
+// What was taken out at the first try is not found at the second: the message is redacted all the same, and that is said once.
+func TestWhatWasTakenOutStaysRedacted(t *testing.T) {
+	t.Parallel()
+	for name, held := range map[string]bool{"by itself": false, "allowed by a person": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				rules, want := []policy.Rule{cards()}, []string{"redact"}
+				if held {
+					rules, want = append(rules, policy.Rule{Name: "wait", Hook: policy.PreOutput, Action: policy.Hold, When: `output.kind == "message"`}), []string{"hold", "allow", "redact"}
+				}
+				b := newBundle(t, judged(t, anywhere(), rules...))
+				b.chat.fail = func(out adapters.Outbound, _ int) error {
+					if time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) < 5*time.Minute && !strings.Contains(out.Text, "May I") {
+						return &adapters.Failure{Kind: adapters.RateLimited, Certain: true, RetryAfter: time.Minute, Err: errors.New("too many requests")}
+					}
+					return nil
+				}
+				d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "owner", Text: "your card is " + card})
+				require.NoError(t, err)
+				if held {
+					b.await(1) // the question
+					p := b.approvals(router.ApprovalPending)
+					require.Len(t, p, 1)
+					_, err := b.DecideApproval(t.Context(), p[0].ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
+					require.NoError(t, err)
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				sent, err := b.store.Delivery(t.Context(), d.ID)
+				require.NoError(t, err)
+				require.Equal(t, router.DeliverySent, sent.Status)
+				require.Equal(t, "your card is [redacted]", sent.Text)
+				require.Greater(t, sent.Attempts, 1)
+				require.Equal(t, policy.Redact, sent.Decision.Action)
+				require.Equal(t, want, b.decided())
+			})
+		})
+	}
+}
+
 func TestEveryDecisionIsInTheAuditTrail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

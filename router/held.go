@@ -242,11 +242,8 @@ func (r *Router) lapse(ctx context.Context, d Delivery) error {
 	if p.Status == ApprovalPending {
 		change.Approvals = []ApprovalMove{p.move(to, reason, "gateway", now)}
 	}
-	change.Audit = []sessions.AuditEntry{{
-		At: now, Actor: "gateway", Action: "approval." + string(to), Object: string(p.ID), Session: d.Session, Label: d.Label,
-		Detail: map[string]string{"delivery": string(d.ID), "reason": reason},
-	}}
-	p.Delivery = d.ID
+	p.Session, p.Label, p.Delivery = d.Session, d.Label, d.ID // also where nobody could be asked and it is not stored
+	change.Audit = []sessions.AuditEntry{p.decided(to, "gateway", reason, now)}
 	if err := r.decideHeld(ctx, &change, p, allow, tooLate); err != nil {
 		return err
 	}

@@ -2,8 +2,10 @@ package router_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/sessions"
 )
 
 func withRules(rules ...policy.Rule) func(*bundle) {
@@ -59,6 +62,71 @@ func TestRulesKeepASession(t *testing.T) {
 		talk := b.ended(b.hear(in("owner", "2", "/new and go on")).Run)
 		require.Equal(t, run.Session, talk.Session, "what was said with it is said in the session that is kept")
 		require.Equal(t, 5, b.decisions("session.reset.block"))
+	})
+}
+
+// What the gateway would end by itself a rule keeps as well, and however many it keeps the others end.
+func TestRulesKeepWhatWouldExpire(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, withRules(policy.Rule{
+			Name: "keep", Hook: policy.SessionReset, Action: policy.Block, When: `session.user == "gateway" && !session.owner && session.clearance == INTERNAL`,
+		}))
+		kept, err := b.CreateSession(t.Context(), router.NewSession{Clearance: flow.Internal})
+		require.NoError(t, err)
+		more := make([]sessions.Record, 500) // as many as one sweep looks at
+		for i := range more {
+			more[i] = kept
+			more[i].ID = sessions.NewID()
+			more[i].Key = sessions.Key("agent:main:http:" + string(more[i].ID))
+		}
+		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Create: more}))
+		idle, err := b.CreateSession(t.Context(), router.NewSession{})
+		require.NoError(t, err)
+		old, err := b.CreateSession(t.Context(), router.NewSession{Persistent: true, TTL: time.Minute})
+		require.NoError(t, err)
+		time.Sleep(3*time.Hour + time.Minute) // three sweeps
+		synctest.Wait()
+		ended := func(id sessions.ID) bool {
+			record, err := b.store.Session(t.Context(), id)
+			require.NoError(t, err)
+			return !record.Ended.IsZero()
+		}
+		require.False(t, ended(kept.ID))
+		require.False(t, ended(more[499].ID))
+		require.True(t, ended(idle.ID))
+		require.True(t, ended(old.ID))
+		require.Equal(t, 2, b.decisions("session.reset"))
+		said, err := b.store.ListAudit(t.Context(), router.AuditQuery{MaxLevel: flow.Restricted, Session: kept.ID, Action: "session.reset.block"})
+		require.NoError(t, err)
+		require.Len(t, said, 1, "it is said once, not with each sweep")
+	})
+}
+
+// A sub-agent's session that was to be discarded is kept by what it has learnt in its last step, too.
+func TestRulesKeepASubAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, withRules(policy.Rule{Name: "keep", Hook: policy.SessionReset, Action: policy.Block, When: `session.user == "gateway" && session.level >= CONFIDENTIAL`}))
+		ann := k.session("ann")
+		for i, raised := range []bool{false, true} {
+			k.agent.work = func(_ context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
+				if run.Kind == sessions.KindReport && raised { // the last one
+					s.Raise(flow.NewLabel(flow.Confidential, flow.Trusted))
+				}
+				return "done", nil
+			}
+			key := fmt.Sprint("task ", i)
+			x, err := k.StartExchange(t.Context(), router.Ask{
+				Kind: announce.Spawn, Caller: caller(ann), Target: k.NewSubAgent(ann, "main", "", key, ann.Taint), Create: true, Text: key, Label: ann.Taint, Key: key,
+				Task: router.Task{Name: key, Discard: true},
+			})
+			require.NoError(t, err)
+			child, err := k.store.Session(t.Context(), k.over(x.ID).Target.Session)
+			require.NoError(t, err)
+			require.Equal(t, raised, child.Ended.IsZero())
+		}
+		require.Equal(t, 1, k.decisions("session.reset.block"))
 	})
 }
 

@@ -83,6 +83,8 @@ type Router struct {
 	ownMu    sync.RWMutex
 	owned    map[int]*ownership
 
+	kept map[sessions.ID]bool // sessions that would have expired and that a rule keeps, by the last sweep, which alone looks at it
+
 	sweepStop context.CancelFunc
 	sweepDone chan struct{}
 }

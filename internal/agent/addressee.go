@@ -49,8 +49,8 @@ func (l *Loop) addressee(ctx context.Context, caller sessions.Caller, name strin
 	}
 	if !who.MayTell(policy.CheckSessionsSend, to.record.Taint.Level()) {
 		l.deny(caller, policy.CheckSessionsSend, to.record)
-		return to, fmt.Errorf("sessionKey: this session has learnt what is %s, and that one may be told only what is %s: an owner can say /raise %s there, or begin anew here with /new",
-			caller.Taint.Level(), to.record.Taint.Level(), caller.Taint.Level())
+		return to, fmt.Errorf("sessionKey: this session has learnt what is %s, and that one may be told only what is %s: an owner can say /raise %s there; %s",
+			caller.Taint.Level(), to.record.Taint.Level(), caller.Taint.Level(), policy.Anew(to.record.Taint.Level()))
 	}
 	return to, nil
 }

@@ -247,7 +247,7 @@ func TestSendDownIsDeniedWithTheReason(t *testing.T) {
 	b.as(t, high, true)
 	result := b.tool(t, "sessions_send", `{"sessionKey":"`+string(group)+`","message":"x"}`)
 	require.True(t, result.Error)
-	require.Equal(t, "sessionKey: this session has learnt what is CONFIDENTIAL, and that one may be told only what is INTERNAL: an owner can say /raise CONFIDENTIAL there, or begin anew here with /new", result.Text)
+	require.Equal(t, "sessionKey: this session has learnt what is CONFIDENTIAL, and that one may be told only what is INTERNAL: an owner can say /raise CONFIDENTIAL there; /new begins anew, which helps where what is said here is not itself above INTERNAL", result.Text)
 	require.Empty(t, b.asked)
 }
 

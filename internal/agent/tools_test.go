@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -152,4 +153,18 @@ func TestOnlyAnOwnersWordsSpeakElsewhere(t *testing.T) {
 	require.True(t, b.tool(t, "message", `{"message":"x","to":"43"}`).Error)
 	require.False(t, b.tool(t, "message", `{"message":"x","to":"42"}`).Error)
 	require.Len(t, b.sent, 1)
+}
+
+// What rules are told of a call that has another session work is what their document lists.
+func TestToolsThatInvokeAreListed(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	var found []string
+	for _, name := range b.toolNames(t) {
+		if tool, _ := b.session.Tool(name); tool.Flow.Writes == sessions.FlowAgent {
+			found = append(found, name)
+		}
+	}
+	require.NotEmpty(t, found)
+	require.Subset(t, policy.InvocationKinds(), found)
 }

@@ -35,12 +35,16 @@ func TestTheExamplesOfThePolicyDocumentCompile(t *testing.T) {
 	require.Greater(t, rules, 8)
 }
 
-// Each hook, and each field that an expression can name, stands in the document.
+// Each hook, each way to invoke an agent, and each field that an expression can name, stands in the document.
 func TestThePolicyDocumentIsComplete(t *testing.T) {
 	t.Parallel()
 	document := policyDocument(t)
 	for _, hook := range policy.Hooks() {
 		require.Contains(t, document, "| `"+string(hook)+"` |")
+	}
+	row := regexp.MustCompile("(?m)^\\| `agent.kind`.*$").FindString(document)
+	for _, kind := range policy.InvocationKinds() {
+		require.Contains(t, row, "`"+kind+"`")
 	}
 	for name, typ := range map[string]reflect.Type{
 		"session": reflect.TypeFor[policy.SessionInput](), "tool": reflect.TypeFor[policy.ToolInput](), "output": reflect.TypeFor[policy.OutputInput](),

@@ -26,7 +26,7 @@ import (
 )
 
 // withLevels is a gateway with an operator's token of each level, which are the level's name.
-func withLevels(t *testing.T, page flow.Level) *gateway {
+func withLevels(t *testing.T, page flow.Level, more ...string) *gateway {
 	t.Helper()
 	var tokens []string
 	for _, l := range flow.Levels() {
@@ -34,7 +34,7 @@ func withLevels(t *testing.T, page flow.Level) *gateway {
 	}
 	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	g.cfg = loadText(t, "gateway: { listen: 127.0.0.1:0, token: test-token, tokens: ["+strings.Join(tokens, ", ")+"] }\nstate: "+g.state+
-		"\nchannels: { webchat: { classification: "+page.String()+" } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n")
+		"\nchannels: { webchat: { classification: "+page.String()+" } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n"+strings.Join(more, ""))
 	g.begin()
 	t.Cleanup(g.end)
 	return g

@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -245,7 +246,7 @@ func TestMetricsAreForWhoSeesEverything(t *testing.T) {
 // TestAHiddenChannelIsAsNone: what is said about a channel above the caller is said about one that is not configured.
 func TestAHiddenChannelIsAsNone(t *testing.T) {
 	t.Parallel()
-	g := withLevels(t, flow.Confidential)
+	g := withLevels(t, flow.Confidential, "mcp: { servers: { gone: { command: [/nowhere/server], classification: INTERNAL } } }\n")
 	for _, l := range flow.Levels() {
 		for _, c := range []struct{ method, path, body string }{
 			{"GET", "/v1/directory?channel=CHANNEL&to=local", ""},
@@ -270,6 +271,20 @@ func TestAHiddenChannelIsAsNone(t *testing.T) {
 		}
 		status := g.ask(l, "GET", "/v1/status", "").Body
 		require.Equal(t, flow.CanFlow(flow.Confidential, l), strings.Contains(status, `"channel":"webchat"`), status)
+		for _, path := range []string{"/v1/status", "/readyz"} {
+			body := g.ask(l, "GET", path, "").Body
+			require.Equal(t, flow.CanFlow(flow.Confidential, l), strings.Contains(body, "webchat/default"), body)
+			require.Equal(t, flow.CanFlow(flow.Internal, l), strings.Contains(body, "mcp/gone"), body)
+			require.Contains(t, body, `"name":"store"`)
+		}
+	}
+	for _, bearer := range []string{"", "Bearer guessed"} {
+		resp := g.call("GET", "/readyz", "", "Authorization", bearer)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, 200, resp.StatusCode)
+		require.NotContains(t, string(body), "webchat")
+		require.NotContains(t, string(body), "mcp/")
 	}
 }
 

@@ -257,7 +257,7 @@ func (d *doctor) running(ctx context.Context) {
 		d.add(wrong("api", err.Error(), "export "+EnvToken+"=…"))
 		return
 	}
-	status, body, err := d.fetch(ctx, c.base+"/readyz", "")
+	status, body, err := d.fetch(ctx, c.base+"/readyz", c.token)
 	if err != nil {
 		d.add(wrong("ready", err.Error(), "sluice status"))
 	} else {

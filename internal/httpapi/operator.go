@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"sluice/adapters"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -45,9 +47,9 @@ type accountRecord struct {
 func (s *Server) status(ctx context.Context, _ *struct{}) (*body[statusRecord], error) {
 	out := statusRecord{
 		Version: s.cfg.Version, Started: s.started.UTC(), Uptime: s.cfg.Now().Sub(s.started).Round(time.Second).String(),
-		Parts: s.cfg.Parts(ctx), Accounts: s.accounts(ctx),
+		Accounts: s.accounts(ctx),
 	}
-	out.Ready = allOK(out.Parts)
+	out.Ready, out.Parts = s.health(ctx, callerOf(ctx).Level)
 	counts, err := s.cfg.Store.CountDeliveries(ctx, callerOf(ctx).Level)
 	if err == nil { // a store that is away is among the parts
 		out.Deliveries = counts
@@ -66,6 +68,13 @@ func (s *Server) accounts(ctx context.Context) []accountRecord {
 	return seen
 }
 
+// health says whether the gateway is ready, and how those of its parts do that somebody may know of.
+func (s *Server) health(ctx context.Context, level flow.Level) (ready bool, parts []Health) {
+	parts = s.cfg.Parts(ctx)
+	ready = allOK(parts)
+	return ready, slices.DeleteFunc(parts, func(p Health) bool { return p.Level.Valid() && !flow.CanFlow(p.Level, level) })
+}
+
 func allOK(parts []Health) bool {
 	for _, p := range parts {
 		if !p.OK && !p.Optional {
@@ -78,15 +87,21 @@ func allOK(parts []Health) bool {
 // readyTimeout bounds the look at the parts.
 const readyTimeout = 3 * time.Second
 
-// ready answers 200 only when every part that is not optional works, and says which does not.
+// ready answers 200 only when every part that is not optional works, and says which does not: to who bears no token, of
+// those that are PUBLIC.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	parts := s.cfg.Parts(ctx)
-	out := struct {
+	who, known := s.identify(r)
+	if !known {
+		s.denyStranger(r)
+		who.Level = flow.Public
+	}
+	var out struct {
 		Ready bool     `json:"ready"`
 		Parts []Health `json:"parts"`
-	}{allOK(parts), parts}
+	}
+	out.Ready, out.Parts = s.health(ctx, who.Level)
 	w.Header().Set("Content-Type", "application/json")
 	if !out.Ready {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -43,7 +43,7 @@ func newServer(c Server, cfg Config, m *metrics, cancel context.CancelFunc) *ser
 	cfg.Log = cfg.Log.With("mcp_server", c.Name)
 	return &server{
 		Server: c, cfg: cfg, metrics: m, cancel: cancel, slots: make(chan struct{}, callsMost),
-		tried: make(chan struct{}), state: State{Name: c.Name, Status: adapters.Connecting},
+		tried: make(chan struct{}), state: State{Name: c.Name, Status: adapters.Connecting, Level: c.Classification},
 	}
 }
 

@@ -64,7 +64,8 @@ func (p Pace) complete() Pace {
 type State struct {
 	Name     string
 	Status   adapters.Status
-	Detail   string // what is wrong; or how many tools it has
+	Detail   string     // what is wrong; or how many tools it has
+	Level    flow.Level // of Detail, in which words of the server may be
 	Restarts int
 }
 

@@ -21,11 +21,11 @@ func beyondTwoRuns() map[policy.Checkpoint]string {
 		policy.CheckSecret:     "it guards a server outside, and the vault is the same in both runs",
 		policy.CheckClearance:  "without it a server is asked in vain: what it gives is withheld by `tool.response`",
 		policy.CheckEscalation: "what it forbids makes a session rise, which then no longer counts as low",
-		policy.CheckReport:     "the same, for what a sub-agent reports",
+		policy.CheckReport:     "what it forbids makes a session rise by a sub-agent's report, which then no longer counts as low",
 		policy.CheckBeyond:     "it is about who has influenced a call, not about what is told",
 		policy.CheckRules:      "rules are the owner's; the programs have none",
-		policy.CheckReset:      "the same",
-		policy.CheckInvocation: "the same",
+		policy.CheckReset:      "rules are the owner's; the programs have none",
+		policy.CheckInvocation: "rules are the owner's; the programs have none",
 		policy.CheckInput:      "it is behind `sessions.send` and `exchange.step`, which let nothing through that it would stop",
 	}
 }

@@ -83,6 +83,9 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 	if n.Clearance.Valid() {
 		record.Clearance = n.Clearance
 	}
+	if n.Taint.Valid() {
+		record.Taint = n.Taint
+	}
 	if err := r.store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}}); err != nil {
 		return sessions.Record{}, fmt.Errorf("create session: %w", err)
 	}

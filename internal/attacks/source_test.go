@@ -42,6 +42,9 @@ func sources(dir string) map[string]string {
 		panic(err)
 	}
 	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
 		text, err := os.ReadFile(filepath.Join(root, dir, e.Name()))
 		if err != nil {
 			panic(err)

@@ -56,6 +56,13 @@ func (s *scene) sweepChats() {
 	for _, c := range s.telegram.Calls("")[s.since.telegram:] {
 		s.unseen("telegram "+c.Method, string(c.Params))
 	}
+	for _, chat := range []int64{s.private().ID, s.group().ID} {
+		for _, m := range s.telegram.Sent(chat) {
+			if m.File != nil {
+				s.unseen("telegram file", m.File.FileName+" "+string(m.Content))
+			}
+		}
+	}
 	for channel := range s.slack.Counts() {
 		for _, m := range s.slack.Shown(channel) {
 			s.unseen("slack "+channel, m.Text)

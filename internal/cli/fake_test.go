@@ -92,7 +92,6 @@ func (f *fake) routes(mux *http.ServeMux) {
 		"GET /v1/deliveries":                     `{"deliveries":[` + fakeDelivery + `],"counts":{"blocked":1,"sent":7}}`,
 		"GET /v1/deliveries/{id}":                fakeDelivery,
 		"POST /v1/deliveries/{id}/{verb}":        strings.Replace(fakeDelivery, `"blocked"`, `"queued"`, 1),
-		"POST /v1/messages":                      fakeDelivery,
 		"GET /v1/exchanges":                      `{"exchanges":[` + fakeExchange + `]}`,
 		"POST /v1/sessions/{id}/tasks":           fakeExchange,
 		"GET /v1/runs":                           `{"runs":[{"id":"run_1","session":"sess_1","status":"failed","error":"the model is down"}]}`,
@@ -127,6 +126,13 @@ func (f *fake) routes(mux *http.ServeMux) {
 			fmt.Fprintln(w, answer)
 		})
 	}
+	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) {
+		answer := fakeDelivery
+		if body, err := io.ReadAll(r.Body); err == nil && strings.Contains(string(body), "the plan") {
+			answer = strings.NewReplacer(`"status":"blocked"`, `"status":"queued"`, `{"action":"block"`, `{"action":"hold"`).Replace(answer)
+		}
+		fmt.Fprintln(w, answer)
+	})
 	mux.HandleFunc("POST /v1/sessions/{id}/messages", f.turn)
 	mux.HandleFunc("GET /v1/audit/verify", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("head") {

@@ -60,7 +60,7 @@ const fakeSession = `{"id":"sess_1","created_at":1777222996.07,"last_activity":1
 	"metadata":{},"file_access":{"read":[""],"write":[""]},"key":"agent:main:main","agent":"main","taint":"INTERNAL","clearance":"RESTRICTED","carries":"PUBLIC","held":"the text is INTERNAL; begin a new session with /new","channel":"webchat","send_policy":"","title":"Ann\u001b[31m","model":""}`
 
 const fakeDelivery = `{"id":"dlv_1","kind":"message","status":"blocked","route":{"channel":"telegram","account":"default","conversation":"1001"},"text":"hello\nworld",
-	"label":"RESTRICTED","attempts":0,"created":"2026-04-26T17:03:16Z","decision":{"action":"block","reason":"RESTRICTED may not flow to PUBLIC",
+	"label":"RESTRICTED","attempts":0,"error":"PUBLIC is all that it carries","created":"2026-04-26T17:03:16Z","decision":{"action":"block","reason":"RESTRICTED may not flow to PUBLIC",
 	"rules":[{"rule":"flow","matched":true,"action":"block","detail":"telegram is PUBLIC"},{"rule":"sendPolicy.default","matched":false}]}}`
 
 const fakeApproval = `{"id":"apr_1","session":"sess_1","run":"run_1","agent":"main","tool":"exec","args":{"command":"rm -r x\u001b[2J"},"label":"INTERNAL/trusted",

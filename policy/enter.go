@@ -27,7 +27,7 @@ func (m *Monitor) Enter(e Entry) Decision {
 	ok := who.MayLearn(CheckInput, e.Label)
 	d.look(RuleClearance, !ok, Block, "text "+e.Label.Level().String()+", clearance "+who.Clearance.String())
 	if !ok {
-		d.tighten(Block, fmt.Sprintf("it is %s, and this conversation may learn only what is %s", e.Label.Level(), who.Clearance))
+		d.tighten(Block, fmt.Sprintf("it is %s, and this conversation may learn only what is %s; one that an owner begins with /new may learn what policy.clearance says", e.Label.Level(), who.Clearance))
 	}
 	in := Input{ID: e.ID, Hook: PreContextInjection, Now: m.now(), Session: SessionOf(e.Record, e.Record.Taint), Text: strings.Join(e.Texts, "\n"), Pieces: e.Texts, Source: e.Source}
 	if !e.Route.IsZero() {

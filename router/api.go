@@ -110,4 +110,5 @@ type NewSession struct {
 	FileAccess sessions.FileAccess
 	Title      string
 	Clearance  flow.Level // the most that it may ever learn; invalid: everything
+	Taint      flow.Label // what it begins with, by its title; invalid: nothing
 }

@@ -236,7 +236,7 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 	if err != nil {
 		return Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}, "I may not forget this conversation: a rule forbids it. My owner can see why with `sluice audit list`.", nil //nolint:nilerr // it is the answer to who has asked
 	}
-	change, fresh := r.reset(c.session)
+	change, fresh := r.reset(c.session, r.begunWith(c.in, c.owner))
 	entry.Object, entry.Detail = string(c.session.Key), map[string]any{"before": c.session.ID, "reason": "asked for", "decision": entry.Detail}
 	entry.Session = fresh.ID
 	change.Audit = []sessions.AuditEntry{entry}
@@ -260,9 +260,13 @@ func (r *Router) mayReset(record sessions.Record, who string, owner bool) (sessi
 // reset ends a session and begins a new one under its key, with its settings
 // that are the owner's or its creator's, above all what bounds it, but nothing
 // that it has learnt: its label and metadata are as secret as it was, and stay with it where that is not PUBLIC.
-func (r *Router) reset(old sessions.Record) (Change, sessions.Record) {
+// It may learn what the old one might, and least in any case; an invalid level is none.
+func (r *Router) reset(old sessions.Record, least flow.Level) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
 	fresh.Clearance, fresh.FileAccess, fresh.SpawnedBy = flow.Min(fresh.Clearance, old.Clearance), old.FileAccess, old.SpawnedBy
+	if flow.CanFlow(fresh.Clearance, least) {
+		fresh.Clearance = least
+	}
 	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
 	fresh.ThinkingLevel, fresh.VerboseLevel = old.ThinkingLevel, old.VerboseLevel
 	fresh.Persistent, fresh.TTL = old.Persistent, old.TTL

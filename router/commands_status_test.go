@@ -75,3 +75,31 @@ func TestStatusTellsOthersNothingOfLevels(t *testing.T) {
 		require.NotContains(t, before[0]+before[2], "level")
 	})
 }
+
+// What a conversation may learn follows the configuration with /new, as that of one that begins then; over the API a session stays bound.
+func TestNewMayLearnWhatTheConfigurationSays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.carrying(flow.Public)
+		clearance := func(id sessions.ID) flow.Level {
+			record, err := b.store.Session(t.Context(), id)
+			require.NoError(t, err)
+			return record.Clearance
+		}
+		first := b.hear(inGroup("g1", "ann", "1", "hello", true)).Session
+		b.await(1)
+		require.Equal(t, flow.Public, clearance(first), "a guest's")
+		b.carrying(flow.Internal)
+		reset, err := b.ResetSession(t.Context(), first)
+		require.NoError(t, err)
+		require.Equal(t, flow.Public, reset.Clearance)
+		next := func(who, id, text string) sessions.ID {
+			b.hear(inGroup("g1", who, id, text, true))
+			return b.hear(inGroup("g1", "ann", id+"b", "hello", true)).Session
+		}
+		require.Equal(t, flow.Internal, clearance(next("ann", "2", "/new")))
+		require.Equal(t, flow.Restricted, clearance(next("owner", "3", "/new")))
+		require.Equal(t, flow.Restricted, clearance(next("ann", "4", "/reset and go on")), "a guest takes nothing away")
+	})
+}

@@ -20,8 +20,16 @@ func (r *Router) sessionFor(ctx context.Context, s *Settings, in Admission, owne
 		return record, false, err
 	}
 	record = r.newRecord(record.Key, record.Agent, in.Route)
-	record.Clearance = s.clearance(owner, r.gate.SinkLevel(in.Route))
+	record.Clearance = r.begunWith(in, owner)
 	return record, true, nil
+}
+
+// begunWith is what a session may learn that somebody begins in their conversation. Over the API none is begun, and it is no level.
+func (r *Router) begunWith(in Admission, owner bool) flow.Level {
+	if in.Session != "" {
+		return flow.Level{}
+	}
+	return r.settings.Load().clearance(owner, r.gate.SinkLevel(in.Route))
 }
 
 // liveSession reads a session that has not ended.

@@ -83,6 +83,9 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 	if n.Clearance.Valid() {
 		record.Clearance = n.Clearance
 	}
+	if n.Taint.Valid() {
+		record.Taint = n.Taint
+	}
 	if err := r.store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}}); err != nil {
 		return sessions.Record{}, fmt.Errorf("create session: %w", err)
 	}
@@ -140,7 +143,7 @@ func (r *Router) ResetSession(ctx context.Context, id sessions.ID) (sessions.Rec
 	if refused != nil {
 		return sessions.Record{}, r.keep(ctx, entry, refused)
 	}
-	change, fresh := r.reset(old)
+	change, fresh := r.reset(old, flow.Level{})
 	change.Audit = []sessions.AuditEntry{entry}
 	if err := r.store.Commit(ctx, change); err != nil {
 		return sessions.Record{}, fmt.Errorf("reset session: %w", err)

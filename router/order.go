@@ -160,7 +160,7 @@ func (w *sessionWorker) raise(session *sessions.Session, run *sessions.Run) (Ans
 }
 
 func aboveClearance(record sessions.Record, level flow.Level) string {
-	return fmt.Sprintf("This conversation may learn only what is %s, not what is %s (policy.clearance and the channel's classification bound it).", record.Clearance, level)
+	return fmt.Sprintf("This conversation may learn only what is %s, not what is %s. An owner's `/new` in it begins one that may learn what policy.clearance says.", record.Clearance, level)
 }
 
 // bytesPerToken is a rough measure, for people.

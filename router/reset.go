@@ -142,7 +142,7 @@ func (r *Router) place(ctx context.Context, s *Settings, in Admission, owner boo
 		change.Audit = []sessions.AuditEntry{entry}
 		return record, change, nil //nolint:nilerr // it is said in the session that is kept
 	}
-	change, fresher := r.reset(record)
+	change, fresher := r.reset(record, r.begunWith(in, owner))
 	entry.Session, entry.Detail = fresher.ID, map[string]any{"before": record.ID, "reason": why, "decision": entry.Detail}
 	change.Audit = []sessions.AuditEntry{entry}
 	return fresher, change, nil

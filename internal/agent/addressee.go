@@ -115,7 +115,7 @@ func (l *Loop) parentOf(ctx context.Context, caller sessions.Caller) sessions.Re
 		return sessions.Record{} // then it has none of a parent's rights
 	}
 	parent, err := l.store.Session(ctx, record.SpawnedBy)
-	if err != nil || !parent.Ended.IsZero() || caller.Reader.Valid() && !parent.Taint.FlowsTo(caller.Reader) {
+	if err != nil || !parent.Ended.IsZero() || hiddenFrom(caller.Reader, parent.Taint) {
 		return sessions.Record{}
 	}
 	return parent

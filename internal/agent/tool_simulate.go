@@ -104,8 +104,11 @@ func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sess
 
 // above reports whether an end of a tool is outside of what a reader may see; an invalid one sees what the session does.
 func above(f sessions.ToolFlow, reader flow.Level) bool {
-	return reader.Valid() && (f.Reads == sessions.FlowOutside && !f.Source.FlowsTo(reader) || f.Writes == sessions.FlowOutside && !flow.CanFlow(f.Sink, reader))
+	return f.Reads == sessions.FlowOutside && hiddenFrom(reader, f.Source) || f.Writes == sessions.FlowOutside && hiddenFrom(reader, flow.NewLabel(f.Sink, flow.Trusted))
 }
+
+// hiddenFrom reports whether something is above what who is told of a simulation may see.
+func hiddenFrom(reader flow.Level, l flow.Label) bool { return reader.Valid() && !l.FlowsTo(reader) }
 
 // equipment is a session's tool of a name, without Run if it has none, and how its calls are permitted.
 func (l *Loop) equipment(ctx context.Context, record sessions.Record, tool string) (sessions.Tool, sessions.PermissionMode, error) {

@@ -13,12 +13,13 @@ import (
 func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 	t.Parallel()
 	known := []string{
-		"internal/agent/tool_memory.go", // the last line of defence behind the store
-		"internal/config/defaults.go",   // which of two settings is lower
-		"internal/config/advice.go",     // what doctor says of settings
-		"internal/httpapi/caller.go",    // what the bearer of a token sees
+		"internal/agent/tool_memory.go",   // the last line of defence behind the store
+		"internal/agent/tool_simulate.go", // what who is told of a simulation sees
+		"internal/config/defaults.go",     // which of two settings is lower
+		"internal/config/advice.go",       // what doctor says of settings
+		"internal/httpapi/caller.go",      // what the bearer of a token sees
 		"internal/httpapi/files.go", "internal/httpapi/level.go",
-		"router/ask_task.go", "router/commands.go", "router/commands_tree.go", "router/order.go", "router/send.go", "router/tasks_command.go",
+		"router/ask_task.go", "router/commands.go", "router/commands_tree.go", "router/manage.go", "router/order.go", "router/send.go", "router/tasks_command.go",
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}
 	compares := regexp.MustCompile(`\.(CanFlow|FlowsTo)\(`)

@@ -272,7 +272,7 @@ func (p *printer) event(e event) {
 			p.text(e.Text)
 		}
 		if !p.shown {
-			p.note("[the answer was not sent here: sluice deliveries list --status blocked]")
+			p.note("[the answer was not sent here; why: sluice deliveries list --status blocked, or /status]")
 		}
 	case "run.failed", "run.aborted", "run.dropped":
 		p.closed, p.failure = true, true

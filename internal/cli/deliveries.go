@@ -109,8 +109,8 @@ type deliveryList struct {
 }
 
 func (a *app) printDeliveries(got deliveryList) error {
-	err := list(a, []string{"ID", "STATUS", "KIND", "TO", "TEXT", "CREATED"}, got.Deliveries, func(d delivery) []string {
-		return []string{d.ID, d.Status, d.Kind, d.Route.String(), short(d.Text), a.ago(d.Created)}
+	err := list(a, []string{"ID", "STATUS", "KIND", "TO", "TEXT", "WHY", "CREATED"}, got.Deliveries, func(d delivery) []string {
+		return []string{d.ID, d.Status, d.Kind, d.Route.String(), short(d.Text), short(d.Error), a.ago(d.Created)}
 	})
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ const fakeSession = `{"id":"sess_1","created_at":1777222996.07,"last_activity":1
 	"metadata":{},"file_access":{"read":[""],"write":[""]},"key":"agent:main:main","agent":"main","taint":"INTERNAL","clearance":"RESTRICTED","carries":"PUBLIC","held":"the text is INTERNAL; begin a new session with /new","channel":"webchat","send_policy":"","title":"Ann\u001b[31m","model":""}`
 
 const fakeDelivery = `{"id":"dlv_1","kind":"message","status":"blocked","route":{"channel":"telegram","account":"default","conversation":"1001"},"text":"hello\nworld",
-	"label":"RESTRICTED","attempts":0,"created":"2026-04-26T17:03:16Z","decision":{"action":"block","reason":"RESTRICTED may not flow to PUBLIC",
+	"label":"RESTRICTED","attempts":0,"error":"PUBLIC is all that it carries","created":"2026-04-26T17:03:16Z","decision":{"action":"block","reason":"RESTRICTED may not flow to PUBLIC",
 	"rules":[{"rule":"flow","matched":true,"action":"block","detail":"telegram is PUBLIC"},{"rule":"sendPolicy.default","matched":false}]}}`
 
 const fakeApproval = `{"id":"apr_1","session":"sess_1","run":"run_1","agent":"main","tool":"exec","args":{"command":"rm -r x\u001b[2J"},"label":"INTERNAL/trusted",
@@ -92,7 +92,6 @@ func (f *fake) routes(mux *http.ServeMux) {
 		"GET /v1/deliveries":                     `{"deliveries":[` + fakeDelivery + `],"counts":{"blocked":1,"sent":7}}`,
 		"GET /v1/deliveries/{id}":                fakeDelivery,
 		"POST /v1/deliveries/{id}/{verb}":        strings.Replace(fakeDelivery, `"blocked"`, `"queued"`, 1),
-		"POST /v1/messages":                      fakeDelivery,
 		"GET /v1/exchanges":                      `{"exchanges":[` + fakeExchange + `]}`,
 		"POST /v1/sessions/{id}/tasks":           fakeExchange,
 		"GET /v1/runs":                           `{"runs":[{"id":"run_1","session":"sess_1","status":"failed","error":"the model is down"}]}`,
@@ -127,6 +126,13 @@ func (f *fake) routes(mux *http.ServeMux) {
 			fmt.Fprintln(w, answer)
 		})
 	}
+	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) {
+		answer := fakeDelivery
+		if body, err := io.ReadAll(r.Body); err == nil && strings.Contains(string(body), "the plan") {
+			answer = strings.NewReplacer(`"status":"blocked"`, `"status":"queued"`, `{"action":"block"`, `{"action":"hold"`).Replace(answer)
+		}
+		fmt.Fprintln(w, answer)
+	})
 	mux.HandleFunc("POST /v1/sessions/{id}/messages", f.turn)
 	mux.HandleFunc("GET /v1/audit/verify", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("head") {

@@ -56,7 +56,7 @@ func (a *app) policySimulate() *cobra.Command {
 		RunE: ask(a, &o, func(words []string) (request, error) {
 			var call map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(cmp.Or(args, "{}")), &call); err != nil {
-				return request{}, usageError{fmt.Sprintf("--args: want a JSON object, for example '{\"to\":\"owner\"}': %v", err)}
+				return request{}, usageError{fmt.Sprintf("--args %q: want a JSON object, for example '{\"to\":\"owner\"}'", args)}
 			}
 			body := map[string]any{"tool_name": words[0], "args": call, "session": session}
 			return request{method: http.MethodPost, path: "/v1/policy/simulate", body: body}, nil

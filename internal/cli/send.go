@@ -120,8 +120,8 @@ func idempotency(key string) map[string]string {
 
 func (a *app) printSent(d delivery) error {
 	status := d.Status
-	if status == "queued" && d.Decision != nil && d.Decision.Action == "block" {
-		status = "blocked" // as it will be the moment its turn comes
+	if status == "queued" && d.Decision != nil { // as it will be the moment its turn comes
+		status = orText(map[string]string{"block": "blocked", "hold": "held"}[d.Decision.Action], status)
 	}
 	if _, err := fmt.Fprintf(a.Stdout, "%s: %s to %s\n", d.ID, status, clean(d.Route.String())); err != nil {
 		return err

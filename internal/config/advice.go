@@ -29,6 +29,7 @@ func (c *Config) Advise(tools []string) []Advice {
 	a := &adviser{Config: c, tools: tools}
 	a.models()
 	a.outside()
+	a.others()
 	a.asked()
 	a.commands()
 	a.rules()
@@ -150,6 +151,18 @@ func (a *Agent) has(tool string) bool {
 		})
 	}
 	return !matches(a.Tools.Deny) && (len(a.Tools.Allow) == 0 || matches(a.Tools.Allow))
+}
+
+// others looks whether groups that are not listed can be answered: what is heard there has the channel's level.
+func (a *adviser) others() {
+	for _, p := range a.Channels.Platforms() {
+		g, ok := p.Access.Groups["*"]
+		closed := channelsAbove(slices.DeleteFunc(a.heard(), func(h heard) bool { return h.name != p.Name }), g.Classification)
+		if ok && p.Access.GroupPolicy != "disabled" && len(closed) > 0 {
+			a.wrong("levels", `list those groups by their ids, or raise channels.`+p.Name+`.groups."*".classification`,
+				`groups of %s that are not listed can't be answered: what is heard there has the channel's level, and groups."*" carries only what is %s`, closed[0], g.Classification)
+		}
+	}
 }
 
 // outside compares the levels of servers and pages with those of the channels whose conversations would use them.

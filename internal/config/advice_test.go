@@ -41,7 +41,12 @@ func TestAdvice(t *testing.T) {
 			owned + "channels: { telegram: { " + bot + " }, webchat: { classification: INTERNAL } }\ntools: { web: { enabled: true } }\n",
 			[]string{"note levels conversations on webchat (INTERNAL) can't use tools.web"},
 		},
-		"nobody to ask": {"channels: { telegram: { " + bot + " } }\n", []string{"note owners no owner is on telegram"}},
+		"low groups": {
+			owned + "channels: { telegram: { classification: INTERNAL, groups: { \"*\": { classification: PUBLIC }, \"-1\": { classification: PUBLIC } }, " + bot + " } }\n",
+			[]string{"wrong levels groups of telegram (INTERNAL) that are not listed can't be answered"},
+		},
+		"groups as the channel": {owned + "channels: { telegram: { classification: INTERNAL, groups: { \"*\": {}, \"-1\": { classification: PUBLIC } }, " + bot + " } }\n", nil},
+		"nobody to ask":         {"channels: { telegram: { " + bot + " } }\n", []string{"note owners no owner is on telegram"}},
 		"auto in groups": {
 			owned + "channels: { telegram: { groupPolicy: open, " + bot + " } }\npolicy: { escalation: auto }\n", []string{"note escalation policy.escalation is auto, and groups of telegram are heard"},
 		},

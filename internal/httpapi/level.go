@@ -150,10 +150,15 @@ func said(ctx context.Context, text string) (flow.Label, error) {
 	if !who.sees(l) {
 		return l, forbidden(fmt.Sprintf("label: %s is above %s, the most that you may see; say less, or use a token with a higher classification", l.Level(), who.Level))
 	}
-	if who.Name != "" {
-		l = l.Join(flow.NewLabel(flow.Public, flow.Untrusted))
+	return l.Join(who.words()), nil
+}
+
+// words is the least label of a caller's words: only the owner's own are trusted.
+func (c caller) words() flow.Label {
+	if c.Name == "" {
+		return flow.Bottom()
 	}
-	return l, nil
+	return flow.NewLabel(flow.Public, flow.Untrusted)
 }
 
 // saidTo is what [said] gives, if a session may learn it.

@@ -49,7 +49,7 @@ func (s *Server) status(ctx context.Context, _ *struct{}) (*body[statusRecord], 
 		Version: s.cfg.Version, Started: s.started.UTC(), Uptime: s.cfg.Now().Sub(s.started).Round(time.Second).String(),
 		Accounts: s.accounts(ctx),
 	}
-	out.Ready, out.Parts = s.health(ctx, callerOf(ctx).Level)
+	out.Ready, out.Parts = s.health(ctx, callerOf(ctx))
 	counts, err := s.cfg.Store.CountDeliveries(ctx, callerOf(ctx).Level)
 	if err == nil { // a store that is away is among the parts
 		out.Deliveries = counts
@@ -69,10 +69,10 @@ func (s *Server) accounts(ctx context.Context) []accountRecord {
 }
 
 // health says whether the gateway is ready, and how those of its parts do that somebody may know of.
-func (s *Server) health(ctx context.Context, level flow.Level) (ready bool, parts []Health) {
+func (s *Server) health(ctx context.Context, who caller) (ready bool, parts []Health) {
 	parts = s.cfg.Parts(ctx)
 	ready = allOK(parts)
-	return ready, slices.DeleteFunc(parts, func(p Health) bool { return p.Level.Valid() && !flow.CanFlow(p.Level, level) })
+	return ready, slices.DeleteFunc(parts, func(p Health) bool { return p.Level.Valid() && !who.sees(flow.NewLabel(p.Level, flow.Trusted)) })
 }
 
 func allOK(parts []Health) bool {
@@ -101,7 +101,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		Ready bool     `json:"ready"`
 		Parts []Health `json:"parts"`
 	}
-	out.Ready, out.Parts = s.health(ctx, who.Level)
+	out.Ready, out.Parts = s.health(ctx, who)
 	w.Header().Set("Content-Type", "application/json")
 	if !out.Ready {
 		w.WriteHeader(http.StatusServiceUnavailable)

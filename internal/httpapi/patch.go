@@ -189,6 +189,11 @@ func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessio
 		return nil, &apiError{http.StatusUnprocessableEntity, "invalid_request", strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	p.ID = r.ID
+	if p.Title != nil || p.Label != nil { // other sessions are shown them
+		if err := s.cfg.Router.Learn(ctx, r.ID, callerOf(ctx).words(), callerOf(ctx).actor()); err != nil {
+			return nil, s.problem(err)
+		}
+	}
 	if r, err = s.cfg.Router.PatchSession(ctx, p, callerOf(ctx).actor()); err != nil {
 		return nil, s.problem(err)
 	}

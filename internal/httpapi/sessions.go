@@ -118,6 +118,9 @@ func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sess
 	n := router.NewSession{TTL: defaultTTL * time.Second, Clearance: callerOf(ctx).Level}
 	if b := in.Body; b != nil {
 		n.Agent, n.Persistent, n.Title, n.Metadata = b.Agent, b.Persistent, b.Title, b.Metadata
+		if b.Title != "" {
+			n.Taint = callerOf(ctx).words() // other sessions are shown it
+		}
 		if b.TTL != nil {
 			n.TTL = time.Duration(min(*b.TTL, int64(100*365*24*time.Hour/time.Second))) * time.Second
 		}

@@ -25,7 +25,7 @@ func (s *Server) post(e *event) {
 	target, tries := s.callback, e.tries
 	e.tries++
 	body, kind := e.body()
-	s.running.Go(func() {
+	s.start(func() {
 		err := s.postOnce(target, body, kind, tries)
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -144,12 +144,23 @@ func (s *Server) Callback(url string) {
 
 // Close ends the server and its sockets.
 func (s *Server) Close() {
+	s.mu.Lock()
 	s.cancel()
+	s.mu.Unlock()
 	s.network.Drop()
 	s.running.Wait()
 	s.client.CloseIdleConnections()
 	s.http.CloseClientConnections()
 	s.http.Close()
+}
+
+// start runs f until the server closes, which waits for it; mu is held. It reports false where it closes already.
+func (s *Server) start(f func()) bool {
+	if s.closing.Err() != nil {
+		return false
+	}
+	s.running.Go(f)
+	return true
 }
 
 // Violations are the requests so far that break what Slack has published.

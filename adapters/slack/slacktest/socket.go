@@ -42,10 +42,14 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	})
 	c.write(object{"type": "hello", "num_connections": 1, "connection_info": object{"app_id": "A0001"}})
 	s.mu.Lock()
+	if !s.start(c.ping) {
+		s.mu.Unlock()
+		_ = ws.Close() // the network may be gone already
+		return
+	}
 	if s.sockets = append(s.sockets, c); len(s.sockets) == 2 && s.fewest == 0 {
 		s.fewest = 2
 	}
-	s.running.Go(c.ping)
 	s.notify()
 	s.mu.Unlock()
 	c.read()
@@ -151,21 +155,27 @@ const leaveAfter = 2 * time.Second
 // Disconnect tells the app that the sockets that are open now will be closed, and closes them a moment later.
 func (s *Server) Disconnect(reason string) {
 	for _, c := range s.live() {
-		s.mu.Lock()
-		c.leaving = true
-		s.mu.Unlock()
-		c.write(object{"type": "disconnect", "reason": reason})
-		s.running.Go(func() {
-			timer := time.NewTimer(leaveAfter)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-			case <-c.done:
-			case <-s.closing.Done():
-			}
-			_ = c.ws.Close() // it may be closed already
-		})
+		s.leave(c, reason)
 	}
+}
+
+func (s *Server) leave(c *socket, reason string) {
+	s.mu.Lock()
+	c.leaving = true
+	s.mu.Unlock()
+	c.write(object{"type": "disconnect", "reason": reason})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.start(func() {
+		timer := time.NewTimer(leaveAfter)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.done:
+		case <-s.closing.Done():
+		}
+		_ = c.ws.Close() // it may be closed already
+	})
 }
 
 // staying are the sockets that will not be closed, or all if there is no such; mu is held.

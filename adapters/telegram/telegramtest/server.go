@@ -102,7 +102,9 @@ func (s *Server) Deafen() { s.net.Deafen() }
 
 // Close ends every connection and waits for all goroutines. It is idempotent.
 func (s *Server) Close() {
+	s.mu.Lock()
 	s.close()
+	s.mu.Unlock()
 	_ = s.http.Close() // only closes listeners and connections
 	s.wg.Wait()
 }

@@ -52,6 +52,9 @@ func (b *Bot) setWebhook(req *request) ([]byte, *apiError) {
 	busy := map[string]bool{}
 	b.webhook = webhook{url: req.URL, secret: req.SecretToken, stop: cancel}
 	for range webhookParallel {
+		if ctx.Err() != nil {
+			break // the server closes, and waits for what runs already
+		}
 		b.srv.wg.Go(func() { b.deliver(ctx, req.URL, req.SecretToken, busy) })
 	}
 	return []byte("true"), nil

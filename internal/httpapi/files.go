@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,17 +36,11 @@ func isFile(method, path string) bool {
 }
 
 // fileOf opens the files of the session that a path names.
-func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files *workspace.Files) error) http.HandlerFunc {
+func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, of sessions.ID, files *workspace.Files) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		record, err := s.session(r.Context(), r.PathValue("id"))
+		record, level, err := s.withFiles(r.Context(), r.PathValue("id"))
 		if err != nil {
 			s.fail(w, err)
-			return
-		}
-		level := s.cfg.FileLevel(record)
-		if label := flow.NewLabel(level, flow.Trusted); !callerOf(r.Context()).sees(label) {
-			s.denied(r.Context(), object{"files", string(record.ID), record.ID, label.Join(record.Taint)}, whyAbove)
-			s.fail(w, errNotFound)
 			return
 		}
 		label, err := fileLabel(r, level)
@@ -71,10 +66,24 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 			s.fail(w, err)
 			return
 		}
-		if err := serve(w, r, files); err != nil {
+		if err := serve(w, r, record.ID, files); err != nil {
 			s.fail(w, fileProblem(err))
 		}
 	}
+}
+
+// withFiles is the session that a name means, with the level of its files, if the caller may see both.
+func (s *Server) withFiles(ctx context.Context, name string) (sessions.Record, flow.Level, error) {
+	record, err := s.session(ctx, name)
+	if err != nil {
+		return record, flow.Level{}, err
+	}
+	level := s.cfg.FileLevel(record)
+	if label := flow.NewLabel(level, flow.Trusted); !callerOf(ctx).sees(label) {
+		s.denied(ctx, object{"files", string(record.ID), record.ID, label.Join(record.Taint)}, whyAbove)
+		return record, level, errNotFound
+	}
+	return record, level, nil
 }
 
 // fileLabel is what a session learns by a request for its files before its tools can read what that leaves there: who has
@@ -113,14 +122,24 @@ type fileList struct {
 	Truncated bool              `json:"truncated" doc:"there is more than is shown"`
 }
 
-func (*Server) getFile(w http.ResponseWriter, r *http.Request, files *workspace.Files) error {
+// getFile looks at the session again when it has read: it stores what it has learnt before it writes any of that into a file.
+func (s *Server) getFile(w http.ResponseWriter, r *http.Request, of sessions.ID, files *workspace.Files) error {
 	name := r.PathValue("path")
 	content, err := files.Read(name)
-	if name == "" || errors.Is(err, workspace.ErrFolder) {
-		return listFolder(w, name, files)
+	var list fileList
+	folder := name == "" || errors.Is(err, workspace.ErrFolder)
+	if folder {
+		list, err = listFolder(name, files)
+	}
+	if _, _, hidden := s.withFiles(r.Context(), string(of)); hidden != nil {
+		return hidden
 	}
 	if err != nil {
 		return err
+	}
+	if folder {
+		writeJSON(w, http.StatusOK, list)
+		return nil
 	}
 	// Never shown as a part of the gateway's own page.
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -131,16 +150,9 @@ func (*Server) getFile(w http.ResponseWriter, r *http.Request, files *workspace.
 	return nil
 }
 
-func listFolder(w http.ResponseWriter, name string, files *workspace.Files) error {
+func listFolder(name string, files *workspace.Files) (fileList, error) {
 	entries, more, err := files.List(name)
-	if err != nil {
-		return err
-	}
-	if entries == nil {
-		entries = []workspace.Entry{}
-	}
-	writeJSON(w, http.StatusOK, fileList{entries, more})
-	return nil
+	return fileList{emptyNotNil(entries), more}, err
 }
 
 // fileWritten is what became of a file.
@@ -150,7 +162,7 @@ type fileWritten struct {
 	Created bool   `json:"created" doc:"it was not there before"`
 }
 
-func (*Server) putFile(w http.ResponseWriter, r *http.Request, files *workspace.Files) error {
+func (*Server) putFile(w http.ResponseWriter, r *http.Request, _ sessions.ID, files *workspace.Files) error {
 	content, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
@@ -167,7 +179,7 @@ func (*Server) putFile(w http.ResponseWriter, r *http.Request, files *workspace.
 	return nil
 }
 
-func (*Server) deleteFile(w http.ResponseWriter, r *http.Request, files *workspace.Files) error {
+func (*Server) deleteFile(w http.ResponseWriter, r *http.Request, _ sessions.ID, files *workspace.Files) error {
 	if err := files.Remove(r.PathValue("path")); err != nil {
 		return err
 	}

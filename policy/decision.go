@@ -57,7 +57,7 @@ type Looked struct {
 
 // Egress is one text about to leave.
 type Egress struct {
-	ID   string // of the delivery: it counts once for a rate, however often it is tried
+	ID   string // of the delivery, or of the answer that it is: it counts once for a rate, however often it is tried or told
 	Now  time.Time
 	Text string // all that is said: the text, its buttons and the names of its files, a line each
 	// Pieces are these, each by itself, as it is redacted; nil: Text is one piece.

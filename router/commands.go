@@ -259,7 +259,8 @@ func (r *Router) mayReset(record sessions.Record, who string, owner bool) (sessi
 
 // reset ends a session and begins a new one under its key, with its settings
 // that are the owner's or its creator's, above all what bounds it, but nothing
-// that it has learnt: its label and metadata are as secret as it was, and stay with it where that is not PUBLIC.
+// that it has learnt: its label and metadata are as secret as it was, and stay with it where that is not PUBLIC. A label,
+// which other sessions are shown, stays with it too where a stranger may have given it.
 // It may learn what the old one might, and least in any case; an invalid level is none.
 func (r *Router) reset(old sessions.Record, least flow.Level) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
@@ -271,7 +272,10 @@ func (r *Router) reset(old sessions.Record, least flow.Level) (Change, sessions.
 	fresh.ThinkingLevel, fresh.VerboseLevel = old.ThinkingLevel, old.VerboseLevel
 	fresh.Persistent, fresh.TTL = old.Persistent, old.TTL
 	if old.Taint.FlowsTo(fresh.Taint.Level()) {
-		fresh.Label, fresh.Metadata = old.Label, old.Metadata
+		fresh.Metadata = old.Metadata
+	}
+	if old.Taint == fresh.Taint {
+		fresh.Label = old.Label
 	}
 	var change Change
 	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,11 +58,18 @@ func (r *Router) speaker(ctx context.Context, d Delivery, e *policy.Egress) erro
 	}
 	if len(batch) > 0 {
 		run := batch[0]
+		if d.Kind == KindReply || d.Kind == KindCommand {
+			e.ID = answerTo(run)
+		}
 		speakFor(&run, batch)
 		spokenTo(&e.Session, run)
 	}
 	return nil
 }
+
+// answerTo names the answer to a run and to those that are worked with it. It is one, wherever it is told: to who waits
+// for it, to who follows the session, and by its delivery.
+func answerTo(run sessions.Run) string { return string(cmp.Or(run.Leader, run.ID)) }
 
 // spokenTo makes a session the one that a run's speaker speaks to.
 func spokenTo(s *policy.SessionInput, run sessions.Run) {
@@ -158,7 +166,7 @@ func (r *Router) Told(ctx context.Context, run sessions.Run) (string, error) {
 	if run.Kind == sessions.KindCommand {
 		kind, label = KindCommand, noticeLabel()
 	}
-	leaving, err := r.egress(ctx, Delivery{ID: DeliveryID(run.ID), Kind: kind, Route: run.Route, Text: run.Reply, Label: label, Run: run.ID}, record)
+	leaving, err := r.egress(ctx, Delivery{Kind: kind, Route: run.Route, Text: run.Reply, Label: label, Run: run.ID}, record)
 	if err != nil {
 		return "", err
 	}

@@ -276,6 +276,45 @@ func TestNoPreviewOfWhatARuleMayBeAbout(t *testing.T) {
 	}
 }
 
+// What is written while the gate is asked about the preview is not in that preview: nobody has asked about it.
+func TestAPreviewIsWhatTheGateHasSeen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const key = "hush-hush-hush"
+		secrets, err := policy.NewSecrets(nil, []string{key})
+		require.NoError(t, err)
+		rules, err := policy.NewRules(nil)
+		require.NoError(t, err)
+		gate := policy.NewGate(map[string]policy.Sink{"test": anywhere()}, nil, rules).Hiding(secrets)
+		b := newBundle(t, withEdits)
+		var more func() // what the model says while the gate thinks
+		b.gate.forbid = func(e policy.Egress) *policy.Decision {
+			d := gate.Decide(e)
+			if e.Partial && more != nil {
+				say := more
+				more = nil
+				say()
+			}
+			return &d
+		}
+		shown := make(chan []string, 1)
+		b.agent.answer = func(_ context.Context, _ string, emit func(sessions.Event)) (string, error) {
+			emit(sessions.Event{Type: sessions.EventDelta, Text: "this is the beginning of the answer"})
+			time.Sleep(1490 * time.Millisecond) // the first preview is there, the second is near
+			emit(sessions.Event{Type: sessions.EventDelta, Text: ", the key is "})
+			b.gate.mu.Lock()
+			more = func() { emit(sessions.Event{Type: sessions.EventDelta, Text: key}) }
+			b.gate.mu.Unlock()
+			time.Sleep(20 * time.Millisecond)
+			shown <- b.chat.texts("ann")
+			return "never mind", nil
+		}
+		b.hear(in("ann", "1", "slowly please"))
+		require.Equal(t, []string{"this is the beginning of the answer, the key is "}, <-shown)
+		b.await(1)
+	})
+}
+
 func TestAPersonsLevel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package router_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,5 +76,34 @@ func TestWhoWaitsIsToldWhatACommandAnswers(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, told, "only INTERNAL is carried")
 		require.Equal(t, told, b.chat.texts("owner")[1])
+	})
+}
+
+// An answer counts once for a rate, in whatever order it is delivered, told to who waits for it and shown to who follows.
+func TestAnAnswerThatIsToldInSeveralPlacesCountsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, withMode(sessions.QueueCollect), judged(t, anywhere(), policy.Rule{
+			Name: "slowly", Hook: policy.PreOutput, Action: policy.Block, When: `output.kind == "reply"`, Rate: &policy.Rate{Limit: 1, Per: time.Hour},
+		}))
+		first := b.hear(in("ann", "1", "hello"))
+		second := b.hear(in("ann", "2", "hello again")) // worked together with the first, or after it
+		told := func(id sessions.RunID) string {
+			text, err := b.Told(t.Context(), b.ended(id))
+			require.NoError(t, err)
+			return text
+		}
+		b.await(1)
+		synctest.Wait()
+		require.NotEmpty(t, told(first.Run), "it was delivered")
+		run := b.ended(second.Run)
+		require.Equal(t, run.Leader != "", told(second.Run) != "", "it is told if it is the same answer")
+		b.bus.mu.Lock()
+		defer b.bus.mu.Unlock()
+		for _, e := range b.bus.events {
+			if e.Type == sessions.EventDone && (e.Run == first.Run || run.Leader != "") {
+				require.NotEmpty(t, e.Text)
+			}
+		}
 	})
 }

@@ -81,7 +81,10 @@ func (w *outboxWorker) hold(ctx context.Context, from DeliveryStatus, d Delivery
 		if err != nil {
 			return err
 		}
-		said := d.Decision.Redacted(strings.Join(texts, "\n"))
+		for i := range texts { // each by itself, as it is sent: what is shown is what is allowed
+			texts[i] = d.Decision.Redacted(texts[i])
+		}
+		said := strings.Join(texts, "\n")
 		if p, err = w.newHeld(p.ID, d, said); err != nil {
 			return err
 		}
@@ -135,7 +138,8 @@ func notShown(id ApprovalID) string { return "It can't be shown here: " + shows(
 func shows(id ApprovalID) string { return "`sluice approvals show " + string(id) + "` shows" }
 
 // askDeciders is a question to the first of those who may decide who can be asked, whoever is on the channel first: whole, which
-// has the approval's label, where the gate lets it out, else bare, which tells nothing of what it is about.
+// has the approval's label, where the gate lets it out, else bare, which tells nothing of what it is about. A message is shown as it is
+// sent or not at all: what a rule took out of the question alone would be taken for what is taken out of the message.
 func (r *Router) askDeciders(ctx context.Context, p Approval, channel, whole, bare string) ([]Delivery, error) {
 	s := r.settings.Load()
 	for _, who := range s.deciders(p.Terms, channel) {
@@ -144,13 +148,14 @@ func (r *Router) askDeciders(ctx context.Context, p Approval, channel, whole, ba
 		if err != nil || route.ChatType != sessions.Direct {
 			continue
 		}
-		for _, q := range []Delivery{r.newDelivery(s, KindNotice, route, whole, p.Label), r.newNotice(s, route, bare)} {
+		for i, q := range []Delivery{r.newDelivery(s, KindNotice, route, whole, p.Label), r.newNotice(s, route, bare)} {
 			q.Session, q.Run, q.Idempotency, q.Buttons = p.Session, p.Run, questionPrefix+string(p.ID), approvalButtons(p.ID)
 			leaving, err := r.egress(ctx, q, sessions.Record{})
 			if err != nil {
 				return nil, fmt.Errorf("ask the gate about a question: %w", err)
 			}
-			if decision := r.gate.Decide(leaving); decision.Passes() {
+			decision := r.gate.Decide(leaving)
+			if redacted := decision.Action == policy.Redact; decision.Passes() && !(redacted && i == 0 && p.Delivery != "") {
 				return []Delivery{q}, nil
 			}
 		}

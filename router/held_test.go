@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -186,5 +187,25 @@ func TestADecisionThatMeetsAnotherChangeIsStored(t *testing.T) {
 		require.Len(t, b.approvals(router.ApprovalAllowed), 1)
 		synctest.Wait()
 		require.Equal(t, []string{"the plan"}, b.chat.texts("ann"))
+	})
+}
+
+// Who is asked is shown what is sent: what a rule takes out of several pieces at once it takes out of none of them.
+func TestAHeldMessageIsShownAsItIsSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), asks(nil), policy.Rule{Name: "keys", Hook: policy.PreOutput, Action: policy.Redact, Redact: `(?s)BEGIN.*END`}))
+		_, err := b.Send(t.Context(), router.Proactive{
+			Channel: "test", To: "team", ChatType: sessions.Group, Text: "BEGIN the plan: pay bob", Buttons: []adapters.Button{{Label: "yes", Value: "END"}},
+		})
+		require.NoError(t, err)
+		synctest.Wait()
+		p := b.waiting()
+		require.Contains(t, b.last("owner"), "It can't be shown here: `sluice approvals show "+string(p.ID)+"` shows it.", "a rule would take it out of the question, though not out of the message")
+		require.Contains(t, string(p.Args), "pay bob")
+		_, err = b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Contains(t, b.chat.texts("team")[0], "pay bob")
 	})
 }

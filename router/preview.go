@@ -27,9 +27,6 @@ func (s *show) adopt(batch []sessions.Run) {
 	if row.PreviewID == "" && !s.inDoubt() {
 		s.lose(s.ctx, errors.New("the process ended between the call and its answer"))
 	}
-	if s.row != nil {
-		s.delivery = row.ID
-	}
 }
 
 // inDoubt reports whether a preview may show that the platform can be asked for.
@@ -72,15 +69,12 @@ func (s *show) lose(ctx context.Context, cause error) {
 	s.r.metrics.deliveries.WithLabelValues(lost.Route.Channel, string(DeliveryUnknown)).Inc()
 }
 
-// preview shows the text so far; false if there is nothing new to show.
-func (s *show) preview(ctx context.Context) bool {
+// preview shows the text so far, which the gate lets out; false if there is nothing new to show.
+func (s *show) preview(ctx context.Context, text string) bool {
 	editor, ok := s.adapter.(adapters.Editor)
 	if !ok || s.off {
 		return false
 	}
-	s.mu.Lock()
-	text := s.text.String()
-	s.mu.Unlock()
 	if text = firstPiece(s.adapter, text); len(text) < previewFirst || text == s.shown {
 		return false
 	}
@@ -161,7 +155,7 @@ func (s *show) intend(ctx context.Context, text string) error {
 		return nil
 	}
 	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
-	d.ID, d.Session, d.Run, d.Status, d.SentAt = s.delivery, s.run.Session, s.run.ID, DeliveryPreview, s.r.now()
+	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, DeliveryPreview, s.r.now()
 	e := s.egress()
 	e.Partial, e.Effects, e.Text = true, true, text // it counts once, with the answer that it becomes
 	if !s.lets(e) {

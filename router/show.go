@@ -26,20 +26,18 @@ const (
 // that can edit a preview that becomes the final message. All of it stops at
 // close. A timer fires tick now and then; tick and close exclude each other by work.
 type show struct {
-	r      *Router
-	ctx    context.Context
-	run    *sessions.Run // whose route the answer takes
-	spoken *atomic.Pointer[sessions.Run]
-	record *sessions.Record // as it was when the run began
-	taint  func() flow.Label
-	oldest sessions.ConversationID // the first id of the conversation
-	unsure bool                    // it could not be read
-	// delivery is that of the preview and of the answer that it becomes.
-	delivery DeliveryID
-	allowed  bool // the gate lets the answer out, as far as can be told before it is written
-	adapter  adapters.Adapter
-	verbose  sessions.VerboseLevel
-	pieces   pieces // of the text, on their way to those who follow the session
+	r       *Router
+	ctx     context.Context
+	run     *sessions.Run // whose route the answer takes
+	spoken  *atomic.Pointer[sessions.Run]
+	record  *sessions.Record // as it was when the run began
+	taint   func() flow.Label
+	oldest  sessions.ConversationID // the first id of the conversation
+	unsure  bool                    // it could not be read
+	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
+	adapter adapters.Adapter
+	verbose sessions.VerboseLevel
+	pieces  pieces // of the text, on their way to those who follow the session
 
 	mu     sync.Mutex
 	text   strings.Builder // of the answer
@@ -57,7 +55,7 @@ type show struct {
 
 func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
-	s := &show{r: w.Router, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery, delivery: NewDeliveryID()}
+	s := &show{r: w.Router, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
 	s.pieces.publish = s.publish
 	var err error
 	if s.oldest, err = w.oldestID(ctx, run.Route); err != nil {
@@ -144,7 +142,7 @@ func (s *show) final(text string) string {
 // egress is the answer as the gate sees it, without a text.
 func (s *show) egress() policy.Egress {
 	e := policy.Egress{
-		ID: string(s.delivery), Now: s.r.now(), Label: s.taint(), Route: s.run.Route, Oldest: s.oldest, Agent: s.record.Agent, Kind: string(KindReply),
+		ID: answerTo(*s.run), Now: s.r.now(), Label: s.taint(), Route: s.run.Route, Oldest: s.oldest, Agent: s.record.Agent, Kind: string(KindReply),
 		Key: s.record.Key, Override: s.record.SendPolicy, Session: policy.SessionOf(*s.record, s.taint()),
 	}
 	if run := s.spoken.Load(); run != nil {
@@ -201,12 +199,13 @@ func (s *show) tick() {
 	s.work.Lock()
 	defer s.work.Unlock()
 	defer s.contain()
-	if s.isClosed() || s.ctx.Err() != nil || !s.permitted(s.written()) {
+	text := s.written() // what is asked about is what is shown, though more is written meanwhile
+	if s.isClosed() || s.ctx.Err() != nil || !s.permitted(text) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, previewCall)
 	defer cancel()
-	if !s.preview(ctx) {
+	if !s.preview(ctx, text) {
 		s.typing(ctx)
 	}
 	s.mu.Lock()

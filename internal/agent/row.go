@@ -42,7 +42,7 @@ type deliveryContext struct {
 }
 
 func (l *Loop) row(ctx context.Context, caller sessions.Caller, record sessions.Record) sessionRow {
-	if record.ID == caller.Session && l.guest(caller) {
+	if l.guestIn(caller, record.ID) {
 		record.Route, record.Title, record.Label = caller.Route, "", "" // not where and how its owner talks there
 	}
 	row := sessionRow{

@@ -50,6 +50,9 @@ type Admission struct {
 	turns *BotTurns       // to be stored with the event; nil: none are counted
 }
 
+// speaker is who has sent the event, as a principal.
+func (in Admission) speaker() string { return sessions.Principal(in.Route.Channel, in.Sender.ID) }
+
 // Admitted says what became of an admission; for a repeated event, what became of the first.
 type Admitted struct {
 	Outcome Outcome

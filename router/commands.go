@@ -164,7 +164,7 @@ func (s commandSpec) mayOther(ctx context.Context, r *Router, in Admission, args
 	if s.others == nil {
 		return false, nil
 	}
-	return s.others(r, ctx, sessions.Principal(in.Route.Channel, in.Sender.ID), args)
+	return s.others(r, ctx, in.speaker(), args)
 }
 
 // carryOut gives what a command changes and answers, or the order that a run is to carry out.
@@ -182,7 +182,7 @@ func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (or
 func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd command) (Admitted, error) {
 	label := r.inboundLabel(in.Route, false)
 	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
-		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "command.denied",
+		At: r.now(), Actor: in.speaker(), Action: "command.denied",
 		Object: "/" + cmd.name, Label: label,
 		Detail: map[string]string{"conversation": string(in.Route.Conversation), "reason": "not an owner"},
 	}}}}
@@ -216,7 +216,7 @@ func (r *Router) commandWhoami(_ context.Context, c commandCall) (Change, string
 	if name == "" {
 		name = "no name"
 	}
-	text := fmt.Sprintf("You are `%s` (%s), %s.", sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), name, who)
+	text := fmt.Sprintf("You are `%s` (%s), %s.", c.in.speaker(), name, who)
 	if at := c.in.Route; at.ChatType != sessions.Direct {
 		text += fmt.Sprintf(" This %s is `%s`.", at.ChatType, at.Conversation)
 	}

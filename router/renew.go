@@ -27,7 +27,7 @@ func (r *Router) operatorMayEnd(record sessions.Record, actor string) (entry ses
 
 // renew replaces the session of who speaks by an empty one, unless a rule keeps it: kept then says why, and record is the old one.
 func (r *Router) renew(in Admission, owner bool, old sessions.Record, why string) (change Change, record sessions.Record, kept string) {
-	entry, kept := r.mayEnd(old, sessions.Principal(in.Route.Channel, in.Sender.ID), owner)
+	entry, kept := r.mayEnd(old, in.speaker(), owner)
 	if kept != "" {
 		change.Audit = []sessions.AuditEntry{entry}
 		return change, old, kept

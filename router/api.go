@@ -104,7 +104,7 @@ type Check struct {
 	Reader   flow.Level // as in [Proactive]; so is a channel
 }
 
-// NewSession asks for a session over HTTP (seed 003).
+// NewSession asks for a session over HTTP.
 type NewSession struct {
 	Agent      string
 	Persistent bool

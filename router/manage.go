@@ -11,7 +11,7 @@ import (
 )
 
 // idleLife is how long a session that was made over HTTP and is not persistent
-// lives after its last response (seed 003).
+// lives after its last response.
 const idleLife = 5 * time.Minute
 
 // ResolveSession finds a live session by its key, its id, or "main".

@@ -9,7 +9,7 @@ import (
 	"sluice/sessions"
 )
 
-// sessionRow is a row of sessions_list (seed 002). A transcript is rows of a database
+// sessionRow is a row of sessions_list. A transcript is rows of a database
 // and no file: its path is that of the gateway's own API.
 type sessionRow struct {
 	Key             sessions.Key           `json:"key"`

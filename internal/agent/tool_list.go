@@ -103,7 +103,7 @@ func (l *Loop) listSessions(ctx context.Context, caller sessions.Caller, raw jso
 	return sessions.ToolResult{Text: text, Label: listed.label}, err
 }
 
-// listing is the result of sessions_list (seed 002).
+// listing is the result of sessions_list.
 type listing struct {
 	Count    int          `json:"count"`
 	Sessions []sessionRow `json:"sessions"`

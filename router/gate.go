@@ -154,11 +154,11 @@ func (r *Router) Told(ctx context.Context, run sessions.Run) (string, error) {
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return "", fmt.Errorf("read session: %w", err)
 	}
-	kind := KindReply
+	kind, label := KindReply, run.Label
 	if run.Kind == sessions.KindCommand {
-		kind = KindCommand
+		kind, label = KindCommand, noticeLabel()
 	}
-	leaving, err := r.egress(ctx, Delivery{Kind: kind, Route: run.Route, Text: run.Reply, Label: run.Label, Run: run.ID}, record)
+	leaving, err := r.egress(ctx, Delivery{Kind: kind, Route: run.Route, Text: run.Reply, Label: label, Run: run.ID}, record)
 	if err != nil {
 		return "", err
 	}

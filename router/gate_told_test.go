@@ -62,6 +62,23 @@ func TestWhoFollowsIsToldWhatIsLeft(t *testing.T) {
 	})
 }
 
+// A command's answer is the gateway's own word: who waits for it reads it where it is delivered, though the session's answers are held back there.
+func TestWhoWaitsIsToldWhatACommandAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.carrying(flow.Internal)
+		b.hear(in("owner", "1", "hello"))
+		b.await(1)
+		run := b.ended(b.hear(in("owner", "2", "/raise CONFIDENTIAL")).Run)
+		b.await(1)
+		told, err := b.Told(t.Context(), run)
+		require.NoError(t, err)
+		require.Contains(t, told, "only INTERNAL is carried")
+		require.Equal(t, told, b.chat.texts("owner")[1])
+	})
+}
+
 // An answer counts once for a rate, in whatever order it is delivered, told to who waits for it and shown to who follows.
 func TestAnAnswerThatIsToldInSeveralPlacesCountsOnce(t *testing.T) {
 	t.Parallel()

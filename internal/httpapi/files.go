@@ -35,41 +35,46 @@ func isFile(method, path string) bool {
 	return method == http.MethodPut && ok && strings.HasPrefix(below, "files/")
 }
 
-// fileOf opens the files of the session that a path names.
+// fileOf serves the files of the session that a path names.
 func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, of sessions.ID, files *workspace.Files) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		record, level, err := s.withFiles(r.Context(), r.PathValue("id"))
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		label, err := fileLabel(r, level)
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		folder, err := s.cfg.Folder(record)
-		if err == nil && folder == "" {
-			err = errNotFound // its agent has none
+		files, of, err := s.openFiles(r)
+		if err == nil {
+			defer files.Close() //nolint:errcheck // each file is closed by itself
+			err = fileProblem(serve(w, r, of, files))
 		}
 		if err != nil {
 			s.fail(w, err)
-			return
-		}
-		files, err := workspace.Open(folder, record.FileAccess)
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		defer files.Close() //nolint:errcheck // each file is closed by itself
-		if err := s.cfg.Router.Learn(r.Context(), record.ID, label, callerOf(r.Context()).actor()); err != nil {
-			s.fail(w, err)
-			return
-		}
-		if err := serve(w, r, record.ID, files); err != nil {
-			s.fail(w, fileProblem(err))
 		}
 	}
+}
+
+// openFiles opens the files of the session that a path names. The session has then learnt what the request brings.
+func (s *Server) openFiles(r *http.Request) (*workspace.Files, sessions.ID, error) {
+	ctx := r.Context()
+	record, level, err := s.withFiles(ctx, r.PathValue("id"))
+	if err != nil {
+		return nil, "", err
+	}
+	label, err := fileLabel(r, level)
+	if err != nil {
+		return nil, "", err
+	}
+	folder, err := s.cfg.Folder(record)
+	if err == nil && folder == "" {
+		err = errNotFound // its agent has none
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	files, err := workspace.Open(folder, record.FileAccess)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := s.cfg.Router.Learn(ctx, record.ID, label, callerOf(ctx).actor()); err != nil {
+		return nil, "", errors.Join(err, files.Close())
+	}
+	return files, record.ID, nil
 }
 
 // withFiles is the session that a name means, with the level of its files, if the caller may see both.
@@ -79,8 +84,8 @@ func (s *Server) withFiles(ctx context.Context, name string) (sessions.Record, f
 		return record, flow.Level{}, err
 	}
 	level := s.cfg.FileLevel(record)
-	if label := flow.NewLabel(level, flow.Trusted); !callerOf(ctx).sees(label) {
-		s.denied(ctx, object{"files", string(record.ID), record.ID, label.Join(record.Taint)}, whyAbove)
+	if held := flow.NewLabel(level, flow.Trusted); !callerOf(ctx).sees(held) {
+		s.denied(ctx, object{"files", string(record.ID), record.ID, held.Join(record.Taint)}, whyAbove)
 		return record, level, errNotFound
 	}
 	return record, level, nil

@@ -23,6 +23,10 @@ const tooLate = "nobody approved it in time"
 // otherTerms is what a model reads of a call for which others may have to decide since somebody was asked.
 const otherTerms = "who has to approve it has changed since somebody was asked; call it again, so that it can be decided anew"
 
+// learntSince is what a model reads of a call whose session has learnt something since somebody was asked, such as a stranger's file
+// that the call would read.
+const learntSince = "the conversation has learnt more since somebody was asked; call it again, so that it can be decided anew"
+
 // ErrAwaited: a tool call waits for a person's decision. The run is laid aside, and
 // gone on with when there is one.
 var ErrAwaited = errors.New("a tool call waits for its approval")
@@ -104,7 +108,7 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 	confirmations := make([]sessions.Confirmation, len(calls))
 	for i, p := range asked {
 		stored, c := p.Status, &confirmations[i]
-		if to, reason := p.byItself(calls[i].Terms, now); to != "" {
+		if to, reason := p.byItself(calls[i].Terms, a.job.session.Taint(), now); to != "" {
 			change.Audit = append(change.Audit, p.decided(to, "gateway", reason, now))
 			p.Status, p.Reason, p.By, p.Decided = to, reason, "gateway", now
 		}
@@ -133,14 +137,16 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 	return confirmations, nil
 }
 
-// byItself is what becomes of an approval without anybody's word: it counts only for the terms under which it was asked for, and not for
-// longer than that. Empty: nothing.
-func (p Approval) byItself(terms sessions.Terms, now time.Time) (to ApprovalStatus, reason string) {
+// byItself is what becomes of an approval without anybody's word: it counts only for the terms under which it was asked for, for
+// what its session had learnt by then, and not for longer than that. Empty: nothing.
+func (p Approval) byItself(terms sessions.Terms, taint flow.Label, now time.Time) (to ApprovalStatus, reason string) {
 	switch {
 	case p.Status != ApprovalPending && p.Status != ApprovalAllowed:
 		return "", ""
 	case !p.Terms.Same(terms):
 		return ApprovalDenied, otherTerms
+	case p.Label != taint:
+		return ApprovalDenied, learntSince
 	case p.Status == ApprovalAllowed, p.Expires.After(now):
 		return "", ""
 	case p.Terms.Lapse:

@@ -126,6 +126,26 @@ func TestNobodyApprovesInTime(t *testing.T) {
 	})
 }
 
+// A yes is none to what a call may do with what its session has learnt since it was asked about.
+func TestASessionLearnsWhileItsCallWaits(t *testing.T) {
+	t.Parallel()
+	for name, allowed := range map[string]bool{"before the yes": true, "and nobody decides": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b, heard, p := whileAsked(t)
+				require.NoError(t, b.Learn(t.Context(), heard.Session, strangers, "token:ops"))
+				if allowed {
+					_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
+					require.NoError(t, err)
+				}
+				require.Contains(t, b.ended(heard.Run).Reply, "call_1 false the conversation has learnt more")
+				require.Equal(t, "gateway", b.onlyApproval(router.ApprovalDenied).By)
+			})
+		})
+	}
+}
+
 func TestStopEndsTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -47,6 +47,11 @@ type Decision struct {
 	takes  bool             // something of either was in the text that was decided about, or may yet be
 }
 
+// unopposed is a decision before anything was found that forbids it.
+func unopposed() Decision {
+	return Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]Looked, 0, 4)}
+}
+
 // Looked is one rule that was looked at.
 type Looked struct {
 	Rule    string `json:"rule"`             // for example "flow", "override", "sendPolicy.rules[2]", "sendPolicy.default"

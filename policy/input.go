@@ -3,7 +3,6 @@ package policy
 import (
 	"time"
 
-	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -100,10 +99,18 @@ func InvocationKinds() []string {
 }
 
 // SessionOf is the part of a session in an input.
-func SessionOf(record sessions.Record, taint flow.Label) SessionInput {
+func SessionOf(record sessions.Record) SessionInput {
 	return SessionInput{
 		ID: string(record.ID), Key: string(record.Key), Agent: record.Agent,
-		Level: taint.Level().Rank(), Trust: taint.Trust().String(), Clearance: record.Clearance.Rank(),
+		Level: record.Taint.Level().Rank(), Trust: record.Taint.Trust().String(), Clearance: record.Clearance.Rank(),
 		Channel: record.Route.Channel, ChatType: string(record.Route.ChatType),
 	}
+}
+
+// SpokenTo says who speaks to the session, a principal, and by which route; a zero one is where it was last spoken to.
+func (s *SessionInput) SpokenTo(route sessions.Route, user string, owner bool) {
+	if !route.IsZero() {
+		s.Channel, s.ChatType = route.Channel, string(route.ChatType)
+	}
+	s.User, s.Owner = user, owner
 }

@@ -95,7 +95,7 @@ type Call struct {
 // raise the session to, whether strangers' words would reach another conversation, and then
 // the rules of each hook that it passes. Without effects nothing is counted. resolved are the arguments that the tool gets.
 func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessage) {
-	d = Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]Looked, 0, 4)}
+	d = unopposed()
 	m.fixed(&c, &d)
 	in := m.input(&c)
 	names := m.secrets.named(c.Args)
@@ -220,11 +220,8 @@ func (m *Monitor) caller(c *Call) sessions.Caller {
 
 // input is a call as rules see it.
 func (m *Monitor) input(c *Call) Input {
-	in := Input{ID: strings.Join([]string{string(c.Record.ID), string(c.Message), c.CallID}, "/"), Hook: PreToolCall, Now: m.now(), Session: SessionOf(c.Record, c.Record.Taint)}
-	if !c.Route.IsZero() {
-		in.Session.Channel, in.Session.ChatType = c.Route.Channel, string(c.Route.ChatType)
-	}
-	in.Session.User, in.Session.Owner = c.User, c.Owner
+	in := Input{ID: strings.Join([]string{string(c.Record.ID), string(c.Message), c.CallID}, "/"), Hook: PreToolCall, Now: m.now(), Session: SessionOf(c.Record)}
+	in.Session.SpokenTo(c.Route, c.User, c.Owner)
 	in.Tool = ToolInput{Name: c.Tool.Spec.Name, Reads: string(c.Tool.Flow.Reads), Writes: string(c.Tool.Flow.Writes), Sink: c.Tool.Flow.Sink.Rank()}
 	if c.Tool.Remote != nil {
 		in.Tool.Server = c.Tool.Remote.Server
@@ -250,7 +247,7 @@ func invocation(t *ToolInput) AgentInput {
 
 // Answer judges what a call gave before its session learns it, and gives what the session may learn.
 func (m *Monitor) Answer(c Call, r sessions.Response) (Decision, sessions.Response) {
-	d := Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]Looked, 0, 3)}
+	d := unopposed()
 	who, f := SubjectOf(c.Record), c.Tool.Flow
 	expected := who.Taint
 	if f.Reads == sessions.FlowOutside {

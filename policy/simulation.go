@@ -13,7 +13,7 @@ type Simulation struct {
 	Rules          []Looked   `json:"rules"`
 }
 
-// Decide takes a decision into the simulation, by the words of seed 000.
+// Decide takes a decision into the simulation, in the words that programs read.
 func (s *Simulation) Decide(d Decision) {
 	words := map[Action]string{Allow: "ALLOW", Block: "BLOCK", Redact: "REDACT", Hold: "REQUIRE_APPROVAL"}
 	s.Decision, s.Reason, s.Rules = words[d.Action], d.Reason, d.Rules

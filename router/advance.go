@@ -202,9 +202,9 @@ func (w *sessionWorker) endTask(ctx context.Context, change *Change, x Exchange,
 	after := w.settings.Load().Exchanges.ArchiveAfter
 	switch {
 	case x.Discard:
-		entry, refused := w.mayReset(child, "gateway", false)
+		entry, kept := w.mayEnd(child, "gateway", false)
 		change.Audit = append(change.Audit, entry)
-		if refused == nil {
+		if kept == "" {
 			change.End = append(change.End, sessions.End{ID: child.ID, At: w.now()})
 		}
 	case after > 0:

@@ -50,6 +50,9 @@ type Admission struct {
 	turns *BotTurns       // to be stored with the event; nil: none are counted
 }
 
+// speaker is who has sent the event, as a principal.
+func (in Admission) speaker() string { return sessions.Principal(in.Route.Channel, in.Sender.ID) }
+
 // Admitted says what became of an admission; for a repeated event, what became of the first.
 type Admitted struct {
 	Outcome Outcome
@@ -101,7 +104,7 @@ type Check struct {
 	Reader   flow.Level // as in [Proactive]; so is a channel
 }
 
-// NewSession asks for a session over HTTP (seed 003).
+// NewSession asks for a session over HTTP.
 type NewSession struct {
 	Agent      string
 	Persistent bool

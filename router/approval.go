@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,14 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
-
-// approvalLife is how long a call waits for somebody to approve it.
-const approvalLife = 10 * time.Minute
 
 // tooLate is what a model reads of a call that nobody decided about.
 const tooLate = "nobody approved it in time"
@@ -27,7 +27,7 @@ const otherTerms = "who has to approve it has changed since somebody was asked; 
 // gone on with when there is one.
 var ErrAwaited = errors.New("a tool call waits for its approval")
 
-// ApprovalID names an approval: "apr_" and 12 hex digits, made of the call that it is about.
+// ApprovalID names an approval: "apr_" and 12 hex digits, made of the call or delivery that it is about.
 type ApprovalID string
 
 // ApprovalStatus is where an approval stands.
@@ -44,7 +44,7 @@ const (
 	ApprovalDenied  ApprovalStatus = "denied"
 )
 
-// Approval is a tool call that somebody has to decide about, and what was decided.
+// Approval is a tool call, or a text on its way out, that somebody has to decide about, and what was decided.
 type Approval struct {
 	ID      ApprovalID
 	Session sessions.ID
@@ -98,36 +98,31 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 	if err != nil {
 		return nil, err
 	}
+	now := a.w.now()
 	var next time.Time // when one of them is too late
 	var change Change
 	confirmations := make([]sessions.Confirmation, len(calls))
 	for i, p := range asked {
-		c := &confirmations[i]
+		stored, c := p.Status, &confirmations[i]
+		if to, reason := p.byItself(calls[i].Terms, now); to != "" {
+			change.Audit = append(change.Audit, p.decided(to, "gateway", reason, now))
+			p.Status, p.Reason, p.By, p.Decided = to, reason, "gateway", now
+		}
 		c.CallID, c.Reason = p.CallID, p.Reason
 		switch {
 		case p.Status == ApprovalUsed:
 			*c = sessions.Interrupted(p.CallID)
-		case p.Status != ApprovalDenied && !p.Terms.Same(calls[i].Terms):
-			c.Reason = otherTerms
-			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, otherTerms, "gateway", a.w.now()))
-			change.Audit = append(change.Audit, p.decided(ApprovalDenied, "gateway", otherTerms, a.w.now()))
 		case p.Status == ApprovalAllowed:
-			c.Approved = true
-			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, p.Reason, p.By, p.Decided))
-		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()) && p.Terms.Lapse:
-			c.Approved = true
-			change.Approvals = append(change.Approvals, p.move(ApprovalUsed, "", "gateway", a.w.now()))
-			change.Audit = append(change.Audit, p.decided(ApprovalAllowed, "gateway", "", a.w.now()))
-		case p.Status == ApprovalPending && !p.Expires.After(a.w.now()):
-			c.Reason = tooLate
-			change.Approvals = append(change.Approvals, p.move(ApprovalDenied, tooLate, "gateway", a.w.now()))
-			change.Audit = append(change.Audit, p.decided(ApprovalDenied, "gateway", tooLate, a.w.now()))
+			c.Approved, p.Status = true, ApprovalUsed
 		case p.Status == ApprovalPending && (next.IsZero() || p.Expires.Before(next)):
 			next = p.Expires
 		}
+		if p.Status != stored {
+			change.Approvals = append(change.Approvals, ApprovalMove{From: stored, Approval: p})
+		}
 	}
 	if !next.IsZero() {
-		a.job.aside = max(next.Sub(a.w.now()), time.Millisecond)
+		a.job.aside = max(next.Sub(now), time.Millisecond)
 		return nil, ErrAwaited
 	}
 	if len(change.Approvals) > 0 {
@@ -136,6 +131,22 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		}
 	}
 	return confirmations, nil
+}
+
+// byItself is what becomes of an approval without anybody's word: it counts only for the terms under which it was asked for, and not for
+// longer than that. Empty: nothing.
+func (p Approval) byItself(terms sessions.Terms, now time.Time) (to ApprovalStatus, reason string) {
+	switch {
+	case p.Status != ApprovalPending && p.Status != ApprovalAllowed:
+		return "", ""
+	case !p.Terms.Same(terms):
+		return ApprovalDenied, otherTerms
+	case p.Status == ApprovalAllowed, p.Expires.After(now):
+		return "", ""
+	case p.Terms.Lapse:
+		return ApprovalAllowed, ""
+	}
+	return ApprovalDenied, tooLate
 }
 
 // Denied implements [Approver].
@@ -203,20 +214,21 @@ func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls 
 }
 
 func approvalID(session sessions.ID, message sessions.MessageID, call string) ApprovalID {
-	name := sha256.Sum256([]byte(string(session) + "\x00" + string(message) + "\x00" + call))
-	return ApprovalID("apr_" + hex.EncodeToString(name[:6]))
+	return approvalNamed(string(session), string(message), call)
+}
+
+// approvalNamed makes the id of what is told from all else by some names.
+func approvalNamed(names ...string) ApprovalID {
+	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
+	return ApprovalID("apr_" + hex.EncodeToString(sum[:6]))
 }
 
 func (a *approver) newApproval(id ApprovalID, call sessions.CallToConfirm) Approval {
 	now := a.w.now()
-	life := approvalLife
-	if call.Terms.Timeout > 0 {
-		life = call.Terms.Timeout
-	}
 	return Approval{
 		Why: call.Why, Terms: call.Terms,
 		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.job.record.Agent, CallID: call.CallID, Tool: call.Tool, Args: call.Args,
-		Label: a.job.session.Taint(), Status: ApprovalPending, Created: now, Expires: now.Add(life),
+		Label: a.job.session.Taint(), Status: ApprovalPending, Created: now, Expires: now.Add(cmp.Or(call.Terms.Timeout, policy.ApprovalTimeout)),
 	}
 }
 

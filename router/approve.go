@@ -205,7 +205,7 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 	}
 	v := Verdict{
 		Allow: words[1] == "allow", Reason: strings.Join(words[2:], " "),
-		Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Owner: c.owner,
+		Actor: c.in.speaker(), Owner: c.owner,
 	}
 	change, p, err := r.verdict(ctx, ApprovalID(words[0]), v)
 	bad, refused := errors.AsType[*RequestError](err)

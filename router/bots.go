@@ -69,7 +69,7 @@ func (r *Router) stopBots(ctx context.Context, in Admission, turns BotTurns) err
 	turns.Stopped = true
 	in.turns = &turns
 	err := r.commitEvent(ctx, in, OutcomeIgnored, Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
-		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "bots.stopped",
+		At: r.now(), Actor: in.speaker(), Action: "bots.stopped",
 		Object: string(in.Route.Conversation), Label: r.inboundLabel(in.Route, false),
 		Detail: map[string]string{"account": in.Route.Account, "turns": strconv.Itoa(len(turns.Turns))},
 	}}}})

@@ -218,7 +218,7 @@ func TestResetKeepsTheBounds(t *testing.T) {
 		thinking, verbose, label := sessions.ThinkingHigh, sessions.VerboseOn, "Accounts"
 		old, err = b.PatchSession(t.Context(), sessions.Patch{ID: old.ID, ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &label}, "operator")
 		require.NoError(t, err)
-		fresh, err := b.ResetSession(t.Context(), old.ID)
+		fresh, err := b.ResetSession(t.Context(), old.ID, "operator")
 		require.NoError(t, err)
 		require.NotEqual(t, old.ID, fresh.ID)
 		require.Equal(t, thinking, fresh.ThinkingLevel)
@@ -229,6 +229,26 @@ func TestResetKeepsTheBounds(t *testing.T) {
 		require.Equal(t, old.Metadata, fresh.Metadata)
 		require.Equal(t, time.Hour, fresh.TTL)
 		require.False(t, fresh.Persistent)
+	})
+}
+
+// Who resets or deletes a session with a token stands in the audit trail.
+func TestResetAndDeletionNameWhoAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		old, err := b.CreateSession(t.Context(), router.NewSession{})
+		require.NoError(t, err)
+		fresh, err := b.ResetSession(t.Context(), old.ID, "token:ops")
+		require.NoError(t, err)
+		require.NoError(t, b.DeleteSession(t.Context(), fresh.ID, "token:board"))
+		entries, err := b.store.ListAudit(t.Context(), router.AuditQuery{Action: "session.reset", MaxLevel: flow.Restricted})
+		require.NoError(t, err)
+		var actors []string
+		for _, e := range entries {
+			actors = append(actors, e.Actor)
+		}
+		require.ElementsMatch(t, []string{"token:ops", "token:board"}, actors)
 	})
 }
 
@@ -244,7 +264,7 @@ func TestResetLeavesWhatTheSessionWasCalled(t *testing.T) {
 		require.NoError(t, err)
 		old.Taint = flow.NewLabel(flow.Internal, flow.Trusted)
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Save: []sessions.Record{old}}))
-		fresh, err := b.ResetSession(t.Context(), old.ID)
+		fresh, err := b.ResetSession(t.Context(), old.ID, "operator")
 		require.NoError(t, err)
 		require.Equal(t, flow.Public, fresh.Taint.Level())
 		require.Empty(t, fresh.Label)

@@ -2,14 +2,11 @@ package router
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"sluice/adapters"
-	"sluice/policy"
-	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -167,7 +164,7 @@ func (s commandSpec) mayOther(ctx context.Context, r *Router, in Admission, args
 	if s.others == nil {
 		return false, nil
 	}
-	return s.others(r, ctx, sessions.Principal(in.Route.Channel, in.Sender.ID), args)
+	return s.others(r, ctx, in.speaker(), args)
 }
 
 // carryOut gives what a command changes and answers, or the order that a run is to carry out.
@@ -185,7 +182,7 @@ func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (or
 func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd command) (Admitted, error) {
 	label := r.inboundLabel(in.Route, false)
 	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
-		At: r.now(), Actor: sessions.Principal(in.Route.Channel, in.Sender.ID), Action: "command.denied",
+		At: r.now(), Actor: in.speaker(), Action: "command.denied",
 		Object: "/" + cmd.name, Label: label,
 		Detail: map[string]string{"conversation": string(in.Route.Conversation), "reason": "not an owner"},
 	}}}}
@@ -219,7 +216,7 @@ func (r *Router) commandWhoami(_ context.Context, c commandCall) (Change, string
 	if name == "" {
 		name = "no name"
 	}
-	text := fmt.Sprintf("You are `%s` (%s), %s.", sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), name, who)
+	text := fmt.Sprintf("You are `%s` (%s), %s.", c.in.speaker(), name, who)
 	if at := c.in.Route; at.ChatType != sessions.Direct {
 		text += fmt.Sprintf(" This %s is `%s`.", at.ChatType, at.Conversation)
 	}
@@ -231,56 +228,11 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 	if c.fresh {
 		return Change{}, "This is a new session already.", nil
 	}
-	who := sessions.Principal(c.in.Route.Channel, c.in.Sender.ID)
-	entry, err := r.mayReset(c.session, who, c.owner)
-	if err != nil {
-		return Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}, "I may not forget this conversation: a rule forbids it. My owner can see why with `sluice audit list`.", nil //nolint:nilerr // it is the answer to who has asked
+	change, _, kept := r.renew(c.in, c.owner, c.session, "asked for")
+	if kept != "" {
+		return change, "I may not forget this conversation: a rule forbids it. My owner can see why with `sluice audit list`.", nil
 	}
-	change, fresh := r.reset(c.session, r.begunWith(c.in, c.owner))
-	entry.Object, entry.Detail = string(c.session.Key), map[string]any{"before": c.session.ID, "reason": "asked for", "decision": entry.Detail}
-	entry.Session = fresh.ID
-	change.Audit = []sessions.AuditEntry{entry}
 	return change, "A new session has begun. I have forgotten what we said here.", nil
-}
-
-// errMayNotReset: a rule keeps a session.
-var errMayNotReset = errors.New("a rule keeps the session")
-
-// mayReset lets the monitor judge whether a session may be replaced or deleted, and gives the entry that says so.
-func (r *Router) mayReset(record sessions.Record, who string, owner bool) (sessions.AuditEntry, error) {
-	d := r.monitor.Reset(record, who, owner)
-	entry := sessions.AuditEntry{At: r.now(), Actor: who, Action: "session.reset", Object: string(record.Key), Session: record.ID, Label: noticeLabel(), Detail: d}
-	if d.Action == policy.Allow {
-		return entry, nil
-	}
-	entry.Action = "session.reset.block"
-	return entry, fmt.Errorf("%w: %s", errMayNotReset, d.Reason)
-}
-
-// reset ends a session and begins a new one under its key, with its settings
-// that are the owner's or its creator's, above all what bounds it, but nothing
-// that it has learnt: its label and metadata are as secret as it was, and stay with it where that is not PUBLIC. A label,
-// which other sessions are shown, stays with it too where a stranger may have given it.
-// It may learn what the old one might, and least in any case; an invalid level is none.
-func (r *Router) reset(old sessions.Record, least flow.Level) (Change, sessions.Record) {
-	fresh := r.newRecord(old.Key, old.Agent, old.Route)
-	fresh.Clearance, fresh.FileAccess, fresh.SpawnedBy = flow.Min(fresh.Clearance, old.Clearance), old.FileAccess, old.SpawnedBy
-	if flow.CanFlow(fresh.Clearance, least) {
-		fresh.Clearance = least
-	}
-	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
-	fresh.ThinkingLevel, fresh.VerboseLevel = old.ThinkingLevel, old.VerboseLevel
-	fresh.Persistent, fresh.TTL = old.Persistent, old.TTL
-	if old.Taint.FlowsTo(fresh.Taint.Level()) {
-		fresh.Metadata = old.Metadata
-	}
-	if old.Taint == fresh.Taint {
-		fresh.Label = old.Label
-	}
-	var change Change
-	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}
-	change.Create = []sessions.Record{fresh}
-	return change, fresh
 }
 
 func (r *Router) commandStop(ctx context.Context, c commandCall) (Change, string, error) {

@@ -9,20 +9,6 @@ import (
 	"sluice/sessions"
 )
 
-// patch changes the session's overrides, or makes it with them.
-func (c commandCall) patch(p sessions.Patch) Change {
-	var change Change
-	if !c.fresh {
-		p.ID = c.session.ID
-		change.Patch = []sessions.Patch{p}
-		return change
-	}
-	record := c.session
-	p.Apply(&record)
-	change.Create = []sessions.Record{record}
-	return change
-}
-
 // commandSend sets the session's override of the send policy. It is never gated itself.
 func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, error) {
 	var override sessions.SendPolicy
@@ -37,13 +23,7 @@ func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, 
 	default:
 		return Change{}, "Usage: `/send on`, `/send off` or `/send inherit`.", nil
 	}
-	record := c.session
-	change := c.patch(sessions.Patch{SendPolicy: &override})
-	change.Audit = []sessions.AuditEntry{{
-		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.sendPolicy",
-		Object: string(record.Key), Session: record.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
-	}}
-	return change, answer, nil
+	return r.override(c, sessions.Patch{SendPolicy: &override}, "sendPolicy", string(override)), answer, nil
 }
 
 // commandActivation sets the session's own word on whether a group must mention the bot.
@@ -63,12 +43,7 @@ func (r *Router) commandActivation(_ context.Context, c commandCall) (Change, st
 	default:
 		return Change{}, "Usage: `/activation mention`, `/activation always` or `/activation inherit`.", nil
 	}
-	change := c.patch(sessions.Patch{Activation: &override})
-	change.Audit = []sessions.AuditEntry{{
-		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session.activation",
-		Object: string(c.session.Key), Session: c.session.ID, Label: noticeLabel(), Detail: map[string]string{"override": string(override)},
-	}}
-	return change, answer, nil
+	return r.override(c, sessions.Patch{Activation: &override}, "activation", string(override)), answer, nil
 }
 
 func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string, error) {
@@ -85,7 +60,7 @@ func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string
 	if code == "" {
 		return Change{}, "Usage: `/pair approve CODE` or `/pair deny CODE`.", nil
 	}
-	p, change, err := r.settlement(ctx, code, sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), to)
+	p, change, err := r.settlement(ctx, code, c.in.speaker(), to)
 	var bad *RequestError
 	switch {
 	case errors.As(err, &bad):

@@ -14,12 +14,21 @@ func inherits(args string) bool {
 	return slices.Contains([]string{"inherit", "default", "reset"}, strings.ToLower(args))
 }
 
-// setting is the audit entry of a change of one of a session's settings.
-func (r *Router) setting(c commandCall, field, value string) sessions.AuditEntry {
-	return sessions.AuditEntry{
-		At: r.now(), Actor: sessions.Principal(c.in.Route.Channel, c.in.Sender.ID), Action: "session." + field,
+// override changes one of the session's own settings, or makes the session with it, and says so in the audit trail.
+func (r *Router) override(c commandCall, p sessions.Patch, setting, value string) (change Change) {
+	change.Audit = []sessions.AuditEntry{{
+		At: r.now(), Actor: c.in.speaker(), Action: "session." + setting,
 		Object: string(c.session.Key), Session: c.session.ID, Label: noticeLabel(), Detail: map[string]string{"override": value},
+	}}
+	if !c.fresh {
+		p.ID = c.session.ID
+		change.Patch = []sessions.Patch{p}
+		return change
 	}
+	record := c.session
+	p.Apply(&record)
+	change.Create = []sessions.Record{record}
+	return change
 }
 
 // commandQueue shows a session's queue mode, and sets the session's own one.
@@ -39,8 +48,7 @@ func (r *Router) commandQueue(_ context.Context, c commandCall) (Change, string,
 	if !mode.Valid() {
 		return Change{}, "Usage: `/queue steer`, `/queue followup`, `/queue collect`, `/queue interrupt` or `/queue inherit`.", nil
 	}
-	change := c.patch(sessions.Patch{QueueMode: &mode})
-	change.Audit = []sessions.AuditEntry{r.setting(c, "queueMode", string(mode))}
+	change := r.override(c, sessions.Patch{QueueMode: &mode}, "queueMode", string(mode))
 	if mode == sessions.QueueInherit {
 		return change, "The queue follows the configuration again.", nil
 	}
@@ -81,8 +89,7 @@ func (r *Router) commandModel(_ context.Context, c commandCall) (Change, string,
 	} else if !r.hasModel(name) {
 		return Change{}, fmt.Sprintf("There is no model %s in the configuration. `/model` shows the present one.", codeSpan(name)), nil
 	}
-	change := c.patch(sessions.Patch{Model: &name})
-	change.Audit = []sessions.AuditEntry{r.setting(c, "model", name)}
+	change := r.override(c, sessions.Patch{Model: &name}, "model", name)
 	if name == "" {
 		return change, fmt.Sprintf("The agent's model answers again: `%s`.", agents), nil
 	}

@@ -91,7 +91,7 @@ func TestNewMayLearnWhatTheConfigurationSays(t *testing.T) {
 		b.await(1)
 		require.Equal(t, flow.Public, clearance(first), "a guest's")
 		b.carrying(flow.Internal)
-		reset, err := b.ResetSession(t.Context(), first)
+		reset, err := b.ResetSession(t.Context(), first, "operator")
 		require.NoError(t, err)
 		require.Equal(t, flow.Public, reset.Clearance)
 		next := func(who, id, text string) sessions.ID {

@@ -58,7 +58,7 @@ func TestSecretOfAnOldSessionIsNotAnnounced(t *testing.T) {
 		require.Equal(t, flow.Confidential, bob.Taint.Level())
 		k.reply = func(key sessions.Key, text string) (string, error) {
 			if key == ann.Key {
-				_, err := k.ResetSession(t.Context(), bob.ID)
+				_, err := k.ResetSession(t.Context(), bob.ID, "operator")
 				return "REPLY_SKIP", err
 			}
 			return "the secret", nil

@@ -22,7 +22,7 @@ func TestStopOfANewSessionStopsTheOldOnesTurn(t *testing.T) {
 		k.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
 			switch {
 			case s.Record().ID == ann.ID:
-				_, err := k.ResetSession(ctx, bob.ID)
+				_, err := k.ResetSession(ctx, bob.ID, "operator")
 				k.hear(in("bob", "2", "something long"))
 				time.Sleep(time.Second) // it is begun
 				return "sure?", err

@@ -16,7 +16,7 @@ import (
 func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record) (e policy.Egress, err error) {
 	e = policy.Egress{
 		ID: string(d.ID), Now: r.now(), Label: d.Label, Route: d.Route, Kind: string(d.Kind),
-		Agent: record.Agent, Key: record.Key, Override: record.SendPolicy, Session: policy.SessionOf(record, record.Taint),
+		Agent: record.Agent, Key: record.Key, Override: record.SendPolicy, Session: policy.SessionOf(record),
 	}
 	if e.Pieces, err = r.texts(ctx, d); err != nil {
 		return e, err
@@ -62,7 +62,7 @@ func (r *Router) speaker(ctx context.Context, d Delivery, e *policy.Egress) erro
 			e.ID = answerTo(run)
 		}
 		speakFor(&run, batch)
-		spokenTo(&e.Session, run)
+		e.Session.SpokenTo(run.Route, run.Speaker(), run.Input.Owner)
 	}
 	return nil
 }
@@ -70,14 +70,6 @@ func (r *Router) speaker(ctx context.Context, d Delivery, e *policy.Egress) erro
 // answerTo names the answer to a run and to those that are worked with it. It is one, wherever it is told: to who waits
 // for it, to who follows the session, and by its delivery.
 func answerTo(run sessions.Run) string { return string(cmp.Or(run.Leader, run.ID)) }
-
-// spokenTo makes a session the one that a run's speaker speaks to.
-func spokenTo(s *policy.SessionInput, run sessions.Run) {
-	if !run.Route.IsZero() {
-		s.Channel, s.ChatType = run.Route.Channel, string(run.Route.ChatType)
-	}
-	s.User, s.Owner = run.Speaker(), run.Input.Owner
-}
 
 // recipient adds who is spoken to, and for a proactive message whether anybody has been heard there.
 func (r *Router) recipient(ctx context.Context, d Delivery, record sessions.Record, e *policy.Egress) error {

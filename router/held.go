@@ -2,8 +2,6 @@ package router
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,9 +45,7 @@ func (r *Router) approvalOf(ctx context.Context, d Delivery) (Approval, error) {
 }
 
 func heldID(d Delivery, n int) ApprovalID {
-	parts := append([]string{string(d.ID), strconv.Itoa(n)}, d.Decision.Holding()...)
-	name := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return ApprovalID("apr_" + hex.EncodeToString(name[:6]))
+	return approvalNamed(append([]string{string(d.ID), strconv.Itoa(n)}, d.Decision.Holding()...)...)
 }
 
 // allowedBefore lets a delivery pass what holds it, where somebody has allowed that. What else the gate says holds.

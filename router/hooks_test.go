@@ -56,9 +56,9 @@ func TestRulesKeepASession(t *testing.T) {
 		for _, text := range []string{"/new", "/reset"} {
 			b.hear(in("owner", text, text))
 		}
-		_, err := b.ResetSession(t.Context(), run.Session)
+		_, err := b.ResetSession(t.Context(), run.Session, "operator")
 		require.ErrorContains(t, err, "a rule keeps the session")
-		require.ErrorContains(t, b.DeleteSession(t.Context(), run.Session), "a rule keeps the session")
+		require.ErrorContains(t, b.DeleteSession(t.Context(), run.Session, "operator"), "a rule keeps the session")
 		talk := b.ended(b.hear(in("owner", "2", "/new and go on")).Run)
 		require.Equal(t, run.Session, talk.Session, "what was said with it is said in the session that is kept")
 		require.Equal(t, 5, b.decisions("session.reset.block"))

@@ -11,7 +11,7 @@ import (
 )
 
 // idleLife is how long a session that was made over HTTP and is not persistent
-// lives after its last response (seed 003).
+// lives after its last response.
 const idleLife = 5 * time.Minute
 
 // ResolveSession finds a live session by its key, its id, or "main".
@@ -133,15 +133,15 @@ func (r *Router) Learn(ctx context.Context, id sessions.ID, label flow.Label, ac
 	return fmt.Errorf("raise session: %w", sessions.ErrConflict)
 }
 
-// ResetSession begins a new session under the key of an old one.
-func (r *Router) ResetSession(ctx context.Context, id sessions.ID) (sessions.Record, error) {
+// ResetSession begins a new session under the key of an old one, for who has asked for it with a token. What a rule keeps is a [RequestError].
+func (r *Router) ResetSession(ctx context.Context, id sessions.ID, actor string) (sessions.Record, error) {
 	old, err := r.store.Session(ctx, id)
 	if err != nil {
 		return old, err
 	}
-	entry, refused := r.mayReset(old, "operator", true)
-	if refused != nil {
-		return sessions.Record{}, r.keep(ctx, entry, refused)
+	entry, kept := r.operatorMayEnd(old, actor)
+	if kept != "" {
+		return sessions.Record{}, r.keep(ctx, entry, kept)
 	}
 	change, fresh := r.reset(old, flow.Level{})
 	change.Audit = []sessions.AuditEntry{entry}
@@ -151,15 +151,15 @@ func (r *Router) ResetSession(ctx context.Context, id sessions.ID) (sessions.Rec
 	return fresh, nil
 }
 
-// DeleteSession ends a session and stops what works in it and for it.
-func (r *Router) DeleteSession(ctx context.Context, id sessions.ID) error {
+// DeleteSession ends a session and stops what works in it and for it, for who has asked for that with a token. What a rule keeps is a [RequestError].
+func (r *Router) DeleteSession(ctx context.Context, id sessions.ID, actor string) error {
 	record, err := r.store.Session(ctx, id)
 	if err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
-	entry, refused := r.mayReset(record, "operator", true)
-	if refused != nil {
-		return r.keep(ctx, entry, refused)
+	entry, kept := r.operatorMayEnd(record, actor)
+	if kept != "" {
+		return r.keep(ctx, entry, kept)
 	}
 	end := func(c *Change) {
 		c.End = append(c.End, sessions.End{ID: id, At: r.now()})
@@ -172,11 +172,11 @@ func (r *Router) DeleteSession(ctx context.Context, id sessions.ID) error {
 }
 
 // keep records why something was not done, and says it to who has asked for it.
-func (r *Router) keep(ctx context.Context, entry sessions.AuditEntry, why error) error {
+func (r *Router) keep(ctx context.Context, entry sessions.AuditEntry, why string) error {
 	if err := r.store.Commit(ctx, Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}); err != nil {
 		return fmt.Errorf("record refusal: %w", err)
 	}
-	return &RequestError{Text: why.Error()}
+	return &RequestError{Text: why}
 }
 
 // AbortSession stops what works and what waits in a session, and its sub-agents.
@@ -260,17 +260,17 @@ func (r *Router) expire(ctx context.Context, id sessions.ID, now time.Time) (kee
 	if err != nil {
 		return false, fmt.Errorf("read session: %w", err)
 	}
-	entry, refused := r.mayReset(record, "gateway", false)
+	entry, kept := r.mayEnd(record, "gateway", false)
 	entry.Detail = map[string]any{"reason": "its time was over", "decision": entry.Detail}
 	change := sessions.Change{Audit: []sessions.AuditEntry{entry}}
 	switch {
-	case refused == nil:
+	case kept == "":
 		change.End = []sessions.End{{ID: id, At: now}}
 	case r.kept[id]:
 		return true, nil
 	}
 	err = r.store.CommitSession(ctx, change)
-	return refused != nil && err == nil, err
+	return kept != "" && err == nil, err
 }
 
 // expireBatch is how many sessions one sweep ends at most.

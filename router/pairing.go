@@ -66,7 +66,7 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 		Requests: []Pairing{p}, // a conflict with another first message of the person is looked at again
 		Deliver:  append([]Delivery{notice}, asked...),
 		Change: sessions.Change{Audit: []sessions.AuditEntry{{
-			At: now, Actor: sessions.Principal(route.Channel, in.Sender.ID), Action: "pairing.request",
+			At: now, Actor: in.speaker(), Action: "pairing.request",
 			Object: string(in.Sender.ID), Label: notice.Label,
 		}}},
 	})

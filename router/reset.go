@@ -137,13 +137,6 @@ func (r *Router) place(ctx context.Context, s *Settings, in Admission, owner boo
 		}
 		why = "its time was over"
 	}
-	entry, err := r.mayReset(record, sessions.Principal(in.Route.Channel, in.Sender.ID), owner)
-	if err != nil {
-		change.Audit = []sessions.AuditEntry{entry}
-		return record, change, nil //nolint:nilerr // it is said in the session that is kept
-	}
-	change, fresher := r.reset(record, r.begunWith(in, owner))
-	entry.Session, entry.Detail = fresher.ID, map[string]any{"before": record.ID, "reason": why, "decision": entry.Detail}
-	change.Audit = []sessions.AuditEntry{entry}
-	return fresher, change, nil
+	change, record, _ = r.renew(in, owner, record, why) // what a rule keeps is gone on with
+	return record, change, nil
 }

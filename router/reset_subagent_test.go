@@ -14,7 +14,7 @@ func TestResetOfASubAgentKeepsItsBounds(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
 		x := k.over(k.spawn(ann, "prices").ID)
-		fresh, err := k.ResetSession(t.Context(), x.Target.Session)
+		fresh, err := k.ResetSession(t.Context(), x.Target.Session, "operator")
 		require.NoError(t, err)
 		require.Equal(t, ann.ID, fresh.SpawnedBy)
 	})

@@ -141,12 +141,14 @@ func (s *show) final(text string) string {
 
 // egress is the answer as the gate sees it, without a text.
 func (s *show) egress() policy.Egress {
+	record := *s.record
+	record.Taint = s.taint()
 	e := policy.Egress{
-		ID: answerTo(*s.run), Now: s.r.now(), Label: s.taint(), Route: s.run.Route, Oldest: s.oldest, Agent: s.record.Agent, Kind: string(KindReply),
-		Key: s.record.Key, Override: s.record.SendPolicy, Session: policy.SessionOf(*s.record, s.taint()),
+		ID: answerTo(*s.run), Now: s.r.now(), Label: record.Taint, Route: s.run.Route, Oldest: s.oldest, Agent: record.Agent, Kind: string(KindReply),
+		Key: record.Key, Override: record.SendPolicy, Session: policy.SessionOf(record),
 	}
 	if run := s.spoken.Load(); run != nil {
-		spokenTo(&e.Session, *run)
+		e.Session.SpokenTo(run.Route, run.Speaker(), run.Input.Owner)
 	}
 	return e
 }

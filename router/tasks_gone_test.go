@@ -112,7 +112,7 @@ func TestDeletingStopsSubAgents(t *testing.T) {
 		k.hold()
 		x := k.spawn(ann, "prices")
 		synctest.Wait()
-		require.NoError(t, k.DeleteSession(t.Context(), ann.ID))
+		require.NoError(t, k.DeleteSession(t.Context(), ann.ID, "operator"))
 		require.Equal(t, sessions.RunAborted, k.ended(x.First).Status)
 		x = k.over(x.ID)
 		require.Equal(t, announce.Stopped, x.Outcome)
@@ -203,7 +203,7 @@ func TestSubAgentIsEndedAtWork(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				k, _, x := atWork(t, func(a *router.Ask) { a.Task.Discard = discard })
-				_, err := k.ResetSession(t.Context(), x.Target.Session)
+				_, err := k.ResetSession(t.Context(), x.Target.Session, "operator")
 				require.NoError(t, err)
 				x = k.over(x.ID)
 				require.Equal(t, announce.Announced, x.Outcome, x.Detail)

@@ -73,7 +73,7 @@ func (s *Session) judge(d *decision, confirmed map[string]Confirmation) error {
 	d.asked, d.terms, d.learnt = v.Ruling == RulingAsk, v.Terms, s.record.Taint
 	switch {
 	case v.Ruling == RulingRefuse:
-		d.reason, d.barred = v.Reason, s.permissionRuling(d.tool) != RulingRefuse
+		d.reason, d.barred = v.Reason, s.permission.Ruling(d.tool) != RulingRefuse
 		if given && !c.Approved && c.Reason != "" {
 			d.reason = c.Reason
 		}

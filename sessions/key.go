@@ -17,7 +17,7 @@ import (
 //	agent:<agent>:subagent:<uuid> · cron:<job> · hook:<uuid> · node-<id>
 type Key string
 
-// KeyKind is the kind that sessions_list filters by (seed 002).
+// KeyKind is the kind that sessions_list filters by.
 type KeyKind string
 
 // The key kinds.

@@ -1,8 +1,10 @@
 package sessions
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -112,6 +114,21 @@ type MemoryPlace struct {
 	Namespace string
 	Key       string
 	Audience  Audience
+}
+
+// Cursor is the place as a text, which [ParseMemoryPlace] reads. It says nothing else.
+func (p MemoryPlace) Cursor() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.Namespace + "\n" + p.Key + "\n" + string(p.Audience))) // none of them has a line break
+}
+
+// ParseMemoryPlace reads what [MemoryPlace.Cursor] gave; any other text is an error.
+func ParseMemoryPlace(cursor string) (MemoryPlace, error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	parts := strings.Split(string(text), "\n")
+	if err != nil || len(parts) != 3 {
+		return MemoryPlace{}, errors.New("want the next of a page")
+	}
+	return MemoryPlace{Namespace: parts[0], Key: parts[1], Audience: Audience(parts[2])}, nil
 }
 
 // MemorySearch finds what is in a scope by words, the best first.

@@ -45,6 +45,17 @@ func (p PermissionMode) Narrow(q PermissionMode) PermissionMode {
 	return modes[max(0, min(slices.Index(modes, p), slices.Index(modes, q)))]
 }
 
+// Ruling is what the mode says of a call of a tool that nobody has decided about.
+func (p PermissionMode) Ruling(tool Tool) Ruling {
+	switch {
+	case tool.ReadOnly() || p == PermissionAuto:
+		return RulingRun
+	case p == PermissionAsk:
+		return RulingAsk
+	}
+	return RulingRefuse
+}
+
 // Permission is the session's mode.
 func (s *Session) Permission() PermissionMode {
 	s.mu.Lock()
@@ -92,22 +103,11 @@ func (s *Session) ruling(call Part) CallVerdict {
 	if !known {
 		return CallVerdict{}
 	}
-	mode := s.permissionRuling(tool)
+	mode := s.permission.Ruling(tool)
 	if mode == RulingRefuse {
 		return CallVerdict{Ruling: RulingRefuse, Reason: refusedByMode}
 	}
 	v := s.verdict(call, tool, false, false)
 	v.Ruling = max(v.Ruling, mode)
 	return v
-}
-
-// permissionRuling is what the mode says of a tool.
-func (s *Session) permissionRuling(tool Tool) Ruling {
-	switch {
-	case tool.ReadOnly() || s.permission == PermissionAuto:
-		return RulingRun
-	case s.permission == PermissionAsk:
-		return RulingAsk
-	}
-	return RulingRefuse
 }

@@ -51,7 +51,7 @@ type Record struct {
 
 	Title      string
 	Label      string          // name that people gave it, for display; at most [LabelMost] bytes
-	Metadata   json.RawMessage // free-form JSON object of the creator (seed 003)
+	Metadata   json.RawMessage // free-form JSON object of the creator
 	FileAccess FileAccess
 	Persistent bool
 	TTL        time.Duration // hard cap on its life from Created; 0 for none
@@ -64,7 +64,7 @@ type Record struct {
 	Ended        time.Time // reset or deleted; zero while it lives
 }
 
-// FileAccess scopes the workspace paths that a session sees (seed 003). An empty string is everything.
+// FileAccess scopes the workspace paths that a session sees. An empty string is everything.
 type FileAccess struct {
 	Read  []string `json:"read"`
 	Write []string `json:"write"`

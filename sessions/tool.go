@@ -10,7 +10,7 @@ import (
 	"sluice/policy/flow"
 )
 
-// Tool is something an agent can do. Every field but Idempotent, Timeout, SubAgent and Remote is required;
+// Tool is something an agent can do. Spec, Flow and Run are required, Run not of a sub-agent tool;
 // a registry refuses a tool without its flow.
 type Tool struct {
 	Spec ToolSpec

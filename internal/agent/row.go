@@ -9,7 +9,7 @@ import (
 	"sluice/sessions"
 )
 
-// sessionRow is a row of sessions_list (seed 002). A transcript is rows of a database
+// sessionRow is a row of sessions_list. A transcript is rows of a database
 // and no file: its path is that of the gateway's own API.
 type sessionRow struct {
 	Key             sessions.Key           `json:"key"`
@@ -42,7 +42,7 @@ type deliveryContext struct {
 }
 
 func (l *Loop) row(ctx context.Context, caller sessions.Caller, record sessions.Record) sessionRow {
-	if record.ID == caller.Session && l.guest(caller) {
+	if l.guestIn(caller, record.ID) {
 		record.Route, record.Title, record.Label = caller.Route, "", "" // not where and how its owner talks there
 	}
 	row := sessionRow{

@@ -66,7 +66,7 @@ func (l *Loop) history(ctx context.Context, caller sessions.Caller, raw json.Raw
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	if record.ID == caller.Session && l.guest(caller) {
+	if l.guestIn(caller, record.ID) {
 		return sessions.ToolResult{}, errGuest
 	}
 	messages, err := l.store.Thread(ctx, record)

@@ -103,7 +103,7 @@ func (l *Loop) listSessions(ctx context.Context, caller sessions.Caller, raw jso
 	return sessions.ToolResult{Text: text, Label: listed.label}, err
 }
 
-// listing is the result of sessions_list (seed 002).
+// listing is the result of sessions_list.
 type listing struct {
 	Count    int          `json:"count"`
 	Sessions []sessionRow `json:"sessions"`
@@ -121,7 +121,7 @@ func (l *Loop) list(ctx context.Context, caller sessions.Caller, args *listArgs,
 			continue
 		}
 		row, label := l.row(ctx, caller, record), record.Taint
-		if args.MessageLimit > 0 && !(record.ID == caller.Session && l.guest(caller)) {
+		if args.MessageLimit > 0 && !l.guestIn(caller, record.ID) {
 			var err error
 			if row.Messages, label, err = l.newest(ctx, record, args.MessageLimit); err != nil {
 				return err

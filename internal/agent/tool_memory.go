@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -180,8 +179,8 @@ func (l *Loop) listMemories(ctx context.Context, caller sessions.Caller, raw jso
 	}
 	q := sessions.MemoryQuery{MemoryScope: l.memories(caller), Tag: args.Tag, Limit: limit + 1}
 	if args.After != "" {
-		if q.After, err = placeOf(args.After); err != nil {
-			return sessions.ToolResult{}, err
+		if q.After, err = sessions.ParseMemoryPlace(args.After); err != nil {
+			return sessions.ToolResult{}, fmt.Errorf("after: %w of memory_list", err)
 		}
 		q.After.Namespace = q.Namespace
 	}
@@ -192,7 +191,7 @@ func (l *Loop) listMemories(ctx context.Context, caller sessions.Caller, raw jso
 	next := ""
 	if len(found) > limit {
 		found = found[:limit]
-		next = cursorOf(found[limit-1])
+		next = sessions.MemoryPlace{Key: found[limit-1].Key, Audience: found[limit-1].Audience}.Cursor()
 	}
 	rows, label, err := memoryRows(caller, found, memoryListed)
 	if err != nil {
@@ -204,18 +203,4 @@ func (l *Loop) listMemories(ctx context.Context, caller sessions.Caller, raw jso
 	}{rows, next}
 	text, err := jsonResult(result)
 	return sessions.ToolResult{Text: text, Label: label}, err
-}
-
-// cursorOf names the place behind a memory that was shown. It says nothing else.
-func cursorOf(m sessions.Memory) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(m.Key + "\n" + string(m.Audience)))
-}
-
-func placeOf(cursor string) (sessions.MemoryPlace, error) {
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	key, audience, ok := strings.Cut(string(text), "\n") // no key has a line break
-	if err != nil || !ok {
-		return sessions.MemoryPlace{}, errors.New("after: want the next of a page of memory_list")
-	}
-	return sessions.MemoryPlace{Key: key, Audience: sessions.Audience(audience)}, nil
 }

@@ -57,7 +57,7 @@ func (a *sendArgs) wait() time.Duration {
 	return time.Duration(min(*a.TimeoutSeconds, sendWaitMost)) * time.Second
 }
 
-// sendResult is the result of sessions_send (seed 002).
+// sendResult is the result of sessions_send.
 type sendResult struct {
 	RunID      sessions.RunID `json:"runId"`
 	Status     string         `json:"status"` // accepted | ok | timeout | error

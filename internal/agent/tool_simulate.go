@@ -80,11 +80,10 @@ func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sess
 		MonitoredCall: sessions.MonitoredCall{Record: record, CallID: caller.CallID + "/simulated", Tool: t, Args: args},
 		Route:         orElse(caller.Route, record.Route), User: caller.User, Owner: caller.Owner,
 	}, false)
-	switch {
-	case t.ReadOnly() || mode == sessions.PermissionAuto:
-	case mode == sessions.PermissionAsk:
+	switch mode.Ruling(t) {
+	case sessions.RulingAsk:
 		d.Add("permission", policy.Hold, "the agent's permission mode is ask")
-	default:
+	case sessions.RulingRefuse:
 		d.Add("permission", policy.Block, "the agent's permission mode is deny")
 	}
 	if (d.Action == policy.Allow || d.Action == policy.Redact) && t.Check != nil {

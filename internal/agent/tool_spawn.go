@@ -50,7 +50,7 @@ func (a *spawnArgs) check() error {
 	return nil
 }
 
-// spawnResult is the result of sessions_spawn (seed 002).
+// spawnResult is the result of sessions_spawn.
 type spawnResult struct {
 	Status          string         `json:"status"` // accepted
 	RunID           sessions.RunID `json:"runId"`

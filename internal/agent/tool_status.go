@@ -148,7 +148,7 @@ func (l *Loop) countRuns(ctx context.Context, status *sessionStatus) error {
 // all that have not ended, and the newest that have. It returns their label.
 func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *sessionStatus) (flow.Label, error) {
 	label := flow.NewLabel(flow.Public, flow.Trusted)
-	if status.SessionID == caller.Session && l.guest(caller) {
+	if l.guestIn(caller, status.SessionID) {
 		return label, nil
 	}
 	for _, open := range []bool{true, false} {

@@ -87,7 +87,7 @@ func (l *Loop) summarize(ctx context.Context, caller sessions.Caller, raw json.R
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	if l.guest(caller) {
+	if l.guestIn(caller, record.ID) {
 		return sessions.ToolResult{}, errGuest
 	}
 	messages, err := l.store.Thread(ctx, record)

@@ -39,6 +39,11 @@ func (l *Loop) guest(caller sessions.Caller) bool {
 	return !caller.Owner && caller.Key == l.settings.Load().Keyer.Main(caller.Agent)
 }
 
+// guestIn reports whether a session is the one in which the caller's run works for a guest, to whom nothing of what was said there is shown.
+func (l *Loop) guestIn(caller sessions.Caller, session sessions.ID) bool {
+	return session == caller.Session && l.guest(caller)
+}
+
 // errGuest is what a guest's run gets in place of what was said in the main session.
 var errGuest = errors.New("others than the owner talk in this session too, and only the owner may have shown what was said in it: go by what is before you")
 

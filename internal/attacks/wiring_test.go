@@ -18,8 +18,8 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"internal/config/defaults.go",     // which of two settings is lower
 		"internal/config/advice.go",       // what doctor says of settings
 		"internal/httpapi/caller.go",      // what the bearer of a token sees
-		"internal/httpapi/files.go", "internal/httpapi/level.go",
-		"router/ask_task.go", "router/commands.go", "router/commands_tree.go", "router/manage.go", "router/order.go", "router/send.go", "router/tasks_command.go",
+		"internal/httpapi/files.go", "internal/httpapi/level.go", "internal/httpapi/said.go",
+		"router/ask_task.go", "router/commands_tree.go", "router/manage.go", "router/order.go", "router/renew.go", "router/send.go", "router/tasks_command.go",
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}
 	compares := regexp.MustCompile(`\.(CanFlow|FlowsTo)\(`)

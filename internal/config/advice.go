@@ -2,10 +2,10 @@ package config
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 )
 
@@ -144,13 +144,7 @@ func mcpPrefix(server string) string { return "mcp_" + server + "_" }
 
 // has reports whether an agent has a tool.
 func (a *Agent) has(tool string) bool {
-	matches := func(patterns []string) bool {
-		return slices.ContainsFunc(patterns, func(pattern string) bool {
-			ok, err := path.Match(pattern, tool)
-			return ok && err == nil
-		})
-	}
-	return !matches(a.Tools.Deny) && (len(a.Tools.Allow) == 0 || matches(a.Tools.Allow))
+	return !policy.NameMatches(a.Tools.Deny, tool) && (len(a.Tools.Allow) == 0 || policy.NameMatches(a.Tools.Allow, tool))
 }
 
 // others looks whether groups that are not listed can be answered: what is heard there has the channel's level.

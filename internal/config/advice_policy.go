@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -73,7 +72,7 @@ func (a *adviser) canAnswer(who string) bool {
 // server that may have such a tool what its tools' names begin with.
 func (a *adviser) named(pattern string, servers bool) (tools []string) {
 	for _, tool := range a.tools {
-		if ok, err := path.Match(pattern, tool); !servers && ok && err == nil {
+		if !servers && policy.NameMatches([]string{pattern}, tool) {
 			tools = append(tools, tool)
 		}
 	}

@@ -50,3 +50,18 @@ func TestAReaderOnlyLooks(t *testing.T) {
 	}
 	require.Empty(t, g.ended)
 }
+
+// What is done with a named token is its bearer's doing, and not the owner's.
+func TestTheBearerOfATokenEndsASession(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Restricted, Role: httpapi.RoleOperator})).Handler()
+	for _, bearer := range []string{token, "do"} {
+		for _, r := range [][2]string{{"POST", "/v1/sessions/agent:main:main/reset"}, {"DELETE", "/v1/sessions/agent:main:main"}, {"DELETE", "/v1/sessions?status=idle"}} {
+			g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
+			w := call(h, r[0], r[1], "", "Authorization: Bearer "+bearer)
+			require.Less(t, w.Code, 300, "%v: %s", r, w.Body)
+		}
+	}
+	require.Equal(t, []string{"operator", "operator", "operator", "token:ops", "token:ops", "token:ops"}, g.enders)
+}

@@ -56,6 +56,7 @@ type gateway struct {
 	asked     []router.Admission
 	created   []router.NewSession
 	ended     []sessions.ID
+	enders    []string // who has ended or reset sessions
 	aborted   []sessions.ID
 	queries   []router.SessionQuery
 	admitted  router.Admitted
@@ -152,13 +153,20 @@ func (g *gateway) Session(ctx context.Context, id sessions.ID) (sessions.Record,
 	return g.ResolveSession(ctx, string(id))
 }
 
-func (g *gateway) DeleteSession(_ context.Context, id sessions.ID) error {
+func (g *gateway) ResetSession(_ context.Context, id sessions.ID, actor string) (sessions.Record, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.enders = append(g.enders, actor)
+	return g.records[string(id)], nil
+}
+
+func (g *gateway) DeleteSession(_ context.Context, id sessions.ID, actor string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.records[string(id)]
 	delete(g.records, string(id))
 	delete(g.records, string(r.Key))
-	g.ended = append(g.ended, id)
+	g.ended, g.enders = append(g.ended, id), append(g.enders, actor)
 	return nil
 }
 

@@ -34,47 +34,51 @@ func isFile(method, path string) bool {
 	return method == http.MethodPut && ok && strings.HasPrefix(below, "files/")
 }
 
-// fileOf opens the files of the session that a path names.
+// fileOf serves the files of the session that a path names.
 func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files *workspace.Files) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		record, err := s.session(r.Context(), r.PathValue("id"))
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		level := s.cfg.FileLevel(record)
-		if label := flow.NewLabel(level, flow.Trusted); !callerOf(r.Context()).sees(label) {
-			s.denied(r.Context(), object{"files", string(record.ID), record.ID, label.Join(record.Taint)}, whyAbove)
-			s.fail(w, errNotFound)
-			return
-		}
-		label, err := fileLabel(r, level)
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		folder, err := s.cfg.Folder(record)
-		if err == nil && folder == "" {
-			err = errNotFound // its agent has none
+		files, err := s.openFiles(r)
+		if err == nil {
+			defer files.Close() //nolint:errcheck // each file is closed by itself
+			err = fileProblem(serve(w, r, files))
 		}
 		if err != nil {
 			s.fail(w, err)
-			return
-		}
-		files, err := workspace.Open(folder, record.FileAccess)
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		defer files.Close() //nolint:errcheck // each file is closed by itself
-		if err := s.cfg.Router.Learn(r.Context(), record.ID, label, callerOf(r.Context()).actor()); err != nil {
-			s.fail(w, err)
-			return
-		}
-		if err := serve(w, r, files); err != nil {
-			s.fail(w, fileProblem(err))
 		}
 	}
+}
+
+// openFiles opens the files of the session that a path names. The session has then learnt what the request brings.
+func (s *Server) openFiles(r *http.Request) (*workspace.Files, error) {
+	ctx := r.Context()
+	record, err := s.session(ctx, r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	level := s.cfg.FileLevel(record)
+	if held := flow.NewLabel(level, flow.Trusted); !callerOf(ctx).sees(held) {
+		s.denied(ctx, object{"files", string(record.ID), record.ID, held.Join(record.Taint)}, whyAbove)
+		return nil, errNotFound
+	}
+	label, err := fileLabel(r, level)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := s.cfg.Folder(record)
+	if err == nil && folder == "" {
+		err = errNotFound // its agent has none
+	}
+	if err != nil {
+		return nil, err
+	}
+	files, err := workspace.Open(folder, record.FileAccess)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Router.Learn(ctx, record.ID, label, callerOf(ctx).actor()); err != nil {
+		return nil, errors.Join(err, files.Close())
+	}
+	return files, nil
 }
 
 // fileLabel is what a session learns by a request for its files before its tools can read what that leaves there: who has

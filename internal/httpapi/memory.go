@@ -2,10 +2,8 @@ package httpapi
 
 import (
 	"context"
-	"encoding/base64"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -75,31 +73,21 @@ func (s *Server) memories(ctx context.Context, in *memoryQuery) (*body[memoryLis
 		found, err := s.cfg.Store.SearchMemories(ctx, sessions.MemorySearch{MemoryScope: scope, Text: in.Q, Limit: in.Limit})
 		return s.memoryPage(found, "", err)
 	}
-	after, ok := memoryPlace(in.After)
-	if !ok {
-		return nil, badRequest("after: want the next of a page")
+	q := sessions.MemoryQuery{MemoryScope: scope, Tag: in.Tag, Limit: in.Limit + 1}
+	if in.After != "" {
+		var err error
+		if q.After, err = sessions.ParseMemoryPlace(in.After); err != nil {
+			return nil, badRequest("after: " + err.Error())
+		}
 	}
-	found, err := s.cfg.Store.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope, Tag: in.Tag, Limit: in.Limit + 1, After: after})
+	found, err := s.cfg.Store.Memories(ctx, q)
 	next := ""
 	if len(found) > in.Limit {
 		found = found[:in.Limit]
 		last := found[in.Limit-1]
-		next = base64.RawURLEncoding.EncodeToString([]byte(strings.Join([]string{last.Namespace, last.Key, string(last.Audience)}, "\n")))
+		next = sessions.MemoryPlace{Namespace: last.Namespace, Key: last.Key, Audience: last.Audience}.Cursor()
 	}
 	return s.memoryPage(found, next, err)
-}
-
-// memoryPlace reads a page's next; none is the beginning.
-func memoryPlace(cursor string) (sessions.MemoryPlace, bool) {
-	if cursor == "" {
-		return sessions.MemoryPlace{}, true
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	parts := strings.Split(string(text), "\n")
-	if err != nil || len(parts) != 3 {
-		return sessions.MemoryPlace{}, false
-	}
-	return sessions.MemoryPlace{Namespace: parts[0], Key: parts[1], Audience: sessions.Audience(parts[2])}, true
 }
 
 func (s *Server) memoryPage(found []sessions.Memory, next string, err error) (*body[memoryList], error) {

@@ -47,8 +47,8 @@ type Router interface {
 	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
 	// Learn has a session know that a label reaches it by another way than its runs.
 	Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error
-	ResetSession(ctx context.Context, id sessions.ID) (sessions.Record, error)
-	DeleteSession(ctx context.Context, id sessions.ID) error
+	ResetSession(ctx context.Context, id sessions.ID, actor string) (sessions.Record, error)
+	DeleteSession(ctx context.Context, id sessions.ID, actor string) error
 	AbortSession(ctx context.Context, id sessions.ID) error
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
 	StartTask(ctx context.Context, n router.NewTask) (router.Exchange, error)

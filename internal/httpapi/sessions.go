@@ -191,7 +191,7 @@ func (s *Server) deleteSession(ctx context.Context, in *SessionPath) (*struct{},
 	if err != nil {
 		return nil, err
 	}
-	if err := s.cfg.Router.DeleteSession(ctx, r.ID); err != nil {
+	if err := s.cfg.Router.DeleteSession(ctx, r.ID, callerOf(ctx).actor()); err != nil {
 		return nil, s.problem(err)
 	}
 	return nil, nil
@@ -247,7 +247,7 @@ func (s *Server) endSessions(ctx context.Context, records []sessions.Record, idl
 		if idleOnly && busy[r.ID] {
 			continue
 		}
-		switch err := s.cfg.Router.DeleteSession(ctx, r.ID); {
+		switch err := s.cfg.Router.DeleteSession(ctx, r.ID, callerOf(ctx).actor()); {
 		case err == nil:
 			n++
 		case !errors.Is(err, sessions.ErrNotFound): // somebody else has ended it
@@ -262,7 +262,7 @@ func (s *Server) resetSession(ctx context.Context, in *SessionPath) (*body[sessi
 	if err != nil {
 		return nil, err
 	}
-	if r, err = s.cfg.Router.ResetSession(ctx, r.ID); err != nil {
+	if r, err = s.cfg.Router.ResetSession(ctx, r.ID, callerOf(ctx).actor()); err != nil {
 		return nil, s.problem(err)
 	}
 	return s.shown(ctx, r)

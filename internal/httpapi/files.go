@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,12 +36,12 @@ func isFile(method, path string) bool {
 }
 
 // fileOf serves the files of the session that a path names.
-func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files *workspace.Files) error) http.HandlerFunc {
+func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, of sessions.ID, files *workspace.Files) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		files, err := s.openFiles(r)
+		files, of, err := s.openFiles(r)
 		if err == nil {
 			defer files.Close() //nolint:errcheck // each file is closed by itself
-			err = fileProblem(serve(w, r, files))
+			err = fileProblem(serve(w, r, of, files))
 		}
 		if err != nil {
 			s.fail(w, err)
@@ -49,36 +50,45 @@ func (s *Server) fileOf(serve func(w http.ResponseWriter, r *http.Request, files
 }
 
 // openFiles opens the files of the session that a path names. The session has then learnt what the request brings.
-func (s *Server) openFiles(r *http.Request) (*workspace.Files, error) {
+func (s *Server) openFiles(r *http.Request) (*workspace.Files, sessions.ID, error) {
 	ctx := r.Context()
-	record, err := s.session(ctx, r.PathValue("id"))
+	record, level, err := s.withFiles(ctx, r.PathValue("id"))
 	if err != nil {
-		return nil, err
-	}
-	level := s.cfg.FileLevel(record)
-	if held := flow.NewLabel(level, flow.Trusted); !callerOf(ctx).sees(held) {
-		s.denied(ctx, object{"files", string(record.ID), record.ID, held.Join(record.Taint)}, whyAbove)
-		return nil, errNotFound
+		return nil, "", err
 	}
 	label, err := fileLabel(r, level)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	folder, err := s.cfg.Folder(record)
 	if err == nil && folder == "" {
 		err = errNotFound // its agent has none
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	files, err := workspace.Open(folder, record.FileAccess)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := s.cfg.Router.Learn(ctx, record.ID, label, callerOf(ctx).actor()); err != nil {
-		return nil, errors.Join(err, files.Close())
+		return nil, "", errors.Join(err, files.Close())
 	}
-	return files, nil
+	return files, record.ID, nil
+}
+
+// withFiles is the session that a name means, with the level of its files, if the caller may see both.
+func (s *Server) withFiles(ctx context.Context, name string) (sessions.Record, flow.Level, error) {
+	record, err := s.session(ctx, name)
+	if err != nil {
+		return record, flow.Level{}, err
+	}
+	level := s.cfg.FileLevel(record)
+	if held := flow.NewLabel(level, flow.Trusted); !callerOf(ctx).sees(held) {
+		s.denied(ctx, object{"files", string(record.ID), record.ID, held.Join(record.Taint)}, whyAbove)
+		return record, level, errNotFound
+	}
+	return record, level, nil
 }
 
 // fileLabel is what a session learns by a request for its files before its tools can read what that leaves there: who has
@@ -117,14 +127,24 @@ type fileList struct {
 	Truncated bool              `json:"truncated" doc:"there is more than is shown"`
 }
 
-func (*Server) getFile(w http.ResponseWriter, r *http.Request, files *workspace.Files) error {
+// getFile looks at the session again when it has read: it stores what it has learnt before it writes any of that into a file.
+func (s *Server) getFile(w http.ResponseWriter, r *http.Request, of sessions.ID, files *workspace.Files) error {
 	name := r.PathValue("path")
 	content, err := files.Read(name)
-	if name == "" || errors.Is(err, workspace.ErrFolder) {
-		return listFolder(w, name, files)
+	var list fileList
+	folder := name == "" || errors.Is(err, workspace.ErrFolder)
+	if folder {
+		list, err = listFolder(name, files)
+	}
+	if _, _, hidden := s.withFiles(r.Context(), string(of)); hidden != nil {
+		return hidden
 	}
 	if err != nil {
 		return err
+	}
+	if folder {
+		writeJSON(w, http.StatusOK, list)
+		return nil
 	}
 	// Never shown as a part of the gateway's own page.
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -135,16 +155,9 @@ func (*Server) getFile(w http.ResponseWriter, r *http.Request, files *workspace.
 	return nil
 }
 
-func listFolder(w http.ResponseWriter, name string, files *workspace.Files) error {
+func listFolder(name string, files *workspace.Files) (fileList, error) {
 	entries, more, err := files.List(name)
-	if err != nil {
-		return err
-	}
-	if entries == nil {
-		entries = []workspace.Entry{}
-	}
-	writeJSON(w, http.StatusOK, fileList{entries, more})
-	return nil
+	return fileList{emptyNotNil(entries), more}, err
 }
 
 // fileWritten is what became of a file.
@@ -154,7 +167,7 @@ type fileWritten struct {
 	Created bool   `json:"created" doc:"it was not there before"`
 }
 
-func (*Server) putFile(w http.ResponseWriter, r *http.Request, files *workspace.Files) error {
+func (*Server) putFile(w http.ResponseWriter, r *http.Request, _ sessions.ID, files *workspace.Files) error {
 	content, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
@@ -171,7 +184,7 @@ func (*Server) putFile(w http.ResponseWriter, r *http.Request, files *workspace.
 	return nil
 }
 
-func (*Server) deleteFile(w http.ResponseWriter, r *http.Request, files *workspace.Files) error {
+func (*Server) deleteFile(w http.ResponseWriter, r *http.Request, _ sessions.ID, files *workspace.Files) error {
 	if err := files.Remove(r.PathValue("path")); err != nil {
 		return err
 	}

@@ -128,3 +128,23 @@ func TestWhoHasNamedASessionIsKnownToIt(t *testing.T) {
 		require.Equal(t, want, g.created[0].Taint.String())
 	}
 }
+
+// What a session writes when it has risen nobody below it reads, though they have asked before that.
+func TestAFileOfASessionThatRisesMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"a", ""} {
+		folder := t.TempDir()
+		g := withMain()
+		h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: httpapi.RoleReader}), func(cfg *httpapi.Config) {
+			cfg.Folder = func(sessions.Record) (string, error) {
+				record := g.records[string(mainID)]
+				record.Taint = flow.NewLabel(flow.Confidential, flow.Trusted)
+				g.records[string(mainID)] = record
+				return folder, os.WriteFile(filepath.Join(folder, "a"), []byte("the plan"), 0o600)
+			}
+		}).Handler()
+		w := call(h, "GET", "/v1/sessions/main/files/"+path, "", "Authorization: Bearer ops")
+		require.Equal(t, 404, w.Code, w.Body)
+		require.NotContains(t, w.Body.String(), "the plan")
+	}
+}

@@ -138,9 +138,9 @@ func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sess
 	return &body[sessionRecord]{s.record(r, false)}, nil
 }
 
-func emptyNotNil(list []string) []string {
+func emptyNotNil[T any](list []T) []T {
 	if list == nil {
-		return []string{}
+		return []T{}
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -31,6 +32,8 @@ type Ask struct {
 	// Key names the request for ever: asked again, it is the first one.
 	Key  string
 	Task Task // of kind spawn
+	// Actor is who has asked, for the audit trail; empty: the caller's agent.
+	Actor string
 }
 
 // Task is what a request to a sub-agent says besides.
@@ -102,7 +105,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 		Change: sessions.Change{
 			Enqueue: []sessions.Run{run},
 			Audit: []sessions.AuditEntry{{
-				At: now, Actor: "agent:" + a.Caller.Agent, Action: "exchange." + string(a.Kind), Object: x.ID, Session: a.Caller.Session, Label: a.Label,
+				At: now, Actor: cmp.Or(a.Actor, "agent:"+a.Caller.Agent), Action: "exchange." + string(a.Kind), Object: x.ID, Session: a.Caller.Session, Label: a.Label,
 				Detail: map[string]string{"target": string(a.Target.Key), "chain": chain.ID},
 			}},
 		},

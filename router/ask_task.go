@@ -23,6 +23,7 @@ type NewTask struct {
 	// Label is that of the text where a program says it; invalid: that of what is said at Route.
 	Label flow.Label
 	Key   string // names the request for ever; empty: it is a new one
+	Actor string // who has asked, for the audit trail
 }
 
 // StartTask gives a task to a sub-agent of a session, as the session's own agent
@@ -50,7 +51,7 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (Exchange, error) {
 		return Exchange{}, &RequestError{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
 	}
 	return r.StartExchange(ctx, Ask{
-		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: "task/" + n.Key, Task: n.Task,
+		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: "task/" + n.Key, Task: n.Task, Actor: n.Actor,
 		Caller: sessions.Caller{Session: n.Session.ID, Key: n.Session.Key, Agent: n.Session.Agent, Route: n.Session.Route, Owner: label.Trust() == flow.Trusted},
 		Target: r.NewSubAgent(n.Session, n.Agent, n.Model, n.Name, label),
 	})

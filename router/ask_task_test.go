@@ -18,7 +18,7 @@ func TestPersonGivesATask(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
 		k.await(1)
-		task := router.NewTask{Session: ann, Text: "look", Task: router.Task{Name: "prices"}, Route: ann.Route, Key: "1"}
+		task := router.NewTask{Session: ann, Text: "look", Task: router.Task{Name: "prices"}, Route: ann.Route, Key: "1", Actor: "token:ops"}
 		x, err := k.StartTask(t.Context(), task)
 		require.NoError(t, err)
 		again, err := k.StartTask(t.Context(), task)
@@ -31,6 +31,10 @@ func TestPersonGivesATask(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ann.ID, child.SpawnedBy)
 		require.True(t, child.Key.SubAgent())
+		asked, err := k.store.ListAudit(t.Context(), router.AuditQuery{Action: "exchange.spawn", MaxLevel: flow.Restricted})
+		require.NoError(t, err)
+		require.Len(t, asked, 1)
+		require.Equal(t, "token:ops", asked[0].Actor, "who has asked, and not the agent that is told what came of it")
 	})
 }
 

@@ -168,7 +168,7 @@ func (s *Server) startTask(ctx context.Context, in *taskInput) (*body[exchangeRe
 		return nil, err
 	}
 	x, err := s.cfg.Router.StartTask(ctx, router.NewTask{
-		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: s.cfg.PageRoute, Label: label, Key: named(ctx, in.Key),
+		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: s.cfg.PageRoute, Label: label, Key: named(ctx, in.Key), Actor: callerOf(ctx).actor(),
 		Task: router.Task{Name: in.Body.Name, Timeout: time.Duration(in.Body.Timeout) * time.Second, Discard: in.Body.Cleanup == "delete"},
 	})
 	return s.shownExchange(ctx, x, err)

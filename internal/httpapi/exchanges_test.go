@@ -106,7 +106,7 @@ func TestTaskIsStarted(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"first_run":"run_1"`)
 	require.Equal(t, router.NewTask{
-		Session: r, Text: "look", Agent: "other", Model: "a/b", Key: "api/k1", Label: flow.Bottom(),
+		Session: r, Text: "look", Agent: "other", Model: "a/b", Key: "api/k1", Label: flow.Bottom(), Actor: "operator",
 		Route: sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		Task:  router.Task{Name: "prices", Timeout: 90 * time.Second, Discard: true},
 	}, g.tasks[0])

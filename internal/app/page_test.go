@@ -152,6 +152,30 @@ func TestPage(t *testing.T) {
 	b.picture("phone-new")
 }
 
+// A conversation that knows more than the page may show can still be spoken to there, is told why nothing else is shown, and can be begun anew.
+func TestPageOfAConversationAboveIt(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\n")
+	b := newBrowser(t)
+	b.open(g.url("/#token=" + g.Token()))
+	b.state("connected")
+	b.says("/raise CONFIDENTIAL")
+	b.shows("What I then answer may not be said here")
+	b.do(chromedp.Reload())
+	b.state("held back")
+	b.shows("its history and its answers are held back here")
+	b.says("a word")
+	b.shows("There is an answer, but it may not be said here")
+	require.NotContains(t, b.log(), "echo")
+	b.says("/status")
+	b.shows("learnt: CONFIDENTIAL")
+	b.picture("above")
+	b.says("/new")
+	b.state("connected")
+	b.says("hello")
+	b.shows("echo: hello")
+}
+
 // While the gateway is away a message waits with a button; once it is back the same message is sent, once.
 func TestPageSurvivesARestart(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	record, err := s.session(ctx, r.PathValue("id"))
+	record, err := s.addressed(ctx, r.PathValue("id"))
 	if err != nil {
 		s.fail(w, err)
 		return
@@ -88,6 +88,25 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.turnStream(ctx, w, record, got, events)
+}
+
+// onPage reports whether the owner speaks on the page. It is a chat like any other: what is said there is heard
+// whatever the main session knows, and what is told there is the gate's to say.
+func onPage(ctx context.Context) bool {
+	who := callerOf(ctx)
+	return who.Page && who.Name == ""
+}
+
+// addressed finds the session that is spoken to.
+func (s *Server) addressed(ctx context.Context, name string) (sessions.Record, error) {
+	if name != sessions.MainAlias || !onPage(ctx) {
+		return s.session(ctx, name)
+	}
+	r, err := s.cfg.Router.MainSession(ctx)
+	if err != nil {
+		err = s.problem(err)
+	}
+	return r, err
 }
 
 // readTurn reads the body strictly. The name of the message is the body's id, else the header's, else a new one.
@@ -179,10 +198,11 @@ func (s *Server) told(ctx context.Context, run sessions.Run) (text string, seen 
 	switch {
 	case err != nil:
 		return "", false, err
-	case !seen:
+	case !seen && !onPage(ctx):
+		s.denied(ctx, answer, whyAbove)
 		return aboveText, false, nil
 	case run.Status != sessions.RunDone:
-		return run.Error, true, nil
+		return run.Error, seen, nil
 	}
 	if text, err = s.cfg.Router.Told(ctx, run); err != nil {
 		return "", false, err
@@ -194,7 +214,7 @@ func (s *Server) told(ctx context.Context, run sessions.Run) (text string, seen 
 	case announce.Shown(text) == "":
 		text = "" // a word that means silence is shown to nobody
 	}
-	return text, true, nil
+	return text, seen, nil
 }
 
 // noticed is the gateway's own answer to a turn, as far as the caller may see it.
@@ -202,8 +222,12 @@ func (s *Server) noticed(ctx context.Context, got router.Admitted) (string, erro
 	if got.Notice == "" || callerOf(ctx).seesAll() {
 		return got.Notice, nil
 	}
+	var of []sessions.ID
+	if !onPage(ctx) {
+		of = append(of, got.Session)
+	}
 	d, err := s.cfg.Store.Delivery(ctx, got.NoticeID)
-	switch err := s.visible(ctx, err, object{kind: "answer", id: string(d.ID), label: d.Label}, got.Session); {
+	switch err := s.visible(ctx, err, object{kind: "answer", id: string(d.ID), label: d.Label}, of...); {
 	case errors.Is(err, errNotFound):
 		return aboveText, nil
 	case err != nil:
@@ -220,10 +244,7 @@ func (s *Server) answer(ctx context.Context, run sessions.Run) (o object, seen b
 		return o, false, err
 	}
 	o = object{"answer", string(run.ID), run.Session, run.Label.Join(taint)}
-	if seen = who.sees(o.label); !seen {
-		s.denied(ctx, o, whyAbove)
-	}
-	return o, seen, nil
+	return o, who.sees(o.label), nil
 }
 
 // replyOf is how a turn has ended, without what was said.

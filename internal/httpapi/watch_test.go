@@ -196,6 +196,30 @@ func TestAWholeAnswerAboveItsAskerIsNotShown(t *testing.T) {
 	}
 }
 
+// The page is the owner's chat: it is heard whatever the main session knows, and told what the gate lets out and nothing else.
+func TestThePageSpeaksToASessionAboveIt(t *testing.T) {
+	t.Parallel()
+	const page, say = "Sluice-Client: page", "/v1/sessions/main/messages"
+	g := withMain()
+	g.rise(flow.Restricted)
+	h := newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleOperator}),
+		func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return flow.Public } }).Handler()
+	run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "forbidden", Label: at(flow.Restricted)}
+	g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+	w := call(h, "POST", say, `{"message":"2+2"}`, page, "Accept: application/json")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), "There is an answer, but it may not be said here.")
+	require.NotContains(t, w.Body.String(), "forbidden")
+	require.Equal(t, http.StatusNotFound, call(h, "POST", say, `{"message":"2+2"}`, page, "Authorization: Bearer low").Code, "another token is no owner")
+	g.admitted = router.Admitted{Outcome: router.OutcomeCommand, Session: mainID, Notice: "begun anew", NoticeID: "dlv_1"}
+	g.sent = append(g.sent, router.Delivery{ID: "dlv_1", Session: mainID, Label: at(flow.Public)})
+	require.Contains(t, call(h, "POST", say, `{"message":"/new"}`, page, "Accept: application/json").Body.String(), "begun anew")
+	for _, path := range []string{"/v1/sessions/main", "/v1/sessions/main/history", "/v1/sessions/main/events", "/v1/sessions/" + string(mainID)} {
+		require.Equal(t, http.StatusNotFound, call(h, "GET", path, "", page).Code, path)
+	}
+	require.Equal(t, http.StatusNotFound, call(h, "POST", "/v1/sessions/"+string(mainID)+"/messages", `{"message":"2+2"}`, page).Code, "only its own chat")
+}
+
 // What a caller says has the level that they give it, at most their own and what the session may learn.
 func TestWhatACallerSaysHasALevel(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,10 @@ const panel = new Panel($("panel"), $("view"), $("panel-toggle"));
 let lastEvent = ""; // id of the last event seen in this session
 let sessionId = "";
 let live = new AbortController();
+let above = false; // the session knows more than may be shown here
+let told = null; // the end of a run as who asked is told it, while the session's events have not told it
+let ended = ""; // the run whose end they told last
+let asking = null; // reads what is told of the newest message
 
 function state(text, kind = "") {
   $("state").textContent = text;
@@ -36,19 +40,59 @@ async function follow() {
       }
       await reload();
       failures = 0;
+      above = false;
       live.connected = true;
       showWork();
       await events(answer, onEvent);
     } catch (problem) {
       if (problem instanceof Refused && problem.status === 401) await askToken();
+      else if (problem instanceof Refused && problem.status === 404) tellAbove();
       else if (problem.name !== "AbortError") console.warn(problem);
     }
     live.connected = false;
     if (!live.signal.aborted) {
-      state(failures > 2 ? "no connection to the gateway" : "reconnecting…", failures > 2 ? "bad" : "warn");
-      await new Promise((done) => setTimeout(done, Math.min(500 * 2 ** failures, 8000)));
+      if (!above) state(failures > 2 ? "no connection to the gateway" : "reconnecting…", failures > 2 ? "bad" : "warn");
+      await pause(Math.min(500 * 2 ** failures, 8000));
     }
   }
+}
+
+// pause ends early when the page is to look at the session anew.
+function pause(milliseconds) {
+  return new Promise((done) => {
+    setTimeout(done, milliseconds);
+    live.signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+// tellAbove says why nothing of the session is shown any more, and what can be done.
+function tellAbove() {
+  state("held back", "warn");
+  if (above) return;
+  above = true;
+  showTold();
+  log.notice("This conversation has learnt more than may be said on this page, so its history and its answers are held back here. You can still say something.", "", [
+    { label: "What it knows", value: "/status" }, { label: "Begin anew", value: "/new" },
+  ]);
+}
+
+// ownEvent takes what is told of one's own words. It is shown where nothing else of the session is.
+function ownEvent(event) {
+  if (isEnd(event) && event.run !== ended) told = event;
+  if (!above) return;
+  if (event.type === "message.notice") log.event(event);
+  showTold();
+}
+
+function isEnd(event) {
+  return /^run\.(done|failed|aborted|dropped)$/.test(event.type);
+}
+
+function showTold() {
+  if (!told) return;
+  log.think(told.run);
+  log.event(told);
+  told = null;
 }
 
 async function reload() {
@@ -61,6 +105,10 @@ async function reload() {
 
 function onEvent(event, id) {
   if (id) lastEvent = id;
+  if (isEnd(event)) {
+    ended = event.run;
+    if (told?.run === ended) told = null;
+  }
   log.event(event);
   showWork();
   panel.stale();
@@ -70,12 +118,17 @@ function onEvent(event, id) {
 async function say(text, id = crypto.randomUUID?.() ?? String(Date.now()) + Math.random()) {
   const entry = log.say(text, id);
   try {
-    const answer = await call(session + "/messages", { method: "POST", headers: { Accept: "text/event-stream" }, body: { message: text, id } });
+    const reading = new AbortController();
+    const answer = await call(session + "/messages", { method: "POST", headers: { Accept: "text/event-stream" }, body: { message: text, id }, signal: reading.signal });
     const run = answer.headers.get("X-Run-Id");
-    if (run) log.accepted(entry, run);
-    else await events(answer, (event) => log.event(event));
-    answer.body.cancel().catch(() => {});
-    if (!run) {
+    if (run) {
+      log.accepted(entry, run);
+      asking?.abort(); // a browser opens few connections at once
+      asking = reading;
+      events(answer, ownEvent).catch(() => {}); // the session's own events tell the same, or why not
+    } else {
+      await events(answer, (event) => log.event(event));
+      answer.body.cancel().catch(() => {});
       log.answered(entry);
       if (/^\s*\/(new|reset)\b/i.test(text)) live.abort(); // another session now: look at it from its beginning
     }

@@ -222,8 +222,3 @@ func place(r sessions.Route) string {
 	}
 	return fmt.Sprintf("%s conversation %s", r.Channel, r.Conversation)
 }
-
-// look records a rule that was looked at.
-func (d *Decision) look(rule string, matched bool, action Action, detail string) {
-	d.Rules = append(d.Rules, Looked{Rule: rule, Matched: matched, Action: action, Detail: detail})
-}

@@ -2,12 +2,9 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-
-	"sluice/sessions"
 )
 
 // redacted stands where something was taken out.
@@ -130,56 +127,4 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 		d.hold(a.name, a.Rule)
 	}
 	d.tighten(action, reason)
-}
-
-// strictness orders the actions.
-func strictness(a Action) int {
-	return slices.Index([]Action{Allow, Redact, Hold, Block}, a)
-}
-
-// tighten makes a decision at least as strict as an action.
-func (d *Decision) tighten(action Action, reason string) {
-	if d.Action == "" || strictness(action) > strictness(d.Action) {
-		d.Action, d.Reason = action, reason
-	}
-}
-
-// Add takes what another check says into the decision.
-func (d *Decision) Add(rule string, action Action, reason string) {
-	d.look(rule, true, action, "")
-	d.tighten(action, reason)
-}
-
-// hold adds the terms of a rule to those of others: all of them must be met.
-func (d *Decision) hold(name string, r Rule) {
-	timeout := r.Timeout
-	if timeout == 0 {
-		timeout = ApprovalTimeout
-	}
-	lapse := r.OnTimeout == Allow
-	if d.Terms == nil {
-		d.Terms = &sessions.Terms{Timeout: timeout, Lapse: lapse}
-	}
-	d.Terms.Timeout, d.Terms.Lapse = min(d.Terms.Timeout, timeout), d.Terms.Lapse && lapse
-	d.Terms.Approvers, d.Terms.Rules = append(d.Terms.Approvers, r.Approvers), append(d.Terms.Rules, name)
-}
-
-// Redacted is a text without what the decision takes out of it. To redact twice is to redact once.
-func (d *Decision) Redacted(text string) string {
-	text = d.hide.Redact(text)
-	for _, pattern := range d.redact {
-		text = pattern.ReplaceAllLiteralString(text, redacted)
-	}
-	return text
-}
-
-// Redacts reports whether the decision may take anything out of texts.
-func (d *Decision) Redacts() bool { return len(d.redact) > 0 || d.hide != nil }
-
-// RedactedArgs are a call's arguments without what the decision takes out of their strings.
-func (d *Decision) RedactedArgs(args json.RawMessage) (json.RawMessage, error) {
-	if !d.Redacts() {
-		return args, nil
-	}
-	return mapStrings(args, d.Redacted)
 }

@@ -52,7 +52,7 @@ tells what is hidden from what is not there. Measured on a machine of the class 
 	for _, c := range costs {
 		fmt.Fprintf(&out, "| %s | %d | %d | %s | %s |\n", c.What, c.Rules, c.N, c.P50, c.P99)
 	}
-	out.WriteString("\nThe target is a p99 of at most 100 µs for a tool call. The time is that of the decision alone, without the store.\n\n## Checkpoints\n\nEach is taken away once; the attack then succeeds.\n\n| checkpoint | attack | seen in |\n| --- | --- | --- |\n")
+	out.WriteString("\nThe target is a p99 of at most 100 µs for a tool call. The time is that of the decision alone, without the store, with as much in memory as an idle gateway holds.\n\n## Checkpoints\n\nEach is taken away once; the attack then succeeds.\n\n| checkpoint | attack | seen in |\n| --- | --- | --- |\n")
 	for _, m := range mutants {
 		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", m.Checkpoint, m.Attack, m.Seen)
 	}

@@ -44,6 +44,15 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
+// page opens the gateway's page as its owner does.
+func (g *gateway) page() *browser {
+	g.t.Helper()
+	b := newBrowser(g.t)
+	b.open(g.url("/#token=" + g.Token()))
+	b.state("connected")
+	return b
+}
+
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	require.NoError(b.t, chromedp.Do(b.ctx, steps...))
@@ -110,9 +119,7 @@ func (b *browser) picture(name string) {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/guide }\n")
-	b := newBrowser(t)
-	b.open(g.url("/#token=" + g.Token()))
-	b.state("connected")
+	b := g.page()
 	b.picture("empty")
 	b.says("What can you do?")
 	b.shows("offline guide")
@@ -156,9 +163,7 @@ func TestPage(t *testing.T) {
 func TestPageOfAConversationAboveIt(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")
-	b := newBrowser(t)
-	b.open(g.url("/#token=" + g.Token()))
-	b.state("connected")
+	b := g.page()
 	b.says("/raise CONFIDENTIAL")
 	b.shows("What I then answer may not be said here")
 	b.do(chromedp.Reload())
@@ -180,9 +185,7 @@ func TestPageOfAConversationAboveIt(t *testing.T) {
 func TestPageSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")
-	b := newBrowser(t)
-	b.open(g.url("/#token=" + g.Token()))
-	b.state("connected")
+	b := g.page()
 	b.says("before")
 	b.shows("echo: before")
 	g.cfg.Gateway.Listen = g.Addr().String()
@@ -202,9 +205,7 @@ func TestPageSurvivesARestart(t *testing.T) {
 func TestPageShowsWorkAndStops(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/slow-1h }\n")
-	b := newBrowser(t)
-	b.open(g.url("/#token=" + g.Token()))
-	b.state("connected")
+	b := g.page()
 	b.says("think")
 	b.until(`document.querySelector(".thinking")`)
 	b.state("working")

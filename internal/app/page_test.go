@@ -171,6 +171,7 @@ func TestPageOfAConversationAboveIt(t *testing.T) {
 	b.shows("its history and its answers are held back here")
 	b.says("a word")
 	b.shows("There is an answer, but it may not be said here")
+	b.shows("or begin a new session with /new")
 	require.NotContains(t, b.log(), "echo")
 	b.says("/status")
 	b.shows("learnt: CONFIDENTIAL")

@@ -174,7 +174,7 @@ func (s *Server) turnJSON(ctx context.Context, w http.ResponseWriter, got router
 const aboveText = "The answer is above your level and is not shown."
 
 // heldText stands for an answer that the gate does not let out.
-const heldText = "There is an answer, but it may not be said here. The gateway's owner can see why with `sluice deliveries list --status blocked`."
+const heldText = "There is an answer, but it may not be said here. The gateway's owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."
 
 // reply waits for what became of a turn.
 func (s *Server) reply(ctx context.Context, got router.Admitted) (turnReply, error) {

@@ -13,8 +13,9 @@ TESTTIMEOUT ?= 15m
 FUZZTIME    ?= 10s
 CHAOSFLAGS  ?=
 BENCHFLAGS  ?=
+MUTATEFLAGS ?=
 
-.PHONY: help run build test lint fmt bench fuzz chaos security-report vuln verify generate tidy clean
+.PHONY: help run build test lint fmt bench fuzz mutate chaos security-report vuln verify generate tidy clean
 
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +68,9 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 
 chaos: ## kill the gateway at random moments and at every named step, and count what became of its messages
 	go test -v -count 1 -timeout 60m ./internal/chaos -chaos $(CHAOSFLAGS)
+
+mutate: ## break the code in one place at a time and see that a test fails (MUTATEFLAGS: see go run ./internal/mutate -h)
+	CI=true go run ./internal/mutate $(MUTATEFLAGS)
 
 security-report: ## attack the gateway, and write docs/security-report.md
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \

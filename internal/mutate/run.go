@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// firstTests are run before the others that reach a mutant: most mutants die early.
+const firstTests = 6
+
+// test is one top-level test of a test binary.
+type test struct {
+	binary  *binary
+	name    string
+	took    time.Duration
+	reaches []int
+}
+
+// binary is a test binary with all mutants of a package in it.
+type binary struct{ path, dir string }
+
+// outcome is what became of a mutant.
+type outcome struct {
+	site
+	killedBy string // empty: it survived
+	reached  int    // by how many tests
+}
+
+// runner breaks one package and runs the tests of some.
+type runner struct {
+	pack    *pack
+	tests   []*test
+	workers int
+	grace   time.Duration // what tests may take beyond five times their usual time
+	say     func(format string, args ...any)
+}
+
+// prepare builds the test binaries of the packages, and finds which test reaches which mutant.
+func (r *runner) prepare(ctx context.Context, testPackages []string, dir string) error {
+	for i, pattern := range testPackages {
+		found, err := goList(ctx, pattern)
+		if err != nil {
+			return err
+		}
+		b := &binary{path: filepath.Join(dir, fmt.Sprintf("test%d", i)), dir: found[0].Dir}
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", r.pack.overlay, "-o", b.path, pattern) //nolint:gosec // a developer's own packages
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build the tests of %s: %w\n%s", pattern, err, out)
+		}
+		names, err := b.command(ctx, nil, "-test.list", "^Test").Output()
+		if err != nil {
+			return fmt.Errorf("list the tests of %s: %w", pattern, err)
+		}
+		for name := range strings.Lines(string(names)) {
+			r.tests = append(r.tests, &test{binary: b, name: strings.TrimSpace(name)})
+		}
+	}
+	r.say("%s: %d mutants, %d tests", r.pack.path, len(r.pack.sites), len(r.tests))
+	return inParallel(r.workers, r.tests, func(t *test) error { return t.trace(ctx, dir) })
+}
+
+// command runs the binary in its package's folder.
+func (b *binary) command(ctx context.Context, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, b.path, args...) //nolint:gosec // what this command has built
+	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), env...)
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// trace runs the test with no mutant switched on, and reads which ones it reached.
+func (t *test) trace(ctx context.Context, dir string) error {
+	path := filepath.Join(dir, "trace-"+filepath.Base(t.binary.path)+"-"+t.name)
+	began := time.Now()
+	out, err := t.binary.command(ctx, []string{"MUTANT_TRACE=" + path}, "-test.run", "^"+t.name+"$", "-test.timeout", "10m").CombinedOutput()
+	t.took = time.Since(began)
+	if err != nil {
+		return fmt.Errorf("%s fails in code that nobody has broken: %w\n%s", t.name, err, out)
+	}
+	file, err := os.Open(path) //nolint:gosec // a file of its own
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it reaches none
+	}
+	if err != nil {
+		return fmt.Errorf("read trace: %w", err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		id, err := strconv.Atoi(lines.Text())
+		if err != nil {
+			return fmt.Errorf("read trace: %w", err)
+		}
+		t.reaches = append(t.reaches, id)
+	}
+	return lines.Err()
+}
+
+// judge runs the tests that reach each of the sites.
+func (r *runner) judge(ctx context.Context, sites []site) ([]outcome, error) {
+	outcomes := make([]outcome, len(sites))
+	indexes := make([]int, len(sites))
+	for i := range sites {
+		indexes[i] = i
+	}
+	var mu sync.Mutex
+	done := 0
+	err := inParallel(r.workers, indexes, func(i int) error {
+		o, err := r.try(ctx, sites[i])
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		verdict := "killed by " + o.killedBy
+		if o.killedBy == "" {
+			verdict = fmt.Sprintf("SURVIVED %d tests", o.reached)
+		}
+		r.say("%d/%d %s: %s", done, len(sites), o.key, verdict)
+		outcomes[i] = o
+		return err
+	})
+	return outcomes, err
+}
+
+// try switches one mutant on.
+func (r *runner) try(ctx context.Context, s site) (outcome, error) {
+	o := outcome{site: s}
+	var reaching []*test
+	for _, t := range r.tests {
+		if slices.Contains(t.reaches, s.id) {
+			reaching = append(reaching, t)
+		}
+	}
+	o.reached = len(reaching)
+	slices.SortFunc(reaching, func(a, b *test) int { return int(a.took - b.took) })
+	first := min(firstTests, len(reaching))
+	for _, group := range [][]*test{reaching[:first], reaching[first:]} {
+		byBinary := map[*binary][]*test{}
+		for _, t := range group {
+			byBinary[t.binary] = append(byBinary[t.binary], t)
+		}
+		for _, b := range slices.SortedFunc(maps.Keys(byBinary), func(a, b *binary) int { return strings.Compare(a.path, b.path) }) {
+			killer, err := b.run(ctx, s.id, byBinary[b], r.grace)
+			if err != nil || killer != "" {
+				o.killedBy = killer
+				return o, err
+			}
+		}
+	}
+	return o, nil
+}
+
+var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// run runs tests with a mutant switched on, and names the first that fails.
+func (b *binary) run(ctx context.Context, id int, tests []*test, grace time.Duration) (killer string, err error) {
+	names, limit := make([]string, len(tests)), grace
+	for i, t := range tests {
+		names[i] = t.name
+		limit += 5 * t.took
+	}
+	out, err := b.command(ctx, []string{"MUTANT=" + strconv.Itoa(id)},
+		"-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.timeout", limit.String()).CombinedOutput()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err == nil {
+		return "", nil
+	}
+	if m := failedTest.FindSubmatch(out); m != nil {
+		return string(m[1]), nil
+	}
+	return "a crash or a time-out", nil
+}
+
+// inParallel does something with all of a list, some at a time, and ends at the first error.
+func inParallel[T any](workers int, list []T, do func(T) error) error {
+	var group sync.WaitGroup
+	var once sync.Once
+	var failed error
+	todo := make(chan T)
+	stop := make(chan struct{})
+	for range workers {
+		group.Go(func() {
+			for item := range todo {
+				if err := do(item); err != nil {
+					once.Do(func() { failed = err; close(stop) })
+				}
+			}
+		})
+	}
+	for _, item := range list {
+		select {
+		case todo <- item:
+			continue
+		case <-stop:
+		}
+		break
+	}
+	close(todo)
+	group.Wait()
+	return failed
+}

@@ -19,6 +19,7 @@ import (
 var version = "dev"
 
 func main() {
+	syscall.Umask(0o077) // what this program and its tools write is their owner's alone
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	stdin, stdout := int(os.Stdin.Fd()), int(os.Stdout.Fd())
@@ -28,7 +29,7 @@ func main() {
 		Terminal: term.IsTerminal(stdin) && term.IsTerminal(stdout),
 		Secret:   func() (string, error) { data, err := term.ReadPassword(stdin); return string(data), err },
 		Serve: func(ctx context.Context, o cli.ServeOptions) error {
-			return app.Run(ctx, app.Options{ConfigPath: o.ConfigPath, Listen: o.Listen, Version: o.Version, Stdout: o.Stdout, Stderr: o.Stderr})
+			return app.Run(ctx, app.Options{ConfigPath: o.ConfigPath, Listen: o.Listen, Version: o.Version, Stdout: o.Stdout, Private: private(stdout), Stderr: o.Stderr})
 		},
 		Probe: func(ctx context.Context, cfg *config.Config) []cli.Probed {
 			var probed []cli.Probed
@@ -39,4 +40,17 @@ func main() {
 		},
 		Signals: signals, Exit: os.Exit,
 	}))
+}
+
+// private reports whether only a person sees what is printed. The output of containers is kept even where it is a terminal.
+func private(stdout int) bool {
+	if _, cluster := os.LookupEnv("KUBERNETES_SERVICE_HOST"); cluster {
+		return false
+	}
+	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(mark); err == nil {
+			return false
+		}
+	}
+	return term.IsTerminal(stdout)
 }

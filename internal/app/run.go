@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 
 	"sluice/internal/config"
@@ -18,6 +19,7 @@ type Options struct {
 	Listen     string // overrides gateway.listen; empty: not
 	Version    string
 	Stdout     io.Writer // the address to open
+	Private    bool      // only a person reads Stdout, and nothing keeps it: the address may bear the token
 	Stderr     io.Writer // the log
 }
 
@@ -32,13 +34,9 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	load := func() (*config.Config, error) {
-		cfg, err := config.Load(path)
-		if err == nil && o.Listen != "" {
-			cfg.Gateway.Listen = o.Listen
-		}
-		return cfg, err
-	}
+	loader := config.System()
+	loader.Listen = o.Listen
+	load := func() (*config.Config, error) { return loader.Load(path) }
 	cfg, err := load()
 	if err != nil {
 		return err
@@ -61,7 +59,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := a.Start(ctx); err != nil {
 		return err
 	}
-	a.greet(o.Stdout, path)
+	a.greet(o, path)
 	if path == "" {
 		<-ctx.Done()
 	} else {
@@ -87,23 +85,33 @@ func newLogger(c config.Log, w io.Writer) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
-// greet says where to go, on standard output, so that it can be read by a person and by a script.
-func (a *App) greet(w io.Writer, path string) {
+// greet says where to go, on standard output, so that it can be read by a person and by a script. The token is named only
+// where nothing collects what is printed.
+func (a *App) greet(o Options, path string) {
 	where := "no configuration file: everything embedded, offline demonstration model"
 	if path != "" {
 		where = "configuration " + path
 	}
-	fmt.Fprintf(w, "Sluice %s is ready (%s, state in %s).\n\n  Open  %s\n\n", a.version, where, a.cfg.State, a.pageURL())
+	fmt.Fprintf(o.Stdout, "Sluice %s is ready (%s, state in %s).\n\n", a.version, where, a.cfg.State)
+	if o.Private {
+		fmt.Fprintf(o.Stdout, "  Open  %s#token=%s\n\n", a.pageURL(), a.token) // no browser sends a fragment to any server
+		return
+	}
+	token := "the configuration has it in gateway.token"
+	if a.cfg.Gateway.Token == "" {
+		token = "it is in the file " + filepath.Join(a.cfg.State, tokenFile)
+	}
+	fmt.Fprintf(o.Stdout, "  Open  %s\n  The page asks for the token: %s.\n\n", a.pageURL(), token)
 }
 
-// pageURL is the page's address with the token in its fragment, which no browser sends to any server.
+// pageURL is the page's address.
 func (a *App) pageURL() string {
 	host, port, err := net.SplitHostPort(a.Addr().String())
 	if err != nil {
-		return "http://" + a.Addr().String() + "/#token=" + a.token
+		return "http://" + a.Addr().String() + "/"
 	}
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/#token=" + a.token
+	return "http://" + net.JoinHostPort(host, port) + "/"
 }

@@ -27,6 +27,7 @@ type adviser struct {
 // Advise says which settings do not fit together. tools are the names of the tools that agents have by themselves.
 func (c *Config) Advise(tools []string) []Advice {
 	a := &adviser{Config: c, tools: tools}
+	a.tokens()
 	a.models()
 	a.outside()
 	a.others()
@@ -118,6 +119,20 @@ func (a *adviser) models() {
 		if above(agent.WorkspaceLevel, may) && agent.WorkspaceLevel.Valid() {
 			a.wrong("levels", mend, "agent %s can't use its files (%s): its model %s may be told only what is %s", agent.ID, agent.WorkspaceLevel, agent.Model, may)
 		}
+	}
+}
+
+// tokens names the tokens that are too short to withstand guessing. The check refuses them where other machines can try.
+func (a *adviser) tokens() {
+	note := func(path string, token Secret) {
+		if token != "" && short(token) {
+			a.note("token", "make one, for example with `openssl rand -base64 32`",
+				"%s has fewer than %d characters: every program on this machine can try to guess it", path, tokenLeast)
+		}
+	}
+	note("gateway.token", a.Gateway.Token)
+	for i, t := range a.Gateway.Tokens {
+		note(fmt.Sprintf("gateway.tokens[%d].token", i), t.Token)
 	}
 }
 

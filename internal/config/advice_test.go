@@ -21,7 +21,10 @@ func TestAdvice(t *testing.T) {
 		text string
 		want []string // "wrong" or "note", the part, and what the text has in it
 	}{
-		"nothing":         {"", nil},
+		"nothing": {"", nil},
+		"tokens to guess": {"gateway: { token: abc, tokens: [{ name: ops, token: abcd }, { name: ci, token: 0123456789abcdef }] }\n", []string{
+			"note token gateway.token has fewer than 16 characters", "note token gateway.tokens[0].token has fewer than 16 characters",
+		}},
 		"levels that fit": {carries + crm + "secrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", nil},
 		"low model": {
 			carries + local, []string{"wrong levels agent main can't answer on webchat (CONFIDENTIAL), telegram (CONFIDENTIAL): its model local/m may be told only what is INTERNAL"},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"sluice/sessions"
 )
@@ -50,6 +51,7 @@ func (k checker) gateway() {
 	_, bad := strconv.ParseUint(port, 10, 16)
 	k.must(err == nil && bad == nil, "gateway.listen", "%q: want address:port, for example %s", g.Listen, DefaultListen)
 	k.must(g.Token == "" || printable(g.Token.Reveal()), "gateway.token", "has a space or an unprintable character: a header can't carry it")
+	k.longEnough("gateway.token", g.Token)
 	k.must(g.PublicURL == "" || isURL(g.PublicURL, "http", "https"), "gateway.publicURL", "%q: want an http or https address", g.PublicURL)
 	for i, host := range g.AllowedHosts {
 		k.must(hostShape.MatchString(host), fmt.Sprintf("gateway.allowedHosts[%d]", i), "%q: want a host name without scheme, path or port", host)
@@ -67,10 +69,36 @@ func (k checker) tokens() {
 		named[t.Name] = true
 		k.must(t.Token != "", path+".token", "is missing: make one, for example with `openssl rand -base64 32`")
 		k.must(printable(t.Token.Reveal()), path+".token", "has a space or an unprintable character: a header can't carry it")
+		k.longEnough(path+".token", t.Token)
 		other, twice := borne[t.Token]
 		k.must(t.Token == "" || !twice, path+".token", "is that of %s: give each its own", other)
 		borne[t.Token] = path
 	}
+}
+
+// tokenLeast is how many characters a token of the API has at least, where other machines can try to guess it.
+const tokenLeast = 16
+
+// longEnough refuses a token that can be guessed, where the gateway can be reached from other machines.
+func (k checker) longEnough(path string, token Secret) {
+	k.must(token == "" || !short(token) || k.c.Gateway.local(), path,
+		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Make one, for example with `openssl rand -base64 32`", tokenLeast)
+}
+
+// short reports whether a token of the API can be guessed.
+func short(token Secret) bool { return utf8.RuneCountInString(token.Reveal()) < tokenLeast }
+
+// local reports whether only this machine can reach the gateway: it listens on a loopback address, and nothing says that
+// a proxy stands before it.
+func (g Gateway) local() bool {
+	if g.PublicURL != "" || len(g.AllowedHosts) > 0 {
+		return false
+	}
+	host, _, err := net.SplitHostPort(g.Listen)
+	if err != nil {
+		return false
+	}
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 var hostShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)

@@ -30,7 +30,7 @@ type Config struct {
 // Gateway is the HTTP server.
 type Gateway struct {
 	Listen         string     `yaml:"listen" doc:"Address and port to listen on."`
-	Token          Secret     `yaml:"token" doc:"Bearer token of the API. Empty: one is made at the first start and kept in <state>/token, mode 0600."`
+	Token          Secret     `yaml:"token" doc:"Bearer token of the API. Empty: one is made at the first start and kept in <state>/token, mode 0600. At least 16 characters, where other machines can reach the gateway."`
 	Classification flow.Level `yaml:"classification" doc:"The most that the bearer of token sees. What is above it is not there for them."`
 	Tokens         []APIToken `yaml:"tokens" doc:"Further tokens of the API, each with a level and a role of its own."`
 	PublicURL      string     `yaml:"publicURL" doc:"Address under which others reach the gateway, for example behind a proxy. Its host is allowed in requests."`
@@ -50,7 +50,7 @@ type NamedSecret struct {
 // APIToken is a further token of the API.
 type APIToken struct {
 	Name           string     `yaml:"name" doc:"Required. What its bearer does stands in the audit trail as token:<name>."`
-	Token          Secret     `yaml:"token" doc:"Required. The bearer token."`
+	Token          Secret     `yaml:"token" doc:"Required. The bearer token. At least 16 characters, where other machines can reach the gateway."`
 	Classification flow.Level `yaml:"classification" doc:"The most that its bearer sees. What is above it is not there for them."`
 	Role           string     `yaml:"role" enum:"operator,reader" doc:"A reader only looks (GET); an operator does everything, up to the token's level."`
 }

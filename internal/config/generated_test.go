@@ -74,7 +74,7 @@ func TestTheExamplesAreSound(t *testing.T) {
 		data, err := os.ReadFile(filepath.Clean(file))
 		require.NoError(t, err)
 		require.NoError(t, accepts(t, string(data)), file)
-		_, err = loader(t, "TELEGRAM_TOKEN=1:a", "OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=k", "SLUICE_TOKEN=t0ken", "SLUICE_STORE=postgres://db/sluice",
+		_, err = loader(t, "TELEGRAM_TOKEN=1:a", "OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=k", "SLUICE_TOKEN=a-token-of-16-or-more", "SLUICE_STORE=postgres://db/sluice",
 			"SLUICE_BUS=nats://bus:4222", "TELEGRAM_SECRET=s").Parse(file, data)
 		require.NoError(t, err)
 	}

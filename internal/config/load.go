@@ -30,6 +30,7 @@ type Loader struct {
 	Getenv func(name string) (string, bool)
 	Home   string // home folder; empty if there is none
 	Dir    string // folder in which sluice.yaml is looked for
+	Listen string // overrides gateway.listen before the configuration is checked; empty: not
 }
 
 // System is the loader of this process.
@@ -110,6 +111,9 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	}
 	if state, _ := l.Getenv(EnvState); state != "" {
 		c.State = state
+	}
+	if l.Listen != "" {
+		c.Gateway.Listen = l.Listen
 	}
 	c.complete(l.Home)
 	check(r, c)

@@ -67,7 +67,7 @@ gateway:
   publicURL: https://bot.example/
   allowedHosts: [bot.example]
   classification: confidential
-  tokens: [{ name: ops, token: hush, classification: INTERNAL, role: operator }, { name: board, token: hush-hush }]
+  tokens: [{ name: ops, token: hush-hush-hush-hush, classification: INTERNAL, role: operator }, { name: board, token: hush-hush-hush-0 }]
 state: /var/lib/sluice
 store: { url: "postgres://u:p@db/sluice" }
 bus: { url: "nats://a:4222,nats://b:4222" }
@@ -96,8 +96,8 @@ session:
 `)
 	require.Equal(t, flow.Confidential, c.Gateway.Classification)
 	require.Equal(t, []config.APIToken{
-		{Name: "ops", Token: "hush", Classification: flow.Internal, Role: "operator"},
-		{Name: "board", Token: "hush-hush", Classification: flow.Public, Role: "reader"},
+		{Name: "ops", Token: "hush-hush-hush-hush", Classification: flow.Internal, Role: "operator"},
+		{Name: "board", Token: "hush-hush-hush-0", Classification: flow.Public, Role: "reader"},
 	}, c.Gateway.Tokens, "the least, unless it says more")
 	telegram := c.Channels.Telegram
 	require.Equal(t, flow.Internal, telegram.Classification)
@@ -154,6 +154,9 @@ session:
 	}, got)
 }
 
+// tooShort is said of a token that can be guessed from other machines.
+const tooShort = ": is too short: want at least 16 characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Make one, for example with `openssl rand -base64 32`"
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
@@ -202,6 +205,10 @@ func TestFaults(t *testing.T) {
 		"the owner's token": {"gateway: { token: a, tokens: [{ name: ops, token: a }] }", "sluice.yaml:1:51: gateway.tokens[0].token: is that of gateway.token: give each its own"},
 		"another's token":   {"gateway: { tokens: [{ name: ops, token: a }, { name: eve, token: a }] }", "sluice.yaml:1:66: gateway.tokens[1].token: is that of gateway.tokens[0]: give each its own"},
 		"token with space":  {"gateway: { tokens: [{ name: ops, token: 'a b' }] }", "sluice.yaml:1:41: gateway.tokens[0].token: has a space or an unprintable character: a header can't carry it"},
+		"token to guess":    {"gateway: { listen: 0.0.0.0:8484, token: abc }", "sluice.yaml:1:41: gateway.token" + tooShort},
+		"another to guess":  {"gateway: { listen: \":8484\", tokens: [{ name: ops, token: abc }] }", "sluice.yaml:1:58: gateway.tokens[0].token" + tooShort},
+		"behind a proxy":    {"gateway: { publicURL: https://a.example, token: abc }", "sluice.yaml:1:49: gateway.token" + tooShort},
+		"under a name":      {"gateway: { allowedHosts: [a.example], token: abc }", "sluice.yaml:1:46: gateway.token" + tooShort},
 		"no such role":      {"gateway: { tokens: [{ name: ops, token: a, role: owner }] }", "sluice.yaml:1:50: gateway.tokens[0].role: want operator or reader"},
 		"no such level":     {"gateway: { tokens: [{ name: ops, token: a, classification: SECRET }] }", "sluice.yaml:1:60: gateway.tokens[0].classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"no owner's level":  {"gateway: { classification: '' }", "sluice.yaml:1:12: gateway.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
@@ -266,6 +273,19 @@ channels: { telegram: { accounts: { default: { token: "${TOKEN}" } } } }
 `, "URL=mysql://u:hush@h/d", "TOKEN=hush"), "\n")
 	require.NotContains(t, got, "hush")
 	require.Equal(t, 4, strings.Count(got, "\n")+1)
+}
+
+// An address that overrides the configured one is what the tokens are judged by.
+func TestListenIsOverriddenBeforeTheCheck(t *testing.T) {
+	t.Parallel()
+	l := loader(t)
+	l.Listen = "0.0.0.0:8484"
+	_, err := l.Parse("sluice.yaml", []byte("gateway: { token: abc }"))
+	require.ErrorContains(t, err, "sluice.yaml:1:19: gateway.token"+tooShort)
+	l.Listen = "localhost:1"
+	c, err := l.Parse("sluice.yaml", []byte("gateway: { listen: 0.0.0.0:8484, token: abc }"))
+	require.NoError(t, err)
+	require.Equal(t, "localhost:1", c.Gateway.Listen)
 }
 
 func TestStateFolder(t *testing.T) {

@@ -86,6 +86,7 @@ func (e *engine) open(ctx context.Context, log *slog.Logger) (err error) {
 	if err := private(path); err != nil {
 		return err
 	}
+	closeToOthers(path, log)
 	if e.write, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
@@ -124,6 +125,22 @@ func private(path string) error {
 		return fmt.Errorf("make database: %w", err)
 	}
 	return f.Close()
+}
+
+// closeToOthers takes other users' rights to the database away, which a copy that was put back may have brought.
+func closeToOthers(path string, log *slog.Logger) {
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(name, info.Mode().Perm()&0o700)
+		}
+		if err != nil {
+			log.Warn("other users may be able to read the database: run chmod 600 on the file", "file", name, "err", err)
+		}
+	}
 }
 
 // dsn: synchronous=FULL makes a commit durable when it returns; WAL lets readers

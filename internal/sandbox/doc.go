@@ -4,7 +4,8 @@
 // fresh /tmp, /proc and /dev, and one folder that it can write to: its workspace, at
 // /workspace. It sees no other file: no configuration, no state, no keys. Its environment is PATH, HOME and PWD.
 // It has no network unless that is asked for, no capabilities, can gain no
-// privileges and can make no user namespaces. It and all that it has started die
+// privileges and can make no user namespaces. It opens Unix and internet sockets only, and
+// uses neither io_uring nor another calling convention of the processor, which would be ways around that. It and all that it has started die
 // with the deadline, with the caller's context, and with the gateway.
 //
 // What it may use of memory and processors is not bounded here but by the

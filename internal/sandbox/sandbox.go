@@ -93,9 +93,15 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 	if err != nil {
 		return Result{}, fmt.Errorf("run in sandbox: bubblewrap is not installed: %w", err)
 	}
+	filter, err := openFilter()
+	if err != nil {
+		return Result{}, fmt.Errorf("run in sandbox: %w", err)
+	}
+	defer filter.Close() //nolint:errcheck // it was only read
 	limited, cancel := context.WithTimeout(ctx, orDefault(c.Timeout, defaultTimeout))
 	defer cancel()
 	cmd := exec.CommandContext(limited, program, append(args, command...)...)
+	cmd.ExtraFiles = []*os.File{filter}
 	cmd.Env = []string{} // it can be read in the sandbox, as that of its first process
 	cmd.Dir = "/"
 	result, err := run(limited, c, cmd)
@@ -156,6 +162,7 @@ func arguments(c Config) ([]string, error) {
 		"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/tmp",
 		"--bind", c.Workspace, "/workspace", "--remount-ro", "/", "--chdir", "/workspace",
 		"--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "--setenv", "HOME", "/workspace",
+		"--seccomp", "3", // the first of the command's extra files
 		"--",
 	), nil
 }

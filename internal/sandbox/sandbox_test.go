@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -30,7 +31,47 @@ func TestMain(m *testing.M) {
 		_, _ = sandbox.New("").Run(context.Background(), sandbox.Config{Workspace: workspace, Timeout: time.Hour}, "sh", "-c", lingering)
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == socketsArg {
+		openSockets()
+		return
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// socketsArg makes this program a command in the sandbox, see TestSockets.
+const socketsArg = "open-sockets"
+
+// openSockets prints which families of sockets can be opened, and whether io_uring can be set up.
+func openSockets() {
+	for family := range 64 {
+		for kind := syscall.SOCK_STREAM; kind <= syscall.SOCK_SEQPACKET; kind++ {
+			if fd, err := syscall.Socket(family, kind, 0); err == nil {
+				fmt.Println(family)
+				_ = syscall.Close(fd)
+				break
+			}
+		}
+	}
+	if _, _, errno := syscall.Syscall(425, 1, 0, 0); errno != syscall.ENOSYS {
+		fmt.Println("io_uring:", errno)
+	}
+	if _, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0); err != nil {
+		fmt.Println("pair:", err)
+	}
+}
+
+// A command opens sockets of the families that programs need, and no other way into the kernel or to the machine.
+func TestSockets(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile(os.Args[0])
+	require.NoError(t, err)
+	for _, network := range []bool{false, true} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "program"), program, 0o700))
+		result := sh(t, sandbox.Config{Workspace: dir, Network: network}, "./program "+socketsArg)
+		require.Empty(t, result.Stderr)
+		require.Equal(t, fmt.Sprintf("%d\n%d\n%d\n", syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6), result.Stdout)
+	}
 }
 
 // lingering tells a FIFO that it is there, and holds it open in three processes until they die.

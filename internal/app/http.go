@@ -84,7 +84,7 @@ func (a *App) parts(ctx context.Context) []httpapi.Health {
 		parts = append(parts, part("gateway", errStarting))
 	}
 	for _, s := range a.supervisor.States() {
-		p := httpapi.Health{Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Status == adapters.Connected || s.Status == adapters.Standby}
+		p := httpapi.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Status == adapters.Connected || s.Status == adapters.Standby}
 		if p.Detail = s.Detail; !p.OK && p.Detail == "" {
 			p.Detail = string(s.Status)
 		}

@@ -28,7 +28,7 @@ func (a *App) mcpParts() []httpapi.Health {
 	states := a.mcp.States()
 	parts := make([]httpapi.Health, len(states))
 	for i, s := range states {
-		parts[i] = httpapi.Health{Level: s.Level, Name: "mcp/" + s.Name, OK: s.Status == adapters.Connected, Optional: true, Detail: cmp.Or(s.Detail, string(s.Status))}
+		parts[i] = httpapi.Health{Kind: "mcp", Level: s.Level, Name: "mcp/" + s.Name, OK: s.Status == adapters.Connected, Optional: true, Detail: cmp.Or(s.Detail, string(s.Status))}
 	}
 	return parts
 }

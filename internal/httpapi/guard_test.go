@@ -1,13 +1,17 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/httpapi"
+	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -139,6 +143,28 @@ func TestStoreAway(t *testing.T) {
 	w := call(h, "GET", "/readyz", "")
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.JSONEq(t, `{"ready":false,"parts":[{"name":"store","ok":false,"detail":"the disk is full"}]}`, w.Body.String())
+}
+
+// Who bears no token learns which kind of part does not work, and nothing of what is wrong with it.
+func TestReadinessTellsStrangersNoDetails(t *testing.T) {
+	t.Parallel()
+	parts := []httpapi.Health{
+		{Name: "store", Detail: "no permission to use /srv/sluice"},
+		{Name: "bus", OK: true},
+		{Name: "telegram/ops", Kind: "channels", OK: true},
+		{Name: "slack/acme", Kind: "channels", Detail: "token revoked"},
+		{Name: "discord/high", Kind: "channels", Level: flow.Restricted},
+		{Name: "mcp/crm", Kind: "mcp", Optional: true, Detail: "dial 10.0.0.7:80"},
+	}
+	h := newServer(t, newGateway(), func(c *httpapi.Config) {
+		c.Parts = func(context.Context) []httpapi.Health { return slices.Clone(parts) }
+	}).Handler()
+	for _, bearer := range []string{"Authorization: ", "Authorization: Bearer guessed"} {
+		w := call(h, "GET", "/readyz", "", bearer)
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.JSONEq(t, `{"ready":false,"parts":[{"name":"store","ok":false},{"name":"bus","ok":true},{"name":"channels","ok":false},{"name":"mcp","ok":false,"optional":true}]}`, w.Body.String())
+	}
+	require.Contains(t, call(h, "GET", "/readyz", "").Body.String(), "/srv/sluice")
 }
 
 func TestDirectoryIsLookedUp(t *testing.T) {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,11 +85,26 @@ func allOK(parts []Health) bool {
 	return true
 }
 
+// kinds are parts without their details, those of a kind as one.
+func kinds(parts []Health) []Health {
+	seen := []Health{}
+	for _, p := range parts {
+		name := cmp.Or(p.Kind, p.Name)
+		i := slices.IndexFunc(seen, func(h Health) bool { return h.Name == name })
+		if i < 0 {
+			seen = append(seen, Health{Name: name, OK: p.OK, Optional: p.Optional})
+			continue
+		}
+		seen[i].OK, seen[i].Optional = seen[i].OK && p.OK, seen[i].Optional && p.Optional
+	}
+	return seen
+}
+
 // readyTimeout bounds the look at the parts.
 const readyTimeout = 3 * time.Second
 
-// ready answers 200 only when every part that is not optional works, and says which does not: to who bears no token, of
-// those that are PUBLIC.
+// ready answers 200 only when every part that is not optional works, and says which does not. Without a token the kinds of
+// the parts that are PUBLIC are named, and nothing of what is wrong: that has paths, addresses and names in it.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
@@ -101,7 +117,9 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		Ready bool     `json:"ready"`
 		Parts []Health `json:"parts"`
 	}
-	out.Ready, out.Parts = s.health(ctx, who)
+	if out.Ready, out.Parts = s.health(ctx, who); !known {
+		out.Parts = kinds(out.Parts)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if !out.Ready {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -99,6 +99,8 @@ type Health struct {
 	Detail string `json:"detail,omitempty" doc:"what is wrong, and what to do"`
 	// Optional: the gateway is ready without this part.
 	Optional bool `json:"optional,omitempty" doc:"the gateway is ready without it"`
+	// Kind is what a part of several of its kind is called to who bears no token; empty: its name.
+	Kind string `json:"-"`
 	// Level is the part's: it is not there for whoever may not see it. Invalid: everybody may.
 	Level flow.Level `json:"-"`
 }

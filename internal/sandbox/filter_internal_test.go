@@ -34,14 +34,14 @@ func TestSocketFilter(t *testing.T) {
 		"packet":                   {arch, socket, syscall.AF_PACKET, family},
 		"vsock":                    {arch, socket, 40, family},
 		"pair of vsock":            {arch, pair, 40, family},
-		"one of a later kernel":      {arch, socket, 4711, family},
+		"one of a later kernel":    {arch, socket, 4711, family},
 		"io_uring":                 {arch, ioUringSetup, 0, missing},
 		"socket by x32":            {arch, socket | x32, syscall.AF_UNIX, missing},
 		"any call of i386":         {i386, 1, 0, missing},
-		"no call at all":   {arch, 0xffffffff, 0, missing},
+		"no call at all":           {arch, 0xffffffff, 0, missing},
 		"socket's number on i386":  {i386, 359, 40, missing},
 		"socketcall's on i386":     {i386, 102, 1, missing},
-		"a call of a later kernel":  {arch, 470, 0, actAllow},
+		"a call of a later kernel": {arch, 470, 0, actAllow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

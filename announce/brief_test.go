@@ -29,6 +29,7 @@ func TestBriefs(t *testing.T) {
 		"requester's turn":   {x, announce.Replying, 1, []string{"agent b, session agent:b:main", "turn 1 of at most 3", "in which you asked", announce.ReplySkip}, []string{announce.AnnounceSkip}},
 		"target's turn":      {x, announce.Replying, 2, []string{"agent a, session agent:a:main", "turn 2 of at most 3", "in which you were asked", announce.ReplySkip}, []string{announce.AnnounceSkip}},
 		"announcement":       {x, announce.Announcing, 2, []string{"agent a, session agent:a:main", "how many?", "seven", "eight, rather", announce.AnnounceSkip}, []string{announce.ReplySkip}},
+		"blind announcement": {blind, announce.Announcing, 0, []string{"An exchange with another agent", "Its request was: how many?", announce.AnnounceSkip}, []string{announce.NoReply, "does not go to it"}},
 		"task":               {task, announce.Asking, 0, []string{"You are a sub-agent"}, []string{announce.NoReply, announce.AnnounceSkip, "agent:a:main"}},
 		"report":             {task, announce.Announcing, 0, []string{"Your task has ended", announce.AnnounceSkip}, []string{announce.ReplySkip, "agent:a:main"}},
 		"nothing to be told": {x, announce.Ended, 3, nil, []string{"agent"}},

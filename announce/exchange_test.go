@@ -121,6 +121,19 @@ func TestTaskIsAlwaysReported(t *testing.T) {
 	}
 }
 
+// The sub-agent's report has the words that it says for it, else the answer to its task.
+func TestReportOfATask(t *testing.T) {
+	t.Parallel()
+	task := between(5)
+	task.Kind, task.Name = announce.Spawn, "prices"
+	x, steps := run(task, announce.Result{Status: sessions.RunDone, Text: "7", Runtime: time.Second, Usage: sessions.Usage{OutputTokens: 3}})
+	require.Equal(t, []string{"how many?", "Report now what came of your task."}, []string{steps[0].Text, steps[1].Text})
+	want := announce.Report{Name: "prices", Status: sessions.RunDone, Result: "7", Runtime: time.Second, Usage: sessions.Usage{OutputTokens: 3}, Session: "ses_b"}
+	require.Equal(t, want, announce.ReportOf(x, ""))
+	want.Result = "It is seven."
+	require.Equal(t, want, announce.ReportOf(x, "It is seven."))
+}
+
 func TestReportSaysWhatTheRuntimeKnows(t *testing.T) {
 	t.Parallel()
 	r := announce.Report{

@@ -12,7 +12,6 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
 
 	"sluice/policy/flow"
@@ -168,10 +167,7 @@ func (c *condition) holds(ctx context.Context, vars map[string]any) (bool, error
 		return true, nil
 	}
 	value, _, err := c.program.ContextEval(ctx, vars)
-	if err != nil {
-		return false, err
-	}
-	return truth(value)
+	return value == types.True, err
 }
 
 // mayHold reports whether the condition holds, or might for another text.
@@ -184,21 +180,7 @@ func (c *condition) mayHold(ctx context.Context, vars map[string]any) (bool, err
 		return false, err
 	}
 	value, _, err := c.partial.ContextEval(ctx, known)
-	switch {
-	case value != nil && types.IsUnknown(value):
-		return true, nil
-	case err != nil:
-		return false, err
-	}
-	return truth(value)
-}
-
-func truth(value ref.Val) (bool, error) {
-	holds, ok := value.Value().(bool)
-	if !ok {
-		return false, fmt.Errorf("is %v, want true or false", value)
-	}
-	return holds, nil
+	return value == types.True || value != nil && types.IsUnknown(value), err
 }
 
 // variables are an input as expressions see it.

@@ -62,11 +62,11 @@ func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 		return flow.Public
 	}
 	level := sink.Level
-	if l, ok := sink.Accounts[route.Account]; ok && l.Valid() {
+	if l := sink.Accounts[route.Account]; l.Valid() {
 		level = flow.Min(level, l)
 	}
 	level = flow.Min(level, sink.spaceLevel(route))
-	if l, ok := sink.Conversations[route.Conversation]; ok && l.Valid() {
+	if l := sink.Conversations[route.Conversation]; l.Valid() {
 		level = flow.Min(level, l)
 	}
 	return flow.Min(level, sink.recipientLevel(route))

@@ -99,7 +99,7 @@ func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessag
 	m.fixed(&c, &d)
 	in := m.input(&c)
 	names := m.secrets.named(c.Args)
-	for _, hook := range hooksOf(&c, names) {
+	for _, hook := range hooksOf(&c) {
 		in.Hook = hook
 		if hook != SecretAccess {
 			m.askRules(CheckRules, &in, &d, effects)
@@ -133,8 +133,8 @@ func (m *Monitor) askRules(at Checkpoint, in *Input, d *Decision, effects bool) 
 	}
 }
 
-// hooksOf are the hooks that a call passes, in their order.
-func hooksOf(c *Call, secrets []string) []Hook {
+// hooksOf are the hooks that a call passes, in their order. The one for secrets is asked once for each secret that the call names.
+func hooksOf(c *Call) []Hook {
 	hooks := []Hook{PreToolCall}
 	if c.Tool.Remote != nil {
 		hooks = append(hooks, MCPToolCall)
@@ -142,10 +142,7 @@ func hooksOf(c *Call, secrets []string) []Hook {
 	if c.Tool.Flow.Writes == sessions.FlowAgent {
 		hooks = append(hooks, AgentInvocation)
 	}
-	if len(secrets) > 0 {
-		hooks = append(hooks, SecretAccess)
-	}
-	return hooks
+	return append(hooks, SecretAccess)
 }
 
 // fixed are the checks that no configuration takes away.
@@ -226,9 +223,7 @@ func (m *Monitor) input(c *Call) Input {
 	if c.Tool.Remote != nil {
 		in.Tool.Server = c.Tool.Remote.Server
 	}
-	if err := json.Unmarshal(c.Args, &in.Tool.Args); err != nil || in.Tool.Args == nil {
-		in.Tool.Args = map[string]any{}
-	}
+	_ = json.Unmarshal(c.Args, &in.Tool.Args) // what is not an object has no fields; its tool refuses it
 	if c.Tool.Flow.Writes == sessions.FlowAgent {
 		in.Agent = invocation(&in.Tool)
 	}

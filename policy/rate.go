@@ -122,10 +122,6 @@ func (c *counter) forget() {
 	var oldest string
 	var at time.Time
 	for key, events := range c.events {
-		if len(events) == 0 {
-			delete(c.events, key)
-			return
-		}
 		if last := events[len(events)-1].at; at.IsZero() || last.Before(at) {
 			oldest, at = key, last
 		}

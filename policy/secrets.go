@@ -216,7 +216,6 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 	}
 	in.Secret = SecretInput{Name: name, Level: secret.Level.Rank()}
 	m.askRules(CheckRules, in, d, effects)
-	in.Secret = SecretInput{}
 }
 
 // HideSecrets takes out of the rules why a secret is not given: that would tell of one that there is.

@@ -48,8 +48,7 @@ func NewSendPolicy(byDefault Action, rules []SendRule) (*SendPolicy, error) {
 	}
 	for i, r := range rules {
 		c := compiledRule{name: fmt.Sprintf("sendPolicy.rules[%d]", i), match: r.Match}
-		c.match.Channel, c.match.Account = strings.ToLower(c.match.Channel), strings.ToLower(c.match.Account)
-		c.match.Agent, c.match.Kind = strings.ToLower(c.match.Agent), strings.ToLower(c.match.Kind)
+		c.match.Kind = strings.ToLower(c.match.Kind)
 		if c.match.ChatType = strings.ToLower(c.match.ChatType); c.match.ChatType == "dm" {
 			c.match.ChatType = string(sessions.Direct)
 		}

@@ -67,9 +67,9 @@ func openPack(ctx context.Context, pattern, dir string) (*pack, error) {
 // breakAll writes the overlay: each file with all its mutants, and the helpers that switch them.
 func (p *pack) breakAll(fset *token.FileSet, info *types.Info, files []*ast.File, name, dir string) error {
 	replace := map[string]string{}
-	write := func(real, text string) error {
-		replace[real] = filepath.Join(dir, filepath.Base(real))
-		return os.WriteFile(replace[real], []byte(text), 0o600)
+	write := func(path, text string) error {
+		replace[path] = filepath.Join(dir, filepath.Base(path))
+		return os.WriteFile(replace[path], []byte(text), 0o600)
 	}
 	count := 0
 	next := func() int { count++; return count }

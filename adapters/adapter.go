@@ -56,8 +56,12 @@ type Inbound struct {
 	Sender sessions.Peer
 	// Roles are the ids of the sender's roles, where the platform has roles.
 	Roles []string
-	// Text is plain text, valid UTF-8, mentions of the bot itself removed.
-	Text        string
+	// Text is what the sender has written, as plain text, valid UTF-8, mentions of the bot itself removed. It holds nothing
+	// of what others wrote: that is in Quotations.
+	Text string
+	// Quotations are other people's words that the message carries: what it answers, forwards, shares or links to. The files of a
+	// forwarded message are among the Attachments, and named in the quotation. A mention of the bot in a quotation does not address it.
+	Quotations  []sessions.Quotation
 	Attachments []sessions.Attachment
 	// Mentioned: the bot was mentioned, or the message replies to the bot, or the chat is direct.
 	Mentioned bool
@@ -73,8 +77,6 @@ type Inbound struct {
 	// More: the same sender's next message may belong to this one: a picture of an
 	// album, a text as long as the platform allows.
 	More bool
-	// Quoted is the text of the message that it replies to.
-	Quoted string
 	// Migrated is set when a conversation has got a new id; the event then says nothing else.
 	Migrated *Migration
 	SentAt   time.Time

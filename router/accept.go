@@ -67,7 +67,11 @@ func sanitize(in *Admission) {
 		}
 		return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 	}
-	in.Text, in.Quoted = clean(in.Text), clean(in.Quoted)
+	in.Text = clean(in.Text)
+	in.Quotations = boundQuotations(in.Quotations, quotedMost)
+	for _, text := range quotedTexts(&in.Quotations) {
+		*text = clean(*text)
+	}
 	in.Sender.Name, in.Sender.Username = clean(in.Sender.Name), clean(in.Sender.Username)
 	in.Route.Title = clean(in.Route.Title)
 	in.Event = clean(in.Event)
@@ -106,7 +110,7 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 		return r.admitReaction(ctx, s, in, how, owner)
 	case how == admitPairing:
 		return r.requestPairing(ctx, s, in)
-	case how == admitNone, how == admitCommand && (in.Edited || !isCommand(in.Text)): // an edit gives no command
+	case how == admitNone, how == admitCommand && !givesCommand(in.Inbound):
 		return r.refuse(ctx, s, in)
 	}
 	if ignore, err := r.countTurn(ctx, s, &in, how); ignore || err != nil {
@@ -140,14 +144,14 @@ func (r *Router) admitSaid(ctx context.Context, s *Settings, in Admission, owner
 		text := fmt.Sprintf("That message is too long for me (%d bytes; the most is %d). Please send it in pieces or as a file.", len(in.Text), s.MaxTextBytes)
 		return r.answerEvent(ctx, s, in, OutcomeIgnored, text)
 	}
-	if cmd, ok := parseCommand(in.Text); ok && !in.Edited {
+	if cmd, ok := commandOf(in.Inbound); ok {
 		return r.command(ctx, s, in, owner, cmd)
 	}
 	if fromMenu(in) {
 		name, _, _ := strings.Cut(in.Text, " ")
 		return r.answerEvent(ctx, s, in, OutcomeCommand, fmt.Sprintf("I know no command `%s`. `/help` lists those that there are.", name))
 	}
-	if in.Text == "" && len(in.Attachments) == 0 {
+	if saysNothing(in.Inbound) {
 		return Admitted{Outcome: OutcomeIgnored}, nil
 	}
 	return r.admitRun(ctx, s, in, owner)
@@ -228,14 +232,14 @@ func (r *Router) admitMigration(ctx context.Context, in Admission) (Admitted, er
 
 // admitHistory keeps what was said in a group without addressing the agent.
 func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
-	if in.Text == "" {
+	if in.Text == "" && !passesOn(in.Inbound) {
 		return Admitted{Outcome: OutcomeIgnored}, nil
 	}
 	if in.Edited {
 		return r.reword(ctx, in)
 	}
 	return r.remember(ctx, s, in, sessions.HistoryLine{
-		Sender: in.Sender, Text: in.Text, At: r.now(), Label: r.inboundLabel(in.Route, owner), MessageID: in.MessageID,
+		Sender: in.Sender, Text: in.Text, Quotations: in.Quotations, At: r.now(), Label: r.saidLabel(in, owner), MessageID: in.MessageID,
 	})
 }
 
@@ -243,6 +247,11 @@ func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, ow
 func (r *Router) remember(ctx context.Context, s *Settings, in Admission, line sessions.HistoryLine) (Admitted, error) {
 	err := r.commitEvent(ctx, in, OutcomeHistory, Change{Remember: []Remembered{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
 	return Admitted{Outcome: OutcomeHistory}, err
+}
+
+// saidLabel is the label of a message: of its sender's words and of those that it quotes, which are anybody's.
+func (r *Router) saidLabel(in Admission, owner bool) flow.Label {
+	return r.inboundLabel(in.Route, owner && len(in.Quotations) == 0)
 }
 
 // inboundLabel is the label of what is heard in a conversation: the

@@ -60,19 +60,16 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 	if in.order != nil && !in.order.Do.Answered() {
 		kind = sessions.KindCommand
 	}
-	label := r.inboundLabel(in.Route, owner)
+	label := r.saidLabel(in, owner)
 	if in.Label.Valid() {
 		label = flow.NewLabel(in.Label.Level(), label.Trust()).Join(in.Label)
-	}
-	if in.Quoted != "" { // anybody's words: what is replied to or forwarded
-		label = label.Join(r.inboundLabel(in.Route, false))
 	}
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
 		Kind: kind, Status: sessions.RunQueued,
 		Input: sessions.Input{
 			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
-			MessageID: in.MessageID, Quoted: in.Quoted, More: in.More && in.order == nil, Order: in.order,
+			MessageID: in.MessageID, Quotations: in.Quotations, More: in.More && in.order == nil, Order: in.order,
 		},
 		Route: route, Label: label, EventKey: eventKey(in), Accepted: r.now(),
 	}
@@ -106,6 +103,6 @@ func (r *Router) emitUser(run sessions.Run) {
 	sender := run.Input.Sender
 	r.bus.Emit(sessions.Event{
 		Session: run.Session, Run: run.ID, Type: sessions.EventUser,
-		Text: run.Input.Text, Sender: &sender, At: run.Accepted, Label: run.Label,
+		Text: InputText(run.Input), Sender: &sender, At: run.Accepted, Label: run.Label,
 	})
 }

@@ -78,15 +78,23 @@ func Commands() []adapters.Command {
 	return menu
 }
 
-// isCommand reports whether a text is a chat command.
-func isCommand(text string) bool {
-	_, ok := parseCommand(text)
+// commandOf is the command that an event gives: all that its sender has written, now and without passing on what others wrote.
+func commandOf(in adapters.Inbound) (command, bool) {
+	if in.Edited || passesOn(in) {
+		return command{}, false
+	}
+	return parseCommand(in.Text)
+}
+
+// givesCommand reports whether an event gives a chat command.
+func givesCommand(in adapters.Inbound) bool {
+	_, ok := commandOf(in)
 	return ok
 }
 
-// isOwners reports whether a text is a command that only an owner may give.
-func isOwners(text string) bool {
-	cmd, ok := parseCommand(text)
+// givesOwners reports whether an event gives a command that only an owner may give.
+func givesOwners(in adapters.Inbound) bool {
+	cmd, ok := commandOf(in)
 	return ok && slices.ContainsFunc(commandTable(), func(c commandSpec) bool { return c.name == cmd.name && c.owner })
 }
 

@@ -12,11 +12,13 @@ import (
 // says. The decision is stored with what follows from it. files are the texts of those that came with it.
 func (w *sessionWorker) admitText(session *sessions.Session, run *sessions.Run, files []string) error {
 	in := &run.Input
-	texts := []*string{&in.Text, &in.Quoted, &in.Sender.Name, &in.Sender.Username}
+	texts := []*string{&in.Text, &in.Sender.Name, &in.Sender.Username}
 	in.History, in.Attachments = slices.Clone(in.History), slices.Clone(in.Attachments)
+	texts = append(texts, quotedTexts(&in.Quotations)...)
 	for i := range in.History {
 		line := &in.History[i]
 		texts = append(texts, &line.Text, &line.Sender.Name, &line.Sender.Username)
+		texts = append(texts, quotedTexts(&line.Quotations)...)
 	}
 	for i := range in.Attachments {
 		texts = append(texts, &in.Attachments[i].Name)
@@ -47,6 +49,21 @@ func (w *sessionWorker) admitText(session *sessions.Session, run *sessions.Run, 
 		*text = d.Redacted(*text)
 	}
 	return nil
+}
+
+// quotedTexts are all texts of quotations, which are made the caller's own to change.
+func quotedTexts(all *[]sessions.Quotation) []*string {
+	*all = slices.Clone(*all)
+	var texts []*string
+	for i := range *all {
+		q := &(*all)[i]
+		texts = append(texts, &q.Text, &q.From.Name, &q.From.Username)
+		q.Files = slices.Clone(q.Files)
+		for j := range q.Files {
+			texts = append(texts, &q.Files[j])
+		}
+	}
+	return texts
 }
 
 // sourceOf says where a run's text is from, as rules call it.

@@ -114,7 +114,7 @@ func (r *Router) admitReaction(ctx context.Context, s *Settings, in Admission, h
 func (r *Router) reactedTo(ctx context.Context, in Admission) (string, flow.Label, error) {
 	d, err := r.store.Posted(ctx, in.Route.Lane(), in.MessageID)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return in.Quoted, flow.Bottom(), nil
+		return "", flow.Bottom(), nil
 	}
 	if err != nil {
 		return "", flow.Bottom(), fmt.Errorf("read posted message: %w", err)

@@ -101,7 +101,7 @@ func (r *Router) accessUnmentioned(ctx context.Context, s *Settings, at group, i
 	switch {
 	case !at.requireMention:
 		return admitRun, nil
-	case (owner && isCommand(in.Text) || isOwners(in.Text)) && !isEvent(in.Inbound):
+	case (owner && givesCommand(in.Inbound) || givesOwners(in.Inbound)) && !isEvent(in.Inbound):
 		return admitCommand, nil // another's attempt is refused there, and audited
 	case record.ID == "" || isEvent(in.Inbound):
 		return admitHistory, nil

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"fmt"
 	"strings"
 
 	"sluice/sessions"
@@ -21,16 +20,16 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 		var b strings.Builder
 		b.WriteString("[Said here since your last answer, not to you]")
 		for _, l := range in.History {
-			fmt.Fprintf(&b, "\n%s: %s", speaker(l.Sender), l.Text)
+			b.WriteString("\n" + saidText(l.Sender, l.Text, l.Quotations))
 		}
 		add(b.String())
 	}
-	if in.Quoted != "" {
-		add("[In reply to] " + in.Quoted)
+	for _, q := range in.Quotations {
+		add(quotationText(q))
 	}
 	text := in.Text
 	if run.Route.ChatType != sessions.Direct && text != "" {
-		text = speaker(in.Sender) + ": " + text
+		text = saidText(in.Sender, text, nil)
 	}
 	if text != "" {
 		add(text)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -69,13 +70,15 @@ func joined(message []sessions.Run) sessions.Run {
 	}
 	in := &whole.Input
 	var texts []string
-	in.Attachments, in.History, in.Quoted = nil, nil, ""
+	in.Attachments, in.History, in.Quotations = nil, nil, nil
 	for _, part := range message {
 		if part.Input.Text != "" {
 			texts = append(texts, part.Input.Text)
 		}
-		if in.Quoted == "" {
-			in.Quoted = part.Input.Quoted
+		for _, q := range part.Input.Quotations {
+			if q.PassedOn() || !slices.ContainsFunc(in.Quotations, q.Same) { // all parts of an album answer the same message
+				in.Quotations = append(in.Quotations, q)
+			}
 		}
 		in.Attachments = append(in.Attachments, part.Input.Attachments...)
 		in.History = append(in.History, part.Input.History...)

@@ -97,7 +97,7 @@ func (r *Router) overflow(ctx context.Context, s *Settings, in Admission, queued
 	}
 	text := fmt.Sprintf("I am still busy and more than %d messages wait. I leave out the oldest of them", s.Queue.Cap)
 	if sameAudience(queued[0].Route, in.Route) { // else it is nobody's business here what was said there
-		text += ", starting with: " + quote(queued[0].Input.Text)
+		text += ", starting with: " + quote(InputText(queued[0].Input))
 	} else {
 		text += "."
 	}

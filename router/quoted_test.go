@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
+	"sluice/sessions"
 )
 
 // An owner's own words are trusted; somebody else's do not become so because an owner replies to them.
@@ -16,7 +17,9 @@ func TestWhatAnOwnerQuotesIsNotTrusted(t *testing.T) {
 		b := newBundle(t)
 		label := func(id, quoted string) flow.Label {
 			m := inGroup("g", "owner", id, "hello", true)
-			m.Quoted = quoted
+			if quoted != "" {
+				m.Quotations = []sessions.Quotation{{Kind: sessions.QuoteReply, Text: quoted}}
+			}
 			run, err := b.store.Run(t.Context(), b.hear(m).Run)
 			require.NoError(t, err)
 			return run.Label

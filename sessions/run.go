@@ -98,7 +98,7 @@ type Input struct {
 	Attachments []Attachment      `json:"attachments,omitempty"`
 	Owner       bool              `json:"owner,omitempty"`     // the sender is one of the owners
 	MessageID   PlatformMessageID `json:"messageId,omitempty"` // the platform's id of the message
-	Quoted      string            `json:"quoted,omitempty"`    // text of the message that it replies to
+	Quotations  []Quotation       `json:"quotations,omitempty"`
 	// Order is what the run does to its session; nil for an ordinary message.
 	Order *Order `json:"order,omitempty"`
 	// More: the sender's next message there may belong to this one, if it follows at once.
@@ -112,6 +112,8 @@ type HistoryLine struct {
 	Sender Peer      `json:"sender"`
 	Text   string    `json:"text"`
 	At     time.Time `json:"at"`
+	// Quotations are other people's words that the message carries.
+	Quotations []Quotation `json:"quotations,omitempty"`
 	// MessageID is the platform's id of the message; empty for what is none.
 	MessageID PlatformMessageID `json:"messageId,omitempty"`
 	Label     flow.Label        `json:"label"`

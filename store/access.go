@@ -30,9 +30,13 @@ func (db *DB) Event(ctx context.Context, key string) (router.Event, error) {
 
 func (b *writer) remember(r router.Remembered) {
 	level, trust := label(r.Line.Label)
+	quotations := ""
+	if len(r.Line.Quotations) > 0 {
+		quotations = b.text(r.Line.Quotations)
+	}
 	b.add(Statement{
-		SQL:  `INSERT INTO history (lane, at, sender, body, level, trust, message_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		Args: []any{string(r.Lane), micros(r.Line.At), b.text(r.Line.Sender), r.Line.Text, level, trust, string(r.Line.MessageID)},
+		SQL:  `INSERT INTO history (lane, at, sender, body, level, trust, message_id, quotations) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		Args: []any{string(r.Lane), micros(r.Line.At), b.text(r.Line.Sender), r.Line.Text, level, trust, string(r.Line.MessageID), quotations},
 	})
 	b.add(Statement{
 		SQL: `DELETE FROM history WHERE lane = ? AND seq <=
@@ -43,17 +47,20 @@ func (b *writer) remember(r router.Remembered) {
 
 // History implements [router.Store].
 func (db *DB) History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error) {
-	return all(ctx, db, `SELECT at, sender, body, level, trust, message_id FROM history WHERE lane = ? ORDER BY seq`, []any{string(lane)},
+	return all(ctx, db, `SELECT at, sender, body, level, trust, message_id, quotations FROM history WHERE lane = ? ORDER BY seq`, []any{string(lane)},
 		func(row Row) (sessions.HistoryLine, error) {
 			var l sessions.HistoryLine
 			var at int64
-			var sender, message string
+			var sender, message, quotations string
 			var level, trust int
-			if err := row.Scan(&at, &sender, &l.Text, &level, &trust, &message); err != nil {
+			if err := row.Scan(&at, &sender, &l.Text, &level, &trust, &message, &quotations); err != nil {
 				return l, err
 			}
 			l.At, l.Label, l.MessageID = fromMicros(at), labelFrom(level, trust), sessions.PlatformMessageID(message)
-			return l, decode(sender, &l.Sender)
+			var dec decoding
+			dec.into(sender, &l.Sender)
+			dec.into(quotations, &l.Quotations)
+			return l, dec.err
 		})
 }
 

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ var arriving = []subtest{
 	{"a direct message comes once, normalised", directMessage},
 	{"in a group only who addresses the bot means it", groupMessages},
 	{"an answer to the bot means it", replyToBot},
+	{"what is forwarded is quoted, not said", forwarded},
 	{"an event that comes again has the same name", redelivered},
 	{"a thread's answer goes to the thread", threads},
 	{"the bot does not hear itself", ownWords},
@@ -69,7 +71,32 @@ func replyToBot(w *world) {
 	in := w.only(w.Group(), w.Person(2))
 	require.True(w.t, in.Mentioned)
 	require.Equal(w.t, "a lot", in.Text)
-	require.Equal(w.t, "What do you think?", in.Quoted)
+	require.Len(w.t, in.Quotations, 1)
+	require.Equal(w.t, sessions.QuoteReply, in.Quotations[0].Kind)
+	require.Equal(w.t, "What do you think?", in.Quotations[0].Text)
+}
+
+func forwarded(w *world) {
+	w.needs(w.limits.Forwards, "forwarded messages")
+	w.warm()
+	places := []sessions.Route{w.Direct()}
+	if !w.Group().IsZero() {
+		places = append(places, w.Group())
+	}
+	for _, place := range places {
+		said := w.Forward(place, w.Person(0), w.Person(2), "/send off "+w.Mention())
+		in := w.only(place, w.Person(0))
+		requireFrom(w, in, said, w.Person(0))
+		require.Empty(w.t, in.Text, "its sender has said nothing")
+		require.Len(w.t, in.Quotations, 1)
+		q := in.Quotations[0]
+		require.Equal(w.t, sessions.QuoteForward, q.Kind)
+		require.True(w.t, strings.HasPrefix(q.Text, "/send off"), q.Text)
+		if q.From != (sessions.Peer{}) { // a platform may hide who wrote it
+			require.Equal(w.t, w.Person(2).ID, q.From.ID)
+		}
+		require.Equal(w.t, place.ChatType == sessions.Direct, in.Mentioned, "a mention in somebody else's words does not address the bot")
+	}
 }
 
 func redelivered(w *world) {

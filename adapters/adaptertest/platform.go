@@ -36,6 +36,8 @@ type Platform interface {
 	// Say lets a person write in a place; place.ReplyTo is the message that it
 	// answers, if any. It does not wait until the adapter has it.
 	Say(place sessions.Route, from sessions.Peer, text string) Said
+	// Forward lets a person pass on what a writer said elsewhere, as people do on the platform: forwarded or shared, without words of their own.
+	Forward(place sessions.Route, from, writer sessions.Peer, text string) Said
 	// Edit and Delete let the writer change a message, or take it back. React puts an emoji on any message, or takes it off.
 	Edit(said Said, text string)
 	Delete(said Said)
@@ -97,6 +99,7 @@ type Limits struct {
 	// What people can do there that the bot is told of.
 	Hears     bool // anything at all comes in through Run
 	Replies   bool // answer a certain message
+	Forwards  bool // pass a message on
 	Edits     bool
 	Deletes   bool
 	Reactions bool

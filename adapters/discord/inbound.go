@@ -58,13 +58,7 @@ func (a *Adapter) fill(in *adapters.Inbound, m *message, self *discordgo.User) {
 	words := reader{places: a.places, guild: in.Route.Space, self: self, message: m}
 	text, named := words.read(m.text())
 	in.Text = text
-	if r := m.Reply; r != nil {
-		in.Quoted, _ = reader{places: a.places, guild: in.Route.Space, self: self, message: r}.read(r.text())
-	}
-	if in.Quoted == "" && len(m.Snapshots) > 0 {
-		f := &m.Snapshots[0].Message
-		in.Quoted, _ = reader{places: a.places, guild: in.Route.Space, self: self, message: f}.read(f.text())
-	}
+	in.Quotations = a.quotations(in.Route.Space, m, self)
 	own := known(a.places, in.Route.Space, func(g *guildInfo) []string { return g.own })
 	in.Mentioned = named || in.Route.ChatType == sessions.Direct ||
 		m.Reply != nil && m.Reply.Author != nil && m.Reply.Author.ID == self.ID ||

@@ -174,9 +174,9 @@ func TestQuotes(t *testing.T) {
 		"message_snapshots": []any{map[string]any{"message": map[string]any{"content": "forwarded words"}}},
 	}})
 	got := s.inbox.wait(t, 3)
-	require.Equal(t, "ask @Person 1003", got[1].Quoted)
+	require.Equal(t, "ask @Person 1003", got[1].Quotations[0].Text)
 	require.False(t, got[1].Mentioned, "it answers somebody else")
-	require.Equal(t, "forwarded words", got[2].Quoted)
+	require.Equal(t, "forwarded words", got[2].Quotations[0].Text)
 	require.Empty(t, got[2].Text)
 }
 

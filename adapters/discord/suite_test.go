@@ -57,7 +57,7 @@ func (p *platform) Adapter(t *testing.T) adapters.Adapter {
 func (p *platform) Limits() adaptertest.Limits {
 	return adaptertest.Limits{
 		Text: 2000, File: 10 << 20, Confirms: true, Dedupes: true, RetryAfter: true, Fails: true,
-		Hears: true, Replies: true, Edits: true, Deletes: true, Reactions: true, Uploads: true, Commands: true,
+		Hears: true, Replies: true, Forwards: true, Edits: true, Deletes: true, Reactions: true, Uploads: true, Commands: true,
 	}
 }
 
@@ -100,6 +100,16 @@ func personOf(p sessions.Peer) int {
 
 func (p *platform) Say(place sessions.Route, from sessions.Peer, text string) adaptertest.Said {
 	return p.said(place, discordtest.Writing{Text: text, Person: personOf(from), ReplyTo: string(place.ReplyTo)})
+}
+
+// Forward passes on what Discord gives a bot of a forwarded message, which is not who wrote it.
+func (p *platform) Forward(place sessions.Route, from, _ sessions.Peer, text string) adaptertest.Said {
+	return p.said(place, discordtest.Writing{Person: personOf(from), Extra: map[string]any{
+		"message_reference": map[string]any{"type": 1, "message_id": "900", "channel_id": "901"},
+		"message_snapshots": []any{map[string]any{"message": map[string]any{
+			"content": text, "timestamp": "2026-01-02T03:04:05Z", "embeds": []any{}, "attachments": []any{}, "mentions": []any{}, "type": 0,
+		}}},
+	}})
 }
 
 func (p *platform) Upload(place sessions.Route, from sessions.Peer, name, mime string, content []byte) adaptertest.Said {

@@ -46,24 +46,22 @@ type authorization struct {
 // It is read here and not with the library's types, as those refuse a whole event for one
 // field of a surprising type.
 type event struct {
-	Type        string  `json:"type"`
-	Subtype     string  `json:"subtype"`
-	Channel     string  `json:"channel"`
-	ChannelType string  `json:"channel_type"`
-	User        string  `json:"user"`
-	BotID       string  `json:"bot_id"`
-	Username    string  `json:"username"`
-	BotProfile  profile `json:"bot_profile"`
-	Text        string  `json:"text"`
-	TS          string  `json:"ts"`
-	ThreadTS    string  `json:"thread_ts"`
-	ParentUser  string  `json:"parent_user_id"`
-	EventTS     string  `json:"event_ts"`
-	Files       []file  `json:"files"`
-	Attachments []struct {
-		Fallback string `json:"fallback"`
-	} `json:"attachments"`
-	Edited struct {
+	Type        string     `json:"type"`
+	Subtype     string     `json:"subtype"`
+	Channel     string     `json:"channel"`
+	ChannelType string     `json:"channel_type"`
+	User        string     `json:"user"`
+	BotID       string     `json:"bot_id"`
+	Username    string     `json:"username"`
+	BotProfile  profile    `json:"bot_profile"`
+	Text        string     `json:"text"`
+	TS          string     `json:"ts"`
+	ThreadTS    string     `json:"thread_ts"`
+	ParentUser  string     `json:"parent_user_id"`
+	EventTS     string     `json:"event_ts"`
+	Files       []file     `json:"files"`
+	Attachments []attached `json:"attachments"`
+	Edited      struct {
 		TS string `json:"ts"`
 	} `json:"edited"`
 

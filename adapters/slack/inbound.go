@@ -72,7 +72,8 @@ func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inb
 		Route:       a.route(ctx, me, e.Channel, e.ChannelType),
 		Sender:      a.sender(ctx, e),
 		Text:        text,
-		Attachments: attachments(e.Files),
+		Quotations:  a.quotations(ctx, me, e),
+		Attachments: attachments(e.allFiles()),
 		MessageID:   sessions.PlatformMessageID(e.TS),
 		SentAt:      momentOf(e.TS),
 	}
@@ -83,7 +84,7 @@ func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inb
 	if direct {
 		in.Route.Title = in.Sender.Name
 	}
-	empty := in.Text == "" && len(in.Attachments) == 0 && !mentioned
+	empty := in.Text == "" && len(in.Attachments) == 0 && len(in.Quotations) == 0 && !mentioned
 	return in, !empty, nil
 }
 
@@ -105,7 +106,9 @@ func (a *Adapter) words(ctx context.Context, me *self, e *event) (text string, m
 	if raw == "" {
 		var parts []string
 		for _, at := range e.Attachments {
-			parts = append(parts, at.Fallback)
+			if !at.others() {
+				parts = append(parts, at.Fallback)
+			}
 		}
 		raw = strings.Join(parts, "\n")
 	}

@@ -71,10 +71,19 @@ func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, 
 	if text == "" && len(in.Attachments) == 0 {
 		return in, false, nil // a service message, or a kind that agents can't use
 	}
-	clean, mentioned := stripMentions(text, entities, self)
-	in.Text = valid(clean)
+	mentioned := false
+	if q, passed := m.passedOn(); passed {
+		q.Text, q.Files = valid(text), fileNames(in.Attachments)
+		in.Quotations = append(in.Quotations, q)
+	} else {
+		text, mentioned = stripMentions(text, entities, self)
+		in.Text = valid(text)
+	}
+	if q := answered(m); q.Text != "" {
+		in.Quotations = append(in.Quotations, q)
+	}
 	in.More = m.MediaGroupID != "" || (!edited && utf16Long(m.Text))
-	in.Quoted, in.Mentioned = quoted(m), mentioned || repliesTo(m, self) || in.Route.ChatType == sessions.Direct
+	in.Mentioned = mentioned || repliesTo(m, self) || in.Route.ChatType == sessions.Direct
 	return in, true, nil
 }
 
@@ -172,21 +181,6 @@ func realReply(m *message) *repliedMessage {
 func repliesTo(m *message, self *models.User) bool {
 	r := realReply(m)
 	return r != nil && r.From != nil && r.From.ID == self.ID
-}
-
-// quoted is the part that the writer marked, or the whole message that is replied to.
-func quoted(m *message) string {
-	if m.Quote != nil && m.Quote.Text != "" {
-		return valid(m.Quote.Text)
-	}
-	r := realReply(m)
-	if r == nil {
-		return ""
-	}
-	if r.Text != "" {
-		return valid(r.Text)
-	}
-	return valid(r.Caption)
 }
 
 func conversation(chat int64) sessions.ConversationID {

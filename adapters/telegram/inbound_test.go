@@ -76,11 +76,11 @@ func TestInbound(t *testing.T) {
 		}},
 		"reply to the bot": {models.Message{From: adaModel, Chat: group, Text: "and?", ReplyToMessage: &models.Message{ID: 1, From: self, Text: "earlier"}}, func(t *testing.T, in adapters.Inbound) {
 			require.True(t, in.Mentioned)
-			require.Equal(t, "earlier", in.Quoted)
+			require.Equal(t, "earlier", in.Quotations[0].Text)
 		}},
 		"quote of a part": {models.Message{From: adaModel, Chat: group, Text: "this?", Quote: &models.TextQuote{Text: "part"}, ReplyToMessage: &models.Message{ID: 1, From: adaModel, Text: "whole part"}}, func(t *testing.T, in adapters.Inbound) {
 			require.False(t, in.Mentioned)
-			require.Equal(t, "part", in.Quoted)
+			require.Equal(t, "part", in.Quotations[0].Text)
 		}},
 		"topic": {models.Message{From: adaModel, Chat: forum, MessageThreadID: 7, IsTopicMessage: true, Text: "x", ReplyToMessage: &models.Message{ID: 7, From: self}}, func(t *testing.T, in adapters.Inbound) {
 			require.EqualValues(t, "7", in.Route.Thread)
@@ -136,7 +136,7 @@ func TestInbound(t *testing.T) {
 			require.Equal(t, []sessions.Attachment{{Kind: "location", Name: "Inn, 1 Road (1.500000,-2.000000)"}}, in.Attachments)
 		}},
 		"reply to a caption": {models.Message{From: adaModel, Chat: group, Text: "this?", ReplyToMessage: &models.Message{ID: 1, From: adaModel, Caption: "seen"}}, func(t *testing.T, in adapters.Inbound) {
-			require.Equal(t, "seen", in.Quoted)
+			require.Equal(t, "seen", in.Quotations[0].Text)
 		}},
 		"place and person": {models.Message{From: adaModel, Chat: private, Location: &models.Location{Latitude: 1.5, Longitude: -2}, Contact: &models.Contact{FirstName: "B", PhoneNumber: "+1"}}, func(t *testing.T, in adapters.Inbound) {
 			require.Equal(t, []sessions.Attachment{{Kind: "location", Name: "1.500000,-2.000000"}, {Kind: "contact", Name: "B +1"}}, in.Attachments)

@@ -70,7 +70,7 @@ func (p *suitePlatform) Adapter(t *testing.T) adapters.Adapter {
 func (p *suitePlatform) Limits() adaptertest.Limits {
 	return adaptertest.Limits{
 		Text: 4096, File: 50 << 20, Confirms: true, RetryAfter: true, Fails: true,
-		Hears: true, Replies: true, Edits: true, Reactions: true, Uploads: true,
+		Hears: true, Replies: true, Forwards: true, Edits: true, Reactions: true, Uploads: true,
 	}
 }
 
@@ -155,6 +155,15 @@ func (p *suitePlatform) Say(place sessions.Route, from sessions.Peer, text strin
 		m.Entities = []models.MessageEntity{{Type: models.MessageEntityTypeMention, Offset: at, Length: len(p.Mention())}}
 	}
 	return p.post(place, m)
+}
+
+func (p *suitePlatform) Forward(place sessions.Route, from, writer sessions.Peer, text string) adaptertest.Said {
+	m := p.message(place, from)
+	m.Text = text
+	u := p.user(writer)
+	return p.keep(place, m, p.PostWith(m, map[string]any{"forward_origin": map[string]any{
+		"type": "user", "date": time.Now().Unix(), "sender_user": map[string]any{"id": u.ID, "is_bot": false, "first_name": u.FirstName},
+	}}))
 }
 
 func (p *suitePlatform) SayReordered(place sessions.Route, from sessions.Peer, texts ...string) []adaptertest.Said {

@@ -96,9 +96,13 @@ type message struct {
 	CaptionEntities []models.MessageEntity `json:"caption_entities"`
 	ReplyTo         *repliedMessage        `json:"reply_to_message"`
 	Quote           *models.TextQuote      `json:"quote"`
-	MediaGroupID    string                 `json:"media_group_id"`
-	MigrateTo       int64                  `json:"migrate_to_chat_id"`
-	MigrateFrom     int64                  `json:"migrate_from_chat_id"`
+	ExternalReply   *externalReply         `json:"external_reply"`
+	ViaBot          *models.User           `json:"via_bot"`             // whose offer the sender chose
+	BusinessBot     *models.User           `json:"sender_business_bot"` // that wrote in the sender's name
+	origins
+	MediaGroupID string `json:"media_group_id"`
+	MigrateTo    int64  `json:"migrate_to_chat_id"`
+	MigrateFrom  int64  `json:"migrate_from_chat_id"`
 
 	Photo     []models.PhotoSize `json:"photo"`
 	Document  *models.Document   `json:"document"`
@@ -117,7 +121,9 @@ type message struct {
 type repliedMessage struct {
 	ID                int64        `json:"message_id"`
 	From              *models.User `json:"from"`
+	SenderChat        *models.Chat `json:"sender_chat"`
 	Text              string       `json:"text"`
 	Caption           string       `json:"caption"`
 	ForumTopicCreated *struct{}    `json:"forum_topic_created"`
+	origins
 }

@@ -149,7 +149,7 @@ func FuzzUpdate(f *testing.F) {
 		for _, in := range box.got {
 			require.NotEmpty(t, in.Event)
 			require.NotEmpty(t, in.Route.Conversation)
-			require.True(t, utf8.ValidString(in.Text+in.Quoted+in.Sender.Name+in.Route.Title))
+			require.True(t, utf8.ValidString(in.Text+in.Sender.Name+in.Route.Title))
 		}
 	})
 }

@@ -120,7 +120,7 @@ type runRecord struct {
 
 func runOf(r sessions.Run) runRecord {
 	out := runRecord{
-		ID: r.ID, Session: r.Session, Status: r.Status, Kind: r.Kind, Input: r.Input.Text, Reply: r.Reply, Error: r.Error, Model: r.Model,
+		ID: r.ID, Session: r.Session, Status: r.Status, Kind: r.Kind, Input: router.InputText(r.Input), Reply: r.Reply, Error: r.Error, Model: r.Model,
 		Leader: r.Leader, Attempts: r.Attempts, Usage: r.Usage, Label: r.Label.String(), Accepted: r.Accepted,
 		Started: optional(r.Started), Finished: optional(r.Finished),
 	}

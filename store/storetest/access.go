@@ -12,7 +12,11 @@ import (
 
 func testHistory(t *testing.T, b *bundle) {
 	line := func(i int) sessions.HistoryLine {
-		return sessions.HistoryLine{Sender: sessions.Peer{ID: "5", Name: "Eve"}, Text: strconv.Itoa(i), At: at(i), Label: secret}
+		l := sessions.HistoryLine{Sender: sessions.Peer{ID: "5", Name: "Eve"}, Text: strconv.Itoa(i), At: at(i), Label: secret}
+		if i%2 == 1 {
+			l.Quotations = []sessions.Quotation{{Kind: sessions.QuoteForward, From: sessions.Peer{Name: "Mallory"}, Text: "x", Files: []string{"a"}}}
+		}
+		return l
 	}
 	for i := range 6 {
 		b.commit(router.Change{Remember: []router.Remembered{

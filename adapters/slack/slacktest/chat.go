@@ -65,6 +65,9 @@ func (m *message) json() object {
 	if m.blocks != nil {
 		o["blocks"] = m.blocks
 	}
+	if m.attachments != nil {
+		o["attachments"] = m.attachments
+	}
 	if m.file != nil {
 		o["files"], o["subtype"] = []object{m.file.json("")}, "file_share"
 	}

@@ -41,6 +41,8 @@ type message struct {
 	private    bool // only one person sees it
 	file       *file
 	reactions  []string // of the app
+
+	attachments []any // of a person
 }
 
 // file is one upload.

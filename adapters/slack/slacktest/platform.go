@@ -75,7 +75,7 @@ func (p *Platform) Adapter(t *testing.T) adapters.Adapter {
 func (p *Platform) Limits() adaptertest.Limits {
 	return adaptertest.Limits{
 		Text: 4000, File: 1 << 30, Confirms: true, RetryAfter: true, Fails: true, Posts: p.opts.HTTP,
-		Hears: true, Edits: true, Deletes: true, Reactions: true, Uploads: true, Commands: true,
+		Hears: true, Forwards: true, Edits: true, Deletes: true, Reactions: true, Uploads: true, Commands: true,
 	}
 }
 

@@ -25,6 +25,19 @@ func (p *Platform) write(place sessions.Route, from sessions.Peer, text string, 
 	return adaptertest.Said{Event: string(place.Conversation) + "/" + ts, Place: place, ID: sessions.PlatformMessageID(ts)}
 }
 
+// Forward implements adaptertest.Platform.
+func (p *Platform) Forward(place sessions.Route, from, writer sessions.Peer, text string) adaptertest.Said {
+	ts := p.Write(Line{
+		Channel: string(place.Conversation), Thread: string(place.Thread), User: string(from.ID),
+		Attachments: []any{map[string]any{
+			"id": 1, "is_msg_unfurl": true, "is_share": true, "channel_id": groupID, "channel_team": TeamID, "ts": "1600000000.000100", "author_id": string(writer.ID),
+			"author_name": "shown name", "author_subname": "shown name", "from_url": "https://example.slack.com/archives/C0GROUP/p1600000000000100",
+			"fallback": "[a day] person: " + text, "text": p.typed(text), "footer": "Posted in #general", "mrkdwn_in": []string{"text"},
+		}},
+	})
+	return adaptertest.Said{Event: string(place.Conversation) + "/" + ts, Place: place, ID: sessions.PlatformMessageID(ts)}
+}
+
 // typed is a text as Slack's apps send it: & < > encoded, but not those of the mention.
 func (p *Platform) typed(text string) string {
 	parts := strings.Split(text, p.Mention())

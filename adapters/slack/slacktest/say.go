@@ -10,6 +10,7 @@ type Line struct {
 	Channel, Thread string
 	User, Name      string
 	Text            string // mrkdwn, as Slack's apps send it
+	Attachments     []any  // what stands below the text
 	file            *file
 }
 
@@ -27,7 +28,7 @@ func (s *Server) Write(l Line) string {
 	defer s.mu.Unlock()
 	p := s.join(l.Channel, Public, "")
 	s.enter(p, l.User, l.Name)
-	m := &message{ts: s.ts(), thread: l.Thread, user: l.User, text: l.Text, file: l.file}
+	m := &message{ts: s.ts(), thread: l.Thread, user: l.User, text: l.Text, attachments: l.Attachments, file: l.file}
 	p.messages = append(p.messages, m)
 	name := p.id + "/" + m.ts
 	s.tell(name, p.id, eventsAPI, callbackOf(s.inner(p, m, "message"), s.id("Ev")))

@@ -2,6 +2,7 @@ package telegramtest
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -85,7 +86,10 @@ func (b *Bot) Hold() (release func()) {
 
 // Post makes any message arrive. A zero id or date is filled in. The field
 // EditDate makes it an edited message; a channel's message is a channel post.
-func (b *Bot) Post(m models.Message) Said {
+func (b *Bot) Post(m models.Message) Said { return b.PostWith(m, nil) }
+
+// PostWith makes a message with further fields arrive, such as those that the SDK can't write.
+func (b *Bot) PostWith(m models.Message, extra map[string]any) Said {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()
 	c := b.chat(Chat{ID: m.Chat.ID, Type: string(m.Chat.Type), Title: m.Chat.Title, Forum: m.Chat.IsForum})
@@ -99,20 +103,21 @@ func (b *Bot) Post(m models.Message) Said {
 	if m.MessageThreadID != 0 {
 		c.topics[int64(m.MessageThreadID)] = true
 	}
-	u := models.Update{ID: b.nextUpdate}
-	switch {
-	case m.Chat.Type == models.ChatTypeChannel && m.EditDate != 0:
-		u.EditedChannelPost = &m
-	case m.Chat.Type == models.ChatTypeChannel:
-		u.ChannelPost = &m
-	case m.EditDate != 0:
-		u.EditedMessage = &m
-	default:
-		u.Message = &m
+	kind := "message"
+	if m.Chat.Type == models.ChatTypeChannel {
+		kind = "channel_post"
 	}
-	j, _ := json.Marshal(u) // the SDK's own types always marshal
+	if m.EditDate != 0 {
+		kind = "edited_" + kind
+	}
+	said := Said{b.nextUpdate, int64(m.ID)}
+	j, _ := json.Marshal(m) // the SDK's own types always marshal
+	fields := map[string]any{}
+	_ = json.Unmarshal(j, &fields) // it was marshalled just now
+	maps.Copy(fields, extra)
+	j, _ = json.Marshal(map[string]any{"update_id": said.UpdateID, kind: fields}) // the tests' own values always marshal
 	b.enqueue(j)
-	return Said{u.ID, int64(m.ID)}
+	return said
 }
 
 // PostRaw makes an update of any text arrive, well-formed or not. make gets the

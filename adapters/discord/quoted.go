@@ -1,0 +1,45 @@
+package discord
+
+import (
+	"github.com/bwmarrin/discordgo"
+
+	"sluice/sessions"
+)
+
+// quotations are what a message answers and what it forwards.
+func (a *Adapter) quotations(guild string, m *message, self *discordgo.User) []sessions.Quotation {
+	var all []sessions.Quotation
+	if r := m.Reply; r != nil {
+		for _, q := range a.written(guild, r, self) {
+			if q.Text != "" { // a file alone can't be quoted: it does not come with the answer
+				all = append(all, sessions.Quotation{Kind: sessions.QuoteReply, From: q.From, Text: q.Text})
+			}
+		}
+	}
+	return append(all, a.forwarded(guild, m, self)...)
+}
+
+// written is what stands in a message that is answered: its writer's words, and those that it forwards.
+func (a *Adapter) written(guild string, m *message, self *discordgo.User) []sessions.Quotation {
+	q := sessions.Quotation{}
+	q.Text, _ = reader{places: a.places, guild: guild, self: self, message: m}.read(m.text())
+	if m.Author != nil {
+		q.From = peer(m.Author, m.Member)
+	}
+	return append([]sessions.Quotation{q}, a.forwarded(guild, m, self)...)
+}
+
+// forwarded are the messages that a message passes on. Discord does not say who wrote them.
+func (a *Adapter) forwarded(guild string, m *message, self *discordgo.User) []sessions.Quotation {
+	var all []sessions.Quotation
+	for i := range m.Snapshots {
+		f := &m.Snapshots[i].Message
+		q := sessions.Quotation{Kind: sessions.QuoteForward}
+		q.Text, _ = reader{places: a.places, guild: guild, self: self, message: f}.read(f.text())
+		for _, at := range attachments(f) {
+			q.Files = append(q.Files, or(at.Name, at.Kind))
+		}
+		all = append(all, q)
+	}
+	return all
+}

@@ -168,14 +168,23 @@ func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
 }
 
 // nextHop is the chain that the request belongs to, or why it must not go on: it
-// has come round to a session that waits for it, or has used up what it may.
+// has come round to a session that waits for it, or has used up what it may. A sub-agent's word to its parent is
+// no circle, as a parent does not wait for its tasks; what the two say to each other still uses up the chain.
 func (r *Router) nextHop(ctx context.Context, s *Settings, a Ask) (sessions.Chain, error) {
 	chain := a.Caller.Chain
 	if chain.ID == "" {
 		chain.ID = newChainID()
 	}
 	chain.Hops = append(slices.Clone(chain.Hops), a.Caller.Session)
-	if slices.Contains(chain.Hops, a.Target.ID) {
+	round := slices.Contains(chain.Hops, a.Target.ID)
+	if round {
+		up, err := wordToParent(ctx, r.store, a)
+		if err != nil {
+			return chain, err
+		}
+		round = !up
+	}
+	if round {
 		return chain, &RequestError{Field: "sessionKey", Text: "this request came from that session, directly or through others: answer it instead of asking back"}
 	}
 	if most := s.Exchanges.MaxHops; most > 0 && len(chain.Hops) > most {
@@ -189,6 +198,30 @@ func (r *Router) nextHop(ctx context.Context, s *Settings, a Ask) (sessions.Chai
 		return chain, &RequestError{Text: why + " (session.agentToAgent): answer with what you know"}
 	}
 	return chain, nil
+}
+
+// wordToParent reports whether a sub-agent speaks to the session that has started it, and that one does not
+// wait for its answer in a request of its own.
+func wordToParent(ctx context.Context, store Store, a Ask) (bool, error) {
+	child, err := store.Session(ctx, a.Caller.Session)
+	if errors.Is(err, sessions.ErrNotFound) || err == nil && child.SpawnedBy != a.Target.ID {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read sub-agent: %w", err)
+	}
+	run, err := store.Run(ctx, a.Caller.Run)
+	if errors.Is(err, sessions.ErrNotFound) || err == nil && run.Exchange == "" {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read run: %w", err)
+	}
+	x, err := store.Exchange(ctx, run.Exchange)
+	if err != nil {
+		return false, fmt.Errorf("read exchange: %w", err)
+	}
+	return x.Kind == announce.Spawn || x.Requester.Session != a.Target.ID, nil
 }
 
 // stepRun is the run that works a step.

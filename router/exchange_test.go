@@ -251,6 +251,86 @@ func TestCircleIsRefused(t *testing.T) {
 	})
 }
 
+// A sub-agent may always speak to its parent, see docs/agents.md. Its parent may answer; nobody can go on like this for ever.
+func TestSubAgentSpeaksToItsParent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann, cid := k.session("ann"), k.session("cid")
+		k.settings.Exchanges.MaxHops = 4
+		child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		task, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
+		require.NoError(t, err)
+		who := caller(child)
+		who.Chain, who.Run = task.Chain, task.Run
+		word, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "which shop?", Label: ann.Taint, Key: "word"})
+		require.NoError(t, err)
+		require.Equal(t, []sessions.ID{ann.ID, child.ID}, word.Chain.Hops)
+		k.over(word.ID)
+		require.Positive(t, countPrefix(k.heard(), "direct:ann: which shop?"), "%v", k.heard())
+
+		back := caller(ann)
+		back.Chain, back.Run = word.Chain, word.First
+		_, err = k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: back, Target: child, Text: "that one", Label: ann.Taint, Key: "back"})
+		require.ErrorContains(t, err, "came from that session", "the parent answers instead")
+		aside := caller(cid)
+		aside.Chain = word.Chain
+		_, err = k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: aside, Target: ann, Text: "x", Label: ann.Taint, Key: "aside"})
+		require.ErrorContains(t, err, "came from that session", "nobody else may")
+		k.over(task.ID)
+	})
+}
+
+// A parent that waits for its sub-agent's answer is not asked back: each would wait for the other.
+func TestSubAgentAnswersItsParentInstead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		task, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
+		require.NoError(t, err)
+		k.over(task.ID)
+		asked := k.ask(ann, child, "how far?")
+		who := caller(child)
+		who.Chain, who.Run = asked.Chain, asked.Run
+		_, err = k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "what?", Label: ann.Taint, Key: "word"})
+		require.ErrorContains(t, err, "came from that session")
+		k.over(asked.ID)
+	})
+}
+
+// A sub-agent and its parent that speak to each other for ever are stopped by the chain's bounds.
+func TestTalkWithAParentEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		k.settings.Exchanges.MaxHops, k.settings.Exchanges.MaxTurns = 4, 0
+		chain, parent := sessions.Chain{}, caller(ann)
+		for i := range 10 {
+			parent.Chain = chain
+			child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
+			task, err := k.StartExchange(t.Context(), router.Ask{
+				Kind: announce.Spawn, Caller: parent, Target: child, Create: true, Text: "look", Label: ann.Taint, Key: fmt.Sprintf("spawn %d", i),
+			})
+			if err != nil {
+				require.ErrorContains(t, err, "session.agentToAgent.maxHops")
+				require.Equal(t, 2, i)
+				return
+			}
+			who := caller(child)
+			who.Chain, who.Run = task.Chain, task.Run
+			word, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "?", Label: ann.Taint, Key: fmt.Sprintf("word %d", i)})
+			require.NoError(t, err)
+			k.over(task.ID)
+			k.over(word.ID)
+			chain = word.Chain
+		}
+		require.Fail(t, "it went on for ever")
+	})
+}
+
 func TestChainHasABudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

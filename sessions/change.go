@@ -27,7 +27,7 @@ type Change struct {
 	Idle []ID
 	// Create makes sessions. A live session with the same key or id is ErrConflict.
 	Create []Record
-	// Save writes the runtime fields of sessions (taint, route, head, compacted,
+	// Save writes the runtime fields of sessions (agent, taint, route, head, compacted,
 	// usage, context size, aborted, last activity) where the stored
 	// revision equals Record.Revision, and makes the stored one greater by one; else ErrConflict.
 	Save []Record

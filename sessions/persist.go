@@ -96,7 +96,7 @@ func (s *Session) savedRecord(record Record, revision int64) {
 
 // sameState compares what the step API writes of a record.
 func sameState(a, b Record) bool {
-	return a.Head == b.Head && a.Compacted == b.Compacted && a.Taint == b.Taint &&
+	return a.Agent == b.Agent && a.Head == b.Head && a.Compacted == b.Compacted && a.Taint == b.Taint &&
 		a.Usage == b.Usage && a.ContextSize == b.ContextSize && a.AbortedLast == b.AbortedLast
 }
 

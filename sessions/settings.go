@@ -114,8 +114,18 @@ func (p Patch) join(later Patch) Patch {
 	over(&p.VerboseLevel, later.VerboseLevel)
 	over(&p.QueueMode, later.QueueMode)
 	over(&p.Label, later.Label)
+	over(&p.TTL, later.TTL)
 	over(&p.Metadata, later.Metadata)
 	return p
+}
+
+// settingsOf is the patch that sets all of a record's settings.
+func settingsOf(r Record) Patch {
+	metadata := []byte(r.Metadata)
+	return Patch{
+		ID: r.ID, SendPolicy: &r.SendPolicy, Activation: &r.Activation, Model: &r.Model, Title: &r.Title, Metadata: &metadata,
+		ThinkingLevel: &r.ThinkingLevel, VerboseLevel: &r.VerboseLevel, QueueMode: &r.QueueMode, Label: &r.Label, TTL: &r.TTL,
+	}
 }
 
 // Patch sets settings of this session, in memory until it is stored. The id may be
@@ -139,10 +149,8 @@ func (s *Session) Adopt(record Record) {
 	if record.ID != s.record.ID {
 		return
 	}
-	r := &s.record
-	r.SendPolicy, r.Activation, r.Model, r.Title, r.Metadata = record.SendPolicy, record.Activation, record.Model, record.Title, record.Metadata
-	r.ThinkingLevel, r.VerboseLevel, r.QueueMode, r.Label = record.ThinkingLevel, record.VerboseLevel, record.QueueMode, record.Label
-	s.settings.Apply(r)
+	settingsOf(record).Apply(&s.record)
+	s.settings.Apply(&s.record)
 }
 
 // Thinking is how much the model may reason: as the session's record says, else the agent.

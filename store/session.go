@@ -19,7 +19,7 @@ const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, c
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	saveSession = `UPDATE sessions SET revision = revision + 1, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
+	saveSession = `UPDATE sessions SET revision = revision + 1, agent = ?, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
 	patchSession = `UPDATE sessions SET send_policy = COALESCE(?, send_policy),
@@ -47,7 +47,7 @@ func (b *writer) createSession(r sessions.Record) {
 func (b *writer) saveSession(r sessions.Record) {
 	level, trust := label(r.Taint)
 	b.add(Statement{SQL: saveSession, Else: sessions.ErrConflict, Args: []any{
-		level, trust, b.route(r.Route), string(r.Head), string(r.Compacted),
+		r.Agent, level, trust, b.route(r.Route), string(r.Head), string(r.Compacted),
 		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize, flag(r.AbortedLast), micros(r.LastActivity),
 		string(r.ID), r.Revision,
 	}})

@@ -119,7 +119,7 @@ func (m *Memory) apply(change sessions.Change) {
 // saved writes what [sessions.Change] says of Save.
 func saved(stored, r sessions.Record) sessions.Record {
 	stored.Revision++
-	stored.Taint, stored.Route, stored.Head, stored.Compacted = r.Taint, r.Route, r.Head, r.Compacted
+	stored.Agent, stored.Taint, stored.Route, stored.Head, stored.Compacted = r.Agent, r.Taint, r.Route, r.Head, r.Compacted
 	stored.Usage, stored.ContextSize, stored.AbortedLast, stored.LastActivity = r.Usage, r.ContextSize, r.AbortedLast, r.LastActivity
 	return stored
 }

@@ -65,10 +65,10 @@ func testSaveFields(t *testing.T, b *bundle) {
 	changed := r
 	changed.Taint, changed.Route, changed.Head, changed.Compacted = secret, route, "msg_h", "msg_c"
 	changed.Usage, changed.ContextSize, changed.AbortedLast = sessions.Usage{InputTokens: 5}, 6, true
-	changed.LastActivity = at(5)
+	changed.LastActivity, changed.Agent = at(5), "coder"
 	want := changed
 	changed.Title = "title" // a setting: the one who runs the session must not undo what was patched meanwhile
-	changed.Key, changed.Agent, changed.Partition, changed.Clearance = "agent:x:y", "x", 9, flow.Public
+	changed.Key, changed.Partition, changed.Clearance = "agent:x:y", 9, flow.Public
 	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, "m", false, time.Hour
 	changed.ThinkingLevel, changed.VerboseLevel, changed.Label = sessions.ThinkingLow, sessions.VerboseOn, "label"
 	changed.Metadata, changed.Created, changed.Ended = json.RawMessage(`{}`), at(9), at(9)
@@ -79,6 +79,7 @@ func testSaveFields(t *testing.T, b *bundle) {
 
 func testPatchEnd(t *testing.T, b *bundle) {
 	r := b.create(newSession("agent:main:main"))
+	life := 2 * time.Hour
 	deny, model, title, meta := sessions.SendDeny, "p/m", "named", []byte(`{"k":"v"}`)
 	patch := func(p sessions.Patch) router.Change {
 		p.ID = r.ID
@@ -86,8 +87,9 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	}
 	mention := sessions.ActivationMention
 	b.commit(patch(sessions.Patch{SendPolicy: &deny, Activation: &mention, Model: &model}))
-	b.commit(patch(sessions.Patch{Title: &title, Metadata: &meta}))
+	b.commit(patch(sessions.Patch{Title: &title, Metadata: &meta, TTL: &life}))
 	want := r
+	want.TTL = life
 	want.SendPolicy, want.Activation, want.Model, want.Title, want.Metadata = deny, mention, model, title, meta
 	require.Equal(t, want, b.session(r.ID))
 	thinking, verbose, name := sessions.ThinkingMedium, sessions.VerboseOff, "label"

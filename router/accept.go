@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
@@ -32,7 +30,8 @@ func (r *Router) Admit(ctx context.Context, in Admission) (Admitted, error) {
 		return Admitted{}, ErrStopping
 	}
 	started := r.now()
-	sanitize(&in)
+	in.Quotations = boundQuotations(in.Quotations, quotedMost)
+	in.Inbound = in.Fit(started)
 	if in.Route.ChatType == sessions.Direct && string(in.Sender.ID) != string(in.Route.Conversation) {
 		in.Route.Peer = in.Sender.ID
 	}
@@ -57,34 +56,6 @@ func (r *Router) Admit(ctx context.Context, in Admission) (Admitted, error) {
 		}
 	}
 	return Admitted{}, fmt.Errorf("admit event %s: %w", in.Event, sessions.ErrConflict)
-}
-
-// sanitize makes texts safe to store: valid UTF-8 without NUL, which PostgreSQL refuses.
-func sanitize(in *Admission) {
-	clean := func(s string) string {
-		if utf8.ValidString(s) && !strings.ContainsRune(s, 0) {
-			return s
-		}
-		return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-	}
-	in.Text = clean(in.Text)
-	in.Quotations = boundQuotations(in.Quotations, quotedMost)
-	for _, text := range quotedTexts(&in.Quotations) {
-		*text = clean(*text)
-	}
-	in.Sender.Name, in.Sender.Username = clean(in.Sender.Name), clean(in.Sender.Username)
-	in.Route.Title = clean(in.Route.Title)
-	in.Event = clean(in.Event)
-	if in.Reaction != nil {
-		reaction := *in.Reaction
-		reaction.Emoji = clean(reaction.Emoji)
-		in.Reaction = &reaction
-	}
-	in.Attachments = slices.Clone(in.Attachments)
-	for i := range in.Attachments { // of which the names and types are stored as they are
-		at := &in.Attachments[i]
-		at.Kind, at.Name, at.MIME, at.Ref = clean(at.Kind), clean(at.Name), clean(at.MIME), clean(at.Ref)
-	}
 }
 
 func eventKey(in Admission) string {

@@ -25,6 +25,7 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 			return w.failed(ctx, a, d, adapters.AsFailure(err))
 		}
 		faultpoint.Hit(faultpoint.SendAfterCall)
+		receipt = receipt.Fit(w.now())
 		if receipt.Moved != nil {
 			w.followMove(ctx, &d, *receipt.Moved)
 		}

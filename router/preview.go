@@ -185,7 +185,7 @@ func (s *show) notSent(ctx context.Context, err error) error {
 
 // keepReceipt stores which message shows the preview.
 func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error {
-	s.row.PreviewID = receipt.MessageID
+	s.row.PreviewID = receipt.Fit(s.r.now()).MessageID
 	stored := *s.row
 	stored.Epoch = 0
 	return s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: stored}}})

@@ -102,6 +102,7 @@ func (w *outboxWorker) lookUp(ctx context.Context, r adapters.Reconciler, d Deli
 func (w *outboxWorker) posted(ctx context.Context, d Delivery, receipt adapters.Receipt, parts int) (time.Duration, error) {
 	w.log.Info("lost message found", "delivery", string(d.ID), "part", len(d.Receipts))
 	from := d.Status
+	receipt = receipt.Fit(w.now())
 	if receipt.Moved != nil {
 		w.followMove(ctx, &d, *receipt.Moved)
 	}

@@ -11,7 +11,7 @@ import (
 func (b *writer) event(e router.Event) {
 	b.add(Statement{
 		SQL:       `INSERT INTO events (event_key, outcome, session_id, run_id, notice_id, accepted) VALUES (?, ?, ?, ?, ?, ?)`,
-		Args:      []any{e.Key, string(e.Outcome), string(e.Session), string(e.Run), string(e.Notice), micros(e.Accepted)},
+		Args:      []any{indexed(e.Key), string(e.Outcome), string(e.Session), string(e.Run), string(e.Notice), micros(e.Accepted)},
 		Duplicate: sessions.ErrDuplicate,
 	})
 }
@@ -21,7 +21,7 @@ func (db *DB) Event(ctx context.Context, key string) (router.Event, error) {
 	e := router.Event{Key: key}
 	var outcome, session, run, notice string
 	var accepted int64
-	err := db.one(ctx, `SELECT outcome, session_id, run_id, notice_id, accepted FROM events WHERE event_key = ?`, []any{key},
+	err := db.one(ctx, `SELECT outcome, session_id, run_id, notice_id, accepted FROM events WHERE event_key = ?`, []any{indexed(key)},
 		&outcome, &session, &run, &notice, &accepted)
 	e.Outcome, e.Session, e.Run = router.Outcome(outcome), sessions.ID(session), sessions.RunID(run)
 	e.Notice, e.Accepted = router.DeliveryID(notice), fromMicros(accepted)
@@ -36,18 +36,18 @@ func (b *writer) remember(r router.Remembered) {
 	}
 	b.add(Statement{
 		SQL:  `INSERT INTO history (lane, at, sender, body, level, trust, message_id, quotations) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		Args: []any{string(r.Lane), micros(r.Line.At), b.text(r.Line.Sender), r.Line.Text, level, trust, string(r.Line.MessageID), quotations},
+		Args: []any{indexed(r.Lane), micros(r.Line.At), b.text(r.Line.Sender), r.Line.Text, level, trust, indexed(r.Line.MessageID), quotations},
 	})
 	b.add(Statement{
 		SQL: `DELETE FROM history WHERE lane = ? AND seq <=
 			(SELECT seq FROM history WHERE lane = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
-		Args: []any{string(r.Lane), string(r.Lane), r.Keep},
+		Args: []any{indexed(r.Lane), indexed(r.Lane), r.Keep},
 	})
 }
 
 // History implements [router.Store].
 func (db *DB) History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error) {
-	return all(ctx, db, `SELECT at, sender, body, level, trust, message_id, quotations FROM history WHERE lane = ? ORDER BY seq`, []any{string(lane)},
+	return all(ctx, db, `SELECT at, sender, body, level, trust, message_id, quotations FROM history WHERE lane = ? ORDER BY seq`, []any{indexed(lane)},
 		func(row Row) (sessions.HistoryLine, error) {
 			var l sessions.HistoryLine
 			var at int64
@@ -74,7 +74,7 @@ func (b *writer) pairing(p router.Pairing, condition string, otherwise error) {
 			ON CONFLICT (channel, account, user_id) DO UPDATE SET person = excluded.person, conversation = excluded.conversation,
 			code = excluded.code, status = excluded.status, created = excluded.created, expires = excluded.expires` + condition,
 		Args: []any{
-			p.Channel, p.Account, string(p.User.ID), b.text(p.User), string(p.Conversation), p.Code, string(p.Status),
+			p.Channel, p.Account, indexed(p.User.ID), b.text(p.User), indexed(p.Conversation), p.Code, string(p.Status),
 			micros(p.Created), micros(p.Expires),
 		},
 	})
@@ -95,7 +95,7 @@ func scanPairing(row Row) (router.Pairing, error) {
 // PairingOf implements [router.Store].
 func (db *DB) PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (router.Pairing, error) {
 	return single(ctx, db, `SELECT `+pairingColumns+` FROM pairings WHERE channel = ? AND account = ? AND user_id = ?`,
-		[]any{channel, account, string(user)}, scanPairing)
+		[]any{channel, account, indexed(user)}, scanPairing)
 }
 
 // ListPairings implements [router.Store].
@@ -115,7 +115,7 @@ func (db *DB) CanonicalConversation(ctx context.Context, channel, account string
 	for range aliasesMost {
 		var older string
 		err := db.one(ctx, `SELECT older FROM aliases WHERE channel = ? AND account = ? AND known_as = ?`,
-			[]any{channel, account, string(id)}, &older)
+			[]any{channel, account, indexed(id)}, &older)
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
 			return id, nil

@@ -75,7 +75,7 @@ func (b *writer) rest(c router.Change) {
 		b.remember(r)
 	}
 	for _, f := range c.Forget {
-		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{string(f.Lane), micros(f.Upto)}})
+		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{indexed(f.Lane), micros(f.Upto)}})
 	}
 	for _, p := range c.Peers {
 		b.peer(p)
@@ -83,11 +83,11 @@ func (b *writer) rest(c router.Change) {
 	for _, w := range c.Reword {
 		b.add(Statement{
 			SQL:  `UPDATE history SET body = ? WHERE lane = ? AND message_id = ?`,
-			Args: []any{w.Text, string(w.Lane), string(w.Message)},
+			Args: []any{w.Text, indexed(w.Lane), indexed(w.Message)},
 		})
 	}
 	for _, u := range c.Unsay {
-		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND message_id = ?`, Args: []any{string(u.Lane), string(u.Message)}})
+		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND message_id = ?`, Args: []any{indexed(u.Lane), indexed(u.Message)}})
 	}
 	if c.Revised != nil {
 		b.revised(*c.Revised)
@@ -105,7 +105,7 @@ func (b *writer) rest(c router.Change) {
 		b.add(Statement{
 			SQL: `INSERT INTO aliases (channel, account, known_as, older) VALUES (?, ?, ?, ?)
 				ON CONFLICT (channel, account, known_as) DO UPDATE SET older = excluded.older`,
-			Args: []any{a.Channel, a.Account, string(a.To), string(a.From)},
+			Args: []any{a.Channel, a.Account, indexed(a.To), string(a.From)},
 		})
 	}
 	b.approvals(c)

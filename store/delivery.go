@@ -54,8 +54,8 @@ func (b *writer) deliver(d router.Delivery) {
 	}
 	chunks, receipts, decision := b.deliveryTexts(d)
 	b.add(Statement{SQL: insertDelivery, Duplicate: sessions.ErrDuplicate, Args: []any{
-		string(d.ID), string(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
-		d.Idempotency, string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires),
+		string(d.ID), indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
+		indexed(d.Idempotency), string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires),
 		chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Created), micros(d.Finished), d.Route.Channel,
 		micros(d.SentAt), d.LostPreview, buttons, files,
 	}})
@@ -66,7 +66,7 @@ func (b *writer) moveDelivery(m router.DeliveryMove) {
 	level, trust := label(d.Label)
 	chunks, receipts, decision := b.deliveryTexts(d)
 	b.add(Statement{SQL: moveDelivery, Else: sessions.ErrConflict, Args: []any{
-		string(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
+		indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
 		d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires), chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Finished),
 		string(d.ResendOf), micros(d.SentAt), d.LostPreview, string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
 	}})
@@ -101,7 +101,7 @@ func scanDelivery(row Row) (router.Delivery, error) {
 // LaneDeliveries implements [router.Store].
 func (db *DB) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]router.Delivery, error) {
 	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq`+most(limit),
-		[]any{string(lane)}, scanDelivery)
+		[]any{indexed(lane)}, scanDelivery)
 }
 
 // HeldDeliveries implements [router.Store].
@@ -122,7 +122,7 @@ func (db *DB) Delivery(ctx context.Context, id router.DeliveryID) (router.Delive
 
 // DeliveryByIdempotency implements [router.Store].
 func (db *DB) DeliveryByIdempotency(ctx context.Context, key string) (router.Delivery, error) {
-	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE idempotency = ? AND idempotency <> ''`, []any{key}, scanDelivery)
+	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE idempotency = ? AND idempotency <> ''`, []any{indexed(key)}, scanDelivery)
 }
 
 func undone(status string) bool {

@@ -16,7 +16,7 @@ func (b *writer) peer(p router.DirectPeer) {
 		SQL: `INSERT INTO direct_peers (channel, account, conversation, user_id) VALUES (?, ?, ?, ?)
 			ON CONFLICT (channel, account, conversation) DO UPDATE SET user_id = excluded.user_id
 			WHERE direct_peers.user_id <> excluded.user_id`,
-		Args: []any{p.Channel, p.Account, string(p.Conversation), string(p.User)},
+		Args: []any{p.Channel, p.Account, indexed(p.Conversation), string(p.User)},
 	})
 }
 
@@ -24,7 +24,7 @@ func (b *writer) peer(p router.DirectPeer) {
 func (db *DB) PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error) {
 	var user string
 	err := db.one(ctx, `SELECT user_id FROM direct_peers WHERE channel = ? AND account = ? AND conversation = ?`,
-		[]any{channel, account, string(conversation)}, &user)
+		[]any{channel, account, indexed(conversation)}, &user)
 	return sessions.UserID(user), err
 }
 
@@ -32,7 +32,7 @@ func (b *writer) revised(r router.Revision) {
 	b.add(Statement{
 		SQL: `INSERT INTO revisions (lane, message_id, run_id) VALUES (?, ?, ?)
 			ON CONFLICT (lane, message_id) DO UPDATE SET run_id = excluded.run_id`,
-		Args: []any{string(r.Lane), string(r.Message), string(r.Run)},
+		Args: []any{indexed(r.Lane), indexed(r.Message), string(r.Run)},
 	})
 }
 
@@ -40,20 +40,20 @@ func (b *writer) revised(r router.Revision) {
 func (db *DB) Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (router.Revision, error) {
 	r := router.Revision{Lane: lane, Message: message}
 	var run string
-	err := db.one(ctx, `SELECT run_id FROM revisions WHERE lane = ? AND message_id = ?`, []any{string(lane), string(message)}, &run)
+	err := db.one(ctx, `SELECT run_id FROM revisions WHERE lane = ? AND message_id = ?`, []any{indexed(lane), indexed(message)}, &run)
 	r.Run = sessions.RunID(run)
 	return r, err
 }
 
 func (b *writer) botTurns(t router.BotTurns) {
 	if len(t.Turns) == 0 {
-		b.add(Statement{SQL: `DELETE FROM bot_turns WHERE place = ?`, Args: []any{string(t.Place)}})
+		b.add(Statement{SQL: `DELETE FROM bot_turns WHERE place = ?`, Args: []any{indexed(t.Place)}})
 		return
 	}
 	b.add(Statement{
 		SQL: `INSERT INTO bot_turns (place, turns, stopped) VALUES (?, ?, ?)
 			ON CONFLICT (place) DO UPDATE SET turns = excluded.turns, stopped = excluded.stopped`,
-		Args: []any{string(t.Place), b.text(t.Turns), flag(t.Stopped)},
+		Args: []any{indexed(t.Place), b.text(t.Turns), flag(t.Stopped)},
 	})
 }
 
@@ -62,7 +62,7 @@ func (db *DB) BotTurns(ctx context.Context, place sessions.Lane) (router.BotTurn
 	t := router.BotTurns{Place: place}
 	var turns string
 	var stopped int
-	err := db.one(ctx, `SELECT turns, stopped FROM bot_turns WHERE place = ?`, []any{string(place)}, &turns, &stopped)
+	err := db.one(ctx, `SELECT turns, stopped FROM bot_turns WHERE place = ?`, []any{indexed(place)}, &turns, &stopped)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return t, nil
 	}
@@ -88,7 +88,7 @@ const postedMost = 500
 // Posted implements [router.Store].
 func (db *DB) Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (router.Delivery, error) {
 	found, err := all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE seq > (SELECT max(seq) FROM deliveries) - ? AND lane = ?
-		AND receipts <> '' ORDER BY seq DESC`, []any{postedMost, string(lane)}, scanDelivery)
+		AND receipts <> '' ORDER BY seq DESC`, []any{postedMost, indexed(lane)}, scanDelivery)
 	if err != nil {
 		return router.Delivery{}, err
 	}

@@ -39,7 +39,7 @@ func (b *writer) enqueue(r sessions.Run) {
 	level, trust := label(r.Label)
 	b.add(Statement{SQL: insertRun, Duplicate: sessions.ErrDuplicate, Args: []any{
 		string(r.ID), string(r.Session), r.Partition, string(r.Kind), string(r.Status), b.text(r.Input), b.route(r.Route), level, trust,
-		r.EventKey, string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
+		indexed(r.EventKey), string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
 		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, micros(r.Accepted), micros(r.Started), micros(r.Finished),
 		r.Exchange, b.chain(r.Chain), r.Timeout.Microseconds(),
 	}})

@@ -36,7 +36,7 @@ const (
 func (b *writer) createSession(r sessions.Record) {
 	level, trust := label(r.Taint)
 	b.add(Statement{SQL: createSession, Duplicate: sessions.ErrConflict, Args: []any{
-		string(r.ID), string(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
+		string(r.ID), indexed(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
 		string(r.SendPolicy), string(r.Activation), r.Model, string(r.Head), string(r.Compacted), r.Title, string(r.Metadata), b.text(r.FileAccess),
 		flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
 		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended),
@@ -127,7 +127,7 @@ func (db *DB) Session(ctx context.Context, id sessions.ID) (sessions.Record, err
 
 // SessionByKey implements [router.Store].
 func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error) {
-	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{string(key)}, scanSession)
+	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{indexed(key)}, scanSession)
 }
 
 // expiredSessions looks in two indexes, one for each way to expire, so that sessions with time left cost nothing.

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -10,12 +13,29 @@ import (
 	"sluice/policy/flow"
 )
 
+// The first and the last moment that JSON can say.
+var (
+	firstMoment = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastMoment  = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
+)
+
+// storable is the nearest moment that can be stored.
+func storable(t time.Time) time.Time {
+	switch t = t.UTC(); {
+	case t.Before(firstMoment):
+		return firstMoment
+	case t.After(lastMoment):
+		return lastMoment
+	}
+	return t
+}
+
 // micros is a time as it is stored: microseconds since 1970, 0 for the zero time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return t.UnixMicro()
+	return storable(t).UnixMicro()
 }
 
 func fromMicros(us int64) time.Time {
@@ -55,13 +75,55 @@ func flag(b bool) int {
 	return 0
 }
 
-// encode is a value as JSON text. Values of this program's own types can always be encoded, but for a label that is invalid.
+// encode is a value as JSON text. Values of this program's own types can always be encoded, but for a label that is
+// invalid: a time that JSON can't say is stored as the nearest one.
 func encode(v any) (string, error) {
 	text, err := json.Marshal(v)
+	if err != nil {
+		text, err = json.Marshal(mended(reflect.ValueOf(v)).Interface())
+	}
 	if err != nil {
 		return "", fmt.Errorf("encode %T: %w", v, err)
 	}
 	return string(text), nil
+}
+
+// mended is a copy of a value in which each time is storable. It is made only of what could not be encoded.
+func mended(v reflect.Value) reflect.Value {
+	if !v.IsValid() {
+		return v
+	}
+	if t, ok := v.Interface().(time.Time); ok {
+		return reflect.ValueOf(storable(t))
+	}
+	copied := reflect.New(v.Type()).Elem()
+	copied.Set(v)
+	switch v.Kind() { //nolint:exhaustive // nothing else holds a time
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				copied.Field(i).Set(mended(v.Field(i)))
+			}
+		}
+	case reflect.Slice:
+		copied.Set(reflect.AppendSlice(reflect.Zero(v.Type()), v))
+		fallthrough
+	case reflect.Array:
+		for i := range v.Len() {
+			copied.Index(i).Set(mended(v.Index(i)))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			copied.Set(reflect.New(v.Type().Elem()))
+			copied.Elem().Set(mended(v.Elem()))
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			copied.Set(mended(v.Elem()))
+		}
+	default:
+	}
+	return copied
 }
 
 // decode reads what encode wrote; an empty text is the zero value.
@@ -105,6 +167,21 @@ func clean(args []any) {
 			}
 		}
 	}
+}
+
+// keyMost is the length of an indexed text in bytes, at most: PostgreSQL's indexes take no longer ones. Two of them in
+// one index are still short enough.
+const keyMost = 1200
+
+// indexed is a text that an index has. One that is too long is replaced by its beginning and a hash, in rows and in
+// what looks for them alike.
+func indexed[T ~string](text T) string {
+	fit := cleaned(string(text))
+	if len(fit) <= keyMost {
+		return fit
+	}
+	hash := sha256.Sum256([]byte(fit))
+	return strings.ToValidUTF8(fit[:keyMost/2], "") + "#" + hex.EncodeToString(hash[:16])
 }
 
 // cleaned is clean for one text.

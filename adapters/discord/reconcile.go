@@ -46,7 +46,7 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 		}
 		if m := a.find(page, want); m != nil {
 			a.posted.note(m.ID, want.nonce)
-			return receiptOf(m), true, nil
+			return a.receiptOf(m), true, nil
 		}
 		if len(page) < maxMissed {
 			return adapters.Receipt{}, false, nil

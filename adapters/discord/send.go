@@ -87,15 +87,15 @@ func (a *Adapter) receipt(req request, m *message, nonce string) (adapters.Recei
 		return adapters.Receipt{}, asFailure(req, &lostError{Sent: true, Err: errors.New("no message in the answer")})
 	}
 	a.posted.note(m.ID, nonce)
-	return receiptOf(m), nil
+	return a.receiptOf(m), nil
 }
 
-func receiptOf(m *message) adapters.Receipt {
+func (a *Adapter) receiptOf(m *message) adapters.Receipt {
 	at := m.Timestamp
 	if at.IsZero() {
 		at = idTime(m.ID, time.Time{})
 	}
-	return adapters.Receipt{MessageID: sessions.PlatformMessageID(m.ID), At: at}
+	return adapters.NewReceipt(m.ID, at, a.cfg.Now())
 }
 
 // target is the channel, thread or direct chat that a route leads to.

@@ -125,7 +125,7 @@ func (a *Adapter) shared(ctx context.Context, id string, route sessions.Route) (
 		}
 		for _, shares := range []map[string][]slackapi.ShareFileInfo{f.Shares.Public, f.Shares.Private} {
 			if at := shares[string(route.Conversation)]; len(at) > 0 {
-				return receipt(at[0].Ts), true
+				return a.receipt(at[0].Ts), true
 			}
 		}
 	}

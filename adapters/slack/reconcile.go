@@ -46,7 +46,7 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 			}
 		}
 		if next == "" {
-			return receipt(found), found != "", nil
+			return a.receipt(found), found != "", nil
 		}
 		cursor = next
 	}

@@ -8,7 +8,6 @@ import (
 	slackapi "github.com/slack-go/slack"
 
 	"sluice/adapters"
-	"sluice/sessions"
 )
 
 // maxText is the most characters of one message that Slack takes; those above 4,000 it cuts in its apps,
@@ -45,11 +44,11 @@ func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Rec
 	if err != nil {
 		return adapters.Receipt{}, err
 	}
-	return receipt(ts), nil
+	return a.receipt(ts), nil
 }
 
-func receipt(ts string) adapters.Receipt {
-	return adapters.Receipt{MessageID: sessions.PlatformMessageID(ts), At: momentOf(ts)}
+func (a *Adapter) receipt(ts string) adapters.Receipt {
+	return adapters.NewReceipt(ts, momentOf(ts), a.cfg.Now())
 }
 
 func tooLarge(n int) *adapters.Failure {

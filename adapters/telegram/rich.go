@@ -61,7 +61,7 @@ func (a *Adapter) postRich(ctx context.Context, out adapters.Outbound, to addres
 	err = a.client.call(ctx, methodRich, p, &m)
 	switch {
 	case err == nil:
-		return receiptOf(m), true, nil
+		return a.receiptOf(m), true, nil
 	case unknownMethod(err):
 		a.noRich.Store(true)
 		a.cfg.Log.Info("this Bot API server has no rich messages, sending HTML", "error", err)

@@ -125,11 +125,11 @@ func (a *Adapter) post(ctx context.Context, out adapters.Outbound, to address) (
 	if err != nil {
 		return adapters.Receipt{}, a.failure(methodSend, err)
 	}
-	return receiptOf(m), nil
+	return a.receiptOf(m), nil
 }
 
-func receiptOf(m sent) adapters.Receipt {
-	return adapters.Receipt{MessageID: messageID(m.ID), At: time.Unix(m.Date, 0)}
+func (a *Adapter) receiptOf(m sent) adapters.Receipt {
+	return adapters.NewReceipt(messageID(m.ID), time.Unix(m.Date, 0), a.cfg.Now())
 }
 
 func (a *Adapter) sendParams(out adapters.Outbound, to address) *bot.SendMessageParams {

@@ -74,7 +74,7 @@ func (a *Adapter) upload(ctx context.Context, how upload, out adapters.Outbound,
 	if err := a.client.read(r, maxAnswer, &m); err != nil {
 		return adapters.Receipt{}, a.failure(how.method, err)
 	}
-	return receiptOf(m), nil
+	return a.receiptOf(m), nil
 }
 
 // uploadRequest is a multipart body of known length around the content, which is read only once.

@@ -157,7 +157,7 @@ func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Rec
 	if err := a.call(ctx, "/messages", body, &m); err != nil {
 		return adapters.Receipt{}, err
 	}
-	return adapters.Receipt{MessageID: m.ID, At: time.Unix(m.At, 0)}, nil
+	return adapters.NewReceipt(m.ID, time.Unix(m.At, 0), time.Now()), nil
 }
 
 // call does one request. Its error is a *Failure; what is not surely undone is not certain.

@@ -78,6 +78,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"audit of foreign texts":            testAuditForeign,
 		"levels of lists":                   testLevels,
 		"foreign texts":                     testForeignText,
+		"whatever platforms say":            testForeignValues,
 		"exchange is kept as it was":        testExchangeRoundTrip,
 		"exchange expects the revision":     testExchangeRevision,
 		"chain use adds up":                 testChains,

@@ -31,7 +31,7 @@ func layers() [][]string {
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
 			"internal/mcp", "internal/metrics", "internal/model", "internal/supervisor",
 		},
-		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/model/modeltest", "internal/bus/bustest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest"},
+		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/bus/bustest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest"},
 		{"cmd/sluice"},
 		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside
 		{"internal/attacks", "internal/chaos", "internal/bench", "internal/mutate"},
@@ -41,7 +41,7 @@ func layers() [][]string {
 // testSupport are packages that only tests import.
 func testSupport() []string {
 	return []string{
-		"store/storetest", "store/sqlite/sqlitetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest", "adapters/template", "internal/model/modeltest", "internal/bus/bustest", "internal/sandbox/sandboxtest",
+		"store/storetest", "store/sqlite/sqlitetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest", "adapters/template", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/bus/bustest", "internal/sandbox/sandboxtest",
 		"internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions",
 	}
 }

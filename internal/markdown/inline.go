@@ -34,9 +34,9 @@ func (p *builder) inline(n ast.Node, st style, link string) {
 	case *extast.Strikethrough:
 		p.inlines(n, st|strike, link)
 	case *ast.Link:
-		p.link(n, unescape(n.Destination), st, link)
+		p.linked(n, n.Destination, n.Reference, st, link)
 	case *ast.Image:
-		p.link(n, unescape(n.Destination), st, link)
+		p.linked(n, n.Destination, n.Reference, st, link)
 	case *ast.AutoLink:
 		p.write(string(n.Label(p.source)), st|p.raw, link)
 	case *ast.RawHTML:
@@ -71,6 +71,18 @@ func (p *builder) codeSpan(n *ast.CodeSpan) string {
 		}
 	}
 	return strings.ReplaceAll(out.String(), "\n", " ")
+}
+
+// linked writes a link or an image. A link definition may be used again and again: beyond what the text has to spare
+// for its address, the text of the link stands alone.
+func (p *builder) linked(n ast.Node, destination []byte, reference *ast.ReferenceLink, st style, outer string) {
+	if reference != nil {
+		if p.spare -= len(destination); p.spare < 0 {
+			p.inlines(n, st, outer)
+			return
+		}
+	}
+	p.link(n, unescape(destination), st, outer)
 }
 
 // link writes a link or an image. An address that platforms can't link stands

@@ -5,11 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	extast "github.com/yuin/goldmark/extension/ast"
-	gmtext "github.com/yuin/goldmark/text"
 )
 
 // indent stands before nested list items, once for each level. Ordinary spaces
@@ -21,20 +18,33 @@ const (
 
 const rule = "———"
 
+// spareMore is what addresses of link definitions may add to any text, in bytes, besides its own length.
+const spareMore = 4 << 10
+
 // parse reads Markdown. Blocks that show nothing are left out.
 func parse(source string) []block {
 	source = plainSource(source)
 	if isPlain(source) {
 		return plainBlocks(source)
 	}
-	p := &builder{source: []byte(source)}
-	p.children(reader.Parse(gmtext.NewReader(p.source)), place{})
+	p := &builder{spare: len(source) + spareMore}
+	forest(source, p.section)
 	p.finish()
 	return p.blocks
 }
 
 // reader is shared by all: it does not change once it is made.
-var reader = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
+var reader = newParser()
+
+// section writes a section of the text.
+func (p *builder) section(s section, source []byte, tree ast.Node) {
+	if s.fence {
+		p.code(s.lang, s.text)
+		return
+	}
+	p.source, p.fresh = source, &s
+	p.children(tree, place{})
+}
 
 // isPlain: nothing in the text can be markup, so it needs no parser. Most short answers are so.
 func isPlain(source string) bool {
@@ -69,7 +79,9 @@ type place struct {
 
 // builder collects blocks.
 type builder struct {
-	source []byte
+	source []byte   // of the section
+	fresh  *section // the section, until its first text begins
+	spare  int      // bytes that addresses of link definitions may still add to the text
 	blocks []block
 
 	open bool   // the last block is a text that still grows
@@ -165,6 +177,9 @@ func (p *builder) item(item ast.Node, at place) {
 
 // begin starts a text block; inside a list it starts a line of the list's block.
 func (p *builder) begin(at place) {
+	if p.goesOn(at) {
+		return
+	}
 	p.raw = 0
 	if at.list > 0 && p.open && p.list && p.blocks[len(p.blocks)-1].quote == at.quote {
 		p.write("\n", 0, "")
@@ -173,6 +188,17 @@ func (p *builder) begin(at place) {
 	p.finish()
 	p.blocks = append(p.blocks, block{quote: at.quote})
 	p.open, p.list = true, at.list > 0
+}
+
+// goesOn reports whether the first text of a section continues the last one of the section before.
+func (p *builder) goesOn(at place) bool {
+	s := p.fresh
+	p.fresh = nil
+	if s == nil || !s.goesOn || !p.open || p.blocks[len(p.blocks)-1].quote != at.quote {
+		return false
+	}
+	p.write(s.joint, 0, "")
+	return true
 }
 
 // finish ends the growing text block, and drops it if it shows nothing.

@@ -45,10 +45,12 @@ func telegram(limit int) platform {
 func (p *platform) size(b block) int {
 	n := 0
 	for _, s := range b.spans {
-		n += utf8.RuneCountInString(s.text)
-	}
-	if n > p.limit {
-		return n
+		if n += len(s.text) / utf8.UTFMax; n <= p.limit {
+			n += utf8.RuneCountInString(s.text) - len(s.text)/utf8.UTFMax
+		}
+		if n > p.limit {
+			return n // what follows is not counted at each cut
+		}
 	}
 	return p.length(b)
 }

@@ -84,7 +84,7 @@ func (c *chunker) room() int {
 
 func (c *chunker) add(b block) {
 	p := &c.platform
-	size, entities := p.size(b), entitiesIn(b)
+	size, entities := p.size(b), p.entitiesIn(b)
 	if size <= c.room() && c.entities+entities <= p.entities {
 		c.put(b, size, entities)
 		return
@@ -99,7 +99,7 @@ func (c *chunker) add(b block) {
 	}
 	head, tail := p.cut(b, c.room(), p.entities-c.entities)
 	if len(head.spans) > 0 {
-		c.put(head, p.length(head), entitiesIn(head))
+		c.put(head, p.length(head), p.entitiesIn(head))
 	}
 	c.flush()
 	if len(tail.spans) > 0 {
@@ -116,13 +116,19 @@ func (c *chunker) put(b block, size, entities int) {
 	c.entities += entities
 }
 
-func entitiesIn(b block) int {
+// entitiesIn counts a block's styled runs as far as they matter: not those beyond the most that a message may have.
+func (p *platform) entitiesIn(b block) int {
 	n := 0
 	if b.code || b.quote {
 		n++
 	}
+	if p.entities == unbounded {
+		return n
+	}
 	for _, s := range b.spans {
-		n += entitiesOf(s)
+		if n += entitiesOf(s); n > p.entities {
+			break
+		}
 	}
 	return n
 }
@@ -174,22 +180,20 @@ func trimCode(head, tail *block) {
 	head.spans, tail.spans = codeSpans(h), codeSpans(t)
 }
 
-// divide cuts spans at a place.
+// divide cuts spans at a place. The tail stays where it is: a long rest is not copied at each cut.
 func divide(spans []span, at cutPlace) (head, tail []span) {
 	head = append(head, spans[:at.span]...)
 	if at.span >= len(spans) {
 		return head, nil
 	}
-	s := spans[at.span]
+	tail = spans[at.span:]
+	cut := tail[0]
 	if at.offset > 0 {
-		h := s
-		h.text = s.text[:at.offset]
-		head = append(head, h)
+		head = append(head, span{cut.text[:at.offset], cut.style, cut.url})
 	}
-	if at.offset < len(s.text) {
-		t := s
-		t.text = s.text[at.offset:]
-		tail = append(tail, t)
+	if at.offset == len(cut.text) {
+		return head, tail[1:]
 	}
-	return head, append(tail, spans[at.span+1:]...)
+	tail[0].text = cut.text[at.offset:]
+	return head, tail
 }

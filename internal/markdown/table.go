@@ -1,21 +1,23 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/text"
 )
 
 // table draws a table with aligned columns, to be shown as code.
 func (p *builder) table(t *extast.Table) string {
 	var rows [][]string
+	size := 0
 	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
 			cells = append(cells, p.cell(cell))
+			size += len(cells[len(cells)-1])
 		}
 		rows = append(rows, cells)
 	}
@@ -27,6 +29,7 @@ func (p *builder) table(t *extast.Table) string {
 			}
 		}
 	}
+	narrow(widths, len(rows), padMost*size+padMore)
 	var out strings.Builder
 	for i, cells := range rows {
 		writeRow(&out, cells, widths, t.Alignments)
@@ -55,6 +58,27 @@ func (p *builder) cell(n ast.Node) string {
 	return out.String()
 }
 
+// The spaces that align a table's columns are at most padMost times as many as the bytes of its cells, and padMore.
+const (
+	padMost = 8
+	padMore = 4 << 10
+)
+
+// narrow takes so much of the widths that the whole of a table is not larger than most. A cell that is wider than its
+// column stands out of it.
+func narrow(widths []int, rows, most int) {
+	for limit := slices.Max(append(widths, 0)); ; limit /= 2 {
+		sum := 0
+		for i, w := range widths {
+			widths[i] = min(w, limit)
+			sum += widths[i]
+		}
+		if limit == 0 || sum*rows <= most {
+			return
+		}
+	}
+}
+
 func writeRow(out *strings.Builder, cells []string, widths []int, aligned []extast.Alignment) {
 	var line strings.Builder
 	for i, c := range cells {
@@ -64,7 +88,7 @@ func writeRow(out *strings.Builder, cells []string, widths []int, aligned []exta
 		if i > 0 {
 			line.WriteString(" | ")
 		}
-		pad := widths[i] - utf8.RuneCountInString(c)
+		pad := max(0, widths[i]-utf8.RuneCountInString(c))
 		left := 0
 		switch aligned[i] {
 		case extast.AlignRight:
@@ -89,14 +113,17 @@ func writeRule(out *strings.Builder, widths []int) {
 
 // Structured reports whether a text has what flat messages can't show well: a
 // table, or a list inside a list.
-func Structured(source string) bool {
+func Structured(source string) (found bool) {
 	source = plainSource(source)
 	if isPlain(source) {
 		return false
 	}
-	found := false
-	document := reader.Parse(text.NewReader([]byte(source)))
-	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker gives no error
+	forest(source, func(_ section, _ []byte, tree ast.Node) { found = found || tree != nil && isStructured(tree) })
+	return found
+}
+
+func isStructured(tree ast.Node) (found bool) {
+	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker gives no error
 		_, table := n.(*extast.Table)
 		list, isList := n.(*ast.List)
 		if table || isList && list.Parent() != nil && list.Parent().Kind() == ast.KindListItem {

@@ -2,12 +2,12 @@ package markdown_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/markdown"
+	"sluice/internal/markdown/markdowntest"
 )
 
 func TestTelegramHTML(t *testing.T) {
@@ -59,19 +59,13 @@ func TestStructured(t *testing.T) {
 	require.False(t, markdown.Structured("- a\n- **b**"))
 }
 
-// repetitive are texts that make naive parsers quadratic, when one is said again and again.
-var repetitive = []string{
-	"[", "*", "**a ", ">", "> ", "- ", "`", "<", "![", "_a", "~~", "|", "|a", "\\", "&", "[a](", "1. ", "<b>", "a\n",
-	"[]: x\n", "- a\n ", "*a_", "https://a.b ", "*a* ",
-}
-
 func TestHostileTextsFit(t *testing.T) {
 	t.Parallel()
-	for _, unit := range repetitive {
-		t.Run(unit, func(t *testing.T) {
+	for _, h := range markdowntest.Texts() {
+		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			const limit = 512
-			for _, piece := range markdown.Split(strings.Repeat(unit, 3000/len(unit)), limit) {
+			for _, piece := range markdown.Split(h.Of(3000), limit) {
 				require.LessOrEqual(t, markdown.Units(markdown.Plain(piece)), limit)
 			}
 		})
@@ -80,10 +74,10 @@ func TestHostileTextsFit(t *testing.T) {
 
 // BenchmarkHostileTexts shows how the time to cut such texts grows with their length.
 func BenchmarkHostileTexts(b *testing.B) {
-	for _, unit := range repetitive {
-		for _, length := range []int{15_000, 30_000} {
-			b.Run(fmt.Sprintf("%q/%d", unit, length), func(b *testing.B) {
-				text := strings.Repeat(unit, length/len(unit))
+	for _, h := range markdowntest.Texts() {
+		for _, length := range []int{30_000, 120_000} {
+			b.Run(fmt.Sprintf("%s/%d", h.Name, length), func(b *testing.B) {
+				text := h.Of(length)
 				for b.Loop() {
 					markdown.Split(text, 4096)
 				}

@@ -1,0 +1,185 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A parser of Markdown looks back and ahead, so the time for a hostile text grows with the square of its length, or
+// worse. A text is therefore parsed in sections of bounded length, one after another: the time for each is bounded, and
+// their number grows with the text. Ordinary answers are one section. Longer ones are cut between two paragraphs, where
+// nothing can be seen of it. Only a paragraph, list, table or quote longer than a section is cut in itself: a style, a
+// list inside a list or a table does not go on behind the cut, and its text is shown as it is written.
+const (
+	sectionMost = 16 << 10
+	sectionGood = sectionMost / 2 // from here on a section ends where a paragraph begins
+)
+
+// section is a part of a text.
+type section struct {
+	text   string
+	fence  bool   // text is the content of a fence that is longer than a section
+	lang   string // of the fence
+	goesOn bool   // in the paragraph of the section before
+	joint  string // between the two
+}
+
+// sections cuts a text.
+func sections(source string) []section {
+	if len(source) <= sectionMost {
+		return []section{{text: source}}
+	}
+	c := cutter{source: source}
+	for at := 0; at < len(source); {
+		end := len(source)
+		if i := strings.IndexByte(source[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		c.line(at, end)
+		at = end
+	}
+	c.finish()
+	return c.sections
+}
+
+// cutter goes through the lines of a text.
+type cutter struct {
+	source   string
+	sections []section
+	start    int  // of the section that grows
+	goesOn   bool // in the paragraph before it
+	joint    string
+	good     int  // the last place in it where a line begins that is no part of the line before; 0 for none
+	blank    bool // the line before shows nothing
+
+	fence   string // that is open: its marks
+	fenceAt int    // where its line begins
+	content int    // where its content begins
+	lang    string
+}
+
+func (c *cutter) line(at, end int) {
+	line := c.source[at:end]
+	if c.fence != "" {
+		c.fenced(line, at, end)
+		return
+	}
+	c.candidate(line, at)
+	if marks, lang := opensFence(line); marks != "" {
+		c.fence, c.fenceAt, c.content, c.lang = marks, at, end, lang
+	}
+	c.bound(at, end)
+	c.blank = strings.TrimSpace(line) == ""
+}
+
+// candidate ends the section before a line that begins a paragraph, once it is long enough.
+func (c *cutter) candidate(line string, at int) {
+	if at == c.start || strings.IndexByte(" \t\n", line[0]) >= 0 {
+		return
+	}
+	switch {
+	case c.blank && at-c.start >= sectionGood:
+		c.cut(at)
+	case c.blank || strings.IndexByte("-*+#>", line[0]) >= 0 || line[0] >= '0' && line[0] <= '9':
+		c.good = at
+	}
+}
+
+// bound keeps the section from growing too long by a line.
+func (c *cutter) bound(at, end int) {
+	if end-c.start <= sectionMost {
+		return
+	}
+	switch {
+	case c.good-c.start > sectionGood/2:
+		c.cut(c.good)
+	case at > c.start:
+		c.cut(at)
+		c.goesOn, c.joint = true, "\n"
+	}
+	for end-c.start > sectionMost {
+		place, space := inLine(c.source[c.start : c.start+sectionMost])
+		c.cut(c.start + place)
+		c.goesOn, c.joint = true, space
+	}
+}
+
+// inLine is where a line may be cut: before a word, so that what follows does not begin as a list does, for example.
+func inLine(line string) (at int, joint string) {
+	for i := len(line) - 1; i > len(line)/2; i-- {
+		if line[i-1] == ' ' && isLetter(line[i]) {
+			return i, " "
+		}
+	}
+	at = len(line)
+	for at > len(line)/2 && (!utf8.RuneStart(line[at-1]) || line[at-1] >= utf8.RuneSelf || line[at-1] == '\\') {
+		at--
+	}
+	return at, ""
+}
+
+func isLetter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
+
+// fenced handles a line inside a fence. A short fence is a part of its section; a long one is taken as it is, since
+// nothing in it can be markup.
+func (c *cutter) fenced(line string, at, end int) {
+	closes := closesFence(line, c.fence)
+	switch {
+	case !closes && end-c.content <= sectionMost:
+		return
+	case end-c.content <= sectionMost:
+		c.fence, c.blank = "", false
+		c.bound(c.fenceAt, end)
+	case closes:
+		c.takeFence(at, end)
+	}
+}
+
+// takeFence makes a section of a long fence.
+func (c *cutter) takeFence(to, end int) {
+	if c.fenceAt > c.start {
+		c.cut(c.fenceAt)
+	}
+	c.sections = append(c.sections, section{text: c.source[c.content:to], fence: true, lang: c.lang})
+	c.start, c.goesOn, c.good, c.blank, c.fence = end, false, 0, true, ""
+}
+
+// cut ends the section at a place.
+func (c *cutter) cut(at int) {
+	c.sections = append(c.sections, section{text: c.source[c.start:at], goesOn: c.goesOn, joint: c.joint})
+	c.start, c.goesOn, c.joint, c.good = at, false, "", 0
+}
+
+func (c *cutter) finish() {
+	if c.fence != "" && len(c.source)-c.content > sectionMost {
+		c.takeFence(len(c.source), len(c.source))
+	}
+	if c.fence != "" {
+		c.bound(c.fenceAt, len(c.source))
+	}
+	if c.start < len(c.source) {
+		c.cut(len(c.source))
+	}
+}
+
+const fenceIndent = 3 // spaces that may stand before a fence
+
+// opensFence gives the marks and the language of a line that opens a fence; none for other lines.
+func opensFence(line string) (marks, lang string) {
+	text := strings.TrimLeft(line, " ")
+	if len(line)-len(text) > fenceIndent || text == "" || text[0] != '`' && text[0] != '~' {
+		return "", ""
+	}
+	rest := strings.TrimLeft(text, text[:1])
+	marks = text[:len(text)-len(rest)]
+	if len(marks) < 3 || marks[0] == '`' && strings.Contains(rest, "`") {
+		return "", ""
+	}
+	lang, _, _ = strings.Cut(strings.TrimSpace(rest), " ")
+	return marks, lang
+}
+
+func closesFence(line, marks string) bool {
+	text := strings.TrimLeft(line, " ")
+	return len(line)-len(text) <= fenceIndent && strings.HasPrefix(text, marks) && strings.Trim(text, marks[:1]+" \t\n") == ""
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/visible"
 	"sluice/sessions"
 )
 
@@ -26,7 +27,7 @@ const (
 func questionText(p Approval) string {
 	why := ""
 	if p.Why != "" {
-		why = " Why you are asked: " + p.Why + "."
+		why = " Why you are asked: " + visible.Line(p.Why) + "."
 	}
 	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", codeSpan(p.Tool), why, shownArgs(p), silence(p))
 }
@@ -55,8 +56,10 @@ func shownArgs(p Approval) string {
 	return shown(p.ID, args.String())
 }
 
-// shown is a text as a question shows it: as a block of code, with its beginning where it is long.
+// shown is a text as a question shows it: as a block of code, with its beginning where it is long. What could not be seen in
+// it, or would change how the rest looks, is shown as its number.
 func shown(id ApprovalID, text string) string {
+	text = visible.Text(text)
 	more := ""
 	if len(text) > questionMost {
 		more = fmt.Sprintf("\n… and %d bytes more: %s all of it.", len(text)-questionMost, shows(id))

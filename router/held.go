@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/adapters"
+	"sluice/internal/visible"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -161,7 +162,7 @@ func (r *Router) askDeciders(ctx context.Context, p Approval, channel, whole, ba
 }
 
 func heldQuestion(d Delivery, p Approval, text string) string {
-	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(p.Why, "."), text, silence(p))
+	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, silence(p))
 }
 
 func approvalButtons(id ApprovalID) []adapters.Button {

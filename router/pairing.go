@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/visible"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -116,7 +117,7 @@ func (r *Router) pairingLabel(p Pairing) flow.Label {
 // codeSpan is somebody's own word as text that can't be taken for markup.
 func codeSpan(name string) string {
 	const most = 60
-	runes := []rune(strings.Join(strings.Fields(strings.ReplaceAll(name, "`", "'")), " "))
+	runes := []rune(visible.Line(strings.Join(strings.Fields(strings.ReplaceAll(name, "`", "'")), " ")))
 	return "`" + string(runes[:min(len(runes), most)]) + "`"
 }
 

@@ -19,7 +19,7 @@ const module = "sluice"
 // down here before it can be used.
 func layers() [][]string {
 	return [][]string{
-		{"policy/flow", "internal/faultpoint", "internal/archtest"},
+		{"policy/flow", "internal/faultpoint", "internal/visible", "internal/archtest"},
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router"},

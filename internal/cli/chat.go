@@ -284,7 +284,7 @@ func (p *printer) text(s string) {
 	if s == "" {
 		return
 	}
-	fmt.Fprint(p.Stdout, safe(s))
+	fmt.Fprint(p.Stdout, piece(s))
 	p.shown, p.open = true, !strings.HasSuffix(s, "\n")
 }
 

@@ -112,13 +112,13 @@ func (a *app) exitCode(cmd *cobra.Command, err error) int {
 	case errors.As(err, &refused) && refused.Status == http.StatusUnprocessableEntity: // a value that can't be
 		return a.wrongUse(cmd, err)
 	}
-	fmt.Fprintf(a.Stderr, "sluice: %s\n", err)
+	fmt.Fprintf(a.Stderr, "sluice: %s\n", safe(err.Error()))
 	return ExitFailed
 }
 
 // wrongUse says what is wrong and how the command is used.
 func (a *app) wrongUse(cmd *cobra.Command, err error) int {
-	fmt.Fprintf(a.Stderr, "sluice: %s\n", strings.TrimSpace(strings.ReplaceAll(err.Error(), "\n\n", "\n")))
+	fmt.Fprintf(a.Stderr, "sluice: %s\n", safe(strings.TrimSpace(strings.ReplaceAll(err.Error(), "\n\n", "\n"))))
 	if !cmd.HasSubCommands() {
 		fmt.Fprintf(a.Stderr, "Usage: %s\n", cmd.UseLine())
 	}

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/visible"
 )
 
 const shortText = 60
@@ -32,8 +33,7 @@ func (o *output) show(a *app, raw []byte, plain func() error) error {
 	if err := json.Indent(&out, bytes.TrimSpace(raw), "", "  "); err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
-	out.WriteByte('\n')
-	_, err := out.WriteTo(a.Stdout)
+	_, err := fmt.Fprintln(a.Stdout, visible.JSON(out.String()))
 	return err
 }
 
@@ -61,27 +61,19 @@ func (a *app) pairs(pairs ...string) error {
 	return w.Flush()
 }
 
-// clean keeps a text from a chat on one line and takes out what would steer a terminal.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, s)
-}
+// clean shows a text from a chat on one line. What would steer a terminal, or can't be seen, is made visible.
+func clean(s string) string { return visible.Line(s) }
 
 // safe is clean for texts of several lines.
-func safe(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || (unicode.Is(unicode.Cf, r) && r != '\u200d')) {
-			return -1
-		}
-		return r
-	}, s)
+func safe(s string) string { return visible.Text(s) }
+
+// piece is safe for a piece of a text whose other pieces are not there: an emoji may go on in the next one.
+func piece(s string) string {
+	const inEmoji = "\u200d\ufe0f"
+	head := s[:len(s)-len(strings.TrimLeft(s, inEmoji))]
+	rest := s[len(head):]
+	body := strings.TrimRight(rest, inEmoji)
+	return head + safe(body) + rest[len(body):]
 }
 
 // short cuts a text to one line of a table.

@@ -33,7 +33,9 @@ func FuzzFrames(f *testing.F) {
 
 func TestWhatAChatSaysCannotSteerTheTerminal(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "a [31mb c", clean("a\x1b [31mb\nc\u202e\u200b"))
-	require.Equal(t, "a\n\tb", safe("a\n\tb\x1b\r\u202e"))
+	require.Equal(t, `a\u001b [31mb c\u202e\u200b`, clean("a\x1b [31mb\nc\u202e\u200b"))
+	require.Equal(t, "a\n\tb"+`\u001b\u000d\u202e`, safe("a\n\tb\x1b\r\u202e"))
+	require.Equal(t, "👩\u200d", piece("👩\u200d"), "an emoji that is cut is not shown as numbers")
+	require.Equal(t, "\u200d💻"+`\u200b`, piece("\u200d💻\u200b"))
 	require.Equal(t, strings.Repeat("ä", 59)+"…", short(strings.Repeat("ä", 99)))
 }

@@ -1,0 +1,94 @@
+// Package visible shows characters that a reader would not see, or that would change how others look: those that turn the
+// direction of a text round, that have no width, that steer a terminal, and that hide letters behind an emoji. Each is
+// written as its number, \u202e. What is shown so is for people who decide about it; what is stored stays as it was.
+package visible
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text is a text of several lines with what can't be seen in it made visible. Line breaks and tabs stay.
+func Text(s string) string { return escape(s, false) }
+
+// Line is a text on one line: its line breaks and tabs are spaces.
+func Line(s string) string {
+	return escape(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s), false)
+}
+
+// JSON is a JSON text that means the same and has what can't be seen in its strings made visible.
+func JSON(s string) string { return escape(s, true) }
+
+// escape writes the numbers of hidden characters; pairs: as JSON has them, those above U+FFFF as two.
+func escape(s string, pairs bool) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return suspect(r) || r == utf8.RuneError }) {
+		return s
+	}
+	var b strings.Builder
+	before := rune(0)
+	for i, r := range s {
+		size := utf8.RuneLen(r)
+		if r == utf8.RuneError {
+			_, size = utf8.DecodeRuneInString(s[i:])
+		}
+		after, _ := utf8.DecodeRuneInString(s[i+size:])
+		switch {
+		case r == utf8.RuneError && size == 1 && !pairs:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == utf8.RuneError && size == 1:
+			b.WriteRune(r)
+		case !suspect(r) || partOfEmoji(before, r, after):
+			b.WriteRune(r)
+		case r > 0xffff && pairs:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		before = r
+	}
+	return b.String()
+}
+
+const (
+	joiner    = '\u200d' // makes one emoji of two
+	asText    = '\ufe0e' // says how an emoji is drawn
+	asPicture = '\ufe0f'
+	keycap    = '\u20e3'
+	skinLight = '\U0001f3fb'
+	skinDark  = '\U0001f3ff'
+)
+
+// suspect reports whether a character may be seen by nobody.
+func suspect(r rune) bool {
+	switch {
+	case r == '\n', r == '\t':
+		return false
+	case r < ' ', r == 0x7f:
+		return true
+	case r < 0x80:
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) ||
+		r == '\u2800' // a pattern of Braille without a dot
+}
+
+// partOfEmoji reports whether a character is where an emoji needs it.
+func partOfEmoji(before, r, after rune) bool {
+	switch r {
+	case asText, asPicture:
+		return isEmoji(before) || after == keycap
+	case joiner:
+		return (isEmoji(before) || before == asPicture) && isEmoji(after)
+	}
+	return false
+}
+
+func isEmoji(r rune) bool {
+	return unicode.Is(unicode.So, r) || r >= skinLight && r <= skinDark
+}

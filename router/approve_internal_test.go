@@ -1,0 +1,44 @@
+package router
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/sessions"
+)
+
+// hidden is text that shows as something else than it is: turned round, without width, behind an emoji, in a terminal.
+const hidden = "rm\u200b a\u202egpj.exe\u2069 ok\U000e0072\U000e006d \x1b[2K\u0085"
+
+// Whoever decides sees all that they decide about, whichever part of a question it stands in.
+func TestQuestionsHideNothing(t *testing.T) {
+	t.Parallel()
+	args, err := json.Marshal(map[string]string{"command": hidden})
+	require.NoError(t, err)
+	asked := time.Unix(0, 0)
+	p := Approval{ID: "apr_1", Tool: "exec" + hidden, Args: args, Why: "the file " + hidden, Created: asked, Expires: asked.Add(time.Minute)}
+	d := Delivery{Route: sessions.Route{Channel: "slack", Conversation: "C" + hidden}}
+	for name, text := range map[string]string{
+		"a call":            questionText(p),
+		"no JSON":           questionText(Approval{ID: p.ID, Tool: "exec", Args: json.RawMessage(hidden)}),
+		"a message":         heldQuestion(d, p, shown(p.ID, hidden)),
+		"somebody's name":   codeSpan(hidden),
+		"a cut text":        shown(p.ID, string(make([]byte, questionMost))),
+		"a file of several": shown(p.ID, "one\n\ttwo\r\nthree"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, r := range text {
+				require.False(t, r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf), "%U in %q", r, text)
+			}
+			if name != "somebody's name" {
+				require.Contains(t, text, "\n")
+			}
+		})
+	}
+	require.Contains(t, questionText(p), `a\u202egpj.exe\u2069 ok\U000e0072\U000e006d`)
+}

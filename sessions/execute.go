@@ -238,7 +238,7 @@ func (d *decision) run(ctx context.Context, caller Caller) Response {
 	result, err := d.tool.Run(ctx, caller, d.args)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return failed(fmt.Errorf("the tool did not end within %s", timeout))
+		return failed(fmt.Errorf("the tool did not end within %s; it may still take effect", timeout))
 	case err != nil:
 		return failed(err)
 	}

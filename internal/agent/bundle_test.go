@@ -114,6 +114,8 @@ type bundle struct {
 	remote  []sessions.Tool // of servers outside
 	pages   pages           // of the web
 
+	registry *prometheus.Registry
+
 	approver router.Approver
 }
 
@@ -157,12 +159,12 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 		store: &store{Memory: sessiontest.NewMemory()},
 		model: &sessiontest.Scripted{Answers: answers, Level: flow.Restricted},
 
-		sandbox: &testSandbox{Bubblewrap: sandbox.New("")},
+		sandbox: &testSandbox{Bubblewrap: sandbox.New("")}, registry: prometheus.NewRegistry(),
 	}
 	var err error
 	b.Loop, err = agent.New(agent.Config{
 		Settings: agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}},
-		Store:    b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Store:    b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: b.registry,
 		Models: func(name string) (sessions.Model, error) {
 			if name != "test/scripted" {
 				return nil, errors.New("no such model")

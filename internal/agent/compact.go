@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -118,17 +119,35 @@ func (l *Loop) gist(ctx context.Context, model sessions.Model, r gistRequest) (s
 	}
 }
 
+// tally is what a run has used. A tool that was left behind may still add to it.
+type tally struct {
+	mu  sync.Mutex
+	sum sessions.Usage
+}
+
+func (t *tally) add(u sessions.Usage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum = t.sum.Add(u)
+}
+
+func (t *tally) get() sessions.Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sum
+}
+
 // usageKey finds in a context what the run has used: tools that ask a model add to it.
 type usageKey struct{}
 
-// counting is a context whose completions are counted to the run. Tools run one after the other on the run's goroutine.
+// counting is a context whose completions are counted to the run.
 func (w *work) counting(ctx context.Context) context.Context {
 	return context.WithValue(ctx, usageKey{}, &w.usage)
 }
 
 func countGist(ctx context.Context, u sessions.Usage) {
-	if sum, ok := ctx.Value(usageKey{}).(*sessions.Usage); ok {
-		*sum = sum.Add(u)
+	if sum, ok := ctx.Value(usageKey{}).(*tally); ok {
+		sum.add(u)
 	}
 }
 

@@ -36,7 +36,7 @@ func (l *Loop) Compact(ctx context.Context, a router.Assignment) (router.Compact
 		return router.Compacted{}, w.ended(ctx, err)
 	}
 	after, kept := threadSize(a.Session)
-	return router.Compacted{Messages: messages - kept + 1, Before: before, After: after, Usage: w.usage}, nil
+	return router.Compacted{Messages: messages - kept + 1, Before: before, After: after, Usage: w.usage.get()}, nil
 }
 
 // threadSize is how much a model reads of a thread: its text in bytes, and its messages.

@@ -133,6 +133,7 @@ type Loop struct {
 	tools       []sessions.Tool
 	remote      func() []sessions.Tool
 	pages       Pages
+	leftovers   *leftovers
 }
 
 var _ router.Agent = (*Loop)(nil)
@@ -149,6 +150,7 @@ func New(c Config) (*Loop, error) {
 	if c.Settings.Monitor == nil {
 		return nil, errors.New("new agent loop: there is no monitor")
 	}
+	l.leftovers = newLeftovers(c.Log, c.Now, l.metrics)
 	l.Configure(c.Settings)
 	if l.budget == 0 {
 		l.budget = 5 * time.Minute

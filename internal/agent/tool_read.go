@@ -100,23 +100,29 @@ func (l *Loop) readFile(ctx context.Context, caller sessions.Caller, raw json.Ra
 
 // lines cuts lines out of a text, and says so below them.
 func lines(content string, offset, limit int) (string, error) {
-	all := strings.SplitAfter(content, "\n")
-	if last := len(all) - 1; all[last] == "" {
-		all = all[:last] // behind the last line break, or of an empty file
+	total := strings.Count(content, "\n")
+	if content != "" && !strings.HasSuffix(content, "\n") {
+		total++
 	}
-	if offset > max(len(all), 1) {
-		return "", fmt.Errorf("offset: the file has %d lines", len(all))
+	if offset > max(total, 1) {
+		return "", fmt.Errorf("offset: the file has %d lines", total)
 	}
 	var out strings.Builder
-	n := offset - 1
-	for ; n < len(all) && n-offset+1 < limit && out.Len()+len(all[n]) <= readMost; n++ {
-		out.WriteString(all[n])
+	n := 0 // lines that are passed or shown
+	for line := range strings.Lines(content) {
+		if n+1 >= offset {
+			if n-offset+1 == limit || out.Len()+len(line) > readMost {
+				if out.Len() == 0 {
+					return strings.ToValidUTF8(line[:readMost], "") + fmt.Sprintf("\n[line %d goes on: it has %d bytes]", offset, len(line)), nil
+				}
+				break
+			}
+			out.WriteString(line)
+		}
+		n++
 	}
-	switch {
-	case n == offset-1 && n < len(all):
-		return strings.ToValidUTF8(all[n][:readMost], "") + fmt.Sprintf("\n[line %d goes on: it has %d bytes]", offset, len(all[n])), nil
-	case n < len(all):
-		return strings.TrimSuffix(out.String(), "\n") + fmt.Sprintf("\n[lines %d to %d of %d; offset %d goes on]", offset, n, len(all), n+1), nil
+	if n < total {
+		return strings.TrimSuffix(out.String(), "\n") + fmt.Sprintf("\n[lines %d to %d of %d; offset %d goes on]", offset, n, total, n+1), nil
 	}
 	return out.String(), nil
 }
@@ -133,7 +139,7 @@ func (l *Loop) listFiles(ctx context.Context, caller sessions.Caller, raw json.R
 		return sessions.ToolResult{}, err
 	}
 	defer files.Close() //nolint:errcheck // only read from
-	entries, more, err := files.List(args.Path)
+	entries, more, err := files.List(ctx, args.Path)
 	if err != nil {
 		return sessions.ToolResult{}, pathError(args.Path, err)
 	}

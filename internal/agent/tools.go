@@ -131,22 +131,30 @@ func checkTools(tools []sessions.Tool) error {
 
 type toolFunc func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error)
 
-// guarded turns a tool's panic into the failure of its call; only the operator sees what it was.
+// guarded lets nothing of a tool but its result reach the run: neither a panic nor a call that does not end. Only the operator
+// sees what went wrong inside.
 func (l *Loop) guarded(name string, run toolFunc) toolFunc {
-	return func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (result sessions.ToolResult, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				l.log.Error("tool panicked", "tool", name, "run", string(caller.Run), "err", p, "stack", string(debug.Stack()))
-				err = errInside
-			}
-		}()
-		result, err = run(ctx, caller, args)
-		if inside, ok := errors.AsType[*insideError](err); ok {
-			l.log.Error("tool failed", "tool", name, "run", string(caller.Run), "err", inside)
-			return sessions.ToolResult{}, errInside
-		}
-		return result, err
+	return func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error) {
+		return l.leftovers.do(ctx, name, caller.Run, func() (sessions.ToolResult, error) {
+			return l.attempt(ctx, name, run, caller, args)
+		})
 	}
+}
+
+// attempt runs a tool and turns its panic, and what failed inside it, into the failure of its call.
+func (l *Loop) attempt(ctx context.Context, name string, run toolFunc, caller sessions.Caller, args json.RawMessage) (result sessions.ToolResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.log.Error("tool panicked", "tool", name, "run", string(caller.Run), "err", p, "stack", string(debug.Stack()))
+			err = errInside
+		}
+	}()
+	result, err = run(ctx, caller, args)
+	if inside, ok := errors.AsType[*insideError](err); ok {
+		l.log.Error("tool failed", "tool", name, "run", string(caller.Run), "err", inside)
+		return sessions.ToolResult{}, errInside
+	}
+	return result, err
 }
 
 // errInside is all that a model learns of a fault that is not its own.

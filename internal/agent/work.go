@@ -35,7 +35,7 @@ type work struct {
 	emit        func(sessions.Event)
 	inbox       router.Inbox // nil for none
 	approver    router.Approver
-	usage       sessions.Usage
+	usage       tally
 	compactions int
 	usedTools   bool
 	cut         bool // the last answer hit the model's limit
@@ -274,7 +274,7 @@ func (w *work) step(ctx context.Context) error {
 
 func (w *work) count(model string, c sessions.Completion) {
 	w.cut = c.Truncated
-	w.usage = w.usage.Add(c.Usage)
+	w.usage.add(c.Usage)
 	w.metrics.tokens.WithLabelValues(model, "input").Add(float64(c.Usage.InputTokens))
 	w.metrics.tokens.WithLabelValues(model, "output").Add(float64(c.Usage.OutputTokens))
 }
@@ -296,7 +296,7 @@ func (w *work) answer() (router.Answer, error) {
 	if w.cut {
 		text += truncated
 	}
-	return router.Answer{Text: text, Model: last.Model, Usage: w.usage}, nil
+	return router.Answer{Text: text, Model: last.Model, Usage: w.usage.get()}, nil
 }
 
 // ended says how the run failed, to the person who waits and to the operator.

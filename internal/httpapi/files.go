@@ -134,7 +134,7 @@ func (s *Server) getFile(w http.ResponseWriter, r *http.Request, of sessions.ID,
 	var list fileList
 	folder := name == "" || errors.Is(err, workspace.ErrFolder)
 	if folder {
-		list, err = listFolder(name, files)
+		list, err = listFolder(r.Context(), name, files)
 	}
 	if _, _, hidden := s.withFiles(r.Context(), string(of)); hidden != nil {
 		return hidden
@@ -155,8 +155,8 @@ func (s *Server) getFile(w http.ResponseWriter, r *http.Request, of sessions.ID,
 	return nil
 }
 
-func listFolder(name string, files *workspace.Files) (fileList, error) {
-	entries, more, err := files.List(name)
+func listFolder(ctx context.Context, name string, files *workspace.Files) (fileList, error) {
+	entries, more, err := files.List(ctx, name)
 	return fileList{emptyNotNil(entries), more}, err
 }
 

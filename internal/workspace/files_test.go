@@ -1,8 +1,10 @@
 package workspace_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -134,7 +136,7 @@ func TestParts(t *testing.T) {
 	require.NoError(t, err, "what may be written may be read")
 	require.Equal(t, "x", string(content))
 	require.ErrorIs(t, f.Remove("notes.txt"), workspace.ErrReadOnly)
-	entries, more, err := f.List("")
+	entries, more, err := f.List(t.Context(), "")
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Equal(t, []workspace.Entry{
@@ -164,7 +166,7 @@ func TestNoAccessIsNothing(t *testing.T) {
 	f := open(t, dir, sessions.FileAccess{})
 	_, err := f.Read("a")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
-	entries, _, err := f.List("")
+	entries, _, err := f.List(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, entries)
 	_, err = f.Write("b", nil)
@@ -225,4 +227,42 @@ func FuzzParseGlob(f *testing.F) {
 			g.Match(name)
 		}
 	})
+}
+
+// A search looks at a bounded number of entries, and goes a bounded number of folders deep.
+func TestWalkIsBounded(t *testing.T) {
+	t.Parallel()
+	walk := func(dir string) (seen int, whole bool) {
+		whole, err := open(t, dir, all).Walk(t.Context(), "", func(workspace.Entry, func() ([]byte, error)) bool {
+			seen++
+			return true
+		})
+		require.NoError(t, err)
+		return seen, whole
+	}
+	flat := t.TempDir()
+	for i := range 20_050 {
+		require.NoError(t, syscall.Mknod(filepath.Join(flat, strconv.Itoa(i)), syscall.S_IFREG|0o600, 0))
+	}
+	seen, whole := walk(flat)
+	require.Equal(t, 19_999, seen, "the folder itself is one of 20,000")
+	require.False(t, whole)
+	entries, more, err := open(t, flat, all).List(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, entries, workspace.EntriesMost)
+	require.True(t, more)
+
+	deep := t.TempDir()
+	put(t, deep, "top", "")
+	put(t, deep, strings.Repeat("d/", 120)+"bottom", "")
+	seen, whole = walk(deep)
+	require.Equal(t, 1, seen)
+	require.False(t, whole)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err = open(t, flat, all).List(ended, "")
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = open(t, flat, all).Walk(ended, "", nil)
+	require.ErrorIs(t, err, context.Canceled)
 }

@@ -3,10 +3,13 @@ package workspace
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"sluice/sessions"
 )
@@ -14,8 +17,12 @@ import (
 const (
 	// EntriesMost is how many entries a listing has at most.
 	EntriesMost = 1000
-	// walkMost is how many entries one search looks at, at most.
+	// walkMost is how many entries one search looks at, or one listing, at most.
 	walkMost = 20_000
+	// depthMost is how many folders deep one search goes. Each opening of a file takes as many steps.
+	depthMost = 100
+	// batch is how many entries of a folder are read before the context is looked at again.
+	batch = 1000
 )
 
 // Entry is one thing in a folder.
@@ -27,7 +34,7 @@ type Entry struct {
 
 // List shows what is in a folder, by name, and whether there is more than is shown.
 // Where only parts of the session's folder may be read, the list of that itself are those parts.
-func (f *Files) List(name string) (entries []Entry, more bool, err error) {
+func (f *Files) List(ctx context.Context, name string) (entries []Entry, more bool, err error) {
 	at, err := f.at(name, false)
 	if name, ok := clean(name); err != nil && ok && name == "." {
 		return f.parts(), false, nil
@@ -36,12 +43,12 @@ func (f *Files) List(name string) (entries []Entry, more bool, err error) {
 		return nil, false, err
 	}
 	defer at.Close() //nolint:errcheck // only read from
-	children, err := fs.ReadDir(at.FS(), at.rel)
+	children, whole, err := at.children(ctx, walkMost)
 	if err != nil {
-		return nil, false, plain(err)
+		return nil, false, err
 	}
-	if more = len(children) > EntriesMost; more {
-		children = children[:EntriesMost]
+	if more = !whole || len(children) > EntriesMost; more {
+		children = children[:min(EntriesMost, len(children))]
 	}
 	for _, c := range children {
 		entries = append(entries, entryOf(path.Join(at.part, at.rel, c.Name()), c))
@@ -81,7 +88,7 @@ func entryOf(name string, c fs.DirEntry) Entry {
 	return e
 }
 
-// errEnough ends a walk.
+// errEnough ends a walk: it has seen enough.
 var errEnough = errors.New("enough")
 
 // Walk calls on for each regular file below a folder, or for the one that name is, in
@@ -101,42 +108,99 @@ func (f *Files) Walk(ctx context.Context, name string, on func(e Entry, read fun
 	} else {
 		return false, err
 	}
-	seen := 0
+	w := walker{ctx: ctx, on: on, whole: true}
 	for _, start := range starts {
-		err := f.walk(ctx, start, &seen, on)
+		err := f.walk(&w, start)
 		if errors.Is(err, errEnough) {
-			return seen <= walkMost, nil
+			return w.whole, nil
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	return w.whole, nil
 }
 
-func (f *Files) walk(ctx context.Context, start string, seen *int, on func(e Entry, read func() ([]byte, error)) bool) error {
+// walker is one walk over files.
+type walker struct {
+	ctx   context.Context //nolint:containedctx // of one walk
+	on    func(e Entry, read func() ([]byte, error)) bool
+	seen  int
+	whole bool
+}
+
+func (f *Files) walk(w *walker, start string) error {
 	at, err := f.at(start, false)
 	if err != nil {
 		return err
 	}
 	defer at.Close() //nolint:errcheck // only read from
-	err = fs.WalkDir(at.FS(), at.rel, func(rel string, d fs.DirEntry, err error) error {
-		if *seen++; *seen > walkMost {
-			return errEnough
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // what can't be read is not there
-		}
-		if !on(entryOf(path.Join(at.part, rel), d), place{at.Root, at.part, rel}.read) {
+	info, err := at.Lstat(at.rel)
+	if err != nil {
+		return sessions.ErrNotFound
+	}
+	return w.visit(at, fs.FileInfoToDirEntry(info), 0)
+}
+
+// visit looks at one entry, and at what is below it.
+func (w *walker) visit(at place, d fs.DirEntry, depth int) error {
+	if w.seen++; w.seen > walkMost {
+		w.whole = false
+		return errEnough
+	}
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	switch {
+	case d.Type().IsRegular():
+		if !w.on(entryOf(path.Join(at.part, at.rel), d), at.read) {
 			return errEnough
 		}
 		return nil
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return sessions.ErrNotFound
+	case !d.IsDir():
+		return nil
+	case depth == depthMost:
+		w.whole = false
+		return nil
 	}
-	return err
+	children, whole, err := at.children(w.ctx, walkMost-w.seen+1)
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	if err != nil {
+		return nil //nolint:nilerr // what can't be read is not there
+	}
+	w.whole = w.whole && whole
+	for _, c := range children {
+		if err := w.visit(place{at.Root, at.part, path.Join(at.rel, c.Name())}, c, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// children reads the entries of a folder, so many at most, and gives them by name. whole is false if there are more.
+func (p place) children(ctx context.Context, most int) (entries []fs.DirEntry, whole bool, err error) {
+	file, err := p.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, false, plain(err)
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	for !whole && len(entries) <= most {
+		if ctx.Err() != nil {
+			return nil, false, context.Cause(ctx)
+		}
+		read, err := file.ReadDir(batch)
+		entries = append(entries, read...)
+		if errors.Is(err, io.EOF) {
+			whole = true
+		} else if err != nil {
+			return nil, false, plain(err)
+		}
+	}
+	if len(entries) > most {
+		entries, whole = entries[:most], false
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, whole, nil
 }

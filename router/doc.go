@@ -24,7 +24,7 @@
 // # Goroutines
 //
 // One for each lane with work, owned by the partition's ownership, which waits
-// for it when the partition is released; timers of a run's show, which close
+// for it when the partition is released, up to releaseWait; timers of a run's show, which close
 // waits for; the sweeper and the workers of acks, which Stop waits for. Lock order: Router.ownMu,
 // ownership.mu; show.work, show.mu.
 package router

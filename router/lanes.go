@@ -19,6 +19,9 @@ var errHandback = errors.New("the partition is handed over")
 // abortPrefix marks a wake that asks a session's worker to look for an abort.
 const abortPrefix = "abort|"
 
+// releaseWait is how long the work of a partition may take to end once it is cancelled: the grace of a tool, and a last write.
+const releaseWait = 6 * time.Second
+
 // conflictsMost is how many conflicts in a row are only a reason to look again at once; one more is a fault.
 const conflictsMost = 4
 
@@ -33,7 +36,7 @@ type rest struct {
 
 // ownership is one owned partition: its epoch and its lanes that are at work.
 // Each lane with work has one goroutine, which ends when there is none left;
-// stop waits for all of them.
+// stop waits for all of them, up to releaseWait.
 type ownership struct {
 	partition int
 	epoch     int64
@@ -69,8 +72,9 @@ func newOwnership(parent context.Context, partition int, epoch int64) *ownership
 	return &ownership{partition: partition, epoch: epoch, ctx: ctx, cancel: cancel, lanes: map[sessions.Lane]*lane{}}
 }
 
-// stop ends all work of the partition: softly for grace, then by cancelling it. It waits till it ended.
-func (o *ownership) stop(ctx context.Context, grace time.Duration) {
+// stop ends all work of the partition: softly for grace, then by cancelling it. It waits till it ended, but not
+// for ever: it reports whether all has ended. What has not writes nothing any more once the partition has its next owner.
+func (o *ownership) stop(ctx context.Context, grace time.Duration) (whole bool) {
 	o.mu.Lock()
 	o.closed = true
 	for _, l := range o.lanes {
@@ -78,7 +82,7 @@ func (o *ownership) stop(ctx context.Context, grace time.Duration) {
 	}
 	o.mu.Unlock()
 	done := make(chan struct{})
-	go func() { // ends with the lanes; awaited below
+	go func() { // ends with the lanes
 		o.wg.Wait()
 		close(done)
 	}()
@@ -90,7 +94,14 @@ func (o *ownership) stop(ctx context.Context, grace time.Duration) {
 	case <-ctx.Done():
 	}
 	o.cancel(errHandback)
-	<-done
+	last := time.NewTimer(releaseWait)
+	defer last.Stop()
+	select {
+	case <-done:
+		return true
+	case <-last.C:
+		return false
+	}
 }
 
 func (l *lane) nudge() {
@@ -235,7 +246,9 @@ func (r *Router) Release(ctx context.Context, partition int) {
 		return
 	}
 	r.metrics.partitions.Dec()
-	o.stop(ctx, r.grace)
+	if !o.stop(ctx, r.grace) {
+		r.log.Error("partition given back while work goes on that does not look at its context; it writes nothing any more", "partition", partition)
+	}
 	r.cache.drop(func(record sessions.Record) bool { return record.Partition == partition })
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"sluice/internal/config"
 )
@@ -68,9 +69,32 @@ func Run(ctx context.Context, o Options) error {
 	log.Info("stopping")
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	a.Stop(stopping)
+	if !endsWithin(stopTimeout+stopSpare, func() { a.Stop(stopping) }) {
+		log.Error("stopped without waiting any longer for what does not end; nothing is lost: the next start goes on with what is stored")
+		return nil
+	}
 	log.Info("stopped")
 	return nil
+}
+
+// stopSpare is what a stop may take beyond stopTimeout before the process ends in the middle of it.
+const stopSpare = 2 * closeTimeout
+
+// endsWithin reports whether end returns within a time. Its goroutine ends with it, or with the process.
+func endsWithin(d time.Duration, end func()) bool {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		end()
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 func newLogger(c config.Log, w io.Writer) (*slog.Logger, error) {

@@ -77,6 +77,9 @@ type Inbound struct {
 	// More: the same sender's next message may belong to this one: a picture of an
 	// album, a text as long as the platform allows.
 	More bool
+	// Unread names a field of the platform's event that could not be read; empty if all could. The message is what
+	// was left: it is untrusted, and never a command.
+	Unread string
 	// Migrated is set when a conversation has got a new id; the event then says nothing else.
 	Migrated *Migration
 	SentAt   time.Time

@@ -1,12 +1,13 @@
 package discord
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
 	"strconv"
 	"time"
+
+	"sluice/adapters"
 )
 
 // apiError is a call that Discord, or something on the way, refused.
@@ -54,7 +55,7 @@ func refusal(resp *http.Response, answer []byte) *apiError {
 		Global     bool    `json:"global"`
 	}
 	e := &apiError{Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
-	if json.Unmarshal(answer, &body) != nil || body.Message == "" {
+	if _, err := adapters.Decode(answer, &body); err != nil || body.Message == "" {
 		e.Foreign = true
 	} else {
 		e.Code, e.Message = body.Code, valid(body.Message)

@@ -16,16 +16,16 @@ const stickerBase = "https://cdn.discordapp.com/stickers/"
 func attachments(m *message) []sessions.Attachment {
 	var out []sessions.Attachment
 	for _, f := range m.Attachments {
-		if f == nil {
-			continue
+		if f == (attachment{}) {
+			continue // nothing of it could be read
 		}
 		out = append(out, sessions.Attachment{
-			Kind: attachmentKind(f), Name: valid(f.Filename), MIME: valid(f.ContentType), Size: int64(f.Size),
-			Ref: valid(f.URL), Duration: int(math.Ceil(f.DurationSecs)),
+			Kind: attachmentKind(f), Name: valid(f.Filename), MIME: valid(f.ContentType), Size: f.Size,
+			Ref: valid(f.URL), Duration: int(math.Ceil(f.Seconds)),
 		})
 	}
 	for _, s := range m.Stickers {
-		if s != nil {
+		if s != (sticker{}) {
 			out = append(out, sessions.Attachment{Kind: "sticker", Name: valid(s.Name), Ref: stickerRef(s)})
 		}
 	}
@@ -35,7 +35,7 @@ func attachments(m *message) []sessions.Attachment {
 	return out
 }
 
-func attachmentKind(f *discordgo.MessageAttachment) string {
+func attachmentKind(f attachment) string {
 	kind, _, _ := strings.Cut(f.ContentType, "/")
 	switch {
 	case f.Waveform != "":
@@ -49,8 +49,8 @@ func attachmentKind(f *discordgo.MessageAttachment) string {
 }
 
 // stickerRef is the picture's address; a Lottie animation has none that is a picture.
-func stickerRef(s *discordgo.StickerItem) string {
-	switch s.FormatType {
+func stickerRef(s sticker) string {
+	switch s.Format {
 	case discordgo.StickerFormatTypePNG, discordgo.StickerFormatTypeAPNG:
 		return stickerBase + s.ID + ".png"
 	case discordgo.StickerFormatTypeGIF:

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -81,12 +82,12 @@ func (s *shard) after(ctx context.Context, channelID, last string) (all []messag
 		last = oldest
 	}
 	for range maxCalls {
-		page, err := s.history(ctx, channelID, last)
+		page, end, err := s.history(ctx, channelID, last)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)
-		if len(page) < maxMissed {
+		if end || len(page) == 0 {
 			return all, nil
 		}
 		last = page[len(page)-1].ID
@@ -95,15 +96,24 @@ func (s *shard) after(ctx context.Context, channelID, last string) (all []messag
 	return all, nil
 }
 
-// history is a page of a channel's messages after an id, oldest first.
-func (a *Adapter) history(ctx context.Context, channelID, after string) ([]message, error) {
+// history is a page of a channel's messages after an id, oldest first, without those that can't be read at all. last says that no more follow.
+func (a *Adapter) history(ctx context.Context, channelID, after string) (page []message, last bool, err error) {
 	req := request{
 		method: http.MethodGet, path: at("/channels/{}/messages", channelID),
 		query: url.Values{"after": {after}, "limit": {strconv.Itoa(maxMissed)}}.Encode(),
 	}
-	var page []message
-	if err := a.call(ctx, req, &page); err != nil {
-		return nil, err
+	var raw []json.RawMessage
+	if err := a.call(ctx, req, &raw); err != nil {
+		return nil, false, err
+	}
+	page = make([]message, 0, len(raw))
+	for _, r := range raw {
+		m, err := a.readMessage("history", r)
+		if err != nil {
+			a.malformed(r, err)
+			continue
+		}
+		page = append(page, m)
 	}
 	slices.SortFunc(page, func(a, b message) int {
 		switch {
@@ -114,7 +124,7 @@ func (a *Adapter) history(ctx context.Context, channelID, after string) ([]messa
 		}
 		return -1
 	})
-	return page, nil
+	return page, len(raw) < maxMissed, nil
 }
 
 // complete adds what fetched messages lack: their guild, and their writers' roles.

@@ -75,7 +75,10 @@ var defaultPace = pace{
 }
 
 // tokenShape is deliberately wide: Discord has changed the form of its tokens before.
-var tokenShape = regexp.MustCompile(`^[A-Za-z0-9._-]{20,200}$`)
+var tokenShape = regexp.MustCompile(`^[A-Za-z0-9._-]{20,}$`)
+
+// maxToken bounds a token: it goes into a header of every call.
+const maxToken = 4096
 
 // complete checks the configuration, all faults at once, and fills in defaults.
 func (c Config) complete() (Config, error) {
@@ -91,7 +94,7 @@ func (c Config) complete() (Config, error) {
 	}
 	c.Log = c.Log.With("channel", channelName, "account", c.Account)
 	var faults []error
-	if !tokenShape.MatchString(string(c.Token)) {
+	if len(c.Token) > maxToken || !tokenShape.MatchString(string(c.Token)) {
 		faults = append(faults, errors.New(`token: want the bot token of the developer portal (Bot → Token), without "Bot " before it`))
 	}
 	if !isURL(c.APIBase, "https", "http") {

@@ -189,7 +189,7 @@ func membersFailure(err error) error {
 	return err
 }
 
-func peers(users []discordgo.User, limit int) []sessions.Peer {
+func peers(users []user, limit int) []sessions.Peer {
 	out := make([]sessions.Peer, 0, len(users))
 	for i := range users[:min(limit, len(users))] {
 		out = append(out, peer(&users[i], nil))

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bwmarrin/discordgo"
-
 	"sluice/adapters"
 	"sluice/sessions"
 )
@@ -27,7 +25,7 @@ type Adapter struct {
 	acks    *acks
 
 	ask  sync.Mutex // one question who the bot is at a time
-	self atomic.Pointer[discordgo.User]
+	self atomic.Pointer[user]
 	app  atomic.Pointer[application]
 }
 
@@ -108,7 +106,7 @@ func (a *Adapter) call(ctx context.Context, req request, result any) error {
 }
 
 // whoami is the bot itself, asked for once.
-func (a *Adapter) whoami(ctx context.Context) (*discordgo.User, error) {
+func (a *Adapter) whoami(ctx context.Context) (*user, error) {
 	if me := a.self.Load(); me != nil {
 		return me, nil
 	}
@@ -125,15 +123,15 @@ func (a *Adapter) whoami(ctx context.Context) (*discordgo.User, error) {
 	return me, nil
 }
 
-func (a *Adapter) know(me *discordgo.User) {
+func (a *Adapter) know(me *user) {
 	a.self.Store(me)
 	a.state.identify(peer(me, nil))
 }
 
 var errNobody = errors.New("discord did not say who the bot is")
 
-func (a *Adapter) getMe(ctx context.Context) (*discordgo.User, error) {
-	var me discordgo.User
+func (a *Adapter) getMe(ctx context.Context) (*user, error) {
+	var me user
 	if err := a.call(ctx, request{method: http.MethodGet, path: at("/users/@me")}, &me); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"runtime/debug"
@@ -59,31 +59,59 @@ type work func(ctx context.Context) bool
 func (s *shard) prepare(f frame) (key string, do work, err error) {
 	switch f.Type {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
-		var m message
-		if err := json.Unmarshal(f.Data, &m); err != nil {
+		m, err := s.readMessage(f.Type, f.Data)
+		if err != nil {
 			return "", nil, err
 		}
 		return m.ChannelID, s.onMessage(&m, f.Type == "MESSAGE_UPDATE"), nil
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
 		var d deletion
-		if err := json.Unmarshal(f.Data, &d); err != nil {
-			return "", nil, err
-		}
-		return d.ChannelID, s.onDeletion(d), nil
+		unread, err := s.decode(f.Type, f.Data, &d)
+		do = s.onDeletion(d)
+		return d.ChannelID, do, usable(do, unread, err)
 	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
 		var r reaction
-		if err := json.Unmarshal(f.Data, &r); err != nil {
-			return "", nil, err
-		}
-		return r.ChannelID, s.onReaction(r, f.Type == "MESSAGE_REACTION_REMOVE", s.position().session+"/"+strconv.FormatInt(f.Seq, 10)), nil
+		unread, err := s.decode(f.Type, f.Data, &r)
+		do = s.onReaction(r, f.Type == "MESSAGE_REACTION_REMOVE", s.position().session+"/"+strconv.FormatInt(f.Seq, 10))
+		return r.ChannelID, do, usable(do, unread, err)
 	case "INTERACTION_CREATE":
 		var i interaction
-		if err := json.Unmarshal(f.Data, &i); err != nil {
-			return "", nil, err
-		}
-		return i.ChannelID, s.onInteraction(&i), nil
+		unread, err := s.decode(f.Type, f.Data, &i)
+		i.unread = unread
+		do = s.onInteraction(&i)
+		return i.ChannelID, do, usable(do, unread, err)
 	}
 	return "", nil, s.learn(f)
+}
+
+// usable is the error of an event about which nothing can be done because of what could not be read of it.
+func usable(do work, unread string, err error) error {
+	if err == nil && do == nil && unread != "" {
+		return fmt.Errorf("without %s nothing can be done about it", unread)
+	}
+	return err
+}
+
+// readMessage reads a message as far as it can be read. One without its ids is an error: nothing could tell it from others.
+func (a *Adapter) readMessage(kind string, raw []byte) (m message, err error) {
+	m.unread, err = a.decode(kind, raw, &m)
+	if err == nil && (m.ID == "" || m.ChannelID == "") {
+		err = errNameless
+	}
+	return m, err
+}
+
+// errNameless: a message that can't be told from others.
+var errNameless = errors.New("message without its id or its channel's")
+
+// decode reads what Discord sent as far as it can be read, and records what is left out.
+func (a *Adapter) decode(kind string, raw []byte, v any) (unread string, err error) {
+	unread, err = adapters.Decode(raw, v)
+	if unread != "" {
+		a.metrics.event(a.cfg.Account, outcomePartial)
+		a.cfg.Log.Warn("discord event read in part: a field has a type that is not expected", "kind", valid(kind), "field", unread, "event", excerpt(raw), "bytes", len(raw))
+	}
+	return unread, err
 }
 
 // onMessage is nil for what says nothing to the agent: the bot's own words, and
@@ -94,7 +122,7 @@ func (s *shard) onMessage(m *message, edited bool) work {
 		s.posted.note(m.ID, m.nonce())
 		return nil
 	}
-	if edited && (m.Edited == nil || m.Content == nil) {
+	if _, _, changed := m.edited(); edited && (!changed || m.Content == nil && m.unread == "") {
 		return nil
 	}
 	return func(ctx context.Context) bool { return s.take(ctx, m, edited) }
@@ -166,8 +194,13 @@ var interactionToken = regexp.MustCompile(`("token"\s*:\s*")[^"]*`)
 
 // malformed records what can't be read, before it is stepped over.
 func (a *Adapter) malformed(raw []byte, why error) {
-	const most = 2000
 	a.metrics.event(a.cfg.Account, outcomeMalformed)
+	a.cfg.Log.Error("malformed discord event skipped", "error", why, "event", excerpt(raw), "bytes", len(raw))
+}
+
+// excerpt is the beginning of an event for the log, without what answers an interaction.
+func excerpt(raw []byte) string {
+	const most = 2000
 	text := interactionToken.ReplaceAll(raw, []byte("${1}<secret>"))
-	a.cfg.Log.Error("malformed discord event skipped", "error", why, "event", valid(string(text[:min(len(text), most)])), "bytes", len(raw))
+	return valid(string(text[:min(len(text), most)]))
 }

@@ -51,10 +51,11 @@ func (s *shard) onReaction(r reaction, removed bool, seq string) work {
 			return false
 		}
 		route.ReplyTo = sessions.PlatformMessageID(r.MessageID)
+		who := s.reactor(ctx, &r, route.Space)
 		return s.accept(ctx, adapters.Inbound{
 			Event:  r.ChannelID + "/" + r.MessageID + "/reaction/" + seq,
 			Route:  route,
-			Sender: r.sender(), Roles: r.Member.roles(), MessageID: route.ReplyTo, SentAt: now,
+			Sender: who.peer, Roles: who.roles, MessageID: route.ReplyTo, SentAt: now,
 			Reaction: &adapters.Reaction{Emoji: r.emoji(), Removed: removed, Own: r.own(s)},
 		})
 	}
@@ -65,11 +66,49 @@ func (r *reaction) own(s *shard) bool {
 	return self != nil && r.AuthorID == self.ID || s.posted.is(r.MessageID)
 }
 
-func (r *reaction) sender() sessions.Peer {
-	if r.Member == nil || r.Member.User == nil {
-		return sessions.Peer{ID: sessions.UserID(r.UserID)}
+// person is somebody as a guild shows them, or in a direct chat with no roles.
+type person struct {
+	peer  sessions.Peer
+	roles []string
+}
+
+// reactor is who put a reaction on a message, or took it off. Only a reaction that is put on in a guild comes with its
+// member. The others are asked for each time, as their roles decide what they may; one that Discord does not tell goes by
+// the id and has no roles.
+func (a *Adapter) reactor(ctx context.Context, r *reaction, guildID string) person {
+	if r.Member != nil && r.Member.User != nil {
+		return person{peer(r.Member.User, r.Member), r.Member.roles()}
 	}
-	return peer(r.Member.User, r.Member)
+	who, err := a.askPerson(ctx, r, guildID)
+	if err != nil {
+		a.cfg.Log.Warn("discord does not tell who reacted, the id stands for the name", "user", r.UserID, "error", err)
+	}
+	if who.peer.ID == "" {
+		return person{peer: sessions.Peer{ID: sessions.UserID(r.UserID)}}
+	}
+	return who
+}
+
+// askPerson asks Discord for the member of a guild, or for the other person of a direct chat, whom its channel names.
+func (a *Adapter) askPerson(ctx context.Context, r *reaction, guildID string) (person, error) {
+	if guildID != "" {
+		m := member{}
+		err := a.optional(ctx, at("/guilds/{}/members/{}", guildID, r.UserID), &m)
+		if m.User == nil {
+			return person{}, err
+		}
+		return person{peer(m.User, &m), m.roles()}, err
+	}
+	if c, ok := a.places.channel(r.ChannelID); ok {
+		for i := range c.Recipients {
+			if c.Recipients[i].ID == r.UserID {
+				return person{peer: peer(&c.Recipients[i], nil)}, nil
+			}
+		}
+	}
+	u := user{}
+	err := a.optional(ctx, at("/users/{}", r.UserID), &u)
+	return person{peer: peer(&u, nil)}, err
 }
 
 // emoji is the character, or "name:id" for one of a guild's own.

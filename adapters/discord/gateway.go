@@ -122,7 +122,8 @@ func (c *connection) read(within time.Duration) (frame, error) {
 		return frame{}, err
 	}
 	var f frame
-	if err := json.Unmarshal(raw, &f); err != nil {
+	unread, err := adapters.Decode(raw, &f)
+	if err != nil || unread == "op" {
 		return frame{Op: -1, Data: raw}, nil //nolint:nilerr // its reader says so
 	}
 	return f, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -34,16 +33,17 @@ func (a *Adapter) normalise(ctx context.Context, m *message, edited bool) (in ad
 	in = adapters.Inbound{
 		Event: m.ChannelID + "/" + m.ID, Route: route,
 		Sender: peer(m.Author, m.Member), Roles: m.Member.roles(),
-		MessageID: sessions.PlatformMessageID(m.ID), SentAt: m.Timestamp,
+		MessageID: sessions.PlatformMessageID(m.ID), SentAt: m.at(), Unread: m.unread,
 		Attachments: attachments(m),
 	}
 	in.Sender.Bot = in.Sender.Bot || m.WebhookID != ""
 	if edited {
-		in.Edited, in.SentAt = true, *m.Edited
-		in.Event += "/edit/" + m.Edited.UTC().Format(time.RFC3339Nano)
+		at, name, _ := m.edited()
+		in.Edited, in.SentAt = true, at
+		in.Event += "/edit/" + name
 	}
 	a.fill(&in, m, self)
-	if in.Text == "" && len(in.Attachments) == 0 && len(m.Snapshots) == 0 && !in.Mentioned && !edited {
+	if in.Text == "" && len(in.Attachments) == 0 && len(m.Snapshots) == 0 && !in.Mentioned && !edited && in.Unread == "" {
 		a.noteEmpty(m, route)
 		return in, false, nil
 	}
@@ -54,7 +54,7 @@ func (a *Adapter) normalise(ctx context.Context, m *message, edited bool) (in ad
 }
 
 // fill takes what a message says: its text, what it answers, and whether it is meant for the bot.
-func (a *Adapter) fill(in *adapters.Inbound, m *message, self *discordgo.User) {
+func (a *Adapter) fill(in *adapters.Inbound, m *message, self *user) {
 	words := reader{places: a.places, guild: in.Route.Space, self: self, message: m}
 	text, named := words.read(m.text())
 	in.Text = text
@@ -86,7 +86,7 @@ func (m *message) text() string {
 // noteEmpty tells the state of a message that came without anything in it, which is what a
 // bot gets that may not read messages.
 func (a *Adapter) noteEmpty(m *message, route sessions.Route) {
-	empty := len(m.Embeds) == 0 && len(m.Components) == 0 && len(m.Poll) == 0
+	empty := blank(m.Embeds) && blank(m.Components) && blank(m.Poll)
 	if empty && route.ChatType != sessions.Direct && !m.Author.Bot {
 		a.state.advise(noContent)
 	}
@@ -135,7 +135,7 @@ func title(c channel) string {
 }
 
 // peer is a user as others see it: by the name that it has in the guild, or everywhere.
-func peer(u *discordgo.User, m *member) sessions.Peer {
+func peer(u *user, m *member) sessions.Peer {
 	name := or(u.GlobalName, u.Username)
 	if m != nil {
 		name = or(m.Nick, name)

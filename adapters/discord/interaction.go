@@ -16,8 +16,8 @@ import (
 // waits three seconds for an answer, and so it gets one as soon as the event is durable: a
 // command "thinking…", seen only by who gave it, which the run's answer then replaces; a button none that shows.
 func (s *shard) onInteraction(i *interaction) work {
-	user := i.user()
-	if user == nil || i.ID == "" || i.ChannelID == "" {
+	by := i.by()
+	if by == nil || i.ID == "" || i.ChannelID == "" {
 		return nil
 	}
 	var reply interactionReply
@@ -33,7 +33,7 @@ func (s *shard) onInteraction(i *interaction) work {
 	return func(ctx context.Context) bool {
 		defer s.acks.begin(i.handle())()
 		route, err := s.place(ctx, i.ChannelID, i.GuildID)
-		if err != nil || !s.accept(ctx, i.inbound(route, peer(user, i.Member), s)) {
+		if err != nil || !s.accept(ctx, i.inbound(route, peer(by, i.Member), s)) {
 			return false
 		}
 		s.acknowledge(ctx, i, reply)
@@ -41,7 +41,7 @@ func (s *shard) onInteraction(i *interaction) work {
 	}
 }
 
-func (i *interaction) user() *discordgo.User {
+func (i *interaction) by() *user {
 	if i.Member != nil && i.Member.User != nil {
 		return i.Member.User
 	}
@@ -51,7 +51,7 @@ func (i *interaction) user() *discordgo.User {
 func (i *interaction) inbound(route sessions.Route, sender sessions.Peer, s *shard) adapters.Inbound {
 	in := adapters.Inbound{
 		Event: i.ChannelID + "/interaction/" + i.ID, Route: route, Sender: sender, Roles: i.Member.roles(),
-		Mentioned: true, SentAt: idTime(i.ID, s.cfg.Now()),
+		Mentioned: true, SentAt: idTime(i.ID, s.cfg.Now()), Unread: i.unread,
 	}
 	if i.Type == discordgo.InteractionApplicationCommand {
 		in.Text = i.command()

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/bwmarrin/discordgo"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -70,7 +69,7 @@ func FuzzReadText(f *testing.F) {
 	for _, text := range []string{"<@1> hi", "<@!1>", "a <@1> b", "<#5> <:x:1> </a b:1> <t:1:R>", "<@1><@1>", "<<@1>>", "\xff<@1>", "<t:999999999999>"} {
 		f.Add(text)
 	}
-	self := &discordgo.User{ID: "1"}
+	self := &user{ID: "1"}
 	f.Fuzz(func(t *testing.T, text string) {
 		got, named := reader{places: newPlaces(), self: self, message: &message{}}.read(text)
 		require.True(t, utf8.ValidString(got))

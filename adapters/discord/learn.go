@@ -1,7 +1,5 @@
 package discord
 
-import "encoding/json"
-
 // learn takes what an event says of guilds, channels and threads. Kinds of events that it
 // does not know are none of its business.
 func (s *shard) learn(f frame) error {
@@ -9,17 +7,17 @@ func (s *shard) learn(f frame) error {
 	case "GUILD_CREATE", "GUILD_UPDATE":
 		return s.learnGuild(f)
 	case "GUILD_DELETE":
-		return teach(f, func(g guild) {
+		return teach(s, f, func(g guild) {
 			if !g.Unavailable { // an outage; else the bot was sent away
 				s.places.dropGuild(g.ID)
 			}
 		})
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		return teach(f, func(c channel) { s.places.putChannel(c) })
+		return teach(s, f, func(c channel) { s.places.putChannel(c) })
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		return teach(f, func(c channel) { s.places.dropChannel(c.ID) })
+		return teach(s, f, func(c channel) { s.places.dropChannel(c.ID) })
 	case "THREAD_LIST_SYNC":
-		return teach(f, func(e threadSync) {
+		return teach(s, f, func(e threadSync) {
 			for _, c := range e.Threads {
 				c.GuildID = e.GuildID
 				s.places.putChannel(c)
@@ -37,9 +35,9 @@ type threadSync struct {
 }
 
 // teach decodes an event and gives it to what learns from it.
-func teach[E any](f frame, learn func(E)) error {
+func teach[E any](s *shard, f frame, learn func(E)) error {
 	var e E
-	if err := json.Unmarshal(f.Data, &e); err != nil {
+	if _, err := s.decode(f.Type, f.Data, &e); err != nil {
 		return err
 	}
 	learn(e)
@@ -47,7 +45,7 @@ func teach[E any](f frame, learn func(E)) error {
 }
 
 func (s *shard) learnGuild(f frame) error {
-	return teach(f, func(g guild) {
+	return teach(s, f, func(g guild) {
 		self := s.self.Load()
 		if g.Unavailable || self == nil {
 			return
@@ -75,7 +73,7 @@ type roleEvent struct {
 }
 
 func (s *shard) learnRoles(f frame) error {
-	return teach(f, func(e roleEvent) {
+	return teach(s, f, func(e roleEvent) {
 		self := s.self.Load()
 		if self == nil {
 			return

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/bwmarrin/discordgo"
 )
 
 // markup is how Discord writes what is more than text: <@1> <@!1> a person, <@&1> a
@@ -28,7 +26,7 @@ func parts(raw string, at []int) (kind, what string) {
 type reader struct {
 	places  *places
 	guild   string
-	self    *discordgo.User
+	self    *user
 	message *message
 }
 
@@ -91,7 +89,7 @@ func (r reader) person(whole, id string) (shown string, own bool) {
 	}
 	for _, m := range r.message.Mentions {
 		if m.ID == id {
-			return "@" + peer(&m.User, m.Member).Name, false
+			return "@" + peer(&m.user, m.Member).Name, false
 		}
 	}
 	return whole, false

@@ -14,6 +14,7 @@ const (
 	outcomeAccepted  = "accepted"
 	outcomeIgnored   = "ignored"
 	outcomeMalformed = "malformed"
+	outcomePartial   = "partial"
 	outcomeFailed    = "failed"
 )
 
@@ -28,7 +29,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_discord_events_total",
-			Help: "Events from Discord by outcome: accepted, ignored, malformed, failed (tried again).",
+			Help: "Events from Discord by outcome: accepted, ignored, malformed, failed (tried again); partial counts those with a field that could not be read, besides.",
 		}, []string{"account", "outcome"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_discord_calls_total",

@@ -52,12 +52,18 @@ func (p *places) learn(g *guild, self string) {
 	defer p.mu.Unlock()
 	p.guilds.put(g.ID, info)
 	for _, c := range slices.Concat(g.Channels, g.Threads) {
+		if c.ID == "" {
+			continue // it could not be read
+		}
 		c.GuildID = g.ID // events of a guild leave it out
 		p.channels.put(c.ID, c)
 	}
 }
 
 func (g *guildInfo) learn(r role, self string) {
+	if r.ID == "" {
+		return // it could not be read
+	}
 	g.roles[r.ID] = valid(r.Name)
 	if r.Tags.BotID == self {
 		g.mine = r.ID

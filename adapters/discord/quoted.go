@@ -1,13 +1,9 @@
 package discord
 
-import (
-	"github.com/bwmarrin/discordgo"
-
-	"sluice/sessions"
-)
+import "sluice/sessions"
 
 // quotations are what a message answers and what it forwards.
-func (a *Adapter) quotations(guild string, m *message, self *discordgo.User) []sessions.Quotation {
+func (a *Adapter) quotations(guild string, m *message, self *user) []sessions.Quotation {
 	var all []sessions.Quotation
 	if r := m.Reply; r != nil {
 		for _, q := range a.written(guild, r, self) {
@@ -20,7 +16,7 @@ func (a *Adapter) quotations(guild string, m *message, self *discordgo.User) []s
 }
 
 // written is what stands in a message that is answered: its writer's words, and those that it forwards.
-func (a *Adapter) written(guild string, m *message, self *discordgo.User) []sessions.Quotation {
+func (a *Adapter) written(guild string, m *message, self *user) []sessions.Quotation {
 	q := sessions.Quotation{}
 	q.Text, _ = reader{places: a.places, guild: guild, self: self, message: m}.read(m.text())
 	if m.Author != nil {
@@ -30,7 +26,7 @@ func (a *Adapter) written(guild string, m *message, self *discordgo.User) []sess
 }
 
 // forwarded are the messages that a message passes on. Discord does not say who wrote them.
-func (a *Adapter) forwarded(guild string, m *message, self *discordgo.User) []sessions.Quotation {
+func (a *Adapter) forwarded(guild string, m *message, self *user) []sessions.Quotation {
 	var all []sessions.Quotation
 	for i := range m.Snapshots {
 		f := &m.Snapshots[i].Message

@@ -40,7 +40,7 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 	want := wanted{nonce: nonceOf(out), text: strings.TrimSpace(render(out)), from: self.ID}
 	after := previous(snowflake(sentAt))
 	for range maxLooked {
-		page, err := a.history(ctx, channelID, after)
+		page, last, err := a.history(ctx, channelID, after)
 		if err != nil {
 			return adapters.Receipt{}, false, err
 		}
@@ -48,8 +48,11 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 			a.posted.note(m.ID, want.nonce)
 			return a.receiptOf(m), true, nil
 		}
-		if len(page) < maxMissed {
+		if last {
 			return adapters.Receipt{}, false, nil
+		}
+		if len(page) == 0 {
+			break // a full page of what can't be read: it may be among it
 		}
 		after = page[len(page)-1].ID
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"sluice/adapters"
 )
 
 // maxAnswer bounds a REST answer: a hundred messages with all their embeds are well below it.
@@ -31,11 +34,12 @@ type client struct {
 	limits  *limits
 	metrics *metrics
 	account string
+	log     *slog.Logger
 }
 
 func newClient(cfg Config, m *metrics) *client {
 	return &client{
-		base: cfg.APIBase, token: string(cfg.Token), timeout: cfg.CallTimeout, account: cfg.Account,
+		base: cfg.APIBase, token: string(cfg.Token), timeout: cfg.CallTimeout, account: cfg.Account, log: cfg.Log,
 		limits: newLimits(cfg.Now), metrics: m,
 		http: &http.Client{
 			Transport: newTransport(),
@@ -117,8 +121,12 @@ func (c *client) call(ctx context.Context, req request, result any) (err error) 
 	if err != nil || result == nil || len(answer) == 0 {
 		return err
 	}
-	if err := json.Unmarshal(answer, result); err != nil {
+	unread, err := adapters.Decode(answer, result)
+	if err != nil {
 		return &lostError{Sent: true, Err: fmt.Errorf("read answer: %w", err)}
+	}
+	if unread != "" {
+		c.log.Warn("discord answer read in part: a field has a type that is not expected", "call", req.method+" "+req.path.route, "field", unread)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -91,11 +90,7 @@ func (a *Adapter) receipt(req request, m *message, nonce string) (adapters.Recei
 }
 
 func (a *Adapter) receiptOf(m *message) adapters.Receipt {
-	at := m.Timestamp
-	if at.IsZero() {
-		at = idTime(m.ID, time.Time{})
-	}
-	return adapters.NewReceipt(m.ID, at, a.cfg.Now())
+	return adapters.NewReceipt(m.ID, m.at(), a.cfg.Now())
 }
 
 // target is the channel, thread or direct chat that a route leads to.

@@ -2,7 +2,6 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"sluice/adapters"
@@ -12,7 +11,7 @@ import (
 // each channel before what is said from now on.
 func (s *shard) onReady(ctx context.Context, c *connection, f frame) error {
 	var r ready
-	if err := json.Unmarshal(f.Data, &r); err != nil || r.SessionID == "" || r.User == nil {
+	if _, err := s.decode(f.Type, f.Data, &r); err != nil || r.SessionID == "" || r.User == nil {
 		return fmt.Errorf("read READY: no session in it (%w)", or(err, errInvalid))
 	}
 	s.know(r.User)

@@ -7,9 +7,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// What Discord sends, cut down to what is used. The library's own Message, Guild, Role and
-// Member refuse to be read as a whole for one thing that is newer than the library, a
-// kind of component or a permission's bit; see doc.go.
+// What Discord sends, cut down to what is used: a field that is not here can have any type. All of it is read by
+// [adapters.Decode], which leaves out what it can't read; so nothing here has an UnmarshalJSON that can fail, and times
+// are texts. The library's own types are for what is sent; see doc.go.
 
 // frame is one gateway payload.
 type frame struct {
@@ -20,26 +20,92 @@ type frame struct {
 }
 
 type message struct {
-	ID          string                         `json:"id"`
-	ChannelID   string                         `json:"channel_id"`
-	GuildID     string                         `json:"guild_id"`
-	Type        discordgo.MessageType          `json:"type"`
-	Content     *string                        `json:"content"`
-	Author      *discordgo.User                `json:"author"`
-	Member      *member                        `json:"member"`
-	WebhookID   string                         `json:"webhook_id"`
-	Timestamp   time.Time                      `json:"timestamp"`
-	Edited      *time.Time                     `json:"edited_timestamp"`
-	Mentions    []mentioned                    `json:"mentions"`
-	RoleIDs     []string                       `json:"mention_roles"`
-	Attachments []*discordgo.MessageAttachment `json:"attachments"`
-	Stickers    []*discordgo.StickerItem       `json:"sticker_items"`
-	Embeds      []json.RawMessage              `json:"embeds"`
-	Components  []json.RawMessage              `json:"components"`
-	Poll        json.RawMessage                `json:"poll"`
-	Reply       *message                       `json:"referenced_message"`
-	Snapshots   []snapshot                     `json:"message_snapshots"`
-	Nonce       json.RawMessage                `json:"nonce"` // a string or a number
+	ID          string                `json:"id"`
+	ChannelID   string                `json:"channel_id"`
+	GuildID     string                `json:"guild_id"`
+	Type        discordgo.MessageType `json:"type"`
+	Content     *string               `json:"content"`
+	Author      *user                 `json:"author"`
+	Member      *member               `json:"member"`
+	WebhookID   string                `json:"webhook_id"`
+	Timestamp   string                `json:"timestamp"`
+	Edited      json.RawMessage       `json:"edited_timestamp"`
+	Mentions    []mentioned           `json:"mentions"`
+	RoleIDs     []string              `json:"mention_roles"`
+	Attachments []attachment          `json:"attachments"`
+	Stickers    []sticker             `json:"sticker_items"`
+	Embeds      json.RawMessage       `json:"embeds"`
+	Components  json.RawMessage       `json:"components"`
+	Poll        json.RawMessage       `json:"poll"`
+	Reply       *message              `json:"referenced_message"`
+	Snapshots   []snapshot            `json:"message_snapshots"`
+	Nonce       json.RawMessage       `json:"nonce"` // a string or a number
+
+	unread string // a field that could not be read
+}
+
+// at is when the message was written; its id says so too.
+func (m *message) at() time.Time {
+	if t, err := time.Parse(time.RFC3339Nano, m.Timestamp); err == nil {
+		return t
+	}
+	return idTime(m.ID, time.Time{})
+}
+
+// edited is when the message was changed last, and a name for that change. ok is false if it never was.
+func (m *message) edited() (at time.Time, name string, ok bool) {
+	if blank(m.Edited) {
+		return at, "", false
+	}
+	var text string
+	if json.Unmarshal(m.Edited, &text) != nil {
+		text = string(m.Edited)
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return m.at(), valid(text[:min(len(text), maxEditName)]), true
+	}
+	return at, at.UTC().Format(time.RFC3339Nano), true
+}
+
+// maxEditName bounds the part of an event's name that is made of a time which can't be read.
+const maxEditName = 64
+
+// blank reports whether a field is missing or empty, whatever its type.
+func blank(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", "[]", "{}", `""`:
+		return true
+	}
+	return false
+}
+
+type user struct {
+	ID         string `json:"id"`
+	Username   string `json:"username"`
+	GlobalName string `json:"global_name"`
+	Bot        bool   `json:"bot"`
+}
+
+// attachment is a file of a message.
+type attachment struct {
+	Filename    string  `json:"filename"`
+	ContentType string  `json:"content_type"`
+	Size        int64   `json:"size"`
+	URL         string  `json:"url"`
+	Seconds     float64 `json:"duration_secs"`
+	Waveform    string  `json:"waveform"` // of a voice message
+}
+
+type sticker struct {
+	ID     string                  `json:"id"`
+	Name   string                  `json:"name"`
+	Format discordgo.StickerFormat `json:"format_type"`
+}
+
+type emoji struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // snapshot is a message that was forwarded.
@@ -49,14 +115,14 @@ type snapshot struct {
 
 // mentioned is a person who is named in a message, and, in a guild's events, as its member.
 type mentioned struct {
-	discordgo.User
+	user
 	Member *member `json:"member"`
 }
 
 type member struct {
-	User  *discordgo.User `json:"user"`
-	Nick  string          `json:"nick"`
-	Roles []string        `json:"roles"`
+	User  *user    `json:"user"`
+	Nick  string   `json:"nick"`
+	Roles []string `json:"roles"`
 }
 
 type role struct {
@@ -73,7 +139,7 @@ type channel struct {
 	Type       discordgo.ChannelType `json:"type"`
 	Name       string                `json:"name"`
 	ParentID   string                `json:"parent_id"`
-	Recipients []discordgo.User      `json:"recipients"`
+	Recipients []user                `json:"recipients"`
 }
 
 // guild is GUILD_CREATE, and what GET /guilds/{id} gives.
@@ -89,13 +155,13 @@ type guild struct {
 }
 
 type reaction struct {
-	UserID    string          `json:"user_id"`
-	ChannelID string          `json:"channel_id"`
-	MessageID string          `json:"message_id"`
-	GuildID   string          `json:"guild_id"`
-	Member    *member         `json:"member"`
-	AuthorID  string          `json:"message_author_id"`
-	Emoji     discordgo.Emoji `json:"emoji"`
+	UserID    string  `json:"user_id"`
+	ChannelID string  `json:"channel_id"`
+	MessageID string  `json:"message_id"`
+	GuildID   string  `json:"guild_id"`
+	Member    *member `json:"member"`
+	AuthorID  string  `json:"message_author_id"`
+	Emoji     emoji   `json:"emoji"`
 }
 
 type deletion struct {
@@ -113,13 +179,15 @@ type interaction struct {
 	GuildID   string                    `json:"guild_id"`
 	ChannelID string                    `json:"channel_id"`
 	Member    *member                   `json:"member"`
-	User      *discordgo.User           `json:"user"`
+	User      *user                     `json:"user"`
 	Message   *message                  `json:"message"`
 	Data      struct {
 		Name     string   `json:"name"`
 		CustomID string   `json:"custom_id"`
 		Options  []option `json:"options"`
 	} `json:"data"`
+
+	unread string // a field that could not be read
 }
 
 // option is one argument of a slash command.
@@ -129,9 +197,9 @@ type option struct {
 }
 
 type ready struct {
-	SessionID string          `json:"session_id"`
-	ResumeURL string          `json:"resume_gateway_url"`
-	User      *discordgo.User `json:"user"`
+	SessionID string `json:"session_id"`
+	ResumeURL string `json:"resume_gateway_url"`
+	User      *user  `json:"user"`
 }
 
 // gatewayInfo is the answer to GET /gateway/bot.

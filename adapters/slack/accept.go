@@ -34,6 +34,7 @@ func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, it item) 
 		a.metrics.event(a.cfg.Account, outcomeIgnored)
 		return nil
 	}
+	a.notePartial(&inbound, it)
 	free, err := a.lanes.slot(ctx)
 	if err != nil {
 		return fmt.Errorf("wait to accept event %s: %w", inbound.Event, err)
@@ -57,6 +58,16 @@ func (a *Adapter) readable(ctx context.Context, me *self, it item) (in adapters.
 		}
 	}()
 	return a.normalise(ctx, me, it)
+}
+
+// notePartial says of an event that a part of it could not be read: to its reader, in the log and in the metric.
+func (a *Adapter) notePartial(in *adapters.Inbound, it item) {
+	if it.unread == "" {
+		return
+	}
+	in.Unread = it.unread
+	a.metrics.event(a.cfg.Account, outcomePartial)
+	a.cfg.Log.Warn("slack event read in part: a field has a type that is not expected", "event", in.Event, "field", it.unread)
 }
 
 // malformed logs what can't be read, and never will be: it is confirmed, as Slack would give it again for nothing.

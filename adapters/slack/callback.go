@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -100,7 +99,7 @@ func signed(secret adapters.Secret, h http.Header, body []byte, now time.Time) b
 // challenged reports whether Slack only asks whether somebody is there, and gives what to answer.
 func challenged(body []byte) (string, bool) {
 	var outer callback
-	if json.Unmarshal(body, &outer) != nil || outer.Type != "url_verification" {
+	if _, err := adapters.Decode(body, &outer); err != nil || outer.Type != "url_verification" {
 		return "", false
 	}
 	return outer.Challenge, true

@@ -23,7 +23,7 @@ func (a *Adapter) changed(ctx context.Context, me *self, e *event) (in adapters.
 		return in, false, nil
 	}
 	edited := *now
-	edited.Type, edited.Channel, edited.ChannelType = e.Type, e.Channel, e.ChannelType
+	edited.Type, edited.Channel, edited.ChannelType, edited.unread = e.Type, e.Channel, e.ChannelType, e.unread
 	in, ok, err = a.said(ctx, me, &edited)
 	in.Event += "/edit/" + or(now.Edited.TS, e.EventTS)
 	if e.EventTS != "" {

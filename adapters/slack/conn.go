@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"sluice/adapters"
 )
 
 const (
@@ -109,7 +111,7 @@ func (c *conn) read() {
 		}
 		c.heard()
 		var e envelope
-		if err := json.Unmarshal(raw, &e); err != nil {
+		if _, err := adapters.Decode(raw, &e); err != nil {
 			e = envelope{}
 		}
 		switch {

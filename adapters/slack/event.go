@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/adapters"
 )
 
 // errMalformed: an event that lacks what its kind always has.
@@ -22,6 +24,7 @@ type item struct {
 	command *command
 	press   *press
 	gone    string // the app's access has ended, and why
+	unread  string // a field that could not be read
 }
 
 func (i *item) empty() bool { return i.event == nil && i.command == nil && i.press == nil }
@@ -43,7 +46,7 @@ type authorization struct {
 }
 
 // event is the part of Slack's events that is used here; one shape for all kinds.
-// It is read here and not with the library's types, as those refuse a whole event for one
+// It is read by [adapters.Decode] and not with the library's types, as those refuse a whole event for one
 // field of a surprising type.
 type event struct {
 	Type        string     `json:"type"`
@@ -74,7 +77,8 @@ type event struct {
 	ItemUser string   `json:"item_user"`
 	Tokens   *revoked `json:"tokens"`
 
-	team string // of the callback
+	team   string // of the callback
+	unread string // a field that could not be read
 }
 
 type profile struct {
@@ -106,7 +110,8 @@ type file struct {
 // readEvent decodes an event of the Events API. The item is empty for kinds that nobody here needs.
 func readEvent(raw []byte) (item, error) {
 	var outer callback
-	if err := json.Unmarshal(raw, &outer); err != nil {
+	unreadOuter, err := adapters.Decode(raw, &outer)
+	if err != nil {
 		return item{}, fmt.Errorf("read callback: %w", err)
 	}
 	if outer.Type != "event_callback" {
@@ -115,7 +120,7 @@ func readEvent(raw []byte) (item, error) {
 	var kind struct {
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(outer.Event, &kind); err != nil || kind.Type == "" {
+	if _, err := adapters.Decode(outer.Event, &kind); err != nil || kind.Type == "" {
 		return item{}, fmt.Errorf("read event: %w", errors.Join(errMalformed, err))
 	}
 	switch kind.Type {
@@ -126,18 +131,19 @@ func readEvent(raw []byte) (item, error) {
 		return item{}, nil
 	}
 	e := &event{}
-	if err := json.Unmarshal(outer.Event, e); err != nil {
+	unread, err := adapters.Decode(outer.Event, e)
+	if err != nil {
 		return item{}, fmt.Errorf("read event %s: %w", kind.Type, err)
 	}
 	if kind.Type == "tokens_revoked" {
 		return tokensRevoked(e), nil
 	}
-	e.team = outer.installed()
+	e.team, e.unread = outer.installed(), or(unread, unreadOuter)
 	lane := or(e.Channel, e.Item.Channel)
 	if lane == "" {
 		return item{}, fmt.Errorf("read event %s: no channel: %w", kind.Type, errMalformed)
 	}
-	return item{id: outer.ID, lane: lane, at: or(e.EventTS, e.TS), event: e}, nil
+	return item{id: outer.ID, lane: lane, at: or(e.EventTS, e.TS), event: e, unread: e.unread}, nil
 }
 
 func tokensRevoked(e *event) item {

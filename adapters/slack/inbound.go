@@ -84,7 +84,7 @@ func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inb
 	if direct {
 		in.Route.Title = in.Sender.Name
 	}
-	empty := in.Text == "" && len(in.Attachments) == 0 && len(in.Quotations) == 0 && !mentioned
+	empty := in.Text == "" && len(in.Attachments) == 0 && len(in.Quotations) == 0 && !mentioned && e.unread == ""
 	return in, !empty, nil
 }
 

@@ -1,9 +1,10 @@
 package slack
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
+
+	"sluice/adapters"
 )
 
 // command is a slash command.
@@ -20,10 +21,13 @@ type command struct {
 
 func readCommand(raw []byte) (item, error) {
 	c := &command{}
-	if err := json.Unmarshal(raw, c); err != nil {
+	unread, err := adapters.Decode(raw, c)
+	if err != nil {
 		return item{}, fmt.Errorf("read slash command: %w", err)
 	}
-	return c.item()
+	it, err := c.item()
+	it.unread = unread
+	return it, err
 }
 
 func readCommandForm(form url.Values) (item, error) {
@@ -52,10 +56,14 @@ type press struct {
 		ID string `json:"id"`
 	} `json:"team"`
 	Container struct {
+		Type     string `json:"type"`
 		Channel  string `json:"channel_id"`
 		TS       string `json:"message_ts"`
 		ThreadTS string `json:"thread_ts"`
 	} `json:"container"`
+	View struct {
+		ID string `json:"id"`
+	} `json:"view"`
 	Message struct {
 		ThreadTS string `json:"thread_ts"`
 	} `json:"message"`
@@ -70,14 +78,18 @@ type press struct {
 // readPress decodes what people do to blocks; only buttons of messages count.
 func readPress(raw []byte) (item, error) {
 	p := &press{}
-	if err := json.Unmarshal(raw, p); err != nil {
+	unread, err := adapters.Decode(raw, p)
+	if err != nil {
 		return item{}, fmt.Errorf("read interaction: %w", err)
 	}
-	if p.Type != "block_actions" || len(p.Actions) == 0 || p.Actions[0].Type != "button" {
+	if p.Type != "block_actions" || len(p.Actions) == 0 || p.Actions[0].Type != "button" || p.inView() {
 		return item{}, nil
 	}
 	if p.Container.Channel == "" || p.Container.TS == "" || p.User.ID == "" {
 		return item{}, fmt.Errorf("read interaction: %w", errMalformed)
 	}
-	return item{id: p.Trigger, lane: p.Container.Channel, at: p.Actions[0].TS, press: p}, nil
+	return item{id: p.Trigger, lane: p.Container.Channel, at: p.Actions[0].TS, press: p, unread: unread}, nil
 }
+
+// inView reports whether the button stands in the app's Home tab or in a window, below no message.
+func (p *press) inView() bool { return p.Container.Type == "view" || p.View.ID != "" }

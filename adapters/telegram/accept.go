@@ -22,6 +22,7 @@ const (
 	outcomeIgnored   = "ignored"
 	outcomeMalformed = "malformed"
 	outcomeFailed    = "failed"
+	outcomePartial   = "partial"
 )
 
 // acceptBatch gives a batch to the acceptor: each chat in order, chats in

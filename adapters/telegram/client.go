@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sluice/adapters"
 )
 
 // Bounds of a response: an API answer holds one message, a batch up to a hundred.
@@ -117,7 +119,11 @@ func (c *client) read(r *http.Request, limit int64, result any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(answer, &envelope{Result: result}); err != nil {
+	unread, err := adapters.Decode(answer, &envelope{Result: result})
+	if err == nil && unread != "" && limit == maxBatch {
+		err = fmt.Errorf("%s has a type that is not expected", unread) // updates are then read one by one
+	}
+	if err != nil {
 		return &unreadableError{Answer: answer, Err: err}
 	}
 	return nil

@@ -31,6 +31,7 @@ func (a *Adapter) events(u *update, self *models.User) ([]adapters.Inbound, erro
 		return a.reactions(u)
 	case u.CallbackQuery != nil:
 		in, ok, err = a.pressed(u.CallbackQuery)
+		in.Unread = u.unread
 	default:
 		in, ok, err = a.normalise(u, self)
 	}
@@ -59,6 +60,7 @@ func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, 
 		MessageID: messageID(m.ID),
 		Edited:    edited,
 		SentAt:    time.Unix(m.Date, 0),
+		Unread:    u.unread,
 	}
 	if in.Migrated = migration(m); in.Migrated != nil {
 		return in, true, nil
@@ -68,7 +70,7 @@ func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, 
 		text, entities = m.Caption, m.CaptionEntities
 	}
 	in.Attachments = attachments(m)
-	if text == "" && len(in.Attachments) == 0 {
+	if text == "" && len(in.Attachments) == 0 && in.Unread == "" {
 		return in, false, nil // a service message, or a kind that agents can't use
 	}
 	mentioned := false

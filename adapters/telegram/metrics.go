@@ -19,7 +19,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		updates: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_telegram_updates_total",
-			Help: "Updates from Telegram by outcome: accepted, ignored, malformed, failed (kept by Telegram and given again).",
+			Help: "Updates from Telegram by outcome: accepted, ignored, malformed, failed (kept by Telegram and given again); partial counts those with a field that could not be read, besides.",
 		}, []string{"account", "outcome"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_telegram_calls_total",

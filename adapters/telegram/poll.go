@@ -134,16 +134,37 @@ func (p *poller) salvage(unreadable *unreadableError) ([]update, error) {
 	p.single = false
 	updates := make([]update, 0, len(raw))
 	for _, r := range raw {
-		var u update
-		if err := json.Unmarshal(r, &u); err != nil {
-			p.malformed(r, err)
-			u = update{ID: idOf(r)} // nothing in it: it is stepped over
-		}
-		if u.ID > 0 {
+		if u := p.readUpdate(r); u.ID > 0 {
 			updates = append(updates, u)
 		}
 	}
 	return updates, nil
+}
+
+// readUpdate reads an update as far as it can be read. One of which nothing can be has only its id, and is stepped over.
+func (a *Adapter) readUpdate(raw []byte) update {
+	var u update
+	unread, err := adapters.Decode(raw, &u)
+	switch {
+	case err != nil:
+		a.malformed(raw, err)
+		return update{ID: idOf(raw)}
+	case unread == "":
+		return u
+	}
+	if u.ID == 0 {
+		u.ID = idOf(raw)
+	}
+	u.unread = unread
+	a.metrics.update(a.cfg.Account, outcomePartial)
+	a.cfg.Log.Warn("telegram update read in part: a field has a type that is not expected", "field", unread, "update", excerpt(raw), "bytes", len(raw))
+	return u
+}
+
+// excerpt is the beginning of an update for the log.
+func excerpt(raw []byte) string {
+	const most = 2000
+	return valid(string(raw[:min(len(raw), most)]))
 }
 
 func (p *poller) isolate(unreadable *unreadableError) ([]update, error) {
@@ -177,7 +198,6 @@ func idOf(raw []byte) int64 {
 
 // malformed records an update that can't be read, before it is stepped over.
 func (a *Adapter) malformed(raw []byte, why error) {
-	const most = 2000
 	a.metrics.update(a.cfg.Account, outcomeMalformed)
-	a.cfg.Log.Error("malformed telegram update skipped", "error", why, "update", valid(string(raw[:min(len(raw), most)])), "bytes", len(raw))
+	a.cfg.Log.Error("malformed telegram update skipped", "error", why, "update", excerpt(raw), "bytes", len(raw))
 }

@@ -24,6 +24,8 @@ type update struct {
 
 	CallbackQuery   *callbackQuery   `json:"callback_query"`
 	MessageReaction *messageReaction `json:"message_reaction"`
+
+	unread string // a field that could not be read
 }
 
 // message is the update's message and whether it is an edit; nil for other kinds.

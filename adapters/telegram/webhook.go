@@ -74,11 +74,7 @@ func (a *Adapter) serveCallback(w http.ResponseWriter, r *http.Request, in adapt
 }
 
 func (a *Adapter) takePosted(ctx context.Context, body []byte, in adapters.Acceptor) int {
-	var u update
-	if err := json.Unmarshal(body, &u); err != nil {
-		a.malformed(body, err)
-		return http.StatusOK // it will never be readable: Telegram must not send it for ever
-	}
+	u := a.readUpdate(body)
 	self, err := a.whoami(ctx)
 	if err != nil {
 		a.cfg.Log.Warn("webhook update refused, the bot is not known yet", "error", err)

@@ -220,9 +220,10 @@ func (r *Router) remember(ctx context.Context, s *Settings, in Admission, line s
 	return Admitted{Outcome: OutcomeHistory}, err
 }
 
-// saidLabel is the label of a message: of its sender's words and of those that it quotes, which are anybody's.
+// saidLabel is the label of a message: of its sender's words and of those that it quotes, which are anybody's. What could not
+// be read of it may have said that it is a quotation.
 func (r *Router) saidLabel(in Admission, owner bool) flow.Label {
-	return r.inboundLabel(in.Route, owner && len(in.Quotations) == 0)
+	return r.inboundLabel(in.Route, owner && len(in.Quotations) == 0 && in.Unread == "")
 }
 
 // inboundLabel is the label of what is heard in a conversation: the

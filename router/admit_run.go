@@ -69,7 +69,7 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 		Kind: kind, Status: sessions.RunQueued,
 		Input: sessions.Input{
 			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
-			MessageID: in.MessageID, Quotations: in.Quotations, More: in.More && in.order == nil, Order: in.order,
+			MessageID: in.MessageID, Quotations: in.Quotations, Unread: in.Unread, More: in.More && in.order == nil, Order: in.order,
 		},
 		Route: route, Label: label, EventKey: eventKey(in), Accepted: r.now(),
 	}

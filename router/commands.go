@@ -78,9 +78,10 @@ func Commands() []adapters.Command {
 	return menu
 }
 
-// commandOf is the command that an event gives: all that its sender has written, now and without passing on what others wrote.
+// commandOf is the command that an event gives: all that its sender has written, now and without passing on what others wrote. One
+// that was read in part gives none: what is missing may change what it means.
 func commandOf(in adapters.Inbound) (command, bool) {
-	if in.Edited || passesOn(in) {
+	if in.Edited || in.Unread != "" || passesOn(in) {
 		return command{}, false
 	}
 	return parseCommand(in.Text)

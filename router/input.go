@@ -27,6 +27,9 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 	for _, q := range in.Quotations {
 		add(quotationText(q))
 	}
+	if in.Unread != "" {
+		add("[Part of this message could not be read: " + in.Unread + "]")
+	}
 	text := in.Text
 	if run.Route.ChatType != sessions.Direct && text != "" {
 		text = saidText(in.Sender, text, nil)

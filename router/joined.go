@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -80,6 +81,7 @@ func joined(message []sessions.Run) sessions.Run {
 				in.Quotations = append(in.Quotations, q)
 			}
 		}
+		in.Unread = cmp.Or(in.Unread, part.Input.Unread)
 		in.Attachments = append(in.Attachments, part.Input.Attachments...)
 		in.History = append(in.History, part.Input.History...)
 		whole.Label = whole.Label.Join(part.Label)

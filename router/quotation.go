@@ -24,7 +24,7 @@ func passesOn(in adapters.Inbound) bool {
 
 // saysNothing reports whether there is nothing in a message for an agent to work on. What it answers or links to is not enough.
 func saysNothing(in adapters.Inbound) bool {
-	return in.Text == "" && len(in.Attachments) == 0 && !passesOn(in)
+	return in.Text == "" && len(in.Attachments) == 0 && in.Unread == "" && !passesOn(in)
 }
 
 // boundQuotations is what is kept of a message's quotations. A text that is cut says how much is missing.

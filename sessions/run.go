@@ -99,6 +99,7 @@ type Input struct {
 	Owner       bool              `json:"owner,omitempty"`     // the sender is one of the owners
 	MessageID   PlatformMessageID `json:"messageId,omitempty"` // the platform's id of the message
 	Quotations  []Quotation       `json:"quotations,omitempty"`
+	Unread      string            `json:"unread,omitempty"` // a part of the message that could not be read
 	// Order is what the run does to its session; nil for an ordinary message.
 	Order *Order `json:"order,omitempty"`
 	// More: the sender's next message there may belong to this one, if it follows at once.

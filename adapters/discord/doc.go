@@ -1,7 +1,6 @@
 // Package discord is the adapter to Discord: one [Adapter] is one bot.
 //
-// From github.com/bwmarrin/discordgo come types and constants: users, attachments,
-// components, commands, intents. What it does with a connection is done here instead,
+// From github.com/bwmarrin/discordgo come types and constants: components, commands, intents, kinds of message. What it does with a connection is done here instead,
 // because it can't be done safely with it:
 //
 //   - the gateway: the library tries again for ever after a refused token, blocks without a context
@@ -13,7 +12,8 @@
 //   - REST: the library sleeps in its limits without looking at a context, and its addresses are globals of the
 //     process. Here each account has its own client with its own limits, and a call that would be refused is not made.
 //   - its Message, Guild, Role and Member refuse to be decoded as a whole for one thing that they don't know: a new kind
-//     of component, a permission beyond 63 bits. Here wire.go has what is used of them.
+//     of component, a permission beyond 63 bits. Here wire.go has what is used of them, and [adapters.Decode] leaves
+//     out what has another type than expected.
 //
 // # What is not lost
 //

@@ -21,6 +21,7 @@ const DefaultAPIBase = "https://api.telegram.org"
 const (
 	DefaultPollTimeout = 45 * time.Second
 	DefaultPollSlack   = 15 * time.Second
+	DefaultPollFloor   = time.Second
 
 	DefaultWebhookCheck = 10 * time.Minute
 	DefaultCallTimeout  = 30 * time.Second
@@ -60,6 +61,7 @@ type Config struct {
 
 	PollTimeout time.Duration // how long one getUpdates waits; 0 for DefaultPollTimeout
 	PollSlack   time.Duration // what it may take beyond that before the connection counts as dead; 0 for DefaultPollSlack
+	PollFloor   time.Duration // the least time from one getUpdates that brought nothing new to the next; 0 for DefaultPollFloor
 	// WebhookCheck is how often the webhook is set again, in case somebody removed
 	// it; a revoked token shows then too. 0 for DefaultWebhookCheck.
 	WebhookCheck time.Duration
@@ -83,6 +85,7 @@ func (c Config) complete() (Config, error) {
 	c.RichMessages = or(c.RichMessages, RichAuto)
 	c.PollTimeout = or(c.PollTimeout, DefaultPollTimeout)
 	c.PollSlack = or(c.PollSlack, DefaultPollSlack)
+	c.PollFloor = or(c.PollFloor, DefaultPollFloor)
 	c.WebhookCheck = or(c.WebhookCheck, DefaultWebhookCheck)
 	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
 	if c.Now == nil {

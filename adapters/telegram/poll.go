@@ -24,9 +24,16 @@ type poller struct {
 	*Adapter
 	in adapters.Acceptor
 
-	offset int64 // the first update that is not confirmed; 0 before the first one came
+	offset int64 // the first update that is not confirmed; 0 if Telegram holds none that is confirmed and not forgotten
 	single bool  // ask for one update at a time: a batch could not be read
 	proven bool  // the last call succeeded; else the next one doesn't wait for updates, so that it soon shows how things stand
+	last   batch // what the last call gave
+}
+
+// batch tells one answer from another.
+type batch struct {
+	first, last int64
+	size        int
 }
 
 // getUpdatesParams is the body of getUpdates; the library's own is private.
@@ -62,6 +69,7 @@ func (p *poller) dropWebhook(ctx context.Context) error {
 
 // step takes one batch: fetch, accept, move the offset.
 func (p *poller) step(ctx context.Context) error {
+	began, waits := time.Now(), p.proven
 	updates, err := p.fetch(ctx)
 	p.proven = err == nil
 	if err != nil {
@@ -72,7 +80,7 @@ func (p *poller) step(ctx context.Context) error {
 	}
 	p.state.heard(len(updates))
 	if len(updates) == 0 {
-		return nil
+		return p.rest(ctx, began, waits)
 	}
 	self, err := p.whoami(ctx)
 	if err != nil {
@@ -86,19 +94,29 @@ func (p *poller) step(ctx context.Context) error {
 	if err != nil {
 		return &adapters.Failure{Kind: adapters.Transient, Err: err}
 	}
-	return nil
+	got := batch{updates[0].ID, updates[len(updates)-1].ID, len(updates)}
+	again := got == p.last
+	p.last = got
+	return p.rest(ctx, began, again)
 }
 
-// advance moves the offset to the first update that was not accepted; failed 0 means none.
+// rest gives a call that brought nothing new its least time: what answers at once and empty, or always the same, must not be
+// asked as fast as it answers.
+func (p *poller) rest(ctx context.Context, began time.Time, vain bool) error {
+	if took := time.Since(began); vain && took < p.cfg.PollFloor {
+		adapters.Sleep(ctx, p.cfg.PollFloor-took)
+	}
+	return ctx.Err()
+}
+
+// advance moves the offset behind the batch, or to the first update of it that was not accepted; failed 0 means none. The
+// batch alone decides: Telegram's ids fall when it has had nothing to give for a week, and an offset that is far ahead of
+// them confirms nothing.
 func (p *poller) advance(updates []update, failed int64) {
-	next := p.offset
-	for _, u := range updates {
-		next = max(next, u.ID+1)
-	}
+	p.offset = updates[len(updates)-1].ID + 1
 	if failed != 0 {
-		next = failed
+		p.offset = failed
 	}
-	p.offset = next
 }
 
 func (p *poller) fetch(ctx context.Context) ([]update, error) {
@@ -114,22 +132,25 @@ func (p *poller) fetch(ctx context.Context) ([]update, error) {
 	var updates []update
 	err := p.client.call(ctx, methodGetUpdates, params, &updates)
 	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
-		return p.salvage(unreadable)
+		return p.salvage(ctx, unreadable)
 	}
 	if err != nil {
 		return nil, p.failure(methodGetUpdates, err)
 	}
 	p.single = false
+	if len(updates) == 0 {
+		p.offset = 0 // all before it is confirmed, and the next update may have a lower id
+	}
 	return updates, nil
 }
 
 // salvage reads a batch with broken updates in it one by one. Where the batch
 // as a whole is no JSON, the next call asks for a single update, and of that
 // only the id is needed to step over it.
-func (p *poller) salvage(unreadable *unreadableError) ([]update, error) {
+func (p *poller) salvage(ctx context.Context, unreadable *unreadableError) ([]update, error) {
 	var raw []json.RawMessage
 	if json.Unmarshal(unreadable.Answer, &envelope{Result: &raw}) != nil {
-		return p.isolate(unreadable)
+		return p.isolate(ctx, unreadable)
 	}
 	p.single = false
 	updates := make([]update, 0, len(raw))
@@ -167,14 +188,14 @@ func excerpt(raw []byte) string {
 	return valid(string(raw[:min(len(raw), most)]))
 }
 
-func (p *poller) isolate(unreadable *unreadableError) ([]update, error) {
+func (p *poller) isolate(ctx context.Context, unreadable *unreadableError) ([]update, error) {
+	id := idOf(unreadable.Answer)
+	if id == 0 { // it comes from something on the way to Telegram: no update may be confirmed by it
+		return nil, p.failure(methodGetUpdates, unreadable)
+	}
 	if !p.single {
 		p.single = true
-		return nil, nil
-	}
-	id := max(idOf(unreadable.Answer), p.offset)
-	if id == 0 {
-		return nil, p.failure(methodGetUpdates, unreadable)
+		return p.fetch(ctx)
 	}
 	p.malformed(unreadable.Answer, unreadable.Err)
 	p.single = false

@@ -114,6 +114,60 @@ func TestUnconfirmedComesAgainAfterRestart(t *testing.T) {
 	require.Equal(t, first.Event, s.inbox.wait(t, 2)[1].Event, "a repeat has the same name")
 }
 
+// After a week without updates Telegram gives the next one any id. An offset that is far ahead of it confirms nothing, so
+// that the poller must take its offset from what comes.
+func TestUpdateIDsMayFall(t *testing.T) {
+	t.Parallel()
+	const silence, after = 3, 250 // more than two polls give
+	s := newSetup(t, telegramtest.Options{}, nil)
+	s.srv.NextUpdateID(800_000_000)
+	for i := range silence {
+		s.srv.Say(telegramtest.Private(1001), ada, fmt.Sprint("before ", i))
+	}
+	s.run(t)
+	s.inbox.wait(t, silence)
+	require.NoError(t, s.srv.WaitConfirmed(t.Context()))
+
+	s.srv.NextUpdateID(5_000)
+	for i := range after {
+		s.srv.Say(telegramtest.Private(1001), ada, fmt.Sprint("after ", i))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	got := s.inbox.wait(t, silence+after)
+	require.NoError(t, s.srv.WaitConfirmed(ctx))
+	require.Len(t, got, silence+after, "each comes once")
+	for i := range after {
+		require.Equal(t, fmt.Sprint("after ", i), got[silence+i].Text)
+	}
+	require.Less(t, len(s.srv.Calls("getUpdates")), 20, "no call is made in vain")
+}
+
+// An answer that comes at once with nothing new in it, as from a proxy that knows no long polls or a server that
+// confirms nothing, is followed by a pause.
+func TestPollsInVainHaveAFloor(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"empty":    `{"ok":true,"result":[]}`,
+		"the same": `{"ok":true,"result":[{"update_id":7,"my_chat_member":{}}]}`,
+		"no ids":   `{"ok":true,"result":[{}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const floor, polls = 50 * time.Millisecond, 10
+			s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) { c.PollFloor = floor })
+			s.srv.Inject(telegramtest.Status(200, answer).On("getUpdates").For(telegramtest.Always))
+			began := time.Now()
+			s.run(t)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			_, err := s.srv.WaitCalls(ctx, "getUpdates", polls)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, time.Since(began), (polls-4)*floor, "the first polls show how things stand and come at once")
+		})
+	}
+}
+
 func TestMessagesOfAChatStayInOrder(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, telegramtest.Options{}, nil)
@@ -157,6 +211,24 @@ func TestMalformedUpdatesAreSkipped(t *testing.T) {
 			require.NoError(t, s.srv.WaitConfirmed(t.Context()))
 		})
 	}
+}
+
+// What stands between the gateway and Telegram may answer a page of its own with status 200. It confirms no update.
+func TestForeignAnswersConfirmNothing(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, telegramtest.Options{}, nil)
+	var said telegramtest.Said
+	s.inbox.refuse = func(in adapters.Inbound) error {
+		if in.Text == "before" { // the next call finds an update that nobody has seen
+			s.srv.Inject(telegramtest.Status(200, "<html>log in first</html>").On("getUpdates").For(4))
+			said = s.srv.Say(telegramtest.Private(1001), ada, "after")
+		}
+		return nil
+	}
+	s.srv.Say(telegramtest.Private(1001), ada, "before")
+	s.run(t)
+	require.Equal(t, "after", s.inbox.wait(t, 2)[1].Text)
+	require.NoError(t, s.srv.WaitConfirmedOne(t.Context(), said.UpdateID))
 }
 
 func TestMegabyteMessageComesThroughPolling(t *testing.T) {

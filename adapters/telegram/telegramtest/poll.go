@@ -99,10 +99,17 @@ func (b *Bot) endPoll(p *poll) {
 	}
 }
 
+// farAhead is how far beyond the next update's id an offset may be. Telegram's server takes one beyond that for a mistake: it
+// confirms nothing, and answers from the beginning of its queue.
+const farAhead = 10
+
 // confirm forgets the updates below offset; a negative one keeps only that many. srv.mu is held.
 func (b *Bot) confirm(offset int64) {
 	if offset < 0 {
 		b.queue = b.queue[max(0, len(b.queue)+int(offset)):]
+		return
+	}
+	if offset > b.nextUpdate+farAhead {
 		return
 	}
 	kept := b.queue[:0]

@@ -130,6 +130,13 @@ func (b *Bot) PostRaw(makeJSON func(updateID int64) string) int64 {
 	return id
 }
 
+// NextUpdateID sets the id of the next update. Telegram picks any id after a week without updates, and it may be a lower one.
+func (b *Bot) NextUpdateID(id int64) {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	b.nextUpdate = id
+}
+
 // Redeliver makes an update arrive again, with its old id, confirmed or not.
 func (b *Bot) Redeliver(updateID int64) {
 	b.srv.mu.Lock()

@@ -111,7 +111,6 @@ type NewSession struct {
 	TTL        time.Duration
 	Metadata   json.RawMessage
 	FileAccess sessions.FileAccess
-	Title      string
+	Title      flow.Text
 	Clearance  flow.Level // the most that it may ever learn; invalid: everything
-	Taint      flow.Label // what it begins with, by its title; invalid: nothing
 }

@@ -63,8 +63,8 @@ type Approval struct {
 	// Delivery is set where it is about a text on its way out and not about a call.
 	Delivery DeliveryID
 	Status   ApprovalStatus
-	Reason   string // of a denial; the model reads it
-	By       string // who decided: a principal, "operator" or "gateway"
+	Reason   flow.Text // of a denial, labelled with where it was said; the model reads it where its session may learn it
+	By       string    // who decided: a principal, "operator" or "gateway"
 	Created  time.Time
 	Expires  time.Time // undecided it is denied then, or allowed where Terms.Lapse
 	Decided  time.Time // zero while it is pending
@@ -109,10 +109,10 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 	for i, p := range asked {
 		stored, c := p.Status, &confirmations[i]
 		if to, reason := p.byItself(calls[i].Terms, a.job.session.Taint(), now); to != "" {
-			change.Audit = append(change.Audit, p.decided(to, "gateway", reason, now))
-			p.Status, p.Reason, p.By, p.Decided = to, reason, "gateway", now
+			change.Audit = append(change.Audit, p.decided(to, "gateway", gatewaySays(reason), now))
+			p.Status, p.Reason, p.By, p.Decided = to, gatewaySays(reason), "gateway", now
 		}
-		c.CallID, c.Reason = p.CallID, p.Reason
+		*c = a.denial(p)
 		switch {
 		case p.Status == ApprovalUsed:
 			*c = sessions.Interrupted(p.CallID)
@@ -164,28 +164,50 @@ func (a *approver) Denied(ctx context.Context, message sessions.MessageID, calls
 		case err != nil:
 			return nil, fmt.Errorf("read approval: %w", err)
 		case p.Status == ApprovalDenied:
-			denied = append(denied, sessions.Confirmation{CallID: call.CallID, Reason: p.Reason})
+			denied = append(denied, a.denial(p))
 		}
 	}
 	return denied, nil
 }
 
-func (p Approval) move(to ApprovalStatus, reason, by string, at time.Time) ApprovalMove {
+// gatewaySays is a reason that the gateway gives by itself: one of a few sentences that tell nothing.
+func gatewaySays(reason string) flow.Text { return flow.NewText(reason, noticeLabel()) }
+
+// reasonKept stands in place of a reason that the session may not learn.
+const reasonKept = "it was denied, for a reason that may not be said in this conversation"
+
+// denial is a call's refusal as its session may read it: a reason is learnt like anything else that is said to the session, and left out where the
+// session may not learn it or could not speak any more in its own conversation.
+func (a *approver) denial(p Approval) sessions.Confirmation {
+	record, route := a.job.session.Record(), a.run.Route
+	if route.IsZero() {
+		route = record.Route
+	}
+	may := record.Clearance
+	if !a.w.monitor.MayRise(record, route, p.Reason.Label()) {
+		may = record.Taint.Level()
+	}
+	quotes := policy.NewQuotation(may)
+	reason := quotes.Or(p.Reason, reasonKept)
+	return sessions.Confirmation{CallID: p.CallID, Reason: reason, Label: quotes.Label()}
+}
+
+func (p Approval) move(to ApprovalStatus, reason flow.Text, by string, at time.Time) ApprovalMove {
 	m := ApprovalMove{From: p.Status, Approval: p}
 	m.Approval.Status, m.Approval.Reason, m.Approval.By, m.Approval.Decided = to, reason, by, at
 	return m
 }
 
 // decided is the entry of the audit trail about a decision; silence decides by the gateway.
-func (p Approval) decided(to ApprovalStatus, by, reason string, at time.Time) sessions.AuditEntry {
+func (p Approval) decided(to ApprovalStatus, by string, reason flow.Text, at time.Time) sessions.AuditEntry {
 	return sessions.AuditEntry{
-		At: at, Actor: by, Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label,
+		At: at, Actor: by, Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label.Join(reason.Label()),
 		Detail: struct {
 			Tool     string         `json:"tool,omitempty"`
 			Run      sessions.RunID `json:"run,omitempty"`
 			Delivery DeliveryID     `json:"delivery,omitempty"`
 			Reason   string         `json:"reason,omitempty"`
-		}{p.Tool, p.Run, p.Delivery, reason},
+		}{p.Tool, p.Run, p.Delivery, reason.Raw()},
 	}
 }
 

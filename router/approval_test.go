@@ -34,6 +34,7 @@ func asking(b *bundle) {
 		if err != nil {
 			return "", err
 		}
+		b.agent.decided = decided
 		s.ResolveInterrupted()
 		return fmt.Sprintf("%s %v %s", decided[0].CallID, decided[0].Approved, decided[0].Reason), nil
 	}
@@ -154,7 +155,7 @@ func TestStopEndsTheWait(t *testing.T) {
 		b.hear(in("owner", "2", "/stop"))
 		require.Equal(t, sessions.RunAborted, b.ended(heard.Run).Status)
 		require.Less(t, time.Since(begun), time.Minute)
-		require.Equal(t, "the run has ended", b.onlyApproval(router.ApprovalDenied).Reason)
+		require.Equal(t, "the run has ended", b.onlyApproval(router.ApprovalDenied).Reason.Raw())
 	})
 }
 

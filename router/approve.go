@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/internal/visible"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -75,9 +76,9 @@ func shown(id ApprovalID, text string) string {
 // Verdict is a person's decision about a tool call.
 type Verdict struct {
 	Allow  bool
-	Reason string // of a denial; the model reads it; at most 500 bytes
-	Actor  string // who decides: a principal, or a program with the gateway's token
-	Owner  bool   // an owner, or a program with the gateway's token
+	Reason flow.Text // of a denial; the model may read it; at most 500 bytes
+	Actor  string    // who decides: a principal, or a program with the gateway's token
+	Owner  bool      // an owner, or a program with the gateway's token
 }
 
 // may reports whether who decides may: somebody of each list, and an owner where a list is empty.
@@ -141,6 +142,15 @@ func (r *Router) DecideApproval(ctx context.Context, id ApprovalID, v Verdict) (
 	return Approval{}, fmt.Errorf("decide approval %s: others change it over and over: %w", id, sessions.ErrConflict)
 }
 
+// denial is a refusal with its reason.
+func (v Verdict) denial() flow.Text {
+	text := v.who() + " denied it"
+	if v.Reason.Empty() {
+		return gatewaySays(text)
+	}
+	return flow.NewText(text+": "+v.Reason.Raw(), v.Reason.Label())
+}
+
 // who decides, as the model is told.
 func (v Verdict) who() string {
 	if v.Owner {
@@ -162,15 +172,12 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 		return Change{}, p, &RequestError{Text: fmt.Sprintf("%s is %s already", id, p.word())}
 	case !p.Expires.After(r.now()):
 		return Change{}, p, &RequestError{Text: fmt.Sprintf("%s is too late: it was to be decided until %s", id, p.Expires.UTC().Format("15:04 MST"))}
-	case len(v.Reason) > reasonMost:
-		return Change{}, p, &RequestError{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason), reasonMost)}
+	case len(v.Reason.Raw()) > reasonMost:
+		return Change{}, p, &RequestError{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason.Raw()), reasonMost)}
 	}
-	to, reason := ApprovalAllowed, ""
+	to, reason := ApprovalAllowed, gatewaySays("")
 	if !v.Allow {
-		to, reason = ApprovalDenied, v.who()+" denied it"
-		if v.Reason != "" {
-			reason += ": " + v.Reason
-		}
+		to, reason = ApprovalDenied, v.denial()
 	}
 	change := Change{
 		Approvals: []ApprovalMove{p.move(to, reason, v.Actor, r.now())},
@@ -207,7 +214,7 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 		return Change{}, "Usage: `/approve ID allow` or `/approve ID deny`, and behind it a reason if you like.", nil
 	}
 	v := Verdict{
-		Allow: words[1] == "allow", Reason: strings.Join(words[2:], " "),
+		Allow: words[1] == "allow", Reason: flow.NewText(strings.Join(words[2:], " "), r.inboundLabel(c.in.Route, c.owner)),
 		Actor: c.in.speaker(), Owner: c.owner,
 	}
 	change, p, err := r.verdict(ctx, ApprovalID(words[0]), v)
@@ -226,10 +233,15 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 		return change, "It is sent.", nil
 	case p.Delivery != "":
 		return change, "It is not sent.", nil
-	case v.Allow:
-		return change, fmt.Sprintf("%s runs.", codeSpan(p.Tool)), nil
 	}
-	return change, fmt.Sprintf("%s does not run.", codeSpan(p.Tool)), nil
+	tool := "It"
+	if name, ok := c.quotes.Show(flow.NewText(p.Tool, p.Label)); ok {
+		tool = codeSpan(name)
+	}
+	if v.Allow {
+		return change, tool + " runs.", nil
+	}
+	return change, tool + " does not run.", nil
 }
 
 // leftToOthers tells an owner that a rule leaves the decision to others, and where nobody else reads it to whom.
@@ -238,8 +250,9 @@ func (r *Router) leftToOthers(c commandCall, p Approval, left *NotApproverError)
 		At: r.now(), Actor: left.Actor, Action: "command.denied", Object: "/approve", Session: p.Session, Label: p.Label,
 		Detail: map[string]string{"conversation": string(c.in.Route.Conversation), "approval": string(p.ID), "reason": left.Error()},
 	}}}}
-	if c.in.Route.ChatType != sessions.Direct {
-		return change, "A rule leaves that decision to others.", nil
+	who := "others" // which of the rules it is says something of the call
+	if c.in.Route.ChatType == sessions.Direct {
+		who = c.quotes.Or(flow.NewText(approvers(left.Terms), p.Label), who)
 	}
-	return change, fmt.Sprintf("A rule leaves that decision to %s.", approvers(left.Terms)), nil
+	return change, fmt.Sprintf("A rule leaves that decision to %s.", who), nil
 }

@@ -87,7 +87,7 @@ func TestWhoMayDecideAboutACall(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, p.ID, b.onlyApproval(router.ApprovalPending).ID, "none of it has decided")
 
-				_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true, Reason: string(make([]byte, 501))})
+				_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true, Reason: flow.NewText(string(make([]byte, 501)), flow.Bottom())})
 				if c.operator != "" {
 					var left *router.NotApproverError
 					require.ErrorAs(t, err, &left)

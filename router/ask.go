@@ -49,7 +49,8 @@ func (r *Router) NewSubAgent(parent sessions.Record, agent, model, name string, 
 	child := r.newRecord("", agent, sessions.Route{})
 	child.Key = sessions.SubAgentKey(agent, uuid.NewString())
 	child.Taint, child.Clearance = label, parent.Clearance
-	child.SpawnedBy, child.Model, child.Title, child.FileAccess = parent.ID, model, name, parent.FileAccess
+	child.SpawnedBy, child.FileAccess = parent.ID, parent.FileAccess
+	child.Model, child.Title = flow.NewText(model, label), flow.NewText(name, label)
 	return child
 }
 

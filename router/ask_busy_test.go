@@ -122,7 +122,7 @@ func TestSubAgentIsBoundByItsRequester(t *testing.T) {
 		require.Equal(t, flow.Internal, child.Clearance)
 		require.Equal(t, parent.FileAccess, child.FileAccess)
 		require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), child.Taint)
-		require.Equal(t, []any{parent.ID, "a/b", "prices"}, []any{child.SpawnedBy, child.Model, child.Title})
+		require.Equal(t, []any{parent.ID, "a/b", "prices"}, []any{child.SpawnedBy, child.Model.Raw(), child.Title.Raw()})
 		require.True(t, child.Key.SubAgent())
 		require.True(t, child.Route.IsZero())
 	})

@@ -309,11 +309,12 @@ func (c editable) Typing(context.Context, sessions.Route) error {
 
 // scriptedAgent answers with a function.
 type scriptedAgent struct {
-	store  sessions.Store
-	broken error // of Open
-	begin  func(s *sessions.Session)
-	mu     sync.Mutex
-	inbox  router.Inbox // of the run that works; for tests with one
+	decided []sessions.Confirmation // that it has got last
+	store   sessions.Store
+	broken  error // of Open
+	begin   func(s *sessions.Session)
+	mu      sync.Mutex
+	inbox   router.Inbox // of the run that works; for tests with one
 	// approver is that of this run too.
 	approver router.Approver
 	// work takes the place of answer where it is set.
@@ -332,9 +333,9 @@ func (*scriptedAgent) ModelName(agent string) string {
 	return "test/model"
 }
 
-func (*scriptedAgent) CheckModel(name string) error {
-	if name != "test/other" {
-		return errors.New("no such model")
+func (*scriptedAgent) CheckModel(name string, _ flow.Level) error {
+	if name != "test/other" && name != "test/more" {
+		return fmt.Errorf("no model %s may be chosen: want one of test/other, test/more", name)
 	}
 	return nil
 }

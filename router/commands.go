@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -31,8 +32,7 @@ type commandSpec struct {
 	guesses bool
 	run     func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
 	// order takes the place of run where the command waits for its turn in the session's queue.
-	order  ordering
-	quotes bool // its answer tells what was said in the session
+	order ordering
 }
 
 // commandCall is a command with who gave it and where.
@@ -42,7 +42,12 @@ type commandCall struct {
 	args    string
 	session sessions.Record
 	fresh   bool // the conversation has no session yet: this is what it would be
+	// quotes shows what others have set or said, as far as the conversation carries it. The answer has its label.
+	quotes *policy.Quotation
 }
+
+// private reports whether an owner reads the answer and nobody else.
+func (c commandCall) private() bool { return c.owner && c.in.Route.ChatType == sessions.Direct }
 
 // commandTable lists the commands in the order of /help.
 func commandTable() []commandSpec {
@@ -55,7 +60,7 @@ func commandTable() []commandSpec {
 		{name: "stop", help: "stop what I am doing here", run: (*Router).commandStop},
 		{name: "retry", help: "answer my last message anew", order: (*Router).orderRetry},
 		{name: "undo", help: "take back the last turn, or the last so many: /undo N", order: (*Router).orderUndo},
-		{name: "branch", help: "the branches at the last turn; /branch N goes on from one", order: (*Router).orderBranch, quotes: true},
+		{name: "branch", help: "the branches at the last turn; /branch N goes on from one", order: (*Router).orderBranch},
 		{name: "compact", help: "shorten what was said to a summary", order: (*Router).orderCompact},
 		{name: "usage", help: "the tokens of this session", run: (*Router).commandUsage},
 		{name: "model", help: "the model that answers here; an owner may set it: PROVIDER/MODEL, or default", ownerArgs: true, run: (*Router).commandModel},
@@ -146,7 +151,7 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	if err != nil {
 		return Admitted{}, err
 	}
-	call := commandCall{in: in, owner: owner, args: cmd.args, session: record, fresh: fresh}
+	call := commandCall{in: in, owner: owner, args: cmd.args, session: record, fresh: fresh, quotes: policy.NewQuotation(r.gate.SinkLevel(in.Route))}
 	order, change, answer, err := spec.carryOut(ctx, r, call)
 	if err != nil {
 		return Admitted{}, fmt.Errorf("command /%s: %w", cmd.name, err)
@@ -155,9 +160,7 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 		return r.admitOrder(ctx, s, in, owner, order)
 	}
 	notice := r.newNotice(s, in.Route, answer)
-	if spec.quotes {
-		notice.Label = record.Taint
-	}
+	notice.Label = call.quotes.Label()
 	if !fresh {
 		notice.Session = record.ID
 	}
@@ -253,16 +256,12 @@ func (r *Router) commandStop(ctx context.Context, c commandCall) (Change, string
 		return Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
 	waiting = slices.DeleteFunc(waiting, func(run sessions.Run) bool { return run.Kind == sessions.KindNote }) // which no stop is for
-	change, children, err := r.stopIn(ctx, c.session.ID)
+	change, err := r.stopIn(ctx, c.session.ID)
 	if err != nil {
 		return Change{}, "", err
 	}
 	if len(waiting) == 0 && len(change.Exchanges) == 0 {
 		return Change{}, "There is nothing to stop.", nil
 	}
-	answer := fmt.Sprintf("Stopped; %d waiting messages are left unanswered.", len(queuedRuns(waiting)))
-	if children > 0 {
-		answer += fmt.Sprintf(" So are %d sub-agents.", children)
-	}
-	return change, answer, nil
+	return change, fmt.Sprintf("Stopped; %d waiting messages are left unanswered. Sub-agents of this conversation are stopped too.", peopleWaiting(waiting)), nil
 }

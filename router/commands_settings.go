@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -18,7 +21,7 @@ func inherits(args string) bool {
 func (r *Router) override(c commandCall, p sessions.Patch, setting, value string) (change Change) {
 	change.Audit = []sessions.AuditEntry{{
 		At: r.now(), Actor: c.in.speaker(), Action: "session." + setting,
-		Object: string(c.session.Key), Session: c.session.ID, Label: noticeLabel(), Detail: map[string]string{"override": value},
+		Object: string(c.session.Key), Session: c.session.ID, Label: r.inboundLabel(c.in.Route, c.owner), Detail: map[string]string{"override": value},
 	}}
 	if !c.fresh {
 		p.ID = c.session.ID
@@ -70,36 +73,53 @@ func queueWord(mode sessions.QueueMode) string {
 
 // ModelChecker is the optional ability of an [Agent] to say whether a model is configured.
 type ModelChecker interface {
-	// CheckModel gives an error that says what to configure, or nil.
-	CheckModel(name string) error
+	// CheckModel gives an error for a model that no session may be given. It names those that a session may be given that knows what is of a level.
+	CheckModel(name string, knows flow.Level) error
 }
 
 // commandModel shows a session's model, and sets the session's own one.
 func (r *Router) commandModel(_ context.Context, c commandCall) (Change, string, error) {
 	agents := r.agent.ModelName(c.session.Agent)
 	if c.args == "" {
-		if c.session.Model == "" {
-			return Change{}, fmt.Sprintf("Model: `%s` (the agent's).", agents), nil
-		}
-		return Change{}, fmt.Sprintf("Model: `%s` (set for this session; the agent's is `%s`).", c.session.Model, agents), nil
+		return Change{}, presentModel(c, agents), nil
 	}
 	name := c.args
 	if inherits(name) {
 		name = ""
-	} else if !r.hasModel(name) {
-		return Change{}, fmt.Sprintf("There is no model %s in the configuration. `/model` shows the present one.", codeSpan(name)), nil
+	} else if err := r.checkModel(name); err != nil {
+		return Change{}, sentence(err.Error()), nil
 	}
-	change := r.override(c, sessions.Patch{Model: &name}, "model", name)
+	change := r.override(c, sessions.Patch{Model: new(flow.NewText(name, r.inboundLabel(c.in.Route, c.owner)))}, "model", name)
 	if name == "" {
 		return change, fmt.Sprintf("The agent's model answers again: `%s`.", agents), nil
 	}
 	return change, fmt.Sprintf("From your next message on %s answers.", codeSpan(name)), nil
 }
 
-// hasModel reports whether a model is configured, as far as the agent can say.
-func (r *Router) hasModel(name string) bool {
+// presentModel is the answer to /model.
+func presentModel(c commandCall, agents string) string {
+	switch name, shown := c.quotes.Show(c.session.Model); {
+	case !shown:
+		return fmt.Sprintf("Model: set for this session, and not shown here; the agent's is `%s`. `/model default` takes it back.", agents)
+	case name != "":
+		return fmt.Sprintf("Model: %s (set for this session; the agent's is `%s`).", codeSpan(name), agents)
+	}
+	return fmt.Sprintf("Model: `%s` (the agent's).", agents)
+}
+
+// checkModel says what is wrong with a model's name, as far as the agent can. Which models it names does not hang on what the session knows: others may read it.
+func (r *Router) checkModel(name string) error {
 	checker, ok := r.agent.(ModelChecker)
-	return !ok || checker.CheckModel(name) == nil
+	if !ok {
+		return nil
+	}
+	return checker.CheckModel(name, flow.Public)
+}
+
+// sentence makes an error a sentence of its own.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 // commandUsage says how many tokens a session has used.
@@ -107,11 +127,5 @@ func (r *Router) commandUsage(_ context.Context, c commandCall) (Change, string,
 	if c.fresh {
 		return Change{}, "There is no session here yet, so it has used nothing.", nil
 	}
-	used := c.session.Usage
-	text := fmt.Sprintf("- tokens in: %d", used.InputTokens)
-	if used.CachedTokens > 0 {
-		text += fmt.Sprintf(" (%d of them from the provider's cache)", used.CachedTokens)
-	}
-	text += fmt.Sprintf("\n- tokens out: %d\n- what I read with an answer: %d", used.OutputTokens, c.session.ContextSize)
-	return Change{}, text, nil
+	return Change{}, usageLines(c), nil
 }

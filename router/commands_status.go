@@ -17,11 +17,7 @@ func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, stri
 	if err != nil {
 		return Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
-	queued := len(queuedRuns(waiting))
-	model := c.session.Model
-	if model == "" {
-		model = r.agent.ModelName(c.session.Agent)
-	}
+	busy := len(waiting) > len(queuedRuns(waiting))
 	override := string(c.session.SendPolicy)
 	if override == "" {
 		override = "inherit"
@@ -30,10 +26,19 @@ func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, stri
 	if err != nil {
 		return Change{}, "", err
 	}
-	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model `%s`\n- %s, %d waiting\n- tokens: %d in, %d out\n- send: %s%s%s",
-		c.session.Key, c.session.ID, c.session.Agent, model, busyWord(len(waiting) > queued), queued,
-		c.session.Usage.InputTokens, c.session.Usage.OutputTokens, override, activationLine(c), levels)
+	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model %s\n- %s, %d waiting\n%s\n- send: %s%s%s",
+		c.session.Key, c.session.ID, c.session.Agent, r.modelWord(c), busyWord(busy), peopleWaiting(waiting),
+		usageLines(c), override, activationLine(c), levels)
 	return Change{}, text, nil
+}
+
+// modelWord is the model that answers in a session, as far as the asker may be shown it.
+func (r *Router) modelWord(c commandCall) string {
+	model, ok := c.quotes.Show(c.session.Model)
+	if !ok {
+		return "not shown here"
+	}
+	return codeSpan(cmp.Or(model, r.agent.ModelName(c.session.Agent)))
 }
 
 // activationLine is /status's line about what is answered in a group.

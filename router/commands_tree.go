@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -67,7 +68,7 @@ func (r *Router) orderBranch(ctx context.Context, c commandCall) (*sessions.Orde
 		return nil, "", err
 	}
 	if c.args == "" {
-		return nil, listBranches(branches), nil
+		return nil, listBranches(c.quotes, branches), nil
 	}
 	n, ok := numberUpTo(len(branches), c.args)
 	if !ok {
@@ -85,8 +86,8 @@ func numberUpTo(most int, text string) (n int, ok bool) {
 // branch is one way in which the last turn went.
 type branch struct {
 	id       sessions.MessageID // of the answer's first message, or of the question where it has none
-	question string
-	answer   string
+	question flow.Text
+	answer   flow.Text
 	selected bool
 }
 
@@ -111,7 +112,7 @@ func (r *Router) branches(ctx context.Context, record sessions.Record) ([]branch
 		if version.Role != sessions.RoleUser {
 			continue
 		}
-		answers, err := r.answers(ctx, record.ID, version)
+		answers, err := r.answers(ctx, record, version)
 		if err != nil {
 			return nil, err
 		}
@@ -125,30 +126,35 @@ func (r *Router) branches(ctx context.Context, record sessions.Record) ([]branch
 }
 
 // answers are the branches that begin with one version of a question.
-func (r *Router) answers(ctx context.Context, session sessions.ID, question sessions.Message) ([]branch, error) {
-	children, err := r.store.Children(ctx, session, question.ID)
+func (r *Router) answers(ctx context.Context, record sessions.Record, question sessions.Message) ([]branch, error) {
+	children, err := r.store.Children(ctx, record.ID, question.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read branches: %w", err)
 	}
 	if len(children) == 0 {
-		return []branch{{id: question.ID, question: question.Text()}}, nil
+		return []branch{{id: question.ID, question: saidIn(record, question)}}, nil
 	}
 	var found []branch
 	for _, child := range children {
-		leaf, err := r.store.NewestLeaf(ctx, session, child.ID)
+		leaf, err := r.store.NewestLeaf(ctx, record.ID, child.ID)
 		if err != nil {
 			return nil, fmt.Errorf("read branch: %w", err)
 		}
-		last, err := r.store.Message(ctx, session, leaf)
+		last, err := r.store.Message(ctx, record.ID, leaf)
 		if err != nil {
 			return nil, fmt.Errorf("read branch: %w", err)
 		}
-		found = append(found, branch{id: child.ID, question: question.Text(), answer: last.Text()})
+		found = append(found, branch{id: child.ID, question: saidIn(record, question), answer: saidIn(record, last)})
 	}
 	return found, nil
 }
 
-func listBranches(branches []branch) string {
+// saidIn is a message's text, as secret as the session in which it was said.
+func saidIn(record sessions.Record, m sessions.Message) flow.Text {
+	return flow.NewText(m.Text(), m.Label.Join(record.Taint))
+}
+
+func listBranches(quotes *policy.Quotation, branches []branch) string {
 	if len(branches) < 2 {
 		return "The last turn has no other branch. Edit your last message or say `/retry` to begin one."
 	}
@@ -162,7 +168,8 @@ func listBranches(branches []branch) string {
 		if br.selected {
 			here = " (we are here)"
 		}
-		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, quote(br.question), quote(cmp.Or(br.answer, "no answer")), here)
+		question, answer := quotes.Or(br.question, "not shown here"), cmp.Or(quotes.Or(br.answer, "not shown here"), "no answer")
+		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, quote(question), quote(answer), here)
 	}
 	return b.String()
 }

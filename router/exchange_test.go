@@ -394,7 +394,7 @@ func TestStopStopsSubAgents(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		got := k.hear(in("ann", "2", "/stop"))
-		require.Contains(t, got.Notice, "1 sub-agents")
+		require.Contains(t, got.Notice, "Sub-agents of this conversation are stopped too")
 		require.Equal(t, sessions.RunAborted, k.ended(x.First).Status)
 		x, err = k.store.Exchange(t.Context(), x.ID)
 		require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 	"sluice/store"
@@ -256,13 +257,13 @@ func TestTitleSurvivesTheRun(t *testing.T) {
 		run := b.hear(in("ann", "1", "hi"))
 		b.ended(run.Run)
 		title := "Ann's"
-		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: run.Session, Title: &title}, "operator")
+		_, err := b.PatchSession(t.Context(), sessions.Patch{ID: run.Session, Title: new(flow.NewText(title, flow.Bottom()))}, "operator")
 		require.NoError(t, err)
 		again := b.hear(in("ann", "2", "hi"))
 		b.ended(again.Run)
 		record, err := b.store.Session(t.Context(), run.Session)
 		require.NoError(t, err)
-		require.Equal(t, title, record.Title)
+		require.Equal(t, title, record.Title.Raw())
 	})
 }
 

@@ -72,7 +72,7 @@ func (r *Router) newRecord(key sessions.Key, agent string, route sessions.Route)
 	now := r.now()
 	return sessions.Record{
 		ID: id, Key: key, Agent: agent, Partition: sessions.SessionLane(id).Partition(r.partitions),
-		Taint: flow.Bottom(), Clearance: r.settings.Load().clearance(true, flow.Restricted), Route: route.Place(), Title: route.Title,
+		Taint: flow.Bottom(), Clearance: r.settings.Load().clearance(true, flow.Restricted), Route: route.Place(), Title: flow.NewText(route.Title, flow.NewLabel(r.gate.SinkLevel(route), flow.Trusted)),
 		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
 		Persistent: true, Created: now, LastActivity: now,
 	}

@@ -12,6 +12,7 @@ import (
 	"sluice/adapters"
 	"sluice/internal/visible"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -59,7 +60,7 @@ func (r *Router) allowedBefore(ctx context.Context, d Delivery, decision *policy
 	case p.Status == ApprovalAllowed:
 		decision.Approve(p.By)
 	case p.Status == ApprovalDenied:
-		decision.Action, decision.Reason = policy.Block, "it was asked about often enough: "+p.Reason
+		decision.Action, decision.Reason = policy.Block, "it was asked about often enough, and denied"
 	case strings.HasPrefix(d.Idempotency, questionPrefix):
 		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+shows(ApprovalID(strings.TrimPrefix(d.Idempotency, questionPrefix)))+" what it is about"
 	}
@@ -192,7 +193,7 @@ func (s *Settings) deciders(terms sessions.Terms, channel string) []string {
 }
 
 // decideHeld adds what a decision makes of the delivery that waits for it.
-func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, allow bool, reason string) error {
+func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, allow bool, reason flow.Text) error {
 	if p.Delivery == "" {
 		return nil
 	}
@@ -206,7 +207,10 @@ func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, all
 	d.Epoch, d.NextTry, d.LastError = 0, r.now(), ""
 	d.Status = DeliveryQueued
 	if !allow {
-		d.Status, d.Finished, d.LastError = DeliveryBlocked, r.now(), reason
+		d.Status, d.Finished, d.LastError = DeliveryBlocked, r.now(), "it was denied; "+shows(p.ID)+" why"
+		if reason.Label().FlowsTo(d.Label.Level()) { // who may see the delivery may see it
+			d.LastError = reason.Raw()
+		}
 		if d.Kind == KindReply {
 			change.Deliver = append(change.Deliver, r.newNotice(r.settings.Load(), d.Route, withheld))
 		}
@@ -236,9 +240,9 @@ func (r *Router) lapse(ctx context.Context, d Delivery) error {
 	}
 	now := r.now()
 	allow := p.Terms.Lapse && d.Expires.After(now)
-	to, reason := ApprovalDenied, tooLate
+	to, reason := ApprovalDenied, gatewaySays(tooLate)
 	if allow {
-		to, reason = ApprovalAllowed, ""
+		to, reason = ApprovalAllowed, gatewaySays("")
 	}
 	var change Change
 	if p.Status == ApprovalPending {
@@ -246,7 +250,7 @@ func (r *Router) lapse(ctx context.Context, d Delivery) error {
 	}
 	p.Session, p.Label, p.Delivery = d.Session, d.Label, d.ID // also where nobody could be asked and it is not stored
 	change.Audit = []sessions.AuditEntry{p.decided(to, "gateway", reason, now)}
-	if err := r.decideHeld(ctx, &change, p, allow, tooLate); err != nil {
+	if err := r.decideHeld(ctx, &change, p, allow, gatewaySays(tooLate)); err != nil {
 		return err
 	}
 	if moved := &change.Deliveries[0].Delivery; !d.Expires.After(now) {

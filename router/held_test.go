@@ -75,7 +75,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		synctest.Wait()
 		first := b.waiting()
 		require.Empty(t, b.chat.texts("ann"), "the question is not asked where others read")
-		_, err := b.DecideApproval(t.Context(), first.ID, router.Verdict{Actor: "test:owner", Owner: true, Reason: "not yet"})
+		_, err := b.DecideApproval(t.Context(), first.ID, router.Verdict{Actor: "test:owner", Owner: true, Reason: flow.NewText("not yet", flow.Bottom())})
 		require.NoError(t, err)
 		synctest.Wait()
 		blocked := b.deliveries(router.DeliveryBlocked)

@@ -243,7 +243,7 @@ func TestANoIsKept(t *testing.T) {
 		b.await(1)
 		b.hear(in("owner", "2", "/approve "+string(b.onlyApproval(router.ApprovalPending).ID)+" deny"))
 		b.ended(heard.Run)
-		require.Equal(t, []sessions.Confirmation{{CallID: "call_1", Reason: "the owner denied it"}}, denied)
+		require.Equal(t, []sessions.Confirmation{{CallID: "call_1", Reason: "the owner denied it", Label: flow.Bottom()}}, denied)
 		require.Empty(t, others, "of another answer")
 	})
 }

@@ -83,9 +83,6 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 	if n.Clearance.Valid() {
 		record.Clearance = n.Clearance
 	}
-	if n.Taint.Valid() {
-		record.Taint = n.Taint
-	}
 	if err := r.store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}}); err != nil {
 		return sessions.Record{}, fmt.Errorf("create session: %w", err)
 	}
@@ -318,7 +315,7 @@ func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, actor strin
 			return d, err
 		}
 		if p.Status == ApprovalPending { // nobody need decide any more
-			unask = append(unask, p.move(ApprovalDenied, "the message was discarded", actor, r.now()))
+			unask = append(unask, p.move(ApprovalDenied, gatewaySays("the message was discarded"), actor, r.now()))
 		}
 	}
 	return d, r.changeDelivery(ctx, from, d, "delivery.discard", actor, unask...)

@@ -146,7 +146,7 @@ func TestTreeCommands(t *testing.T) {
 		"a new session":         {[]string{"/branch"}, "no branches here yet"},
 		"nothing to shorten":    {[]string{"/compact"}, "nothing yet that I could shorten"},
 		"nothing used":          {[]string{"/usage"}, "used nothing"},
-		"used":                  {[]string{"one", "/usage"}, "tokens out: 0"},
+		"used":                  {[]string{"one", "/usage"}, "tokens out: less than 1,000"},
 		"the agent's model":     {[]string{"one", "/model"}, "`test/model` (the agent's)"},
 		"no owner sets a model": {[]string{"one", "/model a/b"}, "Only my owner"},
 	} {
@@ -199,9 +199,9 @@ func TestModelCommand(t *testing.T) {
 		model := func() string {
 			record, err := b.store.Session(t.Context(), run.Session)
 			require.NoError(t, err)
-			return record.Model
+			return record.Model.Raw()
 		}
-		require.Contains(t, b.tell("owner", "/model nobody/knows"), "no model `nobody/knows`")
+		require.Contains(t, b.tell("owner", "/model nobody/knows"), "No model nobody/knows")
 		require.Empty(t, model())
 		require.Contains(t, b.tell("owner", "/model test/other"), "`test/other` answers")
 		require.Equal(t, "test/other", model())

@@ -40,8 +40,8 @@ func (r *Router) renew(in Admission, owner bool, old sessions.Record, why string
 
 // reset ends a session and begins a new one under its key, with its settings
 // that are the owner's or its creator's, above all what bounds it, but nothing
-// that it has learnt: its label and metadata are as secret as it was, and stay with it where that is not PUBLIC. A label,
-// which other sessions are shown, stays with it too where a stranger may have given it.
+// that it has learnt: its metadata is as secret as it was, and stays with it where that is not PUBLIC. So does the name that it was
+// given, and where a stranger may have given it: other sessions are shown it.
 // It may learn what the old one might, and least in any case; an invalid level is none.
 func (r *Router) reset(old sessions.Record, least flow.Level) (Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
@@ -55,7 +55,7 @@ func (r *Router) reset(old sessions.Record, least flow.Level) (Change, sessions.
 	if old.Taint.FlowsTo(fresh.Taint.Level()) {
 		fresh.Metadata = old.Metadata
 	}
-	if old.Taint == fresh.Taint {
+	if old.Label.Label() == fresh.Taint {
 		fresh.Label = old.Label
 	}
 	var change Change

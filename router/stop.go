@@ -11,14 +11,14 @@ import (
 )
 
 // stopIn is the change that stops all that works and waits in a session, the
-// exchanges that wait for it, and the sub-agents that it has started. children counts the latter.
-func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change Change, children int, err error) {
+// exchanges that wait for it, and the sub-agents that it has started.
+func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change Change, err error) {
 	now := r.now()
 	change.Abort = []sessions.Abort{{Session: id, At: now}}
 	for _, q := range []ExchangeQuery{{MaxLevel: flow.Restricted, Requester: id, Open: true, Limit: mostPage}, {MaxLevel: flow.Restricted, Target: id, Open: true, Limit: mostPage}} {
 		open, err := r.store.ListExchanges(ctx, q)
 		if err != nil {
-			return change, 0, fmt.Errorf("list exchanges: %w", err)
+			return change, fmt.Errorf("list exchanges: %w", err)
 		}
 		for _, x := range open {
 			child := x.Kind == announce.Spawn && x.Requester.Session == id
@@ -27,14 +27,13 @@ func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change Change, chi
 			}
 			if child {
 				change.Abort = append(change.Abort, sessions.Abort{Session: x.Target.Session, At: now})
-				children++
 			}
 			x.Exchange = announce.Stop(x.Exchange, "a person stopped it", now)
 			x.Revision++
 			change.Exchanges = append(change.Exchanges, x)
 		}
 	}
-	return change, children, nil
+	return change, nil
 }
 
 // mostPage is how many rows a query gives at most.
@@ -45,7 +44,7 @@ func (r *Router) commitStop(ctx context.Context, id sessions.ID, add func(*Chang
 	var err error
 	for range admitTries {
 		var change Change
-		if change, _, err = r.stopIn(ctx, id); err != nil {
+		if change, err = r.stopIn(ctx, id); err != nil {
 			return err
 		}
 		add(&change)

@@ -30,17 +30,25 @@ func (r *Router) commandSubAgents(ctx context.Context, c commandCall) (Change, s
 	if c.fresh {
 		return Change{}, "There are no sub-agents here.", nil
 	}
-	tasks, err := r.store.ListExchanges(ctx, ExchangeQuery{MaxLevel: flow.Restricted, Requester: c.session.ID, Kind: announce.Spawn, Open: stop, Limit: mostPage})
-	if err != nil {
-		return Change{}, "", fmt.Errorf("list exchanges: %w", err)
+	all := stop && strings.EqualFold(id, "all")
+	level := r.gate.SinkLevel(c.in.Route) // that there is another one is as secret as what it works on
+	if all {
+		level = flow.Restricted
 	}
-	if !stop {
+	tasks, err := r.store.ListExchanges(ctx, ExchangeQuery{MaxLevel: level, Requester: c.session.ID, Kind: announce.Spawn, Open: stop, Limit: mostPage})
+	switch {
+	case err != nil:
+		return Change{}, "", fmt.Errorf("list exchanges: %w", err)
+	case all:
+		change, _, err := r.stopTasks(ctx, tasks)
+		return change, "All sub-agents of this conversation are stopped.", err
+	case !stop:
 		return Change{}, r.taskList(c, tasks), nil
 	}
-	return r.stopTasks(ctx, tasks, id)
+	return r.stopTasks(ctx, namedBy(tasks, id))
 }
 
-// taskList is the answer to /subagents. A name is shown where what its session knows may be said.
+// taskList is the answer to /subagents. Each line is as secret as the task that it is about.
 func (r *Router) taskList(c commandCall, tasks []Exchange) string {
 	var lines []string
 	ended := 0
@@ -51,15 +59,22 @@ func (r *Router) taskList(c commandCall, tasks []Exchange) string {
 			}
 		}
 		name := ""
-		if x.Name != "" && flow.CanFlow(x.Label.Level(), r.gate.SinkLevel(c.in.Route)) {
+		if x.Name != "" {
 			name = codeSpan(x.Name) + ", "
 		}
-		lines = append(lines, fmt.Sprintf("- `%s` %sagent %s: %s", shortID(x.ID), name, x.Target.Agent, taskState(x, r.now())))
+		line := fmt.Sprintf("- `%s` %sagent %s: %s", shortID(x.ID), name, x.Target.Agent, taskState(x, r.now()))
+		if line, ok := c.quotes.Show(flow.NewText(line, x.Label)); ok {
+			lines = append(lines, line)
+		}
 	}
-	if len(lines) == 0 {
-		return "There are no sub-agents here."
+	said := "There are no sub-agents here."
+	if len(lines) > 0 {
+		said = "Sub-agents, the newest first:\n\n" + strings.Join(lines, "\n")
 	}
-	return "Sub-agents, the newest first:\n\n" + strings.Join(lines, "\n")
+	if c.private() && !c.session.Taint.FlowsTo(r.gate.SinkLevel(c.in.Route)) { // which /status tells here too
+		said += "\n\nThis conversation has learnt more than may be said here, and so may others at work for it: `sluice exchanges list` shows them."
+	}
+	return said
 }
 
 func shortID(id string) string { return id[max(len(id)-shortTask, 0):] }
@@ -80,27 +95,32 @@ func taskState(x Exchange, now time.Time) string {
 	return fmt.Sprintf("%s %s ago", status, since(x.Ended))
 }
 
-// stopTasks stops the tasks that an id names by its end, or all.
-func (r *Router) stopTasks(ctx context.Context, tasks []Exchange, id string) (Change, string, error) {
-	var change Change
-	stopped := 0
+// namedBy are the tasks that an id names by its end.
+func namedBy(tasks []Exchange, id string) (named []Exchange) {
 	for _, x := range tasks {
-		if id != "all" && (len(id) < leastTask || !strings.HasSuffix(x.ID, id)) {
-			continue
+		if len(id) >= leastTask && strings.HasSuffix(x.ID, id) {
+			named = append(named, x)
 		}
-		one, _, err := r.stopIn(ctx, x.Target.Session)
+	}
+	return named
+}
+
+// stopTasks stops some tasks.
+func (r *Router) stopTasks(ctx context.Context, tasks []Exchange) (Change, string, error) {
+	var change Change
+	for _, x := range tasks {
+		one, err := r.stopIn(ctx, x.Target.Session)
 		if err != nil {
 			return Change{}, "", err
 		}
 		change.Abort = append(change.Abort, one.Abort...)
 		change.Exchanges = append(change.Exchanges, one.Exchanges...)
-		stopped++
 	}
-	switch stopped {
+	switch len(tasks) {
 	case 0:
 		return Change{}, "There is no sub-agent at work with that id; `/subagents` shows them.", nil
 	case 1:
 		return change, "Stopped 1 sub-agent.", nil
 	}
-	return change, fmt.Sprintf("Stopped %d sub-agents.", stopped), nil
+	return change, fmt.Sprintf("Stopped %d sub-agents.", len(tasks)), nil
 }

@@ -76,7 +76,7 @@ func TestSubAgentsAreListedAndStopped(t *testing.T) {
 		for _, text := range []string{"/subagents stop", "/subagents kill x"} {
 			require.Contains(t, say(text), "Usage: ", text)
 		}
-		require.Equal(t, "Stopped 1 sub-agent.", say("/subagents stop all"))
+		require.Equal(t, "All sub-agents of this conversation are stopped.", say("/subagents stop all"))
 		require.Equal(t, sessions.RunAborted, k.ended(cats.First).Status)
 		run, err := k.store.Run(t.Context(), foreign.First)
 		require.NoError(t, err)
@@ -87,8 +87,8 @@ func TestSubAgentsAreListedAndStopped(t *testing.T) {
 	})
 }
 
-// What a task is called may be a secret of its session: it is not shown where that may not be said.
-func TestNamesOfTasksStaySecret(t *testing.T) {
+// That there is a task, who works on it and what it is called are as secret as what it was told: nothing of it is shown where that may not be said.
+func TestTasksStaySecret(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t)
@@ -96,10 +96,12 @@ func TestNamesOfTasksStaySecret(t *testing.T) {
 		k.hold()
 		x := k.spawn(ann, "takeover", func(a *router.Ask) { a.Label = flow.NewLabel(flow.Confidential, flow.Trusted) })
 		synctest.Wait()
-		list := k.hear(in("ann", "2", "/subagents")).Notice
-		require.Contains(t, list, x.ID[len(x.ID)-8:])
-		require.NotContains(t, list, "takeover")
-		require.NoError(t, k.AbortSession(t.Context(), ann.ID))
-		k.ended(x.First)
+		say := func(n, text string) string { return k.hear(in("ann", n, text)).Notice }
+		require.Equal(t, "There are no sub-agents here.", say("2", "/subagents"))
+		require.Contains(t, say("3", "/subagents stop "+x.ID[len(x.ID)-8:]), "There is no sub-agent at work with that id")
+		require.Equal(t, "All sub-agents of this conversation are stopped.", say("4", "/subagents stop all"))
+		require.Equal(t, sessions.RunAborted, k.ended(x.First).Status)
+		require.Equal(t, "All sub-agents of this conversation are stopped.", say("5", "/subagents stop all"), "the same where none is at work")
+		require.NotContains(t, say("6", "/stop"), "1")
 	})
 }

@@ -20,6 +20,7 @@ type decision struct {
 	learnt   flow.Label               // by the session, when it was decided
 	args     json.RawMessage          // that the tool gets
 	reason   string                   // of a refusal
+	said     flow.Label               // label of a reason that somebody gave; zero: it is the session's own
 	child    *PendingSubAgentToolCall // that has worked the call; nil for other tools
 }
 
@@ -75,13 +76,13 @@ func (s *Session) judge(d *decision, confirmed map[string]Confirmation) error {
 	case v.Ruling == RulingRefuse:
 		d.reason, d.barred = v.Reason, s.permission.Ruling(d.tool) != RulingRefuse
 		if given && !c.Approved && c.Reason != "" {
-			d.reason = c.Reason
+			d.reason, d.said = c.Reason, c.Label
 		}
 		return nil
 	case d.asked && !given:
 		return fmt.Errorf("tool call %q (%s) is not confirmed", d.call.CallID, d.call.Tool)
 	case given && !c.Approved:
-		if d.reason = c.Reason; d.reason == "" {
+		if d.reason, d.said = c.Reason, c.Label; d.reason == "" {
 			d.reason = "the call was not approved"
 		}
 		return nil

@@ -22,6 +22,8 @@ type Confirmation struct {
 	CallID   string
 	Approved bool
 	Reason   string // shown to the model when the call is refused
+	// Label is the label of Reason, which the session learns with it. Zero: it tells nothing.
+	Label flow.Label
 }
 
 // PendingToolCalls are the calls of the last answer that have no result yet, in order; nil if there are none.
@@ -122,7 +124,7 @@ func (s *Session) executeAll(ctx context.Context, caller Caller, decisions []dec
 		if err := s.Persist(ctx); err != nil {
 			return false, err
 		}
-		result := Part{Text: d.reason, Error: true, Label: flow.Bottom()}
+		result := Part{Text: d.reason, Error: true, Label: d.reasonLabel()}
 		if d.approved {
 			allRejected = false
 			result = s.execute(ctx, caller, d)
@@ -133,6 +135,14 @@ func (s *Session) executeAll(ctx context.Context, caller Caller, decisions []dec
 		s.addResult(d.call, result) // the last one is stored with the next step
 	}
 	return allRejected, nil
+}
+
+// reasonLabel is the label of a refusal's reason; that of the session's own reasons teaches nothing.
+func (d *decision) reasonLabel() flow.Label {
+	if d.said == (flow.Label{}) {
+		return flow.Bottom()
+	}
+	return d.said
 }
 
 // learntMore is what a model reads of a call that was approved for a session that knew less.

@@ -65,7 +65,7 @@ func (c *conversation) run(t *testing.T) {
 		return err
 	})
 	label := "counted"
-	require.NoError(t, c.s.Patch(sessions.Patch{Label: &label}))
+	require.NoError(t, c.s.Patch(sessions.Patch{Label: new(flow.NewText(label, flow.Bottom()))}))
 	ask()
 	c.s.Append(user("and now?"))
 	c.again(t, persist)
@@ -120,7 +120,7 @@ func TestFaultOfEachCall(t *testing.T) {
 				require.Equal(t, 1, c.faults, name)
 			}
 			require.Equal(t, []string{"two was said", "and then?"}, texts(c.s.Messages()), name)
-			require.Equal(t, "counted", c.s.Record().Label, name)
+			require.Equal(t, "counted", c.s.Record().Label.Raw(), name)
 			require.Equal(t, []string{"a", "b"}, c.ran, "%s: each call ran once", name)
 			roots, err := db.Children(t.Context(), id, "")
 			require.NoError(t, err)

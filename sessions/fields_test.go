@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -59,7 +60,7 @@ func valueOf(field string, n int) any {
 	case "Metadata":
 		return []byte(fmt.Sprintf(`{"n":%d}`, n))
 	}
-	return fmt.Sprintf("%s %d", field, n)
+	return flow.NewText(field, []flow.Label{flow.Bottom(), flow.Top()}[n]) // a text is another one with another label
 }
 
 // patchOf sets one field.

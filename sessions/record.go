@@ -42,15 +42,15 @@ type Record struct {
 	Route         Route // where it last heard from somebody; for display and for `last` only
 	SendPolicy    SendPolicy
 	Activation    Activation
-	Model         string // override; empty follows the agent
+	Model         flow.Text // override; empty follows the agent
 	ThinkingLevel ThinkingLevel
 	VerboseLevel  VerboseLevel
 	QueueMode     QueueMode // override; empty follows the configuration
 	Head          MessageID // leaf of the selected thread; empty for none
 	Compacted     MessageID // summary message that stands before the kept ones; empty for none
 
-	Title      string
-	Label      string          // name that people gave it, for display; at most [LabelMost] bytes
+	Title      flow.Text
+	Label      flow.Text       // name that people gave it, for display; at most [LabelMost] bytes
 	Metadata   json.RawMessage // free-form JSON object of the creator
 	FileAccess FileAccess
 	Persistent bool

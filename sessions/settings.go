@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"sluice/policy/flow"
 )
 
 // ThinkingLevel is how much a model may reason before it answers.
@@ -51,13 +53,13 @@ type Patch struct {
 	ID            ID
 	SendPolicy    *SendPolicy
 	Activation    *Activation
-	Model         *string
-	Title         *string
+	Model         *flow.Text
+	Title         *flow.Text
 	Metadata      *[]byte
 	ThinkingLevel *ThinkingLevel
 	VerboseLevel  *VerboseLevel
 	QueueMode     *QueueMode
-	Label         *string
+	Label         *flow.Text
 	TTL           *time.Duration
 }
 
@@ -79,8 +81,8 @@ func (p Patch) Check() error {
 	if p.Activation != nil && !slices.Contains([]Activation{ActivationInherit, ActivationMention, ActivationAlways}, *p.Activation) {
 		errs = append(errs, fmt.Errorf("groupActivation: %q is not mention or always", *p.Activation))
 	}
-	if p.Label != nil && (len(*p.Label) > LabelMost || !utf8.ValidString(*p.Label)) {
-		errs = append(errs, fmt.Errorf("label: %d bytes, want UTF-8 of at most %d", len(*p.Label), LabelMost))
+	if p.Label != nil && (len(p.Label.Raw()) > LabelMost || !utf8.ValidString(p.Label.Raw())) {
+		errs = append(errs, fmt.Errorf("label: %d bytes, want UTF-8 of at most %d", len(p.Label.Raw()), LabelMost))
 	}
 	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -16,7 +17,7 @@ func TestSettingsAreStored(t *testing.T) {
 	require.NoError(t, b.Persist(t.Context()))
 	high, label := sessions.ThinkingHigh, "work"
 	require.NoError(t, b.Patch(sessions.Patch{ThinkingLevel: &high}))
-	require.NoError(t, b.Patch(sessions.Patch{Label: &label}))
+	require.NoError(t, b.Patch(sessions.Patch{Label: new(flow.NewText(label, flow.Bottom()))}))
 	require.True(t, b.Dirty())
 	require.ErrorIs(t, b.Reload(t.Context(), false), sessions.ErrDirty)
 	require.NoError(t, b.Persist(t.Context()))
@@ -40,9 +41,9 @@ func TestSettingsOfASessionNobodyKnowsWasStored(t *testing.T) {
 	b.store.FailAt(1, true)
 	require.ErrorIs(t, b.Persist(t.Context()), sessiontest.ErrFault)
 	label := "work"
-	require.NoError(t, b.Patch(sessions.Patch{Label: &label}))
+	require.NoError(t, b.Patch(sessions.Patch{Label: new(flow.NewText(label, flow.Bottom()))}))
 	require.NoError(t, b.Persist(t.Context()))
-	require.Equal(t, "work", b.load(t).Record().Label)
+	require.Equal(t, "work", b.load(t).Record().Label.Raw())
 }
 
 func TestPatchIsChecked(t *testing.T) {
@@ -52,7 +53,7 @@ func TestPatchIsChecked(t *testing.T) {
 	thinking, verbose := sessions.ThinkingLevel("much"), sessions.VerboseLevel("much")
 	send, activation := sessions.SendPolicy("maybe"), sessions.Activation("maybe")
 	for field, p := range map[string]sessions.Patch{
-		"label: 513 bytes": {Label: &long}, "label: 1 bytes": {Label: &broken},
+		"label: 513 bytes": {Label: new(flow.NewText(long, flow.Bottom()))}, "label: 1 bytes": {Label: new(flow.NewText(broken, flow.Bottom()))},
 		"thinkingLevel": {ThinkingLevel: &thinking}, "verboseLevel": {VerboseLevel: &verbose},
 		"sendPolicy": {SendPolicy: &send}, "groupActivation": {Activation: &activation},
 	} {
@@ -68,11 +69,11 @@ func TestAdopt(t *testing.T) {
 	b := newBundle(t)
 	require.NoError(t, b.Persist(t.Context()))
 	mine := "mine"
-	require.NoError(t, b.Patch(sessions.Patch{Label: &mine}))
+	require.NoError(t, b.Patch(sessions.Patch{Label: new(flow.NewText(mine, flow.Bottom()))}))
 	read := b.load(t).Record()
-	read.Label, read.VerboseLevel, read.Head = "theirs", sessions.VerboseFull, "msg_other"
+	read.Label, read.VerboseLevel, read.Head = flow.NewText("theirs", flow.Top()), sessions.VerboseFull, "msg_other"
 	b.Adopt(read)
-	require.Equal(t, "mine", b.Record().Label)
+	require.Equal(t, "mine", b.Record().Label.Raw())
 	require.Equal(t, sessions.VerboseFull, b.Verbose())
 	require.Empty(t, b.Record().Head)
 	read.ID, read.VerboseLevel = "sess_other", ""

@@ -218,7 +218,7 @@ func (s *Session) childRecord(call Part, plan SubAgentPlan) Record {
 	return Record{
 		ID: id, Key: key, Agent: agent, Partition: parent.Partition, Taint: parent.Taint,
 		Clearance: narrowClearance(parent.Clearance, plan.Clearance), FileAccess: files,
-		Title: plan.Description, Created: now, LastActivity: now,
+		Title: flow.NewText(plan.Description, parent.Taint), Created: now, LastActivity: now,
 	}
 }
 

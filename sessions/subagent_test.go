@@ -57,7 +57,7 @@ func TestSubAgentAnswersTheCall(t *testing.T) {
 
 	child := pending[0].Session()
 	require.True(t, child.Record().Key.SubAgent())
-	require.Equal(t, "a look", child.Record().Title)
+	require.Equal(t, "a look", child.Record().Title.Raw())
 	require.JSONEq(t, `{"what":"look"}`, child.Last().Text(), "the task is what the plan says")
 	confirmations := []sessions.Confirmation{{CallID: "a", Approved: true}, {CallID: "b", Reason: "one is enough"}}
 	commits := b.store.Commits()

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	approvalColumns = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided, why, terms, delivery_id`
-	insertApproval  = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	moveApproval    = `UPDATE approvals SET status = ?, reason = ?, decided_by = ?, decided = ? WHERE id = ? AND status = ?`
-	unaskRun        = `UPDATE approvals SET status = 'denied', reason = ?, decided_by = 'gateway', decided = ? WHERE run_id = ? AND status = 'pending'`
+	approvalColumns = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided, why, terms, delivery_id, reason_said`
+	insertApproval  = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	moveApproval    = `UPDATE approvals SET status = ?, reason = ?, reason_said = ?, decided_by = ?, decided = ? WHERE id = ? AND status = ?`
+	unaskRun        = `UPDATE approvals SET status = 'denied', reason = ?, reason_said = 'PUBLIC/trusted', decided_by = 'gateway', decided = ? WHERE run_id = ? AND status = 'pending'`
 )
 
 // approvals are the parts of a change about tool calls that people decide about.
@@ -21,13 +21,13 @@ func (b *writer) approvals(c router.Change) {
 		level, trust := label(p.Label)
 		b.add(Statement{SQL: insertApproval, Duplicate: sessions.ErrDuplicate, Args: []any{
 			string(p.ID), string(p.Session), string(p.Run), p.Agent, p.CallID, p.Tool, string(p.Args), level, trust,
-			string(p.Status), p.Reason, p.By, micros(p.Created), micros(p.Expires), micros(p.Decided), p.Why, b.text(p.Terms), string(p.Delivery),
+			string(p.Status), p.Reason.Raw(), p.By, micros(p.Created), micros(p.Expires), micros(p.Decided), p.Why, b.text(p.Terms), string(p.Delivery), saidAs(p.Reason),
 		}})
 	}
 	for _, m := range c.Approvals {
 		p := m.Approval
 		b.add(Statement{SQL: moveApproval, Else: sessions.ErrConflict, Args: []any{
-			string(p.Status), p.Reason, p.By, micros(p.Decided), string(p.ID), string(m.From),
+			string(p.Status), p.Reason.Raw(), saidAs(p.Reason), p.By, micros(p.Decided), string(p.ID), string(m.From),
 		}})
 	}
 	for _, u := range c.Unask {
@@ -38,12 +38,14 @@ func (b *writer) approvals(c router.Change) {
 func scanApproval(row Row) (router.Approval, error) {
 	var p router.Approval
 	var id, session, run, args, status, terms, delivery string
+	var reason said
 	var level, trust int
 	var created, expires, decided int64
-	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &p.Reason, &p.By, &created, &expires, &decided,
-		&p.Why, &terms, &delivery)
+	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &reason.text, &p.By, &created, &expires, &decided,
+		&p.Why, &terms, &delivery, &reason.label)
 	p.ID, p.Session, p.Run, p.Status = router.ApprovalID(id), sessions.ID(session), sessions.RunID(run), router.ApprovalStatus(status)
 	p.Label, p.Created, p.Expires, p.Decided = labelFrom(level, trust), fromMicros(created), fromMicros(expires), fromMicros(decided)
+	p.Reason = reason.labelled(p.Label)
 	p.Delivery = router.DeliveryID(delivery)
 	if args != "" {
 		p.Args = json.RawMessage(args)

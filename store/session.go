@@ -14,11 +14,11 @@ import (
 
 const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
 	title, metadata, file_access, persistent, ttl, input_tokens, output_tokens, cached_tokens, context_size, aborted_last,
-	created, last_activity, ended, thinking_level, verbose_level, label, spawned_by, queue_mode`
+	created, last_activity, ended, thinking_level, verbose_level, label, spawned_by, queue_mode, model_said, title_said, label_said`
 
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	saveSession = `UPDATE sessions SET revision = revision + 1, agent = ?, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
@@ -26,7 +26,7 @@ const (
 		group_activation = COALESCE(?, group_activation), model = COALESCE(?, model),
 		title = COALESCE(?, title), metadata = COALESCE(?, metadata),
 		thinking_level = COALESCE(?, thinking_level), verbose_level = COALESCE(?, verbose_level), label = COALESCE(?, label), ttl = COALESCE(?, ttl),
-		queue_mode = COALESCE(?, queue_mode)
+		queue_mode = COALESCE(?, queue_mode), model_said = COALESCE(?, model_said), title_said = COALESCE(?, title_said), label_said = COALESCE(?, label_said)
 		WHERE id = ? AND ended = 0`
 	lockSession = `UPDATE sessions SET ended = ended WHERE id = ?`
 	idleSession = lockSession + ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = ? AND r.` + openRuns + `)`
@@ -37,10 +37,11 @@ func (b *writer) createSession(r sessions.Record) {
 	level, trust := label(r.Taint)
 	b.add(Statement{SQL: createSession, Duplicate: sessions.ErrConflict, Args: []any{
 		string(r.ID), indexed(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
-		string(r.SendPolicy), string(r.Activation), r.Model, string(r.Head), string(r.Compacted), r.Title, string(r.Metadata), b.text(r.FileAccess),
+		string(r.SendPolicy), string(r.Activation), r.Model.Raw(), string(r.Head), string(r.Compacted), r.Title.Raw(), string(r.Metadata), b.text(r.FileAccess),
 		flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
 		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended),
-		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label, string(r.SpawnedBy), string(r.QueueMode),
+		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label.Raw(), string(r.SpawnedBy), string(r.QueueMode),
+		saidAs(r.Model), saidAs(r.Title), saidAs(r.Label),
 	}})
 }
 
@@ -55,8 +56,9 @@ func (b *writer) saveSession(r sessions.Record) {
 
 func (b *writer) patchSession(p sessions.Patch) {
 	args := []any{
-		given(p.SendPolicy), given(p.Activation), given(p.Model), given(p.Title), nil,
-		given(p.ThinkingLevel), given(p.VerboseLevel), given(p.Label), nil, given(p.QueueMode), string(p.ID),
+		given(p.SendPolicy), given(p.Activation), givenText(p.Model), givenText(p.Title), nil,
+		given(p.ThinkingLevel), given(p.VerboseLevel), givenText(p.Label), nil, given(p.QueueMode),
+		givenLabel(p.Model), givenLabel(p.Title), givenLabel(p.Label), string(p.ID),
 	}
 	if p.Metadata != nil {
 		args[4] = string(*p.Metadata)
@@ -73,6 +75,20 @@ func given[T ~string](value *T) any {
 		return nil
 	}
 	return string(*value)
+}
+
+func givenText(t *flow.Text) any {
+	if t == nil {
+		return nil
+	}
+	return t.Raw()
+}
+
+func givenLabel(t *flow.Text) any {
+	if t == nil {
+		return nil
+	}
+	return saidAs(*t)
 }
 
 // idle takes the session's row first: who waits for it there looks at the runs
@@ -93,12 +109,13 @@ func (b *writer) route(r sessions.Route) string {
 func scanSession(row Row) (sessions.Record, error) {
 	var r sessions.Record
 	var id, key, override, activation, head, compacted, route, metadata, access, thinking, verbose, parent, queue string
+	var model, title, name said
 	var level, trust, clearance, persistent, aborted int
 	var ttl, created, active, ended int64
-	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &r.Model, &head,
-		&compacted, &r.Title, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
+	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &model.text, &head,
+		&compacted, &title.text, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
 		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended,
-		&thinking, &verbose, &r.Label, &parent, &queue)
+		&thinking, &verbose, &name.text, &parent, &queue, &model.label, &title.label, &name.label)
 	if err != nil {
 		return r, err
 	}
@@ -108,6 +125,7 @@ func scanSession(row Row) (sessions.Record, error) {
 	r.ThinkingLevel, r.VerboseLevel = sessions.ThinkingLevel(thinking), sessions.VerboseLevel(verbose)
 	r.Head, r.Compacted = sessions.MessageID(head), sessions.MessageID(compacted)
 	r.Taint = labelFrom(level, trust)
+	r.Model, r.Title, r.Label = model.labelled(r.Taint), title.labelled(r.Taint), name.labelled(r.Taint)
 	r.Clearance, _ = flow.LevelFromRank(clearance) // an invalid one reaches nothing
 	r.Persistent, r.AbortedLast, r.TTL = persistent == 1, aborted == 1, time.Duration(ttl)*time.Microsecond
 	r.Created, r.LastActivity, r.Ended = fromMicros(created), fromMicros(active), fromMicros(ended)

@@ -68,6 +68,32 @@ func labelFrom(level, trust int) flow.Label {
 	return flow.NewLabel(l, flow.Untrusted)
 }
 
+// said is a labelled text as it is stored: the text, and its label as "LEVEL/trust". A row of an earlier version has no label.
+type said struct{ text, label string }
+
+// saidAs is a text's label as it is stored.
+func saidAs(t flow.Text) string {
+	if t == (flow.Text{}) {
+		return ""
+	}
+	return t.Label().String()
+}
+
+// labelled is the text; one of an earlier version is as secret as what it stands in. A label that can't be read was lost.
+func (s said) labelled(otherwise flow.Label) flow.Text {
+	switch {
+	case s.label == "" && s.text == "":
+		return flow.Text{}
+	case s.label == "":
+		return flow.NewText(s.text, otherwise)
+	}
+	label, err := flow.Parse(s.label)
+	if err != nil {
+		label = flow.Top()
+	}
+	return flow.NewText(s.text, label)
+}
+
 func flag(b bool) int {
 	if b {
 		return 1

@@ -219,7 +219,7 @@ func (e exchanges) WaitRun(_ context.Context, id sessions.RunID, d time.Duration
 }
 
 func (exchanges) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return sessions.Record{ID: sessions.NewID(), Key: sessions.Key("agent:" + agent + ":subagent:1"), Agent: agent, Model: model, Title: name, Taint: label, SpawnedBy: parent.ID}
+	return sessions.Record{ID: sessions.NewID(), Key: sessions.Key("agent:" + agent + ":subagent:1"), Agent: agent, Model: flow.NewText(model, label), Title: flow.NewText(name, label), Taint: label, SpawnedBy: parent.ID}
 }
 
 func (exchanges) NewAgentSession(agent string) sessions.Record {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -17,7 +18,10 @@ var (
 const commandKeeps = 4
 
 // CheckModel implements [router.ModelChecker].
-func (l *Loop) CheckModel(name string) error {
+func (l *Loop) CheckModel(name string, knows flow.Level) error {
+	if l.choose != nil {
+		return l.choose(name, knows)
+	}
 	_, err := l.models(name)
 	return err
 }

@@ -20,7 +20,7 @@ func guestInMain(t *testing.T) *bundle {
 	b := newBundle(t)
 	_, err := b.ask(t.Context(), "the launch is on friday")
 	require.Error(t, err, "the model has no answer, and what was said is kept")
-	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:1", Agent: "main", Title: "the launch", Taint: flow.Bottom(), SpawnedBy: b.run.Session, LastActivity: start})
+	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:1", Agent: "main", Title: flow.NewText("the launch", flow.Bottom()), Taint: flow.Bottom(), SpawnedBy: b.run.Session, LastActivity: start})
 	b.record(group, flow.Bottom())
 	task := router.Exchange{Label: flow.Bottom()}
 	task.ID, task.Kind, task.Phase, task.Name = "xch_1", announce.Spawn, announce.Asking, "the launch"

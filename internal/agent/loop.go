@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,6 +115,9 @@ type Config struct {
 	// Remote are the tools of servers outside the gateway as they are now; nil: none. A run has those of its beginning.
 	Remote func() []sessions.Tool
 	Pages  Pages // gets the pages of web_fetch; nil: there is no such tool
+	// Choose gives an error for a model that no session may be given. It names those that a session may be given that knows
+	// what is of a level. Nil: any that Models finds.
+	Choose func(name string, knows flow.Level) error
 }
 
 // Loop works the runs of all agents. It is safe for concurrent use.
@@ -121,6 +125,7 @@ type Loop struct {
 	settings    atomic.Pointer[Settings]
 	store       Store
 	models      Models
+	choose      func(name string, knows flow.Level) error
 	send        Sender
 	checkPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
 	exchanges   Exchanges
@@ -145,7 +150,7 @@ func New(c Config) (*Loop, error) {
 	}
 	l := &Loop{
 		store: c.Store, models: c.Models, send: c.Send, checkPolicy: c.CheckPolicy, exchanges: c.Exchanges, now: c.Now, log: c.Log,
-		metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote, pages: c.Pages,
+		choose: c.Choose, metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote, pages: c.Pages,
 	}
 	if c.Settings.Monitor == nil {
 		return nil, errors.New("new agent loop: there is no monitor")
@@ -193,13 +198,9 @@ func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Sess
 		return nil, failed(fmt.Errorf("agent %q is not in the configuration", record.Agent),
 			"The agent of this conversation is not there any more. My owner can put it back into agents.list.")
 	}
-	name := d.Model
-	if record.Model != "" {
-		name = record.Model
-	}
-	model, err := l.models(name)
-	if err != nil {
-		return nil, failed(err, fmt.Sprintf("The model %q is not configured. My owner can see why with `sluice doctor`.", name))
+	model, err := l.models(cmp.Or(record.Model.Raw(), d.Model))
+	if err != nil { // its name is as secret as who has set it
+		return nil, failed(err, "My model is not configured. Where it was set for this conversation, an owner can take it back with `/model default`; else my owner can see why with `sluice doctor`.")
 	}
 	s, err := sessions.LoadSession(ctx, l.store, record, l.now)
 	if err != nil {

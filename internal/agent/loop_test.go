@@ -283,8 +283,9 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	_, err := b.Open(t.Context(), sessions.Record{Agent: "gone"})
 	require.ErrorAs(t, err, &why)
 	require.Contains(t, why.Public, "agents.list")
-	_, err = b.Open(t.Context(), sessions.Record{Agent: "main", Model: "gone/model"})
+	_, err = b.Open(t.Context(), sessions.Record{Agent: "main", Model: flow.NewText("gone/model", flow.Bottom())})
 	require.ErrorAs(t, err, &why)
-	require.Contains(t, why.Public, "gone/model")
+	require.Contains(t, why.Public, "/model default")
+	require.NotContains(t, why.Public, "gone", "it is as secret as who has set it")
 	require.Empty(t, b.ModelName("gone"))
 }

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"sluice/announce"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -20,8 +22,8 @@ type sessionRow struct {
 	UpdatedAt       int64                  `json:"updatedAt"` // Unix milliseconds
 	SessionID       sessions.ID            `json:"sessionId"`
 	SpawnedBy       sessions.Key           `json:"spawnedBy,omitempty"` // of a sub-agent, where the caller can see who started it
-	Model           string                 `json:"model"`
-	ContextTokens   int                    `json:"contextTokens"` // of its last prompt
+	Model           string                 `json:"model"`               // empty: it may not be shown to the caller
+	ContextTokens   int                    `json:"contextTokens"`       // of its last prompt
 	TotalTokens     int                    `json:"totalTokens"`
 	ThinkingLevel   sessions.ThinkingLevel `json:"thinkingLevel,omitempty"` // empty: the agent's
 	VerboseLevel    sessions.VerboseLevel  `json:"verboseLevel,omitempty"`
@@ -41,13 +43,15 @@ type deliveryContext struct {
 	AccountID string `json:"accountId"`
 }
 
-func (l *Loop) row(ctx context.Context, caller sessions.Caller, record sessions.Record) sessionRow {
+// row shows what the caller may be shown of a session, and is labelled with what it shows of what others have set.
+func (l *Loop) row(ctx context.Context, caller sessions.Caller, record sessions.Record) (sessionRow, flow.Label) {
 	if l.guestIn(caller, record.ID) {
-		record.Route, record.Title, record.Label = caller.Route, "", "" // not where and how its owner talks there
+		record.Route, record.Title, record.Label = caller.Route, flow.Text{}, flow.Text{} // not where and how its owner talks there
 	}
+	quotes := policy.NewQuotation(caller.Taint.Level())
 	row := sessionRow{
-		Key: record.Key, Kind: record.Key.Kind(l.settings.Load().Keyer), Label: record.Label, DisplayName: displayName(record),
-		UpdatedAt: record.LastActivity.UnixMilli(), SessionID: record.ID, SpawnedBy: l.starter(ctx, caller, record), Model: l.modelOf(record),
+		Key: record.Key, Kind: record.Key.Kind(l.settings.Load().Keyer), Label: quotes.Or(record.Label, ""), DisplayName: displayName(quotes, record),
+		UpdatedAt: record.LastActivity.UnixMilli(), SessionID: record.ID, SpawnedBy: l.starter(ctx, caller, record), Model: l.modelOf(quotes, record),
 		ContextTokens: record.ContextSize, TotalTokens: record.Usage.InputTokens + record.Usage.OutputTokens,
 		ThinkingLevel: record.ThinkingLevel, VerboseLevel: record.VerboseLevel, SystemSent: record.Usage.InputTokens > 0,
 		AbortedLastRun: record.AbortedLast, SendPolicy: record.SendPolicy,
@@ -57,7 +61,7 @@ func (l *Loop) row(ctx context.Context, caller sessions.Caller, record sessions.
 	if !record.Route.IsZero() {
 		row.DeliveryContext = &deliveryContext{Channel: record.Route.Channel, To: string(record.Route.Conversation), AccountID: record.Route.Account}
 	}
-	return row
+	return row, quotes.Label()
 }
 
 // starter is the key of the session that has started a sub-agent, as far as the caller may know of it.
@@ -75,18 +79,20 @@ func (l *Loop) starter(ctx context.Context, caller sessions.Caller, record sessi
 	return parent.Key
 }
 
-func (l *Loop) modelOf(record sessions.Record) string {
-	if record.Model != "" {
-		return record.Model
+// modelOf is the model of a session; empty where the caller may not be shown which was set for it.
+func (l *Loop) modelOf(quotes *policy.Quotation, record sessions.Record) string {
+	name, shown := quotes.Show(record.Model)
+	if !shown {
+		return ""
 	}
-	return l.ModelName(record.Agent)
+	return cmp.Or(name, l.ModelName(record.Agent))
 }
 
-func displayName(record sessions.Record) string {
-	if record.Title != "" {
-		return record.Title
+func displayName(quotes *policy.Quotation, record sessions.Record) string {
+	if record.Title.Empty() {
+		return record.Route.Title
 	}
-	return record.Route.Title
+	return quotes.Or(record.Title, "")
 }
 
 // channelOf is a row's channel: that of its last route, else of its key, "internal" for what no chat began.

@@ -120,7 +120,8 @@ func (l *Loop) list(ctx context.Context, caller sessions.Caller, args *listArgs,
 		if reserved(record.Key) || !l.visible(caller, record) || (len(args.Kinds) > 0 && !slices.Contains(args.Kinds, kind)) {
 			continue
 		}
-		row, label := l.row(ctx, caller, record), record.Taint
+		row, shown := l.row(ctx, caller, record)
+		label := record.Taint
 		if args.MessageLimit > 0 && !l.guestIn(caller, record.ID) {
 			var err error
 			if row.Messages, label, err = l.newest(ctx, record, args.MessageLimit); err != nil {
@@ -131,7 +132,7 @@ func (l *Loop) list(ctx context.Context, caller sessions.Caller, args *listArgs,
 			}
 		}
 		to.Sessions = append(to.Sessions, row)
-		to.label = to.label.Join(label)
+		to.label = to.label.Join(label).Join(shown)
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 // full is a session with everything that a row can show.
 func full(b *bundle) sessions.Record {
 	return sessions.Record{
-		ID: "sess_000000000001", Key: group, Agent: "main", Taint: public, SpawnedBy: b.run.Session, Label: "the team", Title: "Team ünï",
-		Model: "test/scripted", ThinkingLevel: sessions.ThinkingHigh, VerboseLevel: sessions.VerboseOn, SendPolicy: sessions.SendDeny,
+		ID: "sess_000000000001", Key: group, Agent: "main", Taint: public, SpawnedBy: b.run.Session, Label: flow.NewText("the team", public), Title: flow.NewText("Team ünï", public),
+		Model: flow.NewText("test/scripted", public), ThinkingLevel: sessions.ThinkingHigh, VerboseLevel: sessions.VerboseOn, SendPolicy: sessions.SendDeny,
 		Route:       sessions.Route{Channel: "telegram", Account: "work", ChatType: sessions.Group, Conversation: "-100", Thread: "7"},
 		Usage:       sessions.Usage{InputTokens: 40, OutputTokens: 2},
 		ContextSize: 30, AbortedLast: true, LastActivity: start.Add(time.Minute),

@@ -120,8 +120,8 @@ func (l *Loop) maySpawn(caller sessions.Caller, args *spawnArgs) error {
 		return fmt.Errorf("agentId: you may not start %q: agents_list shows whom you may (agents.list[].subagents.allowAgents)", args.AgentID)
 	}
 	if args.Model != "" {
-		if _, err := l.models(args.Model); err != nil {
-			return fmt.Errorf("model: there is no model %q in the configuration", args.Model)
+		if err := l.CheckModel(args.Model, caller.Taint.Level()); err != nil {
+			return fmt.Errorf("model: %w", err)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestSpawnArguments(t *testing.T) {
 		"endless time-out":    {`{"task":"x","runTimeoutSeconds":86401}`, "runTimeoutSeconds: 86401 is not between 0 and 86400"},
 		"time-out is a text":  {`{"task":"x","runTimeoutSeconds":"60"}`, "runTimeoutSeconds: want a whole number"},
 		"strange cleanup":     {`{"task":"x","cleanup":"burn"}`, `cleanup: "burn" is not keep or delete`},
-		"no such model":       {`{"task":"x","model":"test/none"}`, `model: there is no model "test/none" in the configuration`},
+		"no such model":       {`{"task":"x","model":"test/none"}`, `model: no such model`},
 		"no such agent":       {`{"task":"x","agentId":"ghost"}`, `agentId: you may not start "ghost": agents_list shows whom you may`},
 		"an agent not to use": {`{"task":"x","agentId":"other"}`, `agentId: you may not start "other"`},
 		"where to announce":   {`{"task":"x","to":"42"}`, "to: unknown parameter"},
@@ -59,7 +59,7 @@ func TestSpawnReturnsAtOnce(t *testing.T) {
 	require.True(t, ask.Create)
 	require.Equal(t, router.Task{Name: "prices", Timeout: 90 * time.Second, Discard: true}, ask.Task)
 	require.Equal(t, "other", ask.Target.Agent)
-	require.Equal(t, "test/scripted", ask.Target.Model)
+	require.Equal(t, "test/scripted", ask.Target.Model.Raw())
 	require.Equal(t, b.run.Session, ask.Target.SpawnedBy)
 	require.Equal(t, b.run.Route, ask.Caller.Route, "it is reported where the request came from")
 

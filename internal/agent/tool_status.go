@@ -89,7 +89,8 @@ func (l *Loop) status(ctx context.Context, caller sessions.Caller, raw json.RawM
 			return sessions.ToolResult{}, err
 		}
 	}
-	status := sessionStatus{sessionRow: l.row(ctx, caller, record), Agent: record.Agent, Level: record.Taint.Level(), Now: l.now().UnixMilli()}
+	row, shown := l.row(ctx, caller, record)
+	status := sessionStatus{sessionRow: row, Agent: record.Agent, Level: record.Taint.Level(), Now: l.now().UnixMilli()}
 	if err := l.countRuns(ctx, &status); err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -98,7 +99,7 @@ func (l *Loop) status(ctx context.Context, caller sessions.Caller, raw json.RawM
 		return sessions.ToolResult{}, err
 	}
 	text, err := jsonResult(status)
-	return sessions.ToolResult{Text: text, Label: record.Taint.Join(label)}, err
+	return sessions.ToolResult{Text: text, Label: record.Taint.Join(shown).Join(label)}, err
 }
 
 // setModel gives the caller's own session another model, from its next message on.
@@ -115,17 +116,28 @@ func (l *Loop) setModel(ctx context.Context, caller sessions.Caller, record *ses
 	if name == modelDefault {
 		name, override = l.ModelName(caller.Agent), ""
 	}
+	if override != "" {
+		if err := l.CheckModel(override, caller.Taint.Level()); err != nil {
+			return fmt.Errorf("model: %w", err)
+		}
+	}
 	model, err := l.models(name)
 	if err != nil {
-		return fmt.Errorf("model: there is no model %q in the configuration", name)
+		return errors.New("model: the agent's own is not configured")
 	}
 	if level := sessions.ModelLevel(model); !policy.CallerOf(caller).MayTell(policy.CheckModel, level) {
 		return fmt.Errorf("model: this conversation has learnt what is %s, and %s may be told only what is %s", caller.Taint.Level(), name, level)
 	}
-	if err := l.store.CommitSession(ctx, sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &override}}}); err != nil {
+	set := flow.NewText(override, caller.Taint)
+	change := sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &set}}}
+	change.Audit = []sessions.AuditEntry{{
+		At: l.now(), Actor: "agent:" + caller.Agent, Action: "session.model", Object: string(record.Key), Session: record.ID, Label: caller.Taint,
+		Detail: map[string]string{"override": override, "call": caller.CallID},
+	}}
+	if err := l.store.CommitSession(ctx, change); err != nil {
 		return inside("set model", err)
 	}
-	record.Model = override
+	record.Model = set
 	return nil
 }
 

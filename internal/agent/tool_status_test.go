@@ -94,14 +94,14 @@ func TestStatusSetsTheModel(t *testing.T) {
 	stored := func() string {
 		r, err := b.store.Session(t.Context(), b.run.Session)
 		require.NoError(t, err)
-		return r.Model
+		return r.Model.Raw()
 	}
 	require.Equal(t, "test/scripted", stored())
 	require.Equal(t, "test/scripted", b.state(t, `{"model":"default"}`).Model, "the agent's")
 	require.Empty(t, stored())
 	require.Equal(t, "test/scripted", b.state(t, `{"sessionKey":"current","model":"test/scripted"}`).Model)
 	for args, says := range map[string]string{
-		`{"model":"test/none"}`: `model: there is no model "test/none"`,
+		`{"model":"test/none"}`: `model: no such model`,
 		`{"model":""}`:          "model: is empty; want <provider>/<model>, or default",
 		`{"model":7}`:           "model: want a string, got a JSON number",
 		`{"sessionKey":"` + string(group) + `","model":"default"}`: "model: can be set for this session alone",

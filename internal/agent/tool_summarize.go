@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -102,24 +104,24 @@ func (l *Loop) summarize(ctx context.Context, caller sessions.Caller, raw json.R
 	for _, m := range about {
 		label = label.Join(m.Label)
 	}
-	model, err := l.models(l.modelOf(record))
+	model, err := l.models(cmp.Or(record.Model.Raw(), l.ModelName(record.Agent)))
 	if err != nil {
 		return sessions.ToolResult{}, inside("find model", err)
 	}
 	asked := label.Join(caller.Taint) // the focus is the caller's own words
 	summary, err := l.gist(ctx, model, gistRequest{prompt: args.prompt(), messages: about, label: asked, most: summarizeTokens})
 	if err != nil {
-		return sessions.ToolResult{}, summarizeError(err, model, asked)
+		return sessions.ToolResult{}, summarizeError(err, l.modelOf(policy.NewQuotation(caller.Taint.Level()), record), asked)
 	}
 	text, err := jsonResult(map[string]any{"summary": summary, "messages": len(about)})
 	return sessions.ToolResult{Text: text, Label: label}, err
 }
 
 // summarizeError says to the model that has called what it or an owner can do.
-func summarizeError(err error, model sessions.Model, label flow.Label) error {
+func summarizeError(err error, model string, label flow.Label) error {
 	if errors.Is(err, sessions.ErrModelLevel) {
-		provider, _, _ := strings.Cut(model.Name(), "/")
-		return fmt.Errorf("what was said here is %s, and the model %s may not be told so much: an owner can raise models.providers.%s.classification", label.Level(), model.Name(), provider)
+		provider, _, _ := strings.Cut(cmp.Or(model, "<provider>/"), "/")
+		return fmt.Errorf("what was said here is %s, and the model %s may not be told so much: an owner can raise models.providers.%s.classification", label.Level(), model, provider)
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	switch {

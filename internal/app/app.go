@@ -166,7 +166,7 @@ func (a *App) wire() error {
 	}
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.loop, err = agent.New(agent.Config{
-		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Now: a.now, Log: a.log, Registerer: a.registry,
+		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
 		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {

@@ -33,10 +33,7 @@ func (a *App) newHTTP() error {
 		Router: a.router, Store: a.store, Events: a.bus, Parts: a.parts, Accounts: a.supervisor.States,
 		Callback:  a.callback,
 		ModelName: a.loop.ModelName, Folder: a.loop.Folder, FileLevel: a.loop.FileLevel,
-		CheckModel: func(name string) error {
-			_, err := a.model(name)
-			return err
-		},
+		CheckModel: a.loop.CheckModel,
 		Simulate: func(ctx context.Context, c httpapi.Simulated) (policy.Simulation, error) {
 			return a.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, Owner: true, Reader: c.Reader}, c.Tool, c.Args)
 		},

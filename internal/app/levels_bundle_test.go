@@ -65,7 +65,7 @@ func (g *gateway) plantSession(taint flow.Level) sessions.Record {
 		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}}, Persistent: true, Created: now, LastActivity: now,
 	}
 	if taint != flow.Public {
-		r.Title, r.Label, r.Metadata = marker, marker, json.RawMessage(`{"a":"`+marker+`"}`)
+		r.Title, r.Label, r.Metadata = flow.NewText(marker, r.Taint), flow.NewText(marker, r.Taint), json.RawMessage(`{"a":"`+marker+`"}`)
 	}
 	g.store(sessionOf(r))
 	return r

@@ -62,7 +62,17 @@ func providers(c *config.Config) map[string]model.ProviderConfig {
 	for name, p := range c.Models.Providers {
 		all[name] = model.ProviderConfig{
 			Kind: p.Kind, APIKey: p.APIKey.Reveal(), BaseURL: p.BaseURL, Classification: p.Classification, ContextWindow: p.ContextWindow,
+			Models: p.Models,
 		}
 	}
 	return all
+}
+
+// modelsInUse are the models that the configuration itself names.
+func modelsInUse(c *config.Config) []string {
+	names := []string{c.Models.Default, c.Agents.Defaults.Model}
+	for _, a := range c.Agents.List {
+		names = append(names, a.Model)
+	}
+	return names
 }

@@ -52,6 +52,11 @@ func (m *liveMonitor) Invoke(v policy.Invocation) policy.Decision { return m.Loa
 // model finds a model of the configuration that holds now.
 func (a *App) model(name string) (sessions.Model, error) { return a.models.Load().Model(name) }
 
+// chooseModel says whether a session may be given a model, by the configuration that holds now.
+func (a *App) chooseModel(name string, knows flow.Level) error {
+	return a.models.Load().Choose(name, knows)
+}
+
 // adopt takes a configuration's gate and models, both or none.
 func (a *App) adopt(cfg *config.Config) error {
 	rules, err := policy.NewRules(cfg.Policy.PolicyRules())
@@ -63,7 +68,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure gate: %w", err)
 	}
-	models, err := model.New(providers(cfg))
+	models, err := model.New(providers(cfg), modelsInUse(cfg)...)
 	if err != nil {
 		return fmt.Errorf("configure models: %w", err)
 	}

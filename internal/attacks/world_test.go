@@ -92,7 +92,7 @@ owners: [` + strings.Join(owners, ", ") + `]
 models:
   default: p/m
   providers:
-    p: { kind: openai, apiKey: key, baseURL: "` + w.models.OpenAIURL() + `" }
+    p: { kind: openai, apiKey: key, baseURL: "` + w.models.OpenAIURL() + `", models: [other] }
     cheap: { kind: openai, apiKey: key, baseURL: "` + w.cheap.OpenAIURL() + `", classification: PUBLIC }
 agents: { list: [{ id: main, default: true, subagents: { allowAgents: ["*"] } }, { id: ops }, { id: thrifty, model: cheap/m }] }
 secrets: { vault: { value: ` + vaultValue + `, classification: CONFIDENTIAL, tools: ["mcp_*", "web_fetch"] } }
@@ -128,6 +128,7 @@ channels:
 // rules are about words that only the attacks on rules use.
 const rules = `
   rules:
+    - { name: ask-about-it, hook: PRE_TOOL_CALL, tools: [todo_add], when: 'string(tool.args.items[0]) == "ask somebody"', action: require_approval, message: somebody is asked }
     - { name: no-forbidden-todo, hook: PRE_TOOL_CALL, tools: [todo_add], when: 'string(tool.args.items[0]) == "forbidden"', action: block, message: that is forbidden }
     - { name: no-forbidden-reset, hook: SESSION_RESET, when: 'session.channel == "telegram" && session.level == CONFIDENTIAL && session.user.endsWith("77")', action: block, message: it stays as it is }
     - { name: no-forbidden-talk, hook: AGENT_INVOCATION, when: 'text.contains("forbidden talk")', action: block, message: agents do not speak of it }

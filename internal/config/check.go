@@ -150,6 +150,9 @@ func (k checker) models() {
 		k.must(p.Kind != "", path+".kind", "is missing: want anthropic or openai")
 		k.must(p.BaseURL == "" || isURL(p.BaseURL, "http", "https"), path+".baseURL", "%q: want an http or https address", p.BaseURL)
 		k.must(p.APIKey != "" || p.BaseURL != "", path+".apiKey", "is missing: set it, or baseURL for a server that needs none")
+		for i, model := range p.Models {
+			k.must(strings.TrimSpace(model) != "" && !strings.HasPrefix(model, name+"/"), fmt.Sprintf("%s.models[%d]", path, i), "%q: want a model's name without the provider before it, or \"*\" for any", model)
+		}
 	}
 	k.model("models.default", k.c.Models.Default)
 }

@@ -126,6 +126,7 @@ type Provider struct {
 	BaseURL        string     `yaml:"baseURL" doc:"Empty: the provider's own."`
 	Classification flow.Level `yaml:"classification" doc:"The highest level that may be sent to it. A session above it gets an error that names this setting."`
 	ContextWindow  int        `yaml:"contextWindow" min:"0" doc:"Tokens that a prompt and its answer may have; 0: as known of the model."`
+	Models         []string   `yaml:"models" doc:"Names of its models, as they stand after the /, that people and agents may choose with /model, session_status, sessions_spawn and the API; \"*\" is any name. Those that models.default and the agents name can always be chosen. Default: these alone."`
 }
 
 // Agents are the agents.

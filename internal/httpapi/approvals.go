@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -44,10 +45,11 @@ type approvalRecord struct {
 	OnTimeout string     `json:"on_timeout" enum:"block,allow" doc:"what nobody's word in time means"`
 }
 
-func approvalOf(p router.Approval) approvalRecord {
+// approvalOf is an approval as the caller may see it: a reason may have been given where more may be said.
+func approvalOf(who caller, p router.Approval) approvalRecord {
 	r := approvalRecord{
 		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Delivery: p.Delivery, Label: p.Label.String(),
-		Status: p.Status, Why: p.Why, Reason: p.Reason, By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
+		Status: p.Status, Why: p.Why, Reason: who.quotes().Or(p.Reason, "it may not be shown to you"), By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
 	}
 	for _, who := range p.Terms.Approvers {
 		r.Approvers = append(r.Approvers, emptyNotNil(who))
@@ -89,7 +91,7 @@ func (s *Server) approvals(ctx context.Context, in *struct {
 		if in.Status == string(router.ApprovalPending) && !p.Expires.After(s.cfg.Now()) {
 			continue // too late, and its run has not noticed yet
 		}
-		out.Approvals = append(out.Approvals, approvalOf(p))
+		out.Approvals = append(out.Approvals, approvalOf(callerOf(ctx), p))
 	}
 	return &body[approvalList]{out}, nil
 }
@@ -104,7 +106,7 @@ func (s *Server) approval(ctx context.Context, in *ApprovalPath) (*body[approval
 	if err != nil {
 		return nil, err
 	}
-	return &body[approvalRecord]{approvalOf(p)}, nil
+	return &body[approvalRecord]{approvalOf(callerOf(ctx), p)}, nil
 }
 
 // findApproval is an approval that the caller may know of.
@@ -124,7 +126,11 @@ func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (
 	return func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
 		v := router.Verdict{Allow: allow, Actor: callerOf(ctx).actor(), Owner: true}
 		if in.Body != nil {
-			v.Reason = in.Body.Reason
+			label, err := said(ctx, "")
+			if err != nil {
+				return nil, err
+			}
+			v.Reason = flow.NewText(in.Body.Reason, label)
 		}
 		p, err := s.findApproval(ctx, in.Approval)
 		if err != nil {
@@ -134,6 +140,6 @@ func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (
 		if err != nil {
 			return nil, s.problem(err)
 		}
-		return &body[approvalRecord]{approvalOf(p)}, nil
+		return &body[approvalRecord]{approvalOf(callerOf(ctx), p)}, nil
 	}
 }

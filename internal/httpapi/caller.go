@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 )
 
@@ -83,6 +84,9 @@ func (c caller) actor() string {
 
 // sees reports whether a label is within the caller's level. One that was lost is the top.
 func (c caller) sees(l flow.Label) bool { return c.seesAll() || l.FlowsTo(c.Level) }
+
+// quotes shows the caller of what others have set what is within the caller's level.
+func (c caller) quotes() *policy.Quotation { return policy.NewQuotation(c.Level) }
 
 // seesAll reports whether nothing is above the caller's level.
 func (c caller) seesAll() bool { return flow.CanFlow(flow.Restricted, c.Level) }

@@ -159,7 +159,7 @@ func (s *Server) startTask(ctx context.Context, in *taskInput) (*body[exchangeRe
 		return nil, err
 	}
 	if m := in.Body.Model; m != "" {
-		if err := s.cfg.CheckModel(m); err != nil {
+		if err := s.cfg.CheckModel(m, r.Taint.Level()); err != nil {
 			return nil, badRequest(err.Error())
 		}
 	}

@@ -288,7 +288,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 		Accounts:  func() []adapters.State { return nil },
 		Callback:  func(channel, _ string) (adapters.Callback, bool) { return g, channel == "telegram" },
 		ModelName: func(string) string { return "offline/guide" },
-		CheckModel: func(name string) error {
+		CheckModel: func(name string, _ flow.Level) error {
 			if strings.HasPrefix(name, "nobody/") {
 				return errors.New("no model " + name)
 			}

@@ -109,23 +109,23 @@ func TestWhoHasChangedAFileIsKnownToItsSession(t *testing.T) {
 	}
 }
 
-// The names that others than the owner give a session are shown to other sessions: they are untrusted as words are.
-func TestWhoHasNamedASessionIsKnownToIt(t *testing.T) {
+// The names that others than the owner give a session are shown to other sessions: they are untrusted as words are. The session itself
+// has learnt nothing by them.
+func TestANameHasTheLabelOfWhoGaveIt(t *testing.T) {
 	t.Parallel()
 	for bearer, want := range map[string]string{token: "PUBLIC/trusted", "ops": "PUBLIC/untrusted"} {
 		g := withMain()
 		h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
-		taint := func() string { return g.records[string(mainID)].Taint.String() }
 		patch := func(body string) {
 			require.Equal(t, 200, call(h, "PATCH", "/v1/sessions/main", body, "Authorization: Bearer "+bearer).Code)
 		}
-		patch(`{"queue_mode":"steer"}`)
-		require.Equal(t, "PUBLIC/trusted", taint(), "no text")
-		patch(`{"title":"pay Eve"}`)
-		require.Equal(t, want, taint())
+		patch(`{"title":"pay Eve","label":"Eve's"}`)
+		p := g.patched[len(g.patched)-1]
+		require.Equal(t, []string{want, want}, []string{p.Title.Label().String(), p.Label.Label().String()})
+		require.Equal(t, "PUBLIC/trusted", g.records[string(mainID)].Taint.String())
 
 		require.Equal(t, 201, call(h, "POST", "/v1/sessions", `{"title":"pay Eve"}`, "Authorization: Bearer "+bearer).Code)
-		require.Equal(t, want, g.created[0].Taint.String())
+		require.Equal(t, want, g.created[0].Title.Label().String())
 	}
 }
 

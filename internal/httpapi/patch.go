@@ -15,6 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -40,7 +41,7 @@ type setting struct {
 	about string
 	enum  []string // what it may be besides inherit and null; nil: any text
 	most  int      // bytes of a text; 0: no bound of its own
-	set   func(p *sessions.Patch, value string)
+	set   func(p *sessions.Patch, value flow.Text)
 }
 
 func patchable() []setting {
@@ -50,9 +51,9 @@ func patchable() []setting {
 		{name: "queue_mode", about: "what becomes of messages that come while a run works", enum: []string{"steer", "followup", "collect", "interrupt"}, set: into(func(p *sessions.Patch) **sessions.QueueMode { return &p.QueueMode })},
 		{name: "thinking_level", about: "how much the model may reason", enum: []string{"off", "low", "medium", "high"}, set: into(func(p *sessions.Patch) **sessions.ThinkingLevel { return &p.ThinkingLevel })},
 		{name: "verbose_level", about: "how much of the work people are shown", enum: []string{"off", "on", "full"}, set: into(func(p *sessions.Patch) **sessions.VerboseLevel { return &p.VerboseLevel })},
-		{name: modelField, about: "<provider>/<model>; empty follows the agent", set: into(func(p *sessions.Patch) **string { return &p.Model })},
-		{name: "label", about: "the name that people gave it", most: sessions.LabelMost, set: into(func(p *sessions.Patch) **string { return &p.Label })},
-		{name: "title", about: "its name for people where it has no label", most: titleMost, set: into(func(p *sessions.Patch) **string { return &p.Title })},
+		{name: modelField, about: "<provider>/<model>; empty follows the agent", set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Model })},
+		{name: "label", about: "the name that people gave it", most: sessions.LabelMost, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Label })},
+		{name: "title", about: "its name for people where it has no label", most: titleMost, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Title })},
 	}
 }
 
@@ -61,12 +62,23 @@ const (
 	metadataField = "metadata"
 )
 
-// into sets a field of a patch to a text.
-func into[T ~string](field func(p *sessions.Patch) **T) func(*sessions.Patch, string) {
-	return func(p *sessions.Patch, value string) {
-		v := T(value)
+// into sets a field of a patch to one of a few words.
+func into[T ~string](field func(p *sessions.Patch) **T) func(*sessions.Patch, flow.Text) {
+	return func(p *sessions.Patch, value flow.Text) {
+		v := T(value.Raw())
 		*field(p) = &v
 	}
+}
+
+// intoText sets a field of a patch to a text of the caller's.
+func intoText(field func(p *sessions.Patch) **flow.Text) func(*sessions.Patch, flow.Text) {
+	return func(p *sessions.Patch, value flow.Text) { *field(p) = &value }
+}
+
+// patching is who sets what.
+type patching struct {
+	label flow.Label              // of the caller's words
+	check func(name string) error // of a model
 }
 
 // Schema implements [huma.SchemaProvider].
@@ -94,7 +106,7 @@ func (settings) Schema(huma.Registry) *huma.Schema {
 }
 
 // patch is what the settings change. Its error says all that is wrong, each with its field.
-func (in settings) patch(checkModel func(string) error) (sessions.Patch, error) {
+func (in settings) patch(by patching) (sessions.Patch, error) {
 	var p sessions.Patch
 	var errs []error
 	seen := map[string]string{}
@@ -105,7 +117,7 @@ func (in settings) patch(checkModel func(string) error) (sessions.Patch, error) 
 			continue
 		}
 		seen[name] = written
-		if err := setField(&p, name, in[written], checkModel); err != nil {
+		if err := setField(&p, name, in[written], by); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", written, err))
 		}
 	}
@@ -115,7 +127,7 @@ func (in settings) patch(checkModel func(string) error) (sessions.Patch, error) 
 	return p, errors.Join(errs...)
 }
 
-func setField(p *sessions.Patch, name string, value json.RawMessage, checkModel func(string) error) error {
+func setField(p *sessions.Patch, name string, value json.RawMessage, by patching) error {
 	if name == metadataField {
 		return setMetadata(p, value)
 	}
@@ -129,11 +141,11 @@ func setField(p *sessions.Patch, name string, value json.RawMessage, checkModel 
 		return err
 	}
 	if name == modelField && text != "" {
-		if err := checkModel(text); err != nil {
+		if err := by.check(text); err != nil {
 			return err
 		}
 	}
-	fields[i].set(p, text)
+	fields[i].set(p, flow.NewText(text, by.label))
 	return nil
 }
 
@@ -184,16 +196,15 @@ func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessio
 	if err != nil {
 		return nil, err
 	}
-	p, err := in.Body.patch(s.cfg.CheckModel)
+	label, err := said(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := in.Body.patch(patching{label, func(name string) error { return s.cfg.CheckModel(name, r.Taint.Level()) }})
 	if err != nil {
 		return nil, &apiError{http.StatusUnprocessableEntity, "invalid_request", strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
 	p.ID = r.ID
-	if p.Title != nil || p.Label != nil { // other sessions are shown them
-		if err := s.cfg.Router.Learn(ctx, r.ID, callerOf(ctx).words(), callerOf(ctx).actor()); err != nil {
-			return nil, s.problem(err)
-		}
-	}
 	if r, err = s.cfg.Router.PatchSession(ctx, p, callerOf(ctx).actor()); err != nil {
 		return nil, s.problem(err)
 	}

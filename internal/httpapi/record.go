@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -37,7 +38,7 @@ type sessionRecord struct {
 	Verbose      string              `json:"verbose_level,omitempty" enum:"off,on,full" doc:"override of how much of the work people are shown; absent: it follows the agent"`
 	Label        string              `json:"label,omitempty" doc:"the name that people gave it"`
 	Title        string              `json:"title,omitempty"`
-	Model        string              `json:"model"`
+	Model        string              `json:"model" doc:"empty: it was set by who knew more than the caller may"`
 	Channel      string              `json:"channel,omitempty" doc:"where it was last spoken to"`
 }
 
@@ -48,15 +49,17 @@ func seconds(t time.Time) float64 {
 	return float64(t.UnixMicro()) / 1e6
 }
 
-func (s *Server) record(r sessions.Record, busy bool) sessionRecord {
+// record is a session as the caller may see it.
+func (s *Server) record(who caller, r sessions.Record, busy bool) sessionRecord {
+	quotes := who.quotes()
 	out := sessionRecord{
 		ID: r.ID, CreatedAt: seconds(r.Created), LastActivity: seconds(r.LastActivity), Busy: busy, Persistent: r.Persistent,
 		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: r.FileAccess, Key: r.Key, Agent: r.Agent,
 		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
-		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Label: r.Label, Title: r.Title, Model: r.Model, Channel: r.Route.Channel,
+		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
 	}
-	if out.Model == "" {
-		out.Model = s.cfg.ModelName(r.Agent)
+	if model, ok := quotes.Show(r.Model); ok {
+		out.Model = cmp.Or(model, s.cfg.ModelName(r.Agent))
 	}
 	if len(out.Metadata) == 0 {
 		out.Metadata = json.RawMessage("{}")

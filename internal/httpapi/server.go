@@ -107,14 +107,15 @@ type Health struct {
 
 // Config is what a Server is made of. All fields but Hosts are required.
 type Config struct {
-	Router     Router
-	Store      Store
-	Events     Events
-	Parts      func(ctx context.Context) []Health
-	Accounts   func() []adapters.State
-	Callback   func(channel, account string) (adapters.Callback, bool)
-	ModelName  func(agent string) string // of an agent whose session overrides none
-	CheckModel func(name string) error   // nil if the model is configured
+	Router    Router
+	Store     Store
+	Events    Events
+	Parts     func(ctx context.Context) []Health
+	Accounts  func() []adapters.State
+	Callback  func(channel, account string) (adapters.Callback, bool)
+	ModelName func(agent string) string // of an agent whose session overrides none
+	// CheckModel gives nil for a model that may be set, else an error that names those that a session may be given that knows what is of a level.
+	CheckModel func(name string, knows flow.Level) error
 	// Simulate says what a call of a tool by a session would come to, if an owner had it made.
 	Simulate   func(ctx context.Context, c Simulated) (policy.Simulation, error)
 	Folder     Folder

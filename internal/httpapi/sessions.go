@@ -77,7 +77,7 @@ func (s *Server) shown(ctx context.Context, r sessions.Record) (*body[sessionRec
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	out := s.record(r, busy[r.ID])
+	out := s.record(callerOf(ctx), r, busy[r.ID])
 	if err := s.standing(ctx, r, &out); err != nil {
 		return nil, err
 	}
@@ -117,10 +117,11 @@ type createInput struct {
 func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sessionRecord], error) {
 	n := router.NewSession{TTL: defaultTTL * time.Second, Clearance: callerOf(ctx).Level}
 	if b := in.Body; b != nil {
-		n.Agent, n.Persistent, n.Title, n.Metadata = b.Agent, b.Persistent, b.Title, b.Metadata
-		if b.Title != "" {
-			n.Taint = callerOf(ctx).words() // other sessions are shown it
+		label, err := said(ctx, "")
+		if err != nil {
+			return nil, err
 		}
+		n.Agent, n.Persistent, n.Title, n.Metadata = b.Agent, b.Persistent, flow.NewText(b.Title, label), b.Metadata
 		if b.TTL != nil {
 			n.TTL = time.Duration(min(*b.TTL, int64(100*365*24*time.Hour/time.Second))) * time.Second
 		}
@@ -135,7 +136,7 @@ func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sess
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	return &body[sessionRecord]{s.record(r, false)}, nil
+	return &body[sessionRecord]{s.record(callerOf(ctx), r, false)}, nil
 }
 
 func emptyNotNil[T any](list []T) []T {
@@ -165,7 +166,7 @@ func (s *Server) list(ctx context.Context, q router.SessionQuery) (*body[[]sessi
 	}
 	out := make([]sessionRecord, len(records))
 	for i, r := range records {
-		out[i] = s.record(r, busy[r.ID])
+		out[i] = s.record(callerOf(ctx), r, busy[r.ID])
 	}
 	return &body[[]sessionRecord]{out}, nil
 }

@@ -60,7 +60,7 @@ func TestCreateSessionTakesAllFields(t *testing.T) {
 	w := call(serve(t, g), "POST", "/v1/sessions", `{"persistent":true,"ttl":60,"metadata":{"a":1},"file_access":{"read":["docs"]},"title":"T"}`)
 	require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
 	require.Equal(t, []router.NewSession{{
-		Persistent: true, TTL: time.Minute, Metadata: json.RawMessage(`{"a":1}`), Title: "T", Clearance: flow.Restricted, Taint: flow.Bottom(),
+		Persistent: true, TTL: time.Minute, Metadata: json.RawMessage(`{"a":1}`), Title: flow.NewText("T", flow.Bottom()), Clearance: flow.Restricted,
 		FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{}},
 	}}, g.created)
 }

@@ -32,20 +32,28 @@ type ProviderConfig struct {
 	BaseURL        string     // empty: the provider's own
 	Classification flow.Level // the highest level that may be sent to it
 	ContextWindow  int        // tokens; 0: as known of the model
+	Models         []string   // that a session may be given, without the provider; [AnyModel] is any
 }
 
 // Registry makes models. It is immutable and safe for concurrent use.
 type Registry struct {
 	providers map[string]*wire.Provider
+	lists     map[string][]string // by provider: what a session may be given
 }
 
-// New makes a registry of the configured providers and the offline one. It makes no request.
-func New(providers map[string]ProviderConfig) (*Registry, error) {
-	r := &Registry{providers: map[string]*wire.Provider{}}
+// New makes a registry of the configured providers and the offline one. The models that are in use can be chosen besides
+// those that a provider lists. It makes no request.
+func New(providers map[string]ProviderConfig, inUse ...string) (*Registry, error) {
+	r := &Registry{providers: map[string]*wire.Provider{}, lists: map[string][]string{}}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		if err := r.add(name, providers[name]); err != nil {
 			faults = append(faults, fmt.Errorf("models.providers.%s%w", name, err))
+		}
+	}
+	for _, name := range inUse {
+		if provider, model, ok := strings.Cut(name, "/"); ok && !r.listed(provider, model) {
+			r.lists[provider] = append(r.lists[provider], model)
 		}
 	}
 	return r, errors.Join(faults...)
@@ -60,6 +68,7 @@ func (r *Registry) add(name string, c ProviderConfig) error {
 		return fmt.Errorf(".baseURL: %w", err)
 	}
 	cfg := wire.ProviderConfig{Name: name, APIKey: c.APIKey, BaseURL: c.BaseURL, Level: c.Classification, Window: c.ContextWindow}
+	r.lists[name] = slices.Clone(c.Models)
 	switch c.Kind {
 	case KindAnthropic:
 		r.providers[name] = anthropic.New(cfg)
@@ -86,7 +95,7 @@ func checkURL(s string) error {
 	return nil
 }
 
-// Model finds a model by its name. Whether the provider knows the model shows at its first use.
+// Model finds a model by its name, also one that no session may be given any more, as an old one may have it. Whether the provider knows the model shows at its first use.
 func (r *Registry) Model(name string) (sessions.Model, error) {
 	provider, model, ok := strings.Cut(name, "/")
 	if !ok || model == "" {
@@ -98,6 +107,10 @@ func (r *Registry) Model(name string) (sessions.Model, error) {
 	if p, ok := r.providers[provider]; ok {
 		return p.Model(model), nil
 	}
-	known := append([]string{Offline}, slices.Sorted(maps.Keys(r.providers))...)
-	return nil, fmt.Errorf("model %q: no provider %q; add models.providers.%s, or use one of %s", name, provider, provider, strings.Join(known, ", "))
+	return nil, fmt.Errorf("model %q: no provider %q; add models.providers.%s, or use one of %s", name, provider, provider, strings.Join(r.Providers(), ", "))
+}
+
+// Providers are the names of the providers, the offline one first.
+func (r *Registry) Providers() []string {
+	return append([]string{Offline}, slices.Sorted(maps.Keys(r.providers))...)
 }

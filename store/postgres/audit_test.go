@@ -149,3 +149,9 @@ func TestServerCrashesWhileTelling(t *testing.T) {
 	require.Equal(t, report.Entries, told)
 	require.Equal(t, stored, told)
 }
+
+func TestEarlierTexts(t *testing.T) {
+	t.Parallel()
+	url := storetest.Postgres(t)
+	storetest.Earlier(t, open(t, url), rawDatabase(t, url))
+}

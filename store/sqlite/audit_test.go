@@ -61,3 +61,9 @@ func TestLostHead(t *testing.T) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	require.NoError(t, db.Commit(t.Context(), event("2")))
 }
+
+func TestEarlierTexts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	storetest.Earlier(t, open(t, dir), rawDatabase(t, dir))
+}

@@ -193,7 +193,7 @@ func changes(t *rapid.T) router.Change {
 		c.Create = []sessions.Record{record}
 	}
 	if drawn("save") {
-		record.Revision, record.Title = rapid.Int64Range(0, 2).Draw(t, "revision"), id("title")
+		record.Revision, record.Title = rapid.Int64Range(0, 2).Draw(t, "revision"), flow.NewText(id("title"), flow.Bottom())
 		c.Save = []sessions.Record{record}
 	}
 	if drawn("abort") {

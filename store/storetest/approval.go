@@ -37,7 +37,7 @@ func testApprovals(t *testing.T, b *bundle) {
 	require.ErrorIs(t, b.Commit(b.ctx, router.Change{Ask: []router.Approval{one}}), sessions.ErrDuplicate)
 
 	decided := one
-	decided.Status, decided.Reason, decided.By, decided.Decided = router.ApprovalDenied, "no", "telegram:1001", at(3)
+	decided.Status, decided.Reason, decided.By, decided.Decided = router.ApprovalDenied, flow.NewText("no", flow.Top()), "telegram:1001", at(3)
 	move := router.Change{Approvals: []router.ApprovalMove{{From: router.ApprovalPending, Approval: decided}}}
 	b.commit(move)
 	require.Equal(t, decided, b.approval("apr_1"))
@@ -55,6 +55,6 @@ func testApprovals(t *testing.T, b *bundle) {
 
 	b.commit(router.Change{Unask: []router.Unask{{Run: "run_1", Reason: "ended", At: at(4)}, {Run: "run_2", Reason: "ended", At: at(4)}}})
 	require.Equal(t, decided, b.approval("apr_1"), "what is decided stays so")
-	two.Status, two.Reason, two.By, two.Decided = router.ApprovalDenied, "ended", "gateway", at(4)
+	two.Status, two.Reason, two.By, two.Decided = router.ApprovalDenied, flow.NewText("ended", flow.Bottom()), "gateway", at(4)
 	require.Equal(t, two, b.approval("apr_2"))
 }

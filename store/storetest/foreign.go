@@ -55,7 +55,7 @@ func testForeignValues(t *testing.T, b *bundle) {
 		message := sessions.PlatformMessageID(text("message"))
 
 		s := newSession("agent:main:" + text("key") + string(sessions.NewID()))
-		s.Route, s.Title, s.LastActivity = to, text("session title"), at
+		s.Route, s.Title, s.LastActivity = to, flow.NewText(text("session title"), flow.Bottom()), at
 		in := newRun(s.ID)
 		in.Route, in.Input.Sender, in.Input.Text, in.Accepted = to, who, text("text"), at
 		in.EventKey += text("event")

@@ -69,7 +69,7 @@ func hotChanges() []router.Change {
 	edited := m
 	edited.Revision = 1
 	run, d := newRun(s.ID), newDelivery("c|x")
-	title := "title"
+	title := flow.NewText("title", secret)
 	return []router.Change{
 		{
 			Event: &router.Event{Key: "k"},

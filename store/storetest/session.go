@@ -14,10 +14,10 @@ import (
 
 func testSessionRoundTrip(t *testing.T, b *bundle) {
 	r := newSession("agent:main:main")
-	r.Taint, r.Route, r.SendPolicy, r.Activation, r.Model, r.Head, r.Compacted = secret, route, sessions.SendDeny, sessions.ActivationAlways, "p/m", "msg_h", "msg_c"
-	r.Title, r.Metadata = "a title", json.RawMessage(`{"a": [1, 2]}`)
+	r.Taint, r.Route, r.SendPolicy, r.Activation, r.Model, r.Head, r.Compacted = secret, route, sessions.SendDeny, sessions.ActivationAlways, flow.NewText("p/m", secret), "msg_h", "msg_c"
+	r.Title, r.Metadata = flow.NewText("a title", flow.Bottom()), json.RawMessage(`{"a": [1, 2]}`)
 	r.FileAccess = sessions.FileAccess{Read: []string{"/a"}, Write: []string{""}}
-	r.ThinkingLevel, r.VerboseLevel, r.Label = sessions.ThinkingHigh, sessions.VerboseFull, "a läbel"
+	r.ThinkingLevel, r.VerboseLevel, r.Label = sessions.ThinkingHigh, sessions.VerboseFull, flow.NewText("a läbel", flow.Top())
 	r.QueueMode = sessions.QueueSteer
 	r.TTL, r.Usage = time.Hour, sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}
 	r.ContextSize, r.AbortedLast, r.Ended = 9, true, at(3)
@@ -67,10 +67,10 @@ func testSaveFields(t *testing.T, b *bundle) {
 	changed.Usage, changed.ContextSize, changed.AbortedLast = sessions.Usage{InputTokens: 5}, 6, true
 	changed.LastActivity, changed.Agent = at(5), "coder"
 	want := changed
-	changed.Title = "title" // a setting: the one who runs the session must not undo what was patched meanwhile
+	changed.Title = flow.NewText("title", secret) // a setting: the one who runs the session must not undo what was patched meanwhile
 	changed.Key, changed.Partition, changed.Clearance = "agent:x:y", 9, flow.Public
-	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, "m", false, time.Hour
-	changed.ThinkingLevel, changed.VerboseLevel, changed.Label = sessions.ThinkingLow, sessions.VerboseOn, "label"
+	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, flow.NewText("m", secret), false, time.Hour
+	changed.ThinkingLevel, changed.VerboseLevel, changed.Label = sessions.ThinkingLow, sessions.VerboseOn, flow.NewText("label", secret)
 	changed.Metadata, changed.Created, changed.Ended = json.RawMessage(`{}`), at(9), at(9)
 	b.commit(router.Change{Change: sessions.Change{Save: []sessions.Record{changed}}})
 	want.Revision++
@@ -80,7 +80,7 @@ func testSaveFields(t *testing.T, b *bundle) {
 func testPatchEnd(t *testing.T, b *bundle) {
 	r := b.create(newSession("agent:main:main"))
 	life := 2 * time.Hour
-	deny, model, title, meta := sessions.SendDeny, "p/m", "named", []byte(`{"k":"v"}`)
+	deny, model, title, meta := sessions.SendDeny, flow.NewText("p/m", secret), flow.NewText("named", flow.Top()), []byte(`{"k":"v"}`)
 	patch := func(p sessions.Patch) router.Change {
 		p.ID = r.ID
 		return router.Change{Change: sessions.Change{Patch: []sessions.Patch{p}}}
@@ -92,16 +92,17 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	want.TTL = life
 	want.SendPolicy, want.Activation, want.Model, want.Title, want.Metadata = deny, mention, model, title, meta
 	require.Equal(t, want, b.session(r.ID))
-	thinking, verbose, name := sessions.ThinkingMedium, sessions.VerboseOff, "label"
+	thinking, verbose, name := sessions.ThinkingMedium, sessions.VerboseOff, flow.NewText("label", flow.Bottom())
 	queue := sessions.QueueInterrupt
 	b.commit(patch(sessions.Patch{ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &name, QueueMode: &queue}))
 	want.ThinkingLevel, want.VerboseLevel, want.Label, want.QueueMode = thinking, verbose, name, queue
 	require.Equal(t, want, b.session(r.ID))
-	var none string
+	none := flow.NewText("", secret) // that it is empty is as secret as what was known to who emptied it
 	follow, quiet := sessions.ThinkingInherit, sessions.VerboseInherit
 	b.commit(patch(sessions.Patch{ThinkingLevel: &follow, VerboseLevel: &quiet, Label: &none, Model: &none}))
 	cleared := b.session(r.ID)
-	require.Empty(t, string(cleared.ThinkingLevel)+string(cleared.VerboseLevel)+cleared.Label+cleared.Model, "what is empty takes an override back")
+	require.Empty(t, string(cleared.ThinkingLevel)+string(cleared.VerboseLevel), "what is empty takes an override back")
+	require.Equal(t, []flow.Text{none, none, title}, []flow.Text{cleared.Label, cleared.Model, cleared.Title})
 	inherit := sessions.SendInherit
 	b.commit(patch(sessions.Patch{SendPolicy: &inherit}))
 	require.Equal(t, inherit, b.session(r.ID).SendPolicy)

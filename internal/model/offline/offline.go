@@ -33,6 +33,9 @@ var (
 	_ sessions.Classified = (*Model)(nil)
 )
 
+// Names are the models that anybody may choose. Those that wait are instruments for tests.
+func Names() []string { return []string{Echo, Guide} }
+
 // New makes the model of a name.
 func New(name string) (*Model, error) {
 	if name == Guide {

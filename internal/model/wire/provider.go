@@ -52,6 +52,9 @@ func NewProvider(cfg ProviderConfig, protocol Protocol) *Provider {
 	return &Provider{cfg: cfg, protocol: protocol, transport: NewTransport()}
 }
 
+// Level is the highest level that may be sent to the provider.
+func (p *Provider) Level() flow.Level { return p.cfg.Level }
+
 // Model is one of the provider's models.
 func (p *Provider) Model(name string) *Model { return &Model{provider: p, name: name} }
 

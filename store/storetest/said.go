@@ -1,0 +1,39 @@
+package storetest
+
+import (
+	"database/sql"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+	"sluice/store"
+)
+
+// Earlier reads rows as an earlier version has left them, which knew no labels of what is set: each text is as secret as what it stands
+// in, and a label that can't be read was lost. raw is another way into the database.
+func Earlier(t *testing.T, db *store.DB, raw *sql.DB) {
+	t.Helper()
+	b := &bundle{DB: db, t: t, ctx: t.Context()}
+	exec := func(text string) {
+		t.Helper()
+		_, err := raw.ExecContext(t.Context(), text)
+		require.NoError(t, err)
+	}
+	r := newSession("agent:main:main")
+	r.Taint = secret
+	b.create(r)
+	exec(`UPDATE sessions SET model = 'p/m', title = 'a title', model_said = '', title_said = '', label_said = ''`)
+	got := b.session(r.ID)
+	require.Equal(t, flow.NewText("p/m", secret), got.Model)
+	require.Equal(t, flow.NewText("a title", secret), got.Title)
+	require.Equal(t, flow.Text{}, got.Label)
+	exec(`UPDATE sessions SET model_said = 'nonsense'`)
+	require.Equal(t, flow.NewText("p/m", flow.Top()), b.session(r.ID).Model)
+
+	set := flow.NewText("p/other", flow.Bottom())
+	require.NoError(t, db.CommitSession(t.Context(), sessions.Change{Patch: []sessions.Patch{{ID: r.ID, Model: &set}}}))
+	got = b.session(r.ID)
+	require.Equal(t, []flow.Text{set, flow.NewText("a title", secret)}, []flow.Text{got.Model, got.Title})
+}

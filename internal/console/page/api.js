@@ -11,8 +11,26 @@ export function takeToken() {
   }
 }
 
-export function setToken(token) {
+// hadToken reports whether there is a token, which the gateway has refused.
+export function hadToken() {
+  return Boolean(localStorage.getItem(place));
+}
+
+// tryToken keeps a token that the gateway knows, and says of another what is wrong.
+export async function tryToken(token) {
+  if (!token.trim()) return "Enter the token.";
+  const headers = { Authorization: "Bearer " + token.trim(), "Sluice-Client": "page" };
+  let answer;
+  try {
+    answer = await fetch("/v1/status", { headers, cache: "no-store" });
+  } catch (problem) {
+    return problem instanceof TypeError && /header|ByteString|ISO-8859-1/i.test(problem.message)
+      ? "A token has no such characters. Copy it again." : "The gateway does not answer, so the token could not be checked. Is it running?";
+  }
+  if (answer.status === 401) return "The gateway does not know this token. It may be mistyped, or it was changed or revoked: an old token no longer counts.";
+  if (answer.status >= 500) return `The gateway answered ${answer.status}, so the token could not be checked. Try again.`;
   localStorage.setItem(place, token.trim());
+  return "";
 }
 
 export class Refused extends Error {

@@ -1,6 +1,7 @@
 // The page: a chat with the main session, and details beside it.
 
-import { call, events, json, Refused, setToken, takeToken } from "./api.js";
+import { call, events, hadToken, json, Refused, takeToken, tryToken } from "./api.js";
+import { Approvals } from "./approvals.js";
 import { Log } from "./log.js";
 import { Panel } from "./panel.js";
 
@@ -8,6 +9,7 @@ const $ = (id) => document.getElementById(id);
 const session = "/v1/sessions/main";
 const log = new Log($("log"), { retry: say, suggest: say });
 const panel = new Panel($("panel"), $("view"), $("panel-toggle"));
+let approvals = null;
 let lastEvent = ""; // id of the last event seen in this session
 let sessionId = "";
 let live = new AbortController();
@@ -24,7 +26,9 @@ function state(text, kind = "") {
 function showWork() {
   const busy = log.busy();
   $("stop").hidden = !busy;
-  if (live.connected) state(busy ? "working" : "connected", "good");
+  if (!live.connected) return;
+  if (approvals?.waits(busy)) state("waits for you", "warn");
+  else state(busy ? "working" : "connected", "good");
 }
 
 // follow keeps the page up to date: the history first, then what happens, again after each interruption.
@@ -112,6 +116,7 @@ function onEvent(event, id) {
   log.event(event);
   showWork();
   panel.stale();
+  if (event.type !== "text.delta") approvals.stale();
 }
 
 // say posts a message. Its id stays the same when a failed post is repeated, so that it is the same message.
@@ -139,13 +144,30 @@ async function say(text, id = crypto.randomUUID?.() ?? String(Date.now()) + Math
   showWork();
 }
 
+// askToken asks for the token until the gateway knows it. Who asks while it is asked for waits for the same answer.
+let asked = null;
 function askToken() {
-  return new Promise((done) => {
+  asked ??= new Promise((done) => {
     state("wants a token", "warn");
-    $("ask").addEventListener("close", () => { setToken($("token").value); done(); }, { once: true });
+    $("ask-why").textContent = hadToken() ? "The gateway does not know the token of this page. It may be mistyped, or it was changed or revoked." : "";
+    $("ask").addEventListener("close", () => { asked = null; done(); }, { once: true });
     if (!$("ask").open) $("ask").showModal();
   });
+  return asked;
 }
+
+$("ask").querySelector("form").addEventListener("submit", async (e) => {
+  e.preventDefault();
+  const button = e.submitter ?? $("ask").querySelector("button");
+  button.disabled = true;
+  $("ask-why").textContent = "";
+  const wrong = await tryToken($("token").value);
+  button.disabled = false;
+  $("ask-why").textContent = wrong;
+  if (wrong) return $("token").select();
+  $("token").value = "";
+  $("ask").close();
+});
 
 $("composer").addEventListener("submit", (e) => {
   e.preventDefault();
@@ -166,7 +188,7 @@ $("text").addEventListener("keydown", (e) => {
 function grow() {
   const t = $("text");
   t.style.height = "auto";
-  t.style.height = t.scrollHeight + 2 + "px";
+  if (t.value) t.style.height = t.scrollHeight + 2 + "px";
 }
 $("text").addEventListener("input", grow);
 
@@ -185,3 +207,4 @@ $("stop").addEventListener("click", async () => {
 takeToken();
 $("text").focus();
 follow();
+approvals = new Approvals($("approvals"), $("heard"), { changed: showWork, done: () => $("text").focus() });

@@ -1,7 +1,7 @@
 // The conversation as it is shown: what is stored, and what happens now.
 
 import { call, json } from "./api.js";
-import { markdown } from "./markdown.js";
+import { Drawing, markdown } from "./markdown.js";
 
 const suggestions = ["What can you do?", "list sessions", "/help"];
 
@@ -17,6 +17,11 @@ async function save(f) {
   link.download = f.name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+// isDecision: the button belongs to a question that is shown above the composer, as long as it is open.
+function isDecision(button) {
+  return /^\/approve apr_/.test(button.value ?? "");
 }
 
 export class Log {
@@ -96,7 +101,7 @@ export class Log {
     if (!text) return;
     const bubble = this.entry("notice").bubble;
     bubble.append(markdown(text));
-    for (const b of buttons ?? []) bubble.append(this.button(b));
+    for (const b of buttons ?? []) if (!isDecision(b)) bubble.append(this.button(b));
   }
 
   // button says its value when it is pressed, as if it had been typed.
@@ -190,14 +195,21 @@ export class Log {
   write(entry, text) {
     entry.text = text;
     entry.bubble.classList.toggle("thinking", text === "");
-    if (entry.drawing) return;
-    entry.drawing = true;
-    requestAnimationFrame(() => {
-      entry.drawing = false;
-      const stay = this.atBottom();
-      entry.bubble.replaceChildren(markdown(entry.text));
-      this.bottom(stay);
-    });
+    entry.drawing ??= new Drawing(entry.bubble);
+    entry.drawing.show(text, (draw) => this.staying(draw));
+  }
+
+  // finish shows the whole answer.
+  finish(entry, text) {
+    this.write(entry, text);
+    this.staying(() => entry.drawing.end(text));
+  }
+
+  // staying draws, and stays at the end of the conversation if that is in sight.
+  staying(draw) {
+    const stay = this.atBottom();
+    draw();
+    this.bottom(stay);
   }
 
   tool(entry, id, name) {
@@ -275,7 +287,7 @@ export class Log {
     }
     if (!entry) return; // merged into another message's answer, or stored before this page looked
     this.under(entry, "");
-    this.write(entry, e.text);
+    this.finish(entry, e.text);
   }
 
   // ended shows at what was said that it has no answer. Why is told by a notice.

@@ -236,6 +236,11 @@ type ConversationTyper interface {
 	ConversationType(id sessions.ConversationID) sessions.ChatType
 }
 
+// Backlogger knows how many events wait on the platform to be taken. detail is what the platform says of why, if anything.
+type Backlogger interface {
+	Backlog(ctx context.Context) (waiting int, detail string, err error)
+}
+
 // Stater says how the account is doing, for status, doctor and metrics.
 type Stater interface {
 	State() State

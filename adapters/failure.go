@@ -58,7 +58,9 @@ type State struct {
 	Detail    string        `json:"detail,omitempty"` // why, and what to do
 	Self      sessions.Peer `json:"self"`
 	Since     time.Time     `json:"since,omitzero"`
-	LastEvent time.Time     `json:"lastEvent,omitzero"` // zero if none came yet
+	LastEvent time.Time     `json:"lastEvent,omitzero"` // when the last event was taken; zero if none came yet
+	LastHeard time.Time     `json:"lastHeard,omitzero"` // the platform's last sign of life: an answer to a poll, a ping, an event; zero where the adapter can't tell
+	Pending   int           `json:"pending,omitempty"`  // events that waited on the platform when it was last asked
 	Restarts  int           `json:"restarts"`
 }
 
@@ -70,7 +72,9 @@ const (
 	Connecting Status = "connecting"
 	Connected  Status = "connected"
 	Standby    Status = "standby"
-	Retrying   Status = "retrying"
-	Failed     Status = "failed" // needs a person: token revoked, second poller
-	Stopped    Status = "stopped"
+	// Deaf: connected, but events do not come in, or are not taken.
+	Deaf     Status = "deaf"
+	Retrying Status = "retrying"
+	Failed   Status = "failed" // needs a person: token revoked, second poller
+	Stopped  Status = "stopped"
 )

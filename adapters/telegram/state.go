@@ -29,8 +29,9 @@ func (s *state) read() adapters.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.s
+	out.LastHeard = s.lastHeard
 	if silent := s.now().Sub(s.lastHeard); out.Status == adapters.Connected && !s.lastHeard.IsZero() && silent > s.deaf {
-		out.Status = adapters.Retrying
+		out.Status = adapters.Deaf
 		out.Detail = "connected, but nothing was heard from Telegram for " + silent.Round(time.Second).String()
 	}
 	return out

@@ -158,6 +158,20 @@ func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 	return peerOf(*me), nil
 }
 
+// Backlog asks Telegram how many updates wait, and in webhook mode what went wrong with the last one that it posted.
+func (a *Adapter) Backlog(ctx context.Context) (waiting int, detail string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	info, err := a.sdk.GetWebhookInfo(ctx)
+	if err != nil {
+		return 0, "", a.failure("getWebhookInfo", err)
+	}
+	if a.cfg.Mode == Webhook {
+		detail = valid(info.LastErrorMessage)
+	}
+	return info.PendingUpdateCount, detail, nil
+}
+
 // SetCommands publishes the commands in Telegram's menu for every chat.
 func (a *Adapter) SetCommands(ctx context.Context, commands []adapters.Command) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -62,13 +63,15 @@ func (a *App) hosts() ([]string, error) {
 	return hosts, nil
 }
 
-func (a *App) callback(channel, account string) (adapters.Callback, bool) {
+// callback takes what a platform posts for an account.
+func (a *App) callback(channel, account string) (http.Handler, bool) {
 	found, ok := a.channels.find(channel, account)
 	if !ok {
 		return nil, false
 	}
 	c, ok := found.(adapters.Callback)
-	return c, ok
+	in := a.supervisor.Acceptor(channel, account)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.ServeCallback(w, r, in) }), ok && in != nil
 }
 
 // errStarting: the server answers already, but nobody works yet.

@@ -36,6 +36,7 @@ type accountState struct {
 	} `json:"self"`
 	Level     string    `json:"classification"`
 	LastEvent time.Time `json:"lastEvent"`
+	Pending   int       `json:"pending"`
 	Restarts  int       `json:"restarts"`
 }
 
@@ -85,8 +86,8 @@ func (a *app) printAccounts(accounts []accountState) error {
 		return nil
 	}
 	fmt.Fprintln(a.Stdout)
-	return list(a, []string{"ACCOUNT", "AS", "STATE", "LEVEL", "LAST EVENT", "RESTARTS"}, accounts, func(s accountState) []string {
-		return []string{s.Channel + "/" + s.Account, s.who(), s.Status, s.Level, a.ago(s.LastEvent), strconv.Itoa(s.Restarts)}
+	return list(a, []string{"ACCOUNT", "AS", "STATE", "LEVEL", "LAST EVENT", "PENDING", "RESTARTS"}, accounts, func(s accountState) []string {
+		return []string{s.Channel + "/" + s.Account, s.who(), s.Status, s.Level, a.ago(s.LastEvent), strconv.Itoa(s.Pending), strconv.Itoa(s.Restarts)}
 	})
 }
 

@@ -267,7 +267,7 @@ func (g *gateway) CheckPolicy(context.Context, router.Check) (policy.Decision, e
 	panic("a fault inside")
 }
 
-func (g *gateway) ServeCallback(w http.ResponseWriter, _ *http.Request, _ adapters.Acceptor) {
+func (g *gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
@@ -286,7 +286,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 			return []httpapi.Health{{Name: "store", OK: g.healthy, Detail: map[bool]string{false: "the disk is full"}[g.healthy]}}
 		},
 		Accounts:  func() []adapters.State { return nil },
-		Callback:  func(channel, _ string) (adapters.Callback, bool) { return g, channel == "telegram" },
+		Callback:  func(channel, _ string) (http.Handler, bool) { return g, channel == "telegram" },
 		ModelName: func(string) string { return "offline/guide" },
 		CheckModel: func(name string, _ flow.Level) error {
 			if strings.HasPrefix(name, "nobody/") {

@@ -67,5 +67,5 @@ func (s *Server) callback(w http.ResponseWriter, r *http.Request) {
 		writeError(w, errNotFound)
 		return
 	}
-	c.ServeCallback(w, r, s.cfg.Router)
+	c.ServeHTTP(w, r)
 }

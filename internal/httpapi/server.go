@@ -34,7 +34,6 @@ import (
 
 // Router is what the API needs of the router.
 type Router interface {
-	adapters.Acceptor
 	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
 	// Told is a run's answer as it may be told where the run was spoken to; empty if it may not.
@@ -112,7 +111,7 @@ type Config struct {
 	Events    Events
 	Parts     func(ctx context.Context) []Health
 	Accounts  func() []adapters.State
-	Callback  func(channel, account string) (adapters.Callback, bool)
+	Callback  func(channel, account string) (http.Handler, bool)
 	ModelName func(agent string) string // of an agent whose session overrides none
 	// CheckModel gives nil for a model that may be set, else an error that names those that a session may be given that knows what is of a level.
 	CheckModel func(name string, knows flow.Level) error

@@ -40,21 +40,25 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// Supervisor runs one goroutine an account; Stop waits for all of them.
+// Supervisor runs one goroutine for each account, and beside it, while this replica receives for the account, one that watches
+// whether its events are taken and for a moment one that publishes the menu. Stop waits for all of them.
 type Supervisor struct {
 	cfg      Config
 	accounts []*account
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
 	up       *prometheus.GaugeVec
+	deaf     *prometheus.GaugeVec
 	restarts *prometheus.CounterVec
 }
 
 // account is one supervised adapter with what the supervisor knows of it.
 type account struct {
 	adapter adapters.Adapter
+	ear     *ear
 	mu      sync.Mutex
 	state   adapters.State
+	deaf    bool // it was said in the log that the account is deaf
 }
 
 // New makes a Supervisor; nothing runs before Start.
@@ -64,13 +68,16 @@ func New(cfg Config) *Supervisor {
 		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: "sluice", Subsystem: "adapter", Name: "up", Help: "1 while this replica receives for the account.",
 		}, []string{"channel", "account"}),
+		deaf: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: "sluice", Subsystem: "adapter", Name: "deaf", Help: "1 while the account is connected, but its events do not come in or are not taken.",
+		}, []string{"channel", "account"}),
 		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "sluice", Subsystem: "adapter", Name: "restarts_total", Help: "Times an account ended and was started again.",
 		}, []string{"channel", "account"}),
 	}
-	cfg.Registerer.MustRegister(s.up, s.restarts)
+	cfg.Registerer.MustRegister(s.up, s.deaf, s.restarts)
 	for _, a := range cfg.Adapters {
-		acc := &account{adapter: a}
+		acc := &account{adapter: a, ear: newEar(cfg.Acceptor, cfg.Now)}
 		acc.state = adapters.State{Channel: a.Channel(), Account: a.Account(), Status: adapters.Connecting, Since: cfg.Now()}
 		s.accounts = append(s.accounts, acc)
 	}
@@ -111,23 +118,49 @@ func (s *Supervisor) States() []adapters.State {
 	return states
 }
 
+// Acceptor takes what a platform posts for an account; nil if there is no such account.
+func (s *Supervisor) Acceptor(channel, name string) adapters.Acceptor {
+	for _, acc := range s.accounts {
+		if acc.adapter.Channel() == channel && acc.adapter.Account() == name {
+			return acc.ear
+		}
+	}
+	return nil
+}
+
+// current is what the supervisor knows, and where it knows only that the account runs, what the adapter says.
 func (a *account) current() adapters.State {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	st := a.state
-	stater, ok := a.adapter.(adapters.Stater)
-	if !ok || (st.Status != adapters.Connecting && st.Status != adapters.Connected) {
+	if stater, ok := a.adapter.(adapters.Stater); ok && (st.Status == adapters.Connecting || st.Status == adapters.Connected) {
+		own := stater.State()
+		own.Channel, own.Account, own.Restarts = st.Channel, st.Account, st.Restarts
+		if own.Status == "" {
+			own.Status = st.Status
+		}
+		if own.Since.IsZero() {
+			own.Since = st.Since
+		}
+		st = own
+	}
+	return a.heard(st)
+}
+
+// heard adds whether the account's events are taken.
+func (a *account) heard(st adapters.State) adapters.State {
+	last, pending := a.ear.heard()
+	if last.After(st.LastEvent) {
+		st.LastEvent = last
+	}
+	st.Pending = pending
+	if st.Status != adapters.Connected && st.Status != adapters.Deaf && st.Status != adapters.Retrying {
 		return st
 	}
-	own := stater.State()
-	own.Channel, own.Account, own.Restarts = st.Channel, st.Account, st.Restarts
-	if own.Status == "" {
-		own.Status = st.Status
+	if why := a.ear.deaf(); why != "" {
+		st.Status, st.Detail = adapters.Deaf, why
 	}
-	if own.Since.IsZero() {
-		own.Since = st.Since
-	}
-	return own
+	return st
 }
 
 // hold runs an account again and again while this replica has its lease.
@@ -136,12 +169,14 @@ func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 	defer s.up.WithLabelValues(labels...).Set(0)
 	defer s.set(acc, adapters.Connecting, "waiting for the account's lease")
 	s.setMenu(ctx, acc)
+	stop := s.watch(ctx, acc)
+	defer stop()
 	wait := firstBackoff
 	for {
 		s.set(acc, adapters.Connecting, "")
 		s.up.WithLabelValues(labels...).Set(1)
 		started := s.cfg.Now()
-		err := runGuarded(ctx, acc.adapter, s.cfg.Acceptor)
+		err := runGuarded(ctx, acc.adapter, acc.ear)
 		s.up.WithLabelValues(labels...).Set(0)
 		if ctx.Err() != nil {
 			return nil

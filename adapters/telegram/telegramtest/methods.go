@@ -47,6 +47,8 @@ func (b *Bot) call(ctx context.Context, method string, req *request) ([]byte, *a
 		return b.administrators(req)
 	case "setmycommands":
 		return b.setCommands(req)
+	case "getwebhookinfo":
+		return b.webhookInfo(), nil
 	case "setwebhook":
 		return b.setWebhook(req)
 	case "deletewebhook":

@@ -60,6 +60,12 @@ func (b *Bot) setWebhook(req *request) ([]byte, *apiError) {
 	return []byte("true"), nil
 }
 
+func (b *Bot) webhookInfo() []byte {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	return fmt.Appendf(nil, `{"url":%q,"has_custom_certificate":false,"pending_update_count":%d}`, b.webhook.url, len(b.queue))
+}
+
 // WebhookURL is the webhook that is set; empty for none.
 func (b *Bot) WebhookURL() string {
 	b.srv.mu.Lock()

@@ -1,0 +1,72 @@
+package supervisor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sluice/adapters"
+)
+
+// watchEvery is how often it is looked whether an account has gone deaf.
+const watchEvery = 10 * time.Second
+
+// watch looks from time to time whether an account's events are taken, says in the log when they are not and when they are
+// again, and asks the platform how many wait. stop ends it and waits for its end.
+func (s *Supervisor) watch(ctx context.Context, acc *account) (stop func()) {
+	acc.ear.restart()
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		taken, asked := -1, s.cfg.Now()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			s.report(acc)
+			if s.cfg.Now().Sub(asked) >= backlogEvery {
+				asked = s.cfg.Now()
+				taken = acc.askBacklog(ctx, taken)
+			}
+		}
+	})
+	return func() { cancel(); done.Wait() }
+}
+
+// askBacklog asks the platform how many events wait, where it knows and where the account is connected.
+func (a *account) askBacklog(ctx context.Context, taken int) (now int) {
+	b, ok := a.adapter.(adapters.Backlogger)
+	if st := a.current().Status; !ok || st != adapters.Connected && st != adapters.Deaf {
+		return taken
+	}
+	ctx, cancel := context.WithTimeout(ctx, backlogLimit)
+	defer cancel()
+	waiting, detail, err := b.Backlog(ctx)
+	if err != nil {
+		return taken // the account's own state says what is wrong with the platform
+	}
+	return a.ear.backlog(waiting, detail, taken)
+}
+
+// report says once that an account is deaf, and once that it is not any more.
+func (s *Supervisor) report(acc *account) {
+	st := acc.current()
+	deaf := st.Status == adapters.Deaf
+	acc.mu.Lock()
+	before := acc.deaf
+	acc.deaf = deaf
+	acc.mu.Unlock()
+	gauge := s.deaf.WithLabelValues(st.Channel, st.Account)
+	switch {
+	case deaf && !before:
+		gauge.Set(1)
+		s.cfg.Log.Error("account is deaf: it is connected, but its messages do not come in", "channel", st.Channel, "account", st.Account, "err", st.Detail)
+	case !deaf && before:
+		gauge.Set(0)
+		s.cfg.Log.Info("account hears again", "channel", st.Channel, "account", st.Account)
+	}
+}

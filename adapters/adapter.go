@@ -66,6 +66,9 @@ type Inbound struct {
 	// Mentioned: the bot was mentioned, or the message replies to the bot, or the chat is direct.
 	Mentioned bool
 	MessageID sessions.PlatformMessageID
+	// OpensThread: Route.Thread is a thread that the answer will open below this very message, which itself stands in
+	// the conversation. A command in it is for the conversation.
+	OpensThread bool
 	// Edited: the message replaces an earlier text of the same MessageID.
 	Edited bool
 	// Deleted: the message MessageID was taken back. Text is empty.

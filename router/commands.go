@@ -147,11 +147,15 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 		r.guess.Lock()
 		defer r.guess.Unlock()
 	}
-	record, fresh, err := r.sessionFor(ctx, s, in, owner)
+	place := in
+	if in.OpensThread {
+		place.Route.Thread = "" // only its answer will stand in the thread
+	}
+	record, fresh, err := r.sessionFor(ctx, s, place, owner)
 	if err != nil {
 		return Admitted{}, err
 	}
-	call := commandCall{in: in, owner: owner, args: cmd.args, session: record, fresh: fresh, quotes: policy.NewQuotation(r.gate.SinkLevel(in.Route))}
+	call := commandCall{in: place, owner: owner, args: cmd.args, session: record, fresh: fresh, quotes: policy.NewQuotation(r.gate.SinkLevel(in.Route))}
 	order, change, answer, err := spec.carryOut(ctx, r, call)
 	if err != nil {
 		return Admitted{}, fmt.Errorf("command /%s: %w", cmd.name, err)

@@ -9,21 +9,31 @@ import (
 	"sluice/sessions"
 )
 
-// commandSend sets the session's override of the send policy. It is never gated itself.
-func (r *Router) commandSend(_ context.Context, c commandCall) (Change, string, error) {
+// commandSend sets what may be said in a place and below it. It is never gated itself.
+func (r *Router) commandSend(ctx context.Context, c commandCall) (Change, string, error) {
+	reach := reachWord(c.in.Route, r.settings.Load().Keyer)
 	var override sessions.SendPolicy
 	var answer string
 	switch strings.ToLower(c.args) {
 	case "on", "allow":
-		override, answer = sessions.SendAllow, "Sending is on for this session."
+		override, answer = sessions.SendAllow, "Sending is on "+reach+"."
 	case "off", "deny":
-		override, answer = sessions.SendDeny, "Sending is off for this session: I still listen and work, but I say nothing here until `/send on` or `/send inherit`."
+		override, answer = sessions.SendDeny, "Sending is off "+reach+": I still listen and work, but I say nothing there until `/send on` or `/send inherit`."
 	case "inherit", "default", "reset":
-		override, answer = sessions.SendInherit, "Sending follows the configuration again."
+		override, answer = sessions.SendInherit, "Sending "+reach+" follows the configuration again."
+		if c.session.Key.Conversation() != c.session.Key {
+			answer = "Sending " + reach + " follows the " + placeWord(c.in.Route.Channel) + " again."
+		}
 	default:
 		return Change{}, "Usage: `/send on`, `/send off` or `/send inherit`.", nil
 	}
-	return r.override(c, sessions.Patch{SendPolicy: &override}, "sendPolicy", string(override)), answer, nil
+	below, err := r.store.SendersBelow(ctx, c.session.Key, sessionsBelowMost)
+	if err != nil {
+		return Change{}, "", fmt.Errorf("read sessions of the threads: %w", err)
+	}
+	change := r.override(c, sessions.Patch{SendPolicy: &override}, "sendPolicy", string(override))
+	change.Patch = append(change.Patch, followAgain(below)...)
+	return change, answer + followWord(c.in.Route.Channel, len(below)), nil
 }
 
 // commandActivation sets the session's own word on whether a group must mention the bot.

@@ -18,9 +18,9 @@ func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, stri
 		return Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
 	busy := len(waiting) > len(queuedRuns(waiting))
-	override := string(c.session.SendPolicy)
-	if override == "" {
-		override = "inherit"
+	override, err := sendLine(ctx, r.store, c.session)
+	if err != nil {
+		return Change{}, "", err
 	}
 	levels, err := r.levelLines(ctx, c)
 	if err != nil {
@@ -39,6 +39,15 @@ func (r *Router) modelWord(c commandCall) string {
 		return "not shown here"
 	}
 	return codeSpan(cmp.Or(model, r.agent.ModelName(c.session.Agent)))
+}
+
+// sendLine says what /send has set for a session, and whether that was said in the conversation whose thread it is.
+func sendLine(ctx context.Context, store keyReader, record sessions.Record) (string, error) {
+	send, err := inheritedSend(ctx, store, record)
+	if err != nil || send == sessions.SendInherit || record.SendPolicy != sessions.SendInherit {
+		return cmp.Or(string(send), "inherit"), err
+	}
+	return string(send) + ", as in the " + placeWord(record.Route.Channel), nil
 }
 
 // activationLine is /status's line about what is answered in a group.

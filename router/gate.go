@@ -16,7 +16,10 @@ import (
 func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record) (e policy.Egress, err error) {
 	e = policy.Egress{
 		ID: string(d.ID), Now: r.now(), Label: d.Label, Route: d.Route, Kind: string(d.Kind),
-		Agent: record.Agent, Key: record.Key, Override: record.SendPolicy, Session: policy.SessionOf(record),
+		Agent: record.Agent, Key: record.Key, Session: policy.SessionOf(record),
+	}
+	if e.Override, err = sendOverride(ctx, r.store, r.listens, d, record); err != nil {
+		return e, err
 	}
 	if e.Pieces, err = r.texts(ctx, d); err != nil {
 		return e, err

@@ -116,6 +116,11 @@ func (r *Router) conversationSession(ctx context.Context, s *Settings, agent str
 	return r.sessionAt(ctx, s, agent, route, peer)
 }
 
+// listens is the session that listens in a place.
+func (r *Router) listens(ctx context.Context, route sessions.Route) (sessions.Record, error) {
+	return r.conversationSession(ctx, r.settings.Load(), "", route)
+}
+
 // CheckPolicy says what the gate would decide. It is the same decision as at a delivery, with no effect.
 func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, error) {
 	s := r.settings.Load()

@@ -33,6 +33,7 @@ type show struct {
 	record  *sessions.Record // as it was when the run began
 	taint   func() flow.Label
 	oldest  sessions.ConversationID // the first id of the conversation
+	send    sessions.SendPolicy     // what /send has set for the answer
 	unsure  bool                    // it could not be read
 	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
@@ -58,7 +59,10 @@ func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	s := &show{r: w.Router, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
 	s.pieces.publish = s.publish
 	var err error
-	if s.oldest, err = w.oldestID(ctx, run.Route); err != nil {
+	if s.oldest, err = w.oldestID(ctx, run.Route); err == nil {
+		s.send, err = inheritedSend(ctx, w.store, j.record)
+	}
+	if err != nil {
 		s.unsure = true
 		w.log.Warn("answer not shown while it is written", "run", string(run.ID), "err", err)
 	}
@@ -145,7 +149,7 @@ func (s *show) egress() policy.Egress {
 	record.Taint = s.taint()
 	e := policy.Egress{
 		ID: answerTo(*s.run), Now: s.r.now(), Label: record.Taint, Route: s.run.Route, Oldest: s.oldest, Agent: record.Agent, Kind: string(KindReply),
-		Key: record.Key, Override: record.SendPolicy, Session: policy.SessionOf(record),
+		Key: record.Key, Override: s.send, Session: policy.SessionOf(record),
 	}
 	if run := s.spoken.Load(); run != nil {
 		e.Session.SpokenTo(run.Route, run.Speaker(), run.Input.Owner)

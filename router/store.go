@@ -263,6 +263,8 @@ type Store interface {
 	Event(ctx context.Context, key string) (Event, error)
 	// SessionByKey reads the live session of a key.
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+	// SendersBelow reads the live sessions of a conversation's threads and topics that have a send policy of their own, at most limit.
+	SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error)
 	// WaitingRuns reads the runs of a session that have not ended, in order of Seq, at most limit.
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
 	// LastHeard reads when the newest message of a person in a session was accepted; ErrNotFound if there is none.

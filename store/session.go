@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sluice/policy/flow"
 	"sluice/router"
@@ -162,6 +163,14 @@ func (db *DB) ExpiredSessions(ctx context.Context, now, idleSince time.Time, lim
 		err := row.Scan(&id)
 		return sessions.ID(id), err
 	})
+}
+
+// SendersBelow implements [router.Store].
+func (db *DB) SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error) {
+	thread, topic := string(conversation)+":thread:", string(conversation)+":topic:"
+	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE ended = 0 AND send_policy <> '' AND (substr(skey, 1, ?) = ? OR substr(skey, 1, ?) = ?) ORDER BY id`
+	args := []any{utf8.RuneCountInString(thread), thread, utf8.RuneCountInString(topic), topic}
+	return all(ctx, db, query+most(limit), args, scanSession)
 }
 
 // ListSessions implements [router.Browser].

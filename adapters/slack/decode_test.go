@@ -72,3 +72,18 @@ func TestButtonsOfAHomeTabAreNoFault(t *testing.T) {
 		})
 	}
 }
+
+// A mention at the top level stands in the channel, though its answer will stand in a thread below it.
+func TestAMentionOpensAThread(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, slacktest.Options{}, func(c *slack.Config) { c.ReplyInThread = true })
+	s.run(t)
+	ts := s.srv.Write(slacktest.Line{Channel: "C0GENERAL", User: slacktest.Person(1), Text: "<@" + slacktest.BotUser + "> /send off"})
+	s.srv.Write(slacktest.Line{Channel: "C0GENERAL", Thread: ts, User: slacktest.Person(1), Text: "<@" + slacktest.BotUser + "> and in it"})
+	opens := map[string]bool{}
+	for _, in := range s.inbox.wait(t, 4) { // a mention comes twice
+		require.EqualValues(t, ts, in.Route.Thread)
+		opens[in.Text] = in.OpensThread
+	}
+	require.Equal(t, map[string]bool{"/send off": true, "and in it": false}, opens)
+}

@@ -81,6 +81,7 @@ func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inb
 	in.Mentioned = mentioned || direct || e.Type == "app_mention" || e.ParentUser == string(me.User)
 	in.Route.ReplyTo = in.MessageID
 	in.Route.Thread = a.thread(e, in.Mentioned && !direct)
+	in.OpensThread = in.Route.Thread != "" && string(in.Route.Thread) == e.TS
 	if direct {
 		in.Route.Title = in.Sender.Name
 	}

@@ -48,6 +48,39 @@ func testSessionKey(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
+func testSendersBelow(t *testing.T, b *bundle) {
+	add := func(key string, send sessions.SendPolicy) sessions.ID {
+		r := newSession(key)
+		r.SendPolicy = send
+		return b.create(r).ID
+	}
+	add("agent:main:slack:group:C1", sessions.SendDeny)
+	want := []sessions.ID{
+		add("agent:main:slack:group:C1:thread:1.2", sessions.SendAllow),
+		add("agent:main:slack:group:C1:topic:4", sessions.SendDeny),
+	}
+	add("agent:main:slack:group:C1:thread:1.3", sessions.SendInherit)
+	add("agent:main:slack:group:C11:thread:1.2", sessions.SendAllow)
+	add("agent:main:slack:group:c1:thread:1.2", sessions.SendAllow)
+	add("agent:other:slack:group:C1:thread:1.2", sessions.SendAllow)
+	ended := add("agent:main:slack:group:C1:thread:1.4", sessions.SendAllow)
+	b.commit(router.Change{Change: sessions.Change{End: []sessions.End{{ID: ended, At: at(1)}}}})
+
+	got, err := b.SendersBelow(b.ctx, "agent:main:slack:group:C1", 10)
+	require.NoError(t, err)
+	ids := make([]sessions.ID, 0, len(got))
+	for _, r := range got {
+		ids = append(ids, r.ID)
+	}
+	require.ElementsMatch(t, want, ids)
+	got, err = b.SendersBelow(b.ctx, "agent:main:slack:group:C1", 1)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	got, err = b.SendersBelow(b.ctx, "agent:main:slack:group:C_", 10)
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
+
 func testSaveRevision(t *testing.T, b *bundle) {
 	r := b.create(newSession("agent:main:main"))
 	r.ContextSize = 1

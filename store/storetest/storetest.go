@@ -22,6 +22,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 	cases := map[string]func(*testing.T, *bundle){
 		"session is kept as it was":         testSessionRoundTrip,
 		"session key is taken once":         testSessionKey,
+		"senders below a conversation":      testSendersBelow,
 		"save expects the revision":         testSaveRevision,
 		"save leaves settings alone":        testSaveFields,
 		"patch and end":                     testPatchEnd,

@@ -1,0 +1,114 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/sessions"
+)
+
+// What `/send` sets counts for the place where it was said and for everything below it: a channel's word for its threads. A
+// thread may have a word of its own, which comes first; the next word of the channel takes it back.
+
+// keyReader finds the live session of a key.
+type keyReader interface {
+	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+}
+
+// inheritedSend is what counts for a session: its own word, else that of the conversation whose thread it is.
+func inheritedSend(ctx context.Context, store keyReader, record sessions.Record) (sessions.SendPolicy, error) {
+	above := record.Key.Conversation()
+	if record.SendPolicy != sessions.SendInherit || above == record.Key {
+		return record.SendPolicy, nil
+	}
+	place, err := store.SessionByKey(ctx, above)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return sessions.SendInherit, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read session of the conversation: %w", err)
+	}
+	return place.SendPolicy, nil
+}
+
+// joinedSend is what counts for what a session says in a place that is not its own: each of the two may forbid it.
+func joinedSend(own, place sessions.SendPolicy) sessions.SendPolicy {
+	if own == sessions.SendDeny || place == sessions.SendInherit {
+		return own
+	}
+	return place
+}
+
+// sendOverride is what `/send` has set for a delivery of a session. An answer stands where its session listens; anything
+// else may go to another session's place, which at finds.
+func sendOverride(ctx context.Context, store keyReader, at func(context.Context, sessions.Route) (sessions.Record, error), d Delivery, from sessions.Record) (sessions.SendPolicy, error) {
+	own, err := inheritedSend(ctx, store, from)
+	if err != nil || d.Kind != KindMessage && d.Kind != KindAnnounce || d.Route.Conversation == "" {
+		return own, err
+	}
+	listens, err := at(ctx, d.Route)
+	if err != nil || listens.Key == from.Key {
+		return own, err
+	}
+	place, err := inheritedSend(ctx, store, listens)
+	return joinedSend(own, place), err
+}
+
+// followAgain lets sessions inherit what `/send` sets above them.
+func followAgain(below []sessions.Record) []sessions.Patch {
+	inherit := sessions.SendInherit
+	patches := make([]sessions.Patch, 0, len(below))
+	for _, record := range below {
+		patches = append(patches, sessions.Patch{ID: record.ID, SendPolicy: &inherit})
+	}
+	return patches
+}
+
+// partWord is what a part of a conversation is called on a platform.
+func partWord(channel string) string {
+	if channel == "telegram" {
+		return "topic"
+	}
+	return "thread"
+}
+
+// placeWord is what a conversation is called on a platform.
+func placeWord(channel string) string {
+	if channel == "telegram" {
+		return "group"
+	}
+	return "channel"
+}
+
+// reachWord names what `/send` counts for where it is said.
+func reachWord(route sessions.Route, keyer sessions.Keyer) string {
+	part := partWord(route.Channel)
+	switch {
+	case keyer.Global:
+		return "in all conversations, which are one session"
+	case route.ChatType == sessions.Direct && keyer.SharesDirect():
+		return "in all direct chats of this session"
+	case route.ChatType == sessions.Direct:
+		return "in this chat"
+	case route.Thread != "":
+		return "in this " + part
+	}
+	return "in this " + placeWord(route.Channel) + " and its " + part + "s"
+}
+
+// followWord says what becomes of the threads that had a setting of their own.
+func followWord(channel string, below int) string {
+	switch {
+	case below == 0:
+		return ""
+	case below == 1:
+		return fmt.Sprintf(" That includes 1 %s that had a setting of its own.", partWord(channel))
+	case below == sessionsBelowMost:
+		return fmt.Sprintf(" That includes %d %ss that had a setting of their own; say it again, as there may be more.", below, partWord(channel))
+	}
+	return fmt.Sprintf(" That includes %d %ss that had a setting of their own.", below, partWord(channel))
+}
+
+// sessionsBelowMost is how many threads one `/send` takes the setting back from.
+const sessionsBelowMost = 1000

@@ -34,6 +34,7 @@ type bundle struct {
 	t        testing.TB
 	store    *store.DB
 	dying    *dying // what the router has of it instead, in a test of deaths
+	away     *away  // the same, in a test of outages
 	bus      *localBus
 	chat     *chat
 	adapter  adapters.Adapter // chat, or what a test puts around it
@@ -84,6 +85,10 @@ func (b *bundle) open() {
 	b.store, err = sqlite.Open(context.Background(), sqlite.Config{Dir: b.dir, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(b.t, err)
 	b.agent.store = b.store
+	if b.away != nil {
+		b.away.DB = b.store
+		b.agent.store = b.away
+	}
 	if b.dying != nil {
 		b.dying.DB = b.store
 		b.agent.store = b.dying
@@ -109,6 +114,9 @@ func (b *bundle) start() {
 func (b *bundle) routerStore() router.Store {
 	if b.dying != nil {
 		return b.dying
+	}
+	if b.away != nil {
+		return b.away
 	}
 	return b.store
 }

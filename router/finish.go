@@ -2,8 +2,10 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"sluice/announce"
 	"sluice/internal/faultpoint"
@@ -171,8 +173,15 @@ func (w *sessionWorker) touch(change *Change, route sessions.Route) {
 
 func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
 	faultpoint.Hit(faultpoint.FinishBeforeCommit)
-	err := w.store.Commit(ctx, change)
+	tries := 0
+	err := patiently(ctx, func() error { tries++; return w.store.Commit(ctx, change) })
+	if tries > 1 && (errors.Is(err, sessions.ErrConflict) || errors.Is(err, sessions.ErrDuplicate)) && endStored(ctx, w.store, change) {
+		err = nil // by a try whose answer was lost
+	}
 	if err == nil {
+		for _, m := range change.Deliveries {
+			w.receipts.drop(m.Delivery.ID) // of a preview
+		}
 		faultpoint.Hit(faultpoint.FinishAfterCommit)
 	}
 	// Woken is also after an error: a commit whose answer was lost may stand.
@@ -181,6 +190,16 @@ func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
 		return fmt.Errorf("end run: %w", err)
 	}
 	return nil
+}
+
+// endStored reports whether the end of a change's runs is stored as the change says it.
+func endStored(ctx context.Context, store Store, change Change) bool {
+	if len(change.Runs) == 0 {
+		return false
+	}
+	want := change.Runs[0].Run
+	got, err := store.Run(ctx, want.ID)
+	return err == nil && got.Status == want.Status && got.Finished.Equal(want.Finished.Truncate(time.Microsecond))
 }
 
 func (w *sessionWorker) emitEnd(batch []sessions.Run, event sessions.Event) {

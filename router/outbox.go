@@ -45,6 +45,9 @@ func (w *outboxWorker) turn() (rest, error) {
 		if wait := d.NextTry.Sub(now); wait > 0 && d.Attempts > 0 && d.Status == DeliveryQueued && d.Expires.After(now) {
 			return rest{wait: min(wait, d.Expires.Sub(now))}, nil
 		}
+		if late, err := w.catchUp(ctx, d); late {
+			return rest{again: true}, err
+		}
 		wait, err := w.deliver(ctx, d)
 		if err != nil || wait > 0 {
 			return rest{wait: wait}, err
@@ -184,7 +187,7 @@ func (w *outboxWorker) close(ctx context.Context, from DeliveryStatus, d Deliver
 		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
 		Change:     sessions.Change{Audit: append(judged, w.audit(d, "delivery."+string(status), why))},
 	}
-	if err := w.store.Commit(ctx, change); err != nil {
+	if err := patiently(ctx, func() error { return w.store.Commit(ctx, change) }); err != nil {
 		return fmt.Errorf("store %s delivery: %w", status, err)
 	}
 	w.log.Warn("delivery ended undelivered", "delivery", string(d.ID), "channel", d.Route.Channel, "status", string(status), "err", why)
@@ -205,26 +208,6 @@ func (w *outboxWorker) move(ctx context.Context, from DeliveryStatus, d Delivery
 		return fmt.Errorf("store delivery as %s: %w", d.Status, err)
 	}
 	return nil
-}
-
-// record stores what the platform answered. That must not be lost: forgetting it
-// would repeat the message. So it goes on while the store fails, and a little after the partition's end.
-func (w *outboxWorker) record(ctx context.Context, d Delivery) error {
-	for failures := 1; ; failures++ {
-		settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-		err := w.move(settle, DeliverySending, d)
-		cancel()
-		if err == nil || ctx.Err() != nil || errors.Is(err, sessions.ErrFenced) || errors.Is(err, sessions.ErrConflict) {
-			return err
-		}
-		w.log.Error("receipt not stored", "delivery", string(d.ID), "err", err, "retry_in", backoff(failures).String())
-		timer := time.NewTimer(backoff(failures))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
-	}
 }
 
 // followMove notes that a conversation answered under a new id.

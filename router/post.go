@@ -32,7 +32,9 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 		d.Receipts = append(d.Receipts, receipt)
 		if i < len(parts)-1 {
 			d.SentAt = w.now()
-			if err := w.record(ctx, d); err != nil {
+			rest := d
+			rest.Status, rest.NextTry = DeliveryQueued, d.SentAt // stored only later, the next piece has not been tried
+			if err := w.recordOr(ctx, d, rest); err != nil {
 				return 0, err
 			}
 			faultpoint.Hit(faultpoint.SendBetweenPieces)
@@ -137,5 +139,10 @@ func (w *outboxWorker) handBack(d Delivery) error {
 	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
 	defer cancel()
 	d.Status = DeliveryQueued
-	return w.move(ctx, DeliverySending, d)
+	w.receipts.keep(d)
+	err := storeReceipt(ctx, w.Router.store, d)
+	if err == nil || errors.Is(err, sessions.ErrConflict) {
+		w.receipts.drop(d.ID)
+	}
+	return err
 }

@@ -23,6 +23,9 @@ func (s *show) adopt(batch []sessions.Run) {
 		return // none, or the store fails and the run with it
 	}
 	row.Epoch = 0 // its lane's partition may be another than the session's
+	if kept, ok := s.r.receipts.of(row.ID); ok && row.PreviewID == "" {
+		row.PreviewID = kept.PreviewID
+	}
 	s.row = &row
 	if row.PreviewID == "" && !s.inDoubt() {
 		s.lose(s.ctx, errors.New("the process ended between the call and its answer"))
@@ -162,6 +165,7 @@ func (s *show) intend(ctx context.Context, text string) error {
 		return errNotShown
 	}
 	if err := s.r.store.Commit(ctx, Change{Deliver: []Delivery{d}}); err != nil {
+		s.unclear = true // it may have been stored all the same
 		return err
 	}
 	s.row = &d
@@ -188,5 +192,24 @@ func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error 
 	s.row.PreviewID = receipt.Fit(s.r.now()).MessageID
 	stored := *s.row
 	stored.Epoch = 0
-	return s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: stored}}})
+	s.r.receipts.keep(stored) // should it not be stored, it is with the answer
+	err := s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: stored}}})
+	if err == nil {
+		s.r.receipts.drop(stored.ID)
+	}
+	return err
+}
+
+// findIntent looks for the row of a preview that was not sent, as its intent may have been stored: the answer takes its place.
+func (s *show) findIntent() {
+	var row Delivery
+	err := patiently(s.ctx, func() (err error) {
+		row, err = s.r.store.RunDelivery(s.ctx, s.run.ID)
+		return err
+	})
+	if err != nil {
+		return // there is none
+	}
+	row.Epoch, row.SentAt = 0, time.Time{}
+	s.row = &row
 }

@@ -76,6 +76,7 @@ type Router struct {
 	cache      *sessionCache
 	acks       *acks
 	tasks      tasks
+	receipts   *receipts
 
 	fetches  chan struct{} // holds one for each run that fetches files
 	guess    sync.Mutex    // held while a pairing code is looked up: one guess at a time, so that none slips by the count
@@ -107,7 +108,7 @@ func New(c Config) (*Router, error) {
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: orDefault(c.Grace, 4*time.Second), sweepEvery: orDefault(c.SweepEvery, 30*time.Second),
 		cache: newSessionCache(orDefault(c.CachedSessions, 512)), owned: map[int]*ownership{},
-		fetches: make(chan struct{}, fetchesMost),
+		fetches: make(chan struct{}, fetchesMost), receipts: newReceipts(),
 	}
 	r.settings.Store(c.Settings)
 	r.acks = newAcks(c.Log, r.metrics.acks)
@@ -160,6 +161,7 @@ func (r *Router) Stop(ctx context.Context) {
 		wg.Go(func() { r.Release(ctx, p) })
 	}
 	wg.Wait()
+	r.leaveReceipts(ctx)
 	r.acks.stop()
 }
 

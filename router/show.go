@@ -50,6 +50,7 @@ type show struct {
 	row        *Delivery  // the preview's delivery; nil until it was stored
 	shown      string
 	off        bool // no preview in this run any more
+	unclear    bool // it is not known whether the intent of a preview was stored; none was sent
 	lastTyping time.Time
 	every      time.Duration
 }
@@ -258,6 +259,9 @@ func (s *show) close() []DeliveryMove {
 	s.mu.Unlock()
 	s.work.Lock()
 	defer s.work.Unlock()
+	if s.row == nil && s.unclear {
+		s.findIntent()
+	}
 	if s.row == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 )
 
 // Pending is the change that stores what is not stored yet: always the record,
@@ -103,9 +104,29 @@ func sameState(a, b Record) bool {
 // Persist stores what is not stored yet in one transaction. [ErrConflict] says
 // that somebody else has stored the session since: nothing was written; Reload and do the step again.
 //
+// While the store is away it waits for it until ctx ends: an answer that was paid for and the result of a tool that has
+// run must outlive an outage that the process outlives.
+//
 // After any other error it may be called again: if the answer to a commit was
 // lost, it finds out whether it was applied, and nothing is stored twice.
 func (s *Session) Persist(ctx context.Context) error {
+	const first, most = 100 * time.Millisecond, 5 * time.Second
+	for pause := first; ; pause = min(2*pause, most) {
+		err := s.persist(ctx)
+		if !errors.Is(err, ErrUnavailable) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+func (s *Session) persist(ctx context.Context) error {
 	if err := s.settle(ctx); err != nil {
 		return fmt.Errorf("persist session: find out what was stored: %w", err)
 	}

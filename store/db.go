@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"sluice/router"
@@ -14,6 +15,7 @@ import (
 type DB struct {
 	engine Engine
 	group  *group
+	outage outage
 
 	closing sync.Once
 	closed  error // of the engine's Close
@@ -27,8 +29,13 @@ var (
 	_ router.Browser = (*DB)(nil)
 )
 
-// New makes a store on an engine whose schema is up to date.
-func New(engine Engine) *DB { return &DB{engine: engine, group: newGroup(engine)} }
+// New makes a store on an engine whose schema is up to date. The log hears when the database goes away and when it is back; nil: it does not.
+func New(engine Engine, log *slog.Logger) *DB {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &DB{engine: engine, group: newGroup(engine), outage: outage{log: log}}
+}
 
 // Close finishes the writes that wait and closes the database. Closing again does nothing.
 func (db *DB) Close() error {
@@ -64,7 +71,9 @@ func (db *DB) run(ctx context.Context, write Write, trail Trail) error {
 	for _, s := range write {
 		clean(s.Args)
 	}
+	began := db.outage.begin()
 	err := db.group.commit(ctx, write, trail)
+	db.outage.end(began, true, err)
 	db.note(err)
 	return err
 }
@@ -123,11 +132,19 @@ func (db *DB) Ready(ctx context.Context) error {
 	return db.write(ctx, Write{{SQL: `INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1`}})
 }
 
+// query reads, and notes whether the database could be read.
+func (db *DB) query(ctx context.Context, sql string, args []any, scan func(Row) error) error {
+	clean(args)
+	began := db.outage.begin()
+	err := db.engine.Query(ctx, sql, args, scan)
+	db.outage.end(began, false, err)
+	return err
+}
+
 // one reads the single row of a query; none is ErrNotFound.
 func (db *DB) one(ctx context.Context, sql string, args []any, dest ...any) error {
 	found := false
-	clean(args)
-	err := db.engine.Query(ctx, sql, args, func(row Row) error {
+	err := db.query(ctx, sql, args, func(row Row) error {
 		found = true
 		return row.Scan(dest...)
 	})
@@ -140,8 +157,7 @@ func (db *DB) one(ctx context.Context, sql string, args []any, dest ...any) erro
 // all reads the rows of a query.
 func all[T any](ctx context.Context, db *DB, sql string, args []any, scan func(Row) (T, error)) ([]T, error) {
 	var rows []T
-	clean(args)
-	err := db.engine.Query(ctx, sql, args, func(row Row) error {
+	err := db.query(ctx, sql, args, func(row Row) error {
 		v, err := scan(row)
 		if err == nil {
 			rows = append(rows, v)

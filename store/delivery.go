@@ -149,7 +149,7 @@ func (db *DB) CountDeliveries(ctx context.Context, most flow.Level) (map[router.
 	f := filter{}
 	f.within(most, "deliveries", "session_id")
 	f.add(undoneDeliveries)
-	err := db.engine.Query(ctx, `SELECT status, count(*) FROM deliveries`+f.where()+` GROUP BY status`, f.args,
+	err := db.query(ctx, `SELECT status, count(*) FROM deliveries`+f.where()+` GROUP BY status`, f.args,
 		func(row Row) error {
 			var status string
 			var n int

@@ -75,7 +75,7 @@ func TestWaitingWritesShareACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}
-		db := store.New(s)
+		db := store.New(s, nil)
 		keys := []string{"first"}
 		for i := range 300 {
 			keys = append(keys, strconv.Itoa(i))
@@ -110,7 +110,7 @@ func TestRepeatIsRefusedOnlyBehindACommit(t *testing.T) {
 			}
 			return nil
 		}
-		db := store.New(s)
+		db := store.New(s, nil)
 		errs := commitAll(t.Context(), s, db, "hold", "e", "e", "other")
 		require.ErrorIs(t, errs[1], sessions.ErrConflict)
 		require.NoError(t, errs[2]) // the repeat is now the first
@@ -125,7 +125,7 @@ func TestFaultOfTheDatabaseIsEveryonesFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := &store.Unavailable{Reason: "the disk is full", Fix: "free space", Err: errors.New("cause")}
 		s := &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}
-		db := store.New(&broken{scripted: s, err: full})
+		db := store.New(&broken{scripted: s, err: full}, nil)
 		for _, err := range commitAll(t.Context(), s, db, "1", "2", "3") {
 			require.ErrorIs(t, err, full)
 			require.EqualError(t, err, "store is not available: the disk is full; free space (cause)")
@@ -150,7 +150,7 @@ func TestPanicOfTheEngineIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{gate: make(chan struct{}), judge: func(string, []string) error { panic("driver") }}
-		db := store.New(s)
+		db := store.New(s, nil)
 		errs := commitAll(t.Context(), s, db, "1")
 		require.ErrorContains(t, errs[0], "panic: driver")
 		s.judge = func(string, []string) error { return nil }
@@ -163,7 +163,7 @@ func TestWhoGaveUpIsLeftOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}
-		db := store.New(s)
+		db := store.New(s, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		first, second := make(chan error, 1), make(chan error, 1)
 		go func() { first <- db.Commit(ctx, event("under way")) }()
@@ -183,7 +183,7 @@ func TestCloseFinishesWhatWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}
-		db := store.New(s)
+		db := store.New(s, nil)
 		result := make(chan error, 2)
 		for _, key := range []string{"1", "2"} {
 			go func() { result <- db.Commit(t.Context(), event(key)) }()

@@ -89,7 +89,7 @@ func (db *DB) occurrences(ctx context.Context, s sessions.MemoryScope, in span, 
 			args = append(args, in.low, word, in.low, in.high)
 		}
 	}
-	err = db.engine.Query(ctx, strings.Join(texts, " UNION ALL "), args, func(row Row) error {
+	err = db.query(ctx, strings.Join(texts, " UNION ALL "), args, func(row Row) error {
 		var field, list string
 		if err := row.Scan(&field, &list); err != nil {
 			return err
@@ -255,7 +255,7 @@ func (db *DB) best(ctx context.Context, q sessions.MemorySearch, scores map[int6
 			args = append(args, hits[min(i, len(hits)-1)].seq)
 		}
 		there := map[int64]sessions.Memory{}
-		err := db.engine.Query(ctx, text, args, func(row Row) error {
+		err := db.query(ctx, text, args, func(row Row) error {
 			var seq int64
 			m, err := scanMemory(numbered{row, &seq})
 			there[seq] = m

@@ -208,7 +208,7 @@ func (db *DB) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool
 				args[i] = string(chunk[i])
 			}
 		}
-		err := db.engine.Query(ctx, busySessions, args, func(row Row) error {
+		err := db.query(ctx, busySessions, args, func(row Row) error {
 			var id string
 			err := row.Scan(&id)
 			busy[sessions.ID(id)] = true

@@ -104,9 +104,9 @@ func newLogger(c config.Log, w io.Writer) (*slog.Logger, error) {
 	}
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, options)), nil
+		return slog.New(quiet{slog.NewJSONHandler(w, options)}), nil
 	}
-	return slog.New(slog.NewTextHandler(w, options)), nil
+	return slog.New(quiet{slog.NewTextHandler(w, options)}), nil
 }
 
 // greet says where to go, on standard output, so that it can be read by a person and by a script. The token is named only

@@ -120,6 +120,14 @@ func (w *world) cleanup() {
 	w.t.Logf("the gateway's log ends with:\n%s", log[max(0, len(log)-tail):])
 }
 
+// log is what the gateway has said, in all its lives.
+func (w *world) log() string {
+	w.t.Helper()
+	text, err := os.ReadFile(w.config.LogPath())
+	require.NoError(w.t, err)
+	return string(text)
+}
+
 func (w *world) start(env ...string) {
 	w.t.Helper()
 	p, err := child.Start(w.binary, w.config, env...)

@@ -78,7 +78,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if applied > 0 {
 		c.Log.Info("database schema brought up to date", "migrations", applied)
 	}
-	return store.New(&engine{pool: pool}), nil
+	return store.New(&engine{pool: pool}, c.Log), nil
 }
 
 // prepareConnection lets the server end what a gateway that has vanished left open, with the locks that it holds.

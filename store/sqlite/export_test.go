@@ -17,7 +17,7 @@ func OpenAltered(ctx context.Context, t *testing.T, c Config) (db *store.DB, alt
 	t.Helper()
 	e, err := openEngine(ctx, c)
 	require.NoError(t, err)
-	return store.New(e), func(sql string) {
+	return store.New(e, nil), func(sql string) {
 		_, err := e.stmts.exec(sql, nil)
 		require.NoError(t, err)
 	}

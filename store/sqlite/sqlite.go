@@ -60,7 +60,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.New(e), nil
+	return store.New(e, c.Log), nil
 }
 
 func openEngine(ctx context.Context, c Config) (*engine, error) {

@@ -50,7 +50,7 @@ func (r *recorder) Close() error { return nil }
 func HotStatements(t *testing.T) []store.Statement {
 	t.Helper()
 	r := &recorder{}
-	db := store.New(r)
+	db := store.New(r, nil)
 	for _, change := range hotChanges() {
 		require.NoError(t, db.Commit(t.Context(), change))
 	}

@@ -56,6 +56,12 @@ func (s *Server) Stop(t testing.TB) {
 	require.NoError(t, s.stop(true))
 }
 
+// Kill ends the server with SIGKILL: all of its processes at once.
+func (s *Server) Kill(t testing.TB) {
+	t.Helper()
+	require.NoError(t, s.kill())
+}
+
 // Start starts it again.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()

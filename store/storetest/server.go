@@ -124,6 +124,51 @@ func (s *Server) stop(keep bool) error {
 	return err
 }
 
+// kill ends the server with SIGKILL, all of its processes, as the kernel does where memory is short. The folder stays.
+func (s *Server) kill() error {
+	text, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
+	if err != nil {
+		return fmt.Errorf("kill server: %w", err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	postmaster, err := strconv.Atoi(line)
+	if err != nil {
+		return fmt.Errorf("kill server: %w", err)
+	}
+	children, err := childrenOf(postmaster)
+	if err != nil {
+		return fmt.Errorf("kill server: %w", err)
+	}
+	if err := syscall.Kill(postmaster, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill server: %w", err)
+	}
+	for _, pid := range children {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // one that has ended meanwhile is as good
+	}
+	return s.stop(true)
+}
+
+// childrenOf are the processes that a process has started.
+func childrenOf(parent int) ([]int, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		_, after, _ := strings.Cut(string(text), ") ") // behind its name: state and parent
+		if fields := strings.Fields(after); len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // the pattern says that it is a number
+			children = append(children, pid)
+		}
+	}
+	return children, nil
+}
+
 // url is the address of one of the server's databases.
 func (s *Server) url(database string) string {
 	return fmt.Sprintf("postgres://sluice@/%s?host=%s", database, s.dir)

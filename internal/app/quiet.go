@@ -1,0 +1,41 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"sluice/sessions"
+)
+
+// quiet is a log in which the lines that only say that the database is away are of level debug: the store says once when
+// it goes and once when it is back, and every lane, poll and sweep would say it again with each try.
+type quiet struct{ slog.Handler }
+
+// Handle implements [slog.Handler].
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level > slog.LevelDebug && tellsOfOutage(r) {
+		r.Level = slog.LevelDebug
+		if !q.Enabled(ctx, r.Level) {
+			return nil
+		}
+	}
+	return q.Handler.Handle(ctx, r)
+}
+
+// tellsOfOutage reports whether a line's error is that the database is away.
+func tellsOfOutage(r slog.Record) bool {
+	found := false
+	r.Attrs(func(a slog.Attr) bool {
+		err, ok := a.Value.Any().(error)
+		found = ok && errors.Is(err, sessions.ErrUnavailable)
+		return !found
+	})
+	return found
+}
+
+// WithAttrs implements [slog.Handler].
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+
+// WithGroup implements [slog.Handler].
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }

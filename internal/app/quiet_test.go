@@ -1,0 +1,28 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/config"
+	"sluice/store"
+)
+
+func TestLogIsQuietInAnOutage(t *testing.T) {
+	t.Parallel()
+	for level, lines := range map[string]int{"info": 2, "debug": 3} {
+		var text bytes.Buffer
+		log, err := newLogger(config.Log{Level: level}, &text)
+		require.NoError(t, err)
+		log = log.With("replica", "x").WithGroup("g")
+		away := fmt.Errorf("read lane: %w", &store.Unavailable{Reason: "PostgreSQL can't be reached"})
+		log.Error("lane failed", "lane", "x", "err", away)
+		log.Error("lane failed", "lane", "x", "err", errors.New("something else"))
+		log.Error("the database is away", "reason", "PostgreSQL can't be reached")
+		require.Equal(t, lines, bytes.Count(text.Bytes(), []byte("\n")), text.String())
+	}
+}

@@ -1,0 +1,144 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"sluice/sessions"
+)
+
+// outagePause is the longest pause between two tries to store something while the database is away.
+const outagePause = 5 * time.Second
+
+// patiently repeats what the store can't do while it is away. It ends with another outcome, or with ctx.
+func patiently(ctx context.Context, do func() error) error {
+	for failures := 1; ; failures++ {
+		err := do()
+		if !errors.Is(err, sessions.ErrUnavailable) || rested(ctx, min(backoff(failures), outagePause)) != nil {
+			return err
+		}
+	}
+}
+
+// rested waits, but not beyond ctx, whose error it gives.
+func rested(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// receipts are what platforms have answered and the store has not yet: the deliveries as their rows are to become.
+// A process that forgot one would send the message again. Each lane has at most one. It is safe for concurrent use.
+type receipts struct {
+	mu     sync.Mutex
+	inHand map[DeliveryID]Delivery
+}
+
+func newReceipts() *receipts { return &receipts{inHand: map[DeliveryID]Delivery{}} }
+
+func (r *receipts) keep(d Delivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inHand[d.ID] = d
+}
+
+func (r *receipts) drop(id DeliveryID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.inHand, id)
+}
+
+func (r *receipts) of(id DeliveryID) (Delivery, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, ok := r.inHand[id]
+	return d, ok
+}
+
+func (r *receipts) all() []Delivery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.inHand))
+}
+
+// record stores what the platform answered: the delivery becomes d. It goes on while the store fails, until the
+// partition ends; what is not stored by then stays in hand, for this process's next turn on the lane.
+func (w *outboxWorker) record(ctx context.Context, d Delivery) error { return w.recordOr(ctx, d, d) }
+
+// recordOr is record for a delivery that becomes another one if it is stored only later.
+func (w *outboxWorker) recordOr(ctx context.Context, d, later Delivery) error {
+	w.receipts.keep(later)
+	for failures := 1; ; failures++ {
+		if ctx.Err() != nil {
+			d = later
+		}
+		settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+		err := storeReceipt(settle, w.Router.store, d)
+		cancel()
+		if err == nil || errors.Is(err, sessions.ErrConflict) { // an earlier try was stored, or somebody has moved the row
+			w.receipts.drop(d.ID)
+			return err
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		w.log.Error("receipt not stored", "delivery", string(d.ID), "err", err)
+		_ = rested(ctx, min(backoff(failures), outagePause)) // when ctx ends there is one more try
+	}
+}
+
+// storeReceipt makes a delivery's row what the platform's answer has made of it. That is a fact, whoever owns the partition by
+// now: a row that another owner has sent again since is left alone.
+func storeReceipt(ctx context.Context, store Store, d Delivery) error {
+	move := func(d Delivery) error {
+		return store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliverySending, Delivery: d}}})
+	}
+	err := move(d)
+	if errors.Is(err, sessions.ErrFenced) {
+		d.Epoch = 0
+		err = move(d)
+	}
+	return err
+}
+
+// catchUp stores a receipt that this process has had in hand since an earlier turn; false if it has none.
+func (w *outboxWorker) catchUp(ctx context.Context, row Delivery) (bool, error) {
+	d, ok := w.receipts.of(row.ID)
+	if !ok || row.Status != DeliverySending {
+		return false, nil
+	}
+	d.Epoch = w.owner.epoch
+	return true, w.record(ctx, d)
+}
+
+// leaveReceipts makes a last try to store what is in hand when the process ends, and writes down the rest.
+func (r *Router) leaveReceipts(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	for _, d := range r.receipts.all() {
+		err := patiently(ctx, func() error { return storeReceipt(ctx, r.store, d) })
+		r.receipts.drop(d.ID)
+		if err == nil || errors.Is(err, sessions.ErrConflict) {
+			continue
+		}
+		ids := make([]string, 0, len(d.Receipts)+1)
+		for _, receipt := range d.Receipts {
+			ids = append(ids, string(receipt.MessageID))
+		}
+		if d.PreviewID != "" {
+			ids = append(ids, string(d.PreviewID))
+		}
+		r.log.Error("the platform's answer could not be stored before the end: what it has taken may be sent again",
+			"delivery", string(d.ID), "channel", d.Route.Channel, "account", d.Route.Account, "conversation", string(d.Route.Conversation),
+			"thread", string(d.Route.Thread), "status", string(d.Status), "messages", ids, "sent_at", d.SentAt, "reason", err.Error())
+	}
+}

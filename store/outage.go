@@ -1,0 +1,68 @@
+package store
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// outage knows whether the database is away, and says it once when it goes and once when it is back. While it is there,
+// this costs one look at a number.
+type outage struct {
+	log *slog.Logger
+	// turns is how often the database has gone or come back: while it is odd, the database is away.
+	turns atomic.Int64
+
+	mu     sync.Mutex
+	writes bool // a write has failed: only one that succeeds ends that
+	since  time.Time
+	faults int
+}
+
+// begin counts the moment at which a read or write begins, for end.
+func (o *outage) begin() int64 { return o.turns.Load() }
+
+// end takes what came of a read or write. A success that began before the database went is old news.
+func (o *outage) end(began int64, write bool, err error) {
+	fault, ok := errors.AsType[*Unavailable](err)
+	switch away := began%2 == 1; {
+	case ok:
+		o.failed(began, write, fault)
+	case err == nil && away:
+		o.worked(began, write)
+	}
+}
+
+func (o *outage) failed(began int64, write bool, fault *Unavailable) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := o.turns.Load()
+	if now%2 == 0 && now != began {
+		return // of an outage that is over
+	}
+	o.writes = o.writes || write
+	o.faults++
+	if now%2 == 1 {
+		return
+	}
+	o.since, o.faults = time.Now(), 1
+	o.turns.Add(1)
+	cause := ""
+	if fault.Err != nil {
+		cause = fault.Err.Error()
+	}
+	o.log.Error("the database is away: what can't be stored waits", "reason", fault.Reason, "fix", fault.Fix, "cause", cause)
+}
+
+func (o *outage) worked(began int64, write bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.turns.Load() != began || o.writes && !write {
+		return
+	}
+	o.writes = false
+	o.turns.Add(1)
+	o.log.Info("the database is back", "away_for", time.Since(o.since).Round(time.Millisecond).String(), "failed", o.faults)
+}

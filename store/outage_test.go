@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/router"
+	"sluice/store"
+)
+
+// flaky is an engine that is there or not, or can only be read.
+type flaky struct {
+	*scripted
+	down, readOnly atomic.Bool
+}
+
+var errGone = &store.Unavailable{Reason: "PostgreSQL can't be reached", Fix: "start it"}
+
+func (f *flaky) Apply(ctx context.Context, writes []store.Write, trail store.Trail) (int, error) {
+	if f.down.Load() || f.readOnly.Load() {
+		return -1, errGone
+	}
+	return f.scripted.Apply(ctx, writes, trail)
+}
+
+func (f *flaky) Query(context.Context, string, []any, func(store.Row) error) error {
+	if f.down.Load() {
+		return errGone
+	}
+	return nil
+}
+
+// lines is a log that many may write to.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(word string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), word)
+}
+
+// However many callers meet an outage, one line says that it began and one that it is over.
+func TestOutageIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	log, engine := &lines{}, &flaky{scripted: &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}}
+	close(engine.gate)
+	db := store.New(engine, slog.New(slog.NewTextHandler(log, nil)))
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	everybody := func() {
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				for range 10 { // what comes of them the log has to say
+					_, _ = db.Event(t.Context(), "x")
+					_ = db.Commit(t.Context(), router.Change{Forget: []router.Forget{{Lane: "x"}}})
+				}
+			})
+		}
+		all.Wait()
+	}
+	everybody()
+	require.Zero(t, log.count("\n"))
+	for n := 1; n <= 3; n++ {
+		engine.down.Store(true)
+		everybody()
+		require.Equal(t, n, log.count("database is away"))
+		require.Equal(t, n-1, log.count("database is back"))
+		engine.down.Store(false)
+		everybody()
+		require.Equal(t, n, log.count("database is back"))
+	}
+	engine.readOnly.Store(true)
+	everybody()
+	require.Equal(t, 4, log.count("database is away"))
+	require.Equal(t, 3, log.count("database is back"), "reads that work do not end an outage of writes")
+	engine.readOnly.Store(false)
+	everybody()
+	require.Equal(t, 8, log.count("\n"))
+}

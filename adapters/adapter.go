@@ -43,9 +43,8 @@ type Acceptor interface {
 }
 
 // Inbound is one event of a platform, normalised. It is a message, unless
-// Edited, Deleted, Reaction or Migrated says otherwise. A button that was pressed
-// and a command of the platform's own menu are messages too: their Text is the
-// button's value, or "/name arguments", and Mentioned is set.
+// Edited, Deleted, Reaction, Press or Migrated says otherwise. A command of the platform's own menu is a message
+// too: its Text is "/name arguments", and Mentioned is set.
 type Inbound struct {
 	// Event names the event within channel and account for ever: the same event
 	// delivered again has the same name. A message's is "<conversation>/<message id>"; an edit,
@@ -75,8 +74,9 @@ type Inbound struct {
 	Deleted bool
 	// Reaction is set when somebody put a reaction on the message MessageID, or took it off; Text is empty.
 	Reaction *Reaction
-	// Pressed: Text is the value of a button under the message MessageID.
-	Pressed bool
+	// Press is set when the sender pressed a button under the message MessageID: it is the Press of that button, as it was
+	// shown. Text is empty: what a press means is the gateway's to say, never the platform's. Mentioned is set.
+	Press string
 	// More: the same sender's next message may belong to this one: a picture of an
 	// album, a text as long as the platform allows.
 	More bool
@@ -118,11 +118,11 @@ type Outbound struct {
 	Plain bool
 	// Silent asks the platform not to ring.
 	Silent bool
-	// Buttons are shown below the text, where the adapter has [Buttoner].
+	// Buttons are shown below the text, where the adapter has [Buttoner]. A platform gets their Label and Press.
 	Buttons []Button
 }
 
-// Button says its value when it is pressed, as if the person had written it.
+// Button stands below a message; Press comes back in [Inbound] when it is pressed.
 type Button = sessions.Button
 
 // File is content on its way out.
@@ -151,9 +151,14 @@ type Splitter interface {
 	Split(text string) []string
 }
 
-// Editor replaces the text of a message that was sent. An unchanged text is no error.
+// Editor replaces the text and the buttons of a message that was sent; without Buttons there are none any more. An unchanged text is no error.
 type Editor interface {
 	Edit(ctx context.Context, id sessions.PlatformMessageID, out Outbound) error
+}
+
+// Retirer shows that the question in a message is decided, where the adapter is no [Editor]: the buttons go, and out.Text says how.
+type Retirer interface {
+	Retire(ctx context.Context, id sessions.PlatformMessageID, out Outbound) error
 }
 
 // Deleter takes a message back. One that is gone already is no error.

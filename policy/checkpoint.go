@@ -4,6 +4,9 @@ package policy
 // test built with the tag mutants shows by taking them away one by one.
 type Checkpoint string
 
+// Skipped reports whether a test has taken the checkpoint away, which no program can.
+func (c Checkpoint) Skipped() bool { return c.skipped() }
+
 // The checkpoints of what the monitor itself asks.
 const (
 	CheckSink       Checkpoint = "tool.sink"       // what a tool tells the outside
@@ -28,7 +31,9 @@ const (
 	CheckExchangeStep    Checkpoint = "exchange.step"    // each turn and the announcement
 	CheckReport          Checkpoint = "exchange.report"  // a sub-agent's report into its requester's thread
 	CheckTodos           Checkpoint = "todos"
-	CheckModel           Checkpoint = "model" // what a model is asked
-	CheckQuote           Checkpoint = "quote" // what an answer, and what a session is told of a decision, shows of what others have set or said
-	CheckGate            Checkpoint = "gate"  // what leaves by a channel
+	CheckModel           Checkpoint = "model"   // what a model is asked
+	CheckQuote           Checkpoint = "quote"   // what an answer, and what a session is told of a decision, shows of what others have set or said
+	CheckGate            Checkpoint = "gate"    // what leaves by a channel
+	CheckPress           Checkpoint = "press"   // a press of an agent's button is no command
+	CheckForward         Checkpoint = "forward" // words that somebody passes on are no command
 )

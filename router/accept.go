@@ -81,11 +81,14 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 		return r.admitReaction(ctx, s, in, how, owner)
 	case how == admitPairing:
 		return r.requestPairing(ctx, s, in)
-	case how == admitNone, how == admitCommand && !givesCommand(in.Inbound):
+	case how == admitNone, how == admitCommand && in.Press == "" && !givesCommand(in.Inbound):
 		return r.refuse(ctx, s, in)
 	}
 	if ignore, err := r.countTurn(ctx, s, &in, how); ignore || err != nil {
 		return Admitted{Outcome: OutcomeIgnored}, err
+	}
+	if in.Press != "" {
+		return r.admitPress(ctx, s, in, how, owner)
 	}
 	if how == admitHistory {
 		return r.admitHistory(ctx, s, in, owner)

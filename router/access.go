@@ -31,7 +31,7 @@ func (r *Router) access(ctx context.Context, s *Settings, in Admission, owner bo
 		return r.accessGroup(ctx, s, ch, in, owner)
 	}
 	how, err := r.accessDirect(ctx, ch, in, owner)
-	if how == admitPairing && (in.Sender.Bot || in.Pressed) {
+	if how == admitPairing && (in.Sender.Bot || in.Press != "") {
 		return admitNone, err // only a person's own words ask to be let in
 	}
 	return how, err

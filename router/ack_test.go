@@ -78,9 +78,7 @@ func TestAckReaction(t *testing.T) {
 			release := b.busy()
 			run := b.hear(in("ann", "1", "hi"))
 			b.hear(in("bob", "7", "/status")) // no run, no reaction
-			pressed := in("cid", "8", "yes")
-			pressed.Pressed = true
-			b.hear(pressed)
+			b.hear(b.press(b.offer("cid", "yes"), 0, "cid"))
 			synctest.Wait()
 			require.Equal(t, c.during, r.shown)
 			release()

@@ -45,16 +45,15 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 	if err != nil {
 		return Admitted{}, err
 	}
-	if !in.Pressed { // whose message is the bot's own
-		r.acknowledge(run)
-	}
+	r.acknowledge(run)
 	return Admitted{Outcome: OutcomeRun, Session: record.ID, Run: run.ID}, nil
 }
 
 func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessions.Run {
 	route := in.Route
-	if in.Pressed {
-		route.Handle = "" // all see who has pressed what, and so the answer
+	message := in.MessageID
+	if in.Press != "" {
+		route.Handle, message = "", "" // all see who has pressed what, and so the answer; and the message is the bot's own
 	}
 	kind := sessions.KindMessage
 	if in.order != nil && !in.order.Do.Answered() {
@@ -64,12 +63,15 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 	if in.Label.Valid() {
 		label = flow.NewLabel(in.Label.Level(), label.Trust()).Join(in.Label)
 	}
+	if in.carries.Valid() { // the words of a button are not those of who presses it
+		label, owner = label.Join(in.carries), owner && in.carries.Trust() == flow.Trusted
+	}
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: record.ID, Partition: record.Partition,
 		Kind: kind, Status: sessions.RunQueued,
 		Input: sessions.Input{
 			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
-			MessageID: in.MessageID, Quotations: in.Quotations, Unread: in.Unread, More: in.More && in.order == nil, Order: in.order,
+			MessageID: message, Quotations: in.Quotations, Unread: in.Unread, More: in.More && in.order == nil, Order: in.order,
 		},
 		Route: route, Label: label, EventKey: eventKey(in), Accepted: r.now(),
 	}

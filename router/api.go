@@ -45,6 +45,8 @@ type Admission struct {
 	// Exclusive asks for [ErrBusy] where the session has unfinished runs.
 	Exclusive bool
 
+	carries flow.Label // of the delivery whose button was pressed; invalid: none was
+
 	anew  bool            // it begins a new session: what follows /new
 	order *sessions.Order // nil: it is an ordinary message
 	turns *BotTurns       // to be stored with the event; nil: none are counted

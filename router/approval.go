@@ -109,8 +109,8 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 	for i, p := range asked {
 		stored, c := p.Status, &confirmations[i]
 		if to, reason := p.byItself(calls[i].Terms, a.job.session.Taint(), now); to != "" {
-			change.Audit = append(change.Audit, p.decided(to, "gateway", gatewaySays(reason), now))
-			p.Status, p.Reason, p.By, p.Decided = to, gatewaySays(reason), "gateway", now
+			change.Audit = append(change.Audit, p.decided(to, byGateway, gatewaySays(reason), now))
+			p.Status, p.Reason, p.By, p.Decided = to, gatewaySays(reason), byGateway, now
 		}
 		*c = a.denial(p)
 		switch {
@@ -293,8 +293,8 @@ func (a *approver) question(ctx context.Context, p Approval) ([]Delivery, error)
 		return nil, nil
 	}
 	d := a.w.newDelivery(s, KindNotice, route, questionText(p), p.Label)
-	d.Session, d.Run, d.Idempotency = p.Session, p.Run, questionPrefix+string(p.ID)
-	d.Buttons = approvalButtons(p.ID)
+	d.Session, d.Run = p.Session, p.Run
+	d.askAbout(p.ID)
 	return []Delivery{d}, nil
 }
 

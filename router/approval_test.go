@@ -90,11 +90,14 @@ func TestApprovalWaitsOverARestart(t *testing.T) {
 				asking(b)
 				heard := b.hear(in("owner", "1", "clean up"))
 				b.await(1)
+				synctest.Wait()
 				p := b.onlyApproval(router.ApprovalPending)
 				require.Contains(t, b.chat.texts("owner")[0], "May I use `exec`?")
 				require.Contains(t, b.chat.texts("owner")[0], "\n````\n{", "what is shown does not end the fence")
+				asked := b.deliveries(router.DeliverySent)[0]
 				require.Equal(t, []adapters.Button{
-					{Label: "Allow", Value: "/approve " + string(p.ID) + " allow"}, {Label: "Deny", Value: "/approve " + string(p.ID) + " deny"},
+					{Label: "Allow", Value: "/approve " + string(p.ID) + " allow", Press: string(asked.ID) + "/0"},
+					{Label: "Deny", Value: "/approve " + string(p.ID) + " deny", Press: string(asked.ID) + "/1"},
 				}, r.sent[0].Buttons)
 				b.restart()
 				synctest.Wait()

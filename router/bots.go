@@ -20,7 +20,7 @@ const (
 
 // hears reports whether a bot is heard at all.
 func (p BotPolicy) hears(in Admission) bool {
-	return p == BotsOn || (p == BotsMentions && (in.Mentioned || in.Pressed))
+	return p == BotsOn || (p == BotsMentions && (in.Mentioned || in.Press != ""))
 }
 
 // botPlace is the conversation whose turns are counted: threads count with it, because

@@ -86,10 +86,16 @@ func Commands() []adapters.Command {
 // commandOf is the command that an event gives: all that its sender has written, now and without passing on what others wrote. One
 // that was read in part gives none: what is missing may change what it means.
 func commandOf(in adapters.Inbound) (command, bool) {
-	if in.Edited || in.Unread != "" || passesOn(in) {
+	text := in.Text
+	switch {
+	case in.Edited || in.Unread != "" || in.Press != "":
+		return command{}, false
+	case passesOn(in) && policy.CheckForward.Skipped():
+		text = in.Quotations[0].Text
+	case passesOn(in):
 		return command{}, false
 	}
-	return parseCommand(in.Text)
+	return parseCommand(text)
 }
 
 // givesCommand reports whether an event gives a chat command.

@@ -95,8 +95,11 @@ func TestButtons(t *testing.T) {
 		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "123456", Buttons: choice})
 		require.NoError(t, err)
 		b.await(2)
+		synctest.Wait()
 		require.Empty(t, r.sent[0].Buttons)
-		require.Equal(t, choice, r.sent[1].Buttons)
+		require.Len(t, r.sent[1].Buttons, 2)
+		require.Equal(t, "Deny", r.sent[1].Buttons[1].Label)
+		require.Equal(t, string(b.deliveries(router.DeliverySent)[0].ID)+"/1", r.sent[1].Buttons[1].Press)
 	})
 }
 

@@ -124,8 +124,8 @@ func TestPressIsThePersonsWord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		press := inGroup("g1", "ann", "1", "yes, please", false)
-		press.Event, press.Pressed, press.Route.Handle = "g1/press/1", true, "interaction"
+		press := b.press(b.offer("g1", "yes, please"), 0, "ann")
+		press.Route.Handle = "interaction"
 		require.Equal(t, router.OutcomeRun, b.hear(press).Outcome)
 		require.Equal(t, "echo: ann: yes, please", b.last("g1"))
 		d := b.deliveries(router.DeliverySent)[0]

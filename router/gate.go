@@ -37,7 +37,7 @@ func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record)
 // texts are all that a delivery says.
 func (r *Router) texts(ctx context.Context, d Delivery) ([]string, error) {
 	texts := []string{d.Text}
-	for _, b := range d.Buttons {
+	for _, b := range d.ShownButtons() {
 		texts = append(texts, b.Label, b.Value)
 	}
 	for _, id := range d.Files {

@@ -79,7 +79,7 @@ func (r *Router) accessGroup(ctx context.Context, s *Settings, ch ChannelSetting
 		return admitCommand, nil
 	case !admitted, !owner && !at.allow.hears(in.Inbound):
 		return admitNone, nil
-	case in.Mentioned || in.Pressed:
+	case in.Mentioned || in.Press != "":
 		return admitRun, nil
 	}
 	return r.accessUnmentioned(ctx, s, at, in, owner)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"sluice/adapters"
 	"sluice/internal/visible"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -24,7 +23,7 @@ const (
 	heldBatch = 100 // held deliveries looked at in one sweep
 )
 
-// questionPrefix begins the idempotency key of a question about an approval. No question is asked about a question.
+// questionPrefix begins the idempotency key of a question about an approval.
 const questionPrefix = "approval/"
 
 // approvalOf is the approval of what holds a delivery: the newest one, or one that is not stored yet, without a status.
@@ -61,8 +60,10 @@ func (r *Router) allowedBefore(ctx context.Context, d Delivery, decision *policy
 		decision.Approve(p.By)
 	case p.Status == ApprovalDenied:
 		decision.Action, decision.Reason = policy.Block, "it was asked about often enough, and denied"
-	case strings.HasPrefix(d.Idempotency, questionPrefix):
-		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+shows(ApprovalID(strings.TrimPrefix(d.Idempotency, questionPrefix)))+" what it is about"
+	case d.Revises != "":
+		decision.Action, decision.Reason = policy.Block, "nobody is asked about the end of a question"
+	case d.Asks != "":
+		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+shows(ApprovalID(d.Asks))+" what it is about"
 	}
 	return nil
 }
@@ -147,7 +148,8 @@ func (r *Router) askDeciders(ctx context.Context, p Approval, channel, whole, ba
 			continue
 		}
 		for i, q := range []Delivery{r.newDelivery(s, KindNotice, route, whole, p.Label), r.newNotice(s, route, bare)} {
-			q.Session, q.Run, q.Idempotency, q.Buttons = p.Session, p.Run, questionPrefix+string(p.ID), approvalButtons(p.ID)
+			q.Session, q.Run = p.Session, p.Run
+			q.askAbout(p.ID)
 			leaving, err := r.egress(ctx, q, sessions.Record{})
 			if err != nil {
 				return nil, fmt.Errorf("ask the gate about a question: %w", err)
@@ -166,10 +168,12 @@ func heldQuestion(d Delivery, p Approval, text string) string {
 	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, silence(p))
 }
 
-func approvalButtons(id ApprovalID) []adapters.Button {
-	return []adapters.Button{
-		{Label: "Allow", Value: "/approve " + string(id) + " allow"},
-		{Label: "Deny", Value: "/approve " + string(id) + " deny"},
+// askAbout makes a delivery the question about an approval.
+func (d *Delivery) askAbout(id ApprovalID) {
+	d.Asks, d.Idempotency = id.question(), questionPrefix+string(id)
+	d.Controls = []Control{
+		{Label: "Allow", Command: "approve", Args: string(id) + " allow"},
+		{Label: "Deny", Command: "approve", Args: string(id) + " deny"},
 	}
 }
 
@@ -246,10 +250,10 @@ func (r *Router) lapse(ctx context.Context, d Delivery) error {
 	}
 	var change Change
 	if p.Status == ApprovalPending {
-		change.Approvals = []ApprovalMove{p.move(to, reason, "gateway", now)}
+		change.Approvals = []ApprovalMove{p.move(to, reason, byGateway, now)}
 	}
 	p.Session, p.Label, p.Delivery = d.Session, d.Label, d.ID // also where nobody could be asked and it is not stored
-	change.Audit = []sessions.AuditEntry{p.decided(to, "gateway", reason, now)}
+	change.Audit = []sessions.AuditEntry{p.decided(to, byGateway, reason, now)}
 	if err := r.decideHeld(ctx, &change, p, allow, gatewaySays(tooLate)); err != nil {
 		return err
 	}

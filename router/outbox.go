@@ -76,6 +76,12 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 		a, _ := w.adapter(d.Route.Channel, d.Route.Account)
 		return w.takeBack(ctx, from, d, a)
 	}
+	switch late, err := w.tooLateToAsk(ctx, d); {
+	case err != nil:
+		return 0, err
+	case late:
+		return 0, w.discard(ctx, from, d, "what it asks is decided already")
+	}
 	judged, err := w.judge(ctx, &d)
 	if err != nil {
 		return 0, err
@@ -90,6 +96,9 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 	if !ok {
 		return 0, w.close(ctx, from, d, DeliveryFailed, fmt.Sprintf(
 			"no account %q on channel %q: add channels.%s.accounts.%s to the configuration, then retry it", d.Route.Account, d.Route.Channel, d.Route.Channel, d.Route.Account), judged...)
+	}
+	if d.Revises != "" {
+		return w.revise(ctx, from, d, a, judged)
 	}
 	return w.send(ctx, from, d, a, judged)
 }
@@ -144,7 +153,7 @@ func (w *outboxWorker) lost(ctx context.Context, d Delivery, cause error) (time.
 		if d.Attempts > 0 {
 			wait = retryWait(d.Attempts + 1)
 		}
-		tried.ID, tried.Idempotency, tried.Epoch = NewDeliveryID(), "", 0
+		tried.ID, tried.Idempotency, tried.Epoch, tried.Asks = NewDeliveryID(), "", 0, ""
 		d.Status, d.ResendOf, d.LastError = DeliveryQueued, tried.ID, ""
 		d.Attempts++
 		d.NextTry = w.now().Add(wait)

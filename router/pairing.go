@@ -88,22 +88,26 @@ func (r *Router) tellOwners(ctx context.Context, s *Settings, p Pairing) []Deliv
 	if !ok {
 		return nil
 	}
-	approve, deny := "/pair approve "+p.Code, "/pair deny "+p.Code
+	approve := Control{Label: "Approve", Command: "pair", Args: "approve " + p.Code}
+	deny := Control{Label: "Deny", Command: "pair", Args: "deny " + p.Code}
 	text := fmt.Sprintf("%s (`%s`) asks to talk to me. The code is `%s`; it holds for an hour.",
 		codeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
 	text = s.warnShared(text)
-	var buttons []adapters.Button
+	var controls []Control
 	if b, ok := a.(adapters.Buttoner); ok && b.MaxButtons() >= 2 {
-		buttons = []adapters.Button{{Label: "Approve", Value: approve}, {Label: "Deny", Value: deny}}
+		controls = []Control{approve, deny}
 	} else {
-		text += fmt.Sprintf("\n\nSay `%s` or `%s`.", approve, deny)
+		text += fmt.Sprintf("\n\nSay `%s` or `%s`.", approve.says(), deny.says())
 	}
 	ctx, cancel := context.WithTimeout(ctx, directoryWithin)
 	defer cancel()
 	var told []Delivery
 	for _, owner := range s.ownersOn(p.Channel) {
 		d := r.newNotice(s, r.directRoute(ctx, a, owner), text)
-		d.Buttons, d.Label = buttons, r.pairingLabel(p)
+		d.Controls, d.Label = controls, r.pairingLabel(p)
+		if len(controls) > 0 {
+			d.Asks = p.question()
+		}
 		told = append(told, d)
 	}
 	return told

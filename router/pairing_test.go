@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -109,12 +108,10 @@ func TestOwnerSettlesAPairingByButtons(t *testing.T) {
 		require.NotContains(t, b.last("chat-owner"), "/pair", "the buttons say it")
 		require.Contains(t, b.last("chat-owner"), "`[free](http://evil) 'x' @all`", "a name is no markup")
 		sent := b.deliveries(router.DeliverySent)
-		require.Equal(t, []adapters.Button{{Label: "Approve", Value: "/pair approve " + code}, {Label: "Deny", Value: "/pair deny " + code}},
-			sent[len(sent)-1].Buttons)
+		require.Equal(t, []router.Control{{Label: "Approve", Command: "pair", Args: "approve " + code}, {Label: "Deny", Command: "pair", Args: "deny " + code}},
+			sent[len(sent)-1].Controls)
 
-		press := in("owner", "2", "/pair deny "+code)
-		press.Pressed = true
-		b.hear(press)
+		b.hear(b.press(sent[len(sent)-1], 1, "owner"))
 		require.Contains(t, b.last("chat-owner"), "is not admitted")
 		b.hear(in("eve", "3", "well?"))
 		synctest.Wait()
@@ -178,8 +175,8 @@ func TestOnlyWordsOfAPersonAskToBeLetIn(t *testing.T) {
 		ch.AllowBots = router.BotsOn
 		b.settings.Channels["test"] = ch
 	})
-	press, bot := in("ann", "1", "/help"), in("bot", "2", "hi")
-	press.Pressed, bot.Sender.Bot = true, true
+	press, bot := in("ann", "1", ""), in("bot", "2", "hi")
+	press.Press, bot.Sender.Bot = "dlv_1/0", true
 	require.Equal(t, router.OutcomeIgnored, b.hear(press).Outcome)
 	require.Equal(t, router.OutcomeIgnored, b.hear(bot).Outcome)
 }

@@ -39,9 +39,10 @@ func (w *outboxWorker) parts(ctx context.Context, d *Delivery, a adapters.Adapte
 	if _, ok := a.(adapters.FileSender); !ok {
 		files = nil
 	}
-	shown := shownButtons(d.Buttons, a)
+	buttons := d.ShownButtons()
+	shown := shownButtons(buttons, a)
 	if len(d.Chunks) == 0 {
-		text, err := w.wholeText(ctx, *d, d.Buttons[len(shown):], len(files) < len(d.Files))
+		text, err := w.wholeText(ctx, *d, buttons[len(shown):], len(files) < len(d.Files))
 		if err != nil {
 			return nil, err
 		}

@@ -66,6 +66,9 @@ func (w *outboxWorker) sent(ctx context.Context, d Delivery) error {
 		return err
 	}
 	faultpoint.Hit(faultpoint.SendAfterReceipt)
+	if d.Asks != "" {
+		w.retirer.look() // it may have been decided while it was sent
+	}
 	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliverySent)).Inc()
 	w.metrics.deliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
 	return nil

@@ -57,7 +57,7 @@ type Config struct {
 }
 
 // Router takes messages in, has them worked and sends the answers out. Its
-// goroutines are those of the lanes (see ownership), the sweeper, and those of acks.
+// goroutines are those of the lanes (see ownership), the sweeper, the retirer's, and those of acks.
 type Router struct {
 	store      Store
 	bus        Bus
@@ -75,6 +75,7 @@ type Router struct {
 	sweepEvery time.Duration
 	cache      *sessionCache
 	acks       *acks
+	retirer    *retirer
 	tasks      tasks
 	receipts   *receipts
 
@@ -104,7 +105,7 @@ func New(c Config) (*Router, error) {
 		return nil, errors.New("new router: want at least one partition")
 	}
 	r := &Router{
-		store: c.Store, bus: c.Bus, agent: c.Agent, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
+		bus: c.Bus, agent: c.Agent, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: orDefault(c.Grace, 4*time.Second), sweepEvery: orDefault(c.SweepEvery, 30*time.Second),
 		cache: newSessionCache(orDefault(c.CachedSessions, 512)), owned: map[int]*ownership{},
@@ -112,6 +113,14 @@ func New(c Config) (*Router, error) {
 	}
 	r.settings.Store(c.Settings)
 	r.acks = newAcks(c.Log, r.metrics.acks)
+	r.retirer = &retirer{
+		adapter: c.Adapters, wake: r.wakeFor, now: c.Now, log: c.Log, every: r.sweepEvery, due: make(chan struct{}, 1),
+		order: func(q Delivery, text string) Delivery {
+			return r.newDelivery(r.settings.Load(), KindNotice, q.Route, text, q.Label)
+		},
+	}
+	r.store = decidingStore{c.Store, r.retirer.look}
+	r.retirer.store = r.store
 	return r, nil
 }
 
@@ -132,6 +141,7 @@ func (r *Router) Configure(s *Settings) {
 // Start begins to sweep for lost wakes and expired sessions.
 func (r *Router) Start() {
 	r.acks.start()
+	r.retirer.start()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
 	go func() {
@@ -163,6 +173,7 @@ func (r *Router) Stop(ctx context.Context) {
 	wg.Wait()
 	r.leaveReceipts(ctx)
 	r.acks.stop()
+	r.retirer.stop()
 }
 
 func (r *Router) sweep(ctx context.Context) {

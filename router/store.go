@@ -51,6 +51,8 @@ type Change struct {
 	Ask []Approval
 	// Approvals moves approvals from one status to another.
 	Approvals []ApprovalMove
+	// Retire notes that the buttons of questions were taken off, or never can be; ErrConflict if that was noted before.
+	Retire []DeliveryID
 	// Unask denies what is still pending of runs that end.
 	Unask []Unask
 }
@@ -150,8 +152,14 @@ type Delivery struct {
 	LostPreview string
 	// SentAt is stored before each call that posts something; the call was not made earlier. Zero before the first.
 	SentAt time.Time
-	// Buttons are shown with the last piece of the text.
+	// Buttons are shown with the last piece of the text. A press is told to the agent.
 	Buttons []adapters.Button
+	// Controls are buttons of the gateway's own, which only its questions have: a press is a command.
+	Controls []Control
+	// Asks is the question that it asks; empty for none, or once the buttons were taken off.
+	Asks Question
+	// Revises is the delivery whose last message it takes the place of, on a platform that can edit; empty for none.
+	Revises DeliveryID
 	// Files are sent after the text, each as a message of its own.
 	Files     []sessions.MediaID
 	Decision  *policy.Decision // of the gate; nil until asked
@@ -282,6 +290,8 @@ type Store interface {
 	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]Delivery, error)
 	// HeldDeliveries reads the deliveries in status held whose next try is not after now, the oldest first, at most limit.
 	HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
+	// DecidedQuestions reads deliveries that are done with and whose question is not open any more, the oldest first, at most limit.
+	DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
 	// RunDelivery reads the reply delivery of a run in status preview; ErrNotFound if there is none.
 	RunDelivery(ctx context.Context, run sessions.RunID) (Delivery, error)
 	// Delivery reads a delivery.

@@ -29,10 +29,13 @@ type Event struct {
 	Label flow.Label `json:"label,omitzero"`
 }
 
-// Button says its value when it is pressed, as if the person had written it.
+// Button stands below a message.
 type Button struct {
 	Label string `json:"label"` // at most 40 characters
-	Value string `json:"value"` // at most 60 bytes
+	// Value is what the agent is told when it is pressed, at most 60 bytes. Of a button of the gateway's own it is the command that does the same.
+	Value string `json:"value"`
+	// Press names the button where it is shown, in at most 64 bytes. It is all that a platform gets, and hands back when the button is pressed.
+	Press string `json:"press,omitempty"`
 }
 
 // EventType names a live event, as it stands in an SSE frame.
@@ -40,18 +43,19 @@ type EventType string
 
 // The event types. Each run that starts ends with exactly one of the last four.
 const (
-	EventUser     EventType = "message.user"   // somebody wrote; Text and Sender
-	EventNotice   EventType = "message.notice" // the gateway's own word to the session's conversation
-	EventStarted  EventType = "run.started"    // the model is thinking
-	EventDelta    EventType = "text.delta"     // Text was added to the answer
-	EventThinking EventType = "thinking.delta" // Text was added to the reasoning
-	EventToolCall EventType = "tool.call"      // a tool is being run
-	EventToolDone EventType = "tool.result"    // it has ended
-	EventRetrying EventType = "run.retrying"   // the model failed; trying again
-	EventDone     EventType = "run.done"       // Text is the whole answer
-	EventFailed   EventType = "run.failed"     // Text says what went wrong
-	EventAborted  EventType = "run.aborted"    // somebody stopped it
-	EventDropped  EventType = "run.dropped"    // the queue was full
+	EventUser     EventType = "message.user"    // somebody wrote; Text and Sender
+	EventNotice   EventType = "message.notice"  // the gateway's own word to the session's conversation
+	EventDecided  EventType = "message.decided" // the question of the notice Delivery is decided: its buttons do nothing any more; Text says how
+	EventStarted  EventType = "run.started"     // the model is thinking
+	EventDelta    EventType = "text.delta"      // Text was added to the answer
+	EventThinking EventType = "thinking.delta"  // Text was added to the reasoning
+	EventToolCall EventType = "tool.call"       // a tool is being run
+	EventToolDone EventType = "tool.result"     // it has ended
+	EventRetrying EventType = "run.retrying"    // the model failed; trying again
+	EventDone     EventType = "run.done"        // Text is the whole answer
+	EventFailed   EventType = "run.failed"      // Text says what went wrong
+	EventAborted  EventType = "run.aborted"     // somebody stopped it
+	EventDropped  EventType = "run.dropped"     // the queue was full
 )
 
 // Terminal reports whether the event ends its run.

@@ -109,6 +109,9 @@ func (b *writer) rest(c router.Change) {
 		})
 	}
 	b.approvals(c)
+	for _, id := range c.Retire {
+		b.retire(id)
+	}
 	for _, u := range c.Chains {
 		b.chainUse(u)
 	}

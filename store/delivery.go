@@ -12,11 +12,11 @@ import (
 const (
 	deliveryColumns = `seq, id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency, resend_of, status,
 		epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished,
-		sent_at, lost_preview, buttons, files`
+		sent_at, lost_preview, buttons, files, controls, asks, revises`
 	insertDelivery = `INSERT INTO deliveries (id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency,
 		resend_of, status, epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished, channel,
-		sent_at, lost_preview, buttons, files)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		sent_at, lost_preview, buttons, files, controls, asks, revises)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// openDeliveries is the condition of the partial index that keeps looking for work independent of what is stored.
 	openDeliveries = `status IN ('queued', 'sending')`
 	// previews is that of the index of previews. It is a list, with a status that none
@@ -45,7 +45,10 @@ func (b *writer) deliveryTexts(d router.Delivery) (chunks, receipts, decision st
 
 func (b *writer) deliver(d router.Delivery) {
 	level, trust := label(d.Label)
-	var buttons, files string
+	var buttons, files, controls string
+	if len(d.Controls) > 0 {
+		controls = b.text(d.Controls)
+	}
 	if len(d.Buttons) > 0 {
 		buttons = b.text(d.Buttons)
 	}
@@ -57,8 +60,12 @@ func (b *writer) deliver(d router.Delivery) {
 		string(d.ID), indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
 		indexed(d.Idempotency), string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires),
 		chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Created), micros(d.Finished), d.Route.Channel,
-		micros(d.SentAt), d.LostPreview, buttons, files,
+		micros(d.SentAt), d.LostPreview, buttons, files, controls, string(d.Asks), string(d.Revises),
 	}})
+}
+
+func (b *writer) retire(id router.DeliveryID) {
+	b.add(Statement{SQL: `UPDATE deliveries SET asks = '' WHERE id = ? AND asks <> ''`, Else: sessions.ErrConflict, Args: []any{string(id)}})
 }
 
 func (b *writer) moveDelivery(m router.DeliveryMove) {
@@ -74,12 +81,12 @@ func (b *writer) moveDelivery(m router.DeliveryMove) {
 
 func scanDelivery(row Row) (router.Delivery, error) {
 	var d router.Delivery
-	var id, lane, kind, route, session, run, resend, status, chunks, receipts, preview, decision, buttons, files string
+	var id, lane, kind, route, session, run, resend, status, chunks, receipts, preview, decision, buttons, files, controls, asks, revises string
 	var level, trust int
 	var next, expires, created, finished, sent int64
 	err := row.Scan(&d.Seq, &id, &lane, &d.Partition, &kind, &route, &d.Text, &level, &trust, &session, &run, &d.Idempotency, &resend, &status,
 		&d.Epoch, &d.Attempts, &next, &expires, &chunks, &receipts, &preview, &decision, &d.LastError, &created, &finished,
-		&sent, &d.LostPreview, &buttons, &files)
+		&sent, &d.LostPreview, &buttons, &files, &controls, &asks, &revises)
 	if err != nil {
 		return d, err
 	}
@@ -87,13 +94,14 @@ func scanDelivery(row Row) (router.Delivery, error) {
 	d.Session, d.Run, d.ResendOf = sessions.ID(session), sessions.RunID(run), router.DeliveryID(resend)
 	d.PreviewID, d.Label = sessions.PlatformMessageID(preview), labelFrom(level, trust)
 	d.NextTry, d.Expires, d.Created, d.Finished = fromMicros(next), fromMicros(expires), fromMicros(created), fromMicros(finished)
-	d.SentAt = fromMicros(sent)
+	d.SentAt, d.Asks, d.Revises = fromMicros(sent), router.Question(asks), router.DeliveryID(revises)
 	var dec decoding
 	dec.into(route, &d.Route)
 	dec.into(chunks, &d.Chunks)
 	dec.into(receipts, &d.Receipts)
 	dec.into(decision, &d.Decision)
 	dec.into(buttons, &d.Buttons)
+	dec.into(controls, &d.Controls)
 	dec.into(files, &d.Files)
 	return d, dec.err
 }
@@ -108,6 +116,15 @@ func (db *DB) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int)
 func (db *DB) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]router.Delivery, error) {
 	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE status = 'held' AND `+undoneDeliveries+` AND next_try <= ? ORDER BY seq`+most(limit),
 		[]any{micros(now)}, scanDelivery)
+}
+
+// DecidedQuestions implements [router.Store].
+func (db *DB) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]router.Delivery, error) {
+	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE asks <> '' AND status NOT IN ('preview', 'queued', 'sending', 'held')
+		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = deliveries.asks AND a.status = 'pending')
+		AND NOT EXISTS (SELECT 1 FROM pairings p WHERE p.status = 'pending' AND p.expires > ? AND p.code <> ''
+			AND 'pair/' || p.code || '/' || p.channel || '/' || p.account || '/' || p.user_id = deliveries.asks)
+		ORDER BY seq`+most(limit), []any{micros(now)}, scanDelivery)
 }
 
 // RunDelivery implements [router.Store].

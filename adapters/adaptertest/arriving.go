@@ -46,7 +46,7 @@ func directMessage(w *world) {
 	requireFrom(w, in, said, w.Person(0))
 	require.Equal(w.t, "Grüße & <b>Küsse</b> *x* 😀", in.Text)
 	require.True(w.t, in.Mentioned)
-	require.False(w.t, in.Edited || in.Deleted || in.Pressed)
+	require.False(w.t, in.Edited || in.Deleted || in.Press != "")
 	require.Nil(w.t, in.Reaction)
 }
 

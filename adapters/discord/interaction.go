@@ -58,7 +58,7 @@ func (i *interaction) inbound(route sessions.Route, sender sessions.Peer, s *sha
 		in.Route.Handle = i.handle()
 		return in
 	}
-	in.Text, in.Pressed = valid(i.Data.CustomID), true
+	in.Press = valid(i.Data.CustomID)
 	if i.Message != nil {
 		in.MessageID = sessions.PlatformMessageID(i.Message.ID)
 		in.Route.ReplyTo = in.MessageID

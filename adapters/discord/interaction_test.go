@@ -135,15 +135,15 @@ func TestPressIsAcknowledged(t *testing.T) {
 	s := newSetup(t, discordtest.Options{}, nil)
 	s.run(t)
 	o := out(group(), "May I?")
-	o.Buttons = []adapters.Button{{Label: "Yes", Value: "/approve k7w2 yes"}}
+	o.Buttons = []adapters.Button{{Label: "Yes", Press: "/approve k7w2 yes"}}
 	receipt, err := s.adapter.Send(t.Context(), o)
 	require.NoError(t, err)
 	s.srv.GiveRoles(ada, discordtest.MemberRole)
 	token := s.srv.Press(discordtest.General, string(receipt.MessageID), ada, "/approve k7w2 yes")
 	require.NoError(t, s.srv.WaitAcked(t.Context(), token))
 	in := s.inbox.wait(t, 1)[0]
-	require.True(t, in.Pressed)
-	require.Equal(t, "/approve k7w2 yes", in.Text)
+	require.Equal(t, "/approve k7w2 yes", in.Press)
+	require.Empty(t, in.Text, "what a press means is not the platform's to say")
 	require.Equal(t, []string{discordtest.MemberRole}, in.Roles)
 	require.Equal(t, receipt.MessageID, in.MessageID)
 	require.Empty(t, in.Route.Handle, "all see the answer")

@@ -20,18 +20,18 @@ const (
 // MaxButtons is what Discord shows below one message: five rows of five.
 func (a *Adapter) MaxButtons() int { return rows * perRow }
 
-// components lays buttons out in rows. Of several with one value the first is
-// shown: Discord wants each value once, and they would do the same.
+// components lays buttons out in rows. Of several with one name the first is
+// shown: Discord wants each once, and they would do the same.
 func components(buttons []adapters.Button) []discordgo.MessageComponent {
 	var out []discordgo.MessageComponent
 	var row []discordgo.MessageComponent
 	seen := map[string]bool{}
 	for _, b := range buttons {
-		if b.Value == "" || seen[b.Value] || len(seen) == rows*perRow {
+		if b.Press == "" || seen[b.Press] || len(seen) == rows*perRow {
 			continue
 		}
-		seen[b.Value] = true
-		row = append(row, discordgo.Button{Label: label(b), Style: discordgo.SecondaryButton, CustomID: b.Value})
+		seen[b.Press] = true
+		row = append(row, discordgo.Button{Label: label(b), Style: discordgo.SecondaryButton, CustomID: b.Press})
 		if len(row) == perRow {
 			out, row = append(out, discordgo.ActionsRow{Components: row}), nil
 		}
@@ -43,7 +43,7 @@ func components(buttons []adapters.Button) []discordgo.MessageComponent {
 }
 
 func label(b adapters.Button) string {
-	return shorten(or(strings.TrimSpace(valid(b.Label)), b.Value), maxLabel)
+	return shorten(or(strings.TrimSpace(valid(b.Label)), b.Press), maxLabel)
 }
 
 // Split cuts a text into pieces that each fit one Discord message.

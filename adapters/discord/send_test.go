@@ -41,7 +41,7 @@ func TestWireOfAMessage(t *testing.T) {
 	s := newSetup(t, discordtest.Options{}, nil)
 	o := out(group(), "Hello @everyone, look")
 	o.Route.ReplyTo, o.Silent = "77", true
-	o.Buttons = []adapters.Button{{Label: "Yes", Value: "y"}, {Label: "No", Value: "n"}, {Label: "Yes again", Value: "y"}}
+	o.Buttons = []adapters.Button{{Label: "Yes", Press: "y"}, {Label: "No", Press: "n"}, {Label: "Yes again", Press: "y"}}
 	_, err := s.adapter.Send(t.Context(), o)
 	require.NoError(t, err)
 	body := s.lastPost(t, discordtest.General)

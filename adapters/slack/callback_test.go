@@ -152,8 +152,8 @@ func TestAllKindsArriveAtOnePath(t *testing.T) {
 	got := s.inbox.wait(t, 2)
 	require.Equal(t, "/status all", got[0].Text)
 	require.Equal(t, "https://hooks.slack.com/commands/1", got[0].Route.Handle)
-	require.True(t, got[1].Pressed)
-	require.Equal(t, "/approve 1 yes", got[1].Text)
+	require.Equal(t, "/approve 1 yes", got[1].Press)
+	require.Empty(t, got[1].Text, "what a press means is not the platform's to say")
 	require.EqualValues(t, "1600000000.000100", got[1].Route.Thread)
 }
 

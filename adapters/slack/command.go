@@ -49,10 +49,9 @@ func (a *Adapter) pressed(ctx context.Context, me *self, p *press) (in adapters.
 		Event:     at.Channel + "/" + at.TS + "/press/" + p.User.ID + "/" + action.TS,
 		Route:     a.route(ctx, me, at.Channel, ""),
 		Sender:    a.names.user(ctx, p.User.ID),
-		Text:      valid(action.Value),
+		Press:     valid(action.Value),
 		Mentioned: true,
 		MessageID: sessions.PlatformMessageID(at.TS),
-		Pressed:   true,
 		SentAt:    momentOf(action.TS),
 	}
 	in.Route.ReplyTo = in.MessageID

@@ -48,7 +48,7 @@ func blocks(out adapters.Outbound) []slackapi.Block {
 	var elements []slackapi.BlockElement
 	for i, b := range out.Buttons[:min(len(out.Buttons), maxButtons)] {
 		label := slackapi.NewTextBlockObject(slackapi.PlainTextType, cut(b.Label, maxLabel), false, false)
-		elements = append(elements, slackapi.NewButtonBlockElement(fmt.Sprintf("sluice_%d", i), b.Value, label))
+		elements = append(elements, slackapi.NewButtonBlockElement(fmt.Sprintf("sluice_%d", i), b.Press, label))
 	}
 	return append(all, slackapi.NewActionBlock("sluice_buttons", elements...))
 }

@@ -109,7 +109,7 @@ func TestALongTextWithButtonsIsCutIntoSections(t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			s := writes(t)
 			o := out(direct(1), text)
-			o.Plain, o.Buttons = plain, []adapters.Button{{Label: "Yes", Value: "yes"}}
+			o.Plain, o.Buttons = plain, []adapters.Button{{Label: "Yes", Press: "yes"}}
 			_, err := s.adapter.Send(t.Context(), o)
 			require.NoError(t, err) // and the fake checks the sections
 		}
@@ -121,7 +121,7 @@ func TestAnEditTakesTheButtonsAway(t *testing.T) {
 	p := slacktest.StartPlatform(t, slacktest.Options{})
 	a := p.Adapter(t)
 	o := out(p.Direct(), "May I?")
-	o.Buttons = []adapters.Button{{Label: "Yes", Value: "yes"}}
+	o.Buttons = []adapters.Button{{Label: "Yes", Press: "yes"}}
 	receipt, err := a.Send(t.Context(), o)
 	require.NoError(t, err)
 	require.Len(t, p.Shown(p.Direct())[0].Buttons, 1)

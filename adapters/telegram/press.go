@@ -29,7 +29,7 @@ type keyboard struct {
 
 type key struct {
 	Text string `json:"text"`
-	Data string `json:"callback_data"` // at most 64 bytes; the port allows 60
+	Data string `json:"callback_data"` // at most 64 bytes, as in the port
 }
 
 // MaxButtons is 100.
@@ -46,7 +46,7 @@ func keyboardOf(buttons []adapters.Button) *keyboard {
 			k.Rows = append(k.Rows, nil)
 		}
 		last := len(k.Rows) - 1
-		k.Rows[last] = append(k.Rows[last], key{valid(b.Label), b.Value})
+		k.Rows[last] = append(k.Rows[last], key{valid(b.Label), b.Press})
 	}
 	return k
 }
@@ -60,7 +60,7 @@ func rowWidth(buttons []adapters.Button) int {
 	return perRow
 }
 
-// pressed makes a message of a press: its text is the button's value.
+// pressed normalises a press. Its data may be any: an app can send what no button has.
 func (a *Adapter) pressed(q *callbackQuery) (in adapters.Inbound, ok bool, err error) {
 	switch {
 	case q.Message == nil || q.Data == "":
@@ -72,10 +72,9 @@ func (a *Adapter) pressed(q *callbackQuery) (in adapters.Inbound, ok bool, err e
 		Event:     "cb/" + q.ID,
 		Route:     a.route(q.Message),
 		Sender:    peerOf(*q.From),
-		Text:      valid(q.Data),
+		Press:     valid(q.Data),
 		Mentioned: true,
 		MessageID: messageID(q.Message.ID),
-		Pressed:   true,
 		SentAt:    a.cfg.Now(), // Telegram does not say when
 	}, true, nil
 }

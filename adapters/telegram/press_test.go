@@ -12,7 +12,7 @@ import (
 func buttons(labels ...string) []adapters.Button {
 	all := make([]adapters.Button, len(labels))
 	for i, l := range labels {
-		all[i] = adapters.Button{Label: l, Value: "/choose " + l[:1]}
+		all[i] = adapters.Button{Label: l, Press: "/choose " + l[:1]}
 	}
 	return all
 }
@@ -74,7 +74,7 @@ func TestTooLongAValueIsRefused(t *testing.T) {
 	s := newSetup(t, telegramtest.Options{}, nil)
 	s.srv.Join(telegramtest.Private(1001))
 	o := out(direct("1001"), "May I?")
-	o.Buttons = []adapters.Button{{Label: "Yes", Value: string(make([]byte, 65))}}
+	o.Buttons = []adapters.Button{{Label: "Yes", Press: string(make([]byte, 65))}}
 	_, err := s.adapter.Send(t.Context(), o)
 	require.Equal(t, adapters.Permanent, adapters.AsFailure(err).Kind)
 }
@@ -90,7 +90,7 @@ func TestAPressIsAnsweredOnceItIsAccepted(t *testing.T) {
 	unanswered := make(chan int, 2)
 	refusals := 0
 	s.inbox.refuse = func(in adapters.Inbound) error {
-		if !in.Pressed {
+		if in.Press == "" {
 			return nil
 		}
 		unanswered <- s.srv.Unanswered()

@@ -37,6 +37,7 @@ type Adapter struct {
 var (
 	_ adapters.Adapter  = (*Adapter)(nil)
 	_ adapters.Buttoner = (*Adapter)(nil)
+	_ adapters.Retirer  = (*Adapter)(nil)
 	_ adapters.Stater   = (*Adapter)(nil)
 )
 
@@ -64,6 +65,14 @@ func (a *Adapter) Send(_ context.Context, out adapters.Outbound) (adapters.Recei
 		a.emit(sessions.Event{Session: out.Session, Type: sessions.EventNotice, Text: out.Text, Buttons: out.Buttons, Delivery: out.DeliveryID, At: now, Label: out.Label})
 	}
 	return adapters.Receipt{MessageID: sessions.PlatformMessageID(out.DeliveryID), At: now}, nil
+}
+
+// Retire tells the page that the question of a notice is decided.
+func (a *Adapter) Retire(_ context.Context, id sessions.PlatformMessageID, out adapters.Outbound) error {
+	if out.Session != "" {
+		a.emit(sessions.Event{Session: out.Session, Type: sessions.EventDecided, Text: out.Text, Delivery: string(id), At: a.now(), Label: out.Label})
+	}
+	return nil
 }
 
 // MaxButtons is as many as a message may have anywhere.

@@ -22,8 +22,8 @@ text; the delivery's id and what the gate decided are printed.
 --to is the platform's id of a conversation or person, "owner" for the owner's direct chat,
 or "#name" or "@name" on channels that can look names up.
 
---button may be given up to five times. The button says its VALUE when it is
-pressed, as if the person had written it. --file may be given up to ten times; the
+--button may be given up to five times. Who presses it tells the agent its VALUE,
+which is never a command. --file may be given up to ten times; the
 files come after the text, which may then be left out.`,
 		RunE: ask(a, &o, func(args []string) (request, error) {
 			body, err := f.body(strings.Join(args, ""))

@@ -30,17 +30,17 @@ type fileJSON struct {
 func buttonsOf(in []buttonJSON) []adapters.Button {
 	out := make([]adapters.Button, len(in))
 	for i, b := range in {
-		out[i] = adapters.Button(b)
+		out[i] = adapters.Button{Label: b.Label, Value: b.Value}
 	}
 	return out
 }
 
-func buttonRecords(in []adapters.Button) []buttonJSON {
-	var out []buttonJSON
-	for _, b := range in {
-		out = append(out, buttonJSON(b))
+// openButtons are the buttons of a delivery that still do something.
+func openButtons(d router.Delivery) []sessions.Button {
+	if len(d.Controls) > 0 && d.Asks == "" {
+		return nil // it is decided
 	}
-	return out
+	return d.ShownButtons()
 }
 
 func filesOf(in []fileJSON) []router.NewFile {

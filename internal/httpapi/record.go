@@ -75,7 +75,7 @@ type messageRecord struct {
 	Sender  *sessions.Peer    `json:"sender,omitempty"`
 	Parts   []sessions.Part   `json:"parts,omitempty"`
 	Files   []mediaRecord     `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
-	Buttons []sessions.Button `json:"buttons,omitempty" doc:"a pressed one says its value"`
+	Buttons []sessions.Button `json:"buttons,omitempty" doc:"press: what to send to press one"`
 	Run     sessions.RunID    `json:"run,omitempty"`
 	Model   string            `json:"model,omitempty"`
 	Label   string            `json:"label"`
@@ -98,7 +98,7 @@ func messageOf(m sessions.Message) messageRecord {
 }
 
 func (s *Server) notice(ctx context.Context, d router.Delivery) messageRecord {
-	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: s.media(ctx, d), Buttons: d.Buttons, Label: d.Label.String(), Created: d.Created}
+	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: s.media(ctx, d), Buttons: openButtons(d), Label: d.Label.String(), Created: d.Created}
 }
 
 // runRecord is a run as programs see it.
@@ -148,7 +148,7 @@ type deliveryRecord struct {
 	Status   router.DeliveryStatus `json:"status"`
 	Route    sessions.Route        `json:"route"`
 	Text     string                `json:"text"`
-	Buttons  []buttonJSON          `json:"buttons,omitempty"`
+	Buttons  []sessions.Button     `json:"buttons,omitempty" doc:"press: what to send to press one, with POST /v1/sessions/{id}/messages"`
 	Files    []mediaRecord         `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
 	Label    string                `json:"label"`
 	Session  sessions.ID           `json:"session,omitempty"`
@@ -172,7 +172,7 @@ func publicRoute(r sessions.Route) sessions.Route {
 
 func (s *Server) delivery(ctx context.Context, d router.Delivery) deliveryRecord {
 	out := deliveryRecord{
-		ID: d.ID, Kind: d.Kind, Status: d.Status, Route: publicRoute(d.Route), Buttons: buttonRecords(d.Buttons), Files: s.media(ctx, d), Text: d.Text, Label: d.Label.String(), Session: d.Session, Run: d.Run,
+		ID: d.ID, Kind: d.Kind, Status: d.Status, Route: publicRoute(d.Route), Buttons: openButtons(d), Files: s.media(ctx, d), Text: d.Text, Label: d.Label.String(), Session: d.Session, Run: d.Run,
 		ResendOf: d.ResendOf, Attempts: d.Attempts, Error: d.LastError, Decision: d.Decision, Receipts: d.Receipts,
 		Created: d.Created, Expires: d.Expires, Finished: optional(d.Finished),
 	}

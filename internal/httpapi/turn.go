@@ -37,7 +37,8 @@ func (s *Server) streamRoutes(mux *http.ServeMux, api huma.API) {
 
 // turnRequest is the body of one turn.
 type turnRequest struct {
-	Message string `json:"message" doc:"what is said; a chat command works too"`
+	Message string `json:"message,omitempty" doc:"what is said; a chat command works too"`
+	Press   string `json:"press,omitempty" doc:"instead of a message: presses a button, by the press that it was shown with"`
 	ID      string `json:"id,omitempty" doc:"names the message: the same id again from the same token is the same message"`
 	Label   string `json:"label,omitempty" doc:"level of what is said, or LEVEL/trust; default PUBLIC, and on the page its level"`
 }
@@ -124,8 +125,11 @@ func readTurn(r *http.Request) (turnRequest, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return t, badRequest("the body has more than one JSON value")
 	}
-	if strings.TrimSpace(t.Message) == "" {
+	switch said := strings.TrimSpace(t.Message) != ""; {
+	case !said && t.Press == "":
 		return t, badRequest("message: is empty")
+	case said && t.Press != "":
+		return t, badRequest("message and press: give one of the two")
 	}
 	if t.ID == "" {
 		t.ID = r.Header.Get("Idempotency-Key")
@@ -148,7 +152,7 @@ func (s *Server) admission(ctx context.Context, record sessions.Record, t turnRe
 	}
 	return router.Admission{
 		Inbound: adapters.Inbound{
-			Event: event, Route: s.cfg.PageRoute, Sender: sender, Text: t.Message,
+			Event: event, Route: s.cfg.PageRoute, Sender: sender, Text: t.Message, Press: t.Press,
 			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: s.cfg.Now(),
 		},
 		Label: label, Session: record.ID, Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
@@ -300,7 +304,7 @@ func (s *Server) follow(ctx context.Context, out *stream, id sessions.RunID, eve
 				done, err = s.endOf(ctx, out, id, &e)
 			case e.Run == id:
 				err = s.pass(ctx, out, e)
-			case e.Type == sessions.EventNotice && len(e.Buttons) > 0:
+			case e.Type == sessions.EventNotice && len(e.Buttons) > 0, e.Type == sessions.EventDecided:
 				err = s.pass(ctx, out, e)
 			}
 		case <-look.C:

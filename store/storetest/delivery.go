@@ -20,6 +20,8 @@ func testDeliveryRoundTrip(t *testing.T, b *bundle) {
 	d.Decision = &policy.Decision{Action: policy.Allow, Reason: "because", Rules: []policy.Looked{{Rule: "flow", Matched: true}}}
 	d.Finished, d.SentAt, d.LostPreview = at(1), at(1), "the beginn"
 	d.Buttons, d.Files = []adapters.Button{{Label: "Yes", Value: "/yes"}}, []sessions.MediaID{"med_1", "med_2"}
+	d.Controls = []router.Control{{Label: "Allow", Command: "approve", Args: "apr_1 allow"}}
+	d.Asks, d.Revises = "apr_1", "dlv_0"
 	b.commit(router.Change{Deliver: []router.Delivery{d}})
 	got := b.delivery(d.ID)
 	require.Positive(t, got.Seq)

@@ -143,6 +143,7 @@ func hotRows(ctx context.Context, db *store.DB) []func() error {
 func hotLists(ctx context.Context, db *store.DB) []func() error {
 	return []func() error{
 		func() error { _, err := db.HeldDeliveries(ctx, start, 10); return err },
+		func() error { _, err := db.DecidedQuestions(ctx, start, 10); return err },
 		func() error { _, err := db.ExpiredSessions(ctx, start, start.Add(time.Hour), 10); return err },
 		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
 		func() error { _, err := db.CountDeliveries(ctx, flow.Restricted); return err },

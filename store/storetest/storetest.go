@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"delivery is inserted once":         testDeliveryDuplicate,
 		"delivery moves":                    testDeliveryMove,
 		"deliveries that are held":          testHeld,
+		"questions that are decided":        testDecidedQuestions,
 		"delivery read before a try":        testDeliveryStale,
 		"lane is in order":                  testLane,
 		"waiting lanes":                     testWaitingLanes,

@@ -119,12 +119,13 @@ function onEvent(event, id) {
   if (event.type !== "text.delta") approvals.stale();
 }
 
-// say posts a message. Its id stays the same when a failed post is repeated, so that it is the same message.
-async function say(text, id = crypto.randomUUID?.() ?? String(Date.now()) + Math.random()) {
+// say posts a message, or with press that a button was pressed. Its id stays the same when a failed post is repeated, so that it is the same message.
+async function say(text, id = crypto.randomUUID?.() ?? String(Date.now()) + Math.random(), press = undefined) {
   const entry = log.say(text, id);
+  entry.press = press;
   try {
     const reading = new AbortController();
-    const answer = await call(session + "/messages", { method: "POST", headers: { Accept: "text/event-stream" }, body: { message: text, id }, signal: reading.signal });
+    const answer = await call(session + "/messages", { method: "POST", headers: { Accept: "text/event-stream" }, body: press ? { press, id } : { message: text, id }, signal: reading.signal });
     const run = answer.headers.get("X-Run-Id");
     if (run) {
       log.accepted(entry, run);
@@ -135,7 +136,7 @@ async function say(text, id = crypto.randomUUID?.() ?? String(Date.now()) + Math
       await events(answer, (event) => log.event(event));
       answer.body.cancel().catch(() => {});
       log.answered(entry);
-      if (/^\s*\/(new|reset)\b/i.test(text)) live.abort(); // another session now: look at it from its beginning
+      if (!press && /^\s*\/(new|reset)\b/i.test(text)) live.abort(); // another session now: look at it from its beginning
     }
   } catch (problem) {
     if (problem instanceof Refused && problem.status === 401) await askToken();

@@ -101,17 +101,26 @@ export class Log {
     if (!text) return;
     const bubble = this.entry("notice").bubble;
     bubble.append(markdown(text));
+    if (id) bubble.dataset.delivery = id;
     for (const b of buttons ?? []) if (!isDecision(b)) bubble.append(this.button(b));
   }
 
-  // button says its value when it is pressed, as if it had been typed.
-  button({ label, value }) {
+  // decided takes the buttons off a question and says what was decided.
+  decided(id, text) {
+    const bubble = this.box.querySelector(`[data-delivery="${CSS.escape(id)}"]`);
+    if (!bubble) return;
+    for (const b of bubble.querySelectorAll("button")) b.remove();
+    bubble.append(markdown(text));
+  }
+
+  // button hands its press back. Without one it is the page's own suggestion, and says its value as if it had been typed.
+  button({ label, value, press }) {
     const b = document.createElement("button");
     b.className = "small";
     b.type = "button";
     b.textContent = label;
     b.title = value;
-    b.addEventListener("click", () => this.suggest(value));
+    b.addEventListener("click", () => this.suggest(value, undefined, press));
     return b;
   }
 
@@ -176,7 +185,7 @@ export class Log {
   }
 
   failed(entry, why) {
-    this.under(entry, "not sent: " + why, true, { label: "Retry", run: () => this.retry(entry.text, entry.id) });
+    this.under(entry, "not sent: " + why, true, { label: "Retry", run: () => this.retry(entry.text, entry.id, entry.press) });
   }
 
   // think shows that a run works; it gives the answer's entry.
@@ -234,6 +243,7 @@ export class Log {
         if (e.file && e.text) this.notice(e.text);
         if (e.file) return void this.files(e.delivery).catch((problem) => this.notice(problem.message));
         return this.notice(e.text, e.delivery, e.buttons);
+      case "message.decided": return this.decided(e.delivery, e.text);
       case "run.started": return void this.think(e.run);
       case "text.delta": {
         const entry = this.think(e.run);
@@ -296,7 +306,10 @@ export class Log {
     this.answers.delete(e.run);
     if (entry && !entry.tools && entry.text === "") entry.node.remove();
     else entry?.bubble.classList.remove("thinking");
-    if (said) this.under(said, word, bad, { label: "Ask again", run: () => this.retry(said.text) });
+    if (!said) return;
+    const again = { label: "Ask again", run: () => this.retry(said.text, undefined, said.press) };
+    const typed = said.press || !said.text.startsWith("/"); // else it may be an agent's button that was pressed before a reload: typed, it would be a command
+    this.under(said, word, bad, typed ? again : undefined);
   }
 
   welcome() {

@@ -1,0 +1,241 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// keyed is a chat whose messages can have buttons and be edited. The last form of each message is kept.
+type keyed struct {
+	editable
+	buttons map[sessions.PlatformMessageID][]adapters.Button
+	broken  error // of an edit
+}
+
+func withKeys(b *bundle) *keyed {
+	k := &keyed{editable: editable{b.chat}, buttons: map[sessions.PlatformMessageID][]adapters.Button{}}
+	b.adapter = k
+	return k
+}
+
+func (*keyed) MaxButtons() int { return 5 }
+
+func (k *keyed) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	receipt, err := k.editable.Send(ctx, out)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err == nil {
+		k.buttons[receipt.MessageID] = out.Buttons
+	}
+	return receipt, err
+}
+
+func (k *keyed) Edit(ctx context.Context, id sessions.PlatformMessageID, out adapters.Outbound) error {
+	if k.broken != nil {
+		return k.broken
+	}
+	err := k.editable.Edit(ctx, id, out)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.buttons[id] = out.Buttons
+	return err
+}
+
+// open is how many messages have buttons.
+func (k *keyed) open() (n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, buttons := range k.buttons {
+		if len(buttons) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// asked is a bundle on a chat with buttons whose owner was asked about a call: the approval and the question.
+func asked(t *testing.T) (*bundle, *keyed, router.Approval, router.Delivery) {
+	t.Helper()
+	var k *keyed
+	b := newBundle(t, func(b *bundle) { k = withKeys(b) })
+	asking(b)
+	b.hear(in("owner", "1", "clean up"))
+	synctest.Wait()
+	require.Equal(t, 1, k.open())
+	return b, k, b.onlyApproval(router.ApprovalPending), b.deliveries(router.DeliverySent)[0]
+}
+
+// However a question is decided, its buttons go and its message says how.
+func TestButtonsGoWhenTheirQuestionIsDecided(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		decide func(b *bundle, p router.Approval, q router.Delivery)
+		want   string
+	}{
+		"by a press":     {func(b *bundle, _ router.Approval, q router.Delivery) { b.hear(b.press(q, 0, "owner")) }, "Allowed."},
+		"by a press, no": {func(b *bundle, _ router.Approval, q router.Delivery) { b.hear(b.press(q, 1, "owner")) }, "Denied."},
+		"by a command": {func(b *bundle, p router.Approval, _ router.Delivery) {
+			b.hear(in("owner", "2", "/approve "+string(p.ID)+" deny because"))
+		}, "Denied."},
+		"over the API": {func(b *bundle, p router.Approval, _ router.Delivery) {
+			_, err := b.DecideApproval(context.Background(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true})
+			require.NoError(b.t, err)
+		}, "Allowed."},
+		"by silence": {func(*bundle, router.Approval, router.Delivery) { time.Sleep(11 * time.Minute) }, "Nobody decided in time, which is a no."},
+		"with the run's end": {func(b *bundle, _ router.Approval, _ router.Delivery) {
+			b.hear(in("owner", "2", "/stop"))
+		}, "This is over."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b, k, p, q := asked(t)
+				c.decide(b, p, q)
+				synctest.Wait()
+				require.Zero(t, k.open(), "no button is left")
+				require.Contains(t, b.chat.texts("owner")[0], "May I use `exec`?")
+				require.Contains(t, b.chat.texts("owner")[0], c.want)
+				require.NotContains(t, b.chat.texts("owner")[0], "because", "why may be for other eyes")
+				require.Empty(t, b.delivery(q.ID).Asks)
+				late := b.hear(b.press(q, 0, "owner"))
+				require.Equal(t, "That is decided already.", late.Notice)
+			})
+		})
+	}
+}
+
+func TestOnlyWhoMayPressesAQuestionsButton(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, k, p, q := asked(t)
+		m := b.press(q, 0, "ann")
+		require.Equal(t, router.OutcomeCommand, b.hear(m).Outcome)
+		synctest.Wait()
+		require.Equal(t, 1, b.audited("command.denied"))
+		require.Equal(t, 1, k.open())
+		require.Equal(t, router.ApprovalPending, b.onlyApproval(router.ApprovalPending).Status, p.ID)
+	})
+}
+
+// A question that is decided before the platform has taken it is not asked any more.
+func TestADecidedQuestionIsNotAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var k *keyed
+		b := newBundle(t, func(b *bundle) { k = withKeys(b) })
+		asking(b)
+		b.chat.fail = func(_ adapters.Outbound, n int) error {
+			if n == 0 {
+				return &adapters.Failure{Kind: adapters.RateLimited, RetryAfter: time.Minute, Certain: true, Err: errors.New("slow down")}
+			}
+			return nil
+		}
+		heard := b.hear(in("owner", "1", "clean up"))
+		synctest.Wait()
+		p := b.onlyApproval(router.ApprovalPending)
+		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Actor: "operator", Owner: true})
+		require.NoError(t, err)
+		b.ended(heard.Run)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		require.Zero(t, k.open())
+		require.Equal(t, []string{"call_1 false the owner denied it"}, b.chat.texts("owner"))
+		require.Equal(t, "what it asks is decided already", b.deliveries(router.DeliveryDiscarded)[0].LastError)
+	})
+}
+
+// A process that dies between the decision and the end of the buttons leaves them to the next one. The message may be gone.
+func TestButtonsGoAfterARestartAndOnlyOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, k, p, q := asked(t)
+		b.stop()
+		p.Status, p.By = router.ApprovalDenied, "test:owner"
+		require.NoError(t, b.store.Commit(t.Context(), router.Change{Approvals: []router.ApprovalMove{{From: router.ApprovalPending, Approval: p}}}))
+		k.broken = &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: errors.New("message to edit not found")}
+		b.start()
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		require.Len(t, b.chat.texts("owner"), 2, "the question, and what came of the run: nothing is said again")
+		require.Empty(t, b.delivery(q.ID).Asks)
+		require.Contains(t, b.deliveries(router.DeliveryDiscarded)[0].LastError, "could not be changed")
+	})
+}
+
+// Each owner is asked about a pairing, and all their buttons go.
+func TestButtonsOfAPairingGoWithAllOwners(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		decide func(b *bundle, code string, q router.Delivery)
+		want   string
+	}{
+		"by a press": {func(b *bundle, _ string, q router.Delivery) { b.hear(b.press(q, 0, "second")) }, "Admitted."},
+		"over the API": {func(b *bundle, code string, _ router.Delivery) {
+			_, err := b.DenyPairing(context.Background(), code, "operator")
+			require.NoError(b.t, err)
+		}, "Not admitted."},
+		"by time passed": {func(*bundle, string, router.Delivery) { time.Sleep(3 * time.Hour) }, "The code has expired."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var k *keyed
+				b := newBundle(t, pairing, func(b *bundle) {
+					k = withKeys(b)
+					b.settings.Owners = []string{"test:owner", "test:second"}
+				})
+				b.hear(in("eve", "1", "hi"))
+				synctest.Wait()
+				require.Equal(t, 2, k.open())
+				var q router.Delivery
+				for _, d := range b.deliveries(router.DeliverySent) {
+					if d.Route.Conversation == "second" {
+						q = d
+					}
+				}
+				c.decide(b, b.code(), q)
+				synctest.Wait()
+				require.Zero(t, k.open())
+				for _, owner := range []string{"owner", "second"} {
+					require.Contains(t, b.chat.texts(owner)[0], c.want)
+				}
+				wrong := b.audited("pairing.wrong")
+				require.Equal(t, "That is decided already.", b.hear(b.press(q, 0, "second")).Notice)
+				require.Equal(t, wrong, b.audited("pairing.wrong"), "a late press is no wrong code")
+			})
+		})
+	}
+}
+
+// Where what is asked could not be shown, how it was decided is not said either.
+func TestABareQuestionDoesNotTellItsAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var k *keyed
+		b := newBundle(t, func(b *bundle) { k = withKeys(b) })
+		asking(b)
+		b.hear(in("owner", "1", "clean up"))
+		synctest.Wait()
+		p, q := b.onlyApproval(router.ApprovalPending), b.deliveries(router.DeliverySent)[0]
+		bare := q
+		bare.ID, bare.Idempotency, bare.Label, bare.Text, bare.Asks = router.NewDeliveryID(), "", flow.Bottom(), "May I use a tool?", "apr_high"
+		high := p
+		high.ID, high.Label, high.Status, high.By = "apr_high", flow.NewLabel(flow.Restricted, flow.Trusted), router.ApprovalDenied, "test:owner"
+		require.NoError(t, b.store.Commit(t.Context(), router.Change{Ask: []router.Approval{high}, Change: sessions.Change{}, Deliver: []router.Delivery{bare}}))
+		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Actor: "operator", Owner: true})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Zero(t, k.open())
+		require.Contains(t, b.chat.texts("owner")[0], "This is decided.", "the later order is of the bare question")
+	})
+}

@@ -19,6 +19,7 @@ type AuditQuery struct {
 	MaxLevel flow.Level // entries with a label above it are not there at all; invalid selects nothing
 	Limit    int        // at most 200; 0 is 50
 	After    string     // ID of the last record of the page before; empty for the first page
+	Bound    *Bound     // nil: rows are counted only
 }
 
 // AuditRecord is an entry with its place in the trail.

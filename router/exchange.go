@@ -36,8 +36,10 @@ type ExchangeQuery struct {
 	Requester sessions.ID
 	Target    sessions.ID
 	Kind      announce.Kind
-	Open      bool // only those that have not ended
-	Limit     int  // at most 200; 0 is 50
+	Open      bool   // only those that have not ended
+	Limit     int    // at most 200; 0 is 50
+	After     string // id of the last one of the page before; empty for the first page
+	Bound     *Bound // nil: rows are counted only
 }
 
 // ExchangeSettings bound what agents may cause in one another.

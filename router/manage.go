@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/policy/flow"
@@ -74,6 +75,12 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 	if r.agent.ModelName(agent) == "" {
 		return sessions.Record{}, &RequestError{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", agent)}
 	}
+	if len(n.Metadata) > sessions.MetadataMost {
+		return sessions.Record{}, &RequestError{Field: "metadata", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(n.Metadata), sessions.MetadataMost)}
+	}
+	if size := pathBytes(n.FileAccess); size > sessions.MetadataMost {
+		return sessions.Record{}, &RequestError{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the most is %d", size, sessions.MetadataMost)}
+	}
 	record := r.newRecord("", agent, sessions.Route{})
 	record.Key = sessions.Key("agent:" + agent + ":http:" + string(record.ID))
 	record.Persistent, record.TTL, record.Metadata, record.Title = n.Persistent, n.TTL, n.Metadata, n.Title
@@ -87,6 +94,14 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 		return sessions.Record{}, fmt.Errorf("create session: %w", err)
 	}
 	return record, nil
+}
+
+// pathBytes is how long the paths of a file access are together. What begins each counts too.
+func pathBytes(a sessions.FileAccess) (size int) {
+	for _, path := range slices.Concat(a.Read, a.Write) {
+		size += len(path) + 3
+	}
+	return size
 }
 
 // PatchSession changes a session's settings.

@@ -358,6 +358,14 @@ type Query struct {
 	NoReplies bool
 	Limit     int    // at most 200; 0 is 50
 	After     string // id of the last row of the page before; empty for the first page
+	Bound     *Bound // nil: rows are counted only
+}
+
+// Bound is how many bytes of its rows one look at a list reads. The row that reaches it is the last, so that there is always one.
+type Bound struct {
+	Bytes int
+	// More is set by the look: there may be rows behind the last one, because of the bytes or of the limit.
+	More bool
 }
 
 // Browser is what the operator views need of the database; newest first.
@@ -385,4 +393,5 @@ type SessionQuery struct {
 	MaxLevel    flow.Level // rows with a taint above it are not there at all; invalid selects nothing
 	Limit       int        // at most 1000; 0 is 200
 	After       sessions.ID
+	Bound       *Bound // nil: rows are counted only
 }

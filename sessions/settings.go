@@ -84,8 +84,14 @@ func (p Patch) Check() error {
 	if p.Label != nil && (len(p.Label.Raw()) > LabelMost || !utf8.ValidString(p.Label.Raw())) {
 		errs = append(errs, fmt.Errorf("label: %d bytes, want UTF-8 of at most %d", len(p.Label.Raw()), LabelMost))
 	}
+	if p.Metadata != nil && len(*p.Metadata) > MetadataMost {
+		errs = append(errs, fmt.Errorf("metadata: %d bytes, the most is %d", len(*p.Metadata), MetadataMost))
+	}
 	return errors.Join(errs...)
 }
+
+// MetadataMost is the length of a session's metadata in bytes, at most. Rows of before this bound may have more.
+const MetadataMost = 64 << 10
 
 // Empty reports whether the patch sets nothing.
 func (p Patch) Empty() bool { return p == Patch{ID: p.ID} }

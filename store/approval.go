@@ -67,5 +67,6 @@ func (db *DB) ListApprovals(ctx context.Context, q router.Query) ([]router.Appro
 	f.within(q.MaxLevel, "approvals", "session_id")
 	f.addIf(q.Status != "", `status = ?`, q.Status)
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
-	return all(ctx, db, `SELECT `+approvalColumns+` FROM approvals`+f.where()+` ORDER BY created DESC, id DESC`+most(page(q.Limit)), f.args, scanApproval)
+	f.afterPlace(q.After, q.MaxLevel, "approvals", "created", "session_id")
+	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+approvalColumns+` FROM approvals`+f.where()+` ORDER BY created DESC, id DESC`, f.args, scanApproval)
 }

@@ -63,7 +63,7 @@ func (db *DB) ListAudit(ctx context.Context, q router.AuditQuery) ([]router.Audi
 	if q.After != "" {
 		f.afterAudit(q.After, q.MaxLevel)
 	}
-	return all(ctx, db, `SELECT `+auditColumns+` FROM audit`+f.where()+` ORDER BY at DESC, chain DESC, seq DESC`+most(page(q.Limit)), f.args,
+	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+auditColumns+` FROM audit`+f.where()+` ORDER BY at DESC, chain DESC, seq DESC`, f.args,
 		func(row Row) (router.AuditRecord, error) {
 			l, err := scanLink(row)
 			return l.record(), err

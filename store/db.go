@@ -167,6 +167,56 @@ func all[T any](ctx context.Context, db *DB, sql string, args []any, scan func(R
 	return rows, err
 }
 
+// errEnough ends the reading of a list whose bound is reached.
+var errEnough = errors.New("enough is read")
+
+// listed reads a page of a list, up to its limit of rows and its bound of bytes.
+func listed[T any](ctx context.Context, db *DB, b *router.Bound, limit int, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
+	query += most(limit)
+	if b == nil {
+		return all(ctx, db, query, args, scan)
+	}
+	var rows []T
+	clean(args)
+	read := 0
+	err := db.engine.Query(ctx, query, args, func(row Row) error {
+		v, err := scan(metered{row, &read})
+		if err != nil {
+			return err
+		}
+		rows = append(rows, v)
+		if read >= b.Bytes {
+			return errEnough
+		}
+		return nil
+	})
+	b.More = len(rows) == limit || errors.Is(err, errEnough)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return rows, err
+}
+
+// metered is a row that counts the bytes of the texts that are read from it.
+type metered struct {
+	Row
+	read *int
+}
+
+// Scan implements [Row].
+func (m metered) Scan(dest ...any) error {
+	err := m.Row.Scan(dest...)
+	for _, d := range dest {
+		switch v := d.(type) {
+		case *string:
+			*m.read += len(*v)
+		case *[]byte:
+			*m.read += len(*v)
+		}
+	}
+	return err
+}
+
 // single reads the only row of a query; none is ErrNotFound.
 func single[T any](ctx context.Context, db *DB, sql string, args []any, scan func(Row) (T, error)) (T, error) {
 	rows, err := all(ctx, db, sql, args, scan)

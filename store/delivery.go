@@ -157,7 +157,7 @@ func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Deli
 	f.addIf(q.Channel != "", `channel = ?`, q.Channel)
 	f.addIf(q.NoReplies, `kind <> 'reply'`)
 	f.after(q.After, q.MaxLevel, "deliveries")
-	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args, scanDelivery)
+	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC`, f.args, scanDelivery)
 }
 
 // CountDeliveries implements [router.Browser].

@@ -64,7 +64,8 @@ func (db *DB) ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]rout
 	f.addIf(q.Target != "", `target = ?`, string(q.Target))
 	f.addIf(q.Kind != "", `kind = ?`, string(q.Kind))
 	f.addIf(q.Open, `ended = 0`)
-	return all(ctx, db, `SELECT `+exchangeColumns+` FROM exchanges`+f.where()+` ORDER BY started DESC, id DESC`+most(page(q.Limit)), f.args, scanExchange)
+	f.afterPlace(q.After, q.MaxLevel, "exchanges", "started", "requester", "target")
+	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+exchangeColumns+` FROM exchanges`+f.where()+` ORDER BY started DESC, id DESC`, f.args, scanExchange)
 }
 
 // Chain implements [router.Store].

@@ -49,6 +49,17 @@ func (f *filter) after(id string, most flow.Level, table string) {
 	f.add(`seq < (SELECT p.seq FROM `+table+` p`+before.where()+`)`, before.args...)
 }
 
+// afterPlace begins behind a row of the page before, in the order of a time and the id. One that is left out by the level is none.
+func (f *filter) afterPlace(id string, most flow.Level, table, at string, columns ...string) {
+	if id == "" {
+		return
+	}
+	before := filter{}
+	before.add(`p.id = ?`, id)
+	before.within(most, "p", columns...)
+	f.add(`(`+at+`, id) < (SELECT p.`+at+`, p.id FROM `+table+` p`+before.where()+`)`, before.args...)
+}
+
 func (f *filter) where() string {
 	if len(f.terms) == 0 {
 		return ""

@@ -164,5 +164,5 @@ func (db *DB) ListRuns(ctx context.Context, q router.Query) ([]sessions.Run, err
 	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.addIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
 	f.after(q.After, q.MaxLevel, "runs")
-	return all(ctx, db, `SELECT `+runColumns+` FROM runs`+f.where()+` ORDER BY seq DESC`+most(page(q.Limit)), f.args, scanRun)
+	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+runColumns+` FROM runs`+f.where()+` ORDER BY seq DESC`, f.args, scanRun)
 }

@@ -189,7 +189,7 @@ func (db *DB) ListSessions(ctx context.Context, q router.SessionQuery) ([]sessio
 	if limit <= 0 {
 		limit = 200
 	}
-	return all(ctx, db, `SELECT `+sessionColumns+` FROM sessions`+f.where()+` ORDER BY last_activity DESC, id DESC`+most(min(limit, 1000)), f.args, scanSession)
+	return listed(ctx, db, q.Bound, min(limit, 1000), `SELECT `+sessionColumns+` FROM sessions`+f.where()+` ORDER BY last_activity DESC, id DESC`, f.args, scanSession)
 }
 
 // busyMost is how many sessions one statement asks for; a fixed number, so that it stays prepared.

@@ -25,7 +25,11 @@ func ask[T any](a *app, o *output, about func(args []string) (request, error), p
 		if err != nil {
 			return err
 		}
-		return o.show(a, raw, func() error { return plain(got) })
+		err = o.show(a, raw, func() error { return plain(got) })
+		if err != nil || o.json {
+			return err
+		}
+		return a.more("There are more", c.next)
 	})
 }
 

@@ -91,18 +91,14 @@ func (a *app) auditList() *cobra.Command {
 		RunE: ask(a, &o, func([]string) (request, error) {
 			query, err := f.query(a.Now())
 			return request{path: "/v1/audit", query: query}, err
-		}, func(got auditPage) error { return a.printAudit(got.Entries, f.limit) }),
+		}, func(got auditPage) error { return a.printAudit(got.Entries) }),
 	}))
 }
 
-func (a *app) printAudit(entries []auditEntry, limit int) error {
-	err := list(a, []string{"AT", "ACTOR", "ACTION", "OBJECT", "DETAIL"}, entries, func(e auditEntry) []string {
+func (a *app) printAudit(entries []auditEntry) error {
+	return list(a, []string{"AT", "ACTOR", "ACTION", "OBJECT", "DETAIL"}, entries, func(e auditEntry) []string {
 		return []string{e.At.Format(time.RFC3339), e.Actor, e.Action, e.Object, short(string(e.Detail))}
 	})
-	if err != nil || len(entries) == 0 || len(entries) < limit {
-		return err
-	}
-	return a.more("Older ones", entries[len(entries)-1].ID)
 }
 
 func (a *app) auditVerify() *cobra.Command {

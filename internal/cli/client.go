@@ -39,6 +39,7 @@ type client struct {
 	http  *http.Client
 	base  string
 	token string
+	next  string // where the page after the last answer begins; empty: that was the last
 }
 
 // apiError is what the gateway answered instead of a result.
@@ -174,7 +175,18 @@ func (c *client) open(ctx context.Context, r request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		return nil, readError(resp)
 	}
+	c.next = nextPage(resp.Header.Get("Link"))
 	return resp, nil
+}
+
+// nextPage is where the page after one begins, as its Link says; empty where it is the last.
+func nextPage(link string) string {
+	address, ok := strings.CutSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`)
+	u, err := url.Parse(address)
+	if !ok || err != nil {
+		return ""
+	}
+	return u.Query().Get("after")
 }
 
 func (c *client) unreachable(ctx context.Context, err error) error {

@@ -123,6 +123,9 @@ func (f *fake) routes(mux *http.ServeMux) {
 			if strings.HasSuffix(r.URL.Path, "/cancel") {
 				f.cancelled <- struct{}{}
 			}
+			if last := map[string]string{"/v1/audit": "17-ab", "/v1/sessions": "sess_1"}[r.URL.Path]; last != "" && r.Method == http.MethodGet && r.URL.Query().Get("limit") != "50" {
+				w.Header().Set("Link", "<"+r.URL.Path+"?after="+last+`>; rel="next"`)
+			}
 			fmt.Fprintln(w, answer)
 		})
 	}

@@ -75,14 +75,17 @@ func (a *app) sessionsCommand() *cobra.Command {
 
 func (a *app) sessionsList() *cobra.Command {
 	var o output
-	return o.flag(&cobra.Command{
+	var after string
+	cmd := &cobra.Command{
 		Use: "list", Short: "List the sessions", Args: cobra.NoArgs,
-		RunE: ask(a, &o, always("/v1/sessions", nil), func(found []session) error {
+		RunE: ask(a, &o, always("/v1/sessions", func() url.Values { return queryOf("after", after) }), func(found []session) error {
 			return list(a, []string{"ID", "KEY", "TITLE", "TAINT", "STATE", "LAST"}, found, func(s session) []string {
 				return []string{s.ID, s.Key, short(s.Title), word(s.Taint), s.state(), a.ago(epoch(s.LastActivity))}
 			})
 		}),
-	})
+	}
+	cmd.Flags().StringVar(&after, "after", "", "go on after this `id`")
+	return o.flag(cmd)
 }
 
 func (a *app) sessionsShow() *cobra.Command {

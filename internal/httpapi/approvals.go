@@ -75,14 +75,14 @@ type approvalList struct {
 func (s *Server) approvals(ctx context.Context, in *struct {
 	Status  string `query:"status" enum:"pending,allowed,used,denied,all" default:"pending"`
 	Session string `query:"session" doc:"a session's id"`
-	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	PageQuery
 },
-) (*body[approvalList], error) {
-	status := in.Status
+) (*page[approvalList], error) {
+	status, bound := in.Status, newBound()
 	if status == "all" {
 		status = ""
 	}
-	found, err := s.cfg.Store.ListApprovals(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit})
+	found, err := s.cfg.Store.ListApprovals(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound})
 	if err != nil {
 		return nil, s.problem(err)
 	}
@@ -93,7 +93,7 @@ func (s *Server) approvals(ctx context.Context, in *struct {
 		}
 		out.Approvals = append(out.Approvals, approvalOf(callerOf(ctx), p))
 	}
-	return &body[approvalList]{out}, nil
+	return &page[approvalList]{next(ctx, bound, lastOf(found, func(p router.Approval) string { return string(p.ID) })), out}, nil
 }
 
 // ApprovalPath names an approval. It is exported because the API library sees no fields of embedded types that are not.

@@ -52,12 +52,12 @@ func (s *Server) listAudit(ctx context.Context, in *struct {
 	Limit   int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	After   string    `query:"after" maxLength:"512" doc:"go on after this id"`
 },
-) (*body[auditList], error) {
+) (*page[auditList], error) {
 	who := callerOf(ctx)
 	if !who.seesAll() && in.After != "" {
 		in.After = s.cursors.openEntry(in.After)
 	}
-	q := router.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After}
+	q := router.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: newBound()}
 	if in.Session != "" {
 		id, err := s.anySession(ctx, in.Session)
 		if err != nil {
@@ -73,7 +73,7 @@ func (s *Server) listAudit(ctx context.Context, in *struct {
 	for i, r := range records {
 		out.Entries[i] = s.auditOf(r, who)
 	}
-	return &body[auditList]{out}, nil
+	return &page[auditList]{next(ctx, q.Bound, lastOf(out.Entries, func(r auditRecord) string { return r.ID })), out}, nil
 }
 
 type auditFault struct {

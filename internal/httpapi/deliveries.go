@@ -97,9 +97,10 @@ func (s *Server) listDeliveries(ctx context.Context, in *struct {
 	Channel string `query:"channel"`
 	Session string `query:"session" doc:"a session's id"`
 },
-) (*body[deliveryList], error) {
+) (*page[deliveryList], error) {
+	bound := newBound()
 	found, err := s.cfg.Store.ListDeliveries(ctx, router.Query{
-		MaxLevel: callerOf(ctx).Level, Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After,
+		MaxLevel: callerOf(ctx).Level, Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound,
 	})
 	if err != nil {
 		return nil, s.problem(err)
@@ -112,7 +113,7 @@ func (s *Server) listDeliveries(ctx context.Context, in *struct {
 	for i, d := range found {
 		out.Deliveries[i] = s.delivery(ctx, d)
 	}
-	return &body[deliveryList]{out}, nil
+	return &page[deliveryList]{next(ctx, bound, lastOf(found, func(d router.Delivery) string { return string(d.ID) })), out}, nil
 }
 
 type deliveryPath struct {

@@ -70,9 +70,9 @@ func (s *Server) listExchanges(ctx context.Context, in *struct {
 	Session string `query:"session" maxLength:"512" doc:"a session's id or key: only those in which it asked or was asked"`
 	Kind    string `query:"kind" enum:"send,spawn" doc:"send: requests to sessions; spawn: tasks of sub-agents"`
 	Open    bool   `query:"open" doc:"only those that have not ended"`
-	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	PageQuery
 },
-) (*body[exchangeList], error) {
+) (*page[exchangeList], error) {
 	sides := []router.ExchangeQuery{{}}
 	if in.Session != "" {
 		id, err := s.anySession(ctx, in.Session)
@@ -81,26 +81,38 @@ func (s *Server) listExchanges(ctx context.Context, in *struct {
 		}
 		sides = []router.ExchangeQuery{{Requester: id}, {Target: id}}
 	}
-	var found []router.Exchange
+	var found, ends []router.Exchange
 	for _, q := range sides {
-		q.MaxLevel, q.Kind, q.Open, q.Limit = callerOf(ctx).Level, announce.Kind(in.Kind), in.Open, in.Limit
-		page, err := s.cfg.Store.ListExchanges(ctx, q)
+		q.MaxLevel, q.Kind, q.Open, q.Limit, q.After, q.Bound = callerOf(ctx).Level, announce.Kind(in.Kind), in.Open, in.Limit, in.After, newBound()
+		side, err := s.cfg.Store.ListExchanges(ctx, q)
 		if err != nil {
 			return nil, s.problem(err)
 		}
-		found = append(found, page...)
+		found = append(found, side...)
+		if q.Bound.More && len(side) > 0 { // the other side's rows behind it would stand on two pages
+			ends = append(ends, side[len(side)-1])
+		}
 	}
-	slices.SortFunc(found, func(a, b router.Exchange) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID)) })
+	slices.SortFunc(found, newestFirst)
 	found = slices.CompactFunc(found, func(a, b router.Exchange) bool { return a.ID == b.ID }) // with itself
+	bound := router.Bound{More: len(ends) > 0 || len(found) > in.Limit}
+	found = slices.DeleteFunc(found[:min(len(found), in.Limit)], func(x router.Exchange) bool {
+		return slices.ContainsFunc(ends, func(end router.Exchange) bool { return newestFirst(x, end) > 0 })
+	})
 	out := exchangeList{Exchanges: []exchangeRecord{}}
-	for _, x := range found[:min(len(found), in.Limit)] {
+	for _, x := range found {
 		record, err := s.exchange(ctx, x)
 		if err != nil {
 			return nil, err
 		}
 		out.Exchanges = append(out.Exchanges, record)
 	}
-	return &body[exchangeList]{out}, nil
+	return &page[exchangeList]{next(ctx, &bound, lastOf(found, func(x router.Exchange) string { return x.ID })), out}, nil
+}
+
+// newestFirst orders exchanges as lists have them.
+func newestFirst(a, b router.Exchange) int {
+	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID))
 }
 
 // anySession is the id of a session that a query names. An id may be that of a session that has ended: its exchanges are still there.

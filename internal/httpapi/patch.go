@@ -174,6 +174,8 @@ func setMetadata(p *sessions.Patch, value json.RawMessage) error {
 		text = []byte{}
 	} else if json.Unmarshal(text, &map[string]any{}) != nil {
 		return errors.New("want a JSON object or null")
+	} else if err := metadataFits(value); err != nil {
+		return err
 	}
 	p.Metadata = &text
 	return nil
@@ -201,6 +203,9 @@ func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessio
 		return nil, err
 	}
 	p, err := in.Body.patch(patching{label, func(name string) error { return s.cfg.CheckModel(name, r.Taint.Level()) }})
+	if big, ok := errors.AsType[*apiError](err); ok {
+		return nil, big
+	}
 	if err != nil {
 		return nil, &apiError{http.StatusUnprocessableEntity, "invalid_request", strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}

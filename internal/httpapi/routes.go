@@ -23,7 +23,7 @@ func (s *Server) routes() http.Handler {
 	s.streamRoutes(mux, api)
 	s.fileRoutes(mux, api)
 	s.cfgRoutes(mux)
-	return s.measured(s.guard(strict(mux, api.OpenAPI())))
+	return s.paced(s.measured(s.guard(strict(mux, api.OpenAPI()))))
 }
 
 // newAPI is the part that documents itself. Its errors have the API's own shape.
@@ -31,6 +31,7 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 	config := huma.DefaultConfig("Sluice", s.cfg.Version)
 	config.Info.Description = "A gateway between chat channels and AI agents."
 	config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", nil
+	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.Transformers = []huma.Transformer{plainErrors}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, else the file token in the state folder, or one of gateway.tokens, which sees and does what its level and role allow"},

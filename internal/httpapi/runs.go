@@ -42,7 +42,8 @@ func (s *Server) runRoutes(api huma.API) {
 	huma.Register(api, cancel, s.cancelRun)
 }
 
-func (s *Server) runs(ctx context.Context, q router.Query) (*body[runList], error) {
+func (s *Server) runs(ctx context.Context, q router.Query) (*page[runList], error) {
+	q.Bound = newBound()
 	runs, err := s.cfg.Store.ListRuns(ctx, q)
 	if err != nil {
 		return nil, s.problem(err)
@@ -51,10 +52,10 @@ func (s *Server) runs(ctx context.Context, q router.Query) (*body[runList], erro
 	for i, r := range runs {
 		out.Runs[i] = runOf(r)
 	}
-	return &body[runList]{out}, nil
+	return &page[runList]{next(ctx, q.Bound, lastOf(runs, func(r sessions.Run) string { return string(r.ID) })), out}, nil
 }
 
-func (s *Server) listRuns(ctx context.Context, in *RunQuery) (*body[runList], error) {
+func (s *Server) listRuns(ctx context.Context, in *RunQuery) (*page[runList], error) {
 	return s.runs(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: in.Status, Limit: in.Limit, After: in.After})
 }
 
@@ -62,7 +63,7 @@ func (s *Server) sessionRuns(ctx context.Context, in *struct {
 	SessionPath
 	RunQuery
 },
-) (*body[runList], error) {
+) (*page[runList], error) {
 	r, err := s.session(ctx, in.ID)
 	if err != nil {
 		return nil, err

@@ -128,6 +128,9 @@ func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sess
 		if b.FileAccess != nil {
 			n.FileAccess = sessions.FileAccess{Read: emptyNotNil(b.FileAccess.Read), Write: emptyNotNil(b.FileAccess.Write)}
 		}
+		if err := metadataFits(b.Metadata); err != nil {
+			return nil, err
+		}
 		if len(b.Metadata) > 0 && json.Unmarshal(b.Metadata, &map[string]any{}) != nil {
 			return nil, badRequest("metadata: want a JSON object")
 		}
@@ -151,11 +154,11 @@ func (s *Server) listSessions(ctx context.Context, in *struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 	After string `query:"after" doc:"id of the last session of the page before"`
 },
-) (*body[[]sessionRecord], error) {
-	return s.list(ctx, router.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: callerOf(ctx).Level})
+) (*page[[]sessionRecord], error) {
+	return s.list(ctx, router.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: callerOf(ctx).Level, Bound: newBound()})
 }
 
-func (s *Server) list(ctx context.Context, q router.SessionQuery) (*body[[]sessionRecord], error) {
+func (s *Server) list(ctx context.Context, q router.SessionQuery) (*page[[]sessionRecord], error) {
 	records, err := s.cfg.Store.ListSessions(ctx, q)
 	if err != nil {
 		return nil, s.problem(err)
@@ -168,7 +171,7 @@ func (s *Server) list(ctx context.Context, q router.SessionQuery) (*body[[]sessi
 	for i, r := range records {
 		out[i] = s.record(callerOf(ctx), r, busy[r.ID])
 	}
-	return &body[[]sessionRecord]{out}, nil
+	return &page[[]sessionRecord]{next(ctx, q.Bound, lastOf(records, func(r sessions.Record) string { return string(r.ID) })), out}, nil
 }
 
 func ids(records []sessions.Record) []sessions.ID {
@@ -211,7 +214,7 @@ func (s *Server) deleteSessions(ctx context.Context, in *struct {
 	OlderThan string `query:"older_than" doc:"only sessions without activity for so long: digits with s, m or h, for example 1h30m"`
 },
 ) (*body[deleted], error) {
-	q := router.SessionQuery{MaxLevel: callerOf(ctx).Level, Limit: listMost}
+	q := router.SessionQuery{MaxLevel: callerOf(ctx).Level, Limit: listMost, Bound: newBound()}
 	if in.OlderThan != "" {
 		idle, err := time.ParseDuration(in.OlderThan)
 		if err != nil || !age.MatchString(in.OlderThan) {
@@ -232,7 +235,7 @@ func (s *Server) deleteSessions(ctx context.Context, in *struct {
 		if n += ended; err != nil {
 			return nil, s.problem(err)
 		}
-		if len(records) < listMost {
+		if !q.Bound.More {
 			return &body[deleted]{deleted{n}}, nil
 		}
 		q.After = records[len(records)-1].ID
@@ -270,8 +273,9 @@ func (s *Server) resetSession(ctx context.Context, in *SessionPath) (*body[sessi
 }
 
 type transcript struct {
-	Session  sessions.ID     `json:"session"`
-	Messages []messageRecord `json:"messages"`
+	Session   sessions.ID     `json:"session"`
+	Messages  []messageRecord `json:"messages"`
+	Truncated bool            `json:"truncated,omitempty" doc:"there are older messages, which were left out because of the limit or because the answer would be too large"`
 }
 
 // history is the thread with what else was shown on the session's page, in the order of time.
@@ -304,8 +308,6 @@ func (s *Server) history(ctx context.Context, in *struct {
 		}
 	}
 	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
-	if len(messages) > in.Limit {
-		messages = messages[len(messages)-in.Limit:]
-	}
-	return &body[transcript]{transcript{r.ID, messages}}, nil
+	kept := newest(messages, in.Limit)
+	return &body[transcript]{transcript{r.ID, kept, len(kept) < len(messages)}}, nil
 }

@@ -40,9 +40,6 @@ func (s *Server) newStream(ctx context.Context, w http.ResponseWriter, id sessio
 }
 
 func (s *stream) write(text string) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return fmt.Errorf("set deadline: %w", err)
-	}
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return fmt.Errorf("write event: %w", err)
 	}

@@ -2,6 +2,9 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +106,85 @@ func testLists(t *testing.T, b *bundle) {
 	counts, err := b.CountDeliveries(b.ctx, flow.Restricted)
 	require.NoError(t, err)
 	require.Equal(t, map[router.DeliveryStatus]int{router.DeliveryUnknown: 2, router.DeliveryQueued: 1}, counts)
+}
+
+// A list is read up to its bound of bytes and no further, and its pages together are the whole list.
+func testBoundedLists(t *testing.T, b *bundle) {
+	const rows, size, bytes = 10, 40 << 10, 100 << 10
+	text := strings.Repeat("x", size)
+	for i := range rows {
+		r := newSession("agent:main:" + string(rune('a'+i)))
+		r.LastActivity, r.Metadata = at(i), json.RawMessage(`{"a":"`+text+`"}`)
+		session := b.create(r)
+		run := newRun(session.ID)
+		run.Input.Text = text
+		b.enqueue(run)
+		d := newDelivery("telegram|default|1")
+		d.Text, d.Session = text, session.ID
+		p := newApproval(router.ApprovalID("apr_"+strconv.Itoa(i)), session.ID, run.ID, i)
+		p.Args, p.Created = json.RawMessage(`{"a":"`+text+`"}`), at(i)
+		x := newExchange(session.ID, session.ID)
+		x.Request, x.Started = text, at(i)
+		entry := sessions.AuditEntry{At: at(i), Actor: "gateway", Action: "big", Detail: map[string]string{"a": text}, Label: flow.Bottom()}
+		b.commit(router.Change{Deliver: []router.Delivery{d}, Ask: []router.Approval{p}, Exchanges: []router.Exchange{x}, Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}})
+	}
+	q := func(after string, bound *router.Bound) router.Query {
+		return router.Query{MaxLevel: flow.Restricted, After: after, Bound: bound, Limit: 200}
+	}
+	for name, page := range map[string]func(after string, bound *router.Bound) []string{
+		"sessions": func(after string, bound *router.Bound) []string {
+			found, err := b.ListSessions(b.ctx, router.SessionQuery{MaxLevel: flow.Restricted, After: sessions.ID(after), Bound: bound})
+			return idsOf(t, found, err, func(r sessions.Record) string { return string(r.ID) })
+		},
+		"runs": func(after string, bound *router.Bound) []string {
+			found, err := b.ListRuns(b.ctx, q(after, bound))
+			return idsOf(t, found, err, func(r sessions.Run) string { return string(r.ID) })
+		},
+		"deliveries": func(after string, bound *router.Bound) []string {
+			found, err := b.ListDeliveries(b.ctx, q(after, bound))
+			return idsOf(t, found, err, func(d router.Delivery) string { return string(d.ID) })
+		},
+		"approvals": func(after string, bound *router.Bound) []string {
+			found, err := b.ListApprovals(b.ctx, q(after, bound))
+			return idsOf(t, found, err, func(p router.Approval) string { return string(p.ID) })
+		},
+		"exchanges": func(after string, bound *router.Bound) []string {
+			found, err := b.ListExchanges(b.ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, After: after, Bound: bound, Limit: 200})
+			return idsOf(t, found, err, func(x router.Exchange) string { return x.ID })
+		},
+		"audit": func(after string, bound *router.Bound) []string {
+			found, err := b.ListAudit(b.ctx, router.AuditQuery{MaxLevel: flow.Restricted, Action: "big", After: after, Bound: bound, Limit: 200})
+			return idsOf(t, found, err, func(r router.AuditRecord) string { return r.ID })
+		},
+	} {
+		whole := page("", nil)
+		require.Len(t, whole, rows, name)
+		var paged []string
+		after := ""
+		for {
+			bound := router.Bound{Bytes: bytes}
+			got := page(after, &bound)
+			require.LessOrEqual(t, len(got), bytes/size+1, "%s: the row that reaches the bound is the last", name)
+			if paged = append(paged, got...); !bound.More {
+				break
+			}
+			require.NotEmpty(t, got, name)
+			after = got[len(got)-1]
+		}
+		require.Equal(t, whole, paged, name)
+		one := router.Bound{Bytes: 1}
+		require.Len(t, page("", &one), 1, "%s: there is always one", name)
+		require.True(t, one.More, name)
+	}
+}
+
+func idsOf[T any](t *testing.T, found []T, err error, id func(T) string) (ids []string) {
+	t.Helper()
+	require.NoError(t, err)
+	for _, f := range found {
+		ids = append(ids, id(f))
+	}
+	return ids
 }
 
 func testCancelled(t *testing.T, b *bundle) {

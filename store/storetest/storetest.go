@@ -74,6 +74,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"expired sessions":                  testExpired,
 		"lists of sessions":                 testListSessions,
 		"lists of runs and deliveries":      testLists,
+		"lists bounded in bytes":            testBoundedLists,
 		"audit":                             testAudit,
 		"audit in pages":                    testAuditPages,
 		"audit is a chain":                  testAuditChain,

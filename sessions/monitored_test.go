@@ -313,3 +313,103 @@ func TestOtherCallsHaveNoSubAgent(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
 }
+
+// A branch that ends with open calls can be gone back to, and they are still open.
+func TestSwitchToOpenCalls(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, sessiontest.Calls("count", "{}", "a"))
+	b.Append(user("count"))
+	_, err := step(t.Context(), b.Session)
+	require.NoError(t, err)
+	thread := b.Messages()
+	require.NoError(t, b.Branch(t.Context(), ""))
+	b.Append(user("another"))
+	require.Nil(t, b.PendingToolCalls())
+	require.NoError(t, b.Switch(t.Context(), thread[0].ID))
+	require.Equal(t, thread, b.Messages())
+	require.Len(t, b.PendingToolCalls(), 1)
+}
+
+// Calls are open only at the end of the thread.
+func TestCallsThatNobodyAnsweredAreNotOpenLater(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, sessiontest.Calls("count", "{}", "a"))
+	b.Append(user("count"))
+	_, err := step(t.Context(), b.Session)
+	require.NoError(t, err)
+	b.Append(user("never mind"))
+	require.Nil(t, b.PendingToolCalls())
+	rejected, err := b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, nil)
+	require.ErrorIs(t, err, sessions.ErrNoToolCall)
+	require.False(t, rejected, "nothing was rejected")
+}
+
+// A session whose id another one has got is never taken for stored.
+func TestAnotherSessionHasTheID(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	record := b.Record()
+	record.Key = "agent:main:other"
+	other := sessions.NewSession(b.store, record, func() time.Time { return b.clock })
+	b.store.FailAt(1, false)
+	require.ErrorIs(t, b.Persist(t.Context()), sessiontest.ErrFault)
+	require.NoError(t, other.Persist(t.Context()))
+	require.Error(t, b.Persist(t.Context()))
+	require.Equal(t, sessions.Key("agent:main:other"), b.load(t).Record().Key)
+}
+
+// A sub-agent is the same one after a restart, also when another call of the answer has got its result meanwhile.
+func TestSubAgentIsFoundBehindOtherResults(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
+		var c sessions.Completion
+		for _, tool := range []string{"look", "task"} {
+			c.Parts = append(c.Parts, sessions.Part{Type: sessions.PartToolCall, CallID: tool, Tool: tool})
+		}
+		return c, nil
+	})
+	equip := func(s *sessions.Session) {
+		b.delegate(s, sessions.SubAgentPlan{Task: "look"}, nil)
+		s.SetTools(append(s.Tools(), sessions.Tool{
+			Spec: sessions.ToolSpec{Name: "look"}, Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone},
+			Run: func(_ context.Context, caller sessions.Caller, _ json.RawMessage) (sessions.ToolResult, error) {
+				return sessions.ToolResult{Text: "seen", Label: caller.Taint}, nil
+			},
+		}))
+	}
+	equip(b.Session)
+	b.Append(user("do both"))
+	_, err := step(t.Context(), b.Session)
+	require.NoError(t, err)
+	before := pendingOf(t, b.Session)
+	require.Len(t, before, 1)
+	_, err = b.ExecuteUnasked(t.Context(), sessions.Caller{}, nil)
+	require.NoError(t, err)
+	require.NoError(t, b.Persist(t.Context()))
+	again := b.load(t)
+	equip(again)
+	after := pendingOf(t, again)
+	require.Len(t, after, 1)
+	require.Equal(t, before[0].Session().Record().ID, after[0].Session().Record().ID)
+}
+
+func TestQuotationsAreTheSame(t *testing.T) {
+	t.Parallel()
+	q := sessions.Quotation{Kind: sessions.QuoteForward, From: sessions.Peer{ID: "1"}, Text: "x", Files: []string{"a"}}
+	require.True(t, q.Same(q))
+	for name, change := range map[string]func(*sessions.Quotation){
+		"kind": func(o *sessions.Quotation) { o.Kind = sessions.QuoteReply }, "from": func(o *sessions.Quotation) { o.From.ID = "2" },
+		"text": func(o *sessions.Quotation) { o.Text = "y" }, "files": func(o *sessions.Quotation) { o.Files = nil },
+	} {
+		other := q
+		change(&other)
+		require.False(t, q.Same(other), name)
+	}
+}
+
+// Without somebody who keeps it, what the operator is to know is forgotten.
+func TestNoTrail(t *testing.T) {
+	t.Parallel()
+	var trail *sessions.Trail
+	require.NotPanics(t, func() { trail.Add(sessions.AuditEntry{}) })
+}

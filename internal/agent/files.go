@@ -19,7 +19,7 @@ func (l *Loop) files(ctx context.Context, caller sessions.Caller) (*workspace.Fi
 	if caller.Sandbox.Workspace == "" {
 		return nil, errors.New("this conversation has no files")
 	}
-	files, err := workspace.Open(caller.Sandbox.Workspace, record.FileAccess)
+	files, err := workspace.Open(caller.Sandbox.Workspace, record.FileAccess, l.quota)
 	if err != nil {
 		return nil, inside("open files", err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/internal/sandbox"
+	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -95,7 +97,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox, Remote and Pages are required.
+// Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox, Remote, Pages, Quota and CommandLimits are required.
 type Config struct {
 	Settings   Settings
 	Store      Store
@@ -114,10 +116,13 @@ type Config struct {
 	Sandbox     Sandbox // runs the commands of the tool exec; nil: there is none
 	// Remote are the tools of servers outside the gateway as they are now; nil: none. A run has those of its beginning.
 	Remote func() []sessions.Tool
-	Pages  Pages // gets the pages of web_fetch; nil: there is no such tool
 	// Choose gives an error for a model that no session may be given. It names those that a session may be given that knows
 	// what is of a level. Nil: any that Models finds.
 	Choose func(name string, knows flow.Level) error
+	Pages  Pages            // gets the pages of web_fetch; nil: there is no such tool
+	Quota  *workspace.Quota // bounds the files of sessions; nil: nothing does
+	// CommandLimits are what a command of the tool exec may use as it is configured now; nil: [sandbox.Limits] at its zero value.
+	CommandLimits func() sandbox.Limits
 }
 
 // Loop works the runs of all agents. It is safe for concurrent use.
@@ -139,6 +144,8 @@ type Loop struct {
 	remote      func() []sessions.Tool
 	pages       Pages
 	leftovers   *leftovers
+	quota       *workspace.Quota
+	limits      func() sandbox.Limits
 }
 
 var _ router.Agent = (*Loop)(nil)
@@ -151,9 +158,13 @@ func New(c Config) (*Loop, error) {
 	l := &Loop{
 		store: c.Store, models: c.Models, send: c.Send, checkPolicy: c.CheckPolicy, exchanges: c.Exchanges, now: c.Now, log: c.Log,
 		choose: c.Choose, metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote, pages: c.Pages,
+		quota: c.Quota, limits: c.CommandLimits,
 	}
 	if c.Settings.Monitor == nil {
 		return nil, errors.New("new agent loop: there is no monitor")
+	}
+	if l.limits == nil {
+		l.limits = func() sandbox.Limits { return sandbox.Limits{} }
 	}
 	l.leftovers = newLeftovers(c.Log, c.Now, l.metrics)
 	l.Configure(c.Settings)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/internal/sandbox"
+	"sluice/internal/workspace"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -73,10 +74,19 @@ func (l *Loop) exec(ctx context.Context, caller sessions.Caller, raw json.RawMes
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
+	watch, err := l.quota.Watch(ctx, caller.Sandbox.Workspace)
+	if errors.Is(err, workspace.ErrNoSpace) {
+		return sessions.ToolResult{}, fmt.Errorf("not run: %w", err)
+	}
+	if err != nil {
+		return sessions.ToolResult{}, inside("measure files", err)
+	}
+	defer watch.End()
 	config := sandbox.Config{
 		Workspace: caller.Sandbox.Workspace, Network: caller.Sandbox.Network, Stdin: args.Stdin,
-		Timeout: time.Duration(seconds) * time.Second, Output: execOutput,
+		Timeout: time.Duration(seconds) * time.Second, Output: execOutput, Limits: l.limits(), Check: watch.Check,
 	}
+	config.Limits.FileSize = watch.Room()
 	result, err := runner.Run(ctx, config, "sh", "-c", args.Command)
 	if err != nil {
 		return sessions.ToolResult{}, inside("run command", err)
@@ -87,14 +97,16 @@ func (l *Loop) exec(ctx context.Context, caller sessions.Caller, raw json.RawMes
 
 // execResult is what a command came to. What one prints that reaches the world may come from anywhere.
 func execResult(caller sessions.Caller, r sandbox.Result, world bool) (sessions.ToolResult, error) {
-	text, err := jsonResult(map[string]any{
-		"exitCode": r.ExitCode, "stdout": r.Stdout, "stderr": r.Stderr, "timedOut": r.TimedOut, "truncated": r.Truncated,
-	})
+	answer := map[string]any{"exitCode": r.ExitCode, "stdout": r.Stdout, "stderr": r.Stderr, "timedOut": r.TimedOut, "truncated": r.Truncated}
+	if r.Stopped != "" {
+		answer["stopped"] = "the command was ended: " + r.Stopped
+	}
+	text, err := jsonResult(answer)
 	label := caller.Taint
 	if world {
 		label = label.Join(flow.NewLabel(flow.Public, flow.Untrusted))
 	}
-	return sessions.ToolResult{Text: text, Label: label}, err
+	return sessions.ToolResult{Text: text, Label: label, Failed: r.Stopped != ""}, err
 }
 
 // runner chooses how the caller's commands run, or says what is missing.

@@ -91,7 +91,7 @@ func (l *Loop) writeText(ctx context.Context, caller sessions.Caller, path strin
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	made, err := files.Write(path, []byte(content))
+	made, err := files.Write(ctx, path, []byte(content))
 	if err != nil {
 		return sessions.ToolResult{}, pathError(path, err)
 	}

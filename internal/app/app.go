@@ -24,6 +24,7 @@ import (
 	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
 	"sluice/internal/web"
+	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
@@ -60,6 +61,8 @@ type App struct {
 	channels   *channels
 	supervisor *supervisor.Supervisor
 	mcp        *mcp.Servers
+	limits     atomic.Pointer[config.Limits] // those that hold now
+	quota      *workspace.Quota
 	http       *httpapi.Server
 	up         atomic.Bool // Start has come to its end
 	stopped    bool
@@ -164,9 +167,11 @@ func (a *App) wire() error {
 	if a.channels, err = newChannels(a); err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
+	a.quota = workspace.NewQuota(a.bounds, nil, a.now)
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.loop, err = agent.New(agent.Config{
 		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
+		Quota: a.quota, CommandLimits: a.commandLimits,
 		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
 		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {

@@ -33,7 +33,7 @@ func (a *App) newHTTP() error {
 	a.http = httpapi.New(httpapi.Config{
 		Router: a.router, Store: a.store, Events: a.bus, Parts: a.parts, Accounts: a.supervisor.States,
 		Callback:  a.callback,
-		ModelName: a.loop.ModelName, Folder: a.loop.Folder, FileLevel: a.loop.FileLevel,
+		ModelName: a.loop.ModelName, Folder: a.loop.Folder, Quota: a.quota, FileLevel: a.loop.FileLevel,
 		CheckModel: a.loop.CheckModel,
 		Simulate: func(ctx context.Context, c httpapi.Simulated) (policy.Simulation, error) {
 			return a.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, Owner: true, Reader: c.Reader}, c.Tool, c.Args)

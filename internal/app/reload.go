@@ -87,6 +87,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	a.monitor.Store(monitor)
 	a.secrets.Store(secrets)
 	a.models.Store(models)
+	a.limits.Store(&cfg.Limits)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"sluice/internal/sandbox"
@@ -31,9 +32,26 @@ func (d *doctor) sandbox(ctx context.Context) {
 	switch {
 	case err == nil:
 		d.add(sound("sandbox", "bubblewrap works"))
+		d.add(d.commandBounds())
 	case len(required) > 0:
 		d.add(wrong("sandbox", err.Error()+"; so "+strings.Join(required, ", ")+" can run no commands", installSandbox))
 	default:
 		d.add(finding{part: "sandbox", text: err.Error() + "; " + strings.Join(optional, ", ") + " would use it", mend: installSandbox, note: true})
+	}
+}
+
+// commandBounds says what keeps the commands of agents within their bounds here, and how to get more.
+func (d *doctor) commandBounds() finding {
+	l := d.cfg.Limits
+	text := fmt.Sprintf("at most %s of memory and %d processes, kept by limits of each process and by counting", l.CommandMemory, l.CommandProcesses)
+	memory, tasks := sandbox.KernelBounds()
+	switch {
+	case memory == "" || tasks == "":
+		return finding{
+			part: "commands", note: true, text: text + "; no control group bounds the gateway and its commands together",
+			mend: "set MemoryMax= and TasksMax= in the gateway's systemd unit, or --memory and --pids-limit of its container (docs/operations.md), to have the kernel keep them too",
+		}
+	default:
+		return sound("commands", text+"; with the gateway together "+memory+" bytes and "+tasks+" processes, kept by the kernel")
 	}
 }

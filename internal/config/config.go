@@ -356,4 +356,11 @@ type Limits struct {
 	HistoryKeep     int      `yaml:"historyKeep" min:"0" max:"1000" doc:"Unmentioned messages of a group that are kept for the next answer."`
 	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"Starts of one run, interrupted by crashes, before it counts as failed."`
 	Partitions      int      `yaml:"partitions" min:"1" max:"256" doc:"Parts that the work is cut into among replicas. It is fixed with the first start of a store."`
+
+	WorkspaceBytes Bytes `yaml:"workspaceBytes" doc:"Most that the files of all sessions of an agent take on the disk; each file and folder counts 4 KiB besides its content. Writes beyond it are refused, and commands that go beyond it are ended."`
+	SessionBytes   Bytes `yaml:"sessionBytes" doc:"The same for the files of one session."`
+	ReserveBytes   Bytes `yaml:"reserveBytes" doc:"Free space on the disk of the workspaces, which by default is that of the state, that no session's files may take: so messages are still taken in and answered. On a disk smaller than ten times this it is a tenth of the disk."`
+
+	CommandMemory    Bytes `yaml:"commandMemory" doc:"Most memory that a command of the tool exec and all that it has started use together."`
+	CommandProcesses int   `yaml:"commandProcesses" min:"8" max:"32768" doc:"Most processes and threads that a command of the tool exec has at once."`
 }

@@ -227,6 +227,8 @@ func wanted(v reflect.Value, f field) string {
 	switch v.Interface().(type) {
 	case Duration:
 		return "a time span such as 90s, 10m or 24h"
+	case Bytes:
+		return "an amount of data such as 512MiB or 5GiB"
 	case int:
 		return wholeNumber(f)
 	case bool:

@@ -76,3 +76,19 @@ models: { providers: { p: { kind: openai, apiKey: nine } } }
 	want := []config.Secret{"one", "postgres://two@h/d", "nats://u:three@h", "4:four", "xoxb-five", "xapp-six", "xoxb-7", "seven", "eight-eight-eight-eight", "nine"}
 	require.ElementsMatch(t, want, c.Secrets())
 }
+
+func TestAmountsOfData(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, "limits: { workspaceBytes: 10GiB, sessionBytes: 1536MiB, reserveBytes: 2GB, commandMemory: 1048576 }")
+	require.Equal(t, []config.Bytes{10 << 30, 1536 << 20, 2_000_000_000, 1 << 20},
+		[]config.Bytes{c.Limits.WorkspaceBytes, c.Limits.SessionBytes, c.Limits.ReserveBytes, c.Limits.CommandMemory})
+	shown, err := c.YAML()
+	require.NoError(t, err)
+	for _, line := range []string{"workspaceBytes: 10GiB\n", "sessionBytes: 1536MiB\n", "reserveBytes: 1953125KiB\n"} {
+		require.Contains(t, string(shown), line)
+	}
+	for _, wrong := range []string{"much", "-1GiB", "1KiB", "9000PiB", "true", "[]"} {
+		_, err := loader(t).Parse("sluice.yaml", []byte("limits: { sessionBytes: "+wrong+" }"))
+		require.ErrorContains(t, err, "limits.sessionBytes: want an amount of data", wrong)
+	}
+}

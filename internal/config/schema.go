@@ -41,6 +41,8 @@ func valueSchema(v reflect.Value, f field) object {
 	switch v.Interface().(type) {
 	case flow.Level, Duration, Secret:
 		return withDefault(scalarSchema("string", f), v)
+	case Bytes:
+		return withDefault(object{"type": []string{"string", "integer"}}, v)
 	}
 	switch v.Kind() {
 	case reflect.Struct:
@@ -105,6 +107,8 @@ func defaultText(v reflect.Value) (any, bool) {
 	case flow.Level:
 		return x.String(), true
 	case Duration:
+		return x.String(), true
+	case Bytes:
 		return x.String(), true
 	default:
 		return x, true

@@ -67,7 +67,7 @@ func (s *Server) openFiles(r *http.Request) (*workspace.Files, sessions.ID, erro
 	if err != nil {
 		return nil, "", err
 	}
-	files, err := workspace.Open(folder, record.FileAccess)
+	files, err := workspace.Open(folder, record.FileAccess, s.cfg.Quota)
 	if err != nil {
 		return nil, "", err
 	}
@@ -117,6 +117,8 @@ func fileProblem(err error) error {
 		return &apiError{http.StatusConflict, "conflict", err.Error()}
 	case errors.Is(err, workspace.ErrTooLarge), tooLong:
 		return &apiError{http.StatusRequestEntityTooLarge, "too_large", workspace.ErrTooLarge.Error()}
+	case errors.Is(err, workspace.ErrNoSpace):
+		return &apiError{http.StatusInsufficientStorage, "no_space", err.Error()}
 	}
 	return err
 }
@@ -172,7 +174,7 @@ func (*Server) putFile(w http.ResponseWriter, r *http.Request, _ sessions.ID, fi
 	if err != nil {
 		return err
 	}
-	made, err := files.Write(r.PathValue("path"), content)
+	made, err := files.Write(r.Context(), r.PathValue("path"), content)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -118,6 +119,7 @@ type Config struct {
 	// Simulate says what a call of a tool by a session would come to, if an owner had it made.
 	Simulate   func(ctx context.Context, c Simulated) (policy.Simulation, error)
 	Folder     Folder
+	Quota      *workspace.Quota                        // bounds what is written there; nil: nothing does
 	FileLevel  func(record sessions.Record) flow.Level // of the session's files
 	Page       http.Handler
 	PageRoute  sessions.Route // where those are who speak over the API and on the page

@@ -8,6 +8,9 @@
 // uses neither io_uring nor another calling convention of the processor, which would be ways around that. It and all that it has started die
 // with the deadline, with the caller's context, and with the gateway.
 //
-// What it may use of memory and processors is not bounded here but by the
-// control group in which the gateway itself runs.
+// What it and all that it has started may use is bounded ([Limits]): the kernel bounds each process (data, size of
+// a file, open files, processor time), and a watcher ends the command when all its processes together have more
+// memory, or are more, than they may, when the machine runs short of memory, or when the caller's Check says so. /tmp and
+// /dev/shm are memory of a fixed size. When memory runs out before the watcher has seen it, the kernel kills
+// the command's processes before the gateway's.
 package sandbox

@@ -20,12 +20,19 @@ func (Host) Run(ctx context.Context, c Config, command ...string) (Result, error
 	}
 	limited, cancel := context.WithTimeout(ctx, orDefault(c.Timeout, defaultTimeout))
 	defer cancel()
-	cmd := exec.CommandContext(limited, command[0], command[1:]...) //nolint:gosec // to run what it is given is its purpose; who may, the caller decides
+	limited, stop := context.WithCancelCause(limited)
+	defer stop(nil)
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return Result{}, fmt.Errorf("run command: %w", err)
+	}
+	// The shell waits until the limits are set, and then becomes the command.
+	args := append([]string{"-c", `read -r _ <&3; exec 3<&-; exec "$@"`, "sh"}, command...)
+	cmd := exec.CommandContext(limited, "sh", args...) //nolint:gosec // to run what it is given is its purpose; who may, the caller decides
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "HOME=" + c.Workspace}
 	cmd.Dir = c.Workspace
-	result, err := run(limited, c, cmd)
+	result, err := run(limited, stop, c, cmd, false)
 	if cmd.Process != nil { // what the command has left behind; the group is gone where there is nothing
 		if killed := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); killed == nil && errors.Is(err, exec.ErrWaitDelay) {
 			err = nil

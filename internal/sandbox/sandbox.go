@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,8 @@ const (
 	killWait = 5 * time.Second
 	// probeTimeout is how long the program may take to show that it works.
 	probeTimeout = 10 * time.Second
+	// tmpSize and shmSize are what /tmp and /dev/shm hold, which are memory. Nothing else of /dev can be written.
+	tmpSize, shmSize = "67108864", "67108864"
 )
 
 // Config is how one command is run.
@@ -31,6 +34,9 @@ type Config struct {
 	Timeout   time.Duration // 0 is a minute
 	Output    int           // most bytes kept of stdout, and of stderr; 0 is 256 KiB
 	Stdin     string        // what the command reads
+	Limits    Limits
+	// Check is asked all the time while the command runs; its error ends the command. Nil: nothing is asked.
+	Check func(ctx context.Context) error
 }
 
 // Result is what became of a command that ran.
@@ -39,6 +45,8 @@ type Result struct {
 	Truncated      bool // the command wrote more than was kept
 	ExitCode       int  // -1 if it was killed
 	TimedOut       bool // it was killed at its deadline
+	// Stopped says why it was killed before its deadline: it used more than it may. Empty: it was not.
+	Stopped string
 }
 
 // Bubblewrap runs commands with bwrap. It is safe for concurrent use.
@@ -100,11 +108,13 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 	defer filter.Close() //nolint:errcheck // it was only read
 	limited, cancel := context.WithTimeout(ctx, orDefault(c.Timeout, defaultTimeout))
 	defer cancel()
+	limited, stop := context.WithCancelCause(limited)
+	defer stop(nil)
 	cmd := exec.CommandContext(limited, program, append(args, command...)...)
-	cmd.ExtraFiles = []*os.File{filter}
 	cmd.Env = []string{} // it can be read in the sandbox, as that of its first process
 	cmd.Dir = "/"
-	result, err := run(limited, c, cmd)
+	cmd.ExtraFiles = []*os.File{filter}
+	result, err := run(limited, stop, c, cmd, true)
 	if own, ok := strings.CutPrefix(result.Stderr, "bwrap: "); ok && err == nil && result.ExitCode == 1 {
 		err = errors.New(firstLine(own))
 	}
@@ -117,17 +127,19 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 	return result, nil
 }
 
-func run(ctx context.Context, c Config, cmd *exec.Cmd) (Result, error) {
+// run starts a command that waits to be let go, bounds it, lets it go, and watches it to its end. stop ends ctx. A command
+// with info is bubblewrap, which says which process it has made.
+func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.Cmd, info bool) (Result, error) {
 	stdout, stderr := &bounded{most: orDefault(c.Output, defaultOutput)}, &bounded{most: orDefault(c.Output, defaultOutput)}
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = stdout, stderr, strings.NewReader(c.Stdin)
 	cmd.WaitDelay = killWait
 	// The command dies with the thread that has started it, which must not end before.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := cmd.Run()
+	reason, err := c.supervise(ctx, stop, cmd, info)
 	result := Result{
 		Stdout: stdout.String(), Stderr: stderr.String(), Truncated: stdout.cut || stderr.cut,
-		TimedOut: errors.Is(ctx.Err(), context.DeadlineExceeded),
+		TimedOut: reason == "" && errors.Is(ctx.Err(), context.DeadlineExceeded), Stopped: reason,
 	}
 	if cmd.ProcessState != nil {
 		result.ExitCode = cmd.ProcessState.ExitCode()
@@ -152,17 +164,18 @@ func arguments(c Config) ([]string, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("workspace %q: want a folder", c.Workspace)
 	}
-	args := []string{"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"}
+	args := []string{"--info-fd", strconv.Itoa(infoFD), "--block-fd", strconv.Itoa(blockFD), "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"}
 	if c.Network {
 		args = append(args, "--share-net")
 	}
 	args = append(args, systemMounts(c.Network)...)
 	return append(args,
 		// A gateway that is root owns /proc/sys in the sandbox too: read-only, or it could set the kernel's parameters.
-		"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/tmp",
+		"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", shmSize, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+		"--size", tmpSize, "--tmpfs", "/tmp",
 		"--bind", c.Workspace, "/workspace", "--remount-ro", "/", "--chdir", "/workspace",
 		"--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "--setenv", "HOME", "/workspace",
-		"--seccomp", "3", // the first of the command's extra files
+		"--seccomp", strconv.Itoa(filterFD), // the first of the command's extra files
 		"--",
 	), nil
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,15 +35,17 @@ var (
 type Files struct {
 	root   *os.Root
 	access sessions.FileAccess
+	quota  *Quota
 }
 
-// Open opens a session's folder, an absolute path; access says what of it is reached.
-func Open(folder string, access sessions.FileAccess) (*Files, error) {
+// Open opens a session's folder, an absolute path; access says what of it is reached, and quota how much may be written. A nil
+// quota has no bounds.
+func Open(folder string, access sessions.FileAccess, quota *Quota) (*Files, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	return &Files{root, access}, nil
+	return &Files{root, access, quota}, nil
 }
 
 // Close gives the folder back.
@@ -190,8 +193,8 @@ func (p place) read() ([]byte, error) {
 }
 
 // Write makes or replaces a file, and the folders that it is in. Who reads it
-// meanwhile sees the old content or the new. It reports whether the file is new.
-func (f *Files) Write(name string, content []byte) (made bool, err error) {
+// meanwhile sees the old content or the new. It reports whether the file is new. What the quota refuses is [ErrNoSpace].
+func (f *Files) Write(ctx context.Context, name string, content []byte) (made bool, err error) {
 	if len(content) > FileMost {
 		return false, ErrTooLarge
 	}
@@ -214,6 +217,10 @@ func (f *Files) Write(name string, content []byte) (made bool, err error) {
 		mode = info.Mode().Perm()
 	default:
 		made = true
+	}
+	entries := int64(2 + strings.Count(at.rel, "/")) // at most: the file, and the folders that it is in
+	if err := f.quota.Admit(ctx, f.root.Name(), int64(len(content))+entries*entryCost); err != nil {
+		return false, err
 	}
 	return made, at.write(content, mode)
 }

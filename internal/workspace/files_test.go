@@ -21,7 +21,7 @@ var all = sessions.FileAccess{Read: []string{""}, Write: []string{""}}
 
 func open(t testing.TB, dir string, access sessions.FileAccess) *workspace.Files {
 	t.Helper()
-	f, err := workspace.Open(dir, access)
+	f, err := workspace.Open(dir, access, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return f
@@ -40,11 +40,11 @@ func TestWriteReadRemove(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, all)
 	require.True(t, f.All())
-	made, err := f.Write("a/b/c.txt", []byte("one"))
+	made, err := f.Write(t.Context(), "a/b/c.txt", []byte("one"))
 	require.NoError(t, err)
 	require.True(t, made)
 	require.NoError(t, os.Chmod(filepath.Join(dir, "a/b/c.txt"), 0o700))
-	made, err = f.Write("/workspace/a/b/../b/c.txt", []byte("two"))
+	made, err = f.Write(t.Context(), "/workspace/a/b/../b/c.txt", []byte("two"))
 	require.NoError(t, err)
 	require.False(t, made)
 	info, err := os.Stat(filepath.Join(dir, "a/b/c.txt"))
@@ -83,13 +83,13 @@ func TestOneNotFound(t *testing.T) {
 		require.Equal(t, sessions.ErrNotFound, err, name)
 	}
 	for _, name := range []string{"../new", "/tmp/new", "up/new", "absolute", "fifo", "in/file/new", "a\x00b"} {
-		_, err := f.Write(name, []byte("y"))
+		_, err := f.Write(t.Context(), name, []byte("y"))
 		require.ErrorIs(t, err, sessions.ErrNotFound, name)
 	}
 	for _, name := range []string{"", ".", "in"} {
 		_, err := f.Read(name)
 		require.ErrorIs(t, err, workspace.ErrFolder, name)
-		_, err = f.Write(name, nil)
+		_, err = f.Write(t.Context(), name, nil)
 		require.ErrorIs(t, err, workspace.ErrFolder, name)
 	}
 	require.ErrorIs(t, f.Remove("up/secret"), sessions.ErrNotFound)
@@ -97,7 +97,7 @@ func TestOneNotFound(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(state, "secret"))
 	require.NoError(t, err)
 	require.Equal(t, "token", string(content))
-	_, err = f.Write("big", make([]byte, workspace.FileMost+1))
+	_, err = f.Write(t.Context(), "big", make([]byte, workspace.FileMost+1))
 	require.ErrorIs(t, err, workspace.ErrTooLarge)
 	require.NoError(t, os.Truncate(filepath.Join(dir, "in/file"), workspace.FileMost+1))
 	_, err = f.Read("in/file")
@@ -129,7 +129,7 @@ func TestParts(t *testing.T) {
 		"out/deep/x": nil, "out/deep/more/x": nil, "todo.md": nil, "out/x": sessions.ErrNotFound, "docs/a.md": workspace.ErrReadOnly,
 		"notes.txt": workspace.ErrReadOnly, "private/key": sessions.ErrNotFound,
 	} {
-		_, err := f.Write(name, []byte("x"))
+		_, err := f.Write(t.Context(), name, []byte("x"))
 		require.Equal(t, want, err, name)
 	}
 	content, err := f.Read("todo.md")
@@ -169,7 +169,7 @@ func TestNoAccessIsNothing(t *testing.T) {
 	entries, _, err := f.List(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, entries)
-	_, err = f.Write("b", nil)
+	_, err = f.Write(t.Context(), "b", nil)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 

@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+// Limits are what a command and all that it has started may use. A zero field is its default.
+type Limits struct {
+	Memory    int64 // bytes of all processes together; default 1 GiB
+	Processes int   // processes and threads; default 256
+	FileSize  int64 // of one file, in bytes; default 1 GiB
+}
+
+const (
+	defaultMemory    = 1 << 30
+	defaultProcesses = 256
+	defaultFileSize  = 1 << 30
+	// openFiles are those of one process.
+	openFiles = 1024
+	// niceness lets the gateway work before its commands.
+	niceness = 10
+	// watchEvery is how often the processes of a command are counted, and checkEvery how often the caller is asked.
+	watchEvery = 50 * time.Millisecond
+	checkEvery = 20 * time.Millisecond
+)
+
+// The files that bubblewrap is given, in the order of [exec.Cmd.ExtraFiles]: its filter, and the pipes of a command that waits
+// to be let go. A command without bubblewrap has only the last, as its first.
+const (
+	filterFD = 3
+	infoFD   = 4
+	blockFD  = 5
+)
+
+func (l Limits) complete() Limits {
+	if l.Memory <= 0 {
+		l.Memory = defaultMemory
+	}
+	if l.Processes <= 0 {
+		l.Processes = defaultProcesses
+	}
+	if l.FileSize <= 0 {
+		l.FileSize = defaultFileSize
+	}
+	return l
+}
+
+// overuse is the cause with which a command is ended that uses more than it may.
+type overuse struct{ why string }
+
+func (o *overuse) Error() string { return o.why }
+
+// supervise runs a command within its limits to its end. reason is why it was ended before; empty: it was not.
+func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd *exec.Cmd, info bool) (reason string, err error) {
+	gate, err := newGate(cmd, info)
+	if err != nil {
+		return "", err
+	}
+	defer gate.close()
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	pid, err := gate.waiting(cmd.Process.Pid)
+	if err == nil {
+		err = bound(pid, c.Limits.complete(), orDefault(c.Timeout, defaultTimeout))
+	}
+	if err != nil { // it has ended already, which Wait says better, or it can't be bounded
+		stop(&overuse{"it could not be bounded: " + err.Error()})
+	} else {
+		gate.open()
+	}
+	var watchers sync.WaitGroup
+	watching, end := context.WithCancel(ctx)
+	watchers.Go(func() { watch(watching, stop, watchEvery, c.Limits.complete().watcher(cmd.Process.Pid)) })
+	if c.Check != nil {
+		watchers.Go(func() { watch(watching, stop, checkEvery, c.Check) })
+	}
+	err = cmd.Wait()
+	end()
+	watchers.Wait()
+	if o, ok := errors.AsType[*overuse](context.Cause(ctx)); ok {
+		reason = o.why
+	}
+	return reason, err
+}
+
+// watch asks check again and again until ctx ends; its first error ends the command.
+func watch(ctx context.Context, stop context.CancelCauseFunc, every time.Duration, check func(ctx context.Context) error) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := check(ctx); err != nil && ctx.Err() == nil {
+			stop(&overuse{err.Error()})
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// watcher says whether the processes of a command are within the limits.
+func (l Limits) watcher(pid int) func(context.Context) error {
+	return func(context.Context) error {
+		u, err := usageOf(pid, l.Memory)
+		switch {
+		case err != nil:
+			return fmt.Errorf("its processes can't be counted: %w", err)
+		case u.tasks > l.Processes:
+			return fmt.Errorf("it had %d processes and threads: the most is %d (limits.commandProcesses)", u.tasks, l.Processes)
+		case u.memory > l.Memory:
+			return fmt.Errorf("it used %s of memory: the most is %s (limits.commandMemory)", humanize.IBytes(uint64(u.memory)), humanize.IBytes(uint64(l.Memory))) //nolint:gosec // above 0
+		case u.short:
+			return errors.New("the machine ran short of memory")
+		}
+		return nil
+	}
+}
+
+// usage is what the processes of a command use.
+type usage struct {
+	tasks  int
+	memory int64
+	short  bool // the machine has hardly any memory left
+}
+
+// gate holds a command back until its limits are set.
+type gate struct{ infoR, infoW, blockR, blockW *os.File }
+
+func newGate(cmd *exec.Cmd, info bool) (*gate, error) {
+	g := &gate{}
+	var err error
+	if g.blockR, g.blockW, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if info {
+		if g.infoR, g.infoW, err = os.Pipe(); err != nil {
+			g.close()
+			return nil, err
+		}
+		cmd.ExtraFiles = append(cmd.ExtraFiles, g.infoW)
+	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, g.blockR)
+	return g, nil
+}
+
+// waiting is the process that waits: the started one, or the one that bubblewrap has made.
+func (g *gate) waiting(started int) (int, error) {
+	_ = g.blockR.Close() // the command has its own
+	if g.infoR == nil {
+		return started, nil
+	}
+	_ = g.infoW.Close()
+	var made struct {
+		Child int `json:"child-pid"`
+	}
+	if err := json.NewDecoder(g.infoR).Decode(&made); err != nil {
+		return 0, fmt.Errorf("bubblewrap did not begin: %w", err)
+	}
+	return made.Child, nil
+}
+
+func (g *gate) open() { _, _ = g.blockW.WriteString("\n") } // where the command has ended meanwhile, its end says it
+
+// close closes what is open still.
+func (g *gate) close() {
+	for _, f := range []*os.File{g.infoR, g.infoW, g.blockR, g.blockW} {
+		if f != nil {
+			_ = f.Close() // some are closed already
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+const (
+	// nestedMost is how many folders deep files are measured: each level takes an open folder.
+	nestedMost = 256
+	// nestedCost is what a folder counts that lies deeper, with all that is in it.
+	nestedCost = 1 << 30
+)
+
+// freeSpace is the machine's Disk.
+func freeSpace(folder string) (free, total int64, err error) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(folder, &fs); err != nil {
+		return 0, 0, err
+	}
+	block := int64(fs.Bsize)
+	return int64(fs.Bavail) * block, int64(fs.Blocks) * block, nil //nolint:gosec // no disk is so large
+}
+
+// measure is what a folder and all below it take on the disk. It follows no link. check is asked now and then; its error ends it.
+func measure(ctx context.Context, folder string, check func() error) (int64, error) {
+	root, err := os.OpenRoot(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("measure files: %w", err)
+	}
+	m := meter{ctx: ctx, check: check}
+	err = m.add(root, 0)
+	return m.bytes, errors.Join(err, root.Close())
+}
+
+// meter adds up what files take.
+type meter struct {
+	ctx   context.Context //nolint:containedctx // of one measurement
+	check func() error
+	bytes int64
+}
+
+func (m *meter) add(root *os.Root, depth int) error {
+	if depth > nestedMost {
+		m.bytes += nestedCost
+		return nil
+	}
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil //nolint:nilerr // it is gone
+	}
+	defer dir.Close() //nolint:errcheck // only read from
+	for {
+		if m.ctx.Err() != nil {
+			return context.Cause(m.ctx)
+		}
+		if m.check != nil {
+			if err := m.check(); err != nil {
+				return err
+			}
+		}
+		names, err := dir.Readdirnames(batch)
+		for _, name := range names {
+			if err := m.entry(root, name, depth); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return nil //nolint:nilerr // it is going
+		}
+	}
+}
+
+// entry adds a file, or a folder with what is in it. What is gone meanwhile takes nothing.
+func (m *meter) entry(root *os.Root, name string, depth int) error {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	m.bytes += entryCost
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && !info.IsDir() {
+		m.bytes += stat.Blocks * 512 // of a file with holes what it really takes
+	}
+	if !info.IsDir() {
+		return nil
+	}
+	below, err := root.OpenRoot(name)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	defer below.Close() //nolint:errcheck // only read from
+	return m.add(below, depth+1)
+}
+
+// subfolders are the names of the folders in a folder.
+func subfolders(ctx context.Context, folder string) (names []string, err error) {
+	dir, err := os.Open(folder) //nolint:gosec // the workspace of an agent
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("measure files: %w", err)
+	}
+	defer dir.Close() //nolint:errcheck // only read from
+	for {
+		entries, err := dir.ReadDir(batch)
+		for _, e := range entries {
+			if e.IsDir() {
+				names = append(names, e.Name())
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return names, nil
+		case err != nil:
+			return nil, fmt.Errorf("measure files: %w", err)
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/workspace"
+)
+
+// stock is a workspace with a quota over a disk that a test fills.
+type stock struct {
+	*workspace.Quota
+	root   string
+	bounds workspace.Bounds
+	free   atomic.Int64
+	now    atomic.Int64 // seconds
+}
+
+func newStock(t *testing.T, b workspace.Bounds) *stock {
+	t.Helper()
+	s := &stock{root: t.TempDir(), bounds: b}
+	s.free.Store(100 << 30)
+	disk := func(string) (int64, int64, error) { return s.free.Load(), 200 << 30, nil }
+	s.Quota = workspace.NewQuota(func() workspace.Bounds { return s.bounds }, disk, func() time.Time { return time.Unix(s.now.Load(), 0) })
+	return s
+}
+
+// session is the folder of a session.
+func (s *stock) session(t *testing.T, name string) string {
+	t.Helper()
+	folder := filepath.Join(s.root, "sessions", name)
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	return folder
+}
+
+func TestQuotas(t *testing.T) {
+	t.Parallel()
+	s := newStock(t, workspace.Bounds{Session: 1 << 20, Workspace: 2 << 20, Reserve: 1 << 30})
+	write := func(session, name string, n int) error {
+		f, err := workspace.Open(s.session(t, session), all, s.Quota)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, f.Close()) }()
+		_, err = f.Write(t.Context(), name, make([]byte, n))
+		return err
+	}
+	require.NoError(t, write("a", "x", 600<<10))
+	err := write("a", "y", 600<<10)
+	require.ErrorIs(t, err, workspace.ErrNoSpace)
+	require.ErrorContains(t, err, "the files of this conversation take")
+	require.ErrorContains(t, err, "1.0 MiB (limits.sessionBytes)")
+	for range 20 {
+		require.NoError(t, write("a", "small", 100<<10), "what is replaced is not counted for ever")
+	}
+	require.NoError(t, write("b", "x", 900<<10))
+	err = write("c", "x", 900<<10)
+	require.ErrorContains(t, err, "limits.workspaceBytes")
+	require.NotContains(t, err.Error(), "1.8 MiB", "what others have is not said")
+	require.NoError(t, os.RemoveAll(s.session(t, "b")))
+	s.now.Add(60)
+	require.NoError(t, write("c", "x", 900<<10), "there is room again")
+
+	s.free.Store(1<<30 + 10<<10)
+	require.NoError(t, write("c", "y", 1<<10))
+	err = write("c", "z", 20<<10)
+	require.ErrorIs(t, err, workspace.ErrNoSpace)
+	require.ErrorContains(t, err, "limits.reserveBytes")
+	s.free.Store(1<<30 - 1)
+	_, err = s.Watch(t.Context(), s.session(t, "c"))
+	require.ErrorIs(t, err, workspace.ErrNoSpace, "no command begins")
+	_, err = os.Stat(filepath.Join(s.session(t, "c"), "z"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Many small files count too, and so do those in folders in which no path leads any more.
+func TestWhatIsMeasured(t *testing.T) {
+	t.Parallel()
+	s := newStock(t, workspace.Bounds{Session: 4 << 20})
+	folder := s.session(t, "a")
+	require.NoError(t, s.Admit(t.Context(), folder, 1))
+	for i := range 1100 {
+		require.NoError(t, syscall.Mknod(filepath.Join(folder, strconv.Itoa(i)), syscall.S_IFREG|0o600, 0))
+	}
+	s.now.Add(3600)
+	require.ErrorContains(t, s.Admit(t.Context(), folder, 1), "take 4.3 MiB")
+
+	nested := s.session(t, "b")
+	put(t, nested, strings.Repeat("d/", 300)+"x", "hidden")
+	require.ErrorContains(t, s.Admit(t.Context(), nested, 1), "take 1.0 GiB")
+}
+
+// A command is ended when the files of its session, of all sessions, or the disk have no room any more.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	s := newStock(t, workspace.Bounds{Session: 10 << 20, Workspace: 20 << 20, Reserve: 1 << 30})
+	folder := s.session(t, "a")
+	put(t, s.session(t, "b"), "x", strings.Repeat("x", 12<<20))
+	w, err := s.Watch(t.Context(), folder)
+	require.NoError(t, err)
+	require.InDelta(t, 8<<20, w.Room(), 64<<10, "what the workspace has left is less than what the session has")
+	require.NoError(t, w.Check(t.Context()))
+	put(t, folder, "x", strings.Repeat("x", 9<<20))
+	s.free.Add(-9 << 20)
+	err = w.Check(t.Context())
+	require.ErrorIs(t, err, workspace.ErrNoSpace)
+	require.ErrorContains(t, err, "the files of this conversation take 9.0 MiB")
+	w.End()
+
+	w, err = s.Watch(t.Context(), folder)
+	require.NoError(t, err, "a session without room may tidy up")
+	require.NoError(t, w.Check(t.Context()))
+	require.EqualValues(t, 1<<20, w.Room())
+	s.free.Store(1<<30 - 1)
+	require.ErrorContains(t, w.Check(t.Context()), "limits.reserveBytes")
+	w.End()
+	require.NoError(t, os.Remove(filepath.Join(folder, "x")))
+	s.free.Store(100 << 30)
+	require.NoError(t, s.Admit(t.Context(), folder, 1<<20))
+}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Rate bounds how often something may happen. It is counted in each gateway process by itself, and
+// Rate bounds how often something may happen, for each level of the sessions that do it: what is done below a level counts there too. It is counted in each gateway process by itself, and
 // anew when the process, the rule or its rate is new; a session has one process, so what is counted by session is exact.
 type Rate struct {
 	Limit int           // at most so many
@@ -32,7 +32,7 @@ const (
 const (
 	// rateMost bounds the limit of a rate, since each event in its time is remembered.
 	rateMost = 10_000
-	// rateKeys bounds how many things a rate counts apart; the one that was quiet the longest is forgotten first.
+	// rateKeys bounds how many things a rate counts apart at one level; the one that was quiet the longest is forgotten first.
 	rateKeys = 10_000
 )
 
@@ -73,11 +73,15 @@ func (r *Rate) key(in *Input) string {
 	return ""
 }
 
-// counter counts the events of one rule.
+// counter counts the events of one rule, apart for each level of the sessions that cause them. An event counts for its own level and for
+// those above: else who is at a low level would learn from what is left of a rate how often others above it have done something.
 type counter struct {
 	mu     sync.Mutex
-	events map[string][]event
+	levels [topRank + 1]map[string][]event // by the rank of the level; 0: an invalid one
 }
+
+// topRank is the rank of the highest level.
+const topRank = 4
 
 type event struct {
 	id string
@@ -89,42 +93,67 @@ type event struct {
 func (c *counter) over(r *Rate, in *Input, count bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := r.key(in)
-	events := c.events[key]
-	fresh := slices.IndexFunc(events, func(e event) bool { return in.Now.Sub(e.at) < r.Per })
-	if fresh < 0 {
-		fresh = len(events)
+	key, own := r.key(in), rankOf(in)
+	known, counted := false, 0
+	for rank := range topRank + 1 {
+		if rank > own && !CheckRate.skipped() {
+			break
+		}
+		events := c.fresh(rank, key, r.Per, in.Now)
+		counted += len(events)
+		known = known || in.ID != "" && slices.ContainsFunc(events, func(e event) bool { return e.id == in.ID })
 	}
-	events = events[fresh:]
-	known := in.ID != "" && slices.ContainsFunc(events, func(e event) bool { return e.id == in.ID })
-	over := !known && len(events) >= r.Limit
-	if count && !known && !over {
-		events = append(slices.Clip(events), event{in.ID, in.Now})
-	}
+	over := !known && counted >= r.Limit
 	if count {
-		c.keep(key, events)
+		events := c.fresh(own, key, r.Per, in.Now)
+		if !known && !over {
+			events = append(slices.Clip(events), event{in.ID, in.Now})
+		}
+		c.keep(own, key, events)
 	}
 	return over
 }
 
-func (c *counter) keep(key string, events []event) {
-	if c.events == nil {
-		c.events = map[string][]event{}
+// rankOf is the level of an input: that of what its session has learnt, or of the text where that is higher.
+func rankOf(in *Input) int {
+	return min(max(in.Session.Level, in.Output.Level, 0), topRank)
+}
+
+// fresh are the events of a key that are not older than a rate's time.
+func (c *counter) fresh(rank int, key string, per time.Duration, now time.Time) []event {
+	events := c.levels[rank][key]
+	first := slices.IndexFunc(events, func(e event) bool { return now.Sub(e.at) < per })
+	if first < 0 {
+		return nil
 	}
-	if _, known := c.events[key]; !known && len(c.events) >= rateKeys {
-		c.forget()
+	return events[first:]
+}
+
+// keep remembers the events of a key, of which there may be none.
+func (c *counter) keep(rank int, key string, events []event) {
+	of := c.levels[rank]
+	if len(events) == 0 {
+		delete(of, key)
+		return
 	}
-	c.events[key] = events
+	if of == nil {
+		of = map[string][]event{}
+		c.levels[rank] = of
+	}
+	if _, known := of[key]; !known && len(of) >= rateKeys {
+		forget(of)
+	}
+	of[key] = events
 }
 
 // forget drops what was quiet the longest.
-func (c *counter) forget() {
+func forget(of map[string][]event) {
 	var oldest string
 	var at time.Time
-	for key, events := range c.events {
+	for key, events := range of {
 		if last := events[len(events)-1].at; at.IsZero() || last.Before(at) {
 			oldest, at = key, last
 		}
 	}
-	delete(c.events, oldest)
+	delete(of, oldest)
 }

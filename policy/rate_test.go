@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy"
+	"sluice/policy/flow"
 )
 
 func TestRatesThatCanNotBe(t *testing.T) {
@@ -87,4 +88,38 @@ func TestRateCountsWhatTheConditionHoldsFor(t *testing.T) {
 	}
 	require.Equal(t, policy.Allow, ask("mcp_crm_find", "4"))
 	require.Equal(t, policy.Block, ask("mcp_crm_find", "5"))
+}
+
+// What sessions do at a level counts there and above, and nothing of it below: what is left of a rate tells nobody how much is done above them.
+func TestRatesAreKeptForEachLevel(t *testing.T) {
+	t.Parallel()
+	for _, by := range append(policy.RateBys(), policy.RateByAll) {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			r := rule(policy.Block, "")
+			r.Rate = &policy.Rate{Limit: 3, Per: time.Hour, By: by}
+			set, err := policy.NewRules([]policy.Rule{r})
+			require.NoError(t, err)
+			n := 0
+			over := func(level flow.Level) bool {
+				n++
+				in := toolCall()
+				in.Session.Level, in.ID = level.Rank(), strconv.Itoa(n)
+				d := policy.Decision{Action: policy.Allow}
+				set.Decide(&in, &d, true)
+				return d.Action == policy.Block
+			}
+			for range 5 {
+				over(flow.Confidential)
+			}
+			require.True(t, over(flow.Confidential))
+			for _, level := range []flow.Level{flow.Public, flow.Public, flow.Internal} {
+				require.False(t, over(level), "what is done above does not count")
+			}
+			require.True(t, over(flow.Internal), "what is done below does")
+			require.False(t, over(flow.Public))
+			require.True(t, over(flow.Public))
+			require.True(t, over(flow.Restricted))
+		})
+	}
 }

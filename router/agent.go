@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -47,4 +48,6 @@ type Answer struct {
 	Text  string // Markdown; empty or NO_REPLY: nothing is to be said
 	Model string
 	Usage sessions.Usage
+	// Quotes is, of a command's answer, the label of what it quotes; zero: it quotes nothing. Any other answer is as secret as its session.
+	Quotes flow.Label
 }

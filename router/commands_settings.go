@@ -99,7 +99,7 @@ func (r *Router) commandModel(_ context.Context, c commandCall) (Change, string,
 // presentModel is the answer to /model.
 func presentModel(c commandCall, agents string) string {
 	switch name, shown := c.quotes.Show(c.session.Model); {
-	case !shown:
+	case !shown && c.private():
 		return fmt.Sprintf("Model: set for this session, and not shown here; the agent's is `%s`. `/model default` takes it back.", agents)
 	case name != "":
 		return fmt.Sprintf("Model: %s (set for this session; the agent's is `%s`).", codeSpan(name), agents)

@@ -32,10 +32,11 @@ func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, stri
 	return Change{}, text, nil
 }
 
-// modelWord is the model that answers in a session, as far as the asker may be shown it.
+// modelWord is the model that answers in a session, as far as the asker may be shown it. One that is hidden looks as if none was set, but for
+// an owner in private.
 func (r *Router) modelWord(c commandCall) string {
 	model, ok := c.quotes.Show(c.session.Model)
-	if !ok {
+	if !ok && c.private() {
 		return "not shown here"
 	}
 	return codeSpan(cmp.Or(model, r.agent.ModelName(c.session.Agent)))

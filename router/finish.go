@@ -38,7 +38,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	}
 	label := session.Taint()
 	if last.Kind == sessions.KindCommand {
-		kind, label = KindCommand, noticeLabel()
+		kind, label = KindCommand, quoted(answer)
 	}
 	if !silent(say) && !last.Route.IsZero() {
 		w.deliver(&change, w.reply(last, kind, say, label), preview)
@@ -58,6 +58,26 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	}
 	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage, Label: session.Taint()})
 	return nil
+}
+
+// quoted is the label of a command's answer.
+func quoted(answer Answer) flow.Label {
+	if answer.Quotes == (flow.Label{}) {
+		return noticeLabel()
+	}
+	return answer.Quotes
+}
+
+// notSaidWhy is the excuse of a session that knows more than may be said where it is spoken to.
+const notSaidWhy = "I could not answer. My owner can see why with `sluice runs list --status failed`, or begin a new session with /new."
+
+// excuse is what people are told of a run without an answer. How it failed is up to its agent, who could tell something by it: so it is told where what the
+// session knows may be said. That the session knows too much for its model is told everywhere, since only an owner can help.
+func (w *sessionWorker) excuse(taint flow.Label, route sessions.Route, why *sessions.WorkError) string {
+	if taint.FlowsTo(w.gate.SinkLevel(route)) || errors.Is(why.Err, sessions.ErrModelLevel) {
+		return why.Public
+	}
+	return notSaidWhy
 }
 
 func silent(text string) bool {
@@ -115,7 +135,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	case why.Status == sessions.RunAborted:
 		change.Deliveries = w.withdraw(preview) // /stop has answered already
 	default:
-		w.deliver(&change, w.reply(last, KindNotice, why.Public, noticeLabel()), preview)
+		w.deliver(&change, w.reply(last, KindNotice, w.excuse(taintOf(j), last.Route, why), noticeLabel()), preview)
 	}
 	if err := w.commitEnd(ctx, change); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -136,9 +137,11 @@ func (w *sessionWorker) compact(ctx context.Context, a Assignment) (Answer, erro
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Usage: got.Usage, Text: fmt.Sprintf(
-		"I have shortened what we said: a summary stands for %d messages. What I read with each answer has gone from about %d to about %d tokens.",
-		got.Messages, got.Before/bytesPerToken, got.After/bytesPerToken)}, nil
+	quotes := policy.NewQuotation(w.gate.SinkLevel(a.Run.Route))
+	how := flow.NewText(fmt.Sprintf("a summary stands for %d messages. What I read with each answer has gone from about %d to about %d tokens.",
+		got.Messages, got.Before/bytesPerToken, got.After/bytesPerToken), a.Session.Taint())
+	text := "I have shortened what we said: " + quotes.Or(how, "a summary stands for the older part of it.")
+	return Answer{Usage: got.Usage, Text: text, Quotes: quotes.Label()}, nil
 }
 
 // raise lets a session rise to a level that its clearance allows.
@@ -152,8 +155,12 @@ func (w *sessionWorker) raise(session *sessions.Session, run *sessions.Run) (Ans
 		At: w.now(), Actor: sessions.Principal(run.Route.Channel, run.Input.Sender.ID), Action: "session.raise", Object: string(record.Key),
 		Session: record.ID, Label: session.Taint(), Detail: map[string]string{"from": record.Taint.Level().String(), "to": session.Taint().Level().String()},
 	})
-	text := fmt.Sprintf("This conversation is at %s now: I can use here what is %s or lower, until `/new`.", session.Taint().Level(), session.Taint().Level())
-	if carries := w.gate.SinkLevel(run.Route); !session.Taint().FlowsTo(carries) {
+	now := session.Taint().Level()
+	if run.Route.ChatType != sessions.Direct {
+		now = level // what it had learnt before is for its owner alone, in private
+	}
+	text := fmt.Sprintf("This conversation is at %s now: I can use here what is %s or lower, until `/new`.", now, now)
+	if carries := w.gate.SinkLevel(run.Route); !flow.CanFlow(now, carries) {
 		text += fmt.Sprintf(" What I then answer may not be said here, where only %s is carried.", carries)
 	}
 	return Answer{Text: text}, nil

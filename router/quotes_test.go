@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -32,6 +33,14 @@ func TestAModelIsAsSecretAsWhoSetIt(t *testing.T) {
 			n := string(rune('a' + i))
 			require.Equal(t, "Model: set for this session, and not shown here; the agent's is `test/model`. `/model default` takes it back.", b.hear(in("owner", "m"+n, "/model")).Notice)
 			require.Contains(t, b.hear(in("owner", "s"+n, "/status")).Notice, "- agent main, model not shown here\n")
+		}
+		group := b.hear(inGroup("g1", "owner", "1", "hello", true)).Session
+		b.await(1)
+		for i, name := range []string{"test/other", ""} { // where others read it, as if it was not set
+			b.modelSetTo(group, name)
+			n := string(rune('a' + i))
+			require.Equal(t, "Model: `test/model` (the agent's).", b.hear(inGroup("g1", "owner", "m"+n, "/model", true)).Notice)
+			require.Contains(t, b.hear(inGroup("g1", "owner", "s"+n, "/status", true)).Notice, "- agent main, model `test/model`\n")
 		}
 		b.modelSetTo(id, "test/other")
 		b.carrying(flow.Confidential)
@@ -165,4 +174,53 @@ func TestAReasonIsAsSecretAsWhereItWasTyped(t *testing.T) {
 			})
 		})
 	}
+}
+
+// How a run failed is up to its agent, who could tell something by it: where what the session knows may not be said, every failure is the same but for
+// the one about which an owner must do something.
+func TestAFailureTellsNothingOfWhatASessionKnows(t *testing.T) {
+	t.Parallel()
+	const kept = "I could not answer. My owner can see why with `sluice runs list --status failed`, or begin a new session with /new."
+	empty := &sessions.WorkError{Status: sessions.RunFailed, Public: "My model gave an empty answer.", Err: errors.New("empty")}
+	long := &sessions.WorkError{Status: sessions.RunFailed, Public: "This is too long for my model.", Err: errors.New("long")}
+	level := &sessions.WorkError{Status: sessions.RunFailed, Public: "An owner can raise classification.", Err: sessions.ErrModelLevel}
+	for name, tc := range map[string]struct {
+		why   *sessions.WorkError
+		taint flow.Label
+		want  string
+	}{
+		"known":               {empty, flow.Bottom(), empty.Public},
+		"empty":               {empty, confidential, kept},
+		"long":                {long, confidential, kept},
+		"above its own model": {level, confidential, level.Public},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t)
+				b.carrying(flow.Internal)
+				b.agent.work = func(_ context.Context, s *sessions.Session, _ *sessions.Run) (string, error) {
+					s.Raise(tc.taint)
+					return "", tc.why
+				}
+				b.hear(in("ann", "1", "hello"))
+				b.await(1)
+				require.Equal(t, []string{tc.want}, b.chat.texts("ann"))
+			})
+		})
+	}
+}
+
+// What a session had learnt before is told by /raise in private alone.
+func TestRaiseTellsAGroupWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.carrying(flow.Internal)
+		id := b.hear(inGroup("g1", "owner", "1", "hello", true)).Session
+		b.await(1)
+		b.learn(id, flow.NewLabel(flow.Restricted, flow.Trusted))
+		run := b.ended(b.hear(inGroup("g1", "owner", "2", "/raise INTERNAL", true)).Run)
+		require.Equal(t, "This conversation is at INTERNAL now: I can use here what is INTERNAL or lower, until `/new`.", run.Reply)
+	})
 }

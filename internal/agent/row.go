@@ -22,8 +22,8 @@ type sessionRow struct {
 	UpdatedAt       int64                  `json:"updatedAt"` // Unix milliseconds
 	SessionID       sessions.ID            `json:"sessionId"`
 	SpawnedBy       sessions.Key           `json:"spawnedBy,omitempty"` // of a sub-agent, where the caller can see who started it
-	Model           string                 `json:"model"`               // empty: it may not be shown to the caller
-	ContextTokens   int                    `json:"contextTokens"`       // of its last prompt
+	Model           string                 `json:"model"`
+	ContextTokens   int                    `json:"contextTokens"` // of its last prompt
 	TotalTokens     int                    `json:"totalTokens"`
 	ThinkingLevel   sessions.ThinkingLevel `json:"thinkingLevel,omitempty"` // empty: the agent's
 	VerboseLevel    sessions.VerboseLevel  `json:"verboseLevel,omitempty"`
@@ -79,13 +79,9 @@ func (l *Loop) starter(ctx context.Context, caller sessions.Caller, record sessi
 	return parent.Key
 }
 
-// modelOf is the model of a session; empty where the caller may not be shown which was set for it.
+// modelOf is the model of a session; the agent's where the caller may not be shown which was set for it.
 func (l *Loop) modelOf(quotes *policy.Quotation, record sessions.Record) string {
-	name, shown := quotes.Show(record.Model)
-	if !shown {
-		return ""
-	}
-	return cmp.Or(name, l.ModelName(record.Agent))
+	return cmp.Or(quotes.Or(record.Model, ""), l.ModelName(record.Agent))
 }
 
 func displayName(quotes *policy.Quotation, record sessions.Record) string {

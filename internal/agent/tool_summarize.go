@@ -120,7 +120,7 @@ func (l *Loop) summarize(ctx context.Context, caller sessions.Caller, raw json.R
 // summarizeError says to the model that has called what it or an owner can do.
 func summarizeError(err error, model string, label flow.Label) error {
 	if errors.Is(err, sessions.ErrModelLevel) {
-		provider, _, _ := strings.Cut(cmp.Or(model, "<provider>/"), "/")
+		provider, _, _ := strings.Cut(model, "/")
 		return fmt.Errorf("what was said here is %s, and the model %s may not be told so much: an owner can raise models.providers.%s.classification", label.Level(), model, provider)
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)

@@ -68,6 +68,14 @@ func settingAttacks() []attack {
 			}
 			s.say(s.private(), s.owner(), "/new")
 		}},
+		{path: "L11", name: "what is left of a rate that all sessions of an agent share", without: []policy.Checkpoint{policy.CheckRate}, act: func(s *scene) {
+			low, high := s.low(), s.high()
+			counted := call("todo_add", args{"items": []string{"counted"}})
+			s.has(s.do(high, counted, counted, counted, counted), "refused: ")
+			if got := s.do(low, counted); strings.Contains(got, "refused: ") {
+				s.leak("refusal: it says how often others above have called the tool: %s", got)
+			}
+		}},
 		{path: "L7", name: "why a call was denied, said where more may be said", without: quote, act: func(s *scene) {
 			s.telegram.Say(s.private(), s.owner(), call("todo_add", args{"items": []string{"ask somebody"}}))
 			reason := fmt.Sprint("because of case ", s.n)

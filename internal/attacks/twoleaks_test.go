@@ -23,7 +23,7 @@ func beyondTwoRuns() map[policy.Checkpoint]string {
 		policy.CheckEscalation: "what it forbids makes a session rise, which then no longer counts as low",
 		policy.CheckReport:     "what it forbids makes a session rise by a sub-agent's report, which then no longer counts as low",
 		policy.CheckBeyond:     "it is about who has influenced a call, not about what is told",
-		policy.CheckRules:      "rules are the owner's; the programs have none",
+		policy.CheckRules:      "rules are the owner's, and the same in both runs",
 		policy.CheckReset:      "rules are the owner's; the programs have none",
 		policy.CheckInvocation: "rules are the owner's; the programs have none",
 		policy.CheckInput:      "it is behind `sessions.send` and `exchange.step`, which let nothing through that it would stop",
@@ -71,6 +71,10 @@ func foundBy(t *testing.T, planted func(*twoRun)) string {
 		if what, _ := talkDifference(t, seed, planted); what != "" {
 			t.Logf("talk: %.300s", what)
 			return "talk between agents and with people"
+		}
+		if what, _ := covertDifference(t, seed, planted); what != "" {
+			t.Logf("commands: %.300s", what)
+			return "commands and decisions"
 		}
 	}
 	return ""

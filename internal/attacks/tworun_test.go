@@ -59,9 +59,9 @@ func (w *twoRun) open() {
 	}
 	w.store.DB = db
 	gate := policy.NewGate(map[string]policy.Sink{"telegram": {Level: flow.Restricted, Conversations: map[sessions.ConversationID]flow.Level{
-		"-1": flow.Public, "-3": flow.Public, "-4": flow.Public,
+		"-1": flow.Public, "-3": flow.Public, "-4": flow.Public, "-6": flow.Public,
 	}}}, nil, nil)
-	monitor, err := policy.NewMonitor(policy.MonitorConfig{SinkLevel: gate.SinkLevel, Escalation: policy.EscalationAuto, Now: w.clock})
+	monitor, err := policy.NewMonitor(policy.MonitorConfig{Rules: covertRules(w), SinkLevel: gate.SinkLevel, Escalation: policy.EscalationAuto, Now: w.clock})
 	require.NoError(w, err)
 	w.openLoop(monitor)
 	w.router, err = router.New(router.Config{
@@ -82,7 +82,7 @@ func (w *twoRun) openLoop(monitor *policy.Monitor) {
 	shared := agent.MemorySettings{Namespace: "main", Shared: w.shared, MaxEntries: 6, Recall: 4000} // so few, that they are soon full
 	loop, err := agent.New(agent.Config{
 		Settings: agent.Settings{
-			Agents:  []agent.Definition{{ID: "main", Model: "m/m", Memory: shared}, {ID: "other", Model: "m/m", Memory: shared}},
+			Agents:  []agent.Definition{{ID: "main", Model: "m/m", Memory: shared, AllowAgents: []string{"other"}}, {ID: "other", Model: "m/m", Memory: shared}},
 			Monitor: monitor, Visibility: agent.VisibleAll, AgentToAgent: agent.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
 		},
 		Store: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
@@ -117,7 +117,7 @@ func (w *twoRun) NewAgentSession(agent string) sessions.Record {
 	return w.router.NewAgentSession(agent)
 }
 
-var anID = regexp.MustCompile(`(sess|run|dlv|xch|chn|mem|msg|todo)_[0-9a-f]{12,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+var anID = regexp.MustCompile(`(sess|run|dlv|xch|chn|mem|msg|todo|apr)_[0-9a-f]{12,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
 // low notes what a low session is told; ids are named in the order in which they are seen.
 func (w *twoRun) low(text string) { w.seen = append(w.seen, named(w.names, text)) }

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// What was set for a session by who knew more than the caller may is left out of what the caller is shown of the session.
+// What was set for a session by who knew more than the caller may looks to the caller as if it was not set.
 func TestSettingsAboveTheCallerAreLeftOut(t *testing.T) {
 	t.Parallel()
 	secret := flow.NewLabel(flow.Confidential, flow.Trusted)
@@ -25,7 +25,7 @@ func TestSettingsAboveTheCallerAreLeftOut(t *testing.T) {
 	for _, text := range []string{"far/secret", "the merger", "the deal"} {
 		require.NotContains(t, shown, text)
 	}
-	require.Contains(t, shown, `"model":""`)
+	require.Contains(t, shown, `"model":"offline/guide"`)
 	all := call(h, "GET", "/v1/sessions/main", "", "Authorization: Bearer "+token).Body.String()
 	for _, text := range []string{"far/secret", "the merger", "the deal"} {
 		require.Contains(t, all, text)

@@ -38,7 +38,7 @@ type sessionRecord struct {
 	Verbose      string              `json:"verbose_level,omitempty" enum:"off,on,full" doc:"override of how much of the work people are shown; absent: it follows the agent"`
 	Label        string              `json:"label,omitempty" doc:"the name that people gave it"`
 	Title        string              `json:"title,omitempty"`
-	Model        string              `json:"model" doc:"empty: it was set by who knew more than the caller may"`
+	Model        string              `json:"model"`
 	Channel      string              `json:"channel,omitempty" doc:"where it was last spoken to"`
 }
 
@@ -58,9 +58,7 @@ func (s *Server) record(who caller, r sessions.Record, busy bool) sessionRecord 
 		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
 		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
 	}
-	if model, ok := quotes.Show(r.Model); ok {
-		out.Model = cmp.Or(model, s.cfg.ModelName(r.Agent))
-	}
+	out.Model = cmp.Or(quotes.Or(r.Model, ""), s.cfg.ModelName(r.Agent))
 	if len(out.Metadata) == 0 {
 		out.Metadata = json.RawMessage("{}")
 	}

@@ -79,8 +79,12 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 	switch {
 	case in.Reaction != nil:
 		return r.admitReaction(ctx, s, in, how, owner)
+	case asksWhoami(in, how):
+		return r.tellStranger(ctx, s, in)
 	case how == admitPairing:
 		return r.requestPairing(ctx, s, in)
+	case addressesUnlisted(in, how, owner):
+		return r.tellUnlisted(ctx, s, in)
 	case how == admitNone, how == admitCommand && in.Press == "" && !givesCommand(in.Inbound):
 		return r.refuse(ctx, s, in)
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -33,11 +34,54 @@ type answers struct {
 	BaseURL  string
 }
 
+// secretsDir is the folder beside the configuration in which init keeps secrets, each in a file.
+const secretsDir = "sluice-secrets"
+
+// keptSecret is an answer that is kept in a file of its own.
+type keptSecret struct {
+	name  string // of the file
+	value *string
+}
+
+// secrets are the answers that nobody else may read.
+func (got *answers) secrets() []keptSecret {
+	return []keptSecret{
+		{"telegram-token", &got.Telegram}, {"slack-bot-token", &got.SlackBot}, {"slack-app-token", &got.SlackApp},
+		{"discord-token", &got.Discord}, {got.Provider + "-api-key", &got.APIKey},
+	}
+}
+
+// keepSecrets writes secrets into files beside the configuration and puts references in their places. What is a reference
+// already stays. The files that it has written are given in any case.
+func keepSecrets(dir string, secrets []keptSecret, over bool) (written []string, err error) {
+	for _, s := range secrets {
+		if *s.value == "" || isReference(*s.value) {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Join(dir, secretsDir), 0o700); err != nil {
+			return written, fmt.Errorf("make folder for secrets: %w", err)
+		}
+		name := filepath.Join(secretsDir, s.name)
+		path := filepath.Join(dir, name)
+		if err := writeFile(path, []byte(*s.value+"\n"), over); err != nil {
+			return written, err
+		}
+		written = append(written, path)
+		*s.value = "${file:" + filepath.ToSlash(name) + "}"
+	}
+	return written, nil
+}
+
+// isReference reports whether an answer names a variable or a file and is no secret itself.
+func isReference(answer string) bool {
+	return strings.HasPrefix(answer, "${") && strings.HasSuffix(answer, "}")
+}
+
 func (a *app) initCommand() *cobra.Command {
 	var yes, force bool
 	cmd := &cobra.Command{
 		Use: "init", Short: "Write a commented sluice.yaml, asking for what it needs", Args: cobra.NoArgs,
-		Long: "Write a commented configuration to --config (default ./" + config.FileName + "), mode 0600, asking for what it needs.",
+		Long: "Write a commented configuration to --config (default ./" + config.FileName + "), mode 0600, asking for what it needs.\nSecrets are not shown as they are typed. Each is kept in a file of the folder " + secretsDir + " beside it; an answer such as ${TELEGRAM_TOKEN} or ${file:/path} stays a reference.",
 		RunE: a.run(func(ctx context.Context, _ []string) error { return a.init(ctx, yes, force) }),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask nothing: web chat and the offline model")
@@ -66,11 +110,33 @@ func (a *app) init(_ context.Context, yes, force bool) error {
 	if _, err := a.Loader.Parse(path, text); err != nil {
 		return err // what was answered does not fit
 	}
-	if err := writeFile(path, text, force); err != nil {
+	kept, err := keepSecrets(filepath.Dir(path), got.secrets(), force)
+	if err == nil {
+		err = a.writeConfig(path, got, force)
+	}
+	if err != nil {
+		for _, file := range kept {
+			err = errors.Join(err, os.Remove(file))
+		}
 		return err
+	}
+	for _, file := range kept {
+		fmt.Fprintf(a.Stdout, "Wrote %s, which only you can read.\n", file)
 	}
 	_, err = fmt.Fprintf(a.Stdout, "Wrote %s. Next: sluice serve\n", path)
 	return err
+}
+
+// writeConfig writes the configuration as it is to be, if that works.
+func (a *app) writeConfig(path string, got answers, force bool) error {
+	text, err := got.yaml()
+	if err != nil {
+		return err
+	}
+	if _, err := a.Loader.Parse(path, text); err != nil {
+		return err
+	}
+	return writeFile(path, text, force)
 }
 
 // writeFile writes a file that only its owner can read.
@@ -82,7 +148,7 @@ func writeFile(path string, text []byte, over bool) (err error) {
 	}
 	f, err := os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	_, err = f.Write(text)
 	if err := errors.Join(err, f.Close()); err != nil {
@@ -237,6 +303,9 @@ func (a *app) question(in *bufio.Reader, text, otherwise string, secret bool) (s
 	if secret && a.Secret != nil {
 		answer, err = a.Secret()
 		fmt.Fprintln(a.Stdout)
+		if answer != "" {
+			fmt.Fprintf(a.Stdout, "  taken, %d characters\n", utf8.RuneCountInString(strings.TrimSpace(answer)))
+		}
 	} else {
 		answer, err = in.ReadString('\n')
 	}
@@ -261,7 +330,7 @@ func (got answers) yaml() ([]byte, error) {
 
 // quote writes a text so that YAML and the loader read it as it stands. A whole reference stays one.
 func quote(s string) (string, error) {
-	if !strings.HasPrefix(s, "${") || !strings.HasSuffix(s, "}") {
+	if !isReference(s) {
 		s = strings.ReplaceAll(s, "${", "$${")
 	}
 	data, err := json.Marshal(s)

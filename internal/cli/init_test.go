@@ -16,7 +16,11 @@ import (
 // written is what init writes for some answers.
 func written(t *testing.T, typed, secrets string) string {
 	t.Helper()
-	path := t.TempDir() + "/sluice.yaml"
+	return writtenAt(t, t.TempDir()+"/sluice.yaml", typed, secrets)
+}
+
+func writtenAt(t *testing.T, path, typed, secrets string) string {
+	t.Helper()
 	c := newConsole(t, "init", "--config", path)
 	c.Terminal, c.Stdin = true, strings.NewReader(typed)
 	hidden := strings.Split(secrets, "\n")
@@ -35,13 +39,13 @@ func TestInitAsksAndWritesWhatFits(t *testing.T) {
 		want           []string
 	}{
 		"all embedded":  {"\n\n", "", []string{"default: offline/guide", "# telegram:"}},
-		"bot and model": {"telegram\n1001\nopenai\n\n", "1:abc\nsk-${x}\n", []string{`"telegram:1001"`, `token: "1:abc"`, `apiKey: "sk-$${x}"`, `default: "openai/gpt-5-mini"`}},
+		"bot and model": {"telegram\n1001\nopenai\n\n", "1:abc\nsk-${x}\n", []string{`"telegram:1001"`, `token: "${file:sluice-secrets/telegram-token}"`, `apiKey: "${file:sluice-secrets/openai-api-key}"`, `default: "openai/gpt-5-mini"`}},
 		"references":    {"telegram\n\nanthropic\nm\n", "${TELEGRAM_TOKEN}\n${KEY}\n", []string{`token: "${TELEGRAM_TOKEN}"`, `apiKey: "${KEY}"`}},
 		"mistyped":      {"telegramm\n\nopnai\noffline\n", "", []string{"default: offline/guide"}},
-		"asked again":   {"telegram\n@ada\n1001\n\n", "\nno token\n1:abc\n", []string{`["webchat:local", "telegram:1001"]`, `token: "1:abc"`}},
+		"asked again":   {"telegram\n@ada\n1001\n\n", "\nno token\n1:abc\n", []string{`["webchat:local", "telegram:1001"]`, `token: "${file:sluice-secrets/telegram-token}"`}},
 		"all channels": {
 			"telegram, slack discord\n1\nU1\n2\n\n", "1:abc\nxoxb-1\nxapp-1\ndiscord-token-123456\n",
-			[]string{`"telegram:1", "slack:U1", "discord:2"`, `botToken: "xoxb-1", appToken: "xapp-1"`, `token: "discord-token-123456"`, "\n  dmScope: per-account-channel-peer\n"},
+			[]string{`"telegram:1", "slack:U1", "discord:2"`, `botToken: "${file:sluice-secrets/slack-bot-token}", appToken: "${file:sluice-secrets/slack-app-token}"`, `token: "${file:sluice-secrets/discord-token}"`, "\n  dmScope: per-account-channel-peer\n"},
 		},
 		"own server": {"\nlocal\n\nllama\n", "", []string{`baseURL: "http://127.0.0.1:11434/v1"`, `default: "local/llama"`}},
 	} {
@@ -53,6 +57,44 @@ func TestInitAsksAndWritesWhatFits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Secrets stand in files that only their owner can read, and neither in the configuration nor on the screen; the
+// configuration with the references works.
+func TestInitKeepsSecretsOutOfTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := dir + "/sluice.yaml"
+	c := newConsole(t, "init", "--config", path)
+	c.Terminal, c.Stdin = true, strings.NewReader("telegram\n1001\nopenai\n\n")
+	hidden := []string{"1:abc", "sk-${x}-secret"}
+	c.Secret = func() (string, error) { s := hidden[0]; hidden = hidden[1:]; return s, nil }
+	require.Equal(t, cli.ExitDone, cli.Execute(t.Context(), c.Deps), c.err.String())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, secret := range []string{"1:abc", "}-secret", "sk-$"} {
+		require.NotContains(t, string(text), secret)
+		require.NotContains(t, c.out.String(), secret)
+	}
+	for _, name := range []string{path, dir + "/sluice-secrets/telegram-token", dir + "/sluice-secrets/openai-api-key"} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), name)
+	}
+	cfg, err := c.Loader.Load(path)
+	require.NoError(t, err)
+	require.Equal(t, config.Secret("sk-${x}-secret"), cfg.Models.Providers["openai"].APIKey)
+	require.Equal(t, config.Secret("1:abc"), cfg.Channels.Telegram.Accounts["default"].Token)
+
+	again := newConsole(t, "init", "--config", dir+"/other.yaml")
+	again.Terminal, again.Stdin = true, strings.NewReader("telegram\n1001\n\n")
+	again.Secret = func() (string, error) { return "2:def", nil }
+	require.Equal(t, cli.ExitFailed, cli.Execute(t.Context(), again.Deps))
+	require.Contains(t, again.err.String(), "sluice-secrets/telegram-token: ", "a secret that is there is not written over")
+	require.NoFileExists(t, dir+"/other.yaml")
+	kept, err := os.ReadFile(dir + "/sluice-secrets/telegram-token")
+	require.NoError(t, err)
+	require.Equal(t, "1:abc\n", string(kept))
 }
 
 func TestInitWritesNothingThatDoesNotLoad(t *testing.T) {
@@ -94,12 +136,13 @@ func TestInitsExamplesWork(t *testing.T) {
 				}
 				return "1:a", !strings.HasPrefix(name, "SLUICE_STATE")
 			}}
+			path := t.TempDir() + "/sluice.yaml"
 			parse := func(text string) *config.Config {
-				c, err := loader.Parse("sluice.yaml", []byte(text))
+				c, err := loader.Parse(path, []byte(text))
 				require.NoError(t, err, text)
 				return c
 			}
-			text := written(t, test.typed, test.secrets)
+			text := writtenAt(t, path, test.typed, test.secrets)
 			found := example.FindAllStringIndex(text, -1)
 			require.Len(t, found, test.examples)
 			for _, at := range found {

@@ -1,0 +1,105 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// What a person who is not admitted yet hears of the gateway, and what an owner hears of a group that is not.
+const (
+	whoamiEvery = time.Hour
+	// whoamiSlots is how many strangers of an account are told their id in whoamiEvery at most. A person has one of the slots.
+	whoamiSlots = 64
+)
+
+// whoamiKey names the answer to a stranger's /whoami: each is told once in whoamiEvery, and not more than whoamiSlots are.
+func whoamiKey(in Admission, now time.Time) string {
+	slot := fnv.New32a()
+	_, _ = slot.Write([]byte(in.Sender.ID)) // never fails
+	return fmt.Sprintf("whoami/%s/%s/%d/%d", in.Route.Channel, in.Route.Account, now.Unix()/int64(whoamiEvery/time.Second), slot.Sum32()%whoamiSlots)
+}
+
+// asksWhoami reports whether somebody who is not admitted asks for their own id in a direct chat.
+func asksWhoami(in Admission, how verdict) bool {
+	c, ok := commandOf(in.Inbound)
+	return (how == admitPairing || how == admitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && c.name == "whoami"
+}
+
+// tellStranger tells a stranger their id, which an owner needs to let them in, and nothing else. Who has asked before hears no
+// more of it for a while.
+func (r *Router) tellStranger(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+	text := "You are " + codeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID)) + "."
+	d := r.newNotice(s, in.Route, text)
+	d.Idempotency = whoamiKey(in, r.now())
+	told, err := r.alreadyTold(ctx, d.Idempotency)
+	if err != nil {
+		return Admitted{}, err
+	}
+	if told {
+		return r.refuse(ctx, s, in)
+	}
+	err = r.commitEvent(ctx, in, OutcomeCommand, Change{Deliver: []Delivery{d}})
+	return Admitted{Outcome: OutcomeCommand, Notice: text, NoticeID: d.ID}, err
+}
+
+// alreadyTold reports whether a notice that is given once was given before.
+func (r *Router) alreadyTold(ctx context.Context, key string) (bool, error) {
+	_, err := r.store.DeliveryByIdempotency(ctx, key)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read earlier notice: %w", err)
+	}
+	return true, nil
+}
+
+// addressesUnlisted reports whether an owner speaks to the bot in a group that the configuration does not admit.
+func addressesUnlisted(in Admission, how verdict, owner bool) bool {
+	return owner && how == admitCommand && in.Mentioned && !in.Edited && !fromMenu(in) && !givesCommand(in.Inbound)
+}
+
+// tellUnlisted tells an owner in their own chat, once for a group, what to set so that the bot answers there. In the group
+// nothing is said.
+func (r *Router) tellUnlisted(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+	a, ok := r.adapter(in.Route.Channel, in.Route.Account)
+	if !ok {
+		return r.refuse(ctx, s, in)
+	}
+	key := fmt.Sprintf("unlisted/%s/%s/%s", in.Route.Channel, in.Route.Account, in.Route.Conversation)
+	told, err := r.alreadyTold(ctx, key)
+	if err != nil {
+		return Admitted{}, err
+	}
+	if told {
+		return r.refuse(ctx, s, in)
+	}
+	within, cancel := context.WithTimeout(ctx, directoryWithin)
+	defer cancel()
+	d := r.newDelivery(s, KindNotice, r.directRoute(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(r.inboundLabel(in.Route, false).Level(), flow.Untrusted))
+	d.Idempotency = key
+	r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
+	return Admitted{Outcome: OutcomeIgnored}, r.commitEvent(ctx, in, OutcomeIgnored, Change{Deliver: []Delivery{d}})
+}
+
+// unlistedText says which lines of the configuration admit a group.
+func unlistedText(at sessions.Route, policy AccessPolicy) string {
+	name := ""
+	if at.Title != "" {
+		name = codeSpan(at.Title) + ", "
+	}
+	lines := "channels:\n  " + at.Channel + ":\n"
+	if policy == AccessDisabled {
+		lines += "    groupPolicy: allowlist # it is disabled: no group is heard\n"
+	}
+	lines += "    groups:\n      " + strconv.Quote(string(at.Conversation)) + ": { requireMention: true }\n"
+	return fmt.Sprintf("You spoke to me in a %s on %s (%s%s), which I may not answer: it is not in the configuration. To have me answer there, put this into it:\n\n```yaml\n%s```\n\nI say this once for each group.",
+		at.ChatType, at.Channel, name, codeSpan(string(at.Conversation)), lines)
+}

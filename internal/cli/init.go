@@ -46,8 +46,11 @@ type keptSecret struct {
 // secrets are the answers that nobody else may read.
 func (got *answers) secrets() []keptSecret {
 	return []keptSecret{
-		{"telegram-token", &got.Telegram}, {"slack-bot-token", &got.SlackBot}, {"slack-app-token", &got.SlackApp},
-		{"discord-token", &got.Discord}, {got.Provider + "-api-key", &got.APIKey},
+		{"telegram-token", &got.Telegram},
+		{"slack-bot-token", &got.SlackBot},
+		{"slack-app-token", &got.SlackApp},
+		{"discord-token", &got.Discord},
+		{got.Provider + "-api-key", &got.APIKey},
 	}
 }
 

@@ -12,6 +12,8 @@ type Unavailable struct {
 	Reason string // what is wrong, for example "the disk is full"
 	Fix    string // what to do
 	Err    error
+	// Lasting: it stays so until a person does something about this program.
+	Lasting bool
 }
 
 // Error implements error.
@@ -36,7 +38,7 @@ func (*Unavailable) Is(target error) bool { return target == sessions.ErrUnavail
 func NewerSchema(have, known int64) *Unavailable {
 	return &Unavailable{
 		Reason: fmt.Sprintf("its schema has version %d, this program knows up to %d", have, known),
-		Fix:    "run the newer sluice that made it, or restore the backup from before the upgrade",
+		Fix:    "run the newer sluice that made it, or restore the backup from before the upgrade", Lasting: true,
 	}
 }
 

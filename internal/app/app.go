@@ -93,14 +93,14 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Gateway.Listen); err != nil {
 		return fmt.Errorf("listen on %s (is another gateway running? change gateway.listen or use --listen): %w", a.cfg.Gateway.Listen, err)
 	}
+	if a.token, err = apiToken(a.cfg); err != nil {
+		return err
+	}
 	if err := a.openStoreAndBus(ctx); err != nil {
 		return err
 	}
 	if err := a.store.FixPartitions(ctx, a.cfg.Limits.Partitions); err != nil {
 		return fmt.Errorf("open store: %w", err)
-	}
-	if a.token, err = apiToken(a.cfg); err != nil {
-		return err
 	}
 	if err := a.wire(); err != nil {
 		return err
@@ -129,24 +129,40 @@ func (a *App) awaitTools(ctx context.Context) {
 	a.mcp.Tried(ctx)
 }
 
-// openStoreAndBus starts the two beside each other; each takes a part of the start's time.
+// openStoreAndBus starts the two beside each other; each takes a part of the start's time. Where a server of theirs is not
+// there it waits, until ctx ends.
 func (a *App) openStoreAndBus(ctx context.Context) error {
-	var g errgroup.Group
-	g.Go(func() (err error) {
-		a.store, err = a.openStore(ctx)
-		return err
-	})
-	g.Go(func() (err error) {
-		a.bus, err = bus.Start(ctx, bus.Config{
-			URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
-			Now: a.now, Log: a.log, Registerer: a.registry,
+	w := newWaiting(a.listener, a.log, a.token, a.version)
+	soon := time.AfterFunc(waitShown, w.begin)
+	defer soon.Stop()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return w.until(ctx, "store", func() (err error) {
+			a.store, err = a.openStore(ctx)
+			return err
 		})
-		if err != nil {
-			return fmt.Errorf("start bus: %w", err)
-		}
-		return nil
 	})
-	return g.Wait()
+	g.Go(func() error { return w.until(ctx, "bus", func() error { return a.startBus(ctx) }) })
+	err := g.Wait()
+	return errors.Join(err, w.stop())
+}
+
+// startBus starts the bus. One that is embedded is there or never.
+func (a *App) startBus(ctx context.Context) error {
+	metrics := prometheus.NewRegistry() // of this try
+	b, err := bus.Start(ctx, bus.Config{
+		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
+		Now: a.now, Log: a.log, Registerer: metrics,
+	})
+	if err == nil {
+		a.bus = b
+		return a.registry.Register(metrics)
+	}
+	err = fmt.Errorf("start bus: %w", err)
+	if a.cfg.Bus.URL.Reveal() == "" {
+		return fatalError{err}
+	}
+	return err
 }
 
 // replicaName tells this process from any other, also from the one before it.

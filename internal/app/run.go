@@ -58,6 +58,10 @@ func Run(ctx context.Context, o Options) error {
 	a := New(cfg, o.Version, log)
 	a.secrets = &secrets
 	if err := a.Start(ctx); err != nil {
+		if ctx.Err() != nil {
+			log.Info("stopped while it was starting")
+			return nil
+		}
 		return err
 	}
 	a.greet(o, path)

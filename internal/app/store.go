@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sluice/store"
@@ -18,8 +19,13 @@ func (a *App) openStore(ctx context.Context) (*store.DB, error) {
 	} else {
 		db, err = sqlite.Open(ctx, sqlite.Config{Dir: a.cfg.State, Log: a.log})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+	if err == nil {
+		return db, nil
 	}
-	return db, nil
+	fault, away := errors.AsType[*store.Unavailable](err)
+	err = fmt.Errorf("open store: %w", err)
+	if a.cfg.Store.URL.Reveal() == "" || !away || fault.Lasting {
+		return nil, fatalError{err} // waiting mends neither a file nor a schema
+	}
+	return nil, err
 }

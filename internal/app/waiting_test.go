@@ -1,0 +1,140 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/config"
+	"sluice/store/storetest"
+)
+
+// said is a log that many write to.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) count(word string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.Count(s.text.Bytes(), []byte(word))
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close() //nolint:errcheck // nobody has used it
+	return l.Addr().String()
+}
+
+// starter is a gateway that is being started.
+type starter struct {
+	*App
+	t    *testing.T
+	log  *said
+	addr string
+	done chan error
+	end  context.CancelFunc
+}
+
+func startWaiting(t *testing.T, change func(*config.Config)) *starter {
+	t.Helper()
+	cfg, err := config.Load("")
+	require.NoError(t, err)
+	cfg.State, cfg.Gateway.Token, cfg.Gateway.Listen = t.TempDir(), "token-of-the-test", freeAddr(t)
+	change(cfg)
+	s := &starter{t: t, addr: cfg.Gateway.Listen, log: &said{}, done: make(chan error, 1)}
+	s.App = New(cfg, "test", slog.New(slog.NewTextHandler(s.log, nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	s.end = cancel
+	go func() { s.done <- s.Start(ctx) }()
+	t.Cleanup(func() { cancel(); s.Stop(context.Background()) })
+	return s
+}
+
+func (s *starter) get(path, token string) (int, string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.addr+path, nil)
+	require.NoError(s.t, err)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "" // it does not answer yet, or the server changes
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(s.t, err)
+	return resp.StatusCode, string(body)
+}
+
+// A start without its database waits, says why, and goes on by itself.
+func TestStartWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	server := storetest.NewServer(t)
+	dsn := server.Database(t)
+	server.Kill(t)
+	s := startWaiting(t, func(c *config.Config) { c.Store.URL = config.Secret(dsn) })
+	require.Eventually(t, func() bool { status, _ := s.get("/readyz", ""); return status == http.StatusServiceUnavailable }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, body := s.get("/readyz", "token-of-the-test"); return bytes.Contains([]byte(body), []byte("can't be reached")) }, 10*time.Second, 10*time.Millisecond)
+	_, body := s.get("/readyz", "")
+	require.NotContains(t, body, "reached", "strangers learn no details")
+	status, body := s.get("/v1/status", "token-of-the-test")
+	require.Equal(t, http.StatusOK, status)
+	var told struct {
+		Ready bool `json:"ready"`
+		Parts []struct{ Name, Detail string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &told))
+	require.False(t, told.Ready)
+	require.NotEmpty(t, told.Parts)
+	require.Equal(t, "store", told.Parts[len(told.Parts)-1].Name)
+	status, _ = s.get("/healthz", "")
+	require.Equal(t, http.StatusOK, status)
+	status, body = s.get("/v1/sessions", "token-of-the-test")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, body, "store: open store: ")
+	server.Start(t)
+	require.NoError(t, <-s.done)
+	status, _ = s.get("/readyz", "")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, 1, s.log.count("the start waits"))
+	require.Equal(t, 1, s.log.count("is there"))
+}
+
+// SIGTERM ends a start that waits at once, for the database and for the bus.
+func TestStartThatWaitsCanBeEnded(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*config.Config){
+		"store": func(c *config.Config) { c.Store.URL = config.Secret("postgres://sluice@127.0.0.1:1/x") },
+		"bus":   func(c *config.Config) { c.Bus.URL = config.Secret("nats://127.0.0.1:1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startWaiting(t, change)
+			require.Eventually(t, func() bool { return s.log.count("the start waits") == 1 }, 20*time.Second, 10*time.Millisecond)
+			began := time.Now()
+			s.end()
+			require.Error(t, <-s.done)
+			require.Less(t, time.Since(began), 5*time.Second)
+		})
+	}
+}

@@ -94,7 +94,10 @@ func TestStartWaitsForTheDatabase(t *testing.T) {
 	server.Kill(t)
 	s := startWaiting(t, func(c *config.Config) { c.Store.URL = config.Secret(dsn) })
 	require.Eventually(t, func() bool { status, _ := s.get("/readyz", ""); return status == http.StatusServiceUnavailable }, 10*time.Second, 10*time.Millisecond)
-	require.Eventually(t, func() bool { _, body := s.get("/readyz", "token-of-the-test"); return bytes.Contains([]byte(body), []byte("can't be reached")) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, body := s.get("/readyz", "token-of-the-test")
+		return bytes.Contains([]byte(body), []byte("can't be reached"))
+	}, 10*time.Second, 10*time.Millisecond)
 	_, body := s.get("/readyz", "")
 	require.NotContains(t, body, "reached", "strangers learn no details")
 	status, body := s.get("/v1/status", "token-of-the-test")

@@ -46,6 +46,7 @@ func TestPageShowsWhatWaitsForADecision(t *testing.T) {
 	for _, part := range []string{"allow", "deny", "what"} {
 		require.True(t, b.inSight(`#approvals [data-part=`+part+`]`), part)
 	}
+	b.until(`(() => { const log = document.getElementById("log"); return log.scrollHeight - log.scrollTop - log.clientHeight < 5; })()`) // what was said last stays in sight
 	require.Contains(t, eval[string](b, `document.querySelector("#approvals [data-part=args]").textContent`), "the end of it")
 	require.Contains(t, eval[string](b, `document.querySelector("[role=alert]#heard").textContent`), "May memory_save run?")
 	require.NotContains(t, eval[string](b, `document.querySelector("#approvals").textContent`), "\u202e", "nothing turns the text around")

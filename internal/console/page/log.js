@@ -33,6 +33,9 @@ export class Log {
     this.answers = new Map(); // run → entry of its answer, while it works
     this.seen = new Set(); // ids of deliveries that are shown
     this.unsent = new Map(); // id → entry that has no run yet
+    let last = true; // the end of the conversation is in sight
+    box.addEventListener("scroll", () => { last = this.atBottom(); });
+    new ResizeObserver(() => this.bottom(last)).observe(box); // it stays so when a question takes some of the room
   }
 
   // busy is a run that works, if any.
@@ -236,6 +239,10 @@ export class Log {
   }
 
   event(e) {
+    this.staying(() => this.happened(e));
+  }
+
+  happened(e) {
     const said = this.users.get(e.run);
     switch (e.type) {
       case "message.user": return this.heard(e);

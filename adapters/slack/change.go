@@ -19,7 +19,7 @@ func (a *Adapter) changed(ctx context.Context, me *self, e *event) (in adapters.
 		gone.DeletedTS = now.TS
 		return a.deleted(ctx, me, &gone)
 	}
-	if e.Previous != nil && e.Previous.Text == now.Text {
+	if e.Previous != nil && e.Previous.source() == now.source() {
 		return in, false, nil
 	}
 	edited := *now

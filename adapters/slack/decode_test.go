@@ -87,3 +87,13 @@ func TestAMentionOpensAThread(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{"/send off": true, "and in it": false}, opens)
 }
+
+// Slack's own bot is a person by users.info. It must not be asked to pair.
+func TestSlackbotIsABot(t *testing.T) {
+	t.Parallel()
+	s := httpSetup(t)
+	s.serveEvent(t, says(map[string]any{"user": "USLACKBOT", "text": "Reminder: water the beans"}))
+	got := s.inbox.wait(t, 1)
+	require.True(t, got[0].Sender.Bot)
+	require.Equal(t, "Slackbot", got[0].Sender.Name)
+}

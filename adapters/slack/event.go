@@ -49,21 +49,22 @@ type authorization struct {
 // It is read by [adapters.Decode] and not with the library's types, as those refuse a whole event for one
 // field of a surprising type.
 type event struct {
-	Type        string     `json:"type"`
-	Subtype     string     `json:"subtype"`
-	Channel     string     `json:"channel"`
-	ChannelType string     `json:"channel_type"`
-	User        string     `json:"user"`
-	BotID       string     `json:"bot_id"`
-	Username    string     `json:"username"`
-	BotProfile  profile    `json:"bot_profile"`
-	Text        string     `json:"text"`
-	TS          string     `json:"ts"`
-	ThreadTS    string     `json:"thread_ts"`
-	ParentUser  string     `json:"parent_user_id"`
-	EventTS     string     `json:"event_ts"`
-	Files       []file     `json:"files"`
-	Attachments []attached `json:"attachments"`
+	Type        string          `json:"type"`
+	Subtype     string          `json:"subtype"`
+	Channel     string          `json:"channel"`
+	ChannelType string          `json:"channel_type"`
+	User        string          `json:"user"`
+	BotID       string          `json:"bot_id"`
+	Username    string          `json:"username"`
+	BotProfile  profile         `json:"bot_profile"`
+	Text        string          `json:"text"`
+	TS          string          `json:"ts"`
+	ThreadTS    string          `json:"thread_ts"`
+	ParentUser  string          `json:"parent_user_id"`
+	EventTS     string          `json:"event_ts"`
+	Files       []file          `json:"files"`
+	Attachments []attached      `json:"attachments"`
+	Blocks      json.RawMessage `json:"blocks"`
 	Edited      struct {
 		TS string `json:"ts"`
 	} `json:"edited"`

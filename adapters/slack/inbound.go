@@ -101,19 +101,13 @@ func (a *Adapter) thread(e *event, meant bool) sessions.ThreadID {
 	return ""
 }
 
-// words are the plain text of a message, or of what a bot attached to an empty one.
+// words are the plain text of what a message's sender says.
 func (a *Adapter) words(ctx context.Context, me *self, e *event) (text string, mentioned bool) {
-	raw := e.Text
-	if raw == "" {
-		var parts []string
-		for _, at := range e.Attachments {
-			if !at.others() {
-				parts = append(parts, at.Fallback)
-			}
-		}
-		raw = strings.Join(parts, "\n")
+	text, mentioned = plain(e.source(), string(me.User), a.names.dictionary(ctx))
+	if !mentioned && e.BotID != "" { // its text is what notifies people, though its blocks are shown
+		mentioned = strings.Contains(e.Text, "<@"+string(me.User)+">")
 	}
-	return plain(raw, string(me.User), a.names.dictionary(ctx))
+	return text, mentioned
 }
 
 func (a *Adapter) sender(ctx context.Context, e *event) sessions.Peer {

@@ -17,6 +17,9 @@ const (
 	nameTimeout = 2 * time.Second // Slack wants an event confirmed within three
 )
 
+// slackbot is Slack's own bot, which writes in Slack's name and which users.info calls a person.
+const slackbot = "USLACKBOT"
+
 // names remembers what people and conversations are called. What Slack does not tell
 // in time goes by its id. Safe for concurrent use.
 type names struct {
@@ -31,6 +34,9 @@ func newNames(a *Adapter) *names {
 
 // user is a person of the workspace; with nothing but the id if Slack does not tell more.
 func (n *names) user(ctx context.Context, id string) sessions.Peer {
+	if id == slackbot {
+		return sessions.Peer{ID: slackbot, Name: "Slackbot", Username: "slackbot", Bot: true}
+	}
 	return n.users.get(id, func() (sessions.Peer, bool) {
 		ctx, cancel := context.WithTimeout(ctx, nameTimeout)
 		defer cancel()

@@ -2,45 +2,23 @@ package slack
 
 import (
 	"context"
-	"encoding/json"
 
 	"sluice/sessions"
 )
-
-// attached is what stands below a message: what a bot says there, a message that was shared, or what Slack shows of a link.
-type attached struct {
-	Fallback   string          `json:"fallback"`
-	Text       string          `json:"text"`
-	FromURL    string          `json:"from_url"` // of what Slack shows of a link
-	Shared     bool            `json:"is_share"`
-	Unfurled   bool            `json:"is_msg_unfurl"` // the link to a message
-	Blocks     json.RawMessage `json:"message_blocks"`
-	AuthorID   string          `json:"author_id"`
-	AuthorName string          `json:"author_name"`
-	Files      []file          `json:"files"`
-}
-
-// passedOn reports whether it is a message of somebody that was shared, or whose link stands in the message.
-func (at *attached) passedOn() bool { return at.Shared || at.Unfurled || present(at.Blocks) }
-
-// others reports whether it holds the words of others than the sender.
-func (at *attached) others() bool { return at.passedOn() || at.FromURL != "" }
-
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // quotations are what others say below a message.
 func (a *Adapter) quotations(ctx context.Context, me *self, e *event) []sessions.Quotation {
 	var all []sessions.Quotation
 	for i := range e.Attachments {
 		at := &e.Attachments[i]
-		if !at.others() {
+		if !at.others(e) {
 			continue
 		}
 		q := sessions.Quotation{Kind: sessions.QuoteLink, From: a.quotedAuthor(ctx, at)}
 		if at.Shared {
 			q.Kind = sessions.QuoteForward
 		}
-		q.Text, _ = plain(or(at.Text, at.Fallback), string(me.User), a.names.dictionary(ctx))
+		q.Text, _ = plain(at.content(), string(me.User), a.names.dictionary(ctx))
 		for _, f := range attachments(at.Files) {
 			q.Files = append(q.Files, or(f.Name, f.Kind))
 		}

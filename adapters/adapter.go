@@ -188,6 +188,20 @@ type FileFetcher interface {
 	Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error)
 }
 
+// ThreadReader reads what was said in the thread of a route before a message: the message that the thread hangs on, and the
+// newest of the others, at most limit together, oldest first. The bot's own words are among them.
+type ThreadReader interface {
+	ReadThread(ctx context.Context, route sessions.Route, before sessions.PlatformMessageID, limit int) ([]ThreadMessage, error)
+}
+
+// ThreadMessage is what was said in a thread.
+type ThreadMessage struct {
+	ID    sessions.PlatformMessageID
+	From  sessions.Peer
+	Text  string   // plain text, valid UTF-8
+	Files []string // names or kinds
+}
+
 // Reconciler finds out whether a message was posted whose answer was lost. out is
 // what was sent, sentAt not later than when. The receipt is that of the message that shows;
 // ok is false if the platform certainly has not taken it, so that it may be

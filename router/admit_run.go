@@ -25,6 +25,10 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 	if err := r.takeHistory(ctx, in, &run, &change); err != nil {
 		return Admitted{}, err
 	}
+	if beginsInThread(in.Inbound, change) {
+		run.Input.NewThread = true
+		change.Unsay = append(change.Unsay, threadTold(in.Inbound))
+	}
 	if !fresh {
 		instead, err := r.makeRoom(ctx, s, in, record, &change)
 		if err != nil {

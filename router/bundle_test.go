@@ -216,6 +216,8 @@ type chat struct {
 	calls  int
 	shown  chan struct{} // gets one for each message shown; large enough for a test
 	piece  int           // length of a piece; 0: no splitting
+
+	thread func(sessions.Route) ([]adapters.ThreadMessage, error) // nil: threads are empty
 }
 
 var (

@@ -149,6 +149,7 @@ func (w *sessionWorker) letIn(ctx context.Context, j *job) (letInBatch, error) {
 	for _, message := range said {
 		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {
 			whole := joined(message)
+			w.readThread(ctx, &whole)
 			got := w.fetch(ctx, &whole)
 			err := w.admitText(j.session, &whole, got.texts)
 			if err != nil && len(said) == 1 {

@@ -100,6 +100,8 @@ type Input struct {
 	MessageID   PlatformMessageID `json:"messageId,omitempty"` // the platform's id of the message
 	Quotations  []Quotation       `json:"quotations,omitempty"`
 	Unread      string            `json:"unread,omitempty"` // a part of the message that could not be read
+	// NewThread: it is the first that the session hears of a thread which others have begun.
+	NewThread bool `json:"newThread,omitempty"`
 	// Order is what the run does to its session; nil for an ordinary message.
 	Order *Order `json:"order,omitempty"`
 	// More: the sender's next message there may belong to this one, if it follows at once.

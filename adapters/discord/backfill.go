@@ -115,16 +115,19 @@ func (a *Adapter) history(ctx context.Context, channelID, after string) (page []
 		}
 		page = append(page, m)
 	}
-	slices.SortFunc(page, func(a, b message) int {
-		switch {
-		case a.ID == b.ID:
-			return 0
-		case later(a.ID, b.ID):
-			return 1
-		}
-		return -1
-	})
+	slices.SortFunc(page, byID)
 	return page, len(raw) < maxMissed, nil
+}
+
+// byID orders messages by their age.
+func byID(a, b message) int {
+	switch {
+	case a.ID == b.ID:
+		return 0
+	case later(a.ID, b.ID):
+		return 1
+	}
+	return -1
 }
 
 // complete adds what fetched messages lack: their guild, and their writers' roles.

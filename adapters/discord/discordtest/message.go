@@ -167,12 +167,15 @@ func (c *call) history() {
 	var page []*post
 	if ch != nil {
 		for _, p := range ch.messages {
-			if !p.deleted && !p.private && above(p.id, q.Get("after")) {
+			if !p.deleted && !p.private && above(p.id, q.Get("after")) && (q.Get("before") == "" || above(q.Get("before"), p.id)) {
 				page = append(page, p)
 			}
 		}
 	}
 	sort.Slice(page, func(i, j int) bool { return above(page[j].id, page[i].id) })
+	if q.Has("before") { // the newest of them
+		page = page[max(0, len(page)-limit):]
+	}
 	page = page[:min(limit, len(page))]
 	slices.Reverse(page)
 	out := make([]obj, 0, len(page))
@@ -189,6 +192,21 @@ func (c *call) history() {
 		return
 	}
 	c.answer(out)
+}
+
+// message is GET of one message.
+func (c *call) message() {
+	c.mu.Lock()
+	var raw obj
+	if p := c.find(c.r.PathValue("channel_id"), c.r.PathValue("message_id")); p != nil && !p.private {
+		raw = clone(p.raw)
+	}
+	c.mu.Unlock()
+	if raw == nil {
+		c.refuse(http.StatusNotFound, 10008, "Unknown Message")
+		return
+	}
+	c.answer(raw)
 }
 
 // above compares two ids; an empty one is below all.

@@ -66,6 +66,7 @@ func (s *Server) endpoints() []route {
 		{method: "GET", path: "/channels/{channel_id}", do: (*call).channel},
 		{method: "GET", path: "/channels/{channel_id}/thread-members", do: (*call).threadMembers},
 		{method: "GET", path: "/channels/{channel_id}/messages", do: (*call).history},
+		{method: "GET", path: "/channels/{channel_id}/messages/{message_id}", do: (*call).message},
 		{method: "POST", path: "/channels/{channel_id}/messages", posts: true, do: (*call).post},
 		{method: "PATCH", path: "/channels/{channel_id}/messages/{message_id}", do: (*call).edit},
 		{method: "DELETE", path: "/channels/{channel_id}/messages/{message_id}", do: (*call).deleteMessage},

@@ -1,0 +1,89 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+// ReadThread gives the message that a thread hangs on and the newest messages before one. A post in a forum has its first
+// message in itself, with the thread's id.
+func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before sessions.PlatformMessageID, limit int) ([]adapters.ThreadMessage, error) {
+	thread := string(route.Thread)
+	if !isID(thread) || limit <= 0 {
+		return nil, nil
+	}
+	self, err := a.whoami(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"limit": {strconv.Itoa(min(limit, maxMissed))}}
+	if isID(string(before)) {
+		query.Set("before", string(before))
+	}
+	var raw []json.RawMessage
+	if err := a.call(ctx, request{method: http.MethodGet, path: at("/channels/{}/messages", thread), query: query.Encode()}, &raw); err != nil {
+		return nil, err
+	}
+	var said []message
+	for _, r := range raw {
+		m, err := a.readMessage("thread", r)
+		if err != nil {
+			a.malformed(r, err)
+		} else if worded(&m) {
+			said = append(said, m)
+		}
+	}
+	slices.SortFunc(said, byID)
+	if root, ok, err := a.starter(ctx, route, said); err != nil {
+		return nil, err
+	} else if ok {
+		said = append([]message{root}, said[max(0, len(said)-limit+1):]...)
+	}
+	all := make([]adapters.ThreadMessage, 0, len(said))
+	for i := range said {
+		all = append(all, a.threadMessage(route.Space, &said[i], self))
+	}
+	return all, nil
+}
+
+// starter is the message that a thread hangs on, where it is not among those that were read; ok is false where there is none.
+func (a *Adapter) starter(ctx context.Context, route sessions.Route, said []message) (root message, ok bool, err error) {
+	thread := string(route.Thread)
+	if slices.ContainsFunc(said, func(m message) bool { return m.ID == thread }) {
+		return root, false, nil
+	}
+	for _, channel := range []string{string(route.Conversation), thread} {
+		var raw json.RawMessage
+		if err := a.optional(ctx, at("/channels/{}/messages/{}", channel, thread), &raw); err != nil {
+			return root, false, err
+		}
+		if len(raw) == 0 {
+			continue // a thread that was begun without a message, or one that is gone
+		}
+		root, err := a.readMessage("thread", raw)
+		return root, err == nil && worded(&root), nil //nolint:nilerr // readMessage has said so
+	}
+	return root, false, nil
+}
+
+func (a *Adapter) threadMessage(guild string, m *message, self *user) adapters.ThreadMessage {
+	out := adapters.ThreadMessage{ID: sessions.PlatformMessageID(m.ID)}
+	for _, q := range a.written(guild, m, self) {
+		if q.Kind == "" {
+			out.From = q.From
+		}
+		out.Text = strings.TrimSpace(out.Text + "\n" + q.Text)
+	}
+	for _, f := range attachments(m) {
+		out.Files = append(out.Files, or(f.Name, f.Kind))
+	}
+	return out
+}

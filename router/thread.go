@@ -1,0 +1,74 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"sluice/adapters"
+	"sluice/sessions"
+)
+
+const (
+	// threadWithin bounds the reading of a thread: a slow platform must not hold the answer up for longer.
+	threadWithin = 20 * time.Second
+	// threadMost is how many messages of a thread an agent is shown, the first one among them. Their size is bounded with
+	// that of all quotations of a message.
+	threadMost = 50
+)
+
+// beginsInThread reports whether a message is the first that its session hears of a thread that others have begun.
+func beginsInThread(in adapters.Inbound, change Change) bool {
+	return in.Route.Thread != "" && !in.OpensThread && len(change.Create) > 0 && len(change.End) == 0
+}
+
+// threadTold drops the message that a thread hangs on from what its channel's next turn is told: the thread's session reads it.
+func threadTold(in adapters.Inbound) Unsaid {
+	at := in.Route
+	at.Thread = ""
+	return Unsaid{Lane: at.Lane(), Message: sessions.PlatformMessageID(in.Route.Thread)}
+}
+
+// beforeIt is what was said in a run's thread before its message, for a session that hears of it for the first time. What can't
+// be read is said in its place; it is never a reason not to answer.
+func beforeIt(ctx context.Context, a adapters.Adapter, run *sessions.Run, log *slog.Logger) []sessions.Quotation {
+	reader, able := a.(adapters.ThreadReader)
+	if !run.Input.NewThread || !able {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, threadWithin)
+	defer cancel()
+	said, err := reader.ReadThread(ctx, run.Route, run.Input.MessageID, threadMost)
+	if err != nil {
+		log.Warn("thread not read", "run", string(run.ID), "channel", run.Route.Channel, "err", err)
+		return []sessions.Quotation{{Kind: sessions.QuoteThread, From: sessions.Peer{Name: "the gateway"}, Text: "What was said in this thread before could not be read."}}
+	}
+	return unheard(said[:min(len(said), threadMost)], run.Input.History)
+}
+
+// unheard are the messages of a thread that are not among the lines that its session is told anyway.
+func unheard(said []adapters.ThreadMessage, history []sessions.HistoryLine) []sessions.Quotation {
+	var all []sessions.Quotation
+	for _, m := range said {
+		if !slices.ContainsFunc(history, func(l sessions.HistoryLine) bool { return l.MessageID == m.ID }) {
+			all = append(all, sessions.Quotation{Kind: sessions.QuoteThread, From: m.From, Text: cmp.Or(m.Text, "(no text)"), Files: m.Files})
+		}
+	}
+	return all
+}
+
+// readThread puts before a message what was said in its thread, with the label of anybody's words there.
+func (w *sessionWorker) readThread(ctx context.Context, run *sessions.Run) {
+	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
+	if !ok {
+		return
+	}
+	before := beforeIt(ctx, a, run, w.log)
+	if len(before) == 0 {
+		return
+	}
+	run.Input.Quotations = boundQuotations(append(before, run.Input.Quotations...), quotedMost)
+	run.Label = run.Label.Join(w.inboundLabel(run.Route, false))
+}

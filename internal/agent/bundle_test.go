@@ -16,6 +16,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/agent"
 	"sluice/internal/sandbox"
+	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -115,6 +116,7 @@ type bundle struct {
 	pages   pages           // of the web
 
 	registry *prometheus.Registry
+	bounds   workspace.Bounds // of its sessions' files
 
 	approver router.Approver
 }
@@ -178,6 +180,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			return policy.Decision{Action: policy.Allow}, nil
 		},
 		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
+		Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now),
 		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := router.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}

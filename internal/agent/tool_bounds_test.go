@@ -12,6 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/agent"
+	"sluice/internal/sandbox/sandboxtest"
+	"sluice/internal/workspace"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
@@ -139,6 +142,26 @@ func TestCallsLeftBehindAreBounded(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "late", b.tool(t, tool.Spec.Name, `{}`).Text)
 	})
+}
+
+// Neither a tool nor a command takes more of the disk than the session may have, and a command can tidy up.
+func TestFilesOfASessionAreBounded(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Need(t)
+	b, folder := withFiles(t, everything, func(d *agent.Definition) { d.Sandbox = sessions.SandboxRequired })
+	b.bounds = workspace.Bounds{Session: 4 << 20}
+	part := b.tool(t, "exec", `{"command":"i=0; while [ $i -lt 100 ]; do head -c 1000000 /dev/zero >f$i; i=$((i+1)); sleep 0.1; done"}`)
+	require.True(t, part.Error)
+	require.Contains(t, part.Text, `"stopped":"the command was ended: the files of this conversation take`)
+	part = b.tool(t, "write", `{"path":"more","content":"x"}`)
+	require.True(t, part.Error)
+	require.Contains(t, part.Text, "limits.sessionBytes")
+	require.NoFileExists(t, filepath.Join(folder, "more"))
+	require.False(t, b.tool(t, "exec", `{"command":"rm f*"}`).Error)
+	require.False(t, b.tool(t, "write", `{"path":"more","content":"x"}`).Error)
+
+	b.bounds.Session = 1
+	require.Contains(t, b.tool(t, "edit", `{"path":"more","oldText":"x","newText":"yy"}`).Text, "limits.")
 }
 
 // metric is the sum of a metric's values.

@@ -28,6 +28,7 @@ func main() {
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: term.IsTerminal(stdin) && term.IsTerminal(stdout),
 		Secret:   func() (string, error) { data, err := term.ReadPassword(stdin); return string(data), err },
+		Typing:   func() (cli.Typing, error) { return takeTerminal(stdin) },
 		Serve: func(ctx context.Context, o cli.ServeOptions) error {
 			return app.Run(ctx, app.Options{ConfigPath: o.ConfigPath, Listen: o.Listen, Version: o.Version, Stdout: o.Stdout, Private: private(stdout), Stderr: o.Stderr})
 		},

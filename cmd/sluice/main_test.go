@@ -10,8 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/term"
+
+	"sluice/internal/cli"
+	"sluice/internal/config"
 )
 
 // asProgram makes this test's binary the program itself.
@@ -31,14 +36,14 @@ func TestMain(m *testing.M) {
 func TestStateIsItsOwnersAlone(t *testing.T) {
 	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state")
-	config := filepath.Join(t.TempDir(), "sluice.yaml")
-	require.NoError(t, os.WriteFile(config, []byte("gateway: { listen: 127.0.0.1:0 }\nstate: "+state+"\n"), 0o600))
+	file := filepath.Join(t.TempDir(), "sluice.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("gateway: { listen: 127.0.0.1:0 }\nstate: "+state+"\n"), 0o600))
 	require.NoError(t, os.Mkdir(state, 0o755)) // as a volume may be
 	database := filepath.Join(state, "sluice.db")
 	require.NoError(t, os.WriteFile(database, nil, 0o600))
 	require.NoError(t, os.Chmod(database, 0o644)) // as a copy that was put back may be
 
-	program := exec.CommandContext(t.Context(), os.Args[0], "serve", "--config", config)
+	program := exec.CommandContext(t.Context(), os.Args[0], "serve", "--config", file)
 	program.Env = append(os.Environ(), asProgram+"=1")
 	out, err := program.StdoutPipe()
 	require.NoError(t, err)
@@ -101,4 +106,31 @@ func TestDocumentedBackupsAreTheirOwnersAlone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o600), info.Mode().Perm(), command)
 	}
+}
+
+// Answers that are pasted all at once show no secret: what comes ahead of its question is not echoed.
+func TestPastedSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	var shown strings.Builder
+	screen := struct {
+		io.Reader
+		io.Writer
+	}{strings.NewReader("telegram\r123456:PASTED\r1001\r\r"), &shown}
+	given := false
+	path := filepath.Join(t.TempDir(), "sluice.yaml")
+	var out strings.Builder
+	code := cli.Execute(t.Context(), cli.Deps{
+		Args: []string{"init", "--config", path}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now,
+		Loader: config.Loader{Getenv: func(string) (string, bool) { return "", false }, Home: t.TempDir(), Dir: t.TempDir()}, Terminal: true,
+		Typing: func() (cli.Typing, error) {
+			return typing{term.NewTerminal(screen, ""), func() error { given = true; return nil }}, nil
+		},
+	})
+	require.Equal(t, cli.ExitDone, code, out.String()+shown.String())
+	require.True(t, given, "the terminal is given back")
+	require.NotContains(t, shown.String()+out.String(), "PASTED")
+	require.Contains(t, shown.String(), "1001", "what is no secret is shown")
+	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), "sluice-secrets", "telegram-token"))
+	require.NoError(t, err)
+	require.Equal(t, "123456:PASTED\n", string(token))
 }

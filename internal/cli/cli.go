@@ -22,7 +22,7 @@ const (
 	ExitUsage  = 2
 )
 
-// Deps is what the command line is given by the program. Every field is required but Signals, Exit and Secret.
+// Deps is what the command line is given by the program. Every field is required but Signals, Exit, Secret and Typing.
 type Deps struct {
 	Args    []string // without the program's name
 	Version string
@@ -40,8 +40,20 @@ type Deps struct {
 
 	Terminal bool                   // standard input and output are a terminal
 	Secret   func() (string, error) // reads a line without showing it; nil: from Stdin
-	Signals  <-chan os.Signal       // interrupts; nil for none
-	Exit     func(code int)         // ends the process at once, at the second interrupt; nil: nothing does
+	// Typing takes the terminal over for questions, so that only the answers to open ones are shown, and no secrets, even
+	// where several are pasted at once. nil: Stdin and Secret are read.
+	Typing  func() (Typing, error)
+	Signals <-chan os.Signal // interrupts; nil for none
+	Exit    func(code int)   // ends the process at once, at the second interrupt; nil: nothing does
+}
+
+// Typing is a terminal that is taken over. What is written to it stands between questions.
+type Typing interface {
+	io.Writer
+	// Ask reads one line; a secret one is not shown.
+	Ask(prompt string, secret bool) (string, error)
+	// Close gives the terminal back.
+	Close() error
 }
 
 // ServeOptions say how to serve.
@@ -65,6 +77,7 @@ type app struct {
 	Deps
 	configPath string
 	http       *http.Client
+	typing     Typing // while questions are asked; nil: Stdin is read
 }
 
 // failure is an error of a command that was used rightly.

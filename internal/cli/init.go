@@ -161,9 +161,20 @@ func writeFile(path string, text []byte, over bool) (err error) {
 }
 
 // ask asks one question after the other.
-func (a *app) ask(got *answers) error {
+func (a *app) ask(got *answers) (err error) {
+	if a.Typing != nil {
+		typing, err := a.Typing()
+		if err != nil {
+			return fmt.Errorf("use the terminal: %w", err)
+		}
+		plain := a.Stdout
+		a.typing, a.Stdout = typing, typing
+		defer func() {
+			a.typing, a.Stdout = nil, plain
+			err = errors.Join(err, typing.Close())
+		}()
+	}
 	in := bufio.NewReader(a.Stdin)
-	var err error
 	if err = a.askChannels(in, got); err != nil {
 		return err
 	}
@@ -300,17 +311,22 @@ func (a *app) question(in *bufio.Reader, text, otherwise string, secret bool) (s
 	if otherwise != "" {
 		text += " [" + otherwise + "]"
 	}
-	fmt.Fprint(a.Stdout, text+": ")
 	var answer string
 	var err error
-	if secret && a.Secret != nil {
+	if a.typing == nil {
+		fmt.Fprint(a.Stdout, text+": ")
+	}
+	switch {
+	case a.typing != nil:
+		answer, err = a.typing.Ask(text+": ", secret)
+	case secret && a.Secret != nil:
 		answer, err = a.Secret()
 		fmt.Fprintln(a.Stdout)
-		if answer != "" {
-			fmt.Fprintf(a.Stdout, "  taken, %d characters\n", utf8.RuneCountInString(strings.TrimSpace(answer)))
-		}
-	} else {
+	default:
 		answer, err = in.ReadString('\n')
+	}
+	if secret && answer != "" {
+		fmt.Fprintf(a.Stdout, "  taken, %d characters\n", utf8.RuneCountInString(strings.TrimSpace(answer)))
 	}
 	if err != nil && (!errors.Is(err, io.EOF) || answer == "") {
 		return "", fmt.Errorf("read answer: %w", err)

@@ -109,7 +109,7 @@ func (got *fetched) show(at *sessions.Attachment, content []byte) {
 	case isText(at.MIME) && utf8.Valid(content):
 		at.Note = "its text stands in the message"
 		text := strings.ReplaceAll(string(content), "\x00", "")
-		got.texts = append(got.texts, fmt.Sprintf("[Text of the file %s]\n%s", cmp.Or(at.Name, "without a name"), text))
+		got.texts = append(got.texts, fmt.Sprintf("[Text of the file %s]\n%s", cmp.Or(sessions.HeadWord(at.Name), "without a name"), text))
 	default:
 		at.Note = "its content can't be shown"
 	}

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -110,6 +111,11 @@ func lines(text string) []string {
 
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
+// spokenName names somebody before what they said. A name of which nothing can be shown is their id.
+func spokenName(p sessions.Peer) string {
+	return cmp.Or(sessions.HeadWord(speaker(p)), sessions.HeadWord(p.Username), sessions.HeadWord(string(p.ID)), "somebody")
+}
+
 // saidText is what somebody said where several speak. Only the first line begins with a name: the others are indented, so that
 // nobody can write a line in another one's name.
 func saidText(from sessions.Peer, text string, quoted []sessions.Quotation) string {
@@ -120,5 +126,5 @@ func saidText(from sessions.Peer, text string, quoted []sessions.Quotation) stri
 	for _, q := range quoted {
 		parts = append(parts, strings.ReplaceAll(quotationText(q), "\n", "\n  "))
 	}
-	return strings.Join(lines(speaker(from)), " ") + ": " + strings.Join(parts, "\n  ")
+	return spokenName(from) + ": " + strings.Join(parts, "\n  ")
 }

@@ -163,7 +163,7 @@ func transcript(messages []sessions.Message, clip int) string {
 			case sessions.PartToolCall:
 				fmt.Fprintf(&b, "calls %s %s", p.Tool, clipText(string(p.Args), clip))
 			case sessions.PartAttachment:
-				fmt.Fprintf(&b, "sends a %s %s", p.Attachment.Kind, p.Attachment.Name)
+				fmt.Fprintf(&b, "sends a %s %s", p.Attachment.Kind, sessions.HeadWord(p.Attachment.Name))
 			default:
 				continue
 			}

@@ -14,7 +14,7 @@ const SummaryHead = "[What was said before, in short]\n"
 
 // AgentHead stands before what another agent has said, which is sent as a user's message.
 func AgentHead(m sessions.Message) string {
-	return fmt.Sprintf("[From agent %s, session %s, not from a person]\n", m.Sender.Name, m.Sender.ID)
+	return fmt.Sprintf("[From agent %s, session %s, not from a person]\n", sessions.HeadWord(m.Sender.Name), strings.Join(strings.Fields(string(m.Sender.ID)), " "))
 }
 
 // Args makes a tool's arguments one JSON object: what a model has spoilt is
@@ -38,7 +38,7 @@ func Args(text string) json.RawMessage {
 func Describe(a *sessions.Attachment) string {
 	var b strings.Builder
 	b.WriteString("[attached " + a.Kind)
-	for _, s := range []string{a.Name, a.MIME} {
+	for _, s := range []string{sessions.HeadWord(a.Name), sessions.HeadWord(a.MIME)} {
 		if s != "" {
 			b.WriteString(", " + s)
 		}

@@ -148,6 +148,9 @@ func (r *Router) repeated(ctx context.Context, in Admission) (Admitted, error) {
 	}
 	if e.Notice != "" {
 		d, err := r.store.Delivery(ctx, e.Notice)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return got, nil // it was said long ago, and is not kept any more
+		}
 		if err != nil {
 			return Admitted{}, fmt.Errorf("read notice: %w", err)
 		}

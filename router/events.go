@@ -67,6 +67,9 @@ func (r *Router) runOf(ctx context.Context, in Admission) (*sessions.Run, error)
 		return nil, err
 	}
 	run, err := r.store.Run(ctx, id)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return nil, nil // it ended long ago, and is not kept any more
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read run: %w", err)
 	}

@@ -18,6 +18,7 @@ type metrics struct {
 	runSeconds      prometheus.Histogram
 	deliverySeconds prometheus.Histogram
 	partitions      prometheus.Gauge
+	pruned          *prometheus.CounterVec // by kind
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -41,6 +42,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
 		acks:            counter("ack_reactions_total", "Reactions on messages that were heard.", "channel", "outcome"),
 		lookups:         counter("send_lookups_total", "Looks at the platform for messages whose answer was lost, by what was found.", "channel", "outcome"),
+		pruned:          counter("pruned_rows_total", "Old rows that retention has looked at.", "kind"),
 		acceptSeconds:   histogram("accept_seconds", "From an event to its commit."),
 		queueSeconds:    histogram("queue_seconds", "From a run's commit to its start."),
 		runSeconds:      histogram("run_seconds", "From a run's start to its end."),
@@ -48,6 +50,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		partitions:      prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
 	}
 	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.steered, m.runs, m.exchanges, m.deliveries, m.failures, m.lookups, m.acks,
-		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.deliverySeconds, m.partitions)
+		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.deliverySeconds, m.partitions, m.pruned)
 	return m
 }

@@ -144,9 +144,13 @@ func (r *Router) Start() {
 	r.retirer.start()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
+	pruner := pruner{store: r.store, now: r.now, keeps: func() Retention { return r.settings.Load().Retention }, mine: func() bool { return r.owner(0) != nil }, step: r.pruned}
 	go func() {
 		defer close(r.sweepDone)
+		var pruning sync.WaitGroup
+		pruning.Go(func() { pruner.run(ctx) })
 		r.sweep(ctx)
+		pruning.Wait()
 	}()
 }
 
@@ -190,6 +194,14 @@ func (r *Router) sweep(ctx context.Context) {
 			r.lapseHeld(ctx)
 			r.sweepMemories(ctx)
 		}
+	}
+}
+
+// pruned counts a step of retention.
+func (r *Router) pruned(kind PruneKind, err error, p Pruned) {
+	r.metrics.pruned.WithLabelValues(string(kind)).Add(float64(p.Looked))
+	if err != nil {
+		r.log.Error("old rows not removed", "kind", string(kind), "err", err)
 	}
 }
 

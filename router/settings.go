@@ -25,10 +25,11 @@ type Settings struct {
 
 	RunTimeout    time.Duration // of one run, from its start
 	DeliveryLife  time.Duration // from queued to expired
-	MaxTextBytes  int           // of one inbound message; a longer one is refused and its sender told
-	MaxMediaBytes int           // of one file on its way out; 0: no bound
-	HistoryKeep   int           // unmentioned messages kept a group
-	MaxRunAttempt int           // starts of one run before it counts as poisonous
+	Retention     Retention
+	MaxTextBytes  int // of one inbound message; a longer one is refused and its sender told
+	MaxMediaBytes int // of one file on its way out; 0: no bound
+	HistoryKeep   int // unmentioned messages kept a group
+	MaxRunAttempt int // starts of one run before it counts as poisonous
 }
 
 // ChannelSettings says who may talk on a channel.

@@ -334,6 +334,9 @@ type Store interface {
 	// SweepMemories ends memories that have expired, and deletes versions that ended long before now; at most limit of each. It returns how many.
 	SweepMemories(ctx context.Context, now time.Time, limit int) (int, error)
 
+	// Prune removes some rows that ended long ago and that nothing needs any more. Event keys stay.
+	Prune(ctx context.Context, p Prune) (Pruned, error)
+
 	// Approval reads an approval.
 	Approval(ctx context.Context, id ApprovalID) (Approval, error)
 

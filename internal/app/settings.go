@@ -26,6 +26,7 @@ func routerSettings(c *config.Config) *router.Settings {
 		MaxTextBytes: c.Limits.MaxMessageBytes, MaxMediaBytes: c.Limits.MaxMediaBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
 	}
 	s.Clearance = c.Policy.Clearance
+	s.Retention = retention(c.Retention)
 	s.Exchanges, s.Reset = exchangeSettings(c), resetSettings(c.Session)
 	for _, a := range c.Agents.List {
 		if a.Default {
@@ -39,6 +40,15 @@ func routerSettings(c *config.Config) *router.Settings {
 		})
 	}
 	return s
+}
+
+// retention is how long what has ended is kept; the configuration was checked.
+func retention(c config.Retention) router.Retention {
+	age := func(text string) time.Duration {
+		d, _ := config.Age(text)
+		return d
+	}
+	return router.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries)}
 }
 
 func channelSettings(c *config.Config) map[string]router.ChannelSettings {

@@ -104,6 +104,7 @@ func (g Gateway) local() bool {
 var hostShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)
 
 func (k checker) stores() {
+	k.retention()
 	store, bus := k.c.Store.URL.Reveal(), k.c.Bus.URL.Reveal()
 	k.must(store == "" || isPostgres(store), "store.url", "want postgres://user@host/database, or nothing for the embedded database")
 	for address := range strings.SplitSeq(bus, ",") {
@@ -298,3 +299,16 @@ func printable(s string) bool {
 }
 
 func trimSlash(s string) string { return strings.TrimSuffix(s, "/") }
+
+// retention checks how long things are kept.
+func (k checker) retention() {
+	r := k.c.Retention
+	for path, text := range map[string]string{"events": r.Events, "runs": r.Runs, "deliveries": r.Deliveries} {
+		_, err := Age(text)
+		k.must(err == nil, "retention."+path, "%v", err)
+	}
+	for path, text := range map[string]string{"sessions": r.Sessions, "archived": r.Archived, "media": r.Media} {
+		k.must(text == "", "retention."+path, "this is not supported yet; leave it empty")
+	}
+	k.must(r.Audit == "", "retention.audit", "the audit trail is kept for ever: a chain that lost its beginning could not be verified; leave it empty")
+}

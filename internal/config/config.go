@@ -1,28 +1,34 @@
 package config
 
 import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
 	"sluice/policy/flow"
 )
 
 // Config is the whole configuration. What [Load] returns is complete: every
 // default is filled in and every level is valid.
 type Config struct {
-	Gateway  Gateway   `yaml:"gateway" doc:"The gateway's own HTTP server: page, API, callbacks."`
-	State    string    `yaml:"state" doc:"Folder of the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
-	Store    Store     `yaml:"store" doc:"Where sessions, messages, runs and deliveries are kept."`
-	Bus      Bus       `yaml:"bus" doc:"What wakes the owners of partitions and carries live events."`
-	Log      Log       `yaml:"log" doc:"The log on standard error."`
-	Owners   []string  `yaml:"owners" doc:"Who the gateway belongs to, each <channel>:<user id>. Owners may use every command."`
-	Channels Channels  `yaml:"channels" doc:"The chat platforms."`
-	Models   Models    `yaml:"models" doc:"Language models and who provides them."`
-	Agents   Agents    `yaml:"agents" doc:"The agents that answer."`
-	Bindings []Binding `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
-	Session  Session   `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
-	Tools    Tools     `yaml:"tools" doc:"What agents' tools may do."`
-	MCP      MCP       `yaml:"mcp" doc:"Servers outside the gateway whose tools agents have: docs/tools.md."`
-	Policy   Policy    `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
-	Vault    Vault     `yaml:"secrets" doc:"Values that agents use by their names alone: {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
-	Limits   Limits    `yaml:"limits" doc:"Bounds."`
+	Gateway   Gateway   `yaml:"gateway" doc:"The gateway's own HTTP server: page, API, callbacks."`
+	State     string    `yaml:"state" doc:"Folder of the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
+	Store     Store     `yaml:"store" doc:"Where sessions, messages, runs and deliveries are kept."`
+	Bus       Bus       `yaml:"bus" doc:"What wakes the owners of partitions and carries live events."`
+	Log       Log       `yaml:"log" doc:"The log on standard error."`
+	Owners    []string  `yaml:"owners" doc:"Who the gateway belongs to, each <channel>:<user id>. Owners may use every command."`
+	Channels  Channels  `yaml:"channels" doc:"The chat platforms."`
+	Models    Models    `yaml:"models" doc:"Language models and who provides them."`
+	Agents    Agents    `yaml:"agents" doc:"The agents that answer."`
+	Bindings  []Binding `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
+	Session   Session   `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
+	Tools     Tools     `yaml:"tools" doc:"What agents' tools may do."`
+	MCP       MCP       `yaml:"mcp" doc:"Servers outside the gateway whose tools agents have: docs/tools.md."`
+	Policy    Policy    `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
+	Vault     Vault     `yaml:"secrets" doc:"Values that agents use by their names alone: {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
+	Limits    Limits    `yaml:"limits" doc:"Bounds."`
+	Retention Retention `yaml:"retention" doc:"How long what has ended is kept: docs/operations.md. Days such as 90d; nothing keeps for ever."`
 
 	_ struct{} `later:"cron,hooks"`
 }
@@ -346,6 +352,30 @@ type ToolFilter struct {
 // SessionTools are the tools that look at sessions.
 type SessionTools struct {
 	Visibility string `yaml:"visibility" enum:"self,tree,agent,all" doc:"Which sessions they see: their own, those they started too, all of their agent, all."`
+}
+
+// Retention is how long what has ended is kept.
+type Retention struct {
+	Events     string `yaml:"events" doc:"What an event of a platform has led to. Its key stays for ever, so that a repeat is known; it goes when its run does, at the earliest."`
+	Runs       string `yaml:"runs" doc:"Runs that have ended, but for the last one of each session and those of exchanges between agents."`
+	Deliveries string `yaml:"deliveries" doc:"Deliveries that were sent or discarded. Where a request had an idempotency key, the key stays and the text goes."`
+	Sessions   string `yaml:"sessions" doc:"Not supported yet: leave it empty. Sessions live until they are reset or deleted, or their TTL is over."`
+	Archived   string `yaml:"archived" doc:"Not supported yet: leave it empty. Ended sessions are kept for ever."`
+	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain that lost its beginning could not be verified."`
+	Media      string `yaml:"media" doc:"Not supported yet: leave it empty. Files expire some days after they came."`
+}
+
+// Age is a span of retention; 0 for what is kept for ever.
+func Age(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	days, ok := strings.CutSuffix(text, "d")
+	n, err := strconv.Atoi(days)
+	if !ok || err != nil || n < 1 || n > 36500 {
+		return 0, errors.New("want days such as 90d, or nothing to keep for ever")
+	}
+	return time.Duration(n) * 24 * time.Hour, nil
 }
 
 // Limits are bounds.

@@ -44,7 +44,8 @@ func Default() *Config {
 			Memory:    Memory{Audience: "own", MaxEntries: 200_000, MaxBytes: 256 << 20, RecallChars: 4000},
 			Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
-		Policy: Policy{Escalation: "ask", Clearance: flow.Restricted},
+		Policy:    Policy{Escalation: "ask", Clearance: flow.Restricted},
+		Retention: Retention{Events: "90d", Runs: "90d", Deliveries: "90d"},
 		Limits: Limits{
 			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,

@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"lane is in order":                  testLane,
 		"waiting lanes":                     testWaitingLanes,
 		"media are kept as they were":       testMedia,
+		"old rows are pruned":               testPrune,
 		"media are swept":                   testMediaSweep,
 		"history keeps the newest":          testHistory,
 		"history is taken back":             testUnsaid,

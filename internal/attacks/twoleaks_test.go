@@ -23,6 +23,8 @@ func beyondTwoRuns() map[policy.Checkpoint]string {
 		policy.CheckEscalation: "what it forbids makes a session rise, which then no longer counts as low",
 		policy.CheckReport:     "what it forbids makes a session rise by a sub-agent's report, which then no longer counts as low",
 		policy.CheckBeyond:     "it is about who has influenced a call, not about what is told",
+		policy.CheckPress:      "it is about who commands, not about what is told",
+		policy.CheckForward:    "it is about who commands, not about what is told",
 		policy.CheckRules:      "rules are the owner's, and the same in both runs",
 		policy.CheckReset:      "rules are the owner's; the programs have none",
 		policy.CheckInvocation: "rules are the owner's; the programs have none",

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	retireBatch = 100 // questions looked at at a time
+	retireBatch = 100 // questions of one look
 	// retiredPrefix begins the idempotency key of the order to take the buttons off a question: there is one for each.
 	retiredPrefix = "retired/"
 )

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,11 @@ channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBas
 	require.NoError(t, err)
 	texts := []string{sent[1].Plain, sent[2].Plain}
 	require.ElementsMatch(t, []string{"exec runs.", "It is made."}, texts)
+	_, err = bots.WaitCalls(t.Context(), "editMessageText", 1)
+	require.NoError(t, err)
+	question := bots.Sent(1001)[0]
+	require.Empty(t, question.Buttons, "the question is decided")
+	require.True(t, strings.HasSuffix(question.Plain, "Allowed."), question.Plain)
 	requests := models.Requests()
 	require.Len(t, requests, 2)
 	messages := requests[1].Messages

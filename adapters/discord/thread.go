@@ -69,7 +69,11 @@ func (a *Adapter) starter(ctx context.Context, route sessions.Route, said []mess
 			continue // a thread that was begun without a message, or one that is gone
 		}
 		root, err := a.readMessage("thread", raw)
-		return root, err == nil && worded(&root), nil //nolint:nilerr // readMessage has said so
+		if err != nil {
+			a.malformed(raw, err)
+			return root, false, nil
+		}
+		return root, worded(&root), nil
 	}
 	return root, false, nil
 }

@@ -120,7 +120,7 @@ func (l Limits) watcher(pid int) func(context.Context) error {
 		case u.tasks > l.Processes:
 			return fmt.Errorf("it had %d processes and threads: the most is %d (limits.commandProcesses)", u.tasks, l.Processes)
 		case u.memory > l.Memory:
-			return fmt.Errorf("it used %s of memory: the most is %s (limits.commandMemory)", humanize.IBytes(uint64(u.memory)), humanize.IBytes(uint64(l.Memory))) //nolint:gosec // above 0
+			return fmt.Errorf("it used %s of memory: the most is %s (limits.commandMemory)", humanize.IBytes(uint64(u.memory)), humanize.IBytes(uint64(l.Memory)))
 		case u.short:
 			return errors.New("the machine ran short of memory")
 		}

@@ -18,10 +18,10 @@ import (
 // bound sets the limits of a process that waits. Those that it starts have them too.
 func bound(pid int, l Limits, timeout time.Duration) error {
 	for resource, most := range map[int]uint64{
-		unix.RLIMIT_DATA:   uint64(l.Memory),   //nolint:gosec // above 0
-		unix.RLIMIT_FSIZE:  uint64(l.FileSize), //nolint:gosec // above 0
+		unix.RLIMIT_DATA:   uint64(l.Memory),
+		unix.RLIMIT_FSIZE:  uint64(l.FileSize),
 		unix.RLIMIT_NOFILE: openFiles,
-		unix.RLIMIT_CPU:    uint64(timeout/time.Second) + 1, //nolint:gosec // above 0
+		unix.RLIMIT_CPU:    uint64(timeout/time.Second) + 1,
 		unix.RLIMIT_CORE:   0,
 	} {
 		var now unix.Rlimit
@@ -35,7 +35,7 @@ func bound(pid int, l Limits, timeout time.Duration) error {
 	}
 	// Both only help, so that it is no matter where the kernel does not allow them.
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, niceness)
-	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(pid), "oom_score_adj"), []byte("1000"), 0) //nolint:gosec // it is there
+	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(pid), "oom_score_adj"), []byte("1000"), 0)
 	return nil
 }
 
@@ -153,7 +153,7 @@ func shortOfMemory() bool {
 
 // kilobytes reads a file of lines such as "Name:  12 kB", as bytes. Nothing where it can't be read.
 func kilobytes(file string) map[string]int64 {
-	text, err := os.ReadFile(file) //nolint:gosec // of /proc
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil
 	}
@@ -196,7 +196,7 @@ func kernelBounds(groups, root string) (memory, tasks string) {
 
 // boundIn reads a bound; empty: there is none, or it is so large that it means none.
 func boundIn(root, group, name string) string {
-	text, err := os.ReadFile(filepath.Join(root, group, name)) //nolint:gosec // of the kernel
+	text, err := os.ReadFile(filepath.Join(root, group, name))
 	if err != nil {
 		return ""
 	}

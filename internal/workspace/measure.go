@@ -22,8 +22,8 @@ func freeSpace(folder string) (free, total int64, err error) {
 	if err := syscall.Statfs(folder, &fs); err != nil {
 		return 0, 0, err
 	}
-	block := int64(fs.Bsize)
-	return int64(fs.Bavail) * block, int64(fs.Blocks) * block, nil //nolint:gosec // no disk is so large
+	block := int64(fs.Bsize) //nolint:unconvert // another type on other systems
+	return int64(fs.Bavail) * block, int64(fs.Blocks) * block, nil
 }
 
 // measure is what a folder and all below it take on the disk. It follows no link. check is asked now and then; its error ends it.
@@ -54,7 +54,7 @@ func (m *meter) add(root *os.Root, depth int) error {
 	}
 	dir, err := root.Open(".")
 	if err != nil {
-		return nil //nolint:nilerr // it is gone
+		return nil // it is gone
 	}
 	defer dir.Close() //nolint:errcheck // only read from
 	for {
@@ -76,7 +76,7 @@ func (m *meter) add(root *os.Root, depth int) error {
 			return nil
 		}
 		if err != nil {
-			return nil //nolint:nilerr // it is going
+			return nil // it is going
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (m *meter) add(root *os.Root, depth int) error {
 func (m *meter) entry(root *os.Root, name string, depth int) error {
 	info, err := root.Lstat(name)
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil // see above
 	}
 	m.bytes += entryCost
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && !info.IsDir() {
@@ -96,7 +96,7 @@ func (m *meter) entry(root *os.Root, name string, depth int) error {
 	}
 	below, err := root.OpenRoot(name)
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil // see above
 	}
 	defer below.Close() //nolint:errcheck // only read from
 	return m.add(below, depth+1)
@@ -104,7 +104,7 @@ func (m *meter) entry(root *os.Root, name string, depth int) error {
 
 // subfolders are the names of the folders in a folder.
 func subfolders(ctx context.Context, folder string) (names []string, err error) {
-	dir, err := os.Open(folder) //nolint:gosec // the workspace of an agent
+	dir, err := os.Open(folder)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

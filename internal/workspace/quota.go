@@ -135,7 +135,7 @@ func (q *Quota) fits(ctx context.Context, folder string, b Bounds, n int64) erro
 	return nil
 }
 
-func text(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // not negative
+func text(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
 // usedBy is what a session's folder holds.
 func (q *Quota) usedBy(ctx context.Context, folder string, remeasure bool) (int64, error) {

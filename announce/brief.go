@@ -3,6 +3,8 @@ package announce
 import (
 	"fmt"
 	"strings"
+
+	"sluice/sessions"
 )
 
 // announceRequest is what the target's session is asked in the announcing step; what it is about stands in the brief.
@@ -24,17 +26,17 @@ func Brief(x Exchange) string {
 	case x.Kind == Spawn:
 		lines = []string{
 			"Your task has ended. What you say now is shown to the people who speak to the session that gave it to you, under the status that the gateway itself has found.",
-			"Say in a few sentences what came of it. To keep silent, answer exactly " + AnnounceSkip + ".",
+			"Say in a few sentences what came of it. To keep silent, answer exactly " + sessions.AnnounceSkip + ".",
 		}
 	case x.Phase == Asking && x.Blind:
 		lines = []string{
 			fmt.Sprintf("The last message comes from another agent (agent %s, session %s), not from a person. That agent may not see this conversation: what you answer does not go to it.", x.Requester.Agent, x.Requester.Key),
-			"Afterwards you may tell your own people about it. To say nothing at all, answer exactly " + NoReply + ".",
+			"Afterwards you may tell your own people about it. To say nothing at all, answer exactly " + sessions.NoReply + ".",
 		}
 	case x.Phase == Asking:
 		lines = []string{
 			fmt.Sprintf("The last message comes from another agent (agent %s, session %s), not from a person. Your answer goes to that agent.", x.Requester.Agent, x.Requester.Key),
-			"It may answer you, and afterwards you may tell your own people about it. To say nothing at all, answer exactly " + NoReply + ".",
+			"It may answer you, and afterwards you may tell your own people about it. To say nothing at all, answer exactly " + sessions.NoReply + ".",
 		}
 	case x.Phase == Replying:
 		other, role := x.Target, "asked"
@@ -44,7 +46,7 @@ func Brief(x Exchange) string {
 		lines = []string{
 			fmt.Sprintf("The last message comes from another agent (agent %s, session %s): turn %d of at most %d of an exchange in which you %s. Your answer goes to that agent.",
 				other.Agent, other.Key, x.Turn, x.MaxTurns, role),
-			"If nothing more needs to be said between you, answer exactly " + ReplySkip + ".",
+			"If nothing more needs to be said between you, answer exactly " + sessions.ReplySkip + ".",
 		}
 	case x.Phase == Announcing:
 		lines = []string{
@@ -52,7 +54,7 @@ func Brief(x Exchange) string {
 			"Its request was: " + x.Request,
 			"Your first answer was: " + x.Reply,
 			"What was said last: " + x.Latest,
-			"What you say now is shown to the people of this conversation. To keep silent, answer exactly " + AnnounceSkip + ".",
+			"What you say now is shown to the people of this conversation. To keep silent, answer exactly " + sessions.AnnounceSkip + ".",
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -15,18 +15,10 @@
 package announce
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"sluice/sessions"
-)
-
-// What an agent answers exactly, to say that it has nothing to say. None of them is ever shown.
-const (
-	ReplySkip    = "REPLY_SKIP"    // ends the turns
-	AnnounceSkip = "ANNOUNCE_SKIP" // keeps silent where people are
-	NoReply      = "NO_REPLY"
 )
 
 // MostTurns is the highest number of turns that may be configured; it is also the default.
@@ -213,7 +205,7 @@ func (x Exchange) announced(r Result, now time.Time) Exchange {
 	switch {
 	case r.Status == sessions.RunAborted:
 		return x.end(Stopped, "the announcement was stopped", now)
-	case x.Kind == Spawn && (!ok || !silent(r.Text, AnnounceSkip)): // whatever else it says, there is a report
+	case x.Kind == Spawn && (!ok || strings.TrimSpace(r.Text) != sessions.AnnounceSkip): // whatever else it says, there is a report
 		return x.end(Announced, x.Detail, now)
 	case !ok:
 		return x.end(Failed, "the announcement ended as "+string(r.Status)+": "+r.Error, now)
@@ -230,18 +222,5 @@ func (x Exchange) end(o Outcome, detail string, now time.Time) Exchange {
 
 // words are what a step said; not ok if its run did not end well.
 func words(r Result) (string, bool) {
-	return Shown(r.Text), r.Status == sessions.RunDone
-}
-
-// Shown is what of a step's answer the other side and people may see: nothing
-// where it is, exactly, one of the words that mean silence.
-func Shown(answer string) string {
-	if silent(answer, ReplySkip, AnnounceSkip, NoReply) {
-		return ""
-	}
-	return strings.TrimSpace(answer)
-}
-
-func silent(answer string, words ...string) bool {
-	return slices.Contains(words, strings.TrimSpace(answer))
+	return sessions.Shown(r.Text), r.Status == sessions.RunDone
 }

@@ -168,7 +168,7 @@ func TestEveryExchangeEnds(t *testing.T) {
 		for x.Phase != announce.Ended {
 			result := announce.Result{
 				Status: rapid.SampledFrom([]sessions.RunStatus{sessions.RunDone, sessions.RunDone, sessions.RunDone, sessions.RunFailed, sessions.RunTimeout, sessions.RunAborted, sessions.RunDropped}).Draw(t, "status"),
-				Text:   rapid.SampledFrom([]string{"", "x", "yes", announce.ReplySkip, announce.AnnounceSkip, announce.NoReply}).Draw(t, "text"),
+				Text:   rapid.SampledFrom([]string{"", "x", "yes", sessions.ReplySkip, sessions.AnnounceSkip, sessions.NoReply}).Draw(t, "text"),
 			}
 			var next *announce.Step
 			if x, next = announce.Next(x, result, now); next != nil {
@@ -182,7 +182,7 @@ func TestEveryExchangeEnds(t *testing.T) {
 			}
 		}
 		checkOrder(t, x, steps)
-		if x.Outcome == "" || x.Latest == announce.ReplySkip || x.Latest == announce.NoReply {
+		if x.Outcome == "" || x.Latest == sessions.ReplySkip || x.Latest == sessions.NoReply {
 			t.Fatalf("ended as %+v", x)
 		}
 	})

@@ -100,7 +100,7 @@ func (w *sessionWorker) nextStep(ctx context.Context, change *Change, x *Exchang
 // leftOut is the result of a step that can't be taken: nothing is said. A task is
 // reported all the same where there is somebody to hear it, without further words of the sub-agent.
 func leftOut(x Exchange) announce.Result {
-	r := announce.Result{Status: sessions.RunDone, Text: announce.AnnounceSkip}
+	r := announce.Result{Status: sessions.RunDone, Text: sessions.AnnounceSkip}
 	if x.Kind == announce.Spawn && !x.Route.IsZero() {
 		r.Text = ""
 	}
@@ -168,12 +168,12 @@ func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Excha
 		if x.Outcome != announce.Announced {
 			return "", nil
 		}
-		return announce.Shown(end.result.Text), nil
+		return sessions.Shown(end.result.Text), nil
 	}
 	if err := w.endTask(ctx, change, x, end); err != nil {
 		return "", err
 	}
-	report := announce.ReportOf(x.Exchange, announce.Shown(end.result.Text)).Text()
+	report := announce.ReportOf(x.Exchange, sessions.Shown(end.result.Text)).Text()
 	requester, err := w.party(ctx, x.Requester)
 	switch {
 	case err == nil:

@@ -149,9 +149,9 @@ func (r *Router) answers(ctx context.Context, record sessions.Record, question s
 	return found, nil
 }
 
-// saidIn is a message's text, as secret as the session in which it was said.
+// saidIn is a message's text, as secret as the session in which it was said; a silent answer has none.
 func saidIn(record sessions.Record, m sessions.Message) flow.Text {
-	return flow.NewText(m.Text(), m.Label.Join(record.Taint))
+	return flow.NewText(sessions.Shown(m.Text()), m.Label.Join(record.Taint))
 }
 
 func listBranches(quotes *policy.Quotation, branches []branch) string {

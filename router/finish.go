@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"sluice/announce"
@@ -12,9 +11,6 @@ import (
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
-
-// silentReply is the exact answer with which an agent says that it has nothing to say.
-const silentReply = "NO_REPLY"
 
 // finish stores the last message, the end of the runs and the delivery of the answer, in one transaction.
 func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, batch []sessions.Run, answer Answer, show *show, preview []DeliveryMove) error {
@@ -40,7 +36,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	if last.Kind == sessions.KindCommand {
 		kind, label = KindCommand, quoted(answer)
 	}
-	if !silent(say) && !last.Route.IsZero() {
+	if !sessions.Silent(say) && !last.Route.IsZero() {
 		w.deliver(&change, w.reply(last, kind, say, label), preview)
 	} else {
 		change.Deliveries = w.withdraw(preview)
@@ -51,7 +47,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	session.Saved(change.Change)
 	w.metrics.runs.WithLabelValues(string(sessions.RunDone)).Inc()
 	switch {
-	case silent(say):
+	case sessions.Silent(say):
 		say = ""
 	case kind != KindCommand:
 		say = show.final(say)
@@ -78,11 +74,6 @@ func (w *sessionWorker) excuse(taint flow.Label, route sessions.Route, why *sess
 		return why.Public
 	}
 	return notSaidWhy
-}
-
-func silent(text string) bool {
-	t := strings.TrimSpace(text)
-	return t == "" || t == silentReply
 }
 
 // reply makes the delivery of a run's answer.

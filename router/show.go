@@ -38,7 +38,8 @@ type show struct {
 	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
 	verbose sessions.VerboseLevel
-	pieces  pieces // of the text, on their way to those who follow the session
+	pieces  pieces        // of the text, on their way to those who follow the session
+	hush    sessions.Hush // of the text, before anybody is shown it; the run's goroutine alone uses it
 
 	mu     sync.Mutex
 	text   strings.Builder // of the answer
@@ -163,6 +164,29 @@ func (s *show) emit(e sessions.Event) {
 	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.allowed {
 		return
 	}
+	switch e.Type {
+	case sessions.EventDelta:
+		if e.Text = s.hush.Add(e.Text); e.Text == "" {
+			hitEvent(e.Type)
+			return
+		}
+	case sessions.EventToolCall: // what was said before the call was an answer of its own
+		s.rest()
+	case sessions.EventRetrying:
+		s.hush = sessions.Hush{}
+	}
+	s.pass(e)
+}
+
+// rest shows what was held back of an answer that has ended and was not silent.
+func (s *show) rest() {
+	if text := s.hush.End(); text != "" {
+		s.pass(sessions.Event{Type: sessions.EventDelta, Text: text})
+	}
+}
+
+// pass shows an event to those who follow the session and in the chat.
+func (s *show) pass(e sessions.Event) {
 	s.mu.Lock()
 	switch e.Type {
 	case sessions.EventDelta:
@@ -250,6 +274,7 @@ func (s *show) typing(ctx context.Context) {
 // close stops showing and waits for a call that is under way. It returns the
 // preview's delivery, still to be finished, if there is one.
 func (s *show) close() []DeliveryMove {
+	s.rest()
 	s.pieces.close()
 	s.mu.Lock()
 	s.closed = true

@@ -22,9 +22,10 @@ type Model interface {
 	ContextWindow() int
 }
 
-// ModelLevel is the highest level that may be sent to a model. One that does not say it may be told only what everybody may know.
+// ModelLevel is the highest level that may be sent to a model. It is PUBLIC, as for every unknown place, where the model
+// does not say its level or the level was lost.
 func ModelLevel(m Model) flow.Level {
-	if c, ok := m.(Classified); ok {
+	if c, ok := m.(Classified); ok && c.Classification().Valid() {
 		return c.Classification()
 	}
 	return flow.Public

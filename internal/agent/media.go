@@ -34,12 +34,7 @@ var (
 )
 
 // Classification implements [sessions.Classified].
-func (m *seeing) Classification() flow.Level {
-	if c, ok := m.Model.(sessions.Classified); ok {
-		return c.Classification()
-	}
-	return flow.Restricted
-}
+func (m *seeing) Classification() flow.Level { return sessions.ModelLevel(m.Model) }
 
 // Complete implements [sessions.Model]. Where the model takes no pictures it is told of them in words.
 func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {

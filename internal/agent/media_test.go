@@ -110,3 +110,16 @@ func TestModelThatSeesIsClassifiedAsBefore(t *testing.T) {
 	_, err := s.Complete(t.Context(), func(sessions.Chunk) {})
 	require.ErrorIs(t, err, sessions.ErrModelLevel)
 }
+
+// unclassified is a model of nobody knows which provider.
+type unclassified struct{ sessions.Model }
+
+// A model that does not say what it may be told is told what everybody may know, with pictures as without.
+func TestModelWithoutALevelIsPublic(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[flow.Level]error{flow.Public: nil, flow.Internal: sessions.ErrModelLevel} {
+		s := seeing(t, unclassified{&watcher{}}, 1, flow.NewLabel(level, flow.Trusted))
+		_, err := s.Complete(t.Context(), func(sessions.Chunk) {})
+		require.ErrorIs(t, err, want, "%s", level)
+	}
+}

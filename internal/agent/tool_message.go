@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 
 	"sluice/adapters"
 	"sluice/policy"
@@ -94,8 +96,13 @@ func messagePlan(caller sessions.Caller, raw json.RawMessage) (router.Proactive,
 	if err := decodeArgs(raw, &args); err != nil {
 		return router.Proactive{}, err
 	}
-	if args.Message == "" && len(args.Media) == 0 {
+	switch silent := sessions.Silent(args.Message); {
+	case silent && len(args.Media) > 0:
+		args.Message = "" // the files come without a word
+	case args.Message == "":
 		return router.Proactive{}, errors.New("message: is required")
+	case silent:
+		return router.Proactive{}, fmt.Errorf("message: %q says nothing: to keep silent, do not send a message", strings.TrimSpace(args.Message))
 	}
 	return addressed(caller, args)
 }

@@ -154,7 +154,7 @@ func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow
 	case !policy.CallerOf(caller).May(policy.CheckSessionsReply, run.Label):
 		result.Status = "accepted"
 	case run.Status == sessions.RunDone:
-		result.Status, result.Reply = "ok", announce.Shown(run.Reply)
+		result.Status, result.Reply = "ok", sessions.Shown(run.Reply)
 		label = run.Label
 	default:
 		result.Status, result.Error = "error", "the run ended as "+string(run.Status)+": "+run.Error

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sluice/adapters"
-	"sluice/announce"
 	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
@@ -88,7 +87,7 @@ func messageOf(m sessions.Message) messageRecord {
 	if m.Sender != (sessions.Peer{}) {
 		out.Sender = &m.Sender
 	}
-	if m.Role == sessions.RoleAssistant && announce.Shown(out.Text) == "" {
+	if m.Role == sessions.RoleAssistant && sessions.Silent(out.Text) {
 		out.Text = "" // a word that means silence is shown to nobody
 		out.Parts = slices.DeleteFunc(slices.Clone(out.Parts), func(p sessions.Part) bool { return p.Type == sessions.PartText })
 	}

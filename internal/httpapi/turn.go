@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/adapters"
-	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -215,7 +214,7 @@ func (s *Server) told(ctx context.Context, run sessions.Run) (text string, seen 
 	case text == "" && run.Reply != "":
 		s.denied(ctx, answer, whyHeld)
 		text = heldText
-	case announce.Shown(text) == "":
+	case sessions.Silent(text):
 		text = "" // a word that means silence is shown to nobody
 	}
 	return text, seen, nil

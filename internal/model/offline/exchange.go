@@ -6,19 +6,13 @@ import (
 	"sluice/sessions"
 )
 
-// The words with which a step of an exchange is ended, as the step itself tells a model.
-const (
-	replySkip    = "REPLY_SKIP"
-	announceSkip = "ANNOUNCE_SKIP"
-)
-
 // inExchange is what the guide says where an exchange with another agent asks
 // for its word: it answers no answers, and announces in a sentence. ok is false elsewhere.
 func inExchange(req sessions.Request) (c sessions.Completion, ok bool) {
 	switch {
-	case strings.Contains(req.System, "answer exactly "+replySkip):
-		return says(replySkip), true
-	case !strings.Contains(req.System, "answer exactly "+announceSkip):
+	case strings.Contains(req.System, "answer exactly "+sessions.ReplySkip):
+		return says(sessions.ReplySkip), true
+	case !strings.Contains(req.System, "answer exactly "+sessions.AnnounceSkip):
 		return c, false
 	}
 	asked, answered := "", ""

@@ -71,7 +71,7 @@ func TestGuideInAnExchange(t *testing.T) {
 		messages []sessions.Message
 	}{
 		{announce.Exchange{Kind: announce.Send, Phase: announce.Asking}, "seven", []sessions.Message{asked}},
-		{announce.Exchange{Kind: announce.Send, Phase: announce.Replying, Turn: 1}, announce.ReplySkip, []sessions.Message{asked, answered, last}},
+		{announce.Exchange{Kind: announce.Send, Phase: announce.Replying, Turn: 1}, sessions.ReplySkip, []sessions.Message{asked, answered, last}},
 		{announce.Exchange{Kind: announce.Send, Phase: announce.Announcing}, "Another agent asked: “repeat seven”. I answered: “seven”.", []sessions.Message{asked, answered, last}},
 	} {
 		require.Equal(t, x.want, said(announce.Brief(x.exchange), x.messages...))

@@ -37,4 +37,6 @@ const (
 	CheckGate            Checkpoint = "gate"    // what leaves by a channel
 	CheckPress           Checkpoint = "press"   // a press of an agent's button is no command
 	CheckForward         Checkpoint = "forward" // words that somebody passes on are no command
+	CheckSend            Checkpoint = "gate.send"
+	CheckOutput          Checkpoint = "gate.rules"
 )

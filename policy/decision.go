@@ -80,6 +80,8 @@ type Egress struct {
 	// Unheard: nobody has ever been heard there, and nobody there is let in by name. Where it is not
 	// among the sinks either, it may be anybody's.
 	Unheard bool
+	// Reader is the level of who reads the text with a token of their own, wherever it was said; invalid: who is in that place.
+	Reader flow.Level
 	// Partial: the text is still being written. A rule that might apply to what it becomes applies.
 	Partial bool
 	// Effects: the text is about to be sent, and counts.
@@ -124,8 +126,16 @@ func (d *Decision) Still(before *Decision) {
 
 // Unsent reports whether the send policy, a session's override included, forbids the text.
 func (d *Decision) Unsent() bool {
+	if d.Action != Block || len(d.Rules) == 0 {
+		return false
+	}
 	last := d.Rules[len(d.Rules)-1]
-	return d.Action == Block && (last.Rule == ruleOverride || strings.HasPrefix(last.Rule, "sendPolicy."))
+	return last.Rule == ruleOverride || strings.HasPrefix(last.Rule, "sendPolicy.")
+}
+
+// AbovePlace reports whether the flow check forbids the text: its place carries less.
+func (d *Decision) AbovePlace() bool {
+	return slices.ContainsFunc(d.Rules, func(l Looked) bool { return l.Rule == RuleFlow && l.Matched })
 }
 
 // Same reports whether two decisions say the same for the same reasons.

@@ -128,12 +128,15 @@ func (g *Gate) Decide(e Egress) Decision {
 	if !g.flows(&e, level, &d) {
 		return d
 	}
-	if e.Kind == KindNotice || e.Kind == KindCommand {
+	switch {
+	case e.Kind == KindNotice, e.Kind == KindCommand:
 		d.Action, d.Reason = Allow, "the gateway's own words are not gated by the send policy"
-	} else {
+	case CheckSend.skipped():
+		d.Action = Allow
+	default:
 		g.send.decide(&e, &d)
 	}
-	if d.Action == Allow {
+	if d.Action == Allow && !CheckOutput.skipped() {
 		in := e.input(level)
 		g.rules.Decide(&in, &d, e.Effects)
 	}
@@ -143,6 +146,9 @@ func (g *Gate) Decide(e Egress) Decision {
 
 // Carries is the highest level that may be said where a text is to go: in that place under all the ids that it has had.
 func (g *Gate) Carries(e Egress) flow.Level {
+	if e.Reader.Valid() {
+		return e.Reader
+	}
 	sink := g.sinks[e.Route.Channel]
 	old := e.Route
 	if e.Oldest != "" {

@@ -147,32 +147,6 @@ func (w *outboxWorker) judge(ctx context.Context, d *Delivery) ([]sessions.Audit
 	return []sessions.AuditEntry{entry}, nil
 }
 
-// Told is a run's answer as it may be told where the run was spoken to; empty if it may not. It is asked where
-// an answer is given to who waits for it, besides its delivery.
-func (r *Router) Told(ctx context.Context, run sessions.Run) (string, error) {
-	if run.Reply == "" || run.Route.IsZero() {
-		return run.Reply, nil
-	}
-	record, err := r.store.Session(ctx, run.Session)
-	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-		return "", fmt.Errorf("read session: %w", err)
-	}
-	kind, label := KindReply, run.Label
-	if run.Kind == sessions.KindCommand {
-		kind, label = KindCommand, noticeLabel()
-	}
-	leaving, err := r.egress(ctx, Delivery{Kind: kind, Route: run.Route, Text: run.Reply, Label: label, Run: run.ID}, record)
-	if err != nil {
-		return "", err
-	}
-	leaving.Override = sessions.SendAllow // who asks is answered; the send policy is about what is sent
-	d := r.gate.Decide(leaving)
-	if !d.Passes() {
-		return "", nil
-	}
-	return d.Redacted(run.Reply), nil
-}
-
 // redact takes out of a delivery's texts what may not leave. What is sent in part can't be changed any more.
 func (w *outboxWorker) redact(d *Delivery, decision *policy.Decision) {
 	if !decision.Redacts() {

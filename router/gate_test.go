@@ -187,7 +187,7 @@ func TestTheGateSeesAllWhoSpoke(t *testing.T) {
 					require.Equal(t, []any{c.user, c.owner}, []any{e.Session.User, e.Session.Owner}, "what is told to who waits, too")
 					return nil
 				}
-				_, err = b.Told(t.Context(), run)
+				_, err = b.Told(t.Context(), run, flow.Level{})
 				require.NoError(t, err)
 			})
 		})

@@ -216,7 +216,7 @@ func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, all
 			d.LastError = reason.Raw()
 		}
 		if d.Kind == KindReply {
-			change.Deliver = append(change.Deliver, r.newNotice(r.settings.Load(), d.Route, withheld))
+			change.Deliver = append(change.Deliver, r.withheldNotice(d))
 		}
 	}
 	change.Deliveries = append(change.Deliveries, DeliveryMove{From: DeliveryHeld, Delivery: d})

@@ -17,9 +17,6 @@ const (
 	retryMost   = 5 * time.Minute  // longest wait between two tries of our own choosing
 )
 
-// withheld is what a conversation is told when its answer may not be said there. It says nothing of why.
-const withheld = "I have an answer, but it may not be said in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."
-
 // outboxWorker sends the deliveries of one conversation, one after the other. It is used by its lane's goroutine alone.
 type outboxWorker struct {
 	*Router
@@ -178,9 +175,7 @@ func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Deliv
 	d.Status, d.Finished, d.LastError = DeliveryBlocked, w.now(), d.Decision.Reason
 	change.Deliveries = []DeliveryMove{{From: from, Delivery: d}}
 	if d.Kind == KindReply && !d.Decision.Unsent() {
-		notice := w.newNotice(w.settings.Load(), d.Route, withheld)
-		notice.Session, notice.Run = d.Session, d.Run // only who may know of the session may know that it has an answer
-		change.Deliver = append(change.Deliver, notice)
+		change.Deliver = append(change.Deliver, w.withheldNotice(d))
 	}
 	if err := w.commit(ctx, change); err != nil {
 		return fmt.Errorf("store blocked delivery: %w", err)

@@ -294,6 +294,8 @@ type Store interface {
 	DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
 	// RunDelivery reads the reply delivery of a run in status preview; ErrNotFound if there is none.
 	RunDelivery(ctx context.Context, run sessions.RunID) (Delivery, error)
+	// WithheldAnswer reads the delivery of a run's answer that is held, blocked or expired, or that was held and is allowed since; else ErrNotFound.
+	WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (Delivery, error)
 	// Delivery reads a delivery.
 	Delivery(ctx context.Context, id DeliveryID) (Delivery, error)
 	// DeliveryByIdempotency reads the delivery of an idempotency key.

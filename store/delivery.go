@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sluice/policy/flow"
@@ -130,6 +131,17 @@ func (db *DB) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([
 // RunDelivery implements [router.Store].
 func (db *DB) RunDelivery(ctx context.Context, run sessions.RunID) (router.Delivery, error) {
 	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND `+previews, []any{string(run)}, scanDelivery)
+}
+
+// WithheldAnswer implements [router.Store]. The first statement has the words of the index of what is withheld.
+func (db *DB) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (router.Delivery, error) {
+	const answer = ` AND run_id = ? AND kind IN ('reply', 'command') AND idempotency = '' LIMIT 1`
+	d, err := single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE status IN ('held', 'blocked', 'expired')`+answer, []any{string(run)}, scanDelivery)
+	if !errors.Is(err, sessions.ErrNotFound) {
+		return d, err
+	}
+	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE id IN (SELECT delivery_id FROM approvals WHERE session_id = ? AND delivery_id <> '')`+answer,
+		[]any{string(session), string(run)}, scanDelivery)
 }
 
 // Delivery implements [router.Store].

@@ -170,7 +170,7 @@ func TestPageOfAConversationAboveIt(t *testing.T) {
 	b.state("held back")
 	b.shows("its history and its answers are held back here")
 	b.says("a word")
-	b.shows("There is an answer, but it may not be said here")
+	b.shows("I have an answer, but it may not be said in this conversation")
 	b.shows("or begin a new session with /new")
 	require.NotContains(t, b.log(), "echo")
 	b.says("/status")

@@ -174,9 +174,10 @@ func (s *scene) reply(a answer) string {
 	var got struct {
 		Run            string `json:"run_id"`
 		Reply, Message string
+		Withheld       *struct{ Code string }
 	}
 	require.NoError(s.t, json.Unmarshal([]byte(a.body), &got), "%s", a.body)
-	if strings.HasPrefix(got.Reply, "There is an answer, but") {
+	if got.Withheld != nil {
 		s.read(s.as(masterToken, http.MethodGet, "/v1/runs/"+got.Run, ""), &got)
 	}
 	return got.Reply + got.Message

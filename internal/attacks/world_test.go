@@ -133,6 +133,8 @@ const rules = `
     - { name: no-forbidden-todo, hook: PRE_TOOL_CALL, tools: [todo_add], when: 'string(tool.args.items[0]) == "forbidden"', action: block, message: that is forbidden }
     - { name: no-forbidden-reset, hook: SESSION_RESET, when: 'session.channel == "telegram" && session.level == CONFIDENTIAL && session.user.endsWith("77")', action: block, message: it stays as it is }
     - { name: no-forbidden-talk, hook: AGENT_INVOCATION, when: 'text.contains("forbidden talk")', action: block, message: agents do not speak of it }
+    - { name: no-codewords, hook: PRE_OUTPUT, when: 'text.contains("codeword-")', action: block }
+    - { name: ask-planwords, hook: PRE_OUTPUT, when: 'text.contains("planword-")', action: require_approval, timeout: 1h }
     - { name: no-numbers, hook: PRE_OUTPUT, when: 'text.contains("number-")', redact: 'number-[0-9]+', action: redact }
 `
 

@@ -24,6 +24,26 @@ type event struct {
 	Delivery string `json:"delivery"` // of a notice
 
 	Buttons []struct{ Label, Value string } `json:"buttons"`
+
+	Withheld *withheld `json:"withheld"`
+}
+
+// withheld says that there is an answer that the gateway does not tell.
+type withheld struct {
+	Message  string `json:"message"`
+	Delivery string `json:"delivery"`
+	Approval string `json:"approval"`
+}
+
+// line says it with the command that shows the rest.
+func (w *withheld) line() string {
+	switch {
+	case w.Approval != "":
+		return w.Message + " [sluice approvals show " + w.Approval + "]"
+	case w.Delivery != "":
+		return w.Message + " [sluice deliveries show " + w.Delivery + "]"
+	}
+	return w.Message
 }
 
 // errRunFailed: the run ended without an answer; why was printed.

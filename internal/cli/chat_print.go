@@ -41,11 +41,13 @@ func (p *printer) event(e event) {
 		p.notice(e)
 	case "run.done":
 		p.closed = true
-		if !p.shown {
+		switch {
+		case e.Withheld != nil:
+			p.note(e.Withheld.line())
+		case !p.shown && e.Text == "":
+			p.note("[it had nothing to say]")
+		case !p.shown:
 			p.text(e.Text)
-		}
-		if !p.shown {
-			p.note("[the answer was not sent here; why: sluice deliveries list --status blocked, or /status]")
 		}
 	case "run.failed", "run.aborted", "run.dropped":
 		p.closed, p.failure = true, true

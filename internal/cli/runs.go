@@ -16,6 +16,7 @@ type run struct {
 	Kind     string    `json:"kind"`
 	Input    string    `json:"input"`
 	Reply    string    `json:"reply"`
+	Withheld *withheld `json:"withheld"`
 	Error    string    `json:"error"`
 	Model    string    `json:"model"`
 	Attempts int       `json:"attempts"`
@@ -58,6 +59,10 @@ func (a *app) runsShow() *cobra.Command {
 func (a *app) printRun(r run) error {
 	err := a.pairs("id", r.ID, "status", r.Status, "kind", r.Kind, "session", r.Session, "model", r.Model, "attempts", strconv.Itoa(r.Attempts),
 		"accepted", a.ago(r.Accepted), "finished", a.ago(r.Finished), "error", r.Error)
+	if err == nil && r.Withheld != nil {
+		_, err = fmt.Fprintf(a.Stdout, "\n%s\n", clean(r.Withheld.line()))
+		return err
+	}
 	if err != nil || r.Reply == "" {
 		return err
 	}

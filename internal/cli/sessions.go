@@ -187,6 +187,8 @@ type answer struct {
 	Run    string `json:"run_id"`
 	Status string `json:"status"`
 	Reply  string `json:"reply"`
+
+	Withheld *withheld `json:"withheld"`
 }
 
 func (a *app) sessionsSend() *cobra.Command {
@@ -209,7 +211,14 @@ func (a *app) sessionsSend() *cobra.Command {
 			if err := json.Unmarshal(raw, &got); err != nil {
 				return fmt.Errorf("read answer: %w", err)
 			}
-			err = o.show(a, raw, func() error { _, err := fmt.Fprintln(a.Stdout, safe(got.Reply)); return err })
+			err = o.show(a, raw, func() error {
+				if got.Withheld != nil { // the answer is not on standard output
+					_, err := fmt.Fprintln(a.Stderr, clean(got.Withheld.line()))
+					return err
+				}
+				_, err := fmt.Fprintln(a.Stdout, safe(got.Reply))
+				return err
+			})
 			if err == nil && got.Status != "ok" {
 				return fmt.Errorf("run %s: %s", got.Run, got.Status)
 			}

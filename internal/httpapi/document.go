@@ -6,14 +6,12 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"sluice/sessions"
 )
 
 // documentStreams describes the operations that are not registered with the API library.
 func documentStreams(api huma.API) {
 	schemas := api.OpenAPI().Components.Schemas
-	event := schemas.Schema(reflect.TypeFor[sessions.Event](), true, "Event")
+	event := schemas.Schema(reflect.TypeFor[eventRecord](), true, "Event")
 	session := &huma.Param{Name: "id", In: "path", Required: true, Description: "a session's id or key, or main", Schema: &huma.Schema{Type: huma.TypeString}}
 	turn := op(http.MethodPost, "/v1/sessions/{id}/messages", "say", "Say something in a session; the answer comes as events, or with Accept: application/json whole")
 	turn.Parameters = []*huma.Param{session, {Name: "Idempotency-Key", In: "header", Description: "the same as id in the body", Schema: &huma.Schema{Type: huma.TypeString}}}

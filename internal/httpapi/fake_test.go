@@ -85,8 +85,25 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	return r
 }
 
-func (g *gateway) Told(_ context.Context, run sessions.Run) (string, error) {
-	return strings.ReplaceAll(run.Reply, "forbidden", ""), nil
+func (g *gateway) Told(ctx context.Context, run sessions.Run, reader flow.Level) (router.Told, error) {
+	run.Route = sessions.Route{Channel: "webchat"}
+	tell, _ := g.Teller(ctx, run, reader) // it never fails
+	return tell(ctx, run.Reply)
+}
+
+// Teller withholds what is forbidden, and takes the word out of what says more.
+func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (router.Teller, error) {
+	return func(_ context.Context, text string) (router.Told, error) {
+		if text == "forbidden" && !run.Route.IsZero() {
+			return router.Told{Withheld: &router.Withheld{
+				Delivery: "dlv_9", Decision: policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.Looked{{Rule: "policy.rules.no", Matched: true, Action: policy.Block}}},
+			}}, nil
+		}
+		if sessions.Silent(text) {
+			text = ""
+		}
+		return router.Told{Text: strings.ReplaceAll(text, "forbidden", "")}, nil
+	}, nil
 }
 
 func (g *gateway) Standing(_ context.Context, record sessions.Record, _ sessions.Route) (router.Standing, error) {

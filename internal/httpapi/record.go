@@ -77,6 +77,8 @@ type messageRecord struct {
 	Model   string            `json:"model,omitempty"`
 	Label   string            `json:"label"`
 	Created time.Time         `json:"created"`
+
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"the agent has said something that may not be told over the API; text is empty"`
 }
 
 func messageOf(m sessions.Message) messageRecord {
@@ -116,6 +118,7 @@ type runRecord struct {
 	Accepted time.Time          `json:"accepted"`
 	Started  *time.Time         `json:"started,omitempty"`
 	Finished *time.Time         `json:"finished,omitempty"`
+	Withheld *withheldRecord    `json:"withheld,omitempty" doc:"there is a reply that may not be told over the API"`
 }
 
 func runOf(r sessions.Run) runRecord {

@@ -50,7 +50,9 @@ func (s *Server) runs(ctx context.Context, q router.Query) (*page[runList], erro
 	}
 	out := runList{Runs: make([]runRecord, len(runs))}
 	for i, r := range runs {
-		out.Runs[i] = runOf(r)
+		if out.Runs[i], err = s.runRecord(ctx, r); err != nil {
+			return nil, s.problem(err)
+		}
 	}
 	return &page[runList]{next(ctx, q.Bound, lastOf(runs, func(r sessions.Run) string { return string(r.ID) })), out}, nil
 }
@@ -98,7 +100,11 @@ func (s *Server) getRun(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	return &body[runRecord]{runOf(run)}, nil
+	record, err := s.runRecord(ctx, run)
+	if err != nil {
+		return nil, s.problem(err)
+	}
+	return &body[runRecord]{record}, nil
 }
 
 func runObject(run sessions.Run) object {

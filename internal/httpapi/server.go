@@ -37,8 +37,10 @@ import (
 type Router interface {
 	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
-	// Told is a run's answer as it may be told where the run was spoken to; empty if it may not.
-	Told(ctx context.Context, run sessions.Run) (string, error)
+	// Told asks the gate about a run's answer.
+	Told(ctx context.Context, run sessions.Run, reader flow.Level) (router.Told, error)
+	// Teller asks the gate about all that a run has said.
+	Teller(ctx context.Context, run sessions.Run, reader flow.Level) (router.Teller, error)
 	// Standing says what a session may say in a place.
 	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (router.Standing, error)
 	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)

@@ -52,8 +52,20 @@ func (s *stream) write(text string) error {
 // beat tells that the stream lives.
 func (s *stream) beat() error { return s.write(": still here\n\n") }
 
-// event writes one event. Its id is that under which a reader resumes.
-func (s *stream) event(e sessions.Event) error {
+// eventRecord is an event as programs see it.
+type eventRecord struct {
+	sessions.Event
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"of run.done: there is an answer that is not told; text has the gateway's own words"`
+}
+
+// withhold makes an event say that the answer is withheld.
+func (e *eventRecord) withhold(w *withheldRecord) { e.Withheld, e.Text = w, w.Message }
+
+// event writes one event.
+func (s *stream) event(e sessions.Event) error { return s.record(eventRecord{Event: e}) }
+
+// record writes one event. Its id is that under which a reader resumes.
+func (s *stream) record(e eventRecord) error {
 	id := ""
 	if e.Seq > 0 {
 		id = strconv.FormatUint(e.Seq, 10)

@@ -46,7 +46,9 @@ type turnRequest struct {
 type turnReply struct {
 	Run    sessions.RunID `json:"run_id,omitempty"`
 	Status string         `json:"status" enum:"ok,error,timeout"`
-	Reply  string         `json:"reply"`
+	Reply  string         `json:"reply" doc:"the answer; where it is withheld the gateway's own words instead"`
+
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why there is an answer that is not told; absent: reply is the answer"`
 }
 
 // turn says something in a session, and shows or gives the answer.
@@ -173,12 +175,6 @@ func (s *Server) turnJSON(ctx context.Context, w http.ResponseWriter, got router
 	_ = json.NewEncoder(w).Encode(reply) // the caller has gone
 }
 
-// aboveText stands for what a caller may not see of the answer to their own words.
-const aboveText = "The answer is above your level and is not shown."
-
-// heldText stands for an answer that the gate does not let out.
-const heldText = "There is an answer, but it may not be said here. The gateway's owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."
-
 // reply waits for what became of a turn.
 func (s *Server) reply(ctx context.Context, got router.Admitted) (turnReply, error) {
 	if got.Run == "" {
@@ -190,34 +186,9 @@ func (s *Server) reply(ctx context.Context, got router.Admitted) (turnReply, err
 		return turnReply{}, err
 	}
 	reply := replyOf(run)
-	reply.Reply, _, err = s.told(ctx, run)
+	end, err := s.told(ctx, run)
+	reply.Reply, reply.Withheld = end.text, end.withheld
 	return reply, err
-}
-
-// told is what a caller is told of how their own turn has ended, and whether they may see all of it: the answer as the
-// gate lets it out where they have asked, or a constant text in its place, of which the operator is told why.
-func (s *Server) told(ctx context.Context, run sessions.Run) (text string, seen bool, err error) {
-	answer, seen, err := s.answer(ctx, run)
-	switch {
-	case err != nil:
-		return "", false, err
-	case !seen && !onPage(ctx):
-		s.denied(ctx, answer, whyAbove)
-		return aboveText, false, nil
-	case run.Status != sessions.RunDone:
-		return run.Error, seen, nil
-	}
-	if text, err = s.cfg.Router.Told(ctx, run); err != nil {
-		return "", false, err
-	}
-	switch {
-	case text == "" && run.Reply != "":
-		s.denied(ctx, answer, whyHeld)
-		text = heldText
-	case sessions.Silent(text):
-		text = "" // a word that means silence is shown to nobody
-	}
-	return text, seen, nil
 }
 
 // noticed is the gateway's own answer to a turn, as far as the caller may see it.
@@ -237,17 +208,6 @@ func (s *Server) noticed(ctx context.Context, got router.Admitted) (string, erro
 		return "", err
 	}
 	return got.Notice, nil
-}
-
-// answer is what became of a caller's own turn, and whether they may see it.
-func (s *Server) answer(ctx context.Context, run sessions.Run) (o object, seen bool, err error) {
-	who := callerOf(ctx)
-	taint, err := s.taintFor(ctx, who, run.Session)
-	if err != nil {
-		return o, false, err
-	}
-	o = object{"answer", string(run.ID), run.Session, run.Label.Join(taint)}
-	return o, who.sees(o.label), nil
 }
 
 // replyOf is how a turn has ended, without what was said.
@@ -321,7 +281,7 @@ func (s *Server) endOf(ctx context.Context, out *stream, id sessions.RunID, even
 	if err != nil || !run.Status.Terminal() {
 		return false, err
 	}
-	text, seen, err := s.told(ctx, run)
+	end, err := s.told(ctx, run)
 	if err != nil {
 		return false, err
 	}
@@ -329,10 +289,10 @@ func (s *Server) endOf(ctx context.Context, out *stream, id sessions.RunID, even
 	if event != nil {
 		last = *event
 	}
-	if last.Text = text; !seen {
+	if last.Text = end.text; !end.seen {
 		last = veiled(last)
 	}
-	return true, out.event(last)
+	return true, out.record(eventRecord{Event: last, Withheld: end.withheld})
 }
 
 // lastEvent is the event with which a run ended, without its text.

@@ -26,17 +26,19 @@ func (s *Server) still(ctx context.Context, id sessions.ID) error {
 // show passes an event on if the caller may see it. The session is looked at for each: its taint is stored
 // before what made it rise can be told, so that nothing is shown of what comes after, whatever its own label.
 func (s *Server) show(ctx context.Context, out *stream, e sessions.Event) error {
-	who := callerOf(ctx)
-	if who.seesAll() {
-		return out.event(e)
+	if who := callerOf(ctx); !who.seesAll() {
+		if err := s.still(ctx, out.session); err != nil {
+			return err
+		}
+		if !who.sees(e.Label) {
+			return nil
+		}
 	}
-	if err := s.still(ctx, out.session); err != nil {
+	told, err := s.followed(ctx, e)
+	if err != nil {
 		return err
 	}
-	if !who.sees(e.Label) {
-		return nil
-	}
-	return out.event(e)
+	return out.record(told)
 }
 
 // pass is show for the caller's own turn, whose end they are told whatever it is: what comes before is left out, and the stream goes on.

@@ -93,6 +93,38 @@ func testDeliveryMove(t *testing.T, b *bundle) {
 	b.commit(moveDelivery(router.DeliverySending, want)) // without a fence
 }
 
+// testWithheldAnswer: the answer of a run is found while it is withheld, and when it was held and then allowed.
+func testWithheldAnswer(t *testing.T, b *bundle) {
+	found := func() router.DeliveryID {
+		d, err := b.WithheldAnswer(b.ctx, "sess_1", "run_1")
+		if err != nil {
+			require.ErrorIs(t, err, sessions.ErrNotFound)
+		}
+		return d.ID
+	}
+	answer, notice, line := newDelivery("c|x"), newDelivery("c|x"), newDelivery("c|x")
+	for _, d := range []*router.Delivery{&answer, &notice, &line} {
+		d.Session, d.Run, d.Kind, d.Idempotency = "sess_1", "run_1", router.KindReply, ""
+	}
+	notice.Kind, notice.Status = router.KindNotice, router.DeliveryBlocked
+	line.Idempotency, line.Status = "tool/run_1/1", router.DeliveryBlocked
+	b.commit(router.Change{Deliver: []router.Delivery{answer, notice, line}})
+	require.Empty(t, found(), "it is on its way")
+	for _, status := range []router.DeliveryStatus{router.DeliveryBlocked, router.DeliveryExpired, router.DeliveryHeld} {
+		from := b.delivery(answer.ID).Status
+		answer.Status = status
+		b.commit(moveDelivery(from, answer))
+		require.Equal(t, answer.ID, found(), status)
+	}
+	answer.Status = router.DeliverySent
+	b.commit(moveDelivery(router.DeliveryHeld, answer))
+	require.Empty(t, found(), "nobody was asked about it")
+	p := newApproval("apr_1", "sess_1", "", 0)
+	p.Delivery = answer.ID
+	b.commit(router.Change{Ask: []router.Approval{p}})
+	require.Equal(t, answer.ID, found(), "somebody was asked about it")
+}
+
 func testHeld(t *testing.T, b *bundle) {
 	var want []router.DeliveryID
 	for i, status := range []router.DeliveryStatus{router.DeliveryHeld, router.DeliveryHeld, router.DeliveryHeld, router.DeliveryQueued} {

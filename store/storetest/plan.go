@@ -125,6 +125,7 @@ func hotRows(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.AbortsRequested(ctx, 3); return err },
 		func() error { _, err := db.LaneDeliveries(ctx, "c|x", 20); return err },
 		func() error { _, err := db.RunDelivery(ctx, "run_1"); return err },
+		func() error { _, err := db.WithheldAnswer(ctx, "sess_1", "run_1"); return err },
 		func() error { _, err := db.Delivery(ctx, "dlv_1"); return err },
 		func() error { _, err := db.DeliveryByIdempotency(ctx, "once"); return err },
 		func() error { _, err := db.History(ctx, "c|x"); return err },

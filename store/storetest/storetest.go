@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"delivery moves":                    testDeliveryMove,
 		"deliveries that are held":          testHeld,
 		"questions that are decided":        testDecidedQuestions,
+		"answers that are withheld":         testWithheldAnswer,
 		"delivery read before a try":        testDeliveryStale,
 		"lane is in order":                  testLane,
 		"waiting lanes":                     testWaitingLanes,

@@ -69,10 +69,12 @@ export class Log {
     else if (m.role === "summary") this.notice("Earlier messages were shortened to a summary.");
     else if (m.role === "assistant") {
       const tools = (m.parts ?? []).filter((p) => p.type === "toolCall");
+      const said = this.users.get(m.run);
+      if (m.withheld && said) this.under(said, m.withheld.message);
       if (!m.text && !tools.length) return;
       const entry = this.entry("assistant");
       for (const t of tools) this.tool(entry, t.callId, t.tool);
-      if (m.text && m.text.trim() !== "NO_REPLY") entry.bubble.append(markdown(m.text));
+      if (m.text) entry.bubble.append(markdown(m.text));
       else entry.bubble.remove();
     }
   }
@@ -296,10 +298,10 @@ export class Log {
     this.answers.delete(e.run);
     const said = this.users.get(e.run);
     if (said) this.under(said, "");
-    if (!e.text || e.text.trim() === "NO_REPLY") {
+    if (!e.text || e.withheld) {
       if (entry && !entry.tools) entry.node.remove();
       else entry?.bubble.remove();
-      if (said && !e.text) this.under(said, "worked on; no answer was sent");
+      if (said) this.under(said, e.text || "worked on; it had nothing to say");
       return;
     }
     if (!entry) return; // merged into another message's answer, or stored before this page looked

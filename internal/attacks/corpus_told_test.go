@@ -1,0 +1,69 @@
+package attacks_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"sluice/policy"
+)
+
+// toldAttacks read an answer that the gate withholds by the API's own ways out. What they look for is not the secret: everybody
+// here may know it, and yet it may not be said.
+func toldAttacks() []attack {
+	muted := func(s *scene) sessionRow {
+		row := s.low()
+		s.read(s.patch(row, `{"send_policy":"deny"}`), nil)
+		return row
+	}
+	return []attack{
+		{path: "L8", name: "HTTP: the answer of a session that may not send", without: []policy.Checkpoint{policy.CheckSend}, act: func(s *scene) {
+			s.withheld(muted(s), "muted", `"code":"send_policy"`, "/send on")
+		}},
+		{path: "L8", name: "HTTP: an answer that a rule blocks", without: []policy.Checkpoint{policy.CheckOutput}, act: func(s *scene) {
+			s.withheld(s.low(), "codeword", `"code":"rule"`, "policy.rules.no-codewords")
+		}},
+		{path: "L8", name: "HTTP: an answer that waits for an approval", without: []policy.Checkpoint{policy.CheckOutput}, act: func(s *scene) {
+			s.withheld(s.low(), "planword", `"code":"approval"`, `"approval":"apr_`)
+		}},
+	}
+}
+
+// withheld has an agent answer a word and notes a leak for each way by which the API gives it to who has asked, to who follows and to who
+// reads it later, and what the answer lacks that says that it is withheld.
+func (s *scene) withheld(row sessionRow, begins string, says ...string) {
+	s.t.Helper()
+	word := fmt.Sprintf("%s-%dx", begins, s.n)
+	order := `!say ` + base64.StdEncoding.EncodeToString([]byte("the word is "+word+", as you have asked"))
+	post := func(name, accept string) answer {
+		return s.as(lowToken, http.MethodPost, "/v1/sessions/"+row.ID+"/messages", `{"message":"`+order+`","id":"`+name+`"}`, "Accept", accept)
+	}
+	whole := post("one", "application/json")
+	s.has(whole.body, append(says, `"withheld":{`, `"delivery":"dlv_`, `"decision":{"action":`)...)
+	streamed := post("two", "text/event-stream")
+	s.has(streamed.body, append(says, `"type":"run.done"`, `"withheld":{`)...)
+	s.settle()
+	var turn struct {
+		Run string `json:"run_id"`
+	}
+	s.read(whole, &turn)
+	look := func(path string, headers ...string) answer {
+		return s.as(lowToken, http.MethodGet, path, "", headers...)
+	}
+	session := "/v1/sessions/" + row.ID
+	run := look("/v1/runs/" + turn.Run + "?wait=1s")
+	s.has(run.body, `"withheld":{`)
+	history := look(session + "/history")
+	s.has(history.body, `"withheld":{`)
+	s.until("the stream to be told the ends", func() bool { return strings.Count(s.heard.String(), "event: run.done") >= 2 })
+	for where, text := range map[string]string{
+		"the turn": whole.body, "the turn's events": streamed.body, "the run": run.body, "the runs": look("/v1/runs").body, "the session's runs": look(session + "/runs").body,
+		"the history": history.body, "the history on the page": s.as(masterToken, http.MethodGet, session+"/history", "", "Sluice-Client", "page").body,
+		"the session's events": s.heard.String(), "the same message again": post("one", "application/json").body,
+	} {
+		if strings.Contains(text, word) {
+			s.leak("%s: it has what the gate withholds", where)
+		}
+	}
+}

@@ -51,6 +51,9 @@ func testPairings(t *testing.T, b *bundle) {
 	elsewhere := p
 	elsewhere.Channel, elsewhere.Created = "slack", at(2)
 	b.commit(router.Change{Pairings: []router.Pairing{p, later, elsewhere}})
+	other := p
+	other.Account, other.Created = "second", at(3)
+	b.commit(router.Change{Pairings: []router.Pairing{other}})
 
 	got, err := b.PairingOf(b.ctx, "telegram", "default", "5")
 	require.NoError(t, err)
@@ -61,14 +64,15 @@ func testPairings(t *testing.T, b *bundle) {
 		return rows
 	}
 	require.Equal(t, []router.Pairing{later, p}, list("telegram", "default"))
-	require.Equal(t, []router.Pairing{elsewhere, later, p}, list("", ""))
+	require.Equal(t, []router.Pairing{other}, list("telegram", "second"))
+	require.Equal(t, []router.Pairing{other, elsewhere, later, p}, list("", ""))
 
 	p.Status, p.Code = router.PairingApproved, ""
 	b.commit(router.Change{Pairings: []router.Pairing{p}})
 	got, err = b.PairingOf(b.ctx, "telegram", "default", "5")
 	require.NoError(t, err)
 	require.Equal(t, p, got)
-	require.Equal(t, []router.Pairing{later}, list("telegram", ""))
+	require.Equal(t, []router.Pairing{other, later}, list("telegram", ""))
 	_, err = b.PairingOf(b.ctx, "telegram", "other", "5")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }

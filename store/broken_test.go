@@ -1,0 +1,88 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/store"
+)
+
+var errBroken = errors.New("the disk gives nothing back")
+
+// unreadable is an engine that fails: at once, or with the first row that it gives.
+type unreadable struct{ atRow bool }
+
+func (b unreadable) Query(_ context.Context, _ string, _ []any, scan func(store.Row) error) error {
+	if b.atRow {
+		return scan(b)
+	}
+	return errBroken
+}
+
+func (unreadable) Scan(...any) error { return errBroken }
+
+func (unreadable) Apply(context.Context, []store.Write, store.Trail) (int, error) {
+	return -1, errBroken
+}
+func (unreadable) Workers() int                       { return 1 }
+func (unreadable) Having(int, store.WordField) string { return "SELECT" }
+func (unreadable) Close() error                       { return errBroken }
+
+// filled is a value of a type with something in each text, number and list of it.
+func filled(t reflect.Type) reflect.Value {
+	switch t {
+	case reflect.TypeFor[flow.Level]():
+		return reflect.ValueOf(flow.Restricted)
+	case reflect.TypeFor[flow.Label]():
+		return reflect.ValueOf(flow.Bottom())
+	}
+	v := reflect.New(t).Elem()
+	switch t.Kind() { //nolint:exhaustive // others stay zero
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Slice:
+		v.Set(reflect.Append(v, filled(t.Elem())))
+	case reflect.Struct:
+		for i := range t.NumField() {
+			field := t.Field(i)
+			if nested := field.Type.Kind() == reflect.Struct && field.Type.PkgPath() != "sluice/policy/flow"; field.IsExported() && !nested {
+				v.Field(i).Set(filled(field.Type))
+			}
+		}
+	}
+	return v
+}
+
+// No method of the store swallows what the database says.
+func TestAFaultOfTheDatabaseIsTheCallers(t *testing.T) {
+	t.Parallel()
+	silent := map[string]bool{"CommitSession": true, "Commit": true, "SearchMemories": true} // of a change or a search that is empty
+	for _, engine := range []unreadable{{}, {atRow: true}} {
+		db := store.New(engine, nil)
+		v := reflect.ValueOf(db)
+		for i := range v.NumMethod() {
+			name, method := v.Type().Method(i).Name, v.Method(i)
+			kind := method.Type()
+			last := kind.NumOut() - 1
+			if kind.NumIn() == 0 || last < 0 || kind.Out(last) != reflect.TypeFor[error]() || kind.In(0) != reflect.TypeFor[context.Context]() || silent[name] {
+				continue
+			}
+			args := []reflect.Value{reflect.ValueOf(t.Context())}
+			for in := 1; in < kind.NumIn(); in++ {
+				args = append(args, filled(kind.In(in)))
+			}
+			out := method.Call(args)
+			err, _ := out[last].Interface().(error)
+			require.Error(t, err, "%s (with a row: %v)", name, engine.atRow)
+		}
+		require.ErrorIs(t, db.Close(), errBroken)
+		require.ErrorIs(t, db.Close(), errBroken, "it stays closed, and says the same")
+	}
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+)
+
+// A label whose columns make none was lost, and is as secret as can be.
+func TestLabelsThatWereLost(t *testing.T) {
+	t.Parallel()
+	for _, l := range flow.Levels() {
+		for _, trust := range []flow.Trust{flow.Trusted, flow.Untrusted} {
+			kept := flow.NewLabel(l, trust)
+			require.Equal(t, kept, labelFrom(label(kept)))
+		}
+	}
+	for _, columns := range [][2]int{{0, 0}, {5, 0}, {-1, 1}, {1, -1}, {1, 2}, {0, 2}} {
+		require.Equal(t, flow.Top(), labelFrom(columns[0], columns[1]), columns)
+	}
+	require.Equal(t, flow.Top(), labelFrom(label(flow.Label{})))
+}
+
+func TestWordsOfATextStandApart(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", wordMost+6)
+	require.Equal(t, []string{long[:wordMost], "after", "it"}, words(long+" After, it"), "each word has its own length")
+	require.Equal(t, []string{"中", "文", "cafe", "i"}, words("中文 Café ı"))
+}
+
+// A question of nothing but common words asks for these.
+func TestQuestionOfCommonWords(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"garden"}, question("What about the garden, and the garden?"))
+	require.Equal(t, []string{"what", "is", "it", "x"}, question("What is it, x? What?"))
+	require.Equal(t, []string{"seven22", "six666", "five5", "four", "1", "2", "3", "4"}, question("1 2 3 4 5 four five5 six666 seven22"), "of a long one the longest, and of equals the first")
+}
+
+// Of many hits the best stay, whatever their order was; of equal ones the newest.
+func TestBestHitsStay(t *testing.T) {
+	t.Parallel()
+	for range 20 { // a map gives them in another order each time
+		require.Equal(t, []hit{{4, 9}, {7, 5}, {6, 5}}, top(map[int64]int{1: 1, 4: 9, 5: 5, 6: 5, 7: 5, 2: 2}, 3))
+		require.Equal(t, []hit{{2, 1}, {1, 1}}, top(map[int64]int{1: 1, 2: 1}, 3))
+	}
+}
+
+// A time that JSON can't say is stored as the nearest one, wherever in a value it stands; the value itself stays as it was.
+func TestTimesAreMendedEverywhere(t *testing.T) {
+	t.Parallel()
+	type inner struct{ At time.Time }
+	late := time.Date(57_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	value := struct {
+		Pointer *inner
+		List    []inner
+		Any     any
+		Array   [1]inner
+		Nothing *inner
+		None    any
+	}{Pointer: &inner{late}, List: []inner{{late}}, Any: inner{late}, Array: [1]inner{{late}}}
+	text, err := encode(value)
+	require.NoError(t, err)
+	require.Equal(t, 4, strings.Count(text, "9999-12-31T23:59:59"), text)
+	require.Equal(t, late, value.Pointer.At)
+	require.Equal(t, late, value.List[0].At)
+}
+
+// The first value that can't be encoded or decoded is the error, whatever comes after it.
+func TestFirstErrorCounts(t *testing.T) {
+	t.Parallel()
+	var e encoding
+	require.Equal(t, "1", e.text(1))
+	require.NoError(t, e.err)
+	e.text(math.Inf(1))
+	e.text(1)
+	require.ErrorContains(t, e.err, "encode float64")
+	first := e.err
+	e.text(make(chan int))
+	require.Equal(t, first, e.err)
+
+	var d decoding
+	var n int
+	d.into("7", &n)
+	d.into("x", &n)
+	d.into("8", &n)
+	require.ErrorContains(t, d.err, "decode stored *int")
+	require.Equal(t, 7, n)
+}

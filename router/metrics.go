@@ -42,7 +42,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
 		acks:            counter("ack_reactions_total", "Reactions on messages that were heard.", "channel", "outcome"),
 		lookups:         counter("send_lookups_total", "Looks at the platform for messages whose answer was lost, by what was found.", "channel", "outcome"),
-		pruned:          counter("pruned_rows_total", "Old rows that retention has looked at.", "kind"),
+		pruned:          counter("pruned_rows_total", "Old rows that retention has removed or emptied.", "kind"),
 		acceptSeconds:   histogram("accept_seconds", "From an event to its commit."),
 		queueSeconds:    histogram("queue_seconds", "From a run's commit to its start."),
 		runSeconds:      histogram("run_seconds", "From a run's start to its end."),

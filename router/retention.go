@@ -5,32 +5,49 @@ import (
 	"time"
 )
 
-// PruneKind is a kind of row that grows with every message.
+// PruneKind is a kind of row that retention removes.
 type PruneKind string
 
 // The kinds.
 const (
-	PruneRuns       PruneKind = "runs" // and what their events say besides their keys
 	PruneDeliveries PruneKind = "deliveries"
+	PruneRuns       PruneKind = "runs"
+	PruneEvents     PruneKind = "events"   // events keep their keys and lose the rest, once their run is gone
+	PruneArchived   PruneKind = "archived" // sessions of sub-agents that have ended, with their messages and runs
 )
 
 // Prune is one step of removing old rows. A row that something unfinished still needs is left.
 type Prune struct {
 	Kind   PruneKind
 	Before time.Time // rows that ended before it
-	Events time.Time // of runs: what events before it say besides their keys
-	After  int64     // the place at which the step before ended; 0: the oldest row
+	After  string    // where the step before ended; empty: begin with the oldest row
 }
 
 // Pruned is what a step has done.
 type Pruned struct {
-	Looked int   // rows that it looked at; not all of them may have been removed
-	Next   int64 // of [Prune.After]
-	More   bool  // there may be more
+	Removed int    // rows that were removed or emptied
+	Next    string // the next step's [Prune.After]
+	More    bool   // there may be more
 }
 
 // Retention says how long what has ended is kept; 0 keeps for ever.
-type Retention struct{ Events, Runs, Deliveries time.Duration }
+type Retention struct{ Events, Runs, Deliveries, Archived time.Duration }
+
+// age is a kind and how long its rows are kept.
+type age struct {
+	kind PruneKind
+	keep time.Duration
+}
+
+// ages are the kinds in the order in which a round goes over them: what needs other rows goes before them.
+func (r Retention) ages() []age {
+	return []age{
+		{PruneDeliveries, r.Deliveries},
+		{PruneRuns, r.Runs},
+		{PruneArchived, r.Archived},
+		{PruneEvents, r.Events},
+	}
+}
 
 const (
 	// pruneEvery is the time between two rounds.
@@ -39,43 +56,45 @@ const (
 	prunePause = 200 * time.Millisecond
 )
 
+// pruneStore removes old rows, one step a call.
+type pruneStore interface {
+	Prune(ctx context.Context, p Prune) (Pruned, error)
+}
+
 // pruner removes old rows in small steps, one kind after the other. Its goroutine is that of [Router.Start].
 type pruner struct {
-	store Store
+	store pruneStore
 	now   func() time.Time
 	keeps func() Retention
 	mine  func() bool // this replica is the one that prunes
 	step  func(kind PruneKind, err error, p Pruned)
 }
 
-// run prunes until ctx ends: first one pause after the start, then every hour.
+// run prunes every hour until ctx ends; the first round begins an hour after the start.
 func (p *pruner) run(ctx context.Context) {
 	for rested(ctx, pruneEvery) == nil {
 		p.round(ctx)
 	}
 }
 
-// round goes once over all old rows.
+// round goes once over the old rows of each kind.
 func (p *pruner) round(ctx context.Context) {
-	keep, now := p.keeps(), p.now()
-	for kind, age := range map[PruneKind]time.Duration{PruneRuns: keep.Runs, PruneDeliveries: keep.Deliveries} {
-		if age <= 0 {
-			continue
+	now := p.now()
+	for _, a := range p.keeps().ages() {
+		if a.keep > 0 {
+			p.kind(ctx, Prune{Kind: a.kind, Before: now.Add(-a.keep)})
 		}
-		step := Prune{Kind: kind, Before: now.Add(-age)}
-		if keep.Events > 0 {
-			step.Events = now.Add(-keep.Events)
+	}
+}
+
+// kind goes over the old rows of one kind. After an error the rest of them waits for the next round.
+func (p *pruner) kind(ctx context.Context, step Prune) {
+	for p.mine() && ctx.Err() == nil {
+		done, err := p.store.Prune(ctx, step)
+		p.step(step.Kind, err, done)
+		if err != nil || !done.More || rested(ctx, prunePause) != nil {
+			return
 		}
-		for more := true; more && p.mine() && ctx.Err() == nil; {
-			done, err := p.store.Prune(ctx, step)
-			p.step(kind, err, done)
-			if err != nil {
-				break // the next round goes on
-			}
-			step.After, more = done.Next, done.More
-			if more && rested(ctx, prunePause) != nil {
-				return
-			}
-		}
+		step.After = done.Next
 	}
 }

@@ -199,7 +199,7 @@ func (r *Router) sweep(ctx context.Context) {
 
 // pruned counts a step of retention.
 func (r *Router) pruned(kind PruneKind, err error, p Pruned) {
-	r.metrics.pruned.WithLabelValues(string(kind)).Add(float64(p.Looked))
+	r.metrics.pruned.WithLabelValues(string(kind)).Add(float64(p.Removed))
 	if err != nil {
 		r.log.Error("old rows not removed", "kind", string(kind), "err", err)
 	}

@@ -42,4 +42,6 @@ type Statement struct {
 	Else error
 	// Duplicate is the error if the statement broke a unique index; nil: that is a fault.
 	Duplicate error
+	// Changed gets the number of rows that the statement changed, unless it is nil. Read it only after the write succeeded.
+	Changed *int64
 }

@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"sluice/router"
 )
@@ -10,15 +13,19 @@ import (
 // pruneMost is how many rows one step looks at; a fixed number, so that its statements stay prepared.
 const pruneMost = 200
 
-var pruneList = `(?` + strings.Repeat(`, ?`, pruneMost-1) + `)`
+var pruneList = placeholders(pruneMost)
+
+func placeholders(n int) string { return `(?` + strings.Repeat(`, ?`, n-1) + `)` }
 
 // What is removed is chosen again in the statement that removes it: a row may have changed since it was read.
 var (
-	oldDeliveries = `SELECT seq, id, '' FROM deliveries WHERE seq > ? AND created < ? ORDER BY seq LIMIT ?`
-	oldRuns       = `SELECT seq, id, event_key FROM runs WHERE seq > ? AND accepted < ? ORDER BY seq LIMIT ?`
-	// A delivery whose idempotency key somebody may repeat keeps its row, without what it said.
-	forgetDelivery = `UPDATE deliveries SET body = '', chunks = '', receipts = '', decision = '', buttons = '', files = '', last_error = ''
-		WHERE idempotency <> '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ? AND id IN ` + pruneList
+	oldDeliveries = `SELECT seq, id FROM deliveries WHERE seq > ? AND created < ? ORDER BY seq LIMIT ?`
+	oldRuns       = `SELECT seq, id FROM runs WHERE seq > ? AND accepted < ? ORDER BY seq LIMIT ?`
+	// A delivery whose idempotency key a client may repeat keeps its row, without what it said.
+	forgetDelivery = `UPDATE deliveries SET body = '', chunks = '', receipts = '', decision = '', buttons = '', controls = '', files = '', last_error = ''
+		WHERE idempotency <> '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ?
+			AND (body <> '' OR chunks <> '' OR receipts <> '' OR decision <> '' OR buttons <> '' OR controls <> '' OR files <> '' OR last_error <> '')
+			AND id IN ` + pruneList
 	removeDelivery = `DELETE FROM deliveries WHERE idempotency = '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ? AND id IN ` + pruneList
 	// A run stays while an exchange names it, while an answer of it is still to be sent or looked at, and while it is the
 	// last one in its session that a person has caused.
@@ -27,39 +34,157 @@ var (
 		AND EXISTS (SELECT 1 FROM runs n WHERE n.session_id = runs.session_id AND n.seq > runs.seq AND n.kind = 'message')
 		AND id IN ` + pruneList
 	// The event's key stays for ever: it is what makes a repeat a repeat.
-	forgetEvents = `UPDATE events SET session_id = '', run_id = '', notice_id = '' WHERE accepted < ?
-		AND event_key IN (SELECT event_key FROM runs WHERE ` + prunableRun + `)`
+	forgetRuns = `UPDATE events SET run_id = '' WHERE event_key IN (SELECT event_key FROM runs WHERE ` + prunableRun + `)`
 	removeRuns = `DELETE FROM runs WHERE ` + prunableRun
+	// Once they are emptied, events are not in the index of those that still say something.
+	forgetEvents = `UPDATE events SET session_id = '', notice_id = '' WHERE event_key IN (
+		SELECT event_key FROM events WHERE run_id = '' AND (session_id <> '' OR notice_id <> '') AND accepted < ? ORDER BY accepted LIMIT ` + strconv.Itoa(pruneMost) + `)`
 )
 
+// Prune implements [router.Store].
+func (db *DB) Prune(ctx context.Context, p router.Prune) (router.Pruned, error) {
+	switch p.Kind {
+	case router.PruneDeliveries:
+		return db.pruneRows(ctx, p, oldDeliveries, counted{forgetDelivery, true}, counted{removeDelivery, true})
+	case router.PruneRuns:
+		return db.pruneRows(ctx, p, oldRuns, counted{forgetRuns, false}, counted{removeRuns, true})
+	case router.PruneEvents:
+		var changed int64
+		err := db.write(ctx, Write{{SQL: forgetEvents, Args: []any{micros(p.Before)}, Changed: &changed}})
+		if err != nil {
+			return router.Pruned{}, err
+		}
+		return router.Pruned{Removed: int(changed), More: changed == pruneMost}, nil
+	case router.PruneArchived:
+		return db.pruneSessions(ctx, p, &archivedSessions)
+	}
+	return router.Pruned{}, fmt.Errorf("prune %q: this kind is not known", p.Kind)
+}
+
+// counted is a statement of a step, and whether the rows that it changes count as removed.
+type counted struct {
+	sql   string
+	count bool
+}
+
+// oldRow is a row that a step looks at.
 type oldRow struct {
 	seq int64
 	id  string
 }
 
-// Prune implements [router.Store].
-func (db *DB) Prune(ctx context.Context, p router.Prune) (router.Pruned, error) {
-	read := oldDeliveries
-	if p.Kind == router.PruneRuns {
-		read = oldRuns
+// pruneRows looks at the next rows in the order of their seq. The statements take a time and a list of ids.
+func (db *DB) pruneRows(ctx context.Context, p router.Prune, read string, remove ...counted) (router.Pruned, error) {
+	after := int64(0)
+	if p.After != "" {
+		var err error
+		if after, err = strconv.ParseInt(p.After, 10, 64); err != nil {
+			return router.Pruned{}, fmt.Errorf("prune %s: place of the last step: %w", p.Kind, err)
+		}
 	}
-	rows, err := all(ctx, db, read, []any{p.After, micros(p.Before), pruneMost}, func(row Row) (oldRow, error) {
-		var r oldRow
-		var key string
-		err := row.Scan(&r.seq, &r.id, &key)
+	rows, err := all(ctx, db, read, []any{after, micros(p.Before), pruneMost}, func(row Row) (r oldRow, err error) {
+		err = row.Scan(&r.seq, &r.id)
 		return r, err
 	})
 	if err != nil || len(rows) == 0 {
 		return router.Pruned{}, err
 	}
-	done := router.Pruned{Looked: len(rows), Next: rows[len(rows)-1].seq, More: len(rows) == pruneMost}
-	args := []any{micros(p.Before)}
-	for i := range pruneMost {
-		args = append(args, rows[min(i, len(rows)-1)].id)
+	ids := make([]string, 0, pruneMost)
+	for _, r := range rows {
+		ids = append(ids, r.id)
 	}
-	write := Write{{SQL: forgetDelivery, Args: args}, {SQL: removeDelivery, Args: append([]any(nil), args...)}}
-	if p.Kind == router.PruneRuns {
-		write = Write{{SQL: forgetEvents, Args: append([]any{micros(p.Events)}, args...)}, {SQL: removeRuns, Args: append([]any(nil), args...)}}
+	args := append([]any{micros(p.Before)}, listArgs(ids, pruneMost)...)
+	changed := make([]int64, len(remove))
+	var write Write
+	for i, r := range remove {
+		write = append(write, Statement{SQL: r.sql, Args: append([]any(nil), args...), Changed: &changed[i]})
 	}
-	return done, db.write(ctx, write)
+	if err := db.write(ctx, write); err != nil {
+		return router.Pruned{}, err
+	}
+	done := router.Pruned{Next: strconv.FormatInt(rows[len(rows)-1].seq, 10), More: len(rows) == pruneMost}
+	for i, r := range remove {
+		if r.count {
+			done.Removed += int(changed[i])
+		}
+	}
+	return done, nil
+}
+
+// listArgs are the arguments of a list of n places; those that are left over repeat the last id.
+func listArgs(ids []string, n int) []any {
+	args := make([]any, n)
+	for i := range args {
+		args[i] = ids[min(i, len(ids)-1)]
+	}
+	return args
+}
+
+// sessionsMost is how many sessions one step looks at. It removes at most [pruneMost] rows of each table that they own.
+const sessionsMost = 50
+
+// sessionPruning are the statements of a step that removes sessions.
+type sessionPruning struct {
+	read string
+	// The first hides a conversation before its messages go in several steps, and makes a writer that has read the session fail.
+	// The events' keys stay for ever.
+	hide, messages, events, runs, approvals, sessions string
+}
+
+// newSessionPruning makes the statements for the ended sessions of which the condition holds.
+func newSessionPruning(condition string) sessionPruning {
+	gone := condition + ` AND ended < ? AND last_activity < ? AND id IN ` + placeholders(sessionsMost) + `
+		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id AND r.` + openRuns + `)
+		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = sessions.id AND a.status = 'pending')
+		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)
+		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.target = sessions.id AND x.ended = 0)
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.session_id = sessions.id AND d.` + undoneDeliveries + `)
+		AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.spawned_by = sessions.id AND c.spawned_by <> '' AND c.ended = 0)`
+	owned := ` WHERE session_id IN (SELECT id FROM sessions WHERE ` + gone + `)`
+	limit := ` LIMIT ` + strconv.Itoa(pruneMost)
+	someRuns := `SELECT seq FROM runs` + owned + ` ORDER BY seq` + limit
+	return sessionPruning{
+		read:      `SELECT id FROM sessions WHERE ` + condition + ` AND id > ? ORDER BY id LIMIT ` + strconv.Itoa(sessionsMost),
+		hide:      `UPDATE sessions SET head = '', compacted = '', revision = revision + 1 WHERE head <> '' AND ` + gone,
+		messages:  `DELETE FROM messages WHERE seq IN (SELECT seq FROM messages` + owned + limit + `)`,
+		events:    `UPDATE events SET run_id = '' WHERE event_key IN (SELECT event_key FROM runs WHERE seq IN (` + someRuns + `))`,
+		runs:      `DELETE FROM runs WHERE seq IN (` + someRuns + `)`,
+		approvals: `DELETE FROM approvals WHERE id IN (SELECT id FROM approvals` + owned + limit + `)`,
+		sessions: `DELETE FROM sessions WHERE ` + gone + ` AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id = sessions.id)
+			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id)
+			AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = sessions.id)`,
+	}
+}
+
+// archivedSessions are those of sub-agents.
+var archivedSessions = newSessionPruning(`ended > 0 AND spawned_by <> ''`)
+
+// pruneSessions looks at the next ended sessions in the order of their ids. While one of them has rows left, the next step looks at the same sessions.
+func (db *DB) pruneSessions(ctx context.Context, p router.Prune, s *sessionPruning) (router.Pruned, error) {
+	ids, err := all(ctx, db, s.read, []any{p.After}, func(row Row) (id string, err error) {
+		err = row.Scan(&id)
+		return id, err
+	})
+	if err != nil || len(ids) == 0 {
+		return router.Pruned{}, err
+	}
+	var hidden, emptied, messages, runs, approvals, gone int64
+	step := func(sql string, changed *int64) Statement { return sessionStep(sql, p.Before, ids, changed) }
+	err = db.write(ctx, Write{
+		step(s.hide, &hidden), step(s.messages, &messages), step(s.events, &emptied), step(s.runs, &runs),
+		step(s.approvals, &approvals), step(s.sessions, &gone),
+	})
+	if err != nil {
+		return router.Pruned{}, err
+	}
+	done := router.Pruned{Removed: int(messages + runs + approvals + gone), Next: ids[len(ids)-1], More: len(ids) == sessionsMost}
+	if max(messages, runs, approvals) == pruneMost {
+		done.Next, done.More = p.After, true
+	}
+	return done, nil
+}
+
+func sessionStep(sql string, before time.Time, ids []string, changed *int64) Statement {
+	args := append([]any{micros(before), micros(before)}, listArgs(ids, sessionsMost)...)
+	return Statement{SQL: sql, Args: args, Changed: changed}
 }

@@ -122,6 +122,8 @@ func outcome(s store.Statement, tag pgconn.CommandTag, err error) error {
 		return fmt.Errorf("run statement: %w", err)
 	case s.Else != nil && tag.RowsAffected() == 0:
 		return s.Else
+	case s.Changed != nil:
+		*s.Changed = tag.RowsAffected()
 	}
 	return nil
 }

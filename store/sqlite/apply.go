@@ -84,6 +84,9 @@ func (e *engine) run(s store.Statement) error {
 	if rows == 0 && s.Else != nil {
 		return s.Else
 	}
+	if s.Changed != nil {
+		*s.Changed = int64(rows)
+	}
 	return nil
 }
 

@@ -167,6 +167,14 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.Media(ctx, "med_1"); return err },
 		func() error { _, err := db.MediaInfo(ctx, "med_1"); return err },
 		func() error { _, err := db.SweepMedia(ctx, start, 10); return err },
+		func() error {
+			_, err := db.Prune(ctx, router.Prune{Kind: router.PruneEvents, Before: start})
+			return err
+		},
+		func() error {
+			_, err := db.Prune(ctx, router.Prune{Kind: router.PruneArchived, Before: start})
+			return err
+		},
 		func() error { _, err := db.Exchange(ctx, "xch_1"); return err },
 		func() error { _, err := db.Chain(ctx, "chn_1"); return err },
 		func() error {

@@ -3,12 +3,31 @@ package storetest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/router"
 	"sluice/sessions"
 )
+
+// prune goes over all old rows of a kind, in small steps.
+func (b *bundle) prune(kind router.PruneKind, before time.Time, want int) {
+	b.t.Helper()
+	removed := 0
+	step := router.Prune{Kind: kind, Before: before}
+	for steps := 0; ; steps++ {
+		require.Less(b.t, steps, 10)
+		done, err := b.Prune(b.ctx, step)
+		require.NoError(b.t, err)
+		require.LessOrEqual(b.t, done.Removed, 700, "a step is small")
+		removed += done.Removed
+		if step.After = done.Next; !done.More {
+			break
+		}
+	}
+	require.Equal(b.t, want, removed, "removed of %s", kind)
+}
 
 // Old rows go, but for what something unfinished needs; a platform's repeat is known for ever.
 func testPrune(t *testing.T, b *bundle) {
@@ -43,18 +62,10 @@ func testPrune(t *testing.T, b *bundle) {
 	unknown := deliver(func(d *router.Delivery) { d.Status, d.Run = router.DeliveryUnknown, owed.ID })
 	young := deliver(func(d *router.Delivery) { d.Finished = at(100) })
 
-	for _, kind := range []router.PruneKind{router.PruneRuns, router.PruneDeliveries} {
-		step := router.Prune{Kind: kind, Before: at(50), Events: at(50)}
-		for steps := 0; ; steps++ {
-			require.Less(t, steps, 10)
-			done, err := b.Prune(b.ctx, step)
-			require.NoError(t, err)
-			require.LessOrEqual(t, done.Looked, 200, "a step is small")
-			if step.After = done.Next; !done.More {
-				break
-			}
-		}
-	}
+	b.prune(router.PruneRuns, at(50), 450)
+	b.prune(router.PruneDeliveries, at(50), 2)
+	b.prune(router.PruneRuns, at(50), 0)
+	b.prune(router.PruneDeliveries, at(50), 0) // what was emptied already does not count again
 	for i, r := range gone {
 		_, err := b.Run(b.ctx, r.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound, fmt.Sprint(i))
@@ -75,4 +86,28 @@ func testPrune(t *testing.T, b *bundle) {
 	require.Empty(t, again.Text)
 	require.Equal(t, "answer", b.delivery(unknown.ID).Text)
 	require.Equal(t, "answer", b.delivery(young.ID).Text)
+}
+
+// An event without a run keeps its key and loses the rest.
+func testPruneEvents(t *testing.T, b *bundle) {
+	event := func(key string, accepted time.Time) router.Event {
+		e := router.Event{Key: key, Outcome: router.OutcomeCommand, Session: "sess_1", Notice: "dlv_1", Accepted: accepted}
+		b.commit(router.Change{Event: &e})
+		return e
+	}
+	for i := range 250 {
+		event(fmt.Sprint("c/a/old", i), at(1))
+	}
+	young := event("c/a/young", at(100))
+	b.prune(router.PruneEvents, at(50), 250)
+	b.prune(router.PruneEvents, at(50), 0)
+	for i := range 250 {
+		e, err := b.Event(b.ctx, fmt.Sprint("c/a/old", i))
+		require.NoError(t, err)
+		require.Equal(t, router.Event{Key: e.Key, Outcome: router.OutcomeCommand, Accepted: at(1)}, e)
+		b.refuse(sessions.ErrDuplicate, router.Change{Event: &router.Event{Key: e.Key, Outcome: router.OutcomeCommand, Accepted: at(60)}})
+	}
+	e, err := b.Event(b.ctx, young.Key)
+	require.NoError(t, err)
+	require.Equal(t, young, e)
 }

@@ -58,6 +58,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"waiting lanes":                     testWaitingLanes,
 		"media are kept as they were":       testMedia,
 		"old rows are pruned":               testPrune,
+		"old events are emptied":            testPruneEvents,
+		"archived sessions are removed":     testPruneArchived,
 		"media are swept":                   testMediaSweep,
 		"history keeps the newest":          testHistory,
 		"history is taken back":             testUnsaid,

@@ -1,0 +1,113 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// endedSession stores a session that has ended, with a message and a finished run; by: who has started it.
+func (b *bundle) endedSession(key string, by sessions.ID, ended time.Time) (sessions.Record, sessions.Run) {
+	b.t.Helper()
+	m := newMessage("", "what was said in "+key)
+	s := newSession(key)
+	s.SpawnedBy, s.Ended, s.LastActivity, s.Head = by, ended, start, m.ID
+	r := newRun(s.ID)
+	r.Status, r.Finished, r.Exchange = sessions.RunDone, at(1), "xch_1"
+	b.commit(router.Change{
+		Change: sessions.Change{Create: []sessions.Record{s}, Messages: []sessions.StoredMessage{{Session: s.ID, Message: m}}, Enqueue: []sessions.Run{r}},
+		Event:  &router.Event{Key: r.EventKey, Outcome: router.OutcomeRun, Session: s.ID, Run: r.ID, Accepted: start},
+	})
+	return s, r
+}
+
+// What a session that goes has: its messages and runs go in small steps, its event keys stay, and whatever is unfinished keeps it.
+func testPruneArchived(t *testing.T, b *bundle) {
+	parent := b.create(newSession("agent:main:main"))
+	task := func(name string) (sessions.Record, sessions.Run) {
+		return b.endedSession("agent:main:subagent:"+name, parent.ID, at(10))
+	}
+	gone, run := task("gone")
+	last := gone.Head
+	for i := range 450 {
+		m := newMessage(last, fmt.Sprint("more ", i))
+		b.commit(router.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: gone.ID, Message: m}}}})
+		last = m.ID
+	}
+	decided := newApproval("apr_gone", gone.ID, run.ID, 1)
+	decided.Status, decided.Decided = router.ApprovalDenied, at(2)
+	b.commit(router.Change{Ask: []router.Approval{decided}})
+
+	kept := b.neededSessions(task)
+	kept["it was active lately"], _ = b.endedSession("agent:main:subagent:young", parent.ID, at(100))
+	kept["it is a conversation with people"], _ = b.endedSession("agent:main:direct:5", "", at(10))
+	kept["it has not ended"], _ = b.endedSession("agent:main:subagent:live", parent.ID, time.Time{})
+
+	b.prune(router.PruneArchived, at(50), 451+1+1+1)
+	_, err := b.Session(b.ctx, gone.ID)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	thread, err := b.Thread(b.ctx, sessions.Record{ID: gone.ID, Head: last})
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	require.Empty(t, thread)
+	_, err = b.Run(b.ctx, run.ID)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	_, err = b.Approval(b.ctx, decided.ID)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	e, err := b.Event(b.ctx, run.EventKey)
+	require.NoError(t, err, "its key is known for ever")
+	require.Empty(t, e.Run)
+	b.refuse(sessions.ErrDuplicate, router.Change{Event: &router.Event{Key: run.EventKey, Outcome: router.OutcomeRun, Accepted: at(60)}})
+	for why, s := range kept {
+		b.untouched(s, why)
+	}
+	b.prune(router.PruneArchived, at(50), 0)
+}
+
+// neededSessions are sessions that something unfinished needs, by what it is.
+func (b *bundle) neededSessions(task func(name string) (sessions.Record, sessions.Run)) map[string]sessions.Record {
+	b.t.Helper()
+	kept := map[string]sessions.Record{}
+	busy, _ := task("busy")
+	b.enqueue(newRun(busy.ID))
+	kept["a run waits in it"] = busy
+
+	asks, run := task("asks")
+	b.commit(router.Change{Ask: []router.Approval{newApproval("apr_open", asks.ID, run.ID, 1)}})
+	kept["an approval is open"] = asks
+
+	asked, _ := task("asked")
+	waits, _ := task("waits")
+	b.commit(router.Change{Exchanges: []router.Exchange{newExchange(asked.ID, "sess_x"), newExchange("sess_x", waits.ID)}})
+	kept["it has asked another session"], kept["another session waits for it"] = asked, waits
+
+	owes, _ := task("owes")
+	d := newDelivery("c|x")
+	d.Session, d.Status = owes.ID, router.DeliveryUnknown
+	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	kept["a delivery is owed"] = owes
+
+	above, _ := task("above")
+	b.endedSession("agent:main:subagent:below", above.ID, time.Time{})
+	kept["a sub-agent of it works"] = above
+	return kept
+}
+
+// untouched: the session is as it was stored, with its message.
+func (b *bundle) untouched(s sessions.Record, why string) {
+	b.t.Helper()
+	got, err := b.Session(b.ctx, s.ID)
+	require.NoError(b.t, err, why)
+	require.Equal(b.t, s.Head, got.Head, why)
+	thread, err := b.Thread(b.ctx, got)
+	require.NoError(b.t, err, why)
+	require.Len(b.t, thread, 1, why)
+	runs, err := b.ListRuns(b.ctx, router.Query{MaxLevel: flow.Restricted, Session: s.ID})
+	require.NoError(b.t, err, why)
+	require.NotEmpty(b.t, runs, why)
+}

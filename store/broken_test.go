@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
+	"sluice/sessions"
 	"sluice/store"
 )
 
@@ -85,4 +86,53 @@ func TestAFaultOfTheDatabaseIsTheCallers(t *testing.T) {
 		require.ErrorIs(t, db.Close(), errBroken)
 		require.ErrorIs(t, db.Close(), errBroken, "it stays closed, and says the same")
 	}
+}
+
+// garbled is an engine whose rows have texts that nobody wrote.
+type garbled struct{ unreadable }
+
+func (g garbled) Query(_ context.Context, _ string, _ []any, scan func(store.Row) error) error {
+	return scan(g)
+}
+
+func (garbled) Scan(dest ...any) error {
+	for _, d := range dest {
+		if text, ok := d.(*string); ok {
+			*text = "{"
+		}
+	}
+	return nil
+}
+
+// A row that can't be read as it was written is an error, and never half a value.
+func TestGarbledRowsAreErrors(t *testing.T) {
+	t.Parallel()
+	db, ctx := store.New(garbled{}, nil), t.Context()
+	for name, read := range map[string]func() error{
+		"session":   func() error { _, err := db.Session(ctx, "x"); return err },
+		"message":   func() error { _, err := db.Message(ctx, "x", "x"); return err },
+		"run":       func() error { _, err := db.Run(ctx, "x"); return err },
+		"delivery":  func() error { _, err := db.Delivery(ctx, "x"); return err },
+		"exchange":  func() error { _, err := db.Exchange(ctx, "x"); return err },
+		"approval":  func() error { _, err := db.Approval(ctx, "x"); return err },
+		"bot turns": func() error { _, err := db.BotTurns(ctx, "x"); return err },
+	} {
+		require.Error(t, read(), name)
+	}
+}
+
+// busy is an engine where others are always quicker.
+type busy struct{ unreadable }
+
+func (busy) Query(context.Context, string, []any, func(store.Row) error) error { return nil }
+
+func (busy) Apply(context.Context, []store.Write, store.Trail) (int, error) {
+	return 0, sessions.ErrConflict
+}
+
+func TestPartitionThatOthersTakeAllTheTime(t *testing.T) {
+	t.Parallel()
+	_, err := store.New(busy{}, nil).TakePartition(t.Context(), 3, "one")
+	require.ErrorIs(t, err, sessions.ErrConflict)
+	require.ErrorContains(t, err, "take partition 3")
 }

@@ -108,6 +108,7 @@ func (garbled) Scan(dest ...any) error {
 func TestGarbledRowsAreErrors(t *testing.T) {
 	t.Parallel()
 	db, ctx := store.New(garbled{}, nil), t.Context()
+	t.Cleanup(func() { _ = db.Close() }) // it says what its engine says
 	for name, read := range map[string]func() error{
 		"session":   func() error { _, err := db.Session(ctx, "x"); return err },
 		"message":   func() error { _, err := db.Message(ctx, "x", "x"); return err },
@@ -132,7 +133,9 @@ func (busy) Apply(context.Context, []store.Write, store.Trail) (int, error) {
 
 func TestPartitionThatOthersTakeAllTheTime(t *testing.T) {
 	t.Parallel()
-	_, err := store.New(busy{}, nil).TakePartition(t.Context(), 3, "one")
+	db := store.New(busy{}, nil)
+	t.Cleanup(func() { _ = db.Close() })
+	_, err := db.TakePartition(t.Context(), 3, "one")
 	require.ErrorIs(t, err, sessions.ErrConflict)
 	require.ErrorContains(t, err, "take partition 3")
 }

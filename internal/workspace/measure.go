@@ -12,7 +12,7 @@ import (
 const (
 	// nestedMost is how many folders deep files are measured: each level takes an open folder.
 	nestedMost = 256
-	// nestedCost is what a folder counts that lies deeper, with all that is in it.
+	// nestedCost is what a folder counts that lies deeper or can't be read, with all that is in it.
 	nestedCost = 1 << 30
 )
 
@@ -28,7 +28,7 @@ func freeSpace(folder string) (free, total int64, err error) {
 
 // measure is what a folder and all below it take on the disk. It follows no link. check is asked now and then; its error ends it.
 func measure(ctx context.Context, folder string, check func() error) (int64, error) {
-	root, err := os.OpenRoot(folder)
+	root, err := readable(func() (*os.Root, error) { return os.OpenRoot(folder) }, func() error { return os.Chmod(folder, 0o700) })
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}
@@ -38,6 +38,15 @@ func measure(ctx context.Context, folder string, check func() error) (int64, err
 	m := meter{ctx: ctx, check: check}
 	err = m.add(root, 0)
 	return m.bytes, errors.Join(err, root.Close())
+}
+
+// readable opens a folder. One whose rights a command has taken away gets them back: it would hide its files from the bounds.
+func readable(open func() (*os.Root, error), allow func() error) (*os.Root, error) {
+	root, err := open()
+	if errors.Is(err, os.ErrPermission) && allow() == nil {
+		return open()
+	}
+	return root, err
 }
 
 // meter adds up what files take.
@@ -94,8 +103,12 @@ func (m *meter) entry(root *os.Root, name string, depth int) error {
 	if !info.IsDir() {
 		return nil
 	}
-	below, err := root.OpenRoot(name)
-	if err != nil {
+	below, err := readable(func() (*os.Root, error) { return root.OpenRoot(name) }, func() error { return root.Chmod(name, 0o700) })
+	switch {
+	case errors.Is(err, os.ErrPermission): // another user's
+		m.bytes += nestedCost
+		return nil
+	case err != nil:
 		return nil // see above
 	}
 	defer below.Close() //nolint:errcheck // only read from

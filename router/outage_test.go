@@ -138,6 +138,27 @@ func TestReceiptIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 	}
 }
 
+// A process stores a receipt also where its partition has gone to another process for good: that one would look the message up, or send
+// it again where the platform can't be asked.
+func TestReceiptOfALostPartitionIsStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, withAway)
+		b.adapter = falling{b.chat, b.away, func(adapters.Outbound) bool { return true }}
+		b.hear(in("ann", "1", "one"))
+		time.Sleep(time.Minute)
+		for p := range partitions {
+			b.Release(context.Background(), p)
+		}
+		b.away.gone.Store(false)
+		time.Sleep(2 * time.Second)
+		b.sentOnce("echo: one")
+		for p := range partitions {
+			require.NoError(t, b.Acquire(context.Background(), p))
+		}
+	})
+}
+
 // What a process could not store before its end it writes down.
 func TestReceiptIsWrittenDownAtTheEnd(t *testing.T) {
 	t.Parallel()

@@ -146,6 +146,8 @@ func (w *outboxWorker) handBack(d Delivery) error {
 	err := storeReceipt(ctx, w.Router.store, d)
 	if err == nil || errors.Is(err, sessions.ErrConflict) {
 		w.receipts.drop(d.ID)
+		return err
 	}
+	w.receipts.leave()
 	return err
 }

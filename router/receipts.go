@@ -41,9 +41,20 @@ func rested(ctx context.Context, pause time.Duration) error {
 type receipts struct {
 	mu     sync.Mutex
 	inHand map[DeliveryID]Delivery
+	left   chan struct{} // capacity 1: a lane has ended with one in hand
 }
 
-func newReceipts() *receipts { return &receipts{inHand: map[DeliveryID]Delivery{}} }
+func newReceipts() *receipts {
+	return &receipts{inHand: map[DeliveryID]Delivery{}, left: make(chan struct{}, 1)}
+}
+
+// leave tells the keeper that a lane has ended, with a receipt in hand. It never waits.
+func (r *receipts) leave() {
+	select {
+	case r.left <- struct{}{}:
+	default: // it looks soon anyway
+	}
+}
 
 func (r *receipts) keep(d Delivery) {
 	r.mu.Lock()
@@ -55,6 +66,15 @@ func (r *receipts) drop(id DeliveryID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.inHand, id)
+}
+
+// dropSame drops a receipt, unless the delivery has got another one since.
+func (r *receipts) dropSame(d Delivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.inHand[d.ID]; now.Status == d.Status && now.Attempts == d.Attempts && len(now.Receipts) == len(d.Receipts) {
+		delete(r.inHand, d.ID)
+	}
 }
 
 func (r *receipts) of(id DeliveryID) (Delivery, bool) {
@@ -71,7 +91,7 @@ func (r *receipts) all() []Delivery {
 }
 
 // record stores what the platform answered: the delivery becomes d. It goes on while the store fails, until the
-// partition ends; what is not stored by then stays in hand, for this process's next turn on the lane.
+// partition ends; what is not stored by then stays in hand, for the keeper or this process's next turn on the lane.
 func (w *outboxWorker) record(ctx context.Context, d Delivery) error { return w.recordOr(ctx, d, d) }
 
 // recordOr is record for a delivery that becomes another one if it is stored only later.
@@ -89,6 +109,7 @@ func (w *outboxWorker) recordOr(ctx context.Context, d, later Delivery) error {
 			return err
 		}
 		if ctx.Err() != nil {
+			w.receipts.leave()
 			return err
 		}
 		w.log.Error("receipt not stored", "delivery", string(d.ID), "err", err)
@@ -99,8 +120,12 @@ func (w *outboxWorker) recordOr(ctx context.Context, d, later Delivery) error {
 // storeReceipt makes a delivery's row what the platform's answer has made of it. That is a fact, whoever owns the partition by
 // now: a row that another owner has sent again since is left alone.
 func storeReceipt(ctx context.Context, store Store, d Delivery) error {
+	from := DeliverySending
+	if d.Status == DeliveryPreview {
+		from = DeliveryPreview
+	}
 	move := func(d Delivery) error {
-		return store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliverySending, Delivery: d}}})
+		return store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: from, Delivery: d}}})
 	}
 	err := move(d)
 	if errors.Is(err, sessions.ErrFenced) {
@@ -118,6 +143,50 @@ func (w *outboxWorker) catchUp(ctx context.Context, row Delivery) (bool, error) 
 	}
 	d.Epoch = w.owner.epoch
 	return true, w.record(ctx, d)
+}
+
+// keepEvery is the time between two tries to store what lanes have left.
+const keepEvery = 500 * time.Millisecond
+
+// keeper stores the receipts that lanes have left in hand whose partitions this process does not own any more: their next owner
+// would look the messages up, or send them again. Its goroutine is that of [Router.Start].
+type keeper struct {
+	store    Store
+	receipts *receipts
+	owned    func(partition int) bool
+	wake     func(partition int, lane sessions.Lane)
+}
+
+// run waits for receipts that are left, and stores them, until ctx ends.
+func (k *keeper) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.receipts.left:
+		}
+		for k.storeLeft(ctx) && rested(ctx, keepEvery) == nil { // until none is left
+		}
+	}
+}
+
+// storeLeft tries once to store what is left; it reports whether some of it is left still.
+func (k *keeper) storeLeft(ctx context.Context) (left bool) {
+	for _, d := range k.receipts.all() {
+		if k.owned(d.Partition) { // its lane does it
+			continue
+		}
+		settle, cancel := context.WithTimeout(ctx, settleTimeout)
+		err := storeReceipt(settle, k.store, d)
+		cancel()
+		if err != nil && !errors.Is(err, sessions.ErrConflict) {
+			left = true
+			continue
+		}
+		k.receipts.dropSame(d)
+		k.wake(d.Partition, d.Lane)
+	}
+	return left
 }
 
 // leaveReceipts makes a last try to store what is in hand when the process ends, and writes down the rest.

@@ -57,7 +57,7 @@ type Config struct {
 }
 
 // Router takes messages in, has them worked and sends the answers out. Its
-// goroutines are those of the lanes (see ownership), the sweeper, the retirer's, and those of acks.
+// goroutines are those of the lanes (see ownership), the sweeper, the retirer's, the pruner, the keeper of receipts, and those of acks.
 type Router struct {
 	store      Store
 	bus        Bus
@@ -145,12 +145,14 @@ func (r *Router) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
 	pruner := pruner{store: r.store, now: r.now, keeps: func() Retention { return r.settings.Load().Retention }, mine: func() bool { return r.owner(0) != nil }, step: r.pruned}
+	keeper := keeper{store: r.store, receipts: r.receipts, owned: func(p int) bool { return r.owner(p) != nil }, wake: r.wake}
 	go func() {
 		defer close(r.sweepDone)
-		var pruning sync.WaitGroup
-		pruning.Go(func() { pruner.run(ctx) })
+		var beside sync.WaitGroup
+		beside.Go(func() { pruner.run(ctx) })
+		beside.Go(func() { keeper.run(ctx) })
 		r.sweep(ctx)
-		pruning.Wait()
+		beside.Wait()
 	}()
 }
 

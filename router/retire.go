@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -105,7 +106,7 @@ func (t *retirer) retireAll(ctx context.Context) error {
 		}
 		retired := 0
 		for _, q := range questions {
-			change, err := t.change(ctx, q)
+			change, err := t.safeChange(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -123,6 +124,18 @@ func (t *retirer) retireAll(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// safeChange is change for a question whose text an adapter may stumble over: such a fault stops no other question. The buttons stay,
+// and a press of one is told that it comes too late.
+func (t *retirer) safeChange(ctx context.Context, q Delivery) (change Change, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.log.Error("buttons of a decided question stay", "delivery", string(q.ID), "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			change, err = Change{Retire: []DeliveryID{q.ID}}, nil
+		}
+	}()
+	return t.change(ctx, q)
 }
 
 // change is what is left to do about a decided question. Where its message can't be changed nothing is: a press is told that it comes too late.

@@ -3,6 +3,7 @@ package router_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -237,5 +238,31 @@ func TestABareQuestionDoesNotTellItsAnswer(t *testing.T) {
 		synctest.Wait()
 		require.Zero(t, k.open())
 		require.Contains(t, b.chat.texts("owner")[0], "This is decided.", "the later order is of the bare question")
+	})
+}
+
+// stumbling is a chat whose adapter breaks on a text that says how a question was decided.
+type stumbling struct{ *keyed }
+
+func (stumbling) Split(text string) []string {
+	if strings.Contains(text, "Allowed.") {
+		panic("no such text")
+	}
+	return []string{text}
+}
+
+// A panic of an adapter ended the whole gateway, and again after each restart.
+func TestAFaultAboutOneQuestionStopsNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) { b.adapter = stumbling{withKeys(b)} })
+		asking(b)
+		b.hear(in("owner", "1", "clean up"))
+		synctest.Wait()
+		q := b.deliveries(router.DeliverySent)[0]
+		b.hear(b.press(q, 0, "owner"))
+		synctest.Wait()
+		require.Empty(t, b.delivery(q.ID).Asks, "it is not tried for ever")
+		require.Equal(t, "That is decided already.", b.hear(b.press(q, 0, "owner")).Notice)
 	})
 }

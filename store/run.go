@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"sluice/router"
@@ -89,8 +90,21 @@ func scanRun(row Row) (sessions.Run, error) {
 	var d decoding
 	d.into(chain, &r.Chain)
 	d.into(input, &r.Input)
+	if strings.Contains(input, `"quoted":`) {
+		d.earlierQuotation(input, &r.Input)
+	}
 	d.into(route, &r.Route)
 	return r, d.err
+}
+
+// earlierQuotation reads what a message answers as an earlier version has stored it: a text of nobody knows whom.
+func (d *decoding) earlierQuotation(input string, into *sessions.Input) {
+	var earlier struct {
+		Quoted string `json:"quoted"`
+	}
+	if d.into(input, &earlier); earlier.Quoted != "" {
+		into.Quotations = append(into.Quotations, sessions.Quotation{Kind: sessions.QuoteReply, Text: earlier.Quoted})
+	}
 }
 
 // Run implements [router.Store].

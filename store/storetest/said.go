@@ -12,7 +12,7 @@ import (
 )
 
 // Earlier reads rows as an earlier version has left them, which knew no labels of what is set: each text is as secret as what it stands
-// in, and a label that can't be read was lost. raw is another way into the database.
+// in, and a label that can't be read was lost. Messages that wait had one quotation, as a text. raw is another way into the database.
 func Earlier(t *testing.T, db *store.DB, raw *sql.DB) {
 	t.Helper()
 	b := &bundle{DB: db, t: t, ctx: t.Context()}
@@ -36,4 +36,11 @@ func Earlier(t *testing.T, db *store.DB, raw *sql.DB) {
 	require.NoError(t, db.CommitSession(t.Context(), sessions.Change{Patch: []sessions.Patch{{ID: r.ID, Model: &set}}}))
 	got = b.session(r.ID)
 	require.Equal(t, []flow.Text{set, flow.NewText("a title", secret)}, []flow.Text{got.Model, got.Title})
+
+	waits := newRun(r.ID)
+	b.enqueue(waits)
+	exec(`UPDATE runs SET input = '{"text": "do that", "sender": {"id": "u1"}, "quoted": "mow the lawn"}'`)
+	run, err := db.Run(t.Context(), waits.ID)
+	require.NoError(t, err)
+	require.Equal(t, []sessions.Quotation{{Kind: sessions.QuoteReply, Text: "mow the lawn"}}, run.Input.Quotations, "what a waiting message answers")
 }

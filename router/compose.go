@@ -107,7 +107,7 @@ func (r *Router) NewMedia(f NewFile, session sessions.ID, label flow.Label) Medi
 	return Media{
 		ID: sessions.NewMediaID(), Session: session, Name: cleanName(f.Name), MIME: orDefault(f.MIME, "application/octet-stream"),
 		Size: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]), Content: f.Content, Label: label,
-		Created: now, Expires: now.Add(mediaLife),
+		Created: now,
 	}
 }
 

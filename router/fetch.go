@@ -89,7 +89,7 @@ func (w *sessionWorker) fetchOne(ctx context.Context, f adapters.FileFetcher, at
 	sum := sha256.Sum256(content)
 	m := Media{
 		ID: sessions.NewMediaID(), Session: run.Session, Name: at.Name, MIME: at.MIME, Size: at.Size,
-		SHA256: hex.EncodeToString(sum[:]), Content: content, Label: run.Label, Created: now, Expires: now.Add(mediaLife),
+		SHA256: hex.EncodeToString(sum[:]), Content: content, Label: run.Label, Created: now,
 	}
 	at.Media = m.ID
 	got.media = append(got.media, m)

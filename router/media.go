@@ -26,11 +26,7 @@ type Media struct {
 	Label   flow.Label
 	Created time.Time
 	// Expires is when it may be swept, unless a delivery that is not done still has it.
-	Expires time.Time
 }
-
-// mediaLife is how long a file is kept after it came.
-const mediaLife = 7 * 24 * time.Hour
 
 // postFile sends a file as a message of its own.
 func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, d Delivery, id sessions.MediaID) (adapters.Receipt, error) {
@@ -62,9 +58,6 @@ func (m Media) FileName() string {
 	return "file"
 }
 
-// mediaBatch is how many files one sweep deletes.
-const mediaBatch = 100
-
 // memoryBatch is how many memories one sweep ends and deletes.
 const memoryBatch = 1000
 
@@ -72,12 +65,5 @@ const memoryBatch = 1000
 func (r *Router) sweepMemories(ctx context.Context) {
 	if _, err := r.store.SweepMemories(ctx, r.now(), memoryBatch); err != nil && ctx.Err() == nil {
 		r.log.Error("expired memories not ended", "err", err)
-	}
-}
-
-// sweepMedia deletes files whose time is over.
-func (r *Router) sweepMedia(ctx context.Context) {
-	if _, err := r.store.SweepMedia(ctx, r.now(), mediaBatch); err != nil && ctx.Err() == nil {
-		r.log.Error("expired files not deleted", "err", err)
 	}
 }

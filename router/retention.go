@@ -14,6 +14,7 @@ const (
 	PruneRuns       PruneKind = "runs"
 	PruneEvents     PruneKind = "events"   // events keep their keys and lose the rest, once their run is gone
 	PruneArchived   PruneKind = "archived" // sessions of sub-agents that have ended, with their messages and runs
+	PruneMedia      PruneKind = "media"    // files that came in or were sent
 )
 
 // Prune is one step of removing old rows. A row that something unfinished still needs is left.
@@ -31,7 +32,7 @@ type Pruned struct {
 }
 
 // Retention says how long what has ended is kept; 0 keeps for ever.
-type Retention struct{ Events, Runs, Deliveries, Archived time.Duration }
+type Retention struct{ Events, Runs, Deliveries, Archived, Media time.Duration }
 
 // age is a kind and how long its rows are kept.
 type age struct {
@@ -45,6 +46,7 @@ func (r Retention) ages() []age {
 		{PruneDeliveries, r.Deliveries},
 		{PruneRuns, r.Runs},
 		{PruneArchived, r.Archived},
+		{PruneMedia, r.Media},
 		{PruneEvents, r.Events},
 	}
 }

@@ -192,7 +192,6 @@ func (r *Router) sweep(ctx context.Context) {
 		case <-ticker.C:
 			r.rescanAll()
 			r.expireSessions(ctx)
-			r.sweepMedia(ctx)
 			r.lapseHeld(ctx)
 			r.sweepMemories(ctx)
 		}

@@ -331,8 +331,6 @@ type Store interface {
 	MediaInfo(ctx context.Context, id sessions.MediaID) (Media, error)
 	// Media reads a file with its content; ErrNotFound if it is not kept any more.
 	Media(ctx context.Context, id sessions.MediaID) (Media, error)
-	// SweepMedia deletes files that expired before now and that no delivery has which is not done; at most limit. It returns how many.
-	SweepMedia(ctx context.Context, now time.Time, limit int) (int, error)
 	// SweepMemories ends memories that have expired, and deletes versions that ended long before now; at most limit of each. It returns how many.
 	SweepMemories(ctx context.Context, now time.Time, limit int) (int, error)
 

@@ -63,7 +63,7 @@ type Attachment struct {
 	Size     int64  `json:"size,omitempty"` // bytes; 0 if the platform does not say
 	Ref      string `json:"ref,omitempty"`
 	Duration int    `json:"duration,omitempty"` // seconds, for voice and video
-	// Media is the stored content; empty if it was not fetched. It is kept for some days.
+	// Media is the stored content; empty if it was not fetched. It is kept as long as retention.media says.
 	Media MediaID `json:"media,omitempty"`
 	// Note says to the model where the content is, or why it is not there.
 	Note string `json:"note,omitempty"`

@@ -41,6 +41,13 @@ var (
 		SELECT event_key FROM events WHERE run_id = '' AND (session_id <> '' OR notice_id <> '') AND accepted < ? ORDER BY accepted LIMIT ` + strconv.Itoa(pruneMost) + `)`
 )
 
+// mediaMost is how many files one step removes; they may be large.
+const mediaMost = 20
+
+// A file stays while a delivery that is not settled has it, and while a run of its session is not finished.
+var removeMedia = `DELETE FROM media WHERE id IN (SELECT id FROM media WHERE created < ? AND ` + unneeded + `
+	AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = media.session_id AND r.` + openRuns + `) ORDER BY created LIMIT ` + strconv.Itoa(mediaMost) + `)`
+
 // Prune implements [router.Store].
 func (db *DB) Prune(ctx context.Context, p router.Prune) (router.Pruned, error) {
 	switch p.Kind {
@@ -49,16 +56,22 @@ func (db *DB) Prune(ctx context.Context, p router.Prune) (router.Pruned, error) 
 	case router.PruneRuns:
 		return db.pruneRows(ctx, p, oldRuns, counted{forgetRuns, false}, counted{removeRuns, true})
 	case router.PruneEvents:
-		var changed int64
-		err := db.write(ctx, Write{{SQL: forgetEvents, Args: []any{micros(p.Before)}, Changed: &changed}})
-		if err != nil {
-			return router.Pruned{}, err
-		}
-		return router.Pruned{Removed: int(changed), More: changed == pruneMost}, nil
+		return db.pruneOldest(ctx, forgetEvents, p.Before, pruneMost)
+	case router.PruneMedia:
+		return db.pruneOldest(ctx, removeMedia, p.Before, mediaMost)
 	case router.PruneArchived:
 		return db.pruneSessions(ctx, p, &archivedSessions)
 	}
 	return router.Pruned{}, fmt.Errorf("prune %q: this kind is not known", p.Kind)
+}
+
+// pruneOldest runs a statement that finds the oldest rows itself and changes at most a number of them.
+func (db *DB) pruneOldest(ctx context.Context, sql string, before time.Time, most int64) (router.Pruned, error) {
+	var changed int64
+	if err := db.write(ctx, Write{{SQL: sql, Args: []any{micros(before)}, Changed: &changed}}); err != nil {
+		return router.Pruned{}, err
+	}
+	return router.Pruned{Removed: int(changed), More: changed == most}, nil
 }
 
 // counted is a statement of a step, and whether the rows that it changes count as removed.
@@ -128,7 +141,7 @@ type sessionPruning struct {
 	read string
 	// The first hides a conversation before its messages go in several steps, and makes a writer that has read the session fail.
 	// The events' keys stay for ever.
-	hide, messages, events, runs, approvals, sessions string
+	hide, messages, events, runs, approvals, media, sessions string
 }
 
 // newSessionPruning makes the statements for the ended sessions of which the condition holds.
@@ -150,8 +163,10 @@ func newSessionPruning(condition string) sessionPruning {
 		events:    `UPDATE events SET run_id = '' WHERE event_key IN (SELECT event_key FROM runs WHERE seq IN (` + someRuns + `))`,
 		runs:      `DELETE FROM runs WHERE seq IN (` + someRuns + `)`,
 		approvals: `DELETE FROM approvals WHERE id IN (SELECT id FROM approvals` + owned + limit + `)`,
+		media:     `DELETE FROM media WHERE id IN (SELECT id FROM media` + owned + ` LIMIT ` + strconv.Itoa(mediaMost) + `)`,
 		sessions: `DELETE FROM sessions WHERE ` + gone + ` AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id = sessions.id)
 			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id)
+			AND NOT EXISTS (SELECT 1 FROM media f WHERE f.session_id = sessions.id)
 			AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = sessions.id)`,
 	}
 }
@@ -168,17 +183,17 @@ func (db *DB) pruneSessions(ctx context.Context, p router.Prune, s *sessionPruni
 	if err != nil || len(ids) == 0 {
 		return router.Pruned{}, err
 	}
-	var hidden, emptied, messages, runs, approvals, gone int64
+	var hidden, emptied, messages, runs, approvals, media, gone int64
 	step := func(sql string, changed *int64) Statement { return sessionStep(sql, p.Before, ids, changed) }
 	err = db.write(ctx, Write{
 		step(s.hide, &hidden), step(s.messages, &messages), step(s.events, &emptied), step(s.runs, &runs),
-		step(s.approvals, &approvals), step(s.sessions, &gone),
+		step(s.approvals, &approvals), step(s.media, &media), step(s.sessions, &gone),
 	})
 	if err != nil {
 		return router.Pruned{}, err
 	}
-	done := router.Pruned{Removed: int(messages + runs + approvals + gone), Next: ids[len(ids)-1], More: len(ids) == sessionsMost}
-	if max(messages, runs, approvals) == pruneMost {
+	done := router.Pruned{Removed: int(messages + runs + approvals + media + gone), Next: ids[len(ids)-1], More: len(ids) == sessionsMost}
+	if max(messages, runs, approvals) == pruneMost || media == mediaMost {
 		done.Next, done.More = p.After, true
 	}
 	return done, nil

@@ -86,7 +86,7 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 		ID: sessions.NewRunID(), Session: r.ID, Kind: sessions.KindMessage, Status: sessions.RunDone, Input: sessions.Input{Text: marker}, Reply: marker,
 		Route: route, Label: label, EventKey: uuid.NewString(), Accepted: now, Finished: now,
 	}
-	o.media = router.Media{ID: sessions.MediaID("med_" + strings.ReplaceAll(uuid.NewString(), "-", "")), Session: r.ID, Name: marker, MIME: "text/plain", Content: []byte(marker), Label: label, Created: now, Expires: now.Add(time.Hour)}
+	o.media = router.Media{ID: sessions.MediaID("med_" + strings.ReplaceAll(uuid.NewString(), "-", "")), Session: r.ID, Name: marker, MIME: "text/plain", Content: []byte(marker), Label: label, Created: now}
 	o.delivery = router.Delivery{
 		ID: router.NewDeliveryID(), Lane: route.Lane(), Kind: router.KindMessage, Route: route, Text: marker, Label: label, Session: r.ID,
 		Status: router.DeliveryFailed, Created: now, Expires: now.Add(time.Hour), Files: []sessions.MediaID{o.media.ID},

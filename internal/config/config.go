@@ -362,7 +362,7 @@ type Retention struct {
 	Sessions   string `yaml:"sessions" doc:"Not supported yet: leave it empty. Sessions live until they are reset or deleted, or their TTL is over."`
 	Archived   string `yaml:"archived" doc:"Sessions of sub-agents that have ended, with their messages and runs: agents.defaults.subagents.archiveAfterMinutes says when they end."`
 	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain that lost its beginning could not be verified."`
-	Media      string `yaml:"media" doc:"Not supported yet: leave it empty. Files expire some days after they came."`
+	Media      string `yaml:"media" doc:"Files that came with messages or were sent, counted from when they came. A file stays while a delivery that is not settled or an unfinished run of its session needs it."`
 }
 
 // Age is a span of retention; 0 for what is kept for ever.

@@ -45,7 +45,7 @@ func Default() *Config {
 			Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
 		Policy:    Policy{Escalation: "ask", Clearance: flow.Restricted},
-		Retention: Retention{Events: "90d", Runs: "90d", Deliveries: "90d", Archived: "30d"},
+		Retention: Retention{Events: "90d", Runs: "90d", Deliveries: "90d", Archived: "30d", Media: "30d"},
 		Limits: Limits{
 			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,

@@ -10,10 +10,10 @@ import (
 	"sluice/sessions"
 )
 
-func newMedia(expires time.Time) router.Media {
+func newMedia(created time.Time) router.Media {
 	return router.Media{
 		ID: sessions.NewMediaID(), Session: "sess_1", Name: "übersicht.pdf", MIME: "application/pdf", Size: 4, SHA256: "abc",
-		Content: []byte("\x00\xff%P"), Label: secret, Created: start, Expires: expires,
+		Content: []byte("\x00\xff%P"), Label: secret, Created: created,
 	}
 }
 
@@ -37,26 +37,36 @@ func testMedia(t *testing.T, b *bundle) {
 	}
 }
 
-// testMediaSweep: what expired goes, unless a delivery that is not done has it.
-func testMediaSweep(t *testing.T, b *bundle) {
-	fresh, old, held := newMedia(at(10)), newMedia(at(1)), newMedia(at(1))
-	b.commit(router.Change{Media: []router.Media{fresh, old, held}})
+// testPruneMedia: old files go, unless a delivery that is not settled has them or a run of their session is not finished.
+func testPruneMedia(t *testing.T, b *bundle) {
+	s := b.create(newSession("agent:main:main"))
+	file := func(session sessions.ID, created time.Time) router.Media {
+		m := newMedia(created)
+		m.Session = session
+		b.commit(router.Change{Media: []router.Media{m}})
+		return m
+	}
+	for range 50 {
+		file("sess_1", at(1))
+	}
+	young, old, held, worked := file("sess_1", at(10)), file("sess_1", at(1)), file("sess_1", at(1)), file(s.ID, at(1))
 	d := newDelivery("c|x")
 	d.Files = []sessions.MediaID{"med_other", held.ID}
-	b.commit(router.Change{Deliver: []router.Delivery{d}})
-	sweep := func(want int) {
-		t.Helper()
-		n, err := b.SweepMedia(b.ctx, at(5), 100)
-		require.NoError(t, err)
-		require.Equal(t, want, n)
-	}
-	sweep(1)
-	sweep(0)
+	run := newRun(s.ID)
+	b.commit(router.Change{Change: sessions.Change{Enqueue: []sessions.Run{run}}, Deliver: []router.Delivery{d}})
+	b.prune(router.PruneMedia, at(5), 51)
+	b.prune(router.PruneMedia, at(5), 0)
 	_, err := b.Media(b.ctx, old.ID)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
-	d.Status = router.DeliverySent
+	for _, m := range []router.Media{young, held, worked} {
+		_, err = b.Media(b.ctx, m.ID)
+		require.NoError(t, err)
+	}
+	d.Status, run.Status, run.Finished = router.DeliverySent, sessions.RunDone, at(2)
 	b.commit(moveDelivery(router.DeliveryQueued, d))
-	sweep(1)
-	_, err = b.Media(b.ctx, fresh.ID)
+	b.prune(router.PruneMedia, at(5), 1)
+	b.commit(router.Change{Change: sessions.Change{Runs: []sessions.RunMove{{From: sessions.RunQueued, Run: run}}}})
+	b.prune(router.PruneMedia, at(5), 1)
+	_, err = b.Media(b.ctx, young.ID)
 	require.NoError(t, err)
 }

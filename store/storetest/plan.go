@@ -166,7 +166,10 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 		},
 		func() error { _, err := db.Media(ctx, "med_1"); return err },
 		func() error { _, err := db.MediaInfo(ctx, "med_1"); return err },
-		func() error { _, err := db.SweepMedia(ctx, start, 10); return err },
+		func() error {
+			_, err := db.Prune(ctx, router.Prune{Kind: router.PruneMedia, Before: start})
+			return err
+		},
 		func() error {
 			_, err := db.Prune(ctx, router.Prune{Kind: router.PruneEvents, Before: start})
 			return err

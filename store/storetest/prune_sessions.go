@@ -42,14 +42,16 @@ func testPruneArchived(t *testing.T, b *bundle) {
 	}
 	decided := newApproval("apr_gone", gone.ID, run.ID, 1)
 	decided.Status, decided.Decided = router.ApprovalDenied, at(2)
-	b.commit(router.Change{Ask: []router.Approval{decided}})
+	file := newMedia(at(1))
+	file.Session = gone.ID
+	b.commit(router.Change{Ask: []router.Approval{decided}, Media: []router.Media{file}})
 
 	kept := b.neededSessions(task)
 	kept["it was active lately"], _ = b.endedSession("agent:main:subagent:young", parent.ID, at(100))
 	kept["it is a conversation with people"], _ = b.endedSession("agent:main:direct:5", "", at(10))
 	kept["it has not ended"], _ = b.endedSession("agent:main:subagent:live", parent.ID, time.Time{})
 
-	b.prune(router.PruneArchived, at(50), 451+1+1+1)
+	b.prune(router.PruneArchived, at(50), 451+1+1+1+1)
 	_, err := b.Session(b.ctx, gone.ID)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	thread, err := b.Thread(b.ctx, sessions.Record{ID: gone.ID, Head: last})
@@ -58,6 +60,8 @@ func testPruneArchived(t *testing.T, b *bundle) {
 	_, err = b.Run(b.ctx, run.ID)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	_, err = b.Approval(b.ctx, decided.ID)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	_, err = b.Media(b.ctx, file.ID)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	e, err := b.Event(b.ctx, run.EventKey)
 	require.NoError(t, err, "its key is known for ever")

@@ -60,7 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"old rows are pruned":               testPrune,
 		"old events are emptied":            testPruneEvents,
 		"archived sessions are removed":     testPruneArchived,
-		"media are swept":                   testMediaSweep,
+		"old media are removed":             testPruneMedia,
 		"history keeps the newest":          testHistory,
 		"history is taken back":             testUnsaid,
 		"whose a direct chat is":            testPeers,

@@ -120,20 +120,29 @@ func (g *gateway) settled() {
 	}
 }
 
+// nextPage is the address in a Link header.
+var nextPage = regexp.MustCompile(`^<(.*)>; rel="next"$`)
+
 // said are all texts that were meant for a conversation, whole, whether they show there already or not.
 func (g *gateway) said(chat int64) (texts []string) {
 	g.t.Helper()
-	var list struct {
-		Deliveries []struct {
-			Text  string
-			Route struct{ Conversation string }
+	for path := "/v1/deliveries?limit=200"; path != ""; {
+		var list struct {
+			Deliveries []struct {
+				Text  string
+				Route struct{ Conversation string }
+			}
 		}
-	}
-	read(g.t, g.call(http.MethodGet, "/v1/deliveries?limit=200", ""), http.StatusOK, &list)
-	require.Less(g.t, len(list.Deliveries), 200, "some are not listed")
-	for _, d := range list.Deliveries {
-		if d.Route.Conversation == strconv.FormatInt(chat, 10) {
-			texts = append(texts, d.Text)
+		answer := g.call(http.MethodGet, path, "")
+		read(g.t, answer, http.StatusOK, &list)
+		for _, d := range list.Deliveries {
+			if d.Route.Conversation == strconv.FormatInt(chat, 10) {
+				texts = append(texts, d.Text)
+			}
+		}
+		path = ""
+		if link := nextPage.FindStringSubmatch(answer.Header.Get("Link")); link != nil {
+			path = link[1]
 		}
 	}
 	return texts

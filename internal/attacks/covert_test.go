@@ -91,6 +91,7 @@ func (w *covert) asked() (id router.ApprovalID) {
 		}
 		return len(open) > 0
 	})
+	until(w, time.Millisecond, "the question to be shown: that of a call that is decided about before is never sent", w.silent)
 	return id
 }
 

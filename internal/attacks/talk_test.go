@@ -259,6 +259,11 @@ func (w *workplace) idle() bool {
 			return false
 		}
 	}
+	return w.silent()
+}
+
+// silent reports whether nothing is on its way out.
+func (w *workplace) silent() bool {
 	for _, status := range []router.DeliveryStatus{router.DeliveryQueued, router.DeliverySending, router.DeliveryQueued} {
 		out, err := w.db.ListDeliveries(w.Context(), router.Query{MaxLevel: flow.Restricted, Status: string(status), Limit: 1})
 		require.NoError(w, err)

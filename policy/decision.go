@@ -109,6 +109,14 @@ func (d *Decision) Approve(by string) {
 	}
 }
 
+// takeNothing makes a decision that would take something out allow what it is about as it is.
+func (d *Decision) takeNothing() {
+	d.redact, d.hide, d.takes = nil, nil, false
+	if d.Action == Redact {
+		d.Action, d.Reason = Allow, "nothing is taken out of arguments that are only judged"
+	}
+}
+
 // Still makes a decision about what an earlier one has left of a text say what was taken out: it can't be found any more.
 func (d *Decision) Still(before *Decision) {
 	if before == nil || !before.Taken {

@@ -109,11 +109,17 @@ func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessag
 			m.secret(&c, &in, &d, name, effects)
 		}
 	}
+	if c.Tool.AsWritten {
+		d.takeNothing()
+	}
 	if d.Action == Hold && c.Approved {
 		d.Approve("who was asked")
 	}
 	if d.Action == Block || d.Action == Hold {
 		return d, nil
+	}
+	if c.Tool.AsWritten {
+		return d, c.Args
 	}
 	args, err := d.RedactedArgs(c.Args)
 	if err == nil {

@@ -131,6 +131,41 @@ func TestStrangersWordsNeedAnOwner(t *testing.T) {
 	require.Equal(t, policy.Allow, d.Action)
 }
 
+// A tool that only judges its arguments gets them as the model wrote them. Rules may still hold and refuse its calls.
+func TestArgumentsAsWritten(t *testing.T) {
+	t.Parallel()
+	const args = `{"q":"pin 1234 of {{secret:crm}}"}`
+	redact := policy.Rule{Name: "pins", Hook: policy.PreToolCall, Action: policy.Redact, Redact: `\d{4}`}
+	for action, want := range map[policy.Action]policy.Action{policy.Redact: policy.Allow, policy.Hold: policy.Hold, policy.Block: policy.Block} {
+		rules := []policy.Rule{redact}
+		if action != policy.Redact {
+			rules = append(rules, policy.Rule{Name: "all", Hook: policy.PreToolCall, Action: action})
+		}
+		m := world{carries: flow.Restricted, escalation: policy.EscalationAuto, rules: rules, secrets: []policy.Secret{
+			{Name: "crm", Value: "s3cret-value", Level: flow.Public, Tools: []string{"*"}},
+		}}.monitor(t)
+		call := crm(flow.Public, flow.Bottom(), args)
+		call.Tool.AsWritten = true
+		d, got := m.Ask(call, true)
+		require.Equal(t, want, d.Action, d.Reason)
+		if want == policy.Allow {
+			require.JSONEq(t, args, string(got))
+		}
+		call.Approved = true
+		d, got = m.Ask(call, true)
+		if action != policy.Block {
+			require.Equal(t, policy.Allow, d.Action, "nothing is taken out once it is approved either")
+			require.JSONEq(t, args, string(got))
+		}
+		call.Tool.AsWritten = false
+		if d, got = m.Ask(call, true); action != policy.Block {
+			require.Equal(t, policy.Redact, d.Action)
+			require.NotContains(t, string(got), "1234")
+			require.Contains(t, string(got), "s3cret-value")
+		}
+	}
+}
+
 func TestSecretsAreNamedAndNotKnown(t *testing.T) {
 	t.Parallel()
 	w := world{carries: flow.Restricted, escalation: policy.EscalationAuto, secrets: []policy.Secret{

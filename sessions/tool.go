@@ -17,6 +17,9 @@ type Tool struct {
 	Flow ToolFlow
 	// Idempotent tools may be run again after a crash; any other is reported as interrupted.
 	Idempotent bool
+	// AsWritten: the tool gets its arguments as the model wrote them, with the names of secrets for the secrets, and with nothing taken out.
+	// It is for a tool that only judges them.
+	AsWritten bool
 	// Timeout bounds one call; 0 is [ToolTimeout].
 	Timeout time.Duration
 	// Run does the work. Args is a JSON object that still has to be checked. An

@@ -224,6 +224,22 @@ func TestSimulationAgreesWithReality(t *testing.T) {
 	require.GreaterOrEqual(t, len(seen), 3, "the outcomes have come up: %v", seen)
 }
 
+// A rule that takes something out of every tool's arguments takes nothing out of those of a simulation: they are only judged there,
+// and what is said of them is what becomes of the real call.
+func TestSimulationJudgesArgumentsAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, tools := range [][]string{nil, {"simulate_*", "mcp_*"}} {
+		b := withServers(t, monitorOf(policy.EscalationAuto, policy.Rule{Name: "pins", Hook: policy.PreToolCall, Tools: tools, Action: policy.Redact, Redact: `\d{4}`}))
+		var s policy.Simulation
+		text := b.tool(t, "simulate_tool_call", `{"tool_name":"mcp_public_ask","args":{"q":"pin 1234"}}`).Text
+		require.NoError(t, json.Unmarshal([]byte(text), &s), text)
+		require.Equal(t, "REDACT", s.Decision, s.Reason)
+		require.Equal(t, "REDACT", b.outcome(t, &owner{}, "mcp_public_ask", `{"q":"pin 1234"}`))
+		require.NoError(t, b.session.Persist(t.Context()))
+		require.Equal(t, "tool.allow", b.store.Audit()[0].Action, "the record doesn't say that something was taken out")
+	}
+}
+
 // Files with a level of their own raise who reads them, and take nothing from who has learnt more.
 func TestFilesWithALevel(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ func (l *Loop) simulateTool() sessions.Tool {
 			Name: "simulate_tool_call", Parameters: json.RawMessage(simulateSchema),
 			Description: "Says whether a call of another tool would be allowed now, and which rules decide, without making it.",
 		},
-		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true, AsWritten: true,
 		Run: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
 			var args struct {
 				ToolName string                     `json:"tool_name"`

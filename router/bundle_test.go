@@ -63,6 +63,7 @@ func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
 				Groups: map[string]router.GroupSettings{"*": {RequireMention: true}},
 			}},
 			Queue:      router.QueueSettings{Mode: sessions.QueueFollowup, Cap: 20},
+			Retention:  router.Retention{Media: 7 * 24 * time.Hour},
 			RunTimeout: time.Minute, DeliveryLife: 24 * time.Hour, MaxTextBytes: 1000, HistoryKeep: 50, MaxRunAttempt: 3,
 			Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer},
 		},

@@ -212,7 +212,7 @@ func TestStoredFile(t *testing.T) {
 		require.Equal(t, secret.Join(flow.Bottom()), d.Label)
 		b.await(1)
 		require.Equal(t, []string{"plan.pdf application/octet-stream plan"}, r.files)
-		time.Sleep(8 * 24 * time.Hour) // the sweeper
+		time.Sleep(8 * 24 * time.Hour) // longer than retention.media
 		_, err = b.store.Media(t.Context(), m.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound)
 		_, err = b.Send(t.Context(), p)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/sessions"
@@ -264,5 +265,41 @@ func TestAFaultAboutOneQuestionStopsNoOther(t *testing.T) {
 		synctest.Wait()
 		require.Empty(t, b.delivery(q.ID).Asks, "it is not tried for ever")
 		require.Equal(t, "That is decided already.", b.hear(b.press(q, 0, "owner")).Notice)
+	})
+}
+
+// wiping is a chat that can take its messages back.
+type wiping struct {
+	*keyed
+	gone []sessions.PlatformMessageID
+}
+
+func (w *wiping) Delete(_ context.Context, _ sessions.Route, id sessions.PlatformMessageID) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = append(w.gone, id)
+	return nil
+}
+
+// An order to change a question's message that the gate forbids took the whole question away, as if it were the preview of an answer.
+func TestAForbiddenChangeLeavesTheQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w *wiping
+		b := newBundle(t, func(b *bundle) {
+			w = &wiping{keyed: withKeys(b)}
+			b.adapter = w
+		})
+		asking(b)
+		b.hear(in("owner", "1", "clean up"))
+		synctest.Wait()
+		q := b.deliveries(router.DeliverySent)[0]
+		b.gate.mu.Lock()
+		b.gate.forbid = func(policy.Egress) *policy.Decision { return &policy.Decision{Action: policy.Block, Reason: "a new rule"} }
+		b.gate.mu.Unlock()
+		b.hear(b.press(q, 0, "owner"))
+		synctest.Wait()
+		require.NotEmpty(t, b.deliveries(router.DeliveryBlocked))
+		require.Empty(t, w.gone)
 	})
 }

@@ -28,11 +28,11 @@ func (r *Router) withdraw(preview []DeliveryMove) []DeliveryMove {
 	return preview
 }
 
-// deletable reports whether a message shows, or may show, that can be taken back.
+// deletable reports whether a preview shows, or may show, that can be taken back.
 func (r *Router) deletable(d Delivery) bool {
 	a, _ := r.adapter(d.Route.Channel, d.Route.Account)
 	_, ok := a.(adapters.Deleter)
-	return ok && len(d.Receipts) == 0 && (d.PreviewID != "" || d.LostPreview != "")
+	return ok && d.Revises == "" && len(d.Receipts) == 0 && (d.PreviewID != "" || d.LostPreview != "")
 }
 
 // withdrawal is the order to take back the preview of a delivery that is not sent.

@@ -295,7 +295,9 @@ func TestAForbiddenChangeLeavesTheQuestion(t *testing.T) {
 		synctest.Wait()
 		q := b.deliveries(router.DeliverySent)[0]
 		b.gate.mu.Lock()
-		b.gate.forbid = func(policy.Egress) *policy.Decision { return &policy.Decision{Action: policy.Block, Reason: "a new rule"} }
+		b.gate.forbid = func(policy.Egress) *policy.Decision {
+			return &policy.Decision{Action: policy.Block, Reason: "a new rule"}
+		}
 		b.gate.mu.Unlock()
 		b.hear(b.press(q, 0, "owner"))
 		synctest.Wait()

@@ -58,6 +58,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"waiting lanes":                     testWaitingLanes,
 		"media are kept as they were":       testMedia,
 		"old rows are pruned":               testPrune,
+		"old rows go while messages come":   testPruneIntake,
 		"old events are emptied":            testPruneEvents,
 		"archived sessions are removed":     testPruneArchived,
 		"old media are removed":             testPruneMedia,

@@ -1,0 +1,61 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// Messages are taken in between and during the steps that remove a backlog, and none of the new ones goes with it.
+func testPruneIntake(t *testing.T, b *bundle) {
+	s := b.create(newSession("agent:main:main"))
+	var backlog []sessions.Run
+	for range 1000 {
+		r := newRun(s.ID)
+		r.Status, r.Finished = sessions.RunDone, at(1)
+		backlog = append(backlog, r)
+	}
+	b.commit(router.Change{Change: sessions.Change{Enqueue: backlog}})
+	take := func() sessions.Run {
+		r := newRun(s.ID)
+		r.Accepted = at(100)
+		b.commit(router.Change{
+			Change: sessions.Change{Enqueue: []sessions.Run{r}},
+			Event:  &router.Event{Key: r.EventKey, Outcome: router.OutcomeRun, Session: s.ID, Run: r.ID, Accepted: r.Accepted},
+		})
+		return r
+	}
+	taken := []sessions.Run{take()}
+	removed, steps := 0, 0
+	for step := (router.Prune{Kind: router.PruneRuns, Before: at(50)}); ; steps++ {
+		require.Less(t, steps, 10)
+		var done router.Pruned
+		var err error
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			done, err = b.Prune(b.ctx, step)
+		}()
+		for range 5 {
+			taken = append(taken, take())
+		}
+		<-ended
+		require.NoError(t, err)
+		taken = append(taken, take())
+		removed += done.Removed
+		if step.After = done.Next; !done.More {
+			break
+		}
+	}
+	require.Equal(t, 1000, removed)
+	require.GreaterOrEqual(t, steps, 4, "the backlog goes in several steps")
+	for _, r := range taken {
+		require.Equal(t, sessions.RunQueued, b.run(r.ID).Status)
+		e, err := b.Event(b.ctx, r.EventKey)
+		require.NoError(t, err)
+		require.Equal(t, r.ID, e.Run)
+	}
+}

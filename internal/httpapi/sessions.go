@@ -309,7 +309,7 @@ func (s *Server) history(ctx context.Context, in *struct {
 	}
 	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
 	kept := newest(messages, in.Limit)
-	if err := s.tellHistory(ctx, kept); err != nil {
+	if err := s.tellHistory(ctx, r, kept); err != nil {
 		return nil, s.problem(err)
 	}
 	return &body[transcript]{transcript{r.ID, kept, len(kept) < len(messages)}}, nil

@@ -103,6 +103,21 @@ func TestHistoryShowsNoticesInOrder(t *testing.T) {
 	require.NotContains(t, w.Body.String(), "secret", "what the gate held back is not shown")
 }
 
+// What the gate withholds stays withheld when the run that has said it is not kept any more.
+func TestHistoryAsksTheGateAboutOldRuns(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	record := g.records[string(mainID)]
+	record.Route = sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"}
+	g.records[string(record.ID)], g.records[string(record.Key)] = record, record
+	label := flow.NewLabel(flow.Public, flow.Trusted)
+	g.thread = []sessions.Message{{ID: "msg_1", Role: sessions.RoleAssistant, Run: "run_gone", Label: label, Created: clock, Parts: []sessions.Part{sessions.TextPart("forbidden", label)}}}
+	w := call(serve(t, g), "GET", "/v1/sessions/main/history", "")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.NotContains(t, w.Body.String(), `"text":"forbidden"`)
+	require.Contains(t, w.Body.String(), `"withheld":{`)
+}
+
 func TestCancelOnlyOwnRuns(t *testing.T) {
 	t.Parallel()
 	g := withMain()

@@ -147,7 +147,8 @@ func (s *Server) teller(ctx context.Context, run sessions.Run) (router.Teller, e
 }
 
 // tellHistory takes out of a session's history what the gate withholds of the agent's answers.
-func (s *Server) tellHistory(ctx context.Context, messages []messageRecord) error {
+// Of a run that is not kept any more, the session says where it was spoken to and what was known.
+func (s *Server) tellHistory(ctx context.Context, of sessions.Record, messages []messageRecord) error {
 	tellers := map[sessions.RunID]router.Teller{}
 	for i := range messages {
 		m := &messages[i]
@@ -157,7 +158,10 @@ func (s *Server) tellHistory(ctx context.Context, messages []messageRecord) erro
 		t := tellers[m.Run]
 		if t == nil {
 			run, err := s.cfg.Store.Run(ctx, m.Run)
-			if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			if errors.Is(err, sessions.ErrNotFound) {
+				run, err = sessions.Run{ID: m.Run, Session: of.ID, Kind: sessions.KindMessage, Route: of.Route, Label: of.Taint}, nil
+			}
+			if err != nil {
 				return err
 			}
 			if t, err = s.teller(ctx, run); err != nil {

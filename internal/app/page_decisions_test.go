@@ -144,7 +144,7 @@ func TestPageDetailsLeaveTheHeaderInSight(t *testing.T) {
 		for _, part := range []string{"#panel-toggle", ".bar h1", "#state", "#panel nav button"} {
 			require.True(t, b.inSight(part), "%s at %d", part, width)
 		}
-		require.Equal(t, eval[float64](b, `document.querySelector(".bar").getBoundingClientRect().bottom`), eval[float64](b, `document.getElementById("panel").getBoundingClientRect().top`))
+		require.InDelta(t, eval[float64](b, `document.querySelector(".bar").getBoundingClientRect().bottom`), eval[float64](b, `document.getElementById("panel").getBoundingClientRect().top`), 0.01)
 		b.picture("details-phone")
 		b.click("#panel-toggle")
 	}

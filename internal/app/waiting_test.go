@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -96,7 +97,7 @@ func TestStartWaitsForTheDatabase(t *testing.T) {
 	require.Eventually(t, func() bool { status, _ := s.get("/readyz", ""); return status == http.StatusServiceUnavailable }, 10*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		_, body := s.get("/readyz", "token-of-the-test")
-		return bytes.Contains([]byte(body), []byte("can't be reached"))
+		return strings.Contains(body, "can't be reached")
 	}, 10*time.Second, 10*time.Millisecond)
 	_, body := s.get("/readyz", "")
 	require.NotContains(t, body, "reached", "strangers learn no details")

@@ -68,7 +68,7 @@ const fakeApproval = `{"id":"apr_1","session":"sess_1","run":"run_1","agent":"ma
 	"created":"2026-04-26T18:00:16Z","expires":"2026-04-26T18:10:16Z"}`
 
 const fakeHeld = `{"id":"apr_2","session":"sess_1","run":"","agent":"","tool":"","delivery":"dlv_1","args":{"channel":"telegram","account":"default","to":"1001","thread":"",
-	"kind":"reply","text":"the plan\nis ‮siht󠁁"},"label":"PUBLIC/trusted","status":"denied","why":"a rule asks","on_timeout":"block","by":"telegram:42","reason":"an approver denied it: no",
+	"kind":"reply","text":"the plan\nis \u202esiht\udb40\udc41"},"label":"PUBLIC/trusted","status":"denied","why":"a rule asks","on_timeout":"block","by":"telegram:42","reason":"an approver denied it: no",
 	"created":"2026-04-26T17:00:16Z","expires":"2026-04-26T17:10:16Z","decided":"2026-04-26T17:03:16Z"}`
 
 const fakeExchange = `{"id":"xch_1","kind":"spawn","requester":{"session":"sess_1","key":"agent:main:main","agent":"main"},

@@ -28,7 +28,7 @@ func freeSpace(folder string) (free, total int64, err error) {
 
 // measure is what a folder and all below it take on the disk. It follows no link. check is asked now and then; its error ends it.
 func measure(ctx context.Context, folder string, check func() error) (int64, error) {
-	root, err := readable(func() (*os.Root, error) { return os.OpenRoot(folder) }, func() error { return os.Chmod(folder, 0o700) })
+	root, err := readable(func() (*os.Root, error) { return os.OpenRoot(folder) }, func() error { return os.Chmod(folder, 0o700) }) //nolint:gosec // a folder needs the x
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}

@@ -85,7 +85,7 @@ func (e *engine) run(s store.Statement) error {
 		return s.Else
 	}
 	if s.Changed != nil {
-		*s.Changed = int64(rows)
+		*s.Changed = rows
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func testPrune(t *testing.T, b *bundle) {
 	b.prune(router.PruneDeliveries, at(50), 0) // what was emptied already does not count again
 	for i, r := range gone {
 		_, err := b.Run(b.ctx, r.ID)
-		require.ErrorIs(t, err, sessions.ErrNotFound, fmt.Sprint(i))
+		require.ErrorIs(t, err, sessions.ErrNotFound, strconv.Itoa(i))
 		e, err := b.Event(b.ctx, r.EventKey)
 		require.NoError(t, err, "its key is known for ever")
 		require.Empty(t, e.Run)

@@ -21,16 +21,21 @@ func TestReloadAppliesWithoutARestart(t *testing.T) {
 	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &got)
 	require.Equal(t, "echo: repeat me", got.Reply)
 
-	next := load(t, g.state, `models: { default: offline/guide }
-session: { sendPolicy: { default: deny } }
-limits: { partitions: 8 }
-`)
-	next.Gateway = g.cfg.Gateway
-	waiting, err := g.Reload(next)
-	require.NoError(t, err)
+	reload := func(text string) (waiting []string) {
+		next := load(t, g.state, text)
+		next.Gateway = g.cfg.Gateway
+		waiting, err := g.Reload(next)
+		require.NoError(t, err)
+		return waiting
+	}
+	waiting := reload("models: { default: offline/guide }\nlimits: { partitions: 8 }\n")
 	require.Equal(t, []string{"limits.partitions"}, waiting, "what waits for a restart is named")
 	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &got)
 	require.Equal(t, "me", got.Reply, "the new model answers")
+
+	reload("models: { default: offline/guide }\nsession: { sendPolicy: { default: deny } }\n")
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &got)
+	require.Contains(t, got.Reply, "sending is off in this conversation", "the new send policy withholds the answer")
 	var decision struct{ Action string }
 	read(t, g.call(http.MethodGet, "/v1/policy/check?channel=webchat", ""), http.StatusOK, &decision)
 	require.Equal(t, "block", decision.Action)

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -98,8 +99,11 @@ func TestBeyondIsRecorded(t *testing.T) {
 		call := crm(flow.Restricted, flow.NewLabel(flow.Public, flow.Untrusted), `{}`)
 		call.Tool = sessions.Tool{
 			Spec: sessions.ToolSpec{Name: "message"}, Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery},
-			Beyond: func(sessions.Caller, json.RawMessage) bool { return beyond },
+			Beyond: func(context.Context, sessions.Caller, json.RawMessage) (bool, error) { return beyond, nil },
 		}
+		var err error
+		call.Reach, err = m.Reach(t.Context(), call)
+		require.NoError(t, err)
 		d, _ := m.Ask(call, true)
 		require.Equal(t, []policy.Looked{{Rule: policy.RuleTrust, Matched: beyond, Action: policy.Hold, Detail: "what strangers have said may have led to it"}}, d.Rules)
 		require.Equal(t, beyond, d.Terms != nil)

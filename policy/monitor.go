@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,14 +166,43 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 	if f.Reads == sessions.FlowOutside {
 		m.reads(c, who, d)
 	}
-	if c.Tool.Beyond != nil && who.Taint.Trust() != flow.Trusted && !CheckBeyond.skipped() {
-		beyond := c.Tool.Beyond(m.caller(c), c.Args)
+	if asksReach(c) && !CheckBeyond.skipped() {
+		beyond, reason := c.Reach != sessions.ReachHere, "strangers' words are in this conversation, and it reaches beyond it"
+		if c.Reach == sessions.ReachUnknown {
+			reason = "strangers' words are in this conversation, and it could not be found out whether it reaches beyond it"
+		}
 		d.look(RuleTrust, beyond, Hold, "what strangers have said may have led to it")
 		if beyond {
 			d.hold(RuleTrust, Rule{})
-			d.tighten(Hold, "strangers' words are in this conversation, and it reaches beyond it")
+			d.tighten(Hold, reason)
 		}
 	}
+}
+
+// asksReach reports whether it counts where a call goes: strangers may have led to it.
+func asksReach(c *Call) bool {
+	return c.Tool.Beyond != nil && c.Record.Taint.Trust() != flow.Trusted
+}
+
+// reachTimeout bounds the look-up of where a call goes.
+const reachTimeout = 5 * time.Second
+
+// Reach looks up where a call goes, for [Monitor.Ask], if that counts for it. It may wait for the store: ask it without a lock. The
+// error says why it is unknown.
+func (m *Monitor) Reach(ctx context.Context, c Call) (sessions.Reach, error) {
+	if !asksReach(&c) {
+		return sessions.ReachUnknown, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	beyond, err := c.Tool.Beyond(ctx, m.caller(&c), c.Args)
+	switch {
+	case err != nil:
+		return sessions.ReachUnknown, fmt.Errorf("look up where a call of %s goes: %w", c.Tool.Spec.Name, err)
+	case beyond:
+		return sessions.ReachBeyond, nil
+	}
+	return sessions.ReachHere, nil
 }
 
 // Anew says what /new does for a conversation that has learnt too much for a place of a level: it begins again at the

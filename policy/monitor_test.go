@@ -1,7 +1,9 @@
 package policy_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -119,16 +121,39 @@ func TestStrangersWordsNeedAnOwner(t *testing.T) {
 	call := crm(flow.Restricted, flow.Bottom(), `{"to":"elsewhere"}`)
 	call.Tool = sessions.Tool{
 		Spec: sessions.ToolSpec{Name: "message"}, Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery},
-		Beyond: func(_ sessions.Caller, args json.RawMessage) bool { return strings.Contains(string(args), "elsewhere") },
+		Beyond: func(_ context.Context, _ sessions.Caller, args json.RawMessage) (bool, error) {
+			if strings.Contains(string(args), "nowhere") {
+				return false, errors.New("the disk is gone")
+			}
+			return strings.Contains(string(args), "elsewhere"), nil
+		},
 	}
+	look := func() {
+		var err error
+		call.Reach, err = m.Reach(t.Context(), call)
+		require.NoError(t, err)
+	}
+	look()
 	d, _ := m.Ask(call, true)
 	require.Equal(t, policy.Allow, d.Action)
 	call.Record.Taint = flow.NewLabel(flow.Public, flow.Untrusted)
 	d, _ = m.Ask(call, true)
+	require.Equal(t, policy.Hold, d.Action, "it was not looked up, as the session was trusted then")
+	require.Contains(t, d.Reason, "could not be found out")
+	look()
+	d, _ = m.Ask(call, true)
 	require.Equal(t, policy.Hold, d.Action)
+	require.NotContains(t, d.Reason, "could not be found out")
 	call.Args = json.RawMessage(`{"to":"here"}`)
+	look()
 	d, _ = m.Ask(call, true)
 	require.Equal(t, policy.Allow, d.Action)
+	call.Args = json.RawMessage(`{"to":"nowhere"}`)
+	var err error
+	call.Reach, err = m.Reach(t.Context(), call)
+	require.EqualError(t, err, "look up where a call of message goes: the disk is gone")
+	d, _ = m.Ask(call, true)
+	require.Equal(t, policy.Hold, d.Action, "what is unknown is asked about")
 }
 
 // A tool that only judges its arguments gets them as the model wrote them. Rules may still hold and refuse its calls.

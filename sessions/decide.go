@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ type decision struct {
 	call     Part
 	tool     Tool
 	known    bool // the agent has the tool
+	reach    Reach
 	approved bool
 	asked    bool                     // somebody was asked
 	terms    Terms                    // under which
@@ -26,14 +28,19 @@ type decision struct {
 
 // decide brings the open calls together with what was said of them, all or those before the first that
 // somebody has to decide about. Nothing has run when it fails.
-func (s *Session) decide(unasked bool, confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
+func (s *Session) decide(ctx context.Context, unasked bool, confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
+	reached, err := s.lookUpNew(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.building != nil {
 		return nil, ErrStepBusy
 	}
 	calls := openCalls(s.messages)
-	if first := slices.IndexFunc(calls, func(c Part) bool { return s.ruling(c).Ruling == RulingAsk }); unasked && first >= 0 {
+	reach := func(c Part) Reach { return reached[openCall{s.asks(), c.CallID}] }
+	if first := slices.IndexFunc(calls, func(c Part) bool { return s.ruling(c, reach(c)).Ruling == RulingAsk }); unasked && first >= 0 {
 		calls = calls[:first]
 	}
 	if len(calls) == 0 {
@@ -49,7 +56,7 @@ func (s *Session) decide(unasked bool, confirmations []Confirmation, subAgents [
 	}
 	decisions := make([]decision, len(calls))
 	for i, call := range calls {
-		d := decision{call: call, child: children[call.CallID]}
+		d := decision{call: call, reach: reach(call), child: children[call.CallID]}
 		d.tool, d.known = s.tool(call.Tool)
 		if err := s.judge(&d, confirmed); err != nil {
 			return nil, err
@@ -70,7 +77,7 @@ func (s *Session) decide(unasked bool, confirmations []Confirmation, subAgents [
 // judge decides about one call: by the session's mode, then by its confirmation.
 func (s *Session) judge(d *decision, confirmed map[string]Confirmation) error {
 	c, given := confirmed[d.call.CallID]
-	v := s.ruling(d.call)
+	v := s.ruling(d.call, d.reach)
 	d.asked, d.terms, d.learnt = v.Ruling == RulingAsk, v.Terms, s.record.Taint
 	switch {
 	case v.Ruling == RulingRefuse:

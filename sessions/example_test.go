@@ -119,7 +119,12 @@ func ExampleSession() {
 			break
 		}
 		var confirmations []sessions.Confirmation
-		for _, call := range s.CallsToConfirm() {
+		asked, err := s.CallsToConfirm(ctx)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, call := range asked {
 			confirmations = append(confirmations, sessions.Confirmation{CallID: call.CallID, Approved: call.CallID == "1", Reason: "once is enough"})
 		}
 		if _, err := s.ConfirmAndExecuteTools(ctx, sessions.Caller{}, confirmations); err != nil {

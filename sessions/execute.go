@@ -93,7 +93,7 @@ func (s *Session) tool(name string) (Tool, bool) {
 // The [Monitor] judges each call when it is about to run, by what the session has learnt from those
 // before it. One about which somebody has to be asked only now stays open, with those behind it: they are confirmed and executed as the next ones.
 func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
-	decisions, err := s.decide(false, confirmations, subAgents)
+	decisions, err := s.decide(ctx, false, confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}
@@ -104,7 +104,7 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 // So whoever waits for that decision waits with all done that needs none, and of the calls that
 // are then open only the first may ever have begun. It is [ErrNoToolCall] where there is no such call.
 func (s *Session) ExecuteUnasked(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
-	decisions, err := s.decide(true, confirmations, subAgents)
+	decisions, err := s.decide(ctx, true, confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}
@@ -116,6 +116,9 @@ func (s *Session) executeAll(ctx context.Context, caller Caller, decisions []dec
 	allRejected = true
 	for _, d := range decisions {
 		if err := s.mayStart(ctx, &d); err != nil {
+			return false, err
+		}
+		if err := s.lookAgain(ctx, &d); err != nil {
 			return false, err
 		}
 		if s.lastWord(&d) {
@@ -157,7 +160,7 @@ func (s *Session) lastWord(d *decision) (wait bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d.barred {
-		s.verdict(d.call, d.tool, false, true) // for the record
+		s.verdict(d, false, true) // for the record
 	}
 	if !d.known || !d.approved {
 		return false
@@ -168,7 +171,7 @@ func (s *Session) lastWord(d *decision) (wait bool) {
 			return false
 		}
 	}
-	v := s.verdict(d.call, d.tool, d.asked, true)
+	v := s.verdict(d, d.asked, true)
 	d.args = v.Args
 	switch v.Ruling {
 	case RulingRefuse:
@@ -181,7 +184,7 @@ func (s *Session) lastWord(d *decision) (wait bool) {
 
 // notAskedFor says why the yes that a call has got is none to what the monitor asks by now; empty: it is.
 func (s *Session) notAskedFor(d *decision) string {
-	v := s.verdict(d.call, d.tool, false, false)
+	v := s.verdict(d, false, false)
 	switch {
 	case v.Ruling != RulingAsk:
 		return ""

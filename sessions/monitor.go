@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -10,9 +11,12 @@ import (
 )
 
 // Monitor judges what a session's tools do, below them: no tool is run, and nothing that one gives is
-// learnt, without its word. It is asked with the session locked, so that what it says is of what the session has
-// learnt by then, and must not call the session.
+// learnt, without its word. All but Reach are asked with the session locked, so that the answer is about what the session has
+// learnt by then: they must not wait for anything, nor call the session.
 type Monitor interface {
+	// Reach looks up where a call's words go. It may wait for the store, so it is asked while the session is not locked; it
+	// ends with ctx. What it gives is in the [MonitoredCall] of Call.
+	Reach(ctx context.Context, c MonitoredCall) Reach
 	// Call judges a call that may run. Without effects nothing is counted and nothing is to be recorded.
 	Call(c MonitoredCall, effects bool) CallVerdict
 	// Response judges what a call gave before the session learns it, and gives what it may learn.
@@ -30,6 +34,8 @@ type MonitoredCall struct {
 	Args    json.RawMessage // a JSON object, as the model wrote it
 	// Approved: somebody has said yes to this call.
 	Approved bool
+	// Reach is what [Monitor.Reach] said of this call, shortly before.
+	Reach Reach
 }
 
 // Ruling is what becomes of a call.
@@ -97,6 +103,9 @@ var _ Monitor = insideOnly{}
 
 const noMonitor = "refused: no monitor stands between this session and the outside"
 
+// Reach implements [Monitor]. No look-up is needed: its Call does not ask for it.
+func (insideOnly) Reach(context.Context, MonitoredCall) Reach { return ReachUnknown }
+
 // Call implements [Monitor].
 func (insideOnly) Call(c MonitoredCall, _ bool) CallVerdict {
 	if c.Tool.Flow.Outside() {
@@ -127,12 +136,14 @@ func (s *Session) monitored() Monitor {
 }
 
 // verdict asks the monitor about a call. Arguments that can't be read are the tool's to refuse.
-func (s *Session) verdict(call Part, tool Tool, approved, effects bool) CallVerdict {
-	args, err := argsOf(call)
+func (s *Session) verdict(d *decision, approved, effects bool) CallVerdict {
+	args, err := argsOf(d.call)
 	if err != nil {
 		return CallVerdict{Ruling: RulingRefuse, Reason: err.Error()}
 	}
-	v := s.monitored().Call(MonitoredCall{Record: s.record, Message: s.asks(), CallID: call.CallID, Tool: tool, Args: args, Approved: approved}, effects)
+	v := s.monitored().Call(MonitoredCall{
+		Record: s.record, Message: s.asks(), CallID: d.call.CallID, Tool: d.tool, Args: args, Approved: approved, Reach: d.reach,
+	}, effects)
 	if effects {
 		s.audit = append(s.audit, v.Audit...)
 	}

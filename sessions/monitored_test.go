@@ -16,8 +16,13 @@ import (
 
 // judge is a monitor that says what a test wants, and counts what is recorded.
 type judge struct {
+	reach   func(context.Context, sessions.MonitoredCall) sessions.Reach
 	call    func(c sessions.MonitoredCall, effects bool) sessions.CallVerdict
 	counted []string // call ids that were judged with effects
+}
+
+func (j *judge) Reach(ctx context.Context, c sessions.MonitoredCall) sessions.Reach {
+	return j.reach(ctx, c)
 }
 
 func (j *judge) Call(c sessions.MonitoredCall, effects bool) sessions.CallVerdict {
@@ -412,4 +417,86 @@ func TestNoTrail(t *testing.T) {
 	t.Parallel()
 	var trail *sessions.Trail
 	require.NotPanics(t, func() { trail.Add(sessions.AuditEntry{}) })
+}
+
+// Where calls go is looked up with the session unlocked and the caller's context: once for the question, and once more when a
+// call is about to run. The end of the context is an error, and nothing runs.
+func TestReachIsLookedUpWithoutTheLock(t *testing.T) {
+	t.Parallel()
+	looked := 0
+	var reached []sessions.Reach
+	j := &judge{call: func(c sessions.MonitoredCall, _ bool) sessions.CallVerdict {
+		reached = append(reached, c.Reach)
+		return sessions.CallVerdict{Args: c.Args}
+	}}
+	b, _ := judged(t, j, "a")
+	j.reach = func(ctx context.Context, c sessions.MonitoredCall) sessions.Reach {
+		require.Equal(t, "a", c.CallID)
+		require.JSONEq(t, `{"text":"all"}`, string(c.Args))
+		require.Equal(t, b.Taint(), c.Record.Taint, "the session is not locked")
+		require.NoError(t, ctx.Err())
+		looked++
+		return sessions.ReachHere
+	}
+	tools := b.Tools()
+	tools[0].Beyond = func(context.Context, sessions.Caller, json.RawMessage) (bool, error) { return false, nil }
+	b.SetTools(tools)
+	asked, err := b.CallsToConfirm(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, asked)
+	_, err = b.ExecuteUnasked(t.Context(), sessions.Caller{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, b.ran)
+	require.Equal(t, 2, looked)
+	require.NotContains(t, reached, sessions.ReachUnknown)
+
+	b, _ = judged(t, j, "a")
+	b.SetTools(tools)
+	ctx, stop := context.WithCancelCause(t.Context())
+	over := errors.New("the run was stopped")
+	j.reach = func(ctx context.Context, _ sessions.MonitoredCall) sessions.Reach {
+		stop(over)
+		<-ctx.Done()
+		return sessions.ReachUnknown
+	}
+	_, err = b.CallsToConfirm(ctx)
+	require.ErrorIs(t, err, over)
+	_, err = b.ConfirmAndExecuteTools(ctx, sessions.Caller{}, nil)
+	require.ErrorIs(t, err, over)
+	require.Empty(t, b.ran)
+}
+
+// A call that turns out to go elsewhere when it is about to run waits: nobody was asked about it.
+func TestCallThatReachesFurtherThanItSeemed(t *testing.T) {
+	t.Parallel()
+	reach := sessions.ReachHere
+	j := &judge{
+		reach: func(context.Context, sessions.MonitoredCall) sessions.Reach { return reach },
+		call: func(c sessions.MonitoredCall, _ bool) sessions.CallVerdict {
+			if c.Reach != sessions.ReachHere && !c.Approved {
+				return sessions.CallVerdict{Ruling: sessions.RulingAsk}
+			}
+			return sessions.CallVerdict{Args: c.Args}
+		},
+	}
+	for _, later := range []sessions.Reach{sessions.ReachBeyond, sessions.ReachUnknown} {
+		reach = sessions.ReachHere
+		b, _ := judged(t, j, "a")
+		tools := b.Tools()
+		tools[0].Beyond = func(context.Context, sessions.Caller, json.RawMessage) (bool, error) { return false, nil }
+		b.SetTools(tools)
+		asked, err := b.CallsToConfirm(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, asked)
+		reach = later
+		_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()))
+		require.NoError(t, err)
+		require.Empty(t, b.ran, "what was said before the question is no answer to it")
+		asked, err = b.CallsToConfirm(t.Context())
+		require.NoError(t, err)
+		require.Len(t, asked, 1)
+		_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()))
+		require.NoError(t, err)
+		require.Equal(t, []string{"a"}, b.ran)
+	}
 }

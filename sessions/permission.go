@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -83,22 +84,27 @@ type CallToConfirm struct {
 }
 
 // CallsToConfirm are the open tool calls that somebody has to decide about before
-// [Session.ConfirmAndExecuteTools] runs any, in their order.
-func (s *Session) CallsToConfirm() []CallToConfirm {
+// [Session.ConfirmAndExecuteTools] runs any, in their order. It may look up where they go, with ctx; the error is that ctx ended.
+func (s *Session) CallsToConfirm(ctx context.Context) ([]CallToConfirm, error) {
+	reached, err := s.lookUp(ctx, s.PendingToolCalls())
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.reached = reached
 	var asked []CallToConfirm
 	for _, call := range openCalls(s.messages) {
-		if v := s.ruling(call); v.Ruling == RulingAsk {
+		if v := s.ruling(call, reached[openCall{s.asks(), call.CallID}]); v.Ruling == RulingAsk {
 			asked = append(asked, CallToConfirm{call, v.Reason, v.Terms})
 		}
 	}
-	return asked
+	return asked, nil
 }
 
 // ruling judges a call that nobody has decided about, by the mode and by the monitor: the
 // stricter counts. One of a tool that is not there has no effect but its error.
-func (s *Session) ruling(call Part) CallVerdict {
+func (s *Session) ruling(call Part, reach Reach) CallVerdict {
 	tool, known := s.tool(call.Tool)
 	if !known {
 		return CallVerdict{}
@@ -107,7 +113,7 @@ func (s *Session) ruling(call Part) CallVerdict {
 	if mode == RulingRefuse {
 		return CallVerdict{Ruling: RulingRefuse, Reason: refusedByMode}
 	}
-	v := s.verdict(call, tool, false, false)
+	v := s.verdict(&decision{call: call, tool: tool, reach: reach}, false, false)
 	v.Ruling = max(v.Ruling, mode)
 	return v
 }

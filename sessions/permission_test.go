@@ -68,11 +68,13 @@ func TestPermissionModes(t *testing.T) {
 			t.Parallel()
 			b := askBoth(t, c.mode)
 			var asked []string
-			for _, call := range b.CallsToConfirm() {
+			calls, err := b.CallsToConfirm(t.Context())
+			require.NoError(t, err)
+			for _, call := range calls {
 				asked = append(asked, call.CallID)
 			}
 			require.Equal(t, c.asked, asked)
-			_, err := b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, c.confirmations)
+			_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, c.confirmations)
 			if c.fails != "" {
 				require.ErrorContains(t, err, c.fails)
 				require.Empty(t, b.ran)
@@ -87,7 +89,9 @@ func TestPermissionModes(t *testing.T) {
 				}
 			}
 			require.Contains(t, b.Last().Parts[2].Text, `there is no tool "none"`)
-			require.Nil(t, b.CallsToConfirm())
+			calls, err = b.CallsToConfirm(t.Context())
+			require.NoError(t, err)
+			require.Nil(t, calls)
 			_, err = step(t.Context(), b.Session)
 			require.NoError(t, err)
 			asked2 := b.model.Asked()

@@ -69,6 +69,7 @@ type Session struct {
 	permission  PermissionMode
 	monitor     Monitor                               // nil: only what stays inside runs
 	audit       []AuditEntry                          // not stored yet
+	reached     map[openCall]Reach                    // what CallsToConfirm found; never changed, only replaced
 	skip        func(context.Context) (string, error) // nil: no call is skipped
 	children    map[string]*PendingSubAgentToolCall   // of the open calls, by call id
 	attempt     *Change                               // was to be stored, and nobody knows whether it was

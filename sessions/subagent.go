@@ -111,7 +111,7 @@ func (s *Session) PendingSubAgentToolCalls(ctx context.Context) ([]*PendingSubAg
 func (s *Session) refuses(call Part) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ruling(call).Ruling == RulingRefuse
+	return s.ruling(call, ReachUnknown).Ruling == RulingRefuse // where it goes can only be asked about
 }
 
 // child gives the call's child, made at the first time. An error is the store's.

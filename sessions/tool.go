@@ -28,8 +28,9 @@ type Tool struct {
 	Run func(ctx context.Context, caller Caller, args json.RawMessage) (ToolResult, error)
 	// Check says why a call would be refused, as Run would, without effects. Nil: the tool refuses only what is no call of it.
 	Check func(ctx context.Context, caller Caller, args json.RawMessage) error
-	// Beyond reports whether a call says something outside the conversation that it was made for. Nil: none does.
-	Beyond func(caller Caller, args json.RawMessage) bool
+	// Beyond reports whether a call says something outside the conversation that it was made for. Nil: none does. It may
+	// read the store, with ctx; an error says that this is not known, which counts as beyond.
+	Beyond func(ctx context.Context, caller Caller, args json.RawMessage) (bool, error)
 	// Remote is set for a tool of an MCP server.
 	Remote *RemoteTool
 	// SubAgent makes it a sub-agent tool: a child session works its calls, and Run is not used. Nil for all others.

@@ -1,13 +1,17 @@
 package agent_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/agent"
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/sessions/sessiontest"
 )
 
 // strangers is the taint of a session in which others than owners have spoken.
@@ -107,4 +111,97 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 			require.Empty(t, o.asked)
 		})
 	}
+}
+
+// toOther is a request to another agent of the group.
+const toOther = `{"sessionKey":"agent:other:telegram:group:-100","message":"x","timeoutSeconds":0}`
+
+// While the store does not answer where a request goes, the session can be read, and the run's end ends the read.
+func TestSessionIsNotLockedWhileItsStoreHangs(t *testing.T) {
+	t.Parallel()
+	const soon = 2 * time.Second // far below what a read may take by itself
+	b := among(t, strangers, answering(false))
+	reading, ended := make(chan struct{}, 1), make(chan error, 1)
+	b.store.byKey = func(ctx context.Context, _ sessions.Record) (sessions.Record, error) {
+		select {
+		case reading <- struct{}{}:
+		default: // it was told before
+		}
+		<-ctx.Done()
+		return sessions.Record{}, ctx.Err()
+	}
+	b.model.Answers = []sessiontest.Answer{sessiontest.Calls("sessions_send", toOther, "call_1")}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		_, err := b.ask(ctx, "ask the other one")
+		ended <- err
+	}()
+	<-reading
+	seen := make(chan struct{})
+	go func() {
+		b.session.Record()
+		b.session.CurrentParts()
+		close(seen)
+	}()
+	select {
+	case <-seen:
+	case <-time.After(soon):
+		t.Error("the session is locked while its store is read")
+	}
+	stop()
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(soon):
+		t.Error("the read goes on although its run was stopped")
+		<-ended
+	}
+	<-seen
+	require.Empty(t, b.asked)
+}
+
+// Where a request goes is looked up when it is about to run, too: nobody's yes stands for a question that was never put.
+func TestTargetThatMovesIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	for _, yes := range []bool{true, false} {
+		o := answering(yes)
+		b := among(t, strangers, o)
+		reads := 0
+		b.store.byKey = func(_ context.Context, r sessions.Record) (sessions.Record, error) {
+			if reads++; reads > 1 {
+				r.Route.Conversation = "-300"
+			}
+			return r, nil
+		}
+		require.Equal(t, !yes, b.tool(t, "sessions_send", toOther).Error)
+		require.Equal(t, []string{"sessions_send"}, o.asked)
+		require.Equal(t, yes, len(b.asked) == 1)
+	}
+}
+
+// A request whose target can't be looked up waits for an owner.
+func TestUnknownTargetIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	o := answering(false)
+	b := among(t, strangers, o)
+	b.store.byKey = func(context.Context, sessions.Record) (sessions.Record, error) {
+		return sessions.Record{}, errors.New("the disk is gone")
+	}
+	require.Equal(t, "the owner denied it", b.tool(t, "sessions_send", toOther).Text)
+	require.Equal(t, []string{"sessions_send"}, o.asked)
+	require.Empty(t, b.asked)
+}
+
+// Where only owners have spoken nothing is looked up before a request but what the tool itself reads.
+func TestTrustedRequestCostsOneRead(t *testing.T) {
+	t.Parallel()
+	b := among(t, public, answering(false))
+	reads := 0
+	b.store.byKey = func(_ context.Context, r sessions.Record) (sessions.Record, error) {
+		reads++
+		return r, nil
+	}
+	require.False(t, b.tool(t, "sessions_send", toOther).Error)
+	require.Equal(t, 1, reads)
 }

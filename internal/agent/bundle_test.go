@@ -35,15 +35,20 @@ type store struct {
 	listed   []router.Exchange
 	todos    []sessions.Todo
 	broken   error
+	// byKey is asked what a read of a session by its key gives; nil: what is stored.
+	byKey func(context.Context, sessions.Record) (sessions.Record, error)
 
 	memoryStore // real, where a test needs one
 }
 
 var _ agent.Store = (*store)(nil)
 
-func (s *store) SessionByKey(_ context.Context, key sessions.Key) (sessions.Record, error) {
+func (s *store) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error) {
 	for _, r := range s.records {
 		if r.Key == key {
+			if s.byKey != nil {
+				return s.byKey(ctx, r)
+			}
 			return r, s.broken
 		}
 	}

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -29,6 +31,15 @@ func orElse(route, otherwise sessions.Route) sessions.Route {
 		return otherwise
 	}
 	return route
+}
+
+// Reach implements [sessions.Monitor].
+func (m runMonitor) Reach(ctx context.Context, c sessions.MonitoredCall) sessions.Reach {
+	reach, err := m.settings.Load().Monitor.Reach(ctx, m.call(c))
+	if err != nil && ctx.Err() == nil {
+		m.log.Error("can't find out where a call goes, so an owner is asked", "tool", c.Tool.Spec.Name, "run", string(m.run.ID), "err", err)
+	}
+	return reach
 }
 
 // Call implements [sessions.Monitor].

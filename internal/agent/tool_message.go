@@ -67,9 +67,9 @@ func (l *Loop) messageTool() sessions.Tool {
 
 // messageBeyond reports whether a message goes to another conversation. What the tool refuses by itself goes nowhere,
 // so that nobody is asked about it.
-func messageBeyond(caller sessions.Caller, raw json.RawMessage) bool {
+func messageBeyond(_ context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
 	p, err := messagePlan(caller, raw)
-	return err == nil && !here(caller, p)
+	return err == nil && !here(caller, p), nil
 }
 
 func (l *Loop) message(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {

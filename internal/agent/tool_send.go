@@ -21,8 +21,6 @@ const (
 	sendWaitDefault = 30  // seconds
 	sendWaitMost    = 600 // seconds
 	sendMostText    = 64 << 10
-	// beyondTimeout bounds the look at a request's target, for which its session waits.
-	beyondTimeout = 5 * time.Second
 )
 
 const sendSchema = `{"type":"object","additionalProperties":false,"required":["sessionKey","message"],"properties":{
@@ -85,17 +83,15 @@ func (l *Loop) sendTool() sessions.Tool {
 // sendBeyond reports whether people in another conversation would hear of a request: the exchange ends with an announcement
 // where its target is spoken to. A session without people has nobody to tell. A sub-agent's requester is who it works
 // for; and what goes blindly to the main session is always taken in, so that nothing is to be learnt by trying.
-func (l *Loop) sendBeyond(caller sessions.Caller, raw json.RawMessage) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), beyondTimeout)
-	defer cancel()
+func (l *Loop) sendBeyond(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
 	_, to, err := l.sendPlan(ctx, caller, raw)
-	if _, broken := errors.AsType[*insideError](err); broken {
-		return true
+	if broken, ok := errors.AsType[*insideError](err); ok {
+		return true, broken
 	}
 	if err != nil || to.blind || to.parent || to.record.Route.IsZero() {
-		return false // what is wrong the tool refuses
+		return false, nil // what is wrong the tool refuses
 	}
-	return to.record.Route.Lane() != caller.Route.Lane()
+	return to.record.Route.Lane() != caller.Route.Lane(), nil
 }
 
 func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {

@@ -76,10 +76,10 @@ func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sess
 		s.Decide(policy.Decision{Action: policy.Block, Reason: fmt.Sprintf("there is no tool %q", tool), Rules: []policy.Looked{}})
 		return s, nil
 	}
-	d, _ := l.settings.Load().Monitor.Ask(policy.Call{
+	d := l.judged(ctx, policy.Call{
 		MonitoredCall: sessions.MonitoredCall{Record: record, CallID: caller.CallID + "/simulated", Tool: t, Args: args},
 		Route:         orElse(caller.Route, record.Route), User: caller.User, Owner: caller.Owner,
-	}, false)
+	})
 	switch mode.Ruling(t) {
 	case sessions.RulingAsk:
 		d.Add("permission", policy.Hold, "the agent's permission mode is ask")
@@ -99,6 +99,18 @@ func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sess
 		s.ResultingLevel = record.Taint.Join(t.Flow.Source).Level()
 	}
 	return s, nil
+}
+
+// judged is what the monitor says of a call, with its effects off.
+func (l *Loop) judged(ctx context.Context, call policy.Call) policy.Decision {
+	monitor := l.settings.Load().Monitor
+	reach, err := monitor.Reach(ctx, call)
+	if err != nil {
+		l.log.Error("can't find out where a simulated call goes", "tool", call.Tool.Spec.Name, "err", err)
+	}
+	call.Reach = reach
+	d, _ := monitor.Ask(call, false)
+	return d
 }
 
 // above reports whether an end of a tool is outside of what a reader may see; an invalid one sees what the session does.

@@ -70,9 +70,9 @@ func (l *Loop) statusTool() sessions.Tool {
 }
 
 // statusBeyond reports whether a call sets a model: it takes all that the session knows from then on.
-func statusBeyond(caller sessions.Caller, raw json.RawMessage) bool {
+func statusBeyond(_ context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
 	var args statusArgs
-	return decodeArgs(raw, &args) == nil && args.Model != nil && caller.Owner
+	return decodeArgs(raw, &args) == nil && args.Model != nil && caller.Owner, nil
 }
 
 func (l *Loop) status(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {

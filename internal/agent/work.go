@@ -149,7 +149,10 @@ func approveAll(calls []sessions.Part) []sessions.Confirmation {
 func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
 	w.usedTools = true
 	run := w.session.ConfirmAndExecuteTools
-	asked := w.session.CallsToConfirm()
+	asked, err := w.session.CallsToConfirm(ctx)
+	if err != nil {
+		return err
+	}
 	if len(asked) > 0 && asked[0].CallID != calls[0].CallID {
 		n := slices.IndexFunc(calls, func(c sessions.Part) bool { return c.CallID == asked[0].CallID })
 		calls, confirmations, run = calls[:n], confirmations[:n], w.session.ExecuteUnasked

@@ -31,12 +31,13 @@ const (
 	CheckExchangeStep    Checkpoint = "exchange.step"    // each turn and the announcement
 	CheckReport          Checkpoint = "exchange.report"  // a sub-agent's report into its requester's thread
 	CheckTodos           Checkpoint = "todos"
-	CheckModel           Checkpoint = "model"   // what a model is asked
-	CheckRate            Checkpoint = "rate"    // which events count for a rule's rate
-	CheckQuote           Checkpoint = "quote"   // what an answer, and what a session is told of a decision, shows of what others have set or said
-	CheckGate            Checkpoint = "gate"    // what leaves by a channel
-	CheckPress           Checkpoint = "press"   // a press of an agent's button is no command
-	CheckForward         Checkpoint = "forward" // words that somebody passes on are no command
+	CheckModel           Checkpoint = "model"    // what a model is asked
+	CheckRate            Checkpoint = "rate"     // which events count for a rule's rate
+	CheckQuote           Checkpoint = "quote"    // what an answer, and what a session is told of a decision, shows of what others have set or said
+	CheckGate            Checkpoint = "gate"     // what leaves by a channel
+	CheckPress           Checkpoint = "press"    // a press of an agent's button is no command
+	CheckForward         Checkpoint = "forward"  // words that somebody passes on are no command
+	CheckApprover        Checkpoint = "approver" // what a named token may decide about
 	CheckSend            Checkpoint = "gate.send"
 	CheckOutput          Checkpoint = "gate.rules"
 )

@@ -243,6 +243,35 @@ func (m *Monitor) rises(who Subject, route sessions.Route, object flow.Label) (b
 	return !CheckEscalation.skipped() && raised.Level() != who.Taint.Level() && !raised.FlowsTo(carries), carries
 }
 
+// Reach is the most that a call may let its session learn or tell: what it knows, what the call brings in from outside and the secrets
+// that it names. What other sessions or memories have may be anything up to the session's clearance.
+func (m *Monitor) Reach(c sessions.MonitoredCall) flow.Level {
+	f, level := c.Tool.Flow, c.Record.Taint.Level()
+	switch {
+	case f.Reads == sessions.FlowOutside:
+		level = higher(level, f.Source.Level())
+	case f.Reads != sessions.FlowNone:
+		level = higher(level, c.Record.Clearance)
+	}
+	if f.Writes == sessions.FlowAgent {
+		level = higher(level, c.Record.Clearance)
+	}
+	for _, name := range m.secrets.named(c.Args) {
+		if secret, known := m.secrets.byName[name]; known {
+			level = higher(level, secret.Level)
+		}
+	}
+	return level
+}
+
+// higher is the higher of two levels; invalid if either is.
+func higher(a, b flow.Level) flow.Level {
+	if !b.Valid() || flow.CanFlow(a, b) {
+		return b
+	}
+	return a
+}
+
 // caller is who calls, as far as the call says.
 func (m *Monitor) caller(c *Call) sessions.Caller {
 	return sessions.Caller{

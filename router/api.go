@@ -44,6 +44,8 @@ type Admission struct {
 	Label flow.Label
 	// Exclusive asks for [ErrBusy] where the session has unfinished runs.
 	Exclusive bool
+	// Token is the named token of the API with which it is said; nil: there is none.
+	Token *Token
 
 	carries flow.Label // of the delivery whose button was pressed; invalid: none was
 

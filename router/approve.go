@@ -2,6 +2,7 @@ package router
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,8 +78,9 @@ func shown(id ApprovalID, text string) string {
 type Verdict struct {
 	Allow  bool
 	Reason flow.Text // of a denial; the model may read it; at most 500 bytes
-	Actor  string    // who decides: a principal, or a program with the gateway's token
-	Owner  bool      // an owner, or a program with the gateway's token
+	Actor  string    // who decides: a principal, or a program with a token of the API
+	Owner  bool      // an owner, or a program with the gateway's own token
+	Token  *Token    // the named token of the API with which it is decided; nil: there is none
 }
 
 // may reports whether who decides may: somebody of each list, and an owner where a list is empty.
@@ -98,11 +100,17 @@ func (v Verdict) may(t sessions.Terms) bool {
 type NotApproverError struct {
 	Actor string
 	Terms sessions.Terms
+	Why   string // why not; empty: it is left to others
 }
 
 // Error implements error.
 func (e *NotApproverError) Error() string {
-	return fmt.Sprintf("%s may not decide about this: it is left to %s (approvers of policy.rules)", e.Actor, approvers(e.Terms))
+	return fmt.Sprintf("%s may not decide about this: %s", e.Actor, cmp.Or(e.Why, leftTo(e.Terms)))
+}
+
+// leftTo says who may decide where somebody else tries.
+func leftTo(t sessions.Terms) string {
+	return fmt.Sprintf("it is left to %s (approvers of policy.rules)", approvers(t))
 }
 
 // approvers names those who may decide: who is in each of the lists.
@@ -153,7 +161,10 @@ func (v Verdict) denial() flow.Text {
 
 // who decides, as the model is told.
 func (v Verdict) who() string {
-	if v.Owner {
+	switch {
+	case v.Token != nil:
+		return "an operator"
+	case v.Owner:
 		return "the owner"
 	}
 	return "an approver"
@@ -165,9 +176,10 @@ func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change,
 	if err != nil {
 		return Change{}, p, err
 	}
+	if err := mayDecide(ctx, r.store, v, p); err != nil {
+		return Change{}, p, err
+	}
 	switch {
-	case !v.may(p.Terms):
-		return Change{}, p, &NotApproverError{v.Actor, p.Terms}
 	case p.Status != ApprovalPending:
 		return Change{}, p, &RequestError{Text: fmt.Sprintf("%s is %s already", id, p.word())}
 	case !p.Expires.After(r.now()):
@@ -194,8 +206,8 @@ func (p Approval) word() ApprovalStatus {
 	return p.Status
 }
 
-// isApprover reports whether somebody who is no owner is named as an approver of what /approve is about.
-func (r *Router) isApprover(ctx context.Context, who, args string) (bool, error) {
+// isApprover reports whether somebody who is no owner may decide about what /approve is about.
+func (r *Router) isApprover(ctx context.Context, in Admission, args string) (bool, error) {
 	words := strings.Fields(args)
 	if len(words) == 0 {
 		return false, nil
@@ -204,7 +216,13 @@ func (r *Router) isApprover(ctx context.Context, who, args string) (bool, error)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && Verdict{Actor: who}.may(p.Terms), err
+	if err == nil {
+		err = mayDecide(ctx, r.store, decider(in, false), p)
+	}
+	if _, refused := errors.AsType[*NotApproverError](err); refused {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // commandApprove decides about a tool call that waits.
@@ -213,10 +231,8 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 	if len(words) < 2 || (words[1] != "allow" && words[1] != "deny") {
 		return Change{}, "Usage: `/approve ID allow` or `/approve ID deny`, and behind it a reason if you like.", nil
 	}
-	v := Verdict{
-		Allow: words[1] == "allow", Reason: flow.NewText(strings.Join(words[2:], " "), r.inboundLabel(c.in.Route, c.owner)),
-		Actor: c.in.speaker(), Owner: c.owner,
-	}
+	v := decider(c.in, c.owner)
+	v.Allow, v.Reason = words[1] == "allow", flow.NewText(strings.Join(words[2:], " "), r.inboundLabel(c.in.Route, c.owner))
 	change, p, err := r.verdict(ctx, ApprovalID(words[0]), v)
 	bad, refused := errors.AsType[*RequestError](err)
 	if left, ok := errors.AsType[*NotApproverError](err); ok {
@@ -250,6 +266,9 @@ func (r *Router) leftToOthers(c commandCall, p Approval, left *NotApproverError)
 		At: r.now(), Actor: left.Actor, Action: "command.denied", Object: "/approve", Session: p.Session, Label: p.Label,
 		Detail: map[string]string{"conversation": string(c.in.Route.Conversation), "approval": string(p.ID), "reason": left.Error()},
 	}}}}
+	if left.Why != "" {
+		return change, "You may not decide about this: " + left.Why + ".", nil
+	}
 	who := "others" // which of the rules it is says something of the call
 	if c.in.Route.ChatType == sessions.Direct {
 		who = c.quotes.Or(flow.NewText(approvers(left.Terms), p.Label), who)

@@ -23,7 +23,7 @@ type commandSpec struct {
 	help  string
 	owner bool // only an owner may give it
 	// others: who besides owners may give it, as its arguments say.
-	others func(r *Router, ctx context.Context, who, args string) (bool, error)
+	others func(r *Router, ctx context.Context, in Admission, args string) (bool, error)
 	// ownerArgs: anyone may ask with it, only an owner may give it an argument.
 	ownerArgs bool
 	// talk: what follows the name is said to the agent, in a new session.
@@ -186,7 +186,7 @@ func (s commandSpec) mayOther(ctx context.Context, r *Router, in Admission, args
 	if s.others == nil {
 		return false, nil
 	}
-	return s.others(r, ctx, in.speaker(), args)
+	return s.others(r, ctx, in, args)
 }
 
 // carryOut gives what a command changes and answers, or the order that a run is to carry out.
@@ -273,5 +273,6 @@ func (r *Router) commandStop(ctx context.Context, c commandCall) (Change, string
 	if len(waiting) == 0 && len(change.Exchanges) == 0 {
 		return Change{}, "There is nothing to stop.", nil
 	}
+	change.Audit = []sessions.AuditEntry{r.stopped(c.session.ID, c.in.speaker())}
 	return change, fmt.Sprintf("Stopped; %d waiting messages are left unanswered. Sub-agents of this conversation are stopped too.", peopleWaiting(waiting)), nil
 }

@@ -112,6 +112,7 @@ func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval
 		return Approval{}, fmt.Errorf("write approval: %w", err)
 	}
 	terms := *d.Decision.Terms
+	terms.Level = d.Label.Level()
 	now := w.now()
 	expires := now.Add(terms.Timeout)
 	if d.Expires.Before(expires) {
@@ -185,7 +186,8 @@ func (s *Settings) deciders(terms sessions.Terms, channel string) []string {
 	}
 	var here, elsewhere []string
 	for _, who := range all {
-		switch on, _, _ := strings.Cut(who, ":"); {
+		switch on, id, _ := strings.Cut(who, ":"); {
+		case strings.HasPrefix(id, tokenUser): // it has no chat in which it could be asked
 		case !(Verdict{Actor: who, Owner: slices.Contains(s.Owners, who)}).may(terms):
 		case on == channel:
 			here = append(here, who)

@@ -88,7 +88,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		synctest.Wait()
 		second := b.waiting()
 		require.NotEqual(t, first.ID, second.ID, "tried again, it is asked about again")
-		_, err = b.DiscardDelivery(t.Context(), blocked[0].ID, "operator")
+		_, err = b.DiscardDelivery(t.Context(), blocked[0].ID, router.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		_, err = b.DecideApproval(t.Context(), second.ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
 		require.ErrorContains(t, err, "is denied already")

@@ -192,8 +192,8 @@ func (r *Router) keep(ctx context.Context, entry sessions.AuditEntry, why string
 }
 
 // AbortSession stops what works and what waits in a session, and its sub-agents.
-func (r *Router) AbortSession(ctx context.Context, id sessions.ID) error {
-	if err := r.commitStop(ctx, id, func(*Change) {}); err != nil {
+func (r *Router) AbortSession(ctx context.Context, id sessions.ID, actor string) error {
+	if err := r.commitStop(ctx, id, func(c *Change) { c.Audit = append(c.Audit, r.stopped(id, actor)) }); err != nil {
 		return fmt.Errorf("abort session: %w", err)
 	}
 	return nil
@@ -312,8 +312,9 @@ func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID, actor string)
 	return d, r.changeDelivery(ctx, from, d, "delivery.retry", actor)
 }
 
-// DiscardDelivery takes a delivery off the list of what a person must look at.
-func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, actor string) (Delivery, error) {
+// DiscardDelivery takes a delivery off the list of what a person must look at. One that is held is denied by that, so who discards it
+// must be one who may decide about it; else it is a [NotApproverError].
+func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, by Verdict) (Delivery, error) {
 	d, err := r.store.Delivery(ctx, id)
 	if err != nil {
 		return d, err
@@ -330,10 +331,13 @@ func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, actor strin
 			return d, err
 		}
 		if p.Status == ApprovalPending { // nobody need decide any more
-			unask = append(unask, p.move(ApprovalDenied, gatewaySays("the message was discarded"), actor, r.now()))
+			if err := mayDecide(ctx, r.store, by, p); err != nil {
+				return d, err
+			}
+			unask = append(unask, p.move(ApprovalDenied, gatewaySays("the message was discarded"), by.Actor, r.now()))
 		}
 	}
-	return d, r.changeDelivery(ctx, from, d, "delivery.discard", actor, unask...)
+	return d, r.changeDelivery(ctx, from, d, "delivery.discard", by.Actor, unask...)
 }
 
 func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action, actor string, unask ...ApprovalMove) error {

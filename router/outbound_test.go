@@ -88,7 +88,7 @@ func TestPermanentFailureIsADeadLetter(t *testing.T) {
 				_, err = b.RetryDelivery(t.Context(), dead[0].ID, "operator")
 				var bad *router.RequestError
 				require.ErrorAs(t, err, &bad, "what was sent can't be sent again")
-				_, err = b.DiscardDelivery(t.Context(), dead[0].ID, "operator")
+				_, err = b.DiscardDelivery(t.Context(), dead[0].ID, router.Verdict{Actor: "operator", Owner: true})
 				require.ErrorAs(t, err, &bad)
 			})
 		})
@@ -138,7 +138,7 @@ func TestLostResponseIsUnknown(t *testing.T) {
 				require.Len(t, unknown, 1, "it stays visible as unknown")
 				if policy == router.UnknownHold {
 					require.Len(t, b.chat.texts("ann"), 1)
-					_, err := b.DiscardDelivery(t.Context(), unknown[0].ID, "operator")
+					_, err := b.DiscardDelivery(t.Context(), unknown[0].ID, router.Verdict{Actor: "operator", Owner: true})
 					require.NoError(t, err)
 					return
 				}
@@ -247,7 +247,7 @@ func TestDiscardLetsTheNextOneGo(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("x"), "a conversation stays in order")
-		_, err = b.DiscardDelivery(t.Context(), first.ID, "operator")
+		_, err = b.DiscardDelivery(t.Context(), first.ID, router.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, []string{"second"}, b.chat.texts("x"))

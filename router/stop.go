@@ -36,6 +36,11 @@ func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change Change, err
 	return change, nil
 }
 
+// stopped is the entry of the audit trail about who has stopped what a session works on.
+func (r *Router) stopped(id sessions.ID, actor string) sessions.AuditEntry {
+	return sessions.AuditEntry{At: r.now(), Actor: actor, Action: "session.stop", Object: string(id), Session: id, Label: noticeLabel()}
+}
+
 // mostPage is how many rows a query gives at most.
 const mostPage = 200
 

@@ -81,7 +81,7 @@ func TestSubAgentsAreListedAndStopped(t *testing.T) {
 		run, err := k.store.Run(t.Context(), foreign.First)
 		require.NoError(t, err)
 		require.Equal(t, sessions.RunRunning, run.Status, "another session's goes on")
-		require.NoError(t, k.AbortSession(t.Context(), bob.ID))
+		require.NoError(t, k.AbortSession(t.Context(), bob.ID, "operator"))
 		k.ended(foreign.First)
 		require.Equal(t, "There are no sub-agents here.", k.hear(in("cid", "1", "/subagents")).Notice)
 	})

@@ -123,7 +123,7 @@ func TestPreviewOfAStoppedRunIsTakenBack(t *testing.T) {
 		b.agent.answer = slowly("the whole answer")
 		run := b.hear(in("ann", "1", "hi"))
 		time.Sleep(5 * time.Second)
-		require.NoError(t, b.AbortSession(t.Context(), run.Session))
+		require.NoError(t, b.AbortSession(t.Context(), run.Session, "operator"))
 		time.Sleep(time.Minute)
 		require.Empty(t, b.chat.texts("ann"))
 		require.Len(t, b.deliveries(router.DeliveryDiscarded), 1)

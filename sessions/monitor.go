@@ -67,11 +67,13 @@ type Terms struct {
 	Lapse bool `json:"lapse,omitempty"`
 	// Rules are the rules and checks that ask, for who decides.
 	Rules []string `json:"rules,omitempty"`
+	// Level is the most that a yes may let the session learn or tell. Invalid: it is not known, and may be anything.
+	Level flow.Level `json:"level,omitzero"`
 }
 
-// Same reports whether the same people may decide, and silence means the same.
+// Same reports whether the same people may decide, and silence means the same. Terms that were stored without a level are not asked for theirs.
 func (t Terms) Same(other Terms) bool {
-	return t.Lapse == other.Lapse && slices.EqualFunc(t.Approvers, other.Approvers, slices.Equal[[]string])
+	return (t.Level == other.Level || !t.Level.Valid() || !other.Level.Valid()) && t.Lapse == other.Lapse && slices.EqualFunc(t.Approvers, other.Approvers, slices.Equal[[]string])
 }
 
 // Response is what a call gave, or why it failed.

@@ -129,6 +129,7 @@ channels:
 const rules = `
   rules:
     - { name: ask-about-it, hook: PRE_TOOL_CALL, tools: [todo_add], when: 'string(tool.args.items[0]) == "ask somebody"', action: require_approval, message: somebody is asked }
+    - { name: ask-an-approver, hook: MCP_TOOL_CALL, when: 'string(tool.args.text) == "ask an approver first"', action: require_approval }
     - { name: seldom, hook: PRE_TOOL_CALL, tools: [todo_add], when: 'string(tool.args.items[0]).startsWith("counted")', action: block, rate: { limit: 3, per: 1h, by: agent } }
     - { name: no-forbidden-todo, hook: PRE_TOOL_CALL, tools: [todo_add], when: 'string(tool.args.items[0]) == "forbidden"', action: block, message: that is forbidden }
     - { name: no-forbidden-reset, hook: SESSION_RESET, when: 'session.channel == "telegram" && session.level == CONFIDENTIAL && session.user.endsWith("77")', action: block, message: it stays as it is }

@@ -58,7 +58,7 @@ type APIToken struct {
 	Name           string     `yaml:"name" doc:"Required. What its bearer does stands in the audit trail as token:<name>."`
 	Token          Secret     `yaml:"token" doc:"Required. The bearer token. At least 16 characters, where other machines can reach the gateway."`
 	Classification flow.Level `yaml:"classification" doc:"The most that its bearer sees. What is above it is not there for them."`
-	Role           string     `yaml:"role" enum:"operator,reader" doc:"A reader only looks (GET); an operator does everything, up to the token's level."`
+	Role           string     `yaml:"role" enum:"operator,reader" doc:"A reader only looks (GET); an operator acts, up to the token's level, but never as the owner: see docs/http.md."`
 }
 
 // Store is the database.

@@ -122,9 +122,24 @@ type decideInput struct {
 	}
 }
 
+// decider is the caller as one who decides: the gateway's own token stands for an owner, a named one for itself alone.
+func (s *Server) decider(ctx context.Context) router.Verdict {
+	who := callerOf(ctx)
+	return router.Verdict{Actor: who.actor(), Owner: who.Name == "", Token: s.token(who)}
+}
+
+// token is a caller's named token; nil for the gateway's own.
+func (s *Server) token(who caller) *router.Token {
+	if who.Name == "" {
+		return nil
+	}
+	return &router.Token{Principal: sessions.Principal(s.cfg.PageRoute.Channel, router.TokenUser(who.Name)), Level: who.Level, Operator: who.Role == RoleOperator}
+}
+
 func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
 	return func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
-		v := router.Verdict{Allow: allow, Actor: callerOf(ctx).actor(), Owner: true}
+		v := s.decider(ctx)
+		v.Allow = allow
 		if in.Body != nil {
 			label, err := said(ctx, "")
 			if err != nil {

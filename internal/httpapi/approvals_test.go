@@ -33,6 +33,7 @@ func (g *gateway) Approval(_ context.Context, id router.ApprovalID) (router.Appr
 }
 
 func (g *gateway) DecideApproval(_ context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error) {
+	g.verdicts = append(g.verdicts, v)
 	for i := range g.approvals {
 		p := &g.approvals[i]
 		if p.ID != id {
@@ -89,4 +90,55 @@ func TestApprovals(t *testing.T) {
 	require.JSONEq(t, `{"error":"forbidden","message":"operator may not decide about this: it is left to telegram:1001; and of these only to the owners (approvers of policy.rules)"}`, w.Body.String())
 	require.Contains(t, call(h, "GET", "/v1/approvals?status=all", "").Body.String(), "apr_2")
 	require.Equal(t, 422, call(h, "GET", "/v1/approvals?status=some", "").Code)
+}
+
+// The bearer of a named token decides with its own right, and is named where the decision is.
+func TestATokenDecidesWithItsOwnRight(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
+	g.approvals = []router.Approval{{ID: "apr_1", Session: "sess_000000000001", Tool: "exec", Label: flow.Bottom(), Status: router.ApprovalPending, Created: clock, Expires: clock.Add(time.Minute)}}
+	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
+	require.Equal(t, 200, call(h, "POST", "/v1/approvals/apr_1/deny", "", "Authorization: Bearer do").Code)
+	require.Len(t, g.verdicts, 1)
+	require.False(t, g.verdicts[0].Owner, "a named token counts as an owner")
+	require.Equal(t, "token:ops", g.verdicts[0].Actor)
+	require.Equal(t, &router.Token{Principal: "webchat:token:ops", Level: flow.Public, Operator: true}, g.verdicts[0].Token)
+	require.Equal(t, 400, call(h, "POST", "/v1/approvals/apr_1/allow", "").Code)
+	require.True(t, g.verdicts[1].Owner, "the gateway's own token stands for an owner")
+	require.Nil(t, g.verdicts[1].Token)
+
+	require.Equal(t, 200, call(h, "POST", "/v1/sessions/main/messages", `{"message":"/approve apr_1 allow"}`, "Authorization: Bearer do", "Accept: application/json").Code)
+	require.Equal(t, g.verdicts[0].Token, g.asked[0].Token, "what is typed has the token's right, too")
+	w := call(h, "PATCH", "/v1/sessions/main", `{"sendPolicy":"allow"}`, "Authorization: Bearer do")
+	require.Equal(t, 403, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), "send_policy: only the owner sets it")
+	require.Equal(t, 200, call(h, "PATCH", "/v1/sessions/main", `{"sendPolicy":"allow"}`).Code)
+}
+
+// Whoever stops a run or discards a message is named to the router, with their right.
+func TestATokenStopsAndDiscardsAsItself(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
+	g.runs["run_1"] = sessions.Run{ID: "run_1", Session: "sess_000000000001", Status: sessions.RunRunning, Label: flow.Bottom()}
+	g.sent = []router.Delivery{{ID: "dlv_1", Session: "sess_000000000001", Status: router.DeliveryHeld, Label: flow.Bottom()}}
+	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
+	require.Equal(t, 202, call(h, "POST", "/v1/sessions/main/runs/run_1/cancel", "", "Authorization: Bearer do").Code)
+	require.Equal(t, []string{"token:ops"}, g.enders)
+	require.Equal(t, 200, call(h, "POST", "/v1/deliveries/dlv_1/discard", "", "Authorization: Bearer do").Code)
+	require.False(t, g.verdicts[0].Owner)
+	require.Equal(t, "token:ops", g.verdicts[0].Actor)
+	require.NotNil(t, g.verdicts[0].Token)
+}
+
+// Admitting somebody to the main session is for who may see all that it may know.
+func TestATokenAdmitsNobodyToASharedMainSession(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	g.shared = "they share the main session"
+	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
+	w := call(h, "POST", "/v1/pairings/ABCDEFGH/approve", "", "Authorization: Bearer do")
+	require.Equal(t, 403, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), "session.dmScope")
 }

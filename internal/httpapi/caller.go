@@ -14,7 +14,7 @@ import (
 // Role is what a caller may do.
 type Role string
 
-// The roles. A reader only looks; an operator does everything that the API has, up to its level.
+// The roles. A reader only looks; an operator acts up to its level. Only the gateway's own token acts as an owner.
 const (
 	RoleOperator Role = "operator"
 	RoleReader   Role = "reader"

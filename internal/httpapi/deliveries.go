@@ -22,7 +22,7 @@ func (s *Server) deliveryRoutes(api huma.API) {
 	huma.Register(api, op(http.MethodGet, "/v1/deliveries", "list-deliveries", "List deliveries, newest first, and count the unsettled ones"), s.listDeliveries)
 	huma.Register(api, op(http.MethodGet, "/v1/deliveries/{delivery}", "get-delivery", "Show a delivery"), s.getDelivery)
 	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/retry", "retry-delivery", "Send a delivery again that ended without success"), s.changeDelivery(s.cfg.Router.RetryDelivery))
-	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/discard", "discard-delivery", "Give a delivery up"), s.changeDelivery(s.cfg.Router.DiscardDelivery))
+	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/discard", "discard-delivery", "Give a delivery up"), s.changeDelivery(s.discard))
 	huma.Register(api, op(http.MethodPost, "/v1/policy/simulate", "simulate-tool-call", "What a call of a tool by a session would come to, asked by an owner there, and every rule that was looked at; no effects"), s.simulate)
 	huma.Register(api, op(http.MethodGet, "/v1/policy/check", "check-policy", "What the gate would decide, and every rule it looked at; no effects"), s.checkPolicy)
 }
@@ -145,6 +145,11 @@ func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID, 
 		}
 		return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
 	}
+}
+
+// discard gives a delivery up. One that is held is denied by that.
+func (s *Server) discard(ctx context.Context, id router.DeliveryID, _ string) (router.Delivery, error) {
+	return s.cfg.Router.DiscardDelivery(ctx, id, s.decider(ctx))
 }
 
 func (s *Server) checkPolicy(ctx context.Context, in *struct {

@@ -48,6 +48,8 @@ type gateway struct {
 
 	exchanges []router.Exchange
 	approvals []router.Approval
+	verdicts  []router.Verdict
+	shared    string // what is warned of where all direct chats are one session
 	memories  *store.DB
 	tasks     []router.NewTask
 	files     map[sessions.MediaID]router.Media
@@ -187,10 +189,18 @@ func (g *gateway) DeleteSession(_ context.Context, id sessions.ID, actor string)
 	return nil
 }
 
-func (g *gateway) AbortSession(_ context.Context, id sessions.ID) error {
+func (g *gateway) AbortSession(_ context.Context, id sessions.ID, actor string) error {
+	g.enders = append(g.enders, actor)
 	g.aborted = append(g.aborted, id)
 	return nil
 }
+
+func (g *gateway) DiscardDelivery(_ context.Context, _ router.DeliveryID, by router.Verdict) (router.Delivery, error) {
+	g.verdicts = append(g.verdicts, by)
+	return g.sent[0], nil
+}
+
+func (g *gateway) SharedMain() string { return g.shared }
 
 func (g *gateway) Admit(_ context.Context, in router.Admission) (router.Admitted, error) {
 	g.mu.Lock()

@@ -156,6 +156,9 @@ type pairingCode struct {
 }
 
 func (s *Server) approve(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
+	if who := callerOf(ctx); who.Name != "" && !who.seesAll() && s.cfg.Router.SharedMain() != "" {
+		return nil, forbidden("who is admitted speaks in the main session, which may know what is RESTRICTED, and you may see what is " + who.Level.String() + ": let the owner approve, or set session.dmScope to per-channel-peer")
+	}
 	out, err := s.settle(ctx, in.Code, s.cfg.Router.ApprovePairing)
 	if err != nil {
 		return nil, err

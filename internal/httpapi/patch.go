@@ -41,13 +41,14 @@ type setting struct {
 	about string
 	enum  []string // what it may be besides inherit and null; nil: any text
 	most  int      // bytes of a text; 0: no bound of its own
+	owner bool     // only an owner sets it, as in a chat: it says where the session speaks and whom it hears
 	set   func(p *sessions.Patch, value flow.Text)
 }
 
 func patchable() []setting {
 	return []setting{
-		{name: "send_policy", about: "whether answers may leave", enum: []string{"allow", "deny"}, set: into(func(p *sessions.Patch) **sessions.SendPolicy { return &p.SendPolicy })},
-		{name: "group_activation", about: "whether a group must mention the bot", enum: []string{"mention", "always"}, set: into(func(p *sessions.Patch) **sessions.Activation { return &p.Activation })},
+		{name: "send_policy", about: "whether answers may leave; only with the gateway's own token", owner: true, enum: []string{"allow", "deny"}, set: into(func(p *sessions.Patch) **sessions.SendPolicy { return &p.SendPolicy })},
+		{name: "group_activation", about: "whether a group must mention the bot; only with the gateway's own token", owner: true, enum: []string{"mention", "always"}, set: into(func(p *sessions.Patch) **sessions.Activation { return &p.Activation })},
 		{name: "queue_mode", about: "what becomes of messages that come while a run works", enum: []string{"steer", "followup", "collect", "interrupt"}, set: into(func(p *sessions.Patch) **sessions.QueueMode { return &p.QueueMode })},
 		{name: "thinking_level", about: "how much the model may reason", enum: []string{"off", "low", "medium", "high"}, set: into(func(p *sessions.Patch) **sessions.ThinkingLevel { return &p.ThinkingLevel })},
 		{name: "verbose_level", about: "how much of the work people are shown", enum: []string{"off", "on", "full"}, set: into(func(p *sessions.Patch) **sessions.VerboseLevel { return &p.VerboseLevel })},
@@ -78,6 +79,7 @@ func intoText(field func(p *sessions.Patch) **flow.Text) func(*sessions.Patch, f
 // patching is who sets what.
 type patching struct {
 	label flow.Label              // of the caller's words
+	token string                  // the name of the caller's token; empty: it is the gateway's own
 	check func(name string) error // of a model
 }
 
@@ -135,6 +137,9 @@ func setField(p *sessions.Patch, name string, value json.RawMessage, by patching
 	i := slices.IndexFunc(fields, func(f setting) bool { return f.name == name })
 	if i < 0 {
 		return errors.New("there is no such setting")
+	}
+	if fields[i].owner && by.token != "" {
+		return forbidden(name + ": only the owner sets it, with the gateway's own token; the token " + by.token + " is an operator's")
 	}
 	text, err := fields[i].text(value)
 	if err != nil {
@@ -202,7 +207,7 @@ func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessio
 	if err != nil {
 		return nil, err
 	}
-	p, err := in.Body.patch(patching{label, func(name string) error { return s.cfg.CheckModel(name, r.Taint.Level()) }})
+	p, err := in.Body.patch(patching{label, callerOf(ctx).Name, func(name string) error { return s.cfg.CheckModel(name, r.Taint.Level()) }})
 	if big, ok := errors.AsType[*apiError](err); ok {
 		return nil, big
 	}

@@ -141,7 +141,7 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 	if run.Status.Terminal() {
 		return &body[cancelled]{cancelled{"already_complete"}}, nil
 	}
-	if err := s.cfg.Router.AbortSession(ctx, r.ID); err != nil {
+	if err := s.cfg.Router.AbortSession(ctx, r.ID, callerOf(ctx).actor()); err != nil {
 		return nil, s.problem(err)
 	}
 	return &body[cancelled]{cancelled{"cancelling"}}, nil

@@ -51,14 +51,14 @@ type Router interface {
 	Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error
 	ResetSession(ctx context.Context, id sessions.ID, actor string) (sessions.Record, error)
 	DeleteSession(ctx context.Context, id sessions.ID, actor string) error
-	AbortSession(ctx context.Context, id sessions.ID) error
+	AbortSession(ctx context.Context, id sessions.ID, actor string) error
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
 	StartTask(ctx context.Context, n router.NewTask) (router.Exchange, error)
 	Send(ctx context.Context, p router.Proactive) (router.Delivery, error)
 	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
 	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
 	RetryDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
-	DiscardDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
+	DiscardDelivery(ctx context.Context, id router.DeliveryID, by router.Verdict) (router.Delivery, error)
 	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
 	SharedMain() string

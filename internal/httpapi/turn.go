@@ -149,14 +149,14 @@ func readTurn(r *http.Request) (turnRequest, error) {
 func (s *Server) admission(ctx context.Context, record sessions.Record, t turnRequest, label flow.Label) router.Admission {
 	event, sender := string(record.Key)+"/"+t.ID, s.cfg.PagePerson
 	if name := callerOf(ctx).Name; name != "" { // no key of a session begins so
-		event, sender = "token:"+name+"/"+event, sessions.Peer{ID: sessions.UserID("token:" + name), Name: name}
+		event, sender = "token:"+name+"/"+event, sessions.Peer{ID: router.TokenUser(name), Name: name}
 	}
 	return router.Admission{
 		Inbound: adapters.Inbound{
 			Event: event, Route: s.cfg.PageRoute, Sender: sender, Text: t.Message, Press: t.Press,
 			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: s.cfg.Now(),
 		},
-		Label: label, Session: record.ID, Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
+		Label: label, Session: record.ID, Token: s.token(callerOf(ctx)), Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
 	}
 }
 

@@ -1,0 +1,61 @@
+package router
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// A named token decides where its role, its level and the terms say so, and about nothing that its own words led to.
+func TestWhatATokenMayDecide(t *testing.T) {
+	t.Parallel()
+	const ops, owner = "webchat:token:ops", "webchat:local"
+	reader, above, own := "its role is reader", "a yes may let the conversation learn or tell", "its own words led to it"
+	left, strangers := "it is left to ", "words that the owner did not say may have led to it"
+	for name, c := range map[string]struct {
+		reader    bool
+		level     flow.Level // of the token
+		label     flow.Label
+		reach     flow.Level
+		approvers [][]string
+		speaker   string
+		want      string // how the refusal begins; empty: it may decide
+	}{
+		"an operator at its level":            {level: flow.Internal, label: trusted(flow.Internal), reach: flow.Internal, speaker: owner},
+		"an operator above it":                {level: flow.Restricted, label: trusted(flow.Public), reach: flow.Confidential, speaker: owner},
+		"nobody is known to have spoken":      {level: flow.Public, label: trusted(flow.Public), reach: flow.Public},
+		"a reader of all levels":              {reader: true, level: flow.Restricted, label: trusted(flow.Public), reach: flow.Public, speaker: owner, want: reader},
+		"a reader whom a rule names":          {reader: true, level: flow.Restricted, label: trusted(flow.Public), reach: flow.Public, approvers: [][]string{{ops}}, want: reader},
+		"the label is above":                  {level: flow.Public, label: trusted(flow.Internal), reach: flow.Internal, speaker: owner, want: above},
+		"a yes would bring in what is above":  {level: flow.Internal, label: trusted(flow.Public), reach: flow.Confidential, speaker: owner, want: above},
+		"what a yes brings in is not known":   {level: flow.Restricted, label: trusted(flow.Public), speaker: owner, want: above},
+		"the label is lost":                   {level: flow.Restricted, reach: flow.Public, speaker: owner, want: above},
+		"its own level is lost":               {label: trusted(flow.Public), reach: flow.Public, speaker: owner, want: above},
+		"a rule names it":                     {level: flow.Public, label: trusted(flow.Public), reach: flow.Public, approvers: [][]string{{"telegram:1", ops}}, speaker: owner},
+		"a rule names it, above its level":    {level: flow.Public, label: trusted(flow.Public), reach: flow.Internal, approvers: [][]string{{ops}}, speaker: owner, want: above},
+		"a rule names others":                 {level: flow.Restricted, label: trusted(flow.Public), reach: flow.Public, approvers: [][]string{{"telegram:1"}}, speaker: owner, want: left},
+		"two rules, one names others":         {level: flow.Restricted, label: trusted(flow.Public), reach: flow.Public, approvers: [][]string{{ops}, {"telegram:1"}}, speaker: owner, want: left},
+		"a rule names it, another the owners": {level: flow.Public, label: trusted(flow.Public), reach: flow.Public, approvers: [][]string{{ops}, {}}, speaker: owner},
+		"a rule names nobody":                 {level: flow.Public, label: trusted(flow.Public), reach: flow.Public, approvers: [][]string{{}}, speaker: owner},
+		"its own run":                         {level: flow.Restricted, label: untrusted(flow.Public), reach: flow.Public, speaker: ops, want: own},
+		"its own run, and a rule names it":    {level: flow.Restricted, label: untrusted(flow.Public), reach: flow.Public, approvers: [][]string{{ops}}, speaker: ops, want: own},
+		"strangers' words":                    {level: flow.Restricted, label: untrusted(flow.Public), reach: flow.Public, speaker: "telegram:7", want: strangers},
+		"strangers' words, a rule names it":   {level: flow.Restricted, label: untrusted(flow.Public), reach: flow.Public, approvers: [][]string{{ops}}, speaker: "telegram:7"},
+		"nobody knows whose words, and named": {level: flow.Restricted, label: untrusted(flow.Public), reach: flow.Public, approvers: [][]string{{ops}}, want: strangers},
+	} {
+		token := Token{Principal: ops, Level: c.level, Operator: !c.reader}
+		got := token.refusal(Approval{Label: c.label, Terms: sessions.Terms{Level: c.reach, Approvers: c.approvers}}, c.speaker)
+		if c.want == "" {
+			require.Empty(t, got, name)
+			continue
+		}
+		require.Contains(t, got, c.want, name)
+	}
+}
+
+func trusted(l flow.Level) flow.Label { return flow.NewLabel(l, flow.Trusted) }
+
+func untrusted(l flow.Level) flow.Label { return flow.NewLabel(l, flow.Untrusted) }

@@ -1,0 +1,91 @@
+package router_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// byToken is a decision with the named token ops of the API.
+func byToken(level flow.Level) router.Verdict {
+	return router.Verdict{Actor: "token:ops", Token: &router.Token{Principal: "test:token:ops", Level: level, Operator: true}}
+}
+
+// A named token decides up to its level, whoever has asked, and its name stands in the approval, the audit trail and the answer.
+func TestATokenDecidesUpToItsLevel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		askingOn(b, sessions.Terms{Level: flow.Confidential})
+		heard := b.hear(in("owner", "1", "clean up"))
+		synctest.Wait()
+		p := b.onlyApproval(router.ApprovalPending)
+		v := byToken(flow.Internal)
+		v.Allow = true
+		_, err := b.DecideApproval(t.Context(), p.ID, v)
+		var left *router.NotApproverError
+		require.ErrorAs(t, err, &left)
+		require.EqualError(t, err, "token:ops may not decide about this: a yes may let the conversation learn or tell what is above INTERNAL, the most that the token may see")
+		require.Equal(t, router.ApprovalPending, b.onlyApproval(router.ApprovalPending).Status)
+
+		p, err = b.DecideApproval(t.Context(), p.ID, byToken(flow.Confidential))
+		require.NoError(t, err)
+		require.Equal(t, "token:ops", p.By)
+		require.Equal(t, "token:ops", b.entries("approval.denied")[0].Actor)
+		require.Equal(t, "call_1 false an operator denied it", b.ended(heard.Run).Reply)
+	})
+}
+
+// What the bearer of a token has led to, it decides about neither over the API nor by what it types, also where a rule names it.
+func TestATokenDecidesNothingThatItHasLedTo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		askingOn(b, sessions.Terms{Level: flow.Public, Approvers: [][]string{{"test:token:ops", "test:eve"}}})
+		b.hear(in("token:ops", "1", "clean up"))
+		synctest.Wait()
+		p := b.onlyApproval(router.ApprovalPending)
+		v := byToken(flow.Restricted)
+		v.Allow = true
+		_, err := b.DecideApproval(t.Context(), p.ID, v)
+		require.ErrorContains(t, err, "its own words led to it")
+		typed, err := b.Admit(t.Context(), router.Admission{Inbound: in("token:ops", "2", "/approve "+string(p.ID)+" allow"), Token: v.Token})
+		require.NoError(t, err)
+		require.Equal(t, "Only my owner may use /approve.", typed.Notice)
+		require.Equal(t, p.ID, b.onlyApproval(router.ApprovalPending).ID)
+	})
+}
+
+// To discard a message that is held is to deny it: a token discards only what it may decide about.
+func TestATokenDiscardsWhatItMayDecideAbout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), asks(nil)))
+		b.hear(in("token:ops", "1", "the plan"))
+		synctest.Wait()
+		p := b.waiting()
+		_, err := b.DiscardDelivery(t.Context(), p.Delivery, byToken(flow.Restricted))
+		require.ErrorContains(t, err, "its own words led to it")
+		require.Equal(t, router.ApprovalPending, b.waiting().Status)
+		_, err = b.DiscardDelivery(t.Context(), p.Delivery, router.Verdict{Actor: "operator", Owner: true})
+		require.NoError(t, err)
+		require.Equal(t, "operator", b.entries("delivery.discard")[0].Actor)
+	})
+}
+
+// Whoever stops a session stands in the audit trail.
+func TestWhoStopsASessionIsRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		heard := b.hear(in("owner", "1", "hello"))
+		synctest.Wait()
+		require.NoError(t, b.AbortSession(t.Context(), heard.Session, "token:ops"))
+		require.Equal(t, "token:ops", b.entries("session.stop")[0].Actor)
+	})
+}

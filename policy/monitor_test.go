@@ -355,3 +355,36 @@ func TestSecretsDoNotLeave(t *testing.T) {
 	e.Text = "the key is crm"
 	require.Equal(t, policy.Allow, g.Decide(e).Action)
 }
+
+// What a call may let its session learn or tell is what the session knows, what the tool and its secrets have, and, where other
+// sessions' content is read, all that it may learn. What is not known is no level.
+func TestReachOfACall(t *testing.T) {
+	t.Parallel()
+	secrets, err := policy.NewSecrets([]policy.Secret{{Name: "vault", Value: "a-long-value", Level: flow.Restricted}}, nil)
+	require.NoError(t, err)
+	m, err := policy.NewMonitor(policy.MonitorConfig{
+		Escalation: policy.EscalationAuto, SinkLevel: func(sessions.Route) flow.Level { return flow.Public }, Now: time.Now, Secrets: secrets,
+	})
+	require.NoError(t, err)
+	source := flow.NewLabel(flow.Internal, flow.Untrusted)
+	for name, c := range map[string]struct {
+		taint flow.Level
+		flow  sessions.ToolFlow
+		args  string
+		want  flow.Level
+	}{
+		"nothing is read":         {flow.Public, sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, `{}`, flow.Public},
+		"the session knows more":  {flow.Internal, sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, `{}`, flow.Internal},
+		"a server says more":      {flow.Public, sessions.ToolFlow{Reads: sessions.FlowOutside, Source: source, Writes: sessions.FlowOutside}, `{}`, flow.Internal},
+		"a server says less":      {flow.Confidential, sessions.ToolFlow{Reads: sessions.FlowOutside, Source: source, Writes: sessions.FlowOutside}, `{}`, flow.Confidential},
+		"a server without label":  {flow.Public, sessions.ToolFlow{Reads: sessions.FlowOutside, Writes: sessions.FlowOutside}, `{}`, flow.Level{}},
+		"other sessions are read": {flow.Public, sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, `{}`, flow.Confidential},
+		"memories are read":       {flow.Public, sessions.ToolFlow{Reads: sessions.FlowMemory, Writes: sessions.FlowMemory}, `{}`, flow.Confidential},
+		"an agent reports":        {flow.Public, sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowAgent}, `{}`, flow.Confidential},
+		"a secret is used":        {flow.Public, sessions.ToolFlow{Reads: sessions.FlowOutside, Source: source, Writes: sessions.FlowOutside}, `{"key":"{{secret:vault}}"}`, flow.Restricted},
+		"an unknown secret":       {flow.Public, sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowNone}, `{"key":"{{secret:none}}"}`, flow.Public},
+	} {
+		record := sessions.Record{Taint: flow.NewLabel(c.taint, flow.Trusted), Clearance: flow.Confidential}
+		require.Equal(t, c.want, m.Reach(sessions.MonitoredCall{Record: record, Tool: sessions.Tool{Flow: c.flow}, Args: []byte(c.args)}), name)
+	}
+}

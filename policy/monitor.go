@@ -243,9 +243,9 @@ func (m *Monitor) rises(who Subject, route sessions.Route, object flow.Label) (b
 	return !CheckEscalation.skipped() && raised.Level() != who.Taint.Level() && !raised.FlowsTo(carries), carries
 }
 
-// Reach is the most that a call may let its session learn or tell: what it knows, what the call brings in from outside and the secrets
+// YesLevel is the most that a call may let its session learn or tell: what it knows, what the call brings in from outside and the secrets
 // that it names. What other sessions or memories have may be anything up to the session's clearance.
-func (m *Monitor) Reach(c sessions.MonitoredCall) flow.Level {
+func (m *Monitor) YesLevel(c sessions.MonitoredCall) flow.Level {
 	f, level := c.Tool.Flow, c.Record.Taint.Level()
 	switch {
 	case f.Reads == sessions.FlowOutside:

@@ -358,7 +358,7 @@ func TestSecretsDoNotLeave(t *testing.T) {
 
 // What a call may let its session learn or tell is what the session knows, what the tool and its secrets have, and, where other
 // sessions' content is read, all that it may learn. What is not known is no level.
-func TestReachOfACall(t *testing.T) {
+func TestYesLevelOfACall(t *testing.T) {
 	t.Parallel()
 	secrets, err := policy.NewSecrets([]policy.Secret{{Name: "vault", Value: "a-long-value", Level: flow.Restricted}}, nil)
 	require.NoError(t, err)
@@ -385,6 +385,6 @@ func TestReachOfACall(t *testing.T) {
 		"an unknown secret":       {flow.Public, sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowNone}, `{"key":"{{secret:none}}"}`, flow.Public},
 	} {
 		record := sessions.Record{Taint: flow.NewLabel(c.taint, flow.Trusted), Clearance: flow.Confidential}
-		require.Equal(t, c.want, m.Reach(sessions.MonitoredCall{Record: record, Tool: sessions.Tool{Flow: c.flow}, Args: []byte(c.args)}), name)
+		require.Equal(t, c.want, m.YesLevel(sessions.MonitoredCall{Record: record, Tool: sessions.Tool{Flow: c.flow}, Args: []byte(c.args)}), name)
 	}
 }

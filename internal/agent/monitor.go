@@ -57,7 +57,7 @@ func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVe
 	if d.Terms != nil {
 		v.Terms = *d.Terms
 	}
-	v.Terms.Level = m.settings.Load().Monitor.Reach(c)
+	v.Terms.Level = m.settings.Load().Monitor.YesLevel(c)
 	if effects {
 		v.Audit = []sessions.AuditEntry{m.entry(c, "tool.", d)}
 	}

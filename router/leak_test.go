@@ -207,7 +207,7 @@ func TestRulesSeeNames(t *testing.T) {
 		b.ended(b.hear(loud).Run)
 		require.Len(t, thread, 1)
 		require.NotContains(t, thread[0], "obey")
-		require.Contains(t, thread[0], "[redacted] Ann: hello")
+		require.Contains(t, thread[0], "(redacted) Ann: hello", "brackets in a name are made harmless, those of what was taken out as well")
 		for i, name := range []string{"pwned", "ann"} {
 			bad := inGroup("h", "ann", strconv.Itoa(i), "hello", true)
 			bad.Sender.Name = name

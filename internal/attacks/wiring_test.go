@@ -19,6 +19,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"internal/config/advice.go",       // what doctor says of settings
 		"internal/httpapi/caller.go",      // what the bearer of a token sees
 		"internal/httpapi/files.go", "internal/httpapi/level.go", "internal/httpapi/said.go",
+		"router/held.go", // a denial's reason stays beside a message for those who may see the message
 		"router/ask_task.go", "router/commands_tree.go", "router/manage.go", "router/order.go", "router/renew.go", "router/send.go", "router/tasks_command.go",
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,9 +137,13 @@ func TestATokenStopsAndDiscardsAsItself(t *testing.T) {
 func TestATokenAdmitsNobodyToASharedMainSession(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
-	g.shared = "they share the main session"
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
-	w := call(h, "POST", "/v1/pairings/ABCDEFGH/approve", "", "Authorization: Bearer do")
-	require.Equal(t, 403, w.Code, w.Body)
-	require.Contains(t, w.Body.String(), "session.dmScope")
+	g.shared, g.pairings = "they share the main session", []router.Pairing{{Channel: "telegram", Account: "default", Code: "ABCDEFGH"}}
+	ops := withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Internal, Role: httpapi.RoleOperator})
+	for level, status := range map[flow.Level]int{flow.Internal: 403, flow.Confidential: 404} {
+		h := newServer(t, g, ops, func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return level } }).Handler()
+		w := call(h, "POST", "/v1/pairings/ABCDEFGH/approve", "", "Authorization: Bearer do")
+		require.Equal(t, status, w.Code, "%s: %s", level, w.Body)
+		require.Equal(t, status == 403, strings.Contains(w.Body.String(), "session.dmScope"), level)
+		require.Equal(t, 404, call(h, "POST", "/v1/pairings/ZZZZZZZZ/approve", "", "Authorization: Bearer do").Code, "one that is not there is not there")
+	}
 }

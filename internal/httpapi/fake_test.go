@@ -50,6 +50,7 @@ type gateway struct {
 	approvals []router.Approval
 	verdicts  []router.Verdict
 	shared    string // what is warned of where all direct chats are one session
+	pairings  []router.Pairing
 	memories  *store.DB
 	tasks     []router.NewTask
 	files     map[sessions.MediaID]router.Media
@@ -201,6 +202,14 @@ func (g *gateway) DiscardDelivery(_ context.Context, _ router.DeliveryID, by rou
 }
 
 func (g *gateway) SharedMain() string { return g.shared }
+
+func (g *gateway) ListPairings(context.Context, string, string, router.PairingStatus) ([]router.Pairing, error) {
+	return g.pairings, nil
+}
+
+func (g *gateway) ApprovePairing(context.Context, string, string) (router.Pairing, error) {
+	return router.Pairing{}, router.ErrPairingCode
+}
 
 func (g *gateway) Admit(_ context.Context, in router.Admission) (router.Admitted, error) {
 	g.mu.Lock()

@@ -156,10 +156,7 @@ type pairingCode struct {
 }
 
 func (s *Server) approve(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
-	if who := callerOf(ctx); who.Name != "" && !who.seesAll() && s.cfg.Router.SharedMain() != "" {
-		return nil, forbidden("who is admitted speaks in the main session, which may know what is RESTRICTED, and you may see what is " + who.Level.String() + ": let the owner approve, or set session.dmScope to per-channel-peer")
-	}
-	out, err := s.settle(ctx, in.Code, s.cfg.Router.ApprovePairing)
+	out, err := s.settle(ctx, in.Code, s.mayAdmit, s.cfg.Router.ApprovePairing)
 	if err != nil {
 		return nil, err
 	}
@@ -168,23 +165,37 @@ func (s *Server) approve(ctx context.Context, in *pairingCode) (*body[pairingRec
 }
 
 func (s *Server) deny(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
-	return s.settle(ctx, in.Code, s.cfg.Router.DenyPairing)
+	return s.settle(ctx, in.Code, func(context.Context) error { return nil }, s.cfg.Router.DenyPairing)
+}
+
+// mayAdmit refuses a named token that may not know all that the person whom it admits could ask for.
+func (s *Server) mayAdmit(ctx context.Context) error {
+	if who := callerOf(ctx); who.Name != "" && !who.seesAll() && s.cfg.Router.SharedMain() != "" {
+		return forbidden("who is admitted speaks in the main session, which may know what is RESTRICTED, and you may see what is " + who.Level.String() + ": let the owner approve, or set session.dmScope to per-channel-peer")
+	}
+	return nil
 }
 
 // noCode is the code of no pairing. It counts as a wrong one.
 const noCode = ""
 
-// settle decides about who was told a code. A code of a channel above the caller's level is as a wrong one.
-func (s *Server) settle(ctx context.Context, code string, decide func(ctx context.Context, code, actor string) (router.Pairing, error)) (*body[pairingRecord], error) {
+// settle decides about who was told a code, if the caller may. A code of a channel above the caller's level is as a wrong one.
+func (s *Server) settle(ctx context.Context, code string, may func(context.Context) error, decide func(ctx context.Context, code, actor string) (router.Pairing, error)) (*body[pairingRecord], error) {
 	code = strings.ToUpper(code)
 	pending, err := s.cfg.Store.ListPairings(ctx, "", "", router.PairingPending)
 	if err != nil {
 		return nil, s.problem(err)
 	}
 	for _, p := range pending {
-		if p.Code == code && !s.channelSeen(ctx, p.Channel, p.Account) {
+		switch {
+		case p.Code != code:
+		case !s.channelSeen(ctx, p.Channel, p.Account):
 			code = noCode
 			s.denyChannel(ctx, "pairing", "/"+string(p.User.ID), p.Channel, p.Account)
+		default:
+			if err := may(ctx); err != nil {
+				return nil, err
+			}
 		}
 	}
 	p, err := decide(ctx, code, callerOf(ctx).actor())

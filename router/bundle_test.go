@@ -434,8 +434,11 @@ func (g *testGate) Decide(e policy.Egress) policy.Decision {
 func (g *testGate) Carries(e policy.Egress) flow.Level { return g.SinkLevel(e.Route) }
 
 func (g *testGate) SinkLevel(route sessions.Route) flow.Level {
-	if g.sinks != nil {
-		return g.sinks(route)
+	g.mu.Lock()
+	sinks := g.sinks
+	g.mu.Unlock()
+	if sinks != nil {
+		return sinks(route)
 	}
 	if g.level.Valid() {
 		return g.level

@@ -14,6 +14,8 @@ import (
 // carrying makes the gate a real one, whose platform carries a level.
 func (b *bundle) carrying(level flow.Level) {
 	gate := policy.NewGate(map[string]policy.Sink{"test": {Level: level}}, nil, nil)
+	b.gate.mu.Lock()
+	defer b.gate.mu.Unlock()
 	b.gate.sinks = gate.SinkLevel
 	b.gate.forbid = func(e policy.Egress) *policy.Decision {
 		d := gate.Decide(e)

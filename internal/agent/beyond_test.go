@@ -155,7 +155,7 @@ func TestSessionIsNotLockedWhileItsStoreHangs(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	case <-time.After(soon):
 		t.Error("the read goes on although its run was stopped")
-		<-ended
+		require.Error(t, <-ended)
 	}
 	<-seen
 	require.Empty(t, b.asked)

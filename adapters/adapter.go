@@ -151,7 +151,7 @@ type Splitter interface {
 	Split(text string) []string
 }
 
-// Editor replaces the text and the buttons of a message that was sent; without Buttons there are none any more. An unchanged text is no error.
+// Editor replaces the text and the buttons of a message that was sent; without Buttons, the message loses its buttons. An unchanged text is no error.
 type Editor interface {
 	Edit(ctx context.Context, id sessions.PlatformMessageID, out Outbound) error
 }

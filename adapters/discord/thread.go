@@ -54,7 +54,7 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 	return all, nil
 }
 
-// starter is the message that a thread hangs on, where it is not among those that were read; ok is false where there is none.
+// starter is the message that a thread hangs on, where it is not among those that were read; ok is false if the thread has no such message.
 func (a *Adapter) starter(ctx context.Context, route sessions.Route, said []message) (root message, ok bool, err error) {
 	thread := string(route.Thread)
 	if slices.ContainsFunc(said, func(m message) bool { return m.ID == thread }) {

@@ -72,7 +72,7 @@ func messageBlocks(raw json.RawMessage) string {
 		} `json:"message"`
 	}
 	if json.Unmarshal(raw, &all) != nil {
-		return "" // there are none, or of a shape that nobody knows
+		return "" // missing, or of an unknown shape
 	}
 	var texts []string
 	for _, m := range all {

@@ -50,7 +50,7 @@ func TestFieldsOfAnotherTypeAreLeftOut(t *testing.T) {
 	}
 }
 
-// A button of the app's own Home tab, or of a window, stands below no message: it is no business of the agent, and no fault.
+// A button of the app's own Home tab, or of a window, belongs to no message: the adapter ignores its press and logs no error.
 func TestButtonsOfAHomeTabAreNoFault(t *testing.T) {
 	t.Parallel()
 	for name, container := range map[string]string{

@@ -161,7 +161,7 @@ func TestSessionIsNotLockedWhileItsStoreHangs(t *testing.T) {
 	require.Empty(t, b.asked)
 }
 
-// Where a request goes is looked up when it is about to run, too: nobody's yes stands for a question that was never put.
+// Where a request goes is looked up when it is about to run, too: an approval never counts for a question that was not asked.
 func TestTargetThatMovesIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	for _, yes := range []bool{true, false} {

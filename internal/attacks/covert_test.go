@@ -169,7 +169,7 @@ func (w *covert) step(int) {
 	w.observe()
 }
 
-// covertDifference lets two gateways go through a program, and gives the first thing that people were told otherwise; empty: there is none.
+// covertDifference lets two gateways go through a program, and gives the first text that differs between them; empty if all texts are the same.
 func covertDifference(t testing.TB, seed uint64, planted func(*twoRun)) (found string, calls int) {
 	t.Helper()
 	return compare(seed, covertSteps, planted, newCovert(t, seed, 2*seed+100), newCovert(t, seed, 2*seed+101))

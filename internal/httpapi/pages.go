@@ -28,7 +28,7 @@ type page[T any] struct {
 // newBound bounds one look at a list.
 func newBound() *router.Bound { return &router.Bound{Bytes: pageBytes} }
 
-// next is the Link to the page behind a row; empty where there is none.
+// next is the Link to the page after a row; empty on the last page.
 func next(ctx context.Context, b *router.Bound, last string) string {
 	r := requestOf(ctx).http
 	if !b.More || last == "" || r == nil {

@@ -49,7 +49,7 @@ type cutter struct {
 	start    int  // of the section that grows
 	goesOn   bool // in the paragraph before it
 	joint    string
-	good     int  // the last place in it where a line begins that is no part of the line before; 0 for none
+	good     int  // the last place in it where a line begins that does not continue the line before; 0 if no line does
 	blank    bool // the line before shows nothing
 
 	fence   string // that is open: its marks

@@ -25,6 +25,9 @@ const behaviour = "SLUICE_TEST_BEHAVIOUR"
 // pipeOf is the variable that names a pipe which the child of a program holds open for as long as it lives.
 const pipeOf = "SLUICE_TEST_PIPE"
 
+// fileOf is the variable that names an open file of the gateway.
+const fileOf = "SLUICE_TEST_FILE"
+
 func TestMain(m *testing.M) {
 	if how := os.Getenv(behaviour); how != "" {
 		behave(how)
@@ -55,6 +58,10 @@ func behave(how string) {
 			panic(err)
 		}
 		fmt.Fprintln(os.Stderr, "process", child.Process.Pid)
+	case "curious": // it reads a file that it was not given
+		content, err := os.ReadFile("/proc/self/fd/" + os.Getenv(fileOf))
+		fmt.Fprintln(os.Stderr, "read", string(content), err)
+		_ = newServer().Run(context.Background(), &sdk.StdioTransport{})
 	case "garbage":
 		_, _ = io.WriteString(os.Stdout, "{\"jsonrpc\": nonsense}\n")
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/adapters"
+	"sluice/internal/sandbox"
 )
 
 // writeWait is how long a program may leave what it is told unread.
@@ -105,7 +106,10 @@ func (p *program) life(started chan<- error, ended context.CancelCauseFunc) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.gone)
-	err := p.cmd.Start()
+	err := sandbox.KeepFiles()
+	if err == nil {
+		err = p.cmd.Start()
+	}
 	started <- err
 	if err != nil {
 		return

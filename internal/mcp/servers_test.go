@@ -440,6 +440,21 @@ func TestWhatAProgramHasStartedEndsWithIt(t *testing.T) {
 	b.log.await(t, "MCP server is not connected", 1)
 }
 
+// What started the gateway may have left files open in it, which no server's program is to read.
+func TestAProgramInheritsNoFiles(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(file, []byte("THE-SECRET"), 0o600))
+	fd, err := syscall.Open(file, syscall.O_RDONLY, 0) // without O_CLOEXEC
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	server := program(t, "far", "curious")
+	server.Env[fileOf] = adapters.Secret(strconv.Itoa(fd))
+	b := start(t, server)
+	b.log.await(t, `line="read`, 1)
+	require.NotContains(t, b.log.String(), "THE-SECRET")
+}
+
 func TestAServerThatIsSilentIsLeft(t *testing.T) {
 	t.Parallel()
 	server := newServer()

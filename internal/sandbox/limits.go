@@ -66,6 +66,9 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 		return "", err
 	}
 	defer gate.close()
+	if err := KeepFiles(); err != nil {
+		return "", err
+	}
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}

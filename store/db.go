@@ -137,6 +137,10 @@ func (db *DB) query(ctx context.Context, sql string, args []any, scan func(Row) 
 	clean(args)
 	began := db.outage.begin()
 	err := db.engine.Query(ctx, sql, args, scan)
+	if errors.Is(err, errEnough) { // the database was read
+		db.outage.end(began, false, nil)
+		return err
+	}
 	db.outage.end(began, false, err)
 	return err
 }
@@ -177,9 +181,8 @@ func listed[T any](ctx context.Context, db *DB, b *router.Bound, limit int, quer
 		return all(ctx, db, query, args, scan)
 	}
 	var rows []T
-	clean(args)
 	read := 0
-	err := db.engine.Query(ctx, query, args, func(row Row) error {
+	err := db.query(ctx, query, args, func(row Row) error {
 		v, err := scan(metered{row, &read})
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/store"
 )
@@ -19,6 +20,7 @@ import (
 type flaky struct {
 	*scripted
 	down, readOnly atomic.Bool
+	rows           int // of each query, all empty
 }
 
 var errGone = &store.Unavailable{Reason: "PostgreSQL can't be reached", Fix: "start it"}
@@ -30,12 +32,22 @@ func (f *flaky) Apply(ctx context.Context, writes []store.Write, trail store.Tra
 	return f.scripted.Apply(ctx, writes, trail)
 }
 
-func (f *flaky) Query(context.Context, string, []any, func(store.Row) error) error {
+func (f *flaky) Query(_ context.Context, _ string, _ []any, scan func(store.Row) error) error {
 	if f.down.Load() {
 		return errGone
 	}
+	for range f.rows {
+		if err := scan(blank{}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
+
+// blank is a row of empty columns.
+type blank struct{}
+
+func (blank) Scan(...any) error { return nil }
 
 // lines is a log that many may write to.
 type lines struct {
@@ -92,4 +104,26 @@ func TestOutageIsSaidOnce(t *testing.T) {
 	engine.readOnly.Store(false)
 	everybody()
 	require.Equal(t, 8, log.count("\n"))
+}
+
+// A page of a list that is bounded in bytes shows like any other read that the database is away or back, also where it
+// stops at its bound.
+func TestOutageIsSeenByLists(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{0, 3} {
+		log, engine := &lines{}, &flaky{scripted: &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}, rows: rows}
+		close(engine.gate)
+		db := store.New(engine, slog.New(slog.NewTextHandler(log, nil)))
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		list := func() error {
+			_, err := db.ListAudit(t.Context(), router.AuditQuery{Limit: 10, MaxLevel: flow.Restricted, Bound: &router.Bound{Bytes: 0}})
+			return err
+		}
+		engine.down.Store(true)
+		require.ErrorIs(t, list(), errGone)
+		require.Equal(t, 1, log.count("database is away"))
+		engine.down.Store(false)
+		require.NoError(t, list())
+		require.Equal(t, 1, log.count("database is back"), "%d rows", rows)
+	}
 }

@@ -19,6 +19,18 @@ type stepEnd struct {
 	result announce.Result
 }
 
+// advancePatiently is advance while the database is away: what an agent has said is kept meanwhile, so that it is asked once.
+func (w *sessionWorker) advancePatiently(ctx context.Context, change *Change, end stepEnd) (say string, err error) {
+	err = patiently(ctx, func() (err error) {
+		next := *change // without what a try that failed has added
+		if say, err = w.advance(ctx, &next, end); err == nil {
+			*change = next
+		}
+		return err
+	})
+	return say, err
+}
+
 // advance takes a step's end into its exchange. It adds to the change, which is
 // that of the run's end, whatever follows: the next step, or the end and what it leaves. It
 // returns what people shall hear; empty for nothing.

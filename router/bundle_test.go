@@ -33,8 +33,9 @@ type bundle struct {
 	*router.Router
 	t        testing.TB
 	store    *store.DB
-	dying    *dying // what the router has of it instead, in a test of deaths
-	away     *away  // the same, in a test of outages
+	dying    *dying   // what the router has of it instead, in a test of deaths
+	away     *away    // the same, in a test of outages
+	failing  *failing // the same, in a test of single failures
 	bus      *localBus
 	chat     *chat
 	adapter  adapters.Adapter // chat, or what a test puts around it
@@ -90,6 +91,9 @@ func (b *bundle) open() {
 		b.away.DB = b.store
 		b.agent.store = b.away
 	}
+	if b.failing != nil {
+		b.failing.DB = b.store
+	}
 	if b.dying != nil {
 		b.dying.DB = b.store
 		b.agent.store = b.dying
@@ -118,6 +122,9 @@ func (b *bundle) routerStore() router.Store {
 	}
 	if b.away != nil {
 		return b.away
+	}
+	if b.failing != nil {
+		return b.failing
 	}
 	return b.store
 }

@@ -27,7 +27,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	say, kind := answer.Text, KindReply
 	if last.Exchange != "" {
 		var err error
-		if say, err = w.advance(ctx, &change, w.stepEnd(&last, session.Taint(), announce.Result{Status: sessions.RunDone, Text: answer.Text, Usage: answer.Usage})); err != nil {
+		if say, err = w.advancePatiently(ctx, &change, w.stepEnd(&last, session.Taint(), announce.Result{Status: sessions.RunDone, Text: answer.Text, Usage: answer.Usage})); err != nil {
 			return err
 		}
 		kind = KindAnnounce
@@ -113,7 +113,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	say := ""
 	if last.Exchange != "" {
 		var err error
-		if say, err = w.advance(ctx, &change, w.stepEnd(&last, taintOf(j), announce.Result{Status: why.Status, Error: why.Public})); err != nil {
+		if say, err = w.advancePatiently(ctx, &change, w.stepEnd(&last, taintOf(j), announce.Result{Status: why.Status, Error: why.Public})); err != nil {
 			return err
 		}
 	}

@@ -162,12 +162,12 @@ func (w *waiting) until(ctx context.Context, name string, open func() error) err
 		if ctx.Err() != nil {
 			return err
 		}
-		if said == "" {
+		w.note(name, err.Error())
+		w.begin()
+		if said == "" { // when the log tells it, so does /readyz
 			w.log.Warn("not ready: the start waits", "part", name, "reason", err.Error())
 			said = err.Error()
 		}
-		w.note(name, err.Error())
-		w.begin()
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/config"
@@ -21,14 +23,38 @@ import (
 
 // said is a log that many write to.
 type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	mu      sync.Mutex
+	text    bytes.Buffer
+	written chan struct{} // closed and replaced with each line
 }
+
+func newSaid() *said { return &said{written: make(chan struct{})} }
 
 func (s *said) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	close(s.written)
+	s.written = make(chan struct{})
 	return s.text.Write(p)
+}
+
+// await waits until the log says something.
+func (s *said) await(t *testing.T, word string) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		s.mu.Lock()
+		found, written := bytes.Contains(s.text.Bytes(), []byte(word)), s.written
+		s.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-written:
+		case <-deadline:
+			t.Fatalf("the log does not say %q", word)
+		}
+	}
 }
 
 func (s *said) count(word string) int {
@@ -61,7 +87,7 @@ func startWaiting(t *testing.T, change func(*config.Config)) *starter {
 	require.NoError(t, err)
 	cfg.State, cfg.Gateway.Token, cfg.Gateway.Listen = t.TempDir(), "token-of-the-test", freeAddr(t)
 	change(cfg)
-	s := &starter{t: t, addr: cfg.Gateway.Listen, log: &said{}, done: make(chan error, 1)}
+	s := &starter{t: t, addr: cfg.Gateway.Listen, log: newSaid(), done: make(chan error, 1)}
 	s.App = New(cfg, "test", slog.New(slog.NewTextHandler(s.log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	s.end = cancel
@@ -78,9 +104,7 @@ func (s *starter) get(path, token string) (int, string) {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "" // it does not answer yet, or the server changes
-	}
+	require.NoError(s.t, err)
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(s.t, err)
@@ -90,18 +114,18 @@ func (s *starter) get(path, token string) (int, string) {
 // A start without its database waits, says why, and goes on by itself.
 func TestStartWaitsForTheDatabase(t *testing.T) {
 	t.Parallel()
-	server := storetest.NewServer(t)
-	dsn := server.Database(t)
-	server.Kill(t)
+	database := storetest.NewServer(t)
+	dsn := database.Database(t)
+	database.Kill(t)
 	s := startWaiting(t, func(c *config.Config) { c.Store.URL = config.Secret(dsn) })
-	require.Eventually(t, func() bool { status, _ := s.get("/readyz", ""); return status == http.StatusServiceUnavailable }, 10*time.Second, 10*time.Millisecond)
-	require.Eventually(t, func() bool {
-		_, body := s.get("/readyz", "token-of-the-test")
-		return strings.Contains(body, "can't be reached")
-	}, 10*time.Second, 10*time.Millisecond)
-	_, body := s.get("/readyz", "")
+	s.log.await(t, "the start waits")
+	status, body := s.get("/readyz", "token-of-the-test")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, body, "can't be reached")
+	status, body = s.get("/readyz", "")
+	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.NotContains(t, body, "reached", "strangers learn no details")
-	status, body := s.get("/v1/status", "token-of-the-test")
+	status, body = s.get("/v1/status", "token-of-the-test")
 	require.Equal(t, http.StatusOK, status)
 	var told struct {
 		Ready bool `json:"ready"`
@@ -116,7 +140,7 @@ func TestStartWaitsForTheDatabase(t *testing.T) {
 	status, body = s.get("/v1/sessions", "token-of-the-test")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, body, "store: open store: ")
-	server.Start(t)
+	database.Start(t)
 	require.NoError(t, <-s.done)
 	status, _ = s.get("/readyz", "")
 	require.Equal(t, http.StatusOK, status)
@@ -134,11 +158,37 @@ func TestStartThatWaitsCanBeEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := startWaiting(t, change)
-			require.Eventually(t, func() bool { return s.log.count("the start waits") == 1 }, 20*time.Second, 10*time.Millisecond)
+			s.log.await(t, "the start waits")
 			began := time.Now()
 			s.end()
 			require.Error(t, <-s.done)
 			require.Less(t, time.Since(began), 5*time.Second)
 		})
 	}
+}
+
+// A NATS cluster that is up but has too few nodes to decide anything keeps no leases. The start waits for it and says why.
+func TestStartWaitsForTheQuorumOfTheBus(t *testing.T) {
+	t.Parallel()
+	alone, err := server.NewServer(&server.Options{
+		ServerName: "alone", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+		Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT},
+		Routes:  []*url.URL{{Scheme: "nats-route", Host: "127.0.0.1:1"}, {Scheme: "nats-route", Host: "127.0.0.1:2"}},
+	})
+	require.NoError(t, err)
+	alone.Start()
+	t.Cleanup(func() { alone.Shutdown(); alone.WaitForShutdown() })
+	require.True(t, alone.ReadyForConnections(30*time.Second))
+	address := strings.Replace(alone.ClientURL(), "nats://", "nats://sluice:PASSWORD@", 1)
+	s := startWaiting(t, func(c *config.Config) { c.Bus.URL = config.Secret(address) })
+	s.log.await(t, "the start waits")
+	for _, path := range []string{"/readyz", "/v1/status", "/v1/sessions"} {
+		_, body := s.get(path, "token-of-the-test")
+		require.Contains(t, body, "bus", path)
+		require.Contains(t, body, "no quorum", path)
+		require.NotContains(t, body, "PASSWORD", path)
+	}
+	require.Zero(t, s.log.count("PASSWORD"))
+	s.end()
+	require.Error(t, <-s.done)
 }

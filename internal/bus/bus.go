@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,6 +125,9 @@ func (b *Bus) connect() error {
 	if b.server != nil {
 		options = append(options, nats.InProcessServer(b.server))
 	}
+	if !b.readable() {
+		return errAddress
+	}
 	conn, err := nats.Connect(b.cfg.URL, options...)
 	if err != nil {
 		return fmt.Errorf("connect to bus (is NATS running, with JetStream, at bus.url?): %w", err)
@@ -150,7 +155,26 @@ func (b *Bus) address() string {
 	if b.solo() {
 		return "its embedded server"
 	}
-	return b.cfg.URL
+	var hosts []string
+	for address := range strings.SplitSeq(b.cfg.URL, ",") {
+		if u, err := url.Parse(strings.TrimSpace(address)); err == nil {
+			hosts = append(hosts, u.Scheme+"://"+u.Host) // neither user, password nor token
+		}
+	}
+	return strings.Join(hosts, ", ")
+}
+
+// errAddress says that an address can't be read. It leaves out the address, which may have a password in it.
+var errAddress = errors.New("an address in bus.url can't be read: want nats://user:password@host:port, with special characters of the password as %XX")
+
+// readable reports whether the library can read the addresses: its own errors repeat them.
+func (b *Bus) readable() bool {
+	for address := range strings.SplitSeq(b.cfg.URL, ",") {
+		if _, err := url.Parse(strings.TrimSpace(address)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Stop ends everything. It is idempotent. Partitions that are still owned are handed over first.

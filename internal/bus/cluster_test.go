@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"strconv"
@@ -12,8 +13,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/bus"
 	"sluice/sessions"
 )
 
@@ -28,6 +31,9 @@ func (n nodesLog) Fatalf(string, ...any)  { n.tell() }
 func (n nodesLog) Errorf(string, ...any)  { n.tell() }
 func (n nodesLog) Debugf(string, ...any)  { n.tell() }
 func (n nodesLog) Tracef(string, ...any)  { n.tell() }
+
+// Write is told too when it is the gateway's log.
+func (n nodesLog) Write(p []byte) (int, error) { n.tell(); return len(p), nil }
 
 func (n nodesLog) tell() {
 	select {
@@ -44,7 +50,7 @@ func (n nodesLog) until(t *testing.T, ok func() bool) {
 		select {
 		case <-n:
 		case <-deadline:
-			t.Fatal("the cluster has no leader that knows its members")
+			t.Fatal("it did not come to pass: a leader of the cluster that knows its members, or the loss of a connection")
 		}
 	}
 }
@@ -140,4 +146,39 @@ func leaderOf(t *testing.T, nodes []*server.Server, urls []string, name string) 
 	}
 	t.Fatal("the stream has no leader")
 	return nil
+}
+
+// A cluster that answers but has lost most of its nodes can keep nothing. The start says so and ends, so that it can be tried again.
+func TestAClusterWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	nodes := threeNodes(t)
+	for _, dead := range nodes[1:] {
+		dead.Shutdown()
+		dead.WaitForShutdown()
+	}
+	b, err := bus.Start(t.Context(), bus.Config{
+		URL: nodes[0].ClientURL(), Partitions: partitions, Replica: "one", Now: time.Now, Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+	})
+	require.Nil(t, b)
+	require.ErrorContains(t, err, "the NATS cluster has no quorum")
+}
+
+// No error of the bus tells a password or a token of its address.
+func TestNoErrorTellsThePasswordOfTheAddress(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	at := strings.TrimPrefix(c.url(), "nats://")
+	said := make(nodesLog, 1)
+	b := startWith(t, "nats://sluice:PASSWORD@"+at+", nats://PASSWORD@"+at, "one", prometheus.NewRegistry(), said)
+	c.stop()
+	said.until(t, func() bool { return b.Ready() != nil })
+	require.ErrorContains(t, b.Ready(), "nats://"+at)
+	require.NotContains(t, b.Ready().Error(), "PASSWORD")
+
+	for _, url := range []string{"nats://sluice:PASSWORD@127.0.0.1:x", "nats://sluice:PASS%WORD@127.0.0.1:1", "nats://sluice:PASS WORD@127.0.0.1:1", "nats://sluice:PASSWORD@127.0.0.1:1"} {
+		_, err := bus.Start(t.Context(), bus.Config{URL: url, Partitions: partitions, Replica: "one", Now: time.Now, Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "PASS")
+		require.NotContains(t, err.Error(), "WORD")
+	}
 }

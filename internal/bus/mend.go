@@ -22,9 +22,13 @@ const (
 	mendEvery = 500 * time.Millisecond
 
 	clusterCopies = 3
-	// noSuitablePeers is the server's code for a cluster that can't hold so many copies.
+	// The server's codes for a cluster that can't hold so many copies, and for one that has no leader.
 	noSuitablePeers jetstream.ErrorCode = 10005
+	noLeader        jetstream.ErrorCode = 10008
 )
+
+// errNoQuorum says why a cluster that can be reached keeps nothing.
+var errNoQuorum = errors.New("the NATS cluster has no quorum: start more of its nodes, or look at their logs; the gateway goes on by itself")
 
 // stream is the events' stream in one of its lives: a server that restarts has
 // forgotten it, and the one that is then made is another.
@@ -85,6 +89,9 @@ func (b *Bus) ensure(ctx context.Context) error {
 	if errors.As(err, &refused) && refused.ErrorCode == noSuitablePeers {
 		b.cfg.Log.Warn("the NATS cluster has too few nodes to outlive one", "want", clusterCopies)
 		return b.ensureOn(ctx, 1)
+	}
+	if errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &refused) && refused.ErrorCode == noLeader) {
+		return fmt.Errorf("%w (%w)", errNoQuorum, err)
 	}
 	return err
 }

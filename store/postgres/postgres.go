@@ -52,6 +52,9 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if err := readable(c.URL); err != nil {
+		return nil, err
+	}
 	config, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("read database URL: %w", err) // pgx leaves the password out
@@ -79,6 +82,22 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 		c.Log.Info("database schema brought up to date", "migrations", applied)
 	}
 	return store.New(&engine{pool: pool}, c.Log), nil
+}
+
+// readable refuses an address of which pgx would take a part of the password for the host, and print it.
+func readable(address string) error {
+	rest, found := strings.CutPrefix(address, "postgres://")
+	if !found {
+		rest, found = strings.CutPrefix(address, "postgresql://")
+	}
+	if !found {
+		return errors.New("read database URL: want postgres://user:password@host/database")
+	}
+	authority, _, _ := strings.Cut(rest, "?")
+	if strings.Count(authority, "@") > 1 {
+		return errors.New("read database URL: it has an @ too many; write an @ in a user, password or database as %40")
+	}
+	return nil
 }
 
 // prepareConnection lets the server end what a gateway that has vanished left open, with the locks that it holds.

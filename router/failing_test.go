@@ -241,8 +241,8 @@ func (f *failing) TakePartition(ctx context.Context, partition int, owner string
 	return unless(f.breaks(ctx), func() (int64, error) { return f.DB.TakePartition(ctx, partition, owner) })
 }
 
-func (f *failing) ExpiredSessions(ctx context.Context, now, idleSince time.Time, limit int) ([]sessions.ID, error) {
-	return unless(f.breaks(ctx), func() ([]sessions.ID, error) { return f.DB.ExpiredSessions(ctx, now, idleSince, limit) })
+func (f *failing) ExpiredSessions(ctx context.Context, e router.Expiry, limit int) ([]sessions.ID, error) {
+	return unless(f.breaks(ctx), func() ([]sessions.ID, error) { return f.DB.ExpiredSessions(ctx, e, limit) })
 }
 
 func (f *failing) WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error) {

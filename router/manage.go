@@ -11,10 +11,6 @@ import (
 	"sluice/sessions"
 )
 
-// idleLife is how long a session that was made over HTTP and is not persistent
-// lives after its last response.
-const idleLife = 5 * time.Minute
-
 // ResolveSession finds a live session by its key, its id, or "main".
 func (r *Router) ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error) {
 	s := r.settings.Load()
@@ -240,53 +236,6 @@ func (r *Router) awaitEnd(ctx context.Context, id sessions.RunID, events <-chan 
 		}
 	}
 }
-
-// expireSessions ends the sessions whose time is over: those past their TTL, and
-// those that are not persistent and had nothing said in them for a while. What a rule keeps is asked about anew in each sweep.
-func (r *Router) expireSessions(ctx context.Context) {
-	now := r.now()
-	expired, err := r.store.ExpiredSessions(ctx, now, now.Add(-idleLife), expireBatch+len(r.kept)) // what is kept hides no others
-	if err != nil {
-		if ctx.Err() == nil {
-			r.log.Error("expired sessions not read", "err", err)
-		}
-		return
-	}
-	kept := map[sessions.ID]bool{}
-	for _, id := range expired {
-		keeps, err := r.expire(ctx, id, now)
-		if err != nil && !errors.Is(err, sessions.ErrNotFound) && ctx.Err() == nil {
-			r.log.Error("expired session not ended", "session", string(id), "err", err)
-		}
-		if keeps {
-			kept[id] = true
-		}
-	}
-	r.kept = kept
-}
-
-// expire ends a session whose time is over, or reports that a rule keeps it, which the audit trail has once. It aborts
-// nothing: a message that came since it was looked at is still answered.
-func (r *Router) expire(ctx context.Context, id sessions.ID, now time.Time) (keeps bool, err error) {
-	record, err := r.store.Session(ctx, id)
-	if err != nil {
-		return false, fmt.Errorf("read session: %w", err)
-	}
-	entry, kept := r.mayEnd(record, "gateway", false)
-	entry.Detail = map[string]any{"reason": "its time was over", "decision": entry.Detail}
-	change := sessions.Change{Audit: []sessions.AuditEntry{entry}}
-	switch {
-	case kept == "":
-		change.End = []sessions.End{{ID: id, At: now}}
-	case r.kept[id]:
-		return true, nil
-	}
-	err = r.store.CommitSession(ctx, change)
-	return kept != "" && err == nil, err
-}
-
-// expireBatch is how many sessions one sweep ends at most.
-const expireBatch = 500
 
 // RetryDelivery sends a delivery again that ended without success, or sends a waiting one at once.
 func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID, actor string) (Delivery, error) {

@@ -14,6 +14,7 @@ const (
 	PruneRuns       PruneKind = "runs"
 	PruneEvents     PruneKind = "events"   // events keep their keys and lose the rest, once their run is gone
 	PruneArchived   PruneKind = "archived" // sessions of sub-agents that have ended, with their messages and runs
+	PruneSessions   PruneKind = "sessions" // other sessions that have ended, with what they own
 	PruneMedia      PruneKind = "media"    // files that came in or were sent
 )
 
@@ -32,7 +33,7 @@ type Pruned struct {
 }
 
 // Retention says how long what has ended is kept; 0 keeps for ever.
-type Retention struct{ Events, Runs, Deliveries, Archived, Media time.Duration }
+type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media time.Duration }
 
 // age is a kind and how long its rows are kept.
 type age struct {
@@ -46,6 +47,7 @@ func (r Retention) ages() []age {
 		{PruneDeliveries, r.Deliveries},
 		{PruneRuns, r.Runs},
 		{PruneArchived, r.Archived},
+		{PruneSessions, r.Sessions},
 		{PruneMedia, r.Media},
 		{PruneEvents, r.Events},
 	}

@@ -342,9 +342,8 @@ type Store interface {
 
 	// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
 	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)
-	// ExpiredSessions lists live sessions that are not busy and either past their
-	// TTL at now, or not persistent and last active before idleSince; at most limit.
-	ExpiredSessions(ctx context.Context, now, idleSince time.Time, limit int) ([]sessions.ID, error)
+	// ExpiredSessions lists live sessions that are over, at most limit. A session with an unfinished run is not.
+	ExpiredSessions(ctx context.Context, e Expiry, limit int) ([]sessions.ID, error)
 	// WaitingLanes lists the lanes of a partition with work: session lanes with
 	// queued or running runs, conversation lanes with queued or sending deliveries.
 	WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error)

@@ -61,6 +61,8 @@ func (db *DB) Prune(ctx context.Context, p router.Prune) (router.Pruned, error) 
 		return db.pruneOldest(ctx, removeMedia, p.Before, mediaMost)
 	case router.PruneArchived:
 		return db.pruneSessions(ctx, p, &archivedSessions)
+	case router.PruneSessions:
+		return db.pruneSessions(ctx, p, &endedSessions)
 	}
 	return router.Pruned{}, fmt.Errorf("prune %q: this kind is not known", p.Kind)
 }
@@ -144,9 +146,9 @@ type sessionPruning struct {
 	hide, messages, events, runs, approvals, media, sessions string
 }
 
-// newSessionPruning makes the statements for the ended sessions of which the condition holds.
-func newSessionPruning(condition string) sessionPruning {
-	gone := condition + ` AND ended < ? AND last_activity < ? AND id IN ` + placeholders(sessionsMost) + `
+// newSessionPruning makes the statements for the ended sessions of which the condition holds. old takes the time twice.
+func newSessionPruning(condition, old string) sessionPruning {
+	gone := condition + ` AND ` + old + ` AND id IN ` + placeholders(sessionsMost) + `
 		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id AND r.` + openRuns + `)
 		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = sessions.id AND a.status = 'pending')
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)
@@ -171,8 +173,12 @@ func newSessionPruning(condition string) sessionPruning {
 	}
 }
 
-// archivedSessions are those of sub-agents.
-var archivedSessions = newSessionPruning(`ended > 0 AND spawned_by <> ''`)
+var (
+	// archivedSessions are those of sub-agents. They are kept for a while after they have ended.
+	archivedSessions = newSessionPruning(`ended > 0 AND spawned_by <> ''`, `ended < ? AND last_activity < ?`)
+	// endedSessions are all others. Their age is that of what happened last in them, as nobody can go on with them.
+	endedSessions = newSessionPruning(`ended > 0 AND spawned_by = ''`, `last_activity < ? AND `+lastAccepted+` < ?`)
+)
 
 // pruneSessions looks at the next ended sessions in the order of their ids. While one of them has rows left, the next step looks at the same sessions.
 func (db *DB) pruneSessions(ctx context.Context, p router.Prune, s *sessionPruning) (router.Pruned, error) {

@@ -149,16 +149,22 @@ func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Reco
 	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{indexed(key)}, scanSession)
 }
 
-// expiredSessions looks in two indexes, one for each way to expire, so that sessions with time left cost nothing.
+// lastAccepted is when the newest run of a session was accepted; what is not answered counts as well.
+const lastAccepted = `COALESCE((SELECT newest.accepted FROM runs newest WHERE newest.session_id = sessions.id ORDER BY newest.seq DESC LIMIT 1), 0)`
+
+// expiredSessions looks in three indexes, one for each way to expire, so that sessions with time left cost nothing.
 const expiredSessions = `SELECT id FROM (
 		SELECT id FROM sessions WHERE ended = 0 AND persistent = 0 AND last_activity < ?
 		UNION ALL SELECT id FROM sessions WHERE ended = 0 AND ttl > 0 AND created + ttl <= ?
-			AND NOT (persistent = 0 AND last_activity < ?)) s
+			AND NOT (persistent = 0 AND last_activity < ?)
+		UNION ALL SELECT id FROM sessions WHERE ended = 0 AND last_activity < ? AND persistent = 1 AND NOT (ttl > 0 AND created + ttl <= ?)
+			AND ` + lastAccepted + ` < ? AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)) s
 	WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `)`
 
 // ExpiredSessions implements [router.Store].
-func (db *DB) ExpiredSessions(ctx context.Context, now, idleSince time.Time, limit int) ([]sessions.ID, error) {
-	return all(ctx, db, expiredSessions+most(limit), []any{micros(idleSince), micros(now), micros(idleSince)}, func(row Row) (sessions.ID, error) {
+func (db *DB) ExpiredSessions(ctx context.Context, e router.Expiry, limit int) ([]sessions.ID, error) {
+	now, idle, kept := micros(e.Now), micros(e.IdleSince), micros(e.KeptSince)
+	return all(ctx, db, expiredSessions+most(limit), []any{idle, now, idle, kept, now, kept}, func(row Row) (sessions.ID, error) {
 		var id string
 		err := row.Scan(&id)
 		return sessions.ID(id), err

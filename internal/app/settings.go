@@ -48,7 +48,7 @@ func retention(c config.Retention) router.Retention {
 		d, _ := config.Age(text)
 		return d
 	}
-	return router.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Archived: age(c.Archived), Media: age(c.Media)}
+	return router.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Media: age(c.Media)}
 }
 
 func channelSettings(c *config.Config) map[string]router.ChannelSettings {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,4 +53,13 @@ limits: { maxMediaBytes: 4096 }
 	}
 	require.Equal(t, flow.Public, in("7", "70"))
 	require.Equal(t, flow.Internal, in("8", "42"))
+}
+
+// Each age of the configuration reaches the router as itself.
+func TestSettingsOfRetention(t *testing.T) {
+	t.Parallel()
+	day := 24 * time.Hour
+	got := retention(config.Retention{Events: "1d", Runs: "2d", Deliveries: "3d", Sessions: "4d", Archived: "5d", Media: "6d"})
+	require.Equal(t, router.Retention{Events: day, Runs: 2 * day, Deliveries: 3 * day, Sessions: 4 * day, Archived: 5 * day, Media: 6 * day}, got)
+	require.Zero(t, retention(config.Retention{}), "nothing keeps for ever")
 }

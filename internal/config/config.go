@@ -359,7 +359,7 @@ type Retention struct {
 	Events     string `yaml:"events" doc:"What an event of a platform has led to, once its run has gone. Its key stays for ever, so that a repeat is known."`
 	Runs       string `yaml:"runs" doc:"Runs that have ended, but for the last one of each session and those of exchanges between agents."`
 	Deliveries string `yaml:"deliveries" doc:"Deliveries that were sent or discarded. Where a request had an idempotency key, the key stays and the text goes."`
-	Sessions   string `yaml:"sessions" doc:"Not supported yet: leave it empty. Sessions live until they are reset or deleted, or their TTL is over."`
+	Sessions   string `yaml:"sessions" doc:"Conversations in which nothing has happened for so long: they end, and go with their messages, runs, approvals and files. A rule at SESSION_RESET can keep them. By default people's conversations are kept for ever."`
 	Archived   string `yaml:"archived" doc:"Sessions of sub-agents that have ended, with their messages and runs: agents.defaults.subagents.archiveAfterMinutes says when they end."`
 	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain that lost its beginning could not be verified."`
 	Media      string `yaml:"media" doc:"Files that came with messages or were sent, counted from when they came. A file stays while a delivery that is not settled or an unfinished run of its session needs it."`

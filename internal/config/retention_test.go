@@ -21,3 +21,15 @@ func TestAge(t *testing.T) {
 		require.ErrorContains(t, err, "want days such as 90d", text)
 	}
 }
+
+func TestRetentionTakesAges(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"events", "runs", "deliveries", "sessions", "archived", "media"} {
+		_, err := loader(t).Parse("sluice.yaml", []byte("retention: { "+key+": 400d }"))
+		require.NoError(t, err)
+		wrong := faults(t, "retention: { "+key+": 12h }")
+		require.Len(t, wrong, 1)
+		require.Contains(t, wrong[0], "retention."+key+": want days such as 90d, or nothing to keep for ever")
+	}
+	require.Empty(t, parsed(t, "").Retention.Sessions, "people's conversations are kept for ever by default")
+}

@@ -43,7 +43,7 @@ func TestPlans(t *testing.T) {
 				require.NotContains(t, step, "messages_session", "it would read the whole session for each message")
 				require.NotContains(t, step, "AUTOMATIC", s.SQL)
 			}
-			if unfinished.MatchString(s.SQL) {
+			if unfinished.MatchString(s.SQL) && !strings.HasPrefix(step, "SEARCH newest ") { // which is one row
 				require.NotContains(t, step, "runs_session", s.SQL)
 			}
 			if openExchanges.MatchString(s.SQL) {

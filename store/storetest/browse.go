@@ -30,12 +30,41 @@ func testExpired(t *testing.T, b *bundle) {
 	busy := mortal("busy", func(r *sessions.Record) { r.Persistent = false })
 	b.enqueue(newRun(busy))
 
-	got, err := b.ExpiredSessions(b.ctx, at(100), at(60), 10)
+	got, err := b.ExpiredSessions(b.ctx, router.Expiry{Now: at(100), IdleSince: at(60)}, 10)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []sessions.ID{idle, past}, got)
-	got, err = b.ExpiredSessions(b.ctx, at(100), at(60), 1)
+	got, err = b.ExpiredSessions(b.ctx, router.Expiry{Now: at(100), IdleSince: at(60)}, 1)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
+}
+
+// With an age for persistent sessions, those end in which nothing has happened for so long.
+func testExpiredIdle(t *testing.T, b *bundle) {
+	session := func(key string, change func(*sessions.Record)) sessions.Record {
+		r := newSession("agent:main:" + key)
+		change(&r)
+		return b.create(r)
+	}
+	still := func(*sessions.Record) {}
+	idle := session("idle", still)
+	past := session("past its TTL too", func(r *sessions.Record) { r.TTL = time.Minute })
+	session("active", func(r *sessions.Record) { r.LastActivity = at(60) })
+	session("ended", func(r *sessions.Record) { r.Ended = at(1) })
+	b.enqueue(newRun(session("busy", still).ID))
+	failed := newRun(session("spoken to in vain", still).ID)
+	failed.Status, failed.Accepted, failed.Finished = sessions.RunFailed, at(60), at(61)
+	long := newRun(idle.ID)
+	long.Status, long.Finished = sessions.RunFailed, at(1)
+	b.enqueue(failed, long)
+	waits := session("waits for another", still)
+	b.commit(router.Change{Exchanges: []router.Exchange{newExchange(waits.ID, "sess_x")}})
+
+	got, err := b.ExpiredSessions(b.ctx, router.Expiry{Now: at(100), IdleSince: at(95), KeptSince: at(60)}, 10)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []sessions.ID{idle.ID, past.ID}, got, "each of them once")
+	got, err = b.ExpiredSessions(b.ctx, router.Expiry{Now: at(100), IdleSince: at(95)}, 10)
+	require.NoError(t, err)
+	require.Equal(t, []sessions.ID{past.ID}, got, "without an age they are kept for ever")
 }
 
 func testListSessions(t *testing.T, b *bundle) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -145,7 +144,10 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 	return []func() error{
 		func() error { _, err := db.HeldDeliveries(ctx, start, 10); return err },
 		func() error { _, err := db.DecidedQuestions(ctx, start, 10); return err },
-		func() error { _, err := db.ExpiredSessions(ctx, start, start.Add(time.Hour), 10); return err },
+		func() error {
+			_, err := db.ExpiredSessions(ctx, router.Expiry{Now: start, IdleSince: start, KeptSince: start}, 10)
+			return err
+		},
 		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
 		func() error { _, err := db.CountDeliveries(ctx, flow.Restricted); return err },
 		func() error { _, err := db.Busy(ctx, []sessions.ID{"sess_1"}); return err },

@@ -27,13 +27,39 @@ func (b *bundle) endedSession(key string, by sessions.ID, ended time.Time) (sess
 	return s, r
 }
 
-// What a session that goes has: its messages and runs go in small steps, its event keys stay, and whatever is unfinished keeps it.
+// testPruneArchived: what sub-agents leave behind goes some time after they have ended.
 func testPruneArchived(t *testing.T, b *bundle) {
 	parent := b.create(newSession("agent:main:main"))
 	task := func(name string) (sessions.Record, sessions.Run) {
 		return b.endedSession("agent:main:subagent:"+name, parent.ID, at(10))
 	}
-	gone, run := task("gone")
+	kept := b.neededSessions(task)
+	kept["it was active lately"], _ = b.endedSession("agent:main:subagent:young", parent.ID, at(100))
+	kept["it is a conversation with people"], _ = b.endedSession("agent:main:direct:5", "", at(10))
+	kept["it has not ended"], _ = b.endedSession("agent:main:subagent:live", parent.ID, time.Time{})
+	b.goes(t, router.PruneArchived, task, kept)
+}
+
+// testPruneSessions: a conversation that has ended goes when nothing has happened in it for so long, however lately it ended.
+func testPruneSessions(t *testing.T, b *bundle) {
+	talk := func(name string) (sessions.Record, sessions.Run) {
+		return b.endedSession("agent:main:direct:"+name, "", at(99))
+	}
+	kept := b.neededSessions(talk)
+	spoken, _ := talk("spoken")
+	failed := newRun(spoken.ID)
+	failed.Status, failed.Accepted, failed.Finished = sessions.RunFailed, at(50), at(50)
+	b.enqueue(failed)
+	kept["somebody spoke in it lately"] = spoken
+	kept["it is a sub-agent's"], _ = b.endedSession("agent:main:subagent:5", "sess_x", at(10))
+	kept["it has not ended"], _ = b.endedSession("agent:main:direct:live", "", time.Time{})
+	b.goes(t, router.PruneSessions, talk, kept)
+}
+
+// goes: an ended session's messages and runs go in small steps with all else that it has, its event keys stay, and whatever is unfinished keeps it.
+func (b *bundle) goes(t *testing.T, kind router.PruneKind, ended func(name string) (sessions.Record, sessions.Run), kept map[string]sessions.Record) {
+	t.Helper()
+	gone, run := ended("gone")
 	last := gone.Head
 	for i := range 450 {
 		m := newMessage(last, fmt.Sprint("more ", i))
@@ -46,12 +72,7 @@ func testPruneArchived(t *testing.T, b *bundle) {
 	file.Session = gone.ID
 	b.commit(router.Change{Ask: []router.Approval{decided}, Media: []router.Media{file}})
 
-	kept := b.neededSessions(task)
-	kept["it was active lately"], _ = b.endedSession("agent:main:subagent:young", parent.ID, at(100))
-	kept["it is a conversation with people"], _ = b.endedSession("agent:main:direct:5", "", at(10))
-	kept["it has not ended"], _ = b.endedSession("agent:main:subagent:live", parent.ID, time.Time{})
-
-	b.prune(router.PruneArchived, at(50), 451+1+1+1+1)
+	b.prune(kind, at(50), 451+1+1+1+1)
 	_, err := b.Session(b.ctx, gone.ID)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	thread, err := b.Thread(b.ctx, sessions.Record{ID: gone.ID, Head: last})
@@ -70,7 +91,7 @@ func testPruneArchived(t *testing.T, b *bundle) {
 	for why, s := range kept {
 		b.untouched(s, why)
 	}
-	b.prune(router.PruneArchived, at(50), 0)
+	b.prune(kind, at(50), 0)
 }
 
 // neededSessions are sessions that something unfinished needs, by what it is.

@@ -1,0 +1,117 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+const (
+	// idleLife is how long a session that was made over HTTP and is not persistent
+	// lives after its last response.
+	idleLife = 5 * time.Minute
+	// expireBatch is how many sessions one sweep ends at most.
+	expireBatch = 500
+)
+
+// Expiry says which sessions are over.
+type Expiry struct {
+	Now       time.Time // those whose TTL has passed by then
+	IdleSince time.Time // those that are not persistent and were last active before it
+	KeptSince time.Time // those that are persistent and in which nothing has happened since; zero: none of them
+}
+
+// over says why a session is over; empty: it is not.
+func (e Expiry) over(r sessions.Record) (why string) {
+	switch {
+	case r.TTL > 0 && !r.Created.Add(r.TTL).After(e.Now), !r.Persistent && r.LastActivity.Before(e.IdleSince):
+		return "its time was over"
+	case r.Persistent && r.LastActivity.Before(e.KeptSince):
+		return "nothing happened in it for as long as retention.sessions says"
+	}
+	return ""
+}
+
+// expiry is what is over at a time.
+func expiry(keep Retention, now time.Time) Expiry {
+	e := Expiry{Now: now, IdleSince: now.Add(-idleLife)}
+	if keep.Sessions > 0 {
+		e.KeptSince = now.Add(-keep.Sessions)
+	}
+	return e
+}
+
+// expireSessions ends the sessions that are over. Each sweep asks the rules again about those that a rule keeps.
+func (r *Router) expireSessions(ctx context.Context) {
+	e := expiry(r.settings.Load().Retention, r.now())
+	expired, err := r.store.ExpiredSessions(ctx, e, expireBatch+len(r.kept)) // what is kept hides no others
+	if err != nil {
+		if ctx.Err() == nil {
+			r.log.Error("expired sessions not read", "err", err)
+		}
+		return
+	}
+	kept := map[sessions.ID]bool{}
+	for _, id := range expired {
+		keeps, err := r.expire(ctx, id, e)
+		changed := errors.Is(err, sessions.ErrNotFound) || errors.Is(err, sessions.ErrConflict) // by another replica, or by a message
+		if err != nil && !changed && ctx.Err() == nil {
+			r.log.Error("expired session not ended", "session", string(id), "err", err)
+		}
+		if keeps {
+			kept[id] = true
+		}
+	}
+	r.kept = kept
+}
+
+// expire ends a session that is over, or reports that a rule keeps it, which the audit trail has once.
+func (r *Router) expire(ctx context.Context, id sessions.ID, e Expiry) (keeps bool, err error) {
+	record, err := r.store.Session(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("read session: %w", err)
+	}
+	why := e.over(record)
+	if why == "" || !record.Ended.IsZero() {
+		return false, nil // something has happened since it was found
+	}
+	entry, kept := r.mayEnd(record, "gateway", false)
+	entry.Detail = map[string]any{"reason": why, "decision": entry.Detail}
+	var change Change
+	switch {
+	case kept == "":
+		change = r.ending(record)
+	case r.kept[id]:
+		return true, nil
+	}
+	change.Audit = []sessions.AuditEntry{entry}
+	err = r.store.Commit(ctx, change)
+	return kept != "" && err == nil, err
+}
+
+// ending ends a session that is over, unless something happens in it first. Where people have set something for their
+// conversation, an empty session with these settings takes its place, as /new would make it: the gateway must not speak
+// again in a place because nobody has said anything there for a while.
+func (r *Router) ending(record sessions.Record) (change Change) {
+	if adjusted(record) {
+		change, _ = r.reset(record, flow.Level{})
+	} else {
+		change.End = []sessions.End{{ID: record.ID, At: r.now()}}
+	}
+	change.Idle, change.Save = []sessions.ID{record.ID}, []sessions.Record{record}
+	return change
+}
+
+// adjusted reports whether a conversation has settings of its own that outlive its session. A sub-agent's session and one that a
+// program has made have nobody who comes back to it.
+func adjusted(r sessions.Record) bool {
+	if r.Key.SubAgent() || strings.HasPrefix(r.Key.Bare(), "http:") {
+		return false
+	}
+	return r.SendPolicy != "" || r.Activation != "" || r.QueueMode != "" || r.ThinkingLevel != "" || r.VerboseLevel != "" || r.Label.Raw() != ""
+}

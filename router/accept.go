@@ -10,6 +10,7 @@ import (
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -89,7 +90,7 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 		return r.refuse(ctx, s, in)
 	}
 	if ignore, err := r.countTurn(ctx, s, &in, how); ignore || err != nil {
-		return Admitted{Outcome: OutcomeIgnored}, err
+		return Admitted{Outcome: ledger.OutcomeIgnored}, err
 	}
 	if in.Press != "" {
 		return r.admitPress(ctx, s, in, how, owner)
@@ -105,9 +106,9 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 func (r *Router) refuse(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
 	r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
 	if !fromMenu(in) {
-		return Admitted{Outcome: OutcomeIgnored}, nil
+		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
-	return r.answerEvent(ctx, s, in, OutcomeIgnored, "I take no commands from you here.")
+	return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "I take no commands from you here.")
 }
 
 // fromMenu reports whether the event is a command of the platform's own menu,
@@ -120,17 +121,17 @@ func fromMenu(in Admission) bool {
 func (r *Router) admitSaid(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
 	if s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes {
 		text := fmt.Sprintf("That message is too long for me (%d bytes; the most is %d). Please send it in pieces or as a file.", len(in.Text), s.MaxTextBytes)
-		return r.answerEvent(ctx, s, in, OutcomeIgnored, text)
+		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, text)
 	}
 	if cmd, ok := commandOf(in.Inbound); ok {
 		return r.command(ctx, s, in, owner, cmd)
 	}
 	if fromMenu(in) {
 		name, _, _ := strings.Cut(in.Text, " ")
-		return r.answerEvent(ctx, s, in, OutcomeCommand, fmt.Sprintf("I know no command `%s`. `/help` lists those that there are.", name))
+		return r.answerEvent(ctx, s, in, ledger.OutcomeCommand, fmt.Sprintf("I know no command `%s`. `/help` lists those that there are.", name))
 	}
 	if saysNothing(in.Inbound) {
-		return Admitted{Outcome: OutcomeIgnored}, nil
+		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
 	return r.admitRun(ctx, s, in, owner)
 }
@@ -161,26 +162,26 @@ func (r *Router) repeated(ctx context.Context, in Admission) (Admitted, error) {
 }
 
 // commitEvent stores what an event led to and wakes whom it concerns.
-func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome, change Change) error {
-	event := &Event{Key: eventKey(in), Outcome: outcome, Accepted: r.now()}
+func (r *Router) commitEvent(ctx context.Context, in Admission, outcome ledger.Outcome, change ledger.Change) error {
+	event := &ledger.Event{Key: eventKey(in), Outcome: outcome, Accepted: r.now()}
 	if len(change.Enqueue) > 0 {
 		event.Session, event.Run = change.Enqueue[0].Session, change.Enqueue[0].ID
 	}
 	for _, d := range change.Deliver {
-		if d.Kind == KindNotice && event.Notice == "" { // the first is the answer to its sender
+		if d.Kind == ledger.KindNotice && event.Notice == "" { // the first is the answer to its sender
 			event.Notice, event.Session = d.ID, cmp.Or(event.Session, d.Session)
 		}
 	}
 	change.Event, change.Bots = event, in.turns
-	if in.Session == "" && (outcome == OutcomeRun || outcome == OutcomeCommand || outcome == OutcomeHistory) {
-		change.Peers = []DirectPeer{heardFrom(in)}
+	if in.Session == "" && (outcome == ledger.OutcomeRun || outcome == ledger.OutcomeCommand || outcome == ledger.OutcomeHistory) {
+		change.Peers = []ledger.DirectPeer{heardFrom(in)}
 	}
 	faultpoint.Hit(faultpoint.AcceptBeforeCommit)
 	if err := r.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("commit event: %w", err)
 	}
 	faultpoint.Hit(faultpoint.AcceptAfterCommit)
-	if outcome == OutcomeRun {
+	if outcome == ledger.OutcomeRun {
 		r.emitUser(change.Enqueue[0]) // before anybody works on it
 	}
 	r.wakeFor(change)
@@ -188,8 +189,8 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome Outcome,
 }
 
 // heardFrom notes that somebody was heard in a conversation: who may be told what there hangs on it.
-func heardFrom(in Admission) DirectPeer {
-	p := DirectPeer{Channel: in.Route.Channel, Account: in.Route.Account, Conversation: in.Route.Conversation}
+func heardFrom(in Admission) ledger.DirectPeer {
+	p := ledger.DirectPeer{Channel: in.Route.Channel, Account: in.Route.Account, Conversation: in.Route.Conversation}
 	if in.Route.ChatType == sessions.Direct {
 		p.User = in.Sender.ID
 	}
@@ -197,24 +198,24 @@ func heardFrom(in Admission) DirectPeer {
 }
 
 // answerEvent stores the gateway's own answer to an event and nothing else.
-func (r *Router) answerEvent(ctx context.Context, s *Settings, in Admission, outcome Outcome, text string) (Admitted, error) {
+func (r *Router) answerEvent(ctx context.Context, s *Settings, in Admission, outcome ledger.Outcome, text string) (Admitted, error) {
 	notice := r.newNotice(s, in.Route, text)
 	notice.Session = in.Session
-	err := r.commitEvent(ctx, in, outcome, Change{Deliver: []Delivery{notice}})
+	err := r.commitEvent(ctx, in, outcome, ledger.Change{Deliver: []ledger.Delivery{notice}})
 	return Admitted{Outcome: outcome, Session: in.Session, Notice: text, NoticeID: notice.ID}, err
 }
 
 func (r *Router) admitMigration(ctx context.Context, in Admission) (Admitted, error) {
-	err := r.commitEvent(ctx, in, OutcomeMoved, Change{Aliases: []Alias{{
+	err := r.commitEvent(ctx, in, ledger.OutcomeMoved, ledger.Change{Aliases: []ledger.Alias{{
 		Channel: in.Route.Channel, Account: in.Route.Account, From: in.Migrated.From, To: in.Migrated.To,
 	}}})
-	return Admitted{Outcome: OutcomeMoved}, err
+	return Admitted{Outcome: ledger.OutcomeMoved}, err
 }
 
 // admitHistory keeps what was said in a group without addressing the agent.
 func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
 	if in.Text == "" && !passesOn(in.Inbound) {
-		return Admitted{Outcome: OutcomeIgnored}, nil
+		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
 	if in.Edited {
 		return r.reword(ctx, in)
@@ -226,8 +227,8 @@ func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, ow
 
 // remember keeps a line for the next run in the conversation.
 func (r *Router) remember(ctx context.Context, s *Settings, in Admission, line sessions.HistoryLine) (Admitted, error) {
-	err := r.commitEvent(ctx, in, OutcomeHistory, Change{Remember: []Remembered{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
-	return Admitted{Outcome: OutcomeHistory}, err
+	err := r.commitEvent(ctx, in, ledger.OutcomeHistory, ledger.Change{Remember: []ledger.Remembered{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
+	return Admitted{Outcome: ledger.OutcomeHistory}, err
 }
 
 // saidLabel is the label of a message: of its sender's words and of those that it quotes, which are anybody's. What could not

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -60,7 +61,7 @@ func (r *Router) accessDirect(ctx context.Context, ch ChannelSettings, in Admiss
 		return admitPairing, nil
 	case err != nil:
 		return admitNone, fmt.Errorf("read pairing: %w", err)
-	case p.Status == PairingApproved:
+	case p.Status == ledger.PairingApproved:
 		return admitRun, nil
 	}
 	return admitPairing, nil

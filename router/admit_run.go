@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -39,10 +40,10 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 		}
 	}
 	if in.Edited {
-		change.Revised = &Revision{Lane: in.Route.Lane(), Message: in.MessageID, Run: run.ID}
+		change.Revised = &ledger.Revision{Lane: in.Route.Lane(), Message: in.MessageID, Run: run.ID}
 	}
 	change.Enqueue = append(change.Enqueue, run)
-	err = r.commitEvent(ctx, in, OutcomeRun, change)
+	err = r.commitEvent(ctx, in, ledger.OutcomeRun, change)
 	if errors.Is(err, sessions.ErrNotFound) && len(change.End) > 0 {
 		err = sessions.ErrConflict // another message has reset the session since
 	}
@@ -50,7 +51,7 @@ func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner 
 		return Admitted{}, err
 	}
 	r.acknowledge(run)
-	return Admitted{Outcome: OutcomeRun, Session: record.ID, Run: run.ID}, nil
+	return Admitted{Outcome: ledger.OutcomeRun, Session: record.ID, Run: run.ID}, nil
 }
 
 func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessions.Run {
@@ -82,7 +83,7 @@ func (r *Router) newRun(in Admission, record sessions.Record, owner bool) sessio
 }
 
 // takeHistory moves what happened in a conversation into the run that answers there next.
-func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Run, change *Change) error {
+func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Run, change *ledger.Change) error {
 	if in.Session != "" || in.order != nil && in.order.Do != sessions.OrderEdit { // over the API, a session has no conversation; and a command tells the agent nothing
 		return nil
 	}
@@ -101,7 +102,7 @@ func (r *Router) takeHistory(ctx context.Context, in Admission, run *sessions.Ru
 			upto = l.At
 		}
 	}
-	change.Forget = append(change.Forget, Forget{Lane: in.Route.Lane(), Upto: upto})
+	change.Forget = append(change.Forget, ledger.Forget{Lane: in.Route.Lane(), Upto: upto})
 	return nil
 }
 

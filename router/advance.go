@@ -9,6 +9,7 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -20,7 +21,7 @@ type stepEnd struct {
 }
 
 // advancePatiently is advance while the database is away: what an agent has said is kept meanwhile, so that it is asked once.
-func (w *sessionWorker) advancePatiently(ctx context.Context, change *Change, end stepEnd) (say string, err error) {
+func (w *sessionWorker) advancePatiently(ctx context.Context, change *ledger.Change, end stepEnd) (say string, err error) {
 	err = patiently(ctx, func() (err error) {
 		next := *change // without what a try that failed has added
 		if say, err = w.advance(ctx, &next, end); err == nil {
@@ -34,7 +35,7 @@ func (w *sessionWorker) advancePatiently(ctx context.Context, change *Change, en
 // advance takes a step's end into its exchange. It adds to the change, which is
 // that of the run's end, whatever follows: the next step, or the end and what it leaves. It
 // returns what people shall hear; empty for nothing.
-func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd) (say string, err error) {
+func (w *sessionWorker) advance(ctx context.Context, change *ledger.Change, end stepEnd) (say string, err error) {
 	x, err := w.store.Exchange(ctx, end.run.Exchange)
 	if err != nil {
 		return "", fmt.Errorf("read exchange: %w", err)
@@ -44,7 +45,7 @@ func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd
 	}
 	x.Revision++
 	x.Label = x.Label.Join(end.taint)
-	use := ChainUse{ID: x.Chain.ID, Tokens: end.result.Usage.InputTokens + end.result.Usage.OutputTokens, Started: x.Started}
+	use := ledger.ChainUse{ID: x.Chain.ID, Tokens: end.result.Usage.InputTokens + end.result.Usage.OutputTokens, Started: x.Started}
 	var step *announce.Step
 	x.Exchange, step = announce.Next(x.Exchange, end.result, w.now())
 	next, err := w.nextStep(ctx, change, &x, step, end)
@@ -70,7 +71,7 @@ func (w *sessionWorker) advance(ctx context.Context, change *Change, end stepEnd
 }
 
 // nextStep is the run of the step that follows, after all that may hinder it; nil if the exchange has ended.
-func (w *sessionWorker) nextStep(ctx context.Context, change *Change, x *Exchange, step *announce.Step, end stepEnd) (*sessions.Run, error) {
+func (w *sessionWorker) nextStep(ctx context.Context, change *ledger.Change, x *ledger.Exchange, step *announce.Step, end stepEnd) (*sessions.Run, error) {
 	if step != nil {
 		use, err := w.store.Chain(ctx, x.Chain.ID)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
@@ -111,7 +112,7 @@ func (w *sessionWorker) nextStep(ctx context.Context, change *Change, x *Exchang
 
 // leftOut is the result of a step that can't be taken: nothing is said. A task is
 // reported all the same where there is somebody to hear it, without further words of the sub-agent.
-func leftOut(x Exchange) announce.Result {
+func leftOut(x ledger.Exchange) announce.Result {
 	r := announce.Result{Status: sessions.RunDone, Text: sessions.AnnounceSkip}
 	if x.Kind == announce.Spawn && !x.Route.IsZero() {
 		r.Text = ""
@@ -120,14 +121,14 @@ func leftOut(x Exchange) announce.Result {
 }
 
 // lateReport is the delivery of a task's report where the sub-agent can't say anything for it any more.
-func (w *sessionWorker) lateReport(x Exchange, end stepEnd, text string) Delivery {
-	d := w.newDelivery(w.settings.Load(), KindAnnounce, x.Route, text, x.Label)
+func (w *sessionWorker) lateReport(x ledger.Exchange, end stepEnd, text string) ledger.Delivery {
+	d := w.newDelivery(w.settings.Load(), ledger.KindAnnounce, x.Route, text, x.Label)
 	d.Session, d.Run = end.run.Session, end.run.ID
 	return d
 }
 
 // hindrance says why a step can't be taken; it is then left out. What a rule takes out of what it is told goes out of the exchange, too.
-func (w *sessionWorker) hindrance(change *Change, x *Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end stepEnd) string {
+func (w *sessionWorker) hindrance(change *ledger.Change, x *ledger.Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end stepEnd) string {
 	switch {
 	case record.ID == "":
 		return "one of the two sessions has ended"
@@ -170,7 +171,7 @@ func (w *sessionWorker) party(ctx context.Context, p announce.Party) (sessions.R
 
 // endExchange adds what an exchange's end leaves: the requester of a task gets a
 // note, the sub-agent's session has done its work, and the audit trail says how it ended.
-func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Exchange, end stepEnd) (say string, err error) {
+func (w *sessionWorker) endExchange(ctx context.Context, change *ledger.Change, x ledger.Exchange, end stepEnd) (say string, err error) {
 	change.Audit = append(change.Audit, sessions.AuditEntry{
 		At: w.now(), Actor: "agent:" + x.Target.Agent, Action: "exchange.ended", Object: x.ID, Session: x.Target.Session, Label: x.Label,
 		Detail: map[string]string{"outcome": string(x.Outcome), "detail": x.Detail, "turns": strconv.Itoa(x.Turn)},
@@ -200,7 +201,7 @@ func (w *sessionWorker) endExchange(ctx context.Context, change *Change, x Excha
 }
 
 // endTask lets a sub-agent's session end, if nobody has ended it already and no rule keeps it: at once, or some time after.
-func (w *sessionWorker) endTask(ctx context.Context, change *Change, x Exchange, end stepEnd) error {
+func (w *sessionWorker) endTask(ctx context.Context, change *ledger.Change, x ledger.Exchange, end stepEnd) error {
 	child, err := w.party(ctx, x.Target)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return nil

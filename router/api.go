@@ -7,6 +7,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -49,9 +50,9 @@ type Admission struct {
 
 	carries flow.Label // of the delivery whose button was pressed; invalid: none was
 
-	anew  bool            // it begins a new session: what follows /new
-	order *sessions.Order // nil: it is an ordinary message
-	turns *BotTurns       // to be stored with the event; nil: none are counted
+	anew  bool             // it begins a new session: what follows /new
+	order *sessions.Order  // nil: it is an ordinary message
+	turns *ledger.BotTurns // to be stored with the event; nil: none are counted
 }
 
 // speaker is who has sent the event, as a principal.
@@ -59,13 +60,13 @@ func (in Admission) speaker() string { return sessions.Principal(in.Route.Channe
 
 // Admitted says what became of an admission; for a repeated event, what became of the first.
 type Admitted struct {
-	Outcome Outcome
+	Outcome ledger.Outcome
 	Session sessions.ID
 	Run     sessions.RunID // Outcome run
 	// Notice is the gateway's own answer, if it gave one: a command's result, a pairing code.
 	Notice string
 	// NoticeID is the notice's delivery.
-	NoticeID DeliveryID
+	NoticeID ledger.DeliveryID
 	// Repeat: the event was accepted before.
 	Repeat bool
 }
@@ -103,7 +104,7 @@ type Check struct {
 	Thread   string
 	Session  string // key or id; empty for none
 	Label    flow.Label
-	Kind     DeliveryKind
+	Kind     ledger.DeliveryKind
 	Text     string     // empty: rules see none
 	Reader   flow.Level // as in [Proactive]; so is a channel
 }

@@ -14,6 +14,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -41,14 +42,14 @@ func asking(b *bundle) {
 }
 
 // whileAsked is a bundle whose owner has asked for something, and the approval that this waits for.
-func whileAsked(t *testing.T) (*bundle, router.Admitted, router.Approval) {
+func whileAsked(t *testing.T) (*bundle, router.Admitted, ledger.Approval) {
 	t.Helper()
 	b := newBundle(t)
 	asking(b)
 	heard := b.hear(in("owner", "1", "clean up"))
 	b.await(1)
 	synctest.Wait()
-	return b, heard, b.onlyApproval(router.ApprovalPending)
+	return b, heard, b.onlyApproval(ledger.ApprovalPending)
 }
 
 func toConfirm(calls []sessions.Part) []sessions.CallToConfirm {
@@ -60,14 +61,14 @@ func toConfirm(calls []sessions.Part) []sessions.CallToConfirm {
 }
 
 // approvals are those of a status.
-func (b *bundle) approvals(status router.ApprovalStatus) []router.Approval {
+func (b *bundle) approvals(status ledger.ApprovalStatus) []ledger.Approval {
 	b.t.Helper()
-	found, err := b.store.ListApprovals(context.Background(), router.Query{MaxLevel: flow.Restricted, Status: string(status)})
+	found, err := b.store.ListApprovals(context.Background(), ledger.Query{MaxLevel: flow.Restricted, Status: string(status)})
 	require.NoError(b.t, err)
 	return found
 }
 
-func (b *bundle) onlyApproval(status router.ApprovalStatus) router.Approval {
+func (b *bundle) onlyApproval(status ledger.ApprovalStatus) ledger.Approval {
 	b.t.Helper()
 	found := b.approvals(status)
 	require.Len(b.t, found, 1)
@@ -91,10 +92,10 @@ func TestApprovalWaitsOverARestart(t *testing.T) {
 				heard := b.hear(in("owner", "1", "clean up"))
 				b.await(1)
 				synctest.Wait()
-				p := b.onlyApproval(router.ApprovalPending)
+				p := b.onlyApproval(ledger.ApprovalPending)
 				require.Contains(t, b.chat.texts("owner")[0], "May I use `exec`?")
 				require.Contains(t, b.chat.texts("owner")[0], "\n````\n{", "what is shown does not end the fence")
-				asked := b.deliveries(router.DeliverySent)[0]
+				asked := b.deliveries(ledger.DeliverySent)[0]
 				require.Equal(t, []adapters.Button{
 					{Label: "Allow", Value: "/approve " + string(p.ID) + " allow", Press: string(asked.ID) + "/0"},
 					{Label: "Deny", Value: "/approve " + string(p.ID) + " deny", Press: string(asked.ID) + "/1"},
@@ -123,7 +124,7 @@ func TestNobodyApprovesInTime(t *testing.T) {
 		heard := b.hear(in("owner", "1", "clean up"))
 		require.Equal(t, "call_1 false nobody approved it in time", b.ended(heard.Run).Reply)
 		require.Equal(t, 10*time.Minute, time.Since(begun).Round(time.Second), "the wait is none of the run's time")
-		p := b.onlyApproval(router.ApprovalDenied)
+		p := b.onlyApproval(ledger.ApprovalDenied)
 		require.Equal(t, "gateway", p.By)
 		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Owner: true})
 		require.ErrorContains(t, err, "is denied already")
@@ -144,7 +145,7 @@ func TestASessionLearnsWhileItsCallWaits(t *testing.T) {
 					require.NoError(t, err)
 				}
 				require.Contains(t, b.ended(heard.Run).Reply, "call_1 false the conversation has learnt more")
-				require.Equal(t, "gateway", b.onlyApproval(router.ApprovalDenied).By)
+				require.Equal(t, "gateway", b.onlyApproval(ledger.ApprovalDenied).By)
 			})
 		})
 	}
@@ -158,7 +159,7 @@ func TestStopEndsTheWait(t *testing.T) {
 		b.hear(in("owner", "2", "/stop"))
 		require.Equal(t, sessions.RunAborted, b.ended(heard.Run).Status)
 		require.Less(t, time.Since(begun), time.Minute)
-		require.Equal(t, "the run has ended", b.onlyApproval(router.ApprovalDenied).Reason.Raw())
+		require.Equal(t, "the run has ended", b.onlyApproval(ledger.ApprovalDenied).Reason.Raw())
 	})
 }
 
@@ -170,11 +171,11 @@ func TestMessagesWaitBehindAnApproval(t *testing.T) {
 		second := b.hear(in("owner", "2", "and then?"))
 		got, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true})
 		require.NoError(t, err)
-		require.Equal(t, router.ApprovalAllowed, got.Status)
+		require.Equal(t, ledger.ApprovalAllowed, got.Status)
 		require.Equal(t, "call_1 true ", b.ended(first.Run).Reply)
-		require.Equal(t, router.ApprovalUsed, b.onlyApproval(router.ApprovalUsed).Status)
+		require.Equal(t, ledger.ApprovalUsed, b.onlyApproval(ledger.ApprovalUsed).Status)
 		synctest.Wait()
-		next := b.onlyApproval(router.ApprovalPending)
+		next := b.onlyApproval(ledger.ApprovalPending)
 		require.NotEqual(t, p.ID, next.ID, "the same call of another answer is another")
 		_, err = b.DecideApproval(t.Context(), next.ID, router.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
@@ -231,7 +232,7 @@ func TestAnOwnerIsAskedElsewhere(t *testing.T) {
 		b.await(1)
 		require.Empty(t, b.chat.texts("ann"))
 		require.Contains(t, b.chat.texts("owner")[0], "May I use")
-		p := b.onlyApproval(router.ApprovalPending)
+		p := b.onlyApproval(ledger.ApprovalPending)
 		b.hear(in("owner", "1", "/approve "+string(p.ID)+" allow"))
 		require.Equal(t, "call_1 true ", b.ended(heard.Run).Reply)
 	})

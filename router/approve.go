@@ -13,6 +13,7 @@ import (
 
 	"sluice/internal/visible"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -26,7 +27,7 @@ const (
 )
 
 // questionText is what is asked about a call.
-func questionText(p Approval) string {
+func questionText(p ledger.Approval) string {
 	why := ""
 	if p.Why != "" {
 		why = " Why you are asked: " + visible.Line(p.Why) + "."
@@ -35,12 +36,12 @@ func questionText(p Approval) string {
 }
 
 // bareQuestion asks about a call where nothing of it may be said, not even which tool it is.
-func bareQuestion(p Approval) string {
+func bareQuestion(p ledger.Approval) string {
 	return "May I use a tool? " + notShown(p.ID) + "\n\n" + silence(p)
 }
 
 // silence says what it means if nobody decides.
-func silence(p Approval) string {
+func silence(p ledger.Approval) string {
 	lapse := "no"
 	if p.Terms.Lapse {
 		lapse = "yes"
@@ -49,7 +50,7 @@ func silence(p Approval) string {
 }
 
 // shownArgs are a call's arguments as a question shows them.
-func shownArgs(p Approval) string {
+func shownArgs(p ledger.Approval) string {
 	args := bytes.Buffer{}
 	if json.Indent(&args, p.Args, "", "  ") != nil {
 		args.Reset()
@@ -60,7 +61,7 @@ func shownArgs(p Approval) string {
 
 // shown is a text as a question shows it: as a block of code, with its beginning where it is long. What could not be seen in
 // it, or would change how the rest looks, is shown as its number.
-func shown(id ApprovalID, text string) string {
+func shown(id ledger.ApprovalID, text string) string {
 	text = visible.Text(text)
 	more := ""
 	if len(text) > questionMost {
@@ -133,7 +134,7 @@ func approvers(t sessions.Terms) string {
 
 // DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
 // [RequestError], one that is left to others a [NotApproverError], an unknown one [sessions.ErrNotFound].
-func (r *Router) DecideApproval(ctx context.Context, id ApprovalID, v Verdict) (Approval, error) {
+func (r *Router) DecideApproval(ctx context.Context, id ledger.ApprovalID, v Verdict) (ledger.Approval, error) {
 	for range decideTries {
 		change, p, err := r.verdict(ctx, id, v) // anew, it says what somebody else has decided
 		if err != nil {
@@ -147,14 +148,14 @@ func (r *Router) DecideApproval(ctx context.Context, id ApprovalID, v Verdict) (
 			return p, fmt.Errorf("decide approval: %w", err)
 		}
 	}
-	return Approval{}, fmt.Errorf("decide approval %s: others change it over and over: %w", id, sessions.ErrConflict)
+	return ledger.Approval{}, fmt.Errorf("decide approval %s: others change it over and over: %w", id, sessions.ErrConflict)
 }
 
 // denial is a refusal with its reason.
 func (v Verdict) denial() flow.Text {
 	text := v.who() + " denied it"
 	if v.Reason.Empty() {
-		return gatewaySays(text)
+		return ledger.GatewaySays(text)
 	}
 	return flow.NewText(text+": "+v.Reason.Raw(), v.Reason.Label())
 }
@@ -171,37 +172,37 @@ func (v Verdict) who() string {
 }
 
 // verdict is the change that a decision makes.
-func (r *Router) verdict(ctx context.Context, id ApprovalID, v Verdict) (Change, Approval, error) {
+func (r *Router) verdict(ctx context.Context, id ledger.ApprovalID, v Verdict) (ledger.Change, ledger.Approval, error) {
 	p, err := r.store.Approval(ctx, id)
 	if err != nil {
-		return Change{}, p, err
+		return ledger.Change{}, p, err
 	}
 	if err := mayDecide(ctx, r.store, v, p); err != nil {
-		return Change{}, p, err
+		return ledger.Change{}, p, err
 	}
 	switch {
-	case p.Status != ApprovalPending:
-		return Change{}, p, &RequestError{Text: fmt.Sprintf("%s is %s already", id, p.word())}
+	case p.Status != ledger.ApprovalPending:
+		return ledger.Change{}, p, &RequestError{Text: fmt.Sprintf("%s is %s already", id, wordOf(p))}
 	case !p.Expires.After(r.now()):
-		return Change{}, p, &RequestError{Text: fmt.Sprintf("%s is too late: it was to be decided until %s", id, p.Expires.UTC().Format("15:04 MST"))}
+		return ledger.Change{}, p, &RequestError{Text: fmt.Sprintf("%s is too late: it was to be decided until %s", id, p.Expires.UTC().Format("15:04 MST"))}
 	case len(v.Reason.Raw()) > reasonMost:
-		return Change{}, p, &RequestError{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason.Raw()), reasonMost)}
+		return ledger.Change{}, p, &RequestError{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason.Raw()), reasonMost)}
 	}
-	to, reason := ApprovalAllowed, gatewaySays("")
+	to, reason := ledger.ApprovalAllowed, ledger.GatewaySays("")
 	if !v.Allow {
-		to, reason = ApprovalDenied, v.denial()
+		to, reason = ledger.ApprovalDenied, v.denial()
 	}
-	change := Change{
-		Approvals: []ApprovalMove{p.move(to, reason, v.Actor, r.now())},
-		Change:    sessions.Change{Audit: []sessions.AuditEntry{p.decided(to, v.Actor, v.Reason, r.now())}},
+	change := ledger.Change{
+		Approvals: []ledger.ApprovalMove{p.Move(to, reason, v.Actor, r.now())},
+		Change:    sessions.Change{Audit: []sessions.AuditEntry{p.AuditEntry(to, v.Actor, v.Reason, r.now())}},
 	}
 	return change, p, r.decideHeld(ctx, &change, p, v.Allow, reason)
 }
 
-// word is what was decided, for people.
-func (p Approval) word() ApprovalStatus {
-	if p.Status == ApprovalUsed {
-		return ApprovalAllowed
+// wordOf is what was decided, for people.
+func wordOf(p ledger.Approval) ledger.ApprovalStatus {
+	if p.Status == ledger.ApprovalUsed {
+		return ledger.ApprovalAllowed
 	}
 	return p.Status
 }
@@ -212,7 +213,7 @@ func (r *Router) isApprover(ctx context.Context, in Admission, args string) (boo
 	if len(words) == 0 {
 		return false, nil
 	}
-	p, err := r.store.Approval(ctx, ApprovalID(words[0]))
+	p, err := r.store.Approval(ctx, ledger.ApprovalID(words[0]))
 	if errors.Is(err, sessions.ErrNotFound) {
 		return false, nil
 	}
@@ -226,25 +227,25 @@ func (r *Router) isApprover(ctx context.Context, in Admission, args string) (boo
 }
 
 // commandApprove decides about a tool call that waits.
-func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandApprove(ctx context.Context, c commandCall) (ledger.Change, string, error) {
 	words := strings.Fields(c.args)
 	if len(words) < 2 || (words[1] != "allow" && words[1] != "deny") {
-		return Change{}, "Usage: `/approve ID allow` or `/approve ID deny`, and behind it a reason if you like.", nil
+		return ledger.Change{}, "Usage: `/approve ID allow` or `/approve ID deny`, and behind it a reason if you like.", nil
 	}
 	v := decider(c.in, c.owner)
 	v.Allow, v.Reason = words[1] == "allow", flow.NewText(strings.Join(words[2:], " "), r.inboundLabel(c.in.Route, c.owner))
-	change, p, err := r.verdict(ctx, ApprovalID(words[0]), v)
+	change, p, err := r.verdict(ctx, ledger.ApprovalID(words[0]), v)
 	bad, refused := errors.AsType[*RequestError](err)
 	if left, ok := errors.AsType[*NotApproverError](err); ok {
 		return r.leftToOthers(c, p, left)
 	}
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
-		return Change{}, fmt.Sprintf("Nothing waits under %s.", codeSpan(words[0])), nil
+		return ledger.Change{}, fmt.Sprintf("Nothing waits under %s.", codeSpan(words[0])), nil
 	case refused:
-		return Change{}, bad.Error() + ".", nil
+		return ledger.Change{}, bad.Error() + ".", nil
 	case err != nil:
-		return Change{}, "", err
+		return ledger.Change{}, "", err
 	case p.Delivery != "" && v.Allow:
 		return change, "It is sent.", nil
 	case p.Delivery != "":
@@ -261,8 +262,8 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (Change, str
 }
 
 // leftToOthers tells an owner that a rule leaves the decision to others, and where nobody else reads it to whom.
-func (r *Router) leftToOthers(c commandCall, p Approval, left *NotApproverError) (Change, string, error) {
-	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
+func (r *Router) leftToOthers(c commandCall, p ledger.Approval, left *NotApproverError) (ledger.Change, string, error) {
+	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: left.Actor, Action: "command.denied", Object: "/approve", Session: p.Session, Label: p.Label,
 		Detail: map[string]string{"conversation": string(c.in.Route.Conversation), "approval": string(p.ID), "reason": left.Error()},
 	}}}}

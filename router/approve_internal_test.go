@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -20,11 +21,11 @@ func TestQuestionsHideNothing(t *testing.T) {
 	args, err := json.Marshal(map[string]string{"command": hidden})
 	require.NoError(t, err)
 	asked := time.Unix(0, 0)
-	p := Approval{ID: "apr_1", Tool: "exec" + hidden, Args: args, Why: "the file " + hidden, Created: asked, Expires: asked.Add(time.Minute)}
-	d := Delivery{Route: sessions.Route{Channel: "slack", Conversation: "C" + hidden}}
+	p := ledger.Approval{ID: "apr_1", Tool: "exec" + hidden, Args: args, Why: "the file " + hidden, Created: asked, Expires: asked.Add(time.Minute)}
+	d := ledger.Delivery{Route: sessions.Route{Channel: "slack", Conversation: "C" + hidden}}
 	for name, text := range map[string]string{
 		"a call":            questionText(p),
-		"no JSON":           questionText(Approval{ID: p.ID, Tool: "exec", Args: json.RawMessage(hidden)}),
+		"no JSON":           questionText(ledger.Approval{ID: p.ID, Tool: "exec", Args: json.RawMessage(hidden)}),
 		"a message":         heldQuestion(d, p, shown(p.ID, hidden)),
 		"somebody's name":   codeSpan(hidden),
 		"a cut text":        shown(p.ID, string(make([]byte, questionMost))),

@@ -12,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -39,9 +40,9 @@ func (o onTerms) Decide(ctx context.Context, message sessions.MessageID, calls [
 }
 
 // audited are the entries of the audit trail with an action, the newest first.
-func (b *bundle) entries(action string) []router.AuditRecord {
+func (b *bundle) entries(action string) []ledger.AuditRecord {
 	b.t.Helper()
-	found, err := b.store.ListAudit(context.Background(), router.AuditQuery{MaxLevel: flow.Restricted, Action: action, Limit: 200})
+	found, err := b.store.ListAudit(context.Background(), ledger.AuditQuery{MaxLevel: flow.Restricted, Action: action, Limit: 200})
 	require.NoError(b.t, err)
 	return found
 }
@@ -79,13 +80,13 @@ func TestWhoMayDecideAboutACall(t *testing.T) {
 				askingOn(b, sessions.Terms{Approvers: c.approvers})
 				heard := b.hear(in("owner", "1", "clean up"))
 				synctest.Wait()
-				p := b.onlyApproval(router.ApprovalPending)
+				p := b.onlyApproval(ledger.ApprovalPending)
 				for who, want := range c.answers {
 					require.Equal(t, want, b.hear(in(who, "2", "/approve "+string(p.ID)+" allow")).Notice, who)
 				}
 				require.Equal(t, len(c.answers), b.audited("command.denied"), "each is audited")
 				synctest.Wait()
-				require.Equal(t, p.ID, b.onlyApproval(router.ApprovalPending).ID, "none of it has decided")
+				require.Equal(t, p.ID, b.onlyApproval(ledger.ApprovalPending).ID, "none of it has decided")
 
 				_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true, Reason: flow.NewText(string(make([]byte, 501)), flow.Bottom())})
 				if c.operator != "" {
@@ -101,7 +102,7 @@ func TestWhoMayDecideAboutACall(t *testing.T) {
 				}
 				b.hear(in(c.may, "3", "/approve "+string(p.ID)+" allow"))
 				require.Equal(t, "call_1 true ", b.ended(heard.Run).Reply)
-				require.Equal(t, "test:"+c.may, b.onlyApproval(router.ApprovalUsed).By)
+				require.Equal(t, "test:"+c.may, b.onlyApproval(ledger.ApprovalUsed).By)
 			})
 		})
 	}
@@ -125,7 +126,7 @@ func TestWhomARuleNamesIsAsked(t *testing.T) {
 				heard := b.hear(in("owner", "1", "clean up"))
 				synctest.Wait()
 				require.Empty(t, b.chat.texts("owner"), "who may not decide is not asked")
-				p := b.onlyApproval(router.ApprovalPending)
+				p := b.onlyApproval(ledger.ApprovalPending)
 				require.Contains(t, b.last("eve"), want)
 				require.Contains(t, b.last("eve"), "/approve "+string(p.ID)+" allow")
 				b.hear(in("eve", "1", "/approve "+string(p.ID)+" deny not today"))
@@ -143,7 +144,7 @@ func TestAGroupIsNotToldWhoDecides(t *testing.T) {
 		askingOn(b, sessions.Terms{Approvers: [][]string{{"test:eve"}}})
 		b.hear(in("owner", "1", "clean up"))
 		synctest.Wait()
-		p := b.onlyApproval(router.ApprovalPending)
+		p := b.onlyApproval(ledger.ApprovalPending)
 		require.Equal(t, "A rule leaves that decision to others.", b.hear(inGroup("g1", "owner", "2", "/approve "+string(p.ID)+" allow", true)).Notice)
 		require.Contains(t, fmt.Sprintf("%s", b.entries("command.denied")[0].Detail), string(p.ID))
 	})
@@ -156,13 +157,13 @@ func TestWhatSilenceMeansForACall(t *testing.T) {
 		onTimeout policy.Action
 		restart   bool
 		reply     string
-		status    router.ApprovalStatus
+		status    ledger.ApprovalStatus
 		action    string
 	}{
-		{policy.Allow, false, "call_1 true ", router.ApprovalUsed, "approval.allowed"},
-		{policy.Allow, true, "call_1 true ", router.ApprovalUsed, "approval.allowed"},
-		{policy.Block, false, "call_1 false nobody approved it in time", router.ApprovalDenied, "approval.denied"},
-		{policy.Block, true, "call_1 false nobody approved it in time", router.ApprovalDenied, "approval.denied"},
+		{policy.Allow, false, "call_1 true ", ledger.ApprovalUsed, "approval.allowed"},
+		{policy.Allow, true, "call_1 true ", ledger.ApprovalUsed, "approval.allowed"},
+		{policy.Block, false, "call_1 false nobody approved it in time", ledger.ApprovalDenied, "approval.denied"},
+		{policy.Block, true, "call_1 false nobody approved it in time", ledger.ApprovalDenied, "approval.denied"},
 	} {
 		t.Run(fmt.Sprintf("%s, restart %v", c.onTimeout, c.restart), func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +173,7 @@ func TestWhatSilenceMeansForACall(t *testing.T) {
 				begun := time.Now()
 				heard := b.hear(in("owner", "1", "clean up"))
 				b.await(1)
-				p := b.onlyApproval(router.ApprovalPending)
+				p := b.onlyApproval(ledger.ApprovalPending)
 				if c.restart {
 					b.restart()
 					synctest.Wait()
@@ -221,12 +222,12 @@ func TestOthersHaveToDecideByNow(t *testing.T) {
 		askingOn(b, sessions.Terms{})
 		heard := b.hear(in("owner", "1", "clean up"))
 		b.await(1)
-		p := b.onlyApproval(router.ApprovalPending)
+		p := b.onlyApproval(ledger.ApprovalPending)
 		b.stop()
 		askingOn(b, sessions.Terms{Approvers: [][]string{{"test:eve"}}})
 		b.start()
 		require.Contains(t, b.ended(heard.Run).Reply, "call_1 false who has to approve it has changed")
-		require.Equal(t, "gateway", b.onlyApproval(router.ApprovalDenied).By)
+		require.Equal(t, "gateway", b.onlyApproval(ledger.ApprovalDenied).By)
 		entries := b.entries("approval.denied")
 		require.Len(t, entries, 1)
 		require.Equal(t, string(p.ID), entries[0].Object)

@@ -15,6 +15,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -73,23 +74,23 @@ func newChainID() string {
 // StartExchange stores a request and the target's run on it, in one transaction.
 // The run's end brings the next step about. Errors: a *[RequestError] for what
 // the caller can mend, with [ErrQueueFull] where too much waits for the target, or the store's.
-func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
+func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	if r.stopping.Load() {
-		return Exchange{}, ErrStopping
+		return ledger.Exchange{}, ErrStopping
 	}
 	if x, err := r.startedBefore(ctx, a); err != nil || x.ID != "" {
 		return x, err
 	}
 	s := r.settings.Load()
 	if err := r.hasRoom(ctx, s, a); err != nil {
-		return Exchange{}, err
+		return ledger.Exchange{}, err
 	}
 	chain, err := r.nextHop(ctx, s, a)
 	if err != nil {
-		return Exchange{}, err
+		return ledger.Exchange{}, err
 	}
 	now := r.now()
-	x := Exchange{Chain: chain, Label: a.Label, Revision: 1}
+	x := ledger.Exchange{Chain: chain, Label: a.Label, Revision: 1}
 	var first announce.Step
 	x.Exchange, first = announce.Start(announce.Exchange{
 		ID: NewExchangeID(), Kind: a.Kind, Request: a.Text, MaxTurns: s.Exchanges.MaxTurns, Started: now,
@@ -102,7 +103,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 	}
 	run := r.stepRun(x, first, a.Target, a.Label)
 	run.EventKey, run.Timeout, x.First, x.Run = a.Key, a.Task.Timeout, run.ID, run.ID
-	change := Change{
+	change := ledger.Change{
 		Change: sessions.Change{
 			Enqueue: []sessions.Run{run},
 			Audit: []sessions.AuditEntry{{
@@ -110,8 +111,8 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 				Detail: map[string]string{"target": string(a.Target.Key), "chain": chain.ID},
 			}},
 		},
-		Event:  &Event{Key: a.Key, Outcome: OutcomeRun, Session: run.Session, Run: run.ID, Accepted: now},
-		Chains: []ChainUse{{ID: chain.ID, Steps: 1, Started: now}}, Exchanges: []Exchange{x},
+		Event:  &ledger.Event{Key: a.Key, Outcome: ledger.OutcomeRun, Session: run.Session, Run: run.ID, Accepted: now},
+		Chains: []ledger.ChainUse{{ID: chain.ID, Steps: 1, Started: now}}, Exchanges: []ledger.Exchange{x},
 	}
 	if a.Create {
 		change.Create = []sessions.Record{a.Target}
@@ -121,27 +122,27 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (Exchange, error) {
 		return r.startedBefore(ctx, a)
 	}
 	if err != nil {
-		return Exchange{}, fmt.Errorf("store exchange: %w", err)
+		return ledger.Exchange{}, fmt.Errorf("store exchange: %w", err)
 	}
 	return x, nil
 }
 
 // startedBefore is the exchange that the same request has begun already; a zero one if there is none.
-func (r *Router) startedBefore(ctx context.Context, a Ask) (Exchange, error) {
+func (r *Router) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	e, err := r.store.Event(ctx, a.Key)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return Exchange{}, nil
+		return ledger.Exchange{}, nil
 	}
 	if err != nil {
-		return Exchange{}, fmt.Errorf("read event: %w", err)
+		return ledger.Exchange{}, fmt.Errorf("read event: %w", err)
 	}
 	run, err := r.store.Run(ctx, e.Run)
 	if err != nil {
-		return Exchange{}, fmt.Errorf("read run: %w", err)
+		return ledger.Exchange{}, fmt.Errorf("read run: %w", err)
 	}
 	x, err := r.store.Exchange(ctx, run.Exchange)
 	if err != nil {
-		return Exchange{}, fmt.Errorf("read exchange: %w", err)
+		return ledger.Exchange{}, fmt.Errorf("read exchange: %w", err)
 	}
 	return x, nil
 }
@@ -149,7 +150,7 @@ func (r *Router) startedBefore(ctx context.Context, a Ask) (Exchange, error) {
 // hasRoom refuses a request for whose target too much waits already, and a task of a session that has too many.
 func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
 	if a.Kind == announce.Spawn {
-		open, err := r.store.ListExchanges(ctx, ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
+		open, err := r.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
 		if err != nil {
 			return fmt.Errorf("list exchanges: %w", err)
 		}
@@ -203,7 +204,7 @@ func (r *Router) nextHop(ctx context.Context, s *Settings, a Ask) (sessions.Chai
 
 // wordToParent reports whether a sub-agent speaks to the session that has started it, and that one does not
 // wait for its answer in a request of its own.
-func wordToParent(ctx context.Context, store Store, a Ask) (bool, error) {
+func wordToParent(ctx context.Context, store ledger.Store, a Ask) (bool, error) {
 	child, err := store.Session(ctx, a.Caller.Session)
 	if errors.Is(err, sessions.ErrNotFound) || err == nil && child.SpawnedBy != a.Target.ID {
 		return false, nil
@@ -226,7 +227,7 @@ func wordToParent(ctx context.Context, store Store, a Ask) (bool, error) {
 }
 
 // stepRun is the run that works a step.
-func (r *Router) stepRun(x Exchange, step announce.Step, target sessions.Record, label flow.Label) sessions.Run {
+func (r *Router) stepRun(x ledger.Exchange, step announce.Step, target sessions.Record, label flow.Label) sessions.Run {
 	other := x.Requester
 	if step.Party.Session == x.Requester.Session {
 		other = x.Target

@@ -11,6 +11,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -57,7 +58,7 @@ func TestMutualRequestsEnd(t *testing.T) {
 		k := newTalk(t)
 		ann, bob := k.session("ann"), k.session("bob")
 		k.settings.Exchanges.MaxTurns = 2
-		started := make(chan router.Exchange, 2)
+		started := make(chan ledger.Exchange, 2)
 		k.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
 			if run.Kind != sessions.KindMessage {
 				return k.work(ctx, s, run)
@@ -146,7 +147,7 @@ func TestNoteAboveTheClearance(t *testing.T) {
 		require.Equal(t, flow.Confidential, x.Label.Level())
 		synctest.Wait()
 		require.Empty(t, k.notes(low.ID))
-		runs, err := k.store.ListRuns(t.Context(), router.Query{MaxLevel: flow.Restricted, Session: low.ID})
+		runs, err := k.store.ListRuns(t.Context(), ledger.Query{MaxLevel: flow.Restricted, Session: low.ID})
 		require.NoError(t, err)
 		require.Equal(t, "the session may not learn so much", runs[0].Error)
 		record, err := k.store.Session(t.Context(), low.ID)

@@ -9,6 +9,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -28,17 +29,17 @@ type NewTask struct {
 
 // StartTask gives a task to a sub-agent of a session, as the session's own agent
 // does with sessions_spawn, and returns at once. An agent that is not configured is a *[RequestError].
-func (r *Router) StartTask(ctx context.Context, n NewTask) (Exchange, error) {
+func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, error) {
 	if n.Agent == "" {
 		n.Agent = n.Session.Agent
 	}
 	switch {
 	case strings.TrimSpace(n.Text) == "":
-		return Exchange{}, &RequestError{Field: "task", Text: "is required"}
+		return ledger.Exchange{}, &RequestError{Field: "task", Text: "is required"}
 	case n.Session.Key.SubAgent():
-		return Exchange{}, &RequestError{Field: "session", Text: "a sub-agent's session has no sub-agents of its own"}
+		return ledger.Exchange{}, &RequestError{Field: "session", Text: "a sub-agent's session has no sub-agents of its own"}
 	case r.agent.ModelName(n.Agent) == "":
-		return Exchange{}, &RequestError{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", n.Agent)}
+		return ledger.Exchange{}, &RequestError{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", n.Agent)}
 	}
 	if n.Key == "" {
 		n.Key = uuid.NewString()
@@ -48,7 +49,7 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (Exchange, error) {
 		label = r.inboundLabel(n.Route, true)
 	}
 	if !flow.CanFlow(label.Level(), n.Session.Clearance) {
-		return Exchange{}, &RequestError{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
+		return ledger.Exchange{}, &RequestError{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
 	}
 	return r.StartExchange(ctx, Ask{
 		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: "task/" + n.Key, Task: n.Task, Actor: n.Actor,

@@ -9,6 +9,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 )
 
 // A person's task is worked, reported and noted as that of the session's own agent is.
@@ -31,7 +32,7 @@ func TestPersonGivesATask(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ann.ID, child.SpawnedBy)
 		require.True(t, child.Key.SubAgent())
-		asked, err := k.store.ListAudit(t.Context(), router.AuditQuery{Action: "exchange.spawn", MaxLevel: flow.Restricted})
+		asked, err := k.store.ListAudit(t.Context(), ledger.AuditQuery{Action: "exchange.spawn", MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		require.Len(t, asked, 1)
 		require.Equal(t, "token:ops", asked[0].Actor, "who has asked, and not the agent that is told what came of it")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -42,7 +43,7 @@ func (r *Router) countTurn(ctx context.Context, s *Settings, in *Admission, how 
 		return false, nil
 	}
 	place := botPlace(in.Route)
-	in.turns = &BotTurns{Place: place}
+	in.turns = &ledger.BotTurns{Place: place}
 	if !in.Sender.Bot {
 		return false, nil
 	}
@@ -65,10 +66,10 @@ func (r *Router) countTurn(ctx context.Context, s *Settings, in *Admission, how 
 }
 
 // stopBots hears no bots in a conversation before a person speaks there, and says so once.
-func (r *Router) stopBots(ctx context.Context, in Admission, turns BotTurns) error {
+func (r *Router) stopBots(ctx context.Context, in Admission, turns ledger.BotTurns) error {
 	turns.Stopped = true
 	in.turns = &turns
-	err := r.commitEvent(ctx, in, OutcomeIgnored, Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
+	err := r.commitEvent(ctx, in, ledger.OutcomeIgnored, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: in.speaker(), Action: "bots.stopped",
 		Object: string(in.Route.Conversation), Label: r.inboundLabel(in.Route, false),
 		Detail: map[string]string{"account": in.Route.Account, "turns": strconv.Itoa(len(turns.Turns))},

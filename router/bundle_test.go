@@ -18,6 +18,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -116,7 +117,7 @@ func (b *bundle) start() {
 	b.bus.own(b.t, b.Router)
 }
 
-func (b *bundle) routerStore() router.Store {
+func (b *bundle) routerStore() ledger.Store {
 	if b.dying != nil {
 		return b.dying
 	}
@@ -170,9 +171,9 @@ func (b *bundle) hear(m adapters.Inbound) router.Admitted {
 }
 
 // deliveries are those with a status, oldest first.
-func (b *bundle) deliveries(status router.DeliveryStatus) []router.Delivery {
+func (b *bundle) deliveries(status ledger.DeliveryStatus) []ledger.Delivery {
 	b.t.Helper()
-	found, err := b.store.ListDeliveries(context.Background(), router.Query{MaxLevel: flow.Restricted, Status: string(status), Limit: 200})
+	found, err := b.store.ListDeliveries(context.Background(), ledger.Query{MaxLevel: flow.Restricted, Status: string(status), Limit: 200})
 	require.NoError(b.t, err)
 	slices.Reverse(found)
 	return found

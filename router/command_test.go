@@ -12,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -83,7 +84,7 @@ func TestOwnersCommandByAnotherIsAudited(t *testing.T) {
 		b.await(1)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("g1"), "a group hears nothing of it")
-		entries, err := b.store.ListAudit(t.Context(), router.AuditQuery{MaxLevel: flow.Restricted})
+		entries, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		denied := 0
 		for _, e := range entries {
@@ -106,7 +107,7 @@ func TestSendOff(t *testing.T) {
 		require.Equal(t, sessions.RunDone, b.ended(run.Run).Status, "it still listens and works")
 		synctest.Wait()
 		require.Len(t, b.chat.texts("owner"), 1)
-		blocked := b.deliveries(router.DeliveryBlocked)
+		blocked := b.deliveries(ledger.DeliveryBlocked)
 		require.Len(t, blocked, 1)
 		require.Equal(t, "override", blocked[0].Decision.Rules[0].Rule, "the decision is recorded with what it looked at")
 
@@ -151,7 +152,7 @@ func TestSendOffInAGroupThatMoved(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, policy.Block, d.Decision.Action)
 		synctest.Wait()
-		require.Len(t, b.deliveries(router.DeliveryBlocked), 2)
+		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 2)
 		require.Len(t, b.chat.texts("g2"), 1, "the command's answer alone")
 	})
 }
@@ -242,7 +243,7 @@ func TestResetAndDeletionNameWhoAsked(t *testing.T) {
 		fresh, err := b.ResetSession(t.Context(), old.ID, "token:ops")
 		require.NoError(t, err)
 		require.NoError(t, b.DeleteSession(t.Context(), fresh.ID, "token:board"))
-		entries, err := b.store.ListAudit(t.Context(), router.AuditQuery{Action: "session.reset", MaxLevel: flow.Restricted})
+		entries, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{Action: "session.reset", MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		var actors []string
 		for _, e := range entries {

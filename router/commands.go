@@ -8,6 +8,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -30,7 +31,7 @@ type commandSpec struct {
 	talk bool
 	// guesses: it takes a code, and so only one of it is carried out at a time.
 	guesses bool
-	run     func(r *Router, ctx context.Context, c commandCall) (Change, string, error)
+	run     func(r *Router, ctx context.Context, c commandCall) (ledger.Change, string, error)
 	// order takes the place of run where the command waits for its turn in the session's queue.
 	order ordering
 }
@@ -174,11 +175,11 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	if !fresh {
 		notice.Session = record.ID
 	}
-	change.Deliver = append([]Delivery{notice}, change.Deliver...) // the first answers the event
-	if err := r.commitEvent(ctx, in, OutcomeCommand, change); err != nil {
+	change.Deliver = append([]ledger.Delivery{notice}, change.Deliver...) // the first answers the event
+	if err := r.commitEvent(ctx, in, ledger.OutcomeCommand, change); err != nil {
 		return Admitted{}, err
 	}
-	return Admitted{Outcome: OutcomeCommand, Session: notice.Session, Notice: answer, NoticeID: notice.ID}, nil
+	return Admitted{Outcome: ledger.OutcomeCommand, Session: notice.Session, Notice: answer, NoticeID: notice.ID}, nil
 }
 
 // mayOther reports whether somebody who is no owner may give the command.
@@ -190,7 +191,7 @@ func (s commandSpec) mayOther(ctx context.Context, r *Router, in Admission, args
 }
 
 // carryOut gives what a command changes and answers, or the order that a run is to carry out.
-func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (order *sessions.Order, change Change, answer string, err error) {
+func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (order *sessions.Order, change ledger.Change, answer string, err error) {
 	if s.order != nil {
 		order, answer, err = s.order(r, ctx, c)
 	} else {
@@ -203,21 +204,21 @@ func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (or
 // so where nobody else sees it; a group hears nothing.
 func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd command) (Admitted, error) {
 	label := r.inboundLabel(in.Route, false)
-	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
+	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: in.speaker(), Action: "command.denied",
 		Object: "/" + cmd.name, Label: label,
 		Detail: map[string]string{"conversation": string(in.Route.Conversation), "reason": "not an owner"},
 	}}}}
-	got := Admitted{Outcome: OutcomeCommand}
+	got := Admitted{Outcome: ledger.OutcomeCommand}
 	if in.Route.ChatType == sessions.Direct || fromMenu(in) {
 		got.Notice = "Only my owner may use /" + cmd.name + "."
 		notice := r.newNotice(s, in.Route, got.Notice)
-		got.NoticeID, change.Deliver = notice.ID, []Delivery{notice}
+		got.NoticeID, change.Deliver = notice.ID, []ledger.Delivery{notice}
 	}
-	return got, r.commitEvent(ctx, in, OutcomeCommand, change)
+	return got, r.commitEvent(ctx, in, ledger.OutcomeCommand, change)
 }
 
-func (r *Router) commandHelp(_ context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandHelp(_ context.Context, c commandCall) (ledger.Change, string, error) {
 	var b strings.Builder
 	b.WriteString("Just talk to me. And these commands work, each as a whole message:\n\n")
 	for _, spec := range commandTable() {
@@ -226,10 +227,10 @@ func (r *Router) commandHelp(_ context.Context, c commandCall) (Change, string, 
 		}
 		fmt.Fprintf(&b, "- `/%s` – %s\n", spec.name, spec.help)
 	}
-	return Change{}, b.String(), nil
+	return ledger.Change{}, b.String(), nil
 }
 
-func (r *Router) commandWhoami(_ context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandWhoami(_ context.Context, c commandCall) (ledger.Change, string, error) {
 	who := "a guest"
 	if c.owner {
 		who = "my owner"
@@ -242,13 +243,13 @@ func (r *Router) commandWhoami(_ context.Context, c commandCall) (Change, string
 	if at := c.in.Route; at.ChatType != sessions.Direct {
 		text += fmt.Sprintf(" This %s is `%s`.", at.ChatType, at.Conversation)
 	}
-	return Change{}, text, nil
+	return ledger.Change{}, text, nil
 }
 
 // commandReset ends the session; what was queued in it before still finishes there.
-func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandReset(_ context.Context, c commandCall) (ledger.Change, string, error) {
 	if c.fresh {
-		return Change{}, "This is a new session already.", nil
+		return ledger.Change{}, "This is a new session already.", nil
 	}
 	change, _, kept := r.renew(c.in, c.owner, c.session, "asked for")
 	if kept != "" {
@@ -257,21 +258,21 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (Change, string,
 	return change, "A new session has begun. I have forgotten what we said here.", nil
 }
 
-func (r *Router) commandStop(ctx context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandStop(ctx context.Context, c commandCall) (ledger.Change, string, error) {
 	if c.fresh {
-		return Change{}, "There is nothing to stop.", nil
+		return ledger.Change{}, "There is nothing to stop.", nil
 	}
 	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
 	if err != nil {
-		return Change{}, "", fmt.Errorf("read queue: %w", err)
+		return ledger.Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
 	waiting = slices.DeleteFunc(waiting, func(run sessions.Run) bool { return run.Kind == sessions.KindNote }) // which no stop is for
 	change, err := r.stopIn(ctx, c.session.ID)
 	if err != nil {
-		return Change{}, "", err
+		return ledger.Change{}, "", err
 	}
 	if len(waiting) == 0 && len(change.Exchanges) == 0 {
-		return Change{}, "There is nothing to stop.", nil
+		return ledger.Change{}, "There is nothing to stop.", nil
 	}
 	change.Audit = []sessions.AuditEntry{r.stopped(c.session.ID, c.in.speaker())}
 	return change, fmt.Sprintf("Stopped; %d waiting messages are left unanswered. Sub-agents of this conversation are stopped too.", peopleWaiting(waiting)), nil

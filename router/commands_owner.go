@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // commandSend sets what may be said in a place and below it. It is never gated itself.
-func (r *Router) commandSend(ctx context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandSend(ctx context.Context, c commandCall) (ledger.Change, string, error) {
 	reach := reachWord(c.in.Route, r.settings.Load().Keyer)
 	var override sessions.SendPolicy
 	var answer string
@@ -25,11 +26,11 @@ func (r *Router) commandSend(ctx context.Context, c commandCall) (Change, string
 			answer = "Sending " + reach + " follows the " + placeWord(c.in.Route.Channel) + " again."
 		}
 	default:
-		return Change{}, "Usage: `/send on`, `/send off` or `/send inherit`.", nil
+		return ledger.Change{}, "Usage: `/send on`, `/send off` or `/send inherit`.", nil
 	}
 	below, err := r.store.SendersBelow(ctx, c.session.Key, sessionsBelowMost)
 	if err != nil {
-		return Change{}, "", fmt.Errorf("read sessions of the threads: %w", err)
+		return ledger.Change{}, "", fmt.Errorf("read sessions of the threads: %w", err)
 	}
 	change := r.override(c, sessions.Patch{SendPolicy: &override}, "sendPolicy", string(override))
 	change.Patch = append(change.Patch, followAgain(below)...)
@@ -37,9 +38,9 @@ func (r *Router) commandSend(ctx context.Context, c commandCall) (Change, string
 }
 
 // commandActivation sets the session's own word on whether a group must mention the bot.
-func (r *Router) commandActivation(_ context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandActivation(_ context.Context, c commandCall) (ledger.Change, string, error) {
 	if c.in.Route.ChatType == sessions.Direct {
-		return Change{}, "Here I hear everything anyway; `/activation` is for groups.", nil
+		return ledger.Change{}, "Here I hear everything anyway; `/activation` is for groups.", nil
 	}
 	var override sessions.Activation
 	var answer string
@@ -51,24 +52,24 @@ func (r *Router) commandActivation(_ context.Context, c commandCall) (Change, st
 	case "inherit", "default", "reset":
 		override, answer = sessions.ActivationInherit, "Whether I must be mentioned follows the configuration again."
 	default:
-		return Change{}, "Usage: `/activation mention`, `/activation always` or `/activation inherit`.", nil
+		return ledger.Change{}, "Usage: `/activation mention`, `/activation always` or `/activation inherit`.", nil
 	}
 	return r.override(c, sessions.Patch{Activation: &override}, "activation", string(override)), answer, nil
 }
 
-func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandPair(ctx context.Context, c commandCall) (ledger.Change, string, error) {
 	action, code, _ := strings.Cut(c.args, " ")
 	code = strings.ToUpper(strings.TrimSpace(code))
-	to, done := PairingApproved, "admitted"
+	to, done := ledger.PairingApproved, "admitted"
 	switch strings.ToLower(action) {
 	case "approve":
 	case "deny":
-		to, done = PairingDenied, "not admitted"
+		to, done = ledger.PairingDenied, "not admitted"
 	default:
 		code = ""
 	}
 	if code == "" {
-		return Change{}, "Usage: `/pair approve CODE` or `/pair deny CODE`.", nil
+		return ledger.Change{}, "Usage: `/pair approve CODE` or `/pair deny CODE`.", nil
 	}
 	p, change, err := r.settlement(ctx, code, c.in.speaker(), to)
 	var bad *RequestError
@@ -76,10 +77,10 @@ func (r *Router) commandPair(ctx context.Context, c commandCall) (Change, string
 	case errors.As(err, &bad):
 		return change, bad.Text, nil
 	case err != nil:
-		return Change{}, "", err
+		return ledger.Change{}, "", err
 	}
 	answer := fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done)
-	if to == PairingApproved {
+	if to == ledger.PairingApproved {
 		answer = r.settings.Load().warnShared(answer)
 	}
 	return change, answer, nil

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -18,7 +19,7 @@ func inherits(args string) bool {
 }
 
 // override changes one of the session's own settings, or makes the session with it, and says so in the audit trail.
-func (r *Router) override(c commandCall, p sessions.Patch, setting, value string) (change Change) {
+func (r *Router) override(c commandCall, p sessions.Patch, setting, value string) (change ledger.Change) {
 	change.Audit = []sessions.AuditEntry{{
 		At: r.now(), Actor: c.in.speaker(), Action: "session." + setting,
 		Object: string(c.session.Key), Session: c.session.ID, Label: r.inboundLabel(c.in.Route, c.owner), Detail: map[string]string{"override": value},
@@ -35,21 +36,21 @@ func (r *Router) override(c commandCall, p sessions.Patch, setting, value string
 }
 
 // commandQueue shows a session's queue mode, and sets the session's own one.
-func (r *Router) commandQueue(_ context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandQueue(_ context.Context, c commandCall) (ledger.Change, string, error) {
 	if c.args == "" {
 		mode := r.settings.Load().queueMode(c.session)
 		from := "as configured"
 		if c.session.QueueMode != sessions.QueueInherit {
 			from = "set for this session"
 		}
-		return Change{}, fmt.Sprintf("Queue mode: `%s` (%s). %s", mode, from, queueWord(mode)), nil
+		return ledger.Change{}, fmt.Sprintf("Queue mode: `%s` (%s). %s", mode, from, queueWord(mode)), nil
 	}
 	mode := sessions.QueueMode(strings.ToLower(c.args))
 	if inherits(c.args) {
 		mode = sessions.QueueInherit
 	}
 	if !mode.Valid() {
-		return Change{}, "Usage: `/queue steer`, `/queue followup`, `/queue collect`, `/queue interrupt` or `/queue inherit`.", nil
+		return ledger.Change{}, "Usage: `/queue steer`, `/queue followup`, `/queue collect`, `/queue interrupt` or `/queue inherit`.", nil
 	}
 	change := r.override(c, sessions.Patch{QueueMode: &mode}, "queueMode", string(mode))
 	if mode == sessions.QueueInherit {
@@ -78,16 +79,16 @@ type ModelChecker interface {
 }
 
 // commandModel shows a session's model, and sets the session's own one.
-func (r *Router) commandModel(_ context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandModel(_ context.Context, c commandCall) (ledger.Change, string, error) {
 	agents := r.agent.ModelName(c.session.Agent)
 	if c.args == "" {
-		return Change{}, presentModel(c, agents), nil
+		return ledger.Change{}, presentModel(c, agents), nil
 	}
 	name := c.args
 	if inherits(name) {
 		name = ""
 	} else if err := r.checkModel(name); err != nil {
-		return Change{}, sentence(err.Error()), nil
+		return ledger.Change{}, sentence(err.Error()), nil
 	}
 	change := r.override(c, sessions.Patch{Model: new(flow.NewText(name, r.inboundLabel(c.in.Route, c.owner)))}, "model", name)
 	if name == "" {
@@ -123,9 +124,9 @@ func sentence(text string) string {
 }
 
 // commandUsage says how many tokens a session has used.
-func (r *Router) commandUsage(_ context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandUsage(_ context.Context, c commandCall) (ledger.Change, string, error) {
 	if c.fresh {
-		return Change{}, "There is no session here yet, so it has used nothing.", nil
+		return ledger.Change{}, "There is no session here yet, so it has used nothing.", nil
 	}
-	return Change{}, usageLines(c), nil
+	return ledger.Change{}, usageLines(c), nil
 }

@@ -6,30 +6,31 @@ import (
 	"fmt"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func (r *Router) commandStatus(ctx context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandStatus(ctx context.Context, c commandCall) (ledger.Change, string, error) {
 	if c.fresh {
-		return Change{}, "There is no session here yet. Say something to begin one.", nil
+		return ledger.Change{}, "There is no session here yet. Say something to begin one.", nil
 	}
 	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
 	if err != nil {
-		return Change{}, "", fmt.Errorf("read queue: %w", err)
+		return ledger.Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
 	busy := len(waiting) > len(queuedRuns(waiting))
 	override, err := sendLine(ctx, r.store, c.session)
 	if err != nil {
-		return Change{}, "", err
+		return ledger.Change{}, "", err
 	}
 	levels, err := r.levelLines(ctx, c)
 	if err != nil {
-		return Change{}, "", err
+		return ledger.Change{}, "", err
 	}
 	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model %s\n- %s, %d waiting\n%s\n- send: %s%s%s",
 		c.session.Key, c.session.ID, c.session.Agent, r.modelWord(c), busyWord(busy), peopleWaiting(waiting),
 		usageLines(c), override, activationLine(c), levels)
-	return Change{}, text, nil
+	return ledger.Change{}, text, nil
 }
 
 // modelWord is the model that answers in a session, as far as the asker may be shown it. One that is hidden looks as if none was set, but for

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -102,9 +103,9 @@ func cleanName(name string) string {
 }
 
 // NewMedia makes a file as it is stored. The label is that of where it came from.
-func (r *Router) NewMedia(f NewFile, session sessions.ID, label flow.Label) Media {
+func (r *Router) NewMedia(f NewFile, session sessions.ID, label flow.Label) ledger.Media {
 	now, sum := r.now(), sha256.Sum256(f.Content)
-	return Media{
+	return ledger.Media{
 		ID: sessions.NewMediaID(), Session: session, Name: cleanName(f.Name), MIME: orDefault(f.MIME, "application/octet-stream"),
 		Size: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]), Content: f.Content, Label: label,
 		Created: now,
@@ -113,8 +114,8 @@ func (r *Router) NewMedia(f NewFile, session sessions.ID, label flow.Label) Medi
 
 // attach gives the delivery its files: those that are new, and those that are stored already and that its
 // session may send. The delivery's label is then the join of them all.
-func (r *Router) attach(ctx context.Context, d *Delivery, p Proactive) ([]Media, error) {
-	var fresh []Media
+func (r *Router) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([]ledger.Media, error) {
+	var fresh []ledger.Media
 	for _, f := range p.Files {
 		m := r.NewMedia(f, "", p.Label)
 		fresh = append(fresh, m)

@@ -16,6 +16,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -99,7 +100,7 @@ func TestButtons(t *testing.T) {
 		require.Empty(t, r.sent[0].Buttons)
 		require.Len(t, r.sent[1].Buttons, 2)
 		require.Equal(t, "Deny", r.sent[1].Buttons[1].Label)
-		require.Equal(t, string(b.deliveries(router.DeliverySent)[0].ID)+"/1", r.sent[1].Buttons[1].Press)
+		require.Equal(t, string(b.deliveries(ledger.DeliverySent)[0].ID)+"/1", r.sent[1].Buttons[1].Press)
 	})
 }
 
@@ -167,7 +168,7 @@ func TestFiles(t *testing.T) {
 		require.Equal(t, []string{"here", "a.txt", "b"}, b.chat.texts("ann"))
 		require.Contains(t, r.files, "a.txt text/plain abc")
 		require.Contains(t, r.files, "b application/octet-stream d")
-		sent := b.deliveries(router.DeliverySent)
+		sent := b.deliveries(ledger.DeliverySent)
 		require.Len(t, sent, 1)
 		require.Len(t, sent[0].Receipts, 3)
 		m, err := b.store.Media(t.Context(), d.Files[0])
@@ -188,7 +189,7 @@ func TestFiles(t *testing.T) {
 		_, err := b.Send(t.Context(), p)
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		failed := b.deliveries(router.DeliveryFailed)
+		failed := b.deliveries(ledger.DeliveryFailed)
 		require.Len(t, failed, 1)
 		require.Contains(t, failed[0].LastError, "the most is 3 bytes")
 	})
@@ -202,7 +203,7 @@ func TestStoredFile(t *testing.T) {
 		b := newBundle(t, option)
 		secret := flow.NewLabel(flow.Confidential, flow.Untrusted)
 		m := b.NewMedia(router.NewFile{Name: "plan.pdf", Content: []byte("plan")}, "sess_1", secret)
-		require.NoError(t, b.store.Commit(t.Context(), router.Change{Media: []router.Media{m}}))
+		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Media: []ledger.Media{m}}))
 		p := router.Proactive{Channel: "test", To: "ann", Media: []sessions.MediaID{m.ID}, Session: "sess_2"}
 		_, err := b.Send(t.Context(), p)
 		require.ErrorContains(t, err, "came into this session")

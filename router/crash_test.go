@@ -13,6 +13,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -67,8 +68,8 @@ func TestSendingAtDeathIsUnknown(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []string{"echo: hi"}, other.texts("ann"))
-		require.Len(t, b.deliveries(router.DeliveryUnknown), 1)
-		require.Len(t, b.deliveries(router.DeliverySent), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryUnknown), 1)
+		require.Len(t, b.deliveries(ledger.DeliverySent), 1)
 		close(held)
 		time.Sleep(time.Minute)
 		require.Len(t, b.chat.texts("ann"), 1)
@@ -131,7 +132,7 @@ func TestLostPreviewIsUnknown(t *testing.T) {
 		require.Equal(t, sessions.RunDone, b.ended(run.Run).Status)
 		time.Sleep(time.Minute)
 		require.Equal(t, []string{"the beginning of a long answer", "the whole answer"}, b.chat.texts("ann"))
-		require.Len(t, b.deliveries(router.DeliveryUnknown), 1)
-		require.Len(t, b.deliveries(router.DeliverySent), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryUnknown), 1)
+		require.Len(t, b.deliveries(ledger.DeliverySent), 1)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -28,7 +29,7 @@ func TokenUser(name string) sessions.UserID { return sessions.UserID(tokenUser +
 // decides. Where a rule names approvers it has to be one of them. speaker is who spoke in the run that asks, empty where that is
 // unknown: nobody decides about what their own words led to. All that a token says is untrusted, so an untrusted approval may be the
 // work of its words in an earlier turn, a file or a task: only a token that a rule names decides about it.
-func (t Token) refusal(p Approval, speaker string) string {
+func (t Token) refusal(p ledger.Approval, speaker string) string {
 	named := slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 })
 	switch {
 	case policy.CheckApprover.Skipped():
@@ -50,11 +51,11 @@ func (t Token) refusal(p Approval, speaker string) string {
 // speakerStore is where it stands whose words led to an approval.
 type speakerStore interface {
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
-	Delivery(ctx context.Context, id DeliveryID) (Delivery, error)
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
 }
 
 // speakerOf is who spoke in the run that an approval is about; empty where no run, or no person, is known.
-func speakerOf(ctx context.Context, store speakerStore, p Approval) (string, error) {
+func speakerOf(ctx context.Context, store speakerStore, p ledger.Approval) (string, error) {
 	id := p.Run
 	if p.Delivery != "" {
 		d, err := store.Delivery(ctx, p.Delivery)
@@ -74,7 +75,7 @@ func speakerOf(ctx context.Context, store speakerStore, p Approval) (string, err
 }
 
 // mayDecide is a [NotApproverError] where who decides may not: people by the terms alone, a named token as [Token.refusal] says.
-func mayDecide(ctx context.Context, store speakerStore, v Verdict, p Approval) error {
+func mayDecide(ctx context.Context, store speakerStore, v Verdict, p ledger.Approval) error {
 	if v.Token == nil {
 		if !v.may(p.Terms) {
 			return &NotApproverError{Actor: v.Actor, Terms: p.Terms}

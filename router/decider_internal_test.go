@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -47,7 +48,7 @@ func TestWhatATokenMayDecide(t *testing.T) {
 		"nobody knows whose words, and named": {level: flow.Restricted, label: untrusted(flow.Public), reach: flow.Public, approvers: [][]string{{ops}}, want: strangers},
 	} {
 		token := Token{Principal: ops, Level: c.level, Operator: !c.reader}
-		got := token.refusal(Approval{Label: c.label, Terms: sessions.Terms{Level: c.reach, Approvers: c.approvers}}, c.speaker)
+		got := token.refusal(ledger.Approval{Label: c.label, Terms: sessions.Terms{Level: c.reach, Approvers: c.approvers}}, c.speaker)
 		if c.want == "" {
 			require.Empty(t, got, name)
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -24,14 +25,14 @@ func TestATokenDecidesUpToItsLevel(t *testing.T) {
 		askingOn(b, sessions.Terms{Level: flow.Confidential})
 		heard := b.hear(in("owner", "1", "clean up"))
 		synctest.Wait()
-		p := b.onlyApproval(router.ApprovalPending)
+		p := b.onlyApproval(ledger.ApprovalPending)
 		v := byToken(flow.Internal)
 		v.Allow = true
 		_, err := b.DecideApproval(t.Context(), p.ID, v)
 		var left *router.NotApproverError
 		require.ErrorAs(t, err, &left)
 		require.EqualError(t, err, "token:ops may not decide about this: a yes may let the conversation learn or tell what is above INTERNAL, the most that the token may see")
-		require.Equal(t, router.ApprovalPending, b.onlyApproval(router.ApprovalPending).Status)
+		require.Equal(t, ledger.ApprovalPending, b.onlyApproval(ledger.ApprovalPending).Status)
 
 		p, err = b.DecideApproval(t.Context(), p.ID, byToken(flow.Confidential))
 		require.NoError(t, err)
@@ -49,7 +50,7 @@ func TestATokenDecidesNothingThatItHasLedTo(t *testing.T) {
 		askingOn(b, sessions.Terms{Level: flow.Public, Approvers: [][]string{{"test:token:ops", "test:eve"}}})
 		b.hear(in("token:ops", "1", "clean up"))
 		synctest.Wait()
-		p := b.onlyApproval(router.ApprovalPending)
+		p := b.onlyApproval(ledger.ApprovalPending)
 		v := byToken(flow.Restricted)
 		v.Allow = true
 		_, err := b.DecideApproval(t.Context(), p.ID, v)
@@ -57,7 +58,7 @@ func TestATokenDecidesNothingThatItHasLedTo(t *testing.T) {
 		typed, err := b.Admit(t.Context(), router.Admission{Inbound: in("token:ops", "2", "/approve "+string(p.ID)+" allow"), Token: v.Token})
 		require.NoError(t, err)
 		require.Equal(t, "Only my owner may use /approve.", typed.Notice)
-		require.Equal(t, p.ID, b.onlyApproval(router.ApprovalPending).ID)
+		require.Equal(t, p.ID, b.onlyApproval(ledger.ApprovalPending).ID)
 	})
 }
 
@@ -71,7 +72,7 @@ func TestATokenDiscardsWhatItMayDecideAbout(t *testing.T) {
 		p := b.waiting()
 		_, err := b.DiscardDelivery(t.Context(), p.Delivery, byToken(flow.Restricted))
 		require.ErrorContains(t, err, "its own words led to it")
-		require.Equal(t, router.ApprovalPending, b.waiting().Status)
+		require.Equal(t, ledger.ApprovalPending, b.waiting().Status)
 		_, err = b.DiscardDelivery(t.Context(), p.Delivery, router.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Equal(t, "operator", b.entries("delivery.discard")[0].Actor)

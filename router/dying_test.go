@@ -12,6 +12,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -28,9 +29,9 @@ type dying struct {
 	busy    int // so many commits meet another's
 }
 
-var _ router.Store = (*dying)(nil)
+var _ ledger.Store = (*dying)(nil)
 
-func (d *dying) Commit(ctx context.Context, change router.Change) error {
+func (d *dying) Commit(ctx context.Context, change ledger.Change) error {
 	return d.commit(func() error { return d.DB.Commit(ctx, change) })
 }
 

@@ -8,13 +8,14 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // admitDeletion takes a message back: nobody answers it any more if nobody has
 // begun to, and it is no history. What was answered stays; so does what a run has taken over.
 func (r *Router) admitDeletion(ctx context.Context, in Admission) (Admitted, error) {
-	var change Change
+	var change ledger.Change
 	run, err := r.runOf(ctx, in)
 	if err != nil {
 		return Admitted{}, err
@@ -29,22 +30,22 @@ func (r *Router) admitDeletion(ctx context.Context, in Admission) (Admitted, err
 		return Admitted{}, err
 	}
 	if line != nil {
-		change.Unsay = []Unsaid{{Lane: in.Route.Lane(), Message: in.MessageID}}
+		change.Unsay = []ledger.Unsaid{{Lane: in.Route.Lane(), Message: in.MessageID}}
 	}
 	if change.Runs == nil && change.Unsay == nil { // platforms tell of every message that somebody deletes
-		return Admitted{Outcome: OutcomeIgnored}, nil
+		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
-	return Admitted{Outcome: OutcomeDeleted}, r.commitEvent(ctx, in, OutcomeDeleted, change)
+	return Admitted{Outcome: ledger.OutcomeDeleted}, r.commitEvent(ctx, in, ledger.OutcomeDeleted, change)
 }
 
 // reword changes what is kept of a message that was edited and addresses nobody.
 func (r *Router) reword(ctx context.Context, in Admission) (Admitted, error) {
 	line, err := r.historyLine(ctx, in)
 	if err != nil || line == nil || line.Text == in.Text {
-		return Admitted{Outcome: OutcomeIgnored}, err
+		return Admitted{Outcome: ledger.OutcomeIgnored}, err
 	}
-	change := Change{Reword: []Reworded{{Unsaid: Unsaid{Lane: in.Route.Lane(), Message: in.MessageID}, Text: in.Text}}}
-	return Admitted{Outcome: OutcomeHistory}, r.commitEvent(ctx, in, OutcomeHistory, change)
+	change := ledger.Change{Reword: []ledger.Reworded{{Unsaid: ledger.Unsaid{Lane: in.Route.Lane(), Message: in.MessageID}, Text: in.Text}}}
+	return Admitted{Outcome: ledger.OutcomeHistory}, r.commitEvent(ctx, in, ledger.OutcomeHistory, change)
 }
 
 // historyLine is what is kept of a message for the next run; nil for nothing.
@@ -97,7 +98,7 @@ func (r *Router) runIDOf(ctx context.Context, in Admission) (sessions.RunID, err
 // run of the conversation. It is no reason to answer.
 func (r *Router) admitReaction(ctx context.Context, s *Settings, in Admission, how verdict, owner bool) (Admitted, error) {
 	if !in.Reaction.Own || in.Reaction.Removed || in.Sender.Bot || (how != admitRun && how != admitHistory) {
-		return Admitted{Outcome: OutcomeIgnored}, nil
+		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
 	line := sessions.HistoryLine{
 		Sender: in.Sender, Text: "reacted with " + in.Reaction.Emoji, At: r.now(), Label: r.inboundLabel(in.Route, owner),

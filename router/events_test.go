@@ -11,6 +11,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -41,7 +42,7 @@ func TestTakenBack(t *testing.T) {
 		waiting := b.hear(second).Run
 		b.hear(third)
 		b.hear(edited(third, 1, "three, no: four"))
-		require.Equal(t, router.OutcomeDeleted, b.hear(takenBack(second)).Outcome)
+		require.Equal(t, ledger.OutcomeDeleted, b.hear(takenBack(second)).Outcome)
 		b.hear(takenBack(third))
 		b.hear(takenBack(first))
 		release()
@@ -49,8 +50,8 @@ func TestTakenBack(t *testing.T) {
 		run := b.ended(waiting)
 		require.Equal(t, sessions.RunAborted, run.Status)
 		require.Equal(t, "taken back by its writer", run.Error)
-		require.Equal(t, router.OutcomeIgnored, b.hear(takenBack(second)).Outcome, "told again")
-		require.Equal(t, router.OutcomeIgnored, b.hear(takenBack(in("ann", "99", "never heard"))).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(takenBack(second)).Outcome, "told again")
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(takenBack(in("ann", "99", "never heard"))).Outcome)
 	})
 }
 
@@ -63,8 +64,8 @@ func TestHistoryIsTakenBack(t *testing.T) {
 		morning := inGroup("g1", "ann", "2", "god morning", false)
 		b.hear(morning)
 		b.hear(edited(morning, 1, "good morning"))
-		require.Equal(t, router.OutcomeIgnored, b.hear(edited(morning, 2, "good morning")).Outcome)
-		require.Equal(t, router.OutcomeDeleted, b.hear(takenBack(secret)).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(edited(morning, 2, "good morning")).Outcome)
+		require.Equal(t, ledger.OutcomeDeleted, b.hear(takenBack(secret)).Outcome)
 		b.hear(inGroup("g1", "bob", "3", "what did I miss?", true))
 		require.Contains(t, b.last("g1"), "good morning")
 		require.NotContains(t, b.last("g1"), "swordfish")
@@ -84,7 +85,7 @@ func TestReactions(t *testing.T) {
 			answer := b.last(string(asked.Route.Conversation))
 			on := place("1", "")
 			on.MessageID = b.chat.idOf(answer)
-			require.Equal(t, router.OutcomeHistory, b.hear(reaction(on, "👍")).Outcome)
+			require.Equal(t, ledger.OutcomeHistory, b.hear(reaction(on, "👍")).Outcome)
 			on.MessageID = "of long ago"
 			b.hear(reaction(on, "🎉"))
 			b.hear(place("2", "so?"))
@@ -94,16 +95,16 @@ func TestReactions(t *testing.T) {
 		}
 		foreign, taken := reaction(in("ann", "3", ""), "👎"), reaction(in("ann", "4", ""), "👎")
 		foreign.Reaction.Own, taken.Reaction.Removed = false, true
-		require.Equal(t, router.OutcomeIgnored, b.hear(foreign).Outcome)
-		require.Equal(t, router.OutcomeIgnored, b.hear(taken).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(foreign).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(taken).Outcome)
 	})
 }
 
 func TestReactionsOfStrangersAreIgnored(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, pairing)
-	require.Equal(t, router.OutcomeIgnored, b.hear(reaction(in("eve", "1", ""), "👍")).Outcome)
-	pending, err := b.store.ListPairings(t.Context(), "", "", router.PairingPending)
+	require.Equal(t, ledger.OutcomeIgnored, b.hear(reaction(in("eve", "1", ""), "👍")).Outcome)
+	pending, err := b.store.ListPairings(t.Context(), "", "", ledger.PairingPending)
 	require.NoError(t, err)
 	require.Empty(t, pending)
 }
@@ -126,9 +127,9 @@ func TestPressIsThePersonsWord(t *testing.T) {
 		b := newBundle(t)
 		press := b.press(b.offer("g1", "yes, please"), 0, "ann")
 		press.Route.Handle = "interaction"
-		require.Equal(t, router.OutcomeRun, b.hear(press).Outcome)
+		require.Equal(t, ledger.OutcomeRun, b.hear(press).Outcome)
 		require.Equal(t, "echo: ann: yes, please", b.last("g1"))
-		d := b.deliveries(router.DeliverySent)[0]
+		d := b.deliveries(ledger.DeliverySent)[0]
 		require.Empty(t, d.Route.Handle, "the answer is for all")
 	})
 }
@@ -141,10 +142,10 @@ func TestTheSameEditIsAnsweredOnce(t *testing.T) {
 		first := in("ann", "1", "one")
 		b.hear(first)
 		b.last("ann")
-		require.Equal(t, router.OutcomeRun, b.hear(edited(first, 1, "two")).Outcome)
+		require.Equal(t, ledger.OutcomeRun, b.hear(edited(first, 1, "two")).Outcome)
 		b.last("ann")
-		require.Equal(t, router.OutcomeIgnored, b.hear(edited(first, 2, "two")).Outcome)
-		require.Equal(t, router.OutcomeRun, b.hear(edited(first, 3, "one")).Outcome, "back again is an edit")
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(edited(first, 2, "two")).Outcome)
+		require.Equal(t, ledger.OutcomeRun, b.hear(edited(first, 3, "one")).Outcome, "back again is an edit")
 		b.last("ann")
 		require.Equal(t, []string{"echo: one", "echo: two", "echo: one"}, b.chat.texts("ann"))
 	})
@@ -195,23 +196,23 @@ func TestBotLoopIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, bots)
 		n := 0
-		turn := func() router.Outcome {
+		turn := func() ledger.Outcome {
 			n++
 			return b.hear(fromBot(fmt.Sprint(n), sessions.ThreadID(fmt.Sprint(n%2)))).Outcome
 		}
 		for range 6 {
-			require.Equal(t, router.OutcomeRun, turn())
+			require.Equal(t, ledger.OutcomeRun, turn())
 			time.Sleep(time.Minute)
 		}
 		b.restart()
 		for range 3 {
-			require.Equal(t, router.OutcomeIgnored, turn(), "a restart does not forget, and threads count together")
+			require.Equal(t, ledger.OutcomeIgnored, turn(), "a restart does not forget, and threads count together")
 		}
 		require.Equal(t, 1, b.audited("bots.stopped"))
 		time.Sleep(time.Hour)
-		require.Equal(t, router.OutcomeIgnored, turn(), "time alone does not help")
+		require.Equal(t, ledger.OutcomeIgnored, turn(), "time alone does not help")
 		b.hear(inGroup("g1", "ann", "100", "what goes on here?", false))
-		require.Equal(t, router.OutcomeRun, turn())
+		require.Equal(t, ledger.OutcomeRun, turn())
 	})
 }
 
@@ -222,9 +223,9 @@ func TestChatterOfBotsIsNoLoop(t *testing.T) {
 	for i := range 12 {
 		m := fromBot(fmt.Sprint(i), "")
 		m.Mentioned = false
-		require.Equal(t, router.OutcomeHistory, b.hear(m).Outcome)
+		require.Equal(t, ledger.OutcomeHistory, b.hear(m).Outcome)
 	}
-	require.Equal(t, router.OutcomeRun, b.hear(fromBot("99", "")).Outcome)
+	require.Equal(t, ledger.OutcomeRun, b.hear(fromBot("99", "")).Outcome)
 }
 
 func TestSlowBotsMayTalk(t *testing.T) {
@@ -232,7 +233,7 @@ func TestSlowBotsMayTalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, bots)
 		for i := range 12 {
-			require.Equal(t, router.OutcomeRun, b.hear(fromBot(fmt.Sprint(i), "")).Outcome)
+			require.Equal(t, ledger.OutcomeRun, b.hear(fromBot(fmt.Sprint(i), "")).Outcome)
 			time.Sleep(2 * time.Minute)
 		}
 	})
@@ -240,11 +241,11 @@ func TestSlowBotsMayTalk(t *testing.T) {
 
 func TestWhichBotsAreHeard(t *testing.T) {
 	t.Parallel()
-	for policy, want := range map[router.BotPolicy][2]router.Outcome{
-		"":                  {router.OutcomeIgnored, router.OutcomeIgnored},
-		router.BotsOff:      {router.OutcomeIgnored, router.OutcomeIgnored},
-		router.BotsMentions: {router.OutcomeRun, router.OutcomeIgnored},
-		router.BotsOn:       {router.OutcomeRun, router.OutcomeHistory},
+	for policy, want := range map[router.BotPolicy][2]ledger.Outcome{
+		"":                  {ledger.OutcomeIgnored, ledger.OutcomeIgnored},
+		router.BotsOff:      {ledger.OutcomeIgnored, ledger.OutcomeIgnored},
+		router.BotsMentions: {ledger.OutcomeRun, ledger.OutcomeIgnored},
+		router.BotsOn:       {ledger.OutcomeRun, ledger.OutcomeHistory},
 	} {
 		b := newBundle(t, bots, func(b *bundle) {
 			ch := b.settings.Channels["test"]
@@ -253,6 +254,6 @@ func TestWhichBotsAreHeard(t *testing.T) {
 		})
 		unmentioned := fromBot("2", "")
 		unmentioned.Mentioned = false
-		require.Equal(t, want, [2]router.Outcome{b.hear(fromBot("1", "")).Outcome, b.hear(unmentioned).Outcome}, policy)
+		require.Equal(t, want, [2]ledger.Outcome{b.hear(fromBot("1", "")).Outcome, b.hear(unmentioned).Outcome}, policy)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -69,7 +70,7 @@ func newTalkers(b *testing.B) *talkers {
 }
 
 // begin starts an exchange.
-func (k *talkers) begin(name string, i int) router.Exchange {
+func (k *talkers) begin(name string, i int) ledger.Exchange {
 	from, to := k.from[i%len(k.from)], k.to[i%len(k.to)]
 	x, err := k.StartExchange(context.Background(), router.Ask{
 		Kind: announce.Send, Caller: caller(from), Target: to, Text: name, Label: from.Taint, Key: name,
@@ -81,7 +82,7 @@ func (k *talkers) begin(name string, i int) router.Exchange {
 // idle waits until no exchange is open. It looks now and then, to leave the machine to those who work.
 func (k *talkers) idle() {
 	for {
-		open, err := k.store.ListExchanges(context.Background(), router.ExchangeQuery{MaxLevel: flow.Restricted, Open: true, Limit: 1})
+		open, err := k.store.ListExchanges(context.Background(), ledger.ExchangeQuery{MaxLevel: flow.Restricted, Open: true, Limit: 1})
 		require.NoError(k.t, err)
 		if len(open) == 0 {
 			return

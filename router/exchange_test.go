@@ -15,6 +15,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -78,7 +79,7 @@ func caller(r sessions.Record) sessions.Caller {
 }
 
 // ask begins an exchange.
-func (k *talk) ask(from, to sessions.Record, text string) router.Exchange {
+func (k *talk) ask(from, to sessions.Record, text string) ledger.Exchange {
 	k.t.Helper()
 	x, err := k.StartExchange(context.Background(), router.Ask{
 		Kind: announce.Send, Caller: caller(from), Target: to, Text: text, Label: from.Taint, Key: "tool/" + text,
@@ -88,7 +89,7 @@ func (k *talk) ask(from, to sessions.Record, text string) router.Exchange {
 }
 
 // over waits until an exchange has ended.
-func (k *talk) over(id string) router.Exchange {
+func (k *talk) over(id string) ledger.Exchange {
 	k.t.Helper()
 	for {
 		x, err := k.store.Exchange(context.Background(), id)
@@ -423,13 +424,13 @@ func TestTasksAreBounded(t *testing.T) {
 			k.mu.Unlock()
 			return "done", nil
 		}
-		spawn := func(key string) (router.Exchange, error) {
+		spawn := func(key string) (ledger.Exchange, error) {
 			child := k.NewSubAgent(ann, "main", "", key, ann.Taint)
 			return k.StartExchange(t.Context(), router.Ask{
 				Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: key, Label: ann.Taint, Key: key, Task: router.Task{Name: key, Discard: true},
 			})
 		}
-		var started []router.Exchange
+		var started []ledger.Exchange
 		for i := range 3 {
 			x, err := spawn(fmt.Sprint("task ", i))
 			require.NoError(t, err)

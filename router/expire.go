@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -19,15 +20,8 @@ const (
 	expireBatch = 500
 )
 
-// Expiry says which sessions are over.
-type Expiry struct {
-	Now       time.Time // those whose TTL has passed by then
-	IdleSince time.Time // those that are not persistent and were last active before it
-	KeptSince time.Time // those that are persistent and in which nothing has happened since; zero: none of them
-}
-
 // over says why a session is over; empty: it is not.
-func (e Expiry) over(r sessions.Record) (why string) {
+func over(e ledger.Expiry, r sessions.Record) (why string) {
 	switch {
 	case r.TTL > 0 && !r.Created.Add(r.TTL).After(e.Now), !r.Persistent && r.LastActivity.Before(e.IdleSince):
 		return "its time was over"
@@ -38,8 +32,8 @@ func (e Expiry) over(r sessions.Record) (why string) {
 }
 
 // expiry is what is over at a time.
-func expiry(keep Retention, now time.Time) Expiry {
-	e := Expiry{Now: now, IdleSince: now.Add(-idleLife)}
+func expiry(keep Retention, now time.Time) ledger.Expiry {
+	e := ledger.Expiry{Now: now, IdleSince: now.Add(-idleLife)}
 	if keep.Sessions > 0 {
 		e.KeptSince = now.Add(-keep.Sessions)
 	}
@@ -71,18 +65,18 @@ func (r *Router) expireSessions(ctx context.Context) {
 }
 
 // expire ends a session that is over, or reports that a rule keeps it, which the audit trail has once.
-func (r *Router) expire(ctx context.Context, id sessions.ID, e Expiry) (keeps bool, err error) {
+func (r *Router) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (keeps bool, err error) {
 	record, err := r.store.Session(ctx, id)
 	if err != nil {
 		return false, fmt.Errorf("read session: %w", err)
 	}
-	why := e.over(record)
+	why := over(e, record)
 	if why == "" || !record.Ended.IsZero() {
 		return false, nil // something has happened since it was found
 	}
 	entry, kept := r.mayEnd(record, "gateway", false)
 	entry.Detail = map[string]any{"reason": why, "decision": entry.Detail}
-	var change Change
+	var change ledger.Change
 	switch {
 	case kept == "":
 		change = r.ending(record)
@@ -97,7 +91,7 @@ func (r *Router) expire(ctx context.Context, id sessions.ID, e Expiry) (keeps bo
 // ending ends a session that is over, unless something happens in it first. Where people have set something for their
 // conversation, an empty session with these settings takes its place, as /new would make it: the gateway must not speak
 // again in a place because nobody has said anything there for a while.
-func (r *Router) ending(record sessions.Record) (change Change) {
+func (r *Router) ending(record sessions.Record) (change ledger.Change) {
 	if adjusted(record) {
 		change, _ = r.reset(record, flow.Level{})
 	} else {

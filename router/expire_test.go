@@ -11,7 +11,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -54,7 +54,7 @@ func TestIdleConversationsEndAndGo(t *testing.T) {
 		require.ErrorIs(t, err, sessions.ErrNotFound)
 		_, err = b.store.Run(t.Context(), said.Run)
 		require.ErrorIs(t, err, sessions.ErrNotFound)
-		reasons, err := b.store.ListAudit(t.Context(), router.AuditQuery{MaxLevel: flow.Restricted, Session: said.Session, Action: "session.reset"})
+		reasons, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{MaxLevel: flow.Restricted, Session: said.Session, Action: "session.reset"})
 		require.NoError(t, err)
 		require.Len(t, reasons, 1)
 		require.Contains(t, fmt.Sprintf("%s", reasons[0].Detail), "retention.sessions")

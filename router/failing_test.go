@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -23,7 +23,7 @@ type failing struct {
 	placed map[string]bool // the places that have met a failure; nil: no place does
 }
 
-var _ router.Store = (*failing)(nil)
+var _ ledger.Store = (*failing)(nil)
 
 // withFailing is a bundle whose database can fail.
 func withFailing(b *bundle) { b.failing = &failing{} }
@@ -98,15 +98,15 @@ func unless[T any](err error, call func() (T, error)) (T, error) {
 	return call()
 }
 
-func (f *failing) Commit(ctx context.Context, change router.Change) error {
+func (f *failing) Commit(ctx context.Context, change ledger.Change) error {
 	if err := f.breaks(ctx); err != nil {
 		return err
 	}
 	return f.DB.Commit(ctx, change)
 }
 
-func (f *failing) Event(ctx context.Context, key string) (router.Event, error) {
-	return unless(f.breaks(ctx), func() (router.Event, error) { return f.DB.Event(ctx, key) })
+func (f *failing) Event(ctx context.Context, key string) (ledger.Event, error) {
+	return unless(f.breaks(ctx), func() (ledger.Event, error) { return f.DB.Event(ctx, key) })
 }
 
 func (f *failing) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error) {
@@ -141,32 +141,32 @@ func (f *failing) Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run,
 	return unless(f.breaks(ctx), func() ([]sessions.Run, error) { return f.DB.Batch(ctx, id) })
 }
 
-func (f *failing) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]router.Delivery, error) {
-	return unless(f.breaks(ctx), func() ([]router.Delivery, error) { return f.DB.LaneDeliveries(ctx, lane, limit) })
+func (f *failing) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error) {
+	return unless(f.breaks(ctx), func() ([]ledger.Delivery, error) { return f.DB.LaneDeliveries(ctx, lane, limit) })
 }
 
-func (f *failing) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]router.Delivery, error) {
-	return unless(f.breaks(ctx), func() ([]router.Delivery, error) { return f.DB.HeldDeliveries(ctx, now, limit) })
+func (f *failing) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
+	return unless(f.breaks(ctx), func() ([]ledger.Delivery, error) { return f.DB.HeldDeliveries(ctx, now, limit) })
 }
 
-func (f *failing) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]router.Delivery, error) {
-	return unless(f.breaks(ctx), func() ([]router.Delivery, error) { return f.DB.DecidedQuestions(ctx, now, limit) })
+func (f *failing) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
+	return unless(f.breaks(ctx), func() ([]ledger.Delivery, error) { return f.DB.DecidedQuestions(ctx, now, limit) })
 }
 
-func (f *failing) RunDelivery(ctx context.Context, run sessions.RunID) (router.Delivery, error) {
-	return unless(f.breaks(ctx), func() (router.Delivery, error) { return f.DB.RunDelivery(ctx, run) })
+func (f *failing) RunDelivery(ctx context.Context, run sessions.RunID) (ledger.Delivery, error) {
+	return unless(f.breaks(ctx), func() (ledger.Delivery, error) { return f.DB.RunDelivery(ctx, run) })
 }
 
-func (f *failing) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (router.Delivery, error) {
-	return unless(f.breaks(ctx), func() (router.Delivery, error) { return f.DB.WithheldAnswer(ctx, session, run) })
+func (f *failing) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (ledger.Delivery, error) {
+	return unless(f.breaks(ctx), func() (ledger.Delivery, error) { return f.DB.WithheldAnswer(ctx, session, run) })
 }
 
-func (f *failing) Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error) {
-	return unless(f.breaks(ctx), func() (router.Delivery, error) { return f.DB.Delivery(ctx, id) })
+func (f *failing) Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error) {
+	return unless(f.breaks(ctx), func() (ledger.Delivery, error) { return f.DB.Delivery(ctx, id) })
 }
 
-func (f *failing) DeliveryByIdempotency(ctx context.Context, key string) (router.Delivery, error) {
-	return unless(f.breaks(ctx), func() (router.Delivery, error) { return f.DB.DeliveryByIdempotency(ctx, key) })
+func (f *failing) DeliveryByIdempotency(ctx context.Context, key string) (ledger.Delivery, error) {
+	return unless(f.breaks(ctx), func() (ledger.Delivery, error) { return f.DB.DeliveryByIdempotency(ctx, key) })
 }
 
 func (f *failing) History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error) {
@@ -177,71 +177,71 @@ func (f *failing) PeerOf(ctx context.Context, channel, account string, conversat
 	return unless(f.breaks(ctx), func() (sessions.UserID, error) { return f.DB.PeerOf(ctx, channel, account, conversation) })
 }
 
-func (f *failing) Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (router.Revision, error) {
-	return unless(f.breaks(ctx), func() (router.Revision, error) { return f.DB.Revision(ctx, lane, message) })
+func (f *failing) Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (ledger.Revision, error) {
+	return unless(f.breaks(ctx), func() (ledger.Revision, error) { return f.DB.Revision(ctx, lane, message) })
 }
 
-func (f *failing) BotTurns(ctx context.Context, place sessions.Lane) (router.BotTurns, error) {
-	return unless(f.breaks(ctx), func() (router.BotTurns, error) { return f.DB.BotTurns(ctx, place) })
+func (f *failing) BotTurns(ctx context.Context, place sessions.Lane) (ledger.BotTurns, error) {
+	return unless(f.breaks(ctx), func() (ledger.BotTurns, error) { return f.DB.BotTurns(ctx, place) })
 }
 
 func (f *failing) CountAudit(ctx context.Context, action string, since time.Time, limit int) (int, error) {
 	return unless(f.breaks(ctx), func() (int, error) { return f.DB.CountAudit(ctx, action, since, limit) })
 }
 
-func (f *failing) Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (router.Delivery, error) {
-	return unless(f.breaks(ctx), func() (router.Delivery, error) { return f.DB.Posted(ctx, lane, message) })
+func (f *failing) Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (ledger.Delivery, error) {
+	return unless(f.breaks(ctx), func() (ledger.Delivery, error) { return f.DB.Posted(ctx, lane, message) })
 }
 
-func (f *failing) PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (router.Pairing, error) {
-	return unless(f.breaks(ctx), func() (router.Pairing, error) { return f.DB.PairingOf(ctx, channel, account, user) })
+func (f *failing) PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error) {
+	return unless(f.breaks(ctx), func() (ledger.Pairing, error) { return f.DB.PairingOf(ctx, channel, account, user) })
 }
 
-func (f *failing) ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error) {
-	return unless(f.breaks(ctx), func() ([]router.Pairing, error) { return f.DB.ListPairings(ctx, channel, account, status) })
+func (f *failing) ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error) {
+	return unless(f.breaks(ctx), func() ([]ledger.Pairing, error) { return f.DB.ListPairings(ctx, channel, account, status) })
 }
 
 func (f *failing) CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error) {
 	return unless(f.breaks(ctx), func() (sessions.ConversationID, error) { return f.DB.CanonicalConversation(ctx, channel, account, id) })
 }
 
-func (f *failing) Exchange(ctx context.Context, id string) (router.Exchange, error) {
-	return unless(f.breaks(ctx), func() (router.Exchange, error) { return f.DB.Exchange(ctx, id) })
+func (f *failing) Exchange(ctx context.Context, id string) (ledger.Exchange, error) {
+	return unless(f.breaks(ctx), func() (ledger.Exchange, error) { return f.DB.Exchange(ctx, id) })
 }
 
-func (f *failing) ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
-	return unless(f.breaks(ctx), func() ([]router.Exchange, error) { return f.DB.ListExchanges(ctx, q) })
+func (f *failing) ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error) {
+	return unless(f.breaks(ctx), func() ([]ledger.Exchange, error) { return f.DB.ListExchanges(ctx, q) })
 }
 
-func (f *failing) Chain(ctx context.Context, id string) (router.ChainUse, error) {
-	return unless(f.breaks(ctx), func() (router.ChainUse, error) { return f.DB.Chain(ctx, id) })
+func (f *failing) Chain(ctx context.Context, id string) (ledger.ChainUse, error) {
+	return unless(f.breaks(ctx), func() (ledger.ChainUse, error) { return f.DB.Chain(ctx, id) })
 }
 
-func (f *failing) MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error) {
-	return unless(f.breaks(ctx), func() (router.Media, error) { return f.DB.MediaInfo(ctx, id) })
+func (f *failing) MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
+	return unless(f.breaks(ctx), func() (ledger.Media, error) { return f.DB.MediaInfo(ctx, id) })
 }
 
-func (f *failing) Media(ctx context.Context, id sessions.MediaID) (router.Media, error) {
-	return unless(f.breaks(ctx), func() (router.Media, error) { return f.DB.Media(ctx, id) })
+func (f *failing) Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
+	return unless(f.breaks(ctx), func() (ledger.Media, error) { return f.DB.Media(ctx, id) })
 }
 
 func (f *failing) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
 	return unless(f.breaks(ctx), func() (int, error) { return f.DB.SweepMemories(ctx, now, limit) })
 }
 
-func (f *failing) Prune(ctx context.Context, p router.Prune) (router.Pruned, error) {
-	return unless(f.breaks(ctx), func() (router.Pruned, error) { return f.DB.Prune(ctx, p) })
+func (f *failing) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
+	return unless(f.breaks(ctx), func() (ledger.Pruned, error) { return f.DB.Prune(ctx, p) })
 }
 
-func (f *failing) Approval(ctx context.Context, id router.ApprovalID) (router.Approval, error) {
-	return unless(f.breaks(ctx), func() (router.Approval, error) { return f.DB.Approval(ctx, id) })
+func (f *failing) Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error) {
+	return unless(f.breaks(ctx), func() (ledger.Approval, error) { return f.DB.Approval(ctx, id) })
 }
 
 func (f *failing) TakePartition(ctx context.Context, partition int, owner string) (int64, error) {
 	return unless(f.breaks(ctx), func() (int64, error) { return f.DB.TakePartition(ctx, partition, owner) })
 }
 
-func (f *failing) ExpiredSessions(ctx context.Context, e router.Expiry, limit int) ([]sessions.ID, error) {
+func (f *failing) ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) ([]sessions.ID, error) {
 	return unless(f.breaks(ctx), func() ([]sessions.ID, error) { return f.DB.ExpiredSessions(ctx, e, limit) })
 }
 

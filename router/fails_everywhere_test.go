@@ -15,6 +15,7 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -62,7 +63,7 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			b.calm()
 			require.Equal(b.t, []string{"echo: ", "one"}, b.chat.texts("ann"))
 			require.Equal(b.t, sessions.RunDone, b.stands(run).Status)
-			require.Len(b.t, b.deliveries(router.DeliverySent), 1)
+			require.Len(b.t, b.deliveries(ledger.DeliverySent), 1)
 		}},
 		"messages that are collected": {withMode(sessions.QueueCollect), func(b *bundle) {
 			release := b.busy()
@@ -117,8 +118,8 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			asking(b)
 			run := b.persist(in("owner", "1", "clean up"))
 			b.calm()
-			p := b.onlyApproval(router.ApprovalPending)
-			question := b.deliveries(router.DeliverySent)[0]
+			p := b.onlyApproval(ledger.ApprovalPending)
+			question := b.deliveries(ledger.DeliverySent)[0]
 			require.Equal(b.t, 1, b.adapter.(*keyed).open(), "the question has its buttons")
 			require.Contains(b.t, b.persist(b.press(question, 0, "owner")).Notice, "`exec` runs")
 			b.calm()
@@ -131,8 +132,8 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			b.persist(in("bob", "1", "my plan"))
 			b.persist(in("cid", "1", "our plan"))
 			b.calm()
-			require.Len(b.t, b.approvals(router.ApprovalPending), 3)
-			for _, p := range b.approvals(router.ApprovalPending) {
+			require.Len(b.t, b.approvals(ledger.ApprovalPending), 3)
+			for _, p := range b.approvals(ledger.ApprovalPending) {
 				switch d := b.delivery(p.Delivery); d.Route.Conversation {
 				case "chat-ann":
 					b.persist(in("owner", "1", "/approve "+string(p.ID)+" allow"))
@@ -191,13 +192,13 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			b.persist(in("ann", "2", "bad"))
 			b.calm()
 			require.Equal(b.t, []string{"echo: one"}, b.chat.texts("ann"))
-			require.Len(b.t, b.deliveries(router.DeliverySent), 1)
-			require.Len(b.t, b.deliveries(router.DeliveryUnknown), 1)
-			require.Len(b.t, b.deliveries(router.DeliveryFailed), 1)
+			require.Len(b.t, b.deliveries(ledger.DeliverySent), 1)
+			require.Len(b.t, b.deliveries(ledger.DeliveryUnknown), 1)
+			require.Len(b.t, b.deliveries(ledger.DeliveryFailed), 1)
 		}},
 		"answers that may not be said": {nil, func(b *bundle) {
 			b.gate.forbid = func(e policy.Egress) *policy.Decision {
-				if e.Kind != string(router.KindReply) {
+				if e.Kind != string(ledger.KindReply) {
 					return nil
 				}
 				return &policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.Looked{{Rule: "no", Matched: true, Action: policy.Block}}}
@@ -206,7 +207,7 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			b.calm()
 			require.Len(b.t, b.chat.texts("ann"), 1)
 			require.Contains(b.t, b.chat.texts("ann")[0], "may not be said")
-			require.Len(b.t, b.deliveries(router.DeliveryBlocked), 1)
+			require.Len(b.t, b.deliveries(ledger.DeliveryBlocked), 1)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +236,7 @@ func TestExchangesWhileTheDatabaseFails(t *testing.T) {
 		ann, bob := k.session("ann"), k.session("bob")
 		k.await(2)
 		k.failing.everyPlace()
-		try := func(ask func() (router.Exchange, error)) (x router.Exchange) {
+		try := func(ask func() (ledger.Exchange, error)) (x ledger.Exchange) {
 			var err error
 			for range 20 {
 				if x, err = ask(); err == nil {
@@ -245,7 +246,7 @@ func TestExchangesWhileTheDatabaseFails(t *testing.T) {
 			require.NoError(t, err)
 			return x
 		}
-		x := try(func() (router.Exchange, error) {
+		x := try(func() (ledger.Exchange, error) {
 			return k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: "tool/1"})
 		})
 		k.calm()
@@ -254,7 +255,7 @@ func TestExchangesWhileTheDatabaseFails(t *testing.T) {
 		require.Equal(t, "announce 5", k.last("bob"))
 
 		task := router.NewTask{Session: ann, Text: "look", Task: router.Task{Name: "prices"}, Route: ann.Route, Key: "1"}
-		x = try(func() (router.Exchange, error) { return k.StartTask(t.Context(), task) })
+		x = try(func() (ledger.Exchange, error) { return k.StartTask(t.Context(), task) })
 		k.calm()
 		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
 		require.Len(t, k.heard(), 7, "the task and its announcement")
@@ -263,7 +264,7 @@ func TestExchangesWhileTheDatabaseFails(t *testing.T) {
 
 		k.hold()
 		task.Key, task.Text = "2", "look again"
-		x = try(func() (router.Exchange, error) { return k.StartTask(t.Context(), task) })
+		x = try(func() (ledger.Exchange, error) { return k.StartTask(t.Context(), task) })
 		time.Sleep(time.Minute)
 		require.Contains(t, k.persist(in("ann", "list", "/subagents")).Notice, "prices")
 		require.Contains(t, k.persist(in("ann", "stop", "/subagents stop all")).Notice, "All sub-agents of this conversation are stopped.")

@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -43,9 +44,9 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 		scene  func(b *bundle)
 	}{
 		"a conversation": {nil, func(b *bundle) {
-			require.Equal(b.t, router.OutcomeRun, b.admitting(in("ann", "1", "one")).Outcome)
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(in("ann", "1", "one")).Outcome)
 			second := b.admitting(in("ann", "2", "two"))
-			require.Equal(b.t, router.OutcomeRun, second.Outcome)
+			require.Equal(b.t, ledger.OutcomeRun, second.Outcome)
 			require.Equal(b.t, []string{"echo: one", "echo: two"}, b.chat.texts("ann"))
 			repeat := b.admitting(in("ann", "2", "two"))
 			require.True(b.t, repeat.Repeat)
@@ -58,23 +59,23 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			synctest.Wait()
 			waiting := b.admitting(two)
 			b.admitting(three)
-			require.Equal(b.t, router.OutcomeRun, b.admitting(edited(two, 1, "too")).Outcome)
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(edited(two, 1, "too")).Outcome)
 			require.Equal(b.t, sessions.RunAborted, b.ended(waiting.Run).Status)
-			require.Equal(b.t, router.OutcomeIgnored, b.admitting(edited(two, 2, "too")).Outcome, "it is that already")
-			require.Equal(b.t, router.OutcomeRun, b.admitting(edited(one, 1, "first")).Outcome, "it is worked on already")
-			require.Equal(b.t, router.OutcomeIgnored, b.admitting(edited(one, 2, "first")).Outcome)
-			require.Equal(b.t, router.OutcomeDeleted, b.admitting(takenBack(three)).Outcome)
-			require.Equal(b.t, router.OutcomeDeleted, b.admitting(takenBack(two)).Outcome)
-			require.Equal(b.t, router.OutcomeIgnored, b.admitting(takenBack(two)).Outcome)
+			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(edited(two, 2, "too")).Outcome, "it is that already")
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(edited(one, 1, "first")).Outcome, "it is worked on already")
+			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(edited(one, 2, "first")).Outcome)
+			require.Equal(b.t, ledger.OutcomeDeleted, b.admitting(takenBack(three)).Outcome)
+			require.Equal(b.t, ledger.OutcomeDeleted, b.admitting(takenBack(two)).Outcome)
+			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(takenBack(two)).Outcome)
 		}},
 		"the talk of a group": {nil, func(b *bundle) {
 			said := inGroup("g", "ann", "1", "blue is nice", false)
-			require.Equal(b.t, router.OutcomeHistory, b.admitting(said).Outcome)
-			require.Equal(b.t, router.OutcomeHistory, b.admitting(edited(said, 1, "red is nice")).Outcome)
-			require.Equal(b.t, router.OutcomeIgnored, b.admitting(edited(said, 2, "red is nice")).Outcome, "it is that already")
+			require.Equal(b.t, ledger.OutcomeHistory, b.admitting(said).Outcome)
+			require.Equal(b.t, ledger.OutcomeHistory, b.admitting(edited(said, 1, "red is nice")).Outcome)
+			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(edited(said, 2, "red is nice")).Outcome, "it is that already")
 			gone := inGroup("g", "ann", "2", "or green", false)
 			b.admitting(gone)
-			require.Equal(b.t, router.OutcomeDeleted, b.admitting(takenBack(gone)).Outcome)
+			require.Equal(b.t, ledger.OutcomeDeleted, b.admitting(takenBack(gone)).Outcome)
 			got := b.admitting(inGroup("g", "bob", "3", "which one?", true))
 			lines := b.ended(got.Run).Input.History
 			require.Len(b.t, lines, 1)
@@ -82,39 +83,39 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			synctest.Wait()
 			shown := inGroup("g", "ann", "1", "", false)
 			shown.MessageID = "1"
-			require.Equal(b.t, router.OutcomeHistory, b.admitting(reaction(shown, "👍")).Outcome)
+			require.Equal(b.t, ledger.OutcomeHistory, b.admitting(reaction(shown, "👍")).Outcome)
 			after := b.ended(b.admitting(inGroup("g", "bob", "4", "well?", true)).Run).Input.History
 			require.Len(b.t, after, 1)
 			require.Contains(b.t, after[0].Text, "reacted with 👍 to: “echo: ")
-			require.Equal(b.t, router.OutcomeMoved, b.admitting(adapters.Inbound{Event: "moved", Route: shown.Route, Migrated: &adapters.Migration{From: "g", To: "g2"}}).Outcome)
+			require.Equal(b.t, ledger.OutcomeMoved, b.admitting(adapters.Inbound{Event: "moved", Route: shown.Route, Migrated: &adapters.Migration{From: "g", To: "g2"}}).Outcome)
 		}},
 		"a group that is known by an older id": {func(b *bundle) {
 			b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: map[string]router.GroupSettings{"g": {RequireMention: true}}}
 		}, func(b *bundle) {
 			b.admitting(adapters.Inbound{Event: "moved", Route: inGroup("g", "ann", "1", "", false).Route, Migrated: &adapters.Migration{From: "g", To: "g2"}})
-			require.Equal(b.t, router.OutcomeRun, b.admitting(inGroup("g2", "ann", "2", "hello", true)).Outcome)
-			require.Equal(b.t, router.OutcomeHistory, b.admitting(inGroup("g2", "ann", "3", "hello", false)).Outcome)
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(inGroup("g2", "ann", "2", "hello", true)).Outcome)
+			require.Equal(b.t, ledger.OutcomeHistory, b.admitting(inGroup("g2", "ann", "3", "hello", false)).Outcome)
 		}},
 		"somebody who asks to be admitted": {pairing, func(b *bundle) {
-			require.Equal(b.t, router.OutcomePairing, b.admitting(in("ann", "1", "let me in")).Outcome)
-			require.Equal(b.t, router.OutcomePairing, b.admitting(in("ann", "2", "please")).Outcome)
+			require.Equal(b.t, ledger.OutcomePairing, b.admitting(in("ann", "1", "let me in")).Outcome)
+			require.Equal(b.t, ledger.OutcomePairing, b.admitting(in("ann", "2", "please")).Outcome)
 			require.Contains(b.t, b.last("ann"), b.code())
 			require.Contains(b.t, b.admitting(in("ann", "3", "/whoami")).Notice, "test:ann")
 			require.Contains(b.t, b.admitting(in("owner", "1", "/pair approve "+b.code())).Notice, "ann")
-			require.Equal(b.t, router.OutcomeRun, b.admitting(in("ann", "4", "hello")).Outcome)
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(in("ann", "4", "hello")).Outcome)
 			require.Contains(b.t, b.admitting(in("owner", "2", "/pair approve XXXX")).Notice, "no pending pairing")
 		}},
 		"people and groups that are not admitted": {noPeople, func(b *bundle) {
-			require.Equal(b.t, router.OutcomeIgnored, b.admitting(inGroup("g", "owner", "1", "are you there?", true)).Outcome)
+			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(inGroup("g", "owner", "1", "are you there?", true)).Outcome)
 			require.Contains(b.t, b.last("owner"), "groups:")
 			require.Contains(b.t, b.admitting(in("ann", "1", "/whoami")).Notice, "test:ann")
 		}},
 		"bots": {bots, func(b *bundle) {
 			for range 6 {
 				b.commands++
-				require.Equal(b.t, router.OutcomeRun, b.admitting(fromBot(string(rune('a'+b.commands)), "")).Outcome)
+				require.Equal(b.t, ledger.OutcomeRun, b.admitting(fromBot(string(rune('a'+b.commands)), "")).Outcome)
 			}
-			require.Equal(b.t, router.OutcomeIgnored, b.admitting(fromBot("z", "")).Outcome)
+			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(fromBot("z", "")).Outcome)
 			require.Equal(b.t, 1, b.audited("bots.stopped"))
 		}},
 		"a session whose time is over": {withReset(router.ResetPolicy{Mode: router.ResetIdle, Idle: time.Hour}), func(b *bundle) {
@@ -127,7 +128,7 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			b.hear(in("ann", "1", "one"))
 			synctest.Wait()
 			waiting := b.admitting(in("ann", "2", "two"))
-			require.Equal(b.t, router.OutcomeRun, b.admitting(in("ann", "3", "three")).Outcome)
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(in("ann", "3", "three")).Outcome)
 			require.Equal(b.t, sessions.RunDropped, b.ended(waiting.Run).Status)
 			require.Contains(b.t, b.last("ann"), "starting with: “two”")
 			b.admitting(in("ann", "4", "four"))
@@ -194,7 +195,7 @@ func TestCommandsWhileTheDatabaseFails(t *testing.T) {
 			b.commands++
 			m := in("owner", "cmd-"+string(rune('a'+b.commands)), c.text)
 			got := b.admitting(m)
-			require.Equal(t, router.OutcomeCommand, got.Outcome, c.text)
+			require.Equal(t, ledger.OutcomeCommand, got.Outcome, c.text)
 			require.NotEmpty(t, got.Notice, c.text)
 			require.Contains(t, got.Notice, c.want, c.text)
 			require.Equal(t, got.Notice, b.last("owner"))
@@ -205,7 +206,7 @@ func TestCommandsWhileTheDatabaseFails(t *testing.T) {
 		for _, text := range []string{"/retry", "/undo", "/branch 1", "/raise CONFIDENTIAL", "/new and now?"} {
 			b.commands++
 			got := b.admitting(in("owner", "cmd-"+string(rune('a'+b.commands)), text))
-			require.Equal(t, router.OutcomeRun, got.Outcome, text)
+			require.Equal(t, ledger.OutcomeRun, got.Outcome, text)
 			require.Equal(t, sessions.RunDone, b.ended(got.Run).Status, text)
 		}
 		require.Contains(t, b.admitting(in("owner", "last", "/reset")).Notice, "A new session has begun")
@@ -241,20 +242,20 @@ func TestRequestsWhileTheDatabaseFails(t *testing.T) {
 		require.NotEqual(t, made.ID, fresh.ID)
 		insisting(b, alone(func(ctx context.Context) error { return b.DeleteSession(ctx, fresh.ID, "operator") }))
 
-		x := insisting(b, func(ctx context.Context) (router.Exchange, error) {
+		x := insisting(b, func(ctx context.Context) (ledger.Exchange, error) {
 			return b.StartExchange(ctx, router.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: "tool/1"})
 		})
 		onward := caller(bob)
 		onward.Chain = x.Chain
-		insisting(b, func(ctx context.Context) (router.Exchange, error) {
+		insisting(b, func(ctx context.Context) (ledger.Exchange, error) {
 			return b.StartExchange(ctx, router.Ask{Kind: announce.Send, Caller: onward, Target: main, Text: "and you?", Label: bob.Taint, Key: "tool/2"})
 		})
 		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
-		task := insisting(b, func(ctx context.Context) (router.Exchange, error) {
+		task := insisting(b, func(ctx context.Context) (ledger.Exchange, error) {
 			return b.StartTask(ctx, router.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "1"})
 		})
 		require.Equal(t, announce.Announced, k.over(task.ID).Outcome)
-		again := insisting(b, func(ctx context.Context) (router.Exchange, error) {
+		again := insisting(b, func(ctx context.Context) (ledger.Exchange, error) {
 			return b.StartTask(ctx, router.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "1"})
 		})
 		require.Equal(t, task.ID, again.ID)
@@ -279,12 +280,12 @@ func TestMessagesWhileTheDatabaseFails(t *testing.T) {
 			{Channel: "test", To: "last", Session: ann.Session, Text: "to where it was"},
 			{Channel: "test", To: "nobody", Text: "to somebody new", Idempotency: "once"},
 		} {
-			d := insisting(b, func(ctx context.Context) (router.Delivery, error) { return b.Send(ctx, p) })
+			d := insisting(b, func(ctx context.Context) (ledger.Delivery, error) { return b.Send(ctx, p) })
 			synctest.Wait()
-			require.Equal(t, router.DeliverySent, b.delivery(d.ID).Status, p.Text)
+			require.Equal(t, ledger.DeliverySent, b.delivery(d.ID).Status, p.Text)
 			require.Equal(t, p.Text, b.last(string(d.Route.Conversation)))
 			if p.Idempotency != "" {
-				again := insisting(b, func(ctx context.Context) (router.Delivery, error) { return b.Send(ctx, p) })
+				again := insisting(b, func(ctx context.Context) (ledger.Delivery, error) { return b.Send(ctx, p) })
 				require.Equal(t, d.ID, again.ID)
 			}
 		}
@@ -298,13 +299,13 @@ func TestMessagesWhileTheDatabaseFails(t *testing.T) {
 		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "at last"})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Equal(t, router.DeliveryFailed, b.delivery(d.ID).Status)
-		insisting(b, func(ctx context.Context) (router.Delivery, error) { return b.RetryDelivery(ctx, d.ID, "operator") })
+		require.Equal(t, ledger.DeliveryFailed, b.delivery(d.ID).Status)
+		insisting(b, func(ctx context.Context) (ledger.Delivery, error) { return b.RetryDelivery(ctx, d.ID, "operator") })
 		synctest.Wait()
-		insisting(b, func(ctx context.Context) (router.Delivery, error) {
+		insisting(b, func(ctx context.Context) (ledger.Delivery, error) {
 			return b.DiscardDelivery(ctx, d.ID, router.Verdict{Actor: "operator", Owner: true})
 		})
-		require.Equal(t, router.DeliveryDiscarded, b.delivery(d.ID).Status)
+		require.Equal(t, ledger.DeliveryDiscarded, b.delivery(d.ID).Status)
 	})
 }
 
@@ -319,8 +320,8 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 		}
 		answer := b.hear(in("ann", "1", "the plan"))
 		synctest.Wait()
-		of := map[string]router.Approval{}
-		for _, p := range b.approvals(router.ApprovalPending) {
+		of := map[string]ledger.Approval{}
+		for _, p := range b.approvals(ledger.ApprovalPending) {
 			of[b.delivery(p.Delivery).Text] = p
 		}
 		run := b.ended(answer.Run)
@@ -329,14 +330,14 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 		}
 		require.Equal(t, of["echo: the plan"].ID, told().Withheld.Approval)
 		owner := router.Verdict{Actor: "test:owner", Owner: true}
-		decide := func(text string, v router.Verdict) router.Approval {
-			return insisting(b, func(ctx context.Context) (router.Approval, error) { return b.DecideApproval(ctx, of[text].ID, v) })
+		decide := func(text string, v router.Verdict) ledger.Approval {
+			return insisting(b, func(ctx context.Context) (ledger.Approval, error) { return b.DecideApproval(ctx, of[text].ID, v) })
 		}
 		allow := owner
 		allow.Allow = true
-		require.Equal(t, router.ApprovalAllowed, decide("plan one", allow).Status)
-		require.Equal(t, router.ApprovalDenied, decide("plan two", owner).Status)
-		insisting(b, func(ctx context.Context) (router.Delivery, error) {
+		require.Equal(t, ledger.ApprovalAllowed, decide("plan one", allow).Status)
+		require.Equal(t, ledger.ApprovalDenied, decide("plan two", owner).Status)
+		insisting(b, func(ctx context.Context) (ledger.Delivery, error) {
 			return b.DiscardDelivery(ctx, of["plan three"].Delivery, owner)
 		})
 		synctest.Wait()
@@ -354,13 +355,13 @@ func TestPairingsWhileTheDatabaseFails(t *testing.T) {
 		b := newBundle(t, withFailing, pairing)
 		b.hear(in("ann", "1", "let me in"))
 		code := b.code()
-		p := insisting(b, func(ctx context.Context) (router.Pairing, error) { return b.ApprovePairing(ctx, code, "operator") })
-		require.Equal(t, router.PairingApproved, p.Status)
+		p := insisting(b, func(ctx context.Context) (ledger.Pairing, error) { return b.ApprovePairing(ctx, code, "operator") })
+		require.Equal(t, ledger.PairingApproved, p.Status)
 		insisting(b, alone(func(ctx context.Context) error { return b.RevokePairing(ctx, "test", "default", "ann", "operator") }))
-		require.Equal(t, router.OutcomePairing, b.hear(in("ann", "2", "hello?")).Outcome)
+		require.Equal(t, ledger.OutcomePairing, b.hear(in("ann", "2", "hello?")).Outcome)
 		b.hear(in("bob", "1", "let me in"))
 		code = b.code()
-		p = insisting(b, func(ctx context.Context) (router.Pairing, error) { return b.DenyPairing(ctx, code, "operator") })
-		require.Equal(t, router.PairingDenied, p.Status)
+		p = insisting(b, func(ctx context.Context) (ledger.Pairing, error) { return b.DenyPairing(ctx, code, "operator") })
+		require.Equal(t, ledger.PairingDenied, p.Status)
 	})
 }

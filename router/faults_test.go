@@ -12,7 +12,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -32,7 +32,7 @@ func TestWaitLongerThanLifeExpires(t *testing.T) {
 		b.Rescan(3)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		require.Len(t, b.deliveries(router.DeliveryExpired), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryExpired), 1)
 	})
 }
 
@@ -306,7 +306,7 @@ func TestSentInsteadOfItsPreviewIsUnknown(t *testing.T) {
 		b.rival(t, editable{other})
 		time.Sleep(time.Minute)
 		require.Equal(t, []string{"the whole answer"}, other.texts("ann"))
-		require.Len(t, b.deliveries(router.DeliveryUnknown), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryUnknown), 1)
 		close(d.held)
 		time.Sleep(time.Minute)
 	})

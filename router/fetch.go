@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/adapters"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -32,7 +33,7 @@ const (
 
 // fetched is what became of a message's attachments.
 type fetched struct {
-	media []Media
+	media []ledger.Media
 	texts []string // of text files, for the model to read
 }
 
@@ -87,7 +88,7 @@ func (w *sessionWorker) fetchOne(ctx context.Context, f adapters.FileFetcher, at
 	at.Size = int64(len(content))
 	at.MIME = mimeOf(at, content)
 	sum := sha256.Sum256(content)
-	m := Media{
+	m := ledger.Media{
 		ID: sessions.NewMediaID(), Session: run.Session, Name: at.Name, MIME: at.MIME, Size: at.Size,
 		SHA256: hex.EncodeToString(sum[:]), Content: content, Label: run.Label, Created: now,
 	}

@@ -9,13 +9,14 @@ import (
 	"sluice/announce"
 	"sluice/internal/faultpoint"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // finish stores the last message, the end of the runs and the delivery of the answer, in one transaction.
-func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, batch []sessions.Run, answer Answer, show *show, preview []DeliveryMove) error {
+func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, batch []sessions.Run, answer Answer, show *show, preview []ledger.DeliveryMove) error {
 	last := batch[len(batch)-1]
-	change := Change{Change: session.Pending()}
+	change := ledger.Change{Change: session.Pending()}
 	w.touch(&change, last.Route)
 	for _, run := range batch {
 		run.Status, run.Finished, run.Reply, run.Model, run.Label = sessions.RunDone, w.now(), answer.Text, answer.Model, session.Taint()
@@ -24,17 +25,17 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 		}
 		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunRunning, Run: run})
 	}
-	say, kind := answer.Text, KindReply
+	say, kind := answer.Text, ledger.KindReply
 	if last.Exchange != "" {
 		var err error
 		if say, err = w.advancePatiently(ctx, &change, w.stepEnd(&last, session.Taint(), announce.Result{Status: sessions.RunDone, Text: answer.Text, Usage: answer.Usage})); err != nil {
 			return err
 		}
-		kind = KindAnnounce
+		kind = ledger.KindAnnounce
 	}
 	label := session.Taint()
 	if last.Kind == sessions.KindCommand {
-		kind, label = KindCommand, quoted(answer)
+		kind, label = ledger.KindCommand, quoted(answer)
 	}
 	if !sessions.Silent(say) && !last.Route.IsZero() {
 		w.deliver(&change, w.reply(last, kind, say, label), preview)
@@ -49,7 +50,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	switch {
 	case sessions.Silent(say):
 		say = ""
-	case kind != KindCommand:
+	case kind != ledger.KindCommand:
 		say = show.final(say)
 	}
 	w.emitEnd(batch, sessions.Event{Type: sessions.EventDone, Text: say, Usage: &answer.Usage, Label: session.Taint()})
@@ -59,7 +60,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 // quoted is the label of a command's answer.
 func quoted(answer Answer) flow.Label {
 	if answer.Quotes == (flow.Label{}) {
-		return noticeLabel()
+		return ledger.NoticeLabel()
 	}
 	return answer.Quotes
 }
@@ -77,38 +78,38 @@ func (w *sessionWorker) excuse(taint flow.Label, route sessions.Route, why *sess
 }
 
 // reply makes the delivery of a run's answer.
-func (w *sessionWorker) reply(run sessions.Run, kind DeliveryKind, text string, label flow.Label) Delivery {
+func (w *sessionWorker) reply(run sessions.Run, kind ledger.DeliveryKind, text string, label flow.Label) ledger.Delivery {
 	d := w.newDelivery(w.settings.Load(), kind, run.Route, text, label)
 	d.Session, d.Run = run.Session, run.ID
 	return d
 }
 
 // deliver adds a delivery to the change: as a new one, or as the final text of the preview that shows already.
-func (w *sessionWorker) deliver(change *Change, d Delivery, preview []DeliveryMove) {
+func (w *sessionWorker) deliver(change *ledger.Change, d ledger.Delivery, preview []ledger.DeliveryMove) {
 	if len(preview) == 0 {
 		change.Deliver = append(change.Deliver, d)
 		return
 	}
 	move := preview[0]
 	move.Delivery.Text, move.Delivery.Label, move.Delivery.Kind = d.Text, d.Label, d.Kind
-	move.Delivery.Status, move.Delivery.NextTry, move.Delivery.Expires = DeliveryQueued, d.NextTry, d.Expires
+	move.Delivery.Status, move.Delivery.NextTry, move.Delivery.Expires = ledger.DeliveryQueued, d.NextTry, d.Expires
 	move.Delivery.Epoch = 0
 	change.Deliveries = append(change.Deliveries, move)
 }
 
 // finishFailed stores that the runs ended without an answer and tells the person who waits.
-func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.WorkError, preview ...DeliveryMove) error {
+func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.WorkError, preview ...ledger.DeliveryMove) error {
 	batch, session := j.batch, j.session
 	w.log.Warn("run ended without an answer", "run", string(batch[0].ID), "session", string(w.id), "status", string(why.Status), "err", why.Err)
 	w.metrics.runs.WithLabelValues(string(why.Status)).Inc()
-	var change Change
+	var change ledger.Change
 	if session != nil {
 		session.ResolveInterrupted()
 		change.Change = session.Pending()
 		w.touch(&change, batch[len(batch)-1].Route)
 	}
 	w.fail(&change, j, batch, why)
-	change.Unask = []Unask{{Run: batch[0].ID, Reason: "the run has ended", At: w.now()}}
+	change.Unask = []ledger.Unask{{Run: batch[0].ID, Reason: "the run has ended", At: w.now()}}
 	last := batch[len(batch)-1]
 	say := ""
 	if last.Exchange != "" {
@@ -121,12 +122,12 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	case last.Route.IsZero():
 	case last.Exchange != "": // it has no preview
 		if say != "" {
-			change.Deliver = append(change.Deliver, w.reply(last, KindAnnounce, say, taintOf(j)))
+			change.Deliver = append(change.Deliver, w.reply(last, ledger.KindAnnounce, say, taintOf(j)))
 		}
 	case why.Status == sessions.RunAborted:
 		change.Deliveries = w.withdraw(preview) // /stop has answered already
 	default:
-		w.deliver(&change, w.reply(last, KindNotice, w.excuse(taintOf(j), last.Route, why), noticeLabel()), preview)
+		w.deliver(&change, w.reply(last, ledger.KindNotice, w.excuse(taintOf(j), last.Route, why), ledger.NoticeLabel()), preview)
 	}
 	if err := w.commitEnd(ctx, change); err != nil {
 		return err
@@ -143,7 +144,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 }
 
 // fail adds the end of runs that have no answer.
-func (w *sessionWorker) fail(change *Change, j *job, batch []sessions.Run, why *sessions.WorkError) {
+func (w *sessionWorker) fail(change *ledger.Change, j *job, batch []sessions.Run, why *sessions.WorkError) {
 	for _, run := range batch {
 		from := run.Status
 		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.owner.epoch
@@ -173,7 +174,7 @@ func taintOf(j *job) flow.Label {
 }
 
 // touch writes where and when the session was last active.
-func (w *sessionWorker) touch(change *Change, route sessions.Route) {
+func (w *sessionWorker) touch(change *ledger.Change, route sessions.Route) {
 	for i := range change.Save {
 		change.Save[i].LastActivity = w.now()
 		if !route.IsZero() {
@@ -182,7 +183,7 @@ func (w *sessionWorker) touch(change *Change, route sessions.Route) {
 	}
 }
 
-func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
+func (w *sessionWorker) commitEnd(ctx context.Context, change ledger.Change) error {
 	faultpoint.Hit(faultpoint.FinishBeforeCommit)
 	tries := 0
 	err := patiently(ctx, func() error { tries++; return w.store.Commit(ctx, change) })
@@ -204,7 +205,7 @@ func (w *sessionWorker) commitEnd(ctx context.Context, change Change) error {
 }
 
 // endStored reports whether the end of a change's runs is stored as the change says it.
-func endStored(ctx context.Context, store Store, change Change) bool {
+func endStored(ctx context.Context, store ledger.Store, change ledger.Change) bool {
 	if len(change.Runs) == 0 {
 		return false
 	}

@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"sluice/policy"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // egress is a delivery as the gate sees it, without effects.
-func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record) (e policy.Egress, err error) {
+func (r *Router) egress(ctx context.Context, d ledger.Delivery, record sessions.Record) (e policy.Egress, err error) {
 	e = policy.Egress{
 		ID: string(d.ID), Now: r.now(), Label: d.Label, Route: d.Route, Kind: string(d.Kind),
 		Agent: record.Agent, Key: record.Key, Session: policy.SessionOf(record),
@@ -35,7 +36,7 @@ func (r *Router) egress(ctx context.Context, d Delivery, record sessions.Record)
 }
 
 // texts are all that a delivery says.
-func (r *Router) texts(ctx context.Context, d Delivery) ([]string, error) {
+func (r *Router) texts(ctx context.Context, d ledger.Delivery) ([]string, error) {
 	texts := []string{d.Text}
 	for _, b := range d.ShownButtons() {
 		texts = append(texts, b.Label, b.Value)
@@ -51,7 +52,7 @@ func (r *Router) texts(ctx context.Context, d Delivery) ([]string, error) {
 }
 
 // speaker adds whom a delivery answers: all those whose messages its run has worked together.
-func (r *Router) speaker(ctx context.Context, d Delivery, e *policy.Egress) error {
+func (r *Router) speaker(ctx context.Context, d ledger.Delivery, e *policy.Egress) error {
 	if d.Run == "" {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (r *Router) speaker(ctx context.Context, d Delivery, e *policy.Egress) erro
 	}
 	if len(batch) > 0 {
 		run := batch[0]
-		if d.Kind == KindReply || d.Kind == KindCommand {
+		if d.Kind == ledger.KindReply || d.Kind == ledger.KindCommand {
 			e.ID = answerTo(run)
 		}
 		speakFor(&run, batch)
@@ -75,8 +76,8 @@ func (r *Router) speaker(ctx context.Context, d Delivery, e *policy.Egress) erro
 func answerTo(run sessions.Run) string { return string(cmp.Or(run.Leader, run.ID)) }
 
 // recipient adds who is spoken to, and for a proactive message whether anybody has been heard there.
-func (r *Router) recipient(ctx context.Context, d Delivery, record sessions.Record, e *policy.Egress) error {
-	if d.Run != "" && d.Kind != KindMessage && d.Kind != KindAnnounce {
+func (r *Router) recipient(ctx context.Context, d ledger.Delivery, record sessions.Record, e *policy.Egress) error {
+	if d.Run != "" && d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce {
 		return nil // it answers where it was heard
 	}
 	noted, err := r.store.PeerOf(ctx, d.Route.Channel, d.Route.Account, d.Route.Conversation)
@@ -87,7 +88,7 @@ func (r *Router) recipient(ctx context.Context, d Delivery, record sessions.Reco
 	if d.Route.ChatType == sessions.Direct && e.Route.Peer == "" && string(noted) != string(d.Route.Conversation) {
 		e.Route.Peer = noted
 	}
-	if d.Kind != KindMessage || d.Route.Conversation == "" {
+	if d.Kind != ledger.KindMessage || d.Route.Conversation == "" {
 		return nil // the latter only asks about a channel
 	}
 	s := r.settings.Load()
@@ -117,7 +118,7 @@ func (r *Router) stranger(ctx context.Context, s *Settings, route sessions.Route
 
 // judge asks the gate about a delivery that is about to be sent, and takes out of it what may not leave. The
 // entry of the audit trail is for the commit that follows; there is none if the same was decided before.
-func (w *outboxWorker) judge(ctx context.Context, d *Delivery) ([]sessions.AuditEntry, error) {
+func (w *outboxWorker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.AuditEntry, error) {
 	record, err := w.sessionOf(ctx, *d)
 	if err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ func (w *outboxWorker) judge(ctx context.Context, d *Delivery) ([]sessions.Audit
 }
 
 // redact takes out of a delivery's texts what may not leave. What is sent in part can't be changed any more.
-func (w *outboxWorker) redact(d *Delivery, decision *policy.Decision) {
+func (w *outboxWorker) redact(d *ledger.Delivery, decision *policy.Decision) {
 	if !decision.Redacts() {
 		return
 	}
@@ -171,12 +172,4 @@ func (w *outboxWorker) redact(d *Delivery, decision *policy.Decision) {
 	}
 	decision.Taken = decision.Taken || changed || !slices.Equal(buttons, d.Buttons)
 	d.Buttons = buttons
-}
-
-// fileName is the name under which a file leaves.
-func (d Delivery) fileName(m Media) string {
-	if d.Decision == nil {
-		return m.FileName()
-	}
-	return d.Decision.Redacted(m.FileName())
 }

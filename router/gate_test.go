@@ -16,6 +16,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -44,7 +45,7 @@ const card = "4111111111111111"
 // decided are the entries of the audit trail about what the gate decided, oldest first.
 func (b *bundle) decided() (actions []string) {
 	b.t.Helper()
-	entries, err := b.store.ListAudit(context.Background(), router.AuditQuery{MaxLevel: flow.Restricted, Limit: 200})
+	entries, err := b.store.ListAudit(context.Background(), ledger.AuditQuery{MaxLevel: flow.Restricted, Limit: 200})
 	require.NoError(b.t, err)
 	for _, e := range entries {
 		switch action := strings.TrimPrefix(e.Action, "delivery."); policy.Action(action) {
@@ -74,7 +75,7 @@ func TestWhatARuleTakesOutLeavesNowhere(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, policy.Redact, d.Decision.Action)
 		time.Sleep(time.Hour)
-		sent := b.deliveries(router.DeliverySent)
+		sent := b.deliveries(ledger.DeliverySent)
 		require.Len(t, sent, 1)
 		all := strings.Join(b.chat.texts("owner"), "")
 		require.Contains(t, all, "your card is [redacted], keep it")
@@ -108,7 +109,7 @@ func TestWhatWasTakenOutStaysRedacted(t *testing.T) {
 				require.NoError(t, err)
 				if held {
 					b.await(1) // the question
-					p := b.approvals(router.ApprovalPending)
+					p := b.approvals(ledger.ApprovalPending)
 					require.Len(t, p, 1)
 					_, err := b.DecideApproval(t.Context(), p[0].ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
 					require.NoError(t, err)
@@ -117,7 +118,7 @@ func TestWhatWasTakenOutStaysRedacted(t *testing.T) {
 				synctest.Wait()
 				sent, err := b.store.Delivery(t.Context(), d.ID)
 				require.NoError(t, err)
-				require.Equal(t, router.DeliverySent, sent.Status)
+				require.Equal(t, ledger.DeliverySent, sent.Status)
 				require.Equal(t, "your card is [redacted]", sent.Text)
 				require.Greater(t, sent.Attempts, 1)
 				require.Equal(t, policy.Redact, sent.Decision.Action)
@@ -137,7 +138,7 @@ func TestEveryDecisionIsInTheAuditTrail(t *testing.T) {
 		b.await(1)
 		require.Equal(t, []string{"echo: hello", "I have an answer, but it may not be said in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."}, b.chat.texts("ann"))
 		require.Equal(t, []string{"allow", "block", "allow"}, b.decided())
-		d := b.deliveries(router.DeliveryBlocked)[0].Decision
+		d := b.deliveries(ledger.DeliveryBlocked)[0].Decision
 		require.Equal(t, []string{"sendPolicy.default", "policy.rules.words"}, matched(*d))
 	})
 }
@@ -163,7 +164,7 @@ func TestTheGateSeesAllWhoSpoke(t *testing.T) {
 				b := newBundle(t, withMode(sessions.QueueCollect), func(b *bundle) { b.settings.Owners = append(b.settings.Owners, "test:boss") })
 				var seen []policy.SessionInput
 				b.gate.forbid = func(e policy.Egress) *policy.Decision {
-					if e.Effects && e.Kind == string(router.KindReply) {
+					if e.Effects && e.Kind == string(ledger.KindReply) {
 						seen = append(seen, e.Session)
 					}
 					return nil
@@ -329,13 +330,13 @@ func TestAPersonsLevel(t *testing.T) {
 			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, Text: "the plan", Label: inside})
 			require.NoError(t, err)
 			require.Equal(t, want, d.Decision.Action, to)
-			check, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Direct, To: to, Label: inside, Kind: router.KindMessage, Text: "the plan"})
+			check, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Direct, To: to, Label: inside, Kind: ledger.KindMessage, Text: "the plan"})
 			require.NoError(t, err)
 			require.True(t, d.Decision.Same(&check), "%+v\n%+v", d.Decision, check)
 		}
 		synctest.Wait()
-		require.Len(t, b.deliveries(router.DeliveryBlocked), 2)
-		require.Contains(t, b.deliveries(router.DeliveryBlocked)[0].LastError+b.deliveries(router.DeliveryBlocked)[1].LastError, "nobody has been heard in")
+		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 2)
+		require.Contains(t, b.deliveries(ledger.DeliveryBlocked)[0].LastError+b.deliveries(ledger.DeliveryBlocked)[1].LastError, "nobody has been heard in")
 	})
 }
 
@@ -413,7 +414,7 @@ func TestTheCheckSaysWhatADeliveryDoes(t *testing.T) {
 // sameForCheck sends a message, for which check, queue and delivery have to decide the same.
 func (b *bundle) sameForCheck(p router.Proactive) {
 	b.t.Helper()
-	check, err := b.CheckPolicy(b.t.Context(), router.Check{Channel: "test", To: p.To, ChatType: p.ChatType, Label: p.Label, Kind: router.KindMessage, Text: p.Text})
+	check, err := b.CheckPolicy(b.t.Context(), router.Check{Channel: "test", To: p.To, ChatType: p.ChatType, Label: p.Label, Kind: ledger.KindMessage, Text: p.Text})
 	require.NoError(b.t, err)
 	d, err := b.Send(b.t.Context(), p)
 	require.NoError(b.t, err)
@@ -422,7 +423,7 @@ func (b *bundle) sameForCheck(p router.Proactive) {
 	require.NoError(b.t, err)
 	require.True(b.t, check.Same(d.Decision), "%+v\n%+v", check, d.Decision)
 	require.True(b.t, check.Same(stored.Decision), "%+v\n%+v", check, stored.Decision)
-	require.Equal(b.t, map[bool]router.DeliveryStatus{true: router.DeliverySent, false: router.DeliveryBlocked}[check.Passes()], stored.Status)
+	require.Equal(b.t, map[bool]ledger.DeliveryStatus{true: ledger.DeliverySent, false: ledger.DeliveryBlocked}[check.Passes()], stored.Status)
 }
 
 // A rule that comes while a message is tried counts from the next try on; what has left in part goes no further.
@@ -431,10 +432,10 @@ func TestARuleThatComesBetweenTwoTries(t *testing.T) {
 	for name, c := range map[string]struct {
 		failing int // the call that fails
 		want    []string
-		status  router.DeliveryStatus
+		status  ledger.DeliveryStatus
 	}{
-		"before the first piece": {0, []string{"a number: [redacted]", "; that is all"}, router.DeliverySent},
-		"after the first piece":  {1, []string{"a number: 4111111111"}, router.DeliveryBlocked},
+		"before the first piece": {0, []string{"a number: [redacted]", "; that is all"}, ledger.DeliverySent},
+		"after the first piece":  {1, []string{"a number: 4111111111"}, ledger.DeliveryBlocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/router"
+	"sluice/router/ledger"
 )
 
 // An owner's edit that looks like a command is none, and so no way to the agent where nobody is heard.
@@ -22,7 +23,7 @@ func TestEditIsNoWayIn(t *testing.T) {
 			edit := inGroup(group, "owner", "1", "/status", false)
 			edit.Event, edit.Edited = group+"/1/edit/2", true
 			got := b.hear(edit)
-			require.Equal(t, router.OutcomeIgnored, got.Outcome, group)
+			require.Equal(t, ledger.OutcomeIgnored, got.Outcome, group)
 			require.Empty(t, got.Run, group)
 		}
 		synctest.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -41,23 +42,23 @@ func TestGroupPolicies(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		event adapters.Inbound
-		want  router.Outcome
+		want  ledger.Outcome
 	}{
-		"nothing is written about it":              {inSpace("", "other", "", "ann", true), router.OutcomeIgnored},
-		"its guild is listed":                      {with(inSpace("guild", "other", "", "ann", true), "members"), router.OutcomeRun},
-		"its guild wants a role":                   {inSpace("guild", "other", "", "ann", true), router.OutcomeIgnored},
-		"its guild wants a mention":                {with(inSpace("guild", "other", "", "ann", false), "x", "members"), router.OutcomeHistory},
-		"another guild":                            {with(inSpace("elsewhere", "other", "", "ann", true), "members"), router.OutcomeIgnored},
-		"an owner needs no role":                   {inSpace("guild", "other", "", "owner", true), router.OutcomeRun},
-		"the channel comes before its guild":       {inSpace("guild", "open", "", "ann", false), router.OutcomeRun},
-		"lists that are left out are the guild's":  {inSpace("guild", "inherit", "", "ann", false), router.OutcomeIgnored},
-		"who is on them is heard as the entry has": {with(inSpace("guild", "inherit", "", "ann", false), "members"), router.OutcomeRun},
-		"outside of the guild there are none":      {inSpace("", "inherit", "", "ann", false), router.OutcomeRun},
-		"listed by id":                             {inSpace("", "staff", "", "ann", true), router.OutcomeRun},
-		"listed by role":                           {with(inSpace("", "staff", "", "bob", true), "mods"), router.OutcomeRun},
-		"who is not heard is no history either":    {with(inSpace("", "staff", "", "bob", false), "members"), router.OutcomeIgnored},
-		"a topic of its own":                       {inSpace("", "forum", "12", "ann", false), router.OutcomeRun},
-		"another topic":                            {inSpace("", "forum", "13", "ann", false), router.OutcomeHistory},
+		"nothing is written about it":              {inSpace("", "other", "", "ann", true), ledger.OutcomeIgnored},
+		"its guild is listed":                      {with(inSpace("guild", "other", "", "ann", true), "members"), ledger.OutcomeRun},
+		"its guild wants a role":                   {inSpace("guild", "other", "", "ann", true), ledger.OutcomeIgnored},
+		"its guild wants a mention":                {with(inSpace("guild", "other", "", "ann", false), "x", "members"), ledger.OutcomeHistory},
+		"another guild":                            {with(inSpace("elsewhere", "other", "", "ann", true), "members"), ledger.OutcomeIgnored},
+		"an owner needs no role":                   {inSpace("guild", "other", "", "owner", true), ledger.OutcomeRun},
+		"the channel comes before its guild":       {inSpace("guild", "open", "", "ann", false), ledger.OutcomeRun},
+		"lists that are left out are the guild's":  {inSpace("guild", "inherit", "", "ann", false), ledger.OutcomeIgnored},
+		"who is on them is heard as the entry has": {with(inSpace("guild", "inherit", "", "ann", false), "members"), ledger.OutcomeRun},
+		"outside of the guild there are none":      {inSpace("", "inherit", "", "ann", false), ledger.OutcomeRun},
+		"listed by id":                             {inSpace("", "staff", "", "ann", true), ledger.OutcomeRun},
+		"listed by role":                           {with(inSpace("", "staff", "", "bob", true), "mods"), ledger.OutcomeRun},
+		"who is not heard is no history either":    {with(inSpace("", "staff", "", "bob", false), "members"), ledger.OutcomeIgnored},
+		"a topic of its own":                       {inSpace("", "forum", "12", "ann", false), ledger.OutcomeRun},
+		"another topic":                            {inSpace("", "forum", "13", "ann", false), ledger.OutcomeHistory},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,26 +72,26 @@ func TestActivation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		hear := func(id string) router.Outcome { return b.hear(inGroup("g1", "ann", id, "hi", false)).Outcome }
+		hear := func(id string) ledger.Outcome { return b.hear(inGroup("g1", "ann", id, "hi", false)).Outcome }
 		say := func(id, text string) string {
 			synctest.Wait()
 			b.hear(inGroup("g1", "owner", id, text, true))
 			return b.last("g1")
 		}
-		require.Equal(t, router.OutcomeHistory, hear("1"))
+		require.Equal(t, ledger.OutcomeHistory, hear("1"))
 		require.Contains(t, say("2", "/activation always"), "I answer everything here")
-		require.Equal(t, router.OutcomeRun, hear("3"))
+		require.Equal(t, ledger.OutcomeRun, hear("3"))
 		require.Contains(t, say("4", "/status"), "activation: always")
 		say("5", "/new")
-		require.Equal(t, router.OutcomeRun, hear("6"), "a new session is bound as the old one was")
-		require.Equal(t, router.OutcomeHistory, b.hear(inGroup("g2", "ann", "7", "hi", false)).Outcome, "elsewhere nothing has changed")
+		require.Equal(t, ledger.OutcomeRun, hear("6"), "a new session is bound as the old one was")
+		require.Equal(t, ledger.OutcomeHistory, b.hear(inGroup("g2", "ann", "7", "hi", false)).Outcome, "elsewhere nothing has changed")
 		require.Contains(t, say("8", "/activation inherit"), "follows the configuration")
-		require.Equal(t, router.OutcomeHistory, hear("9"))
+		require.Equal(t, ledger.OutcomeHistory, hear("9"))
 		require.Contains(t, say("10", "/activation"), "Usage")
 		require.Equal(t, 2, b.audited("session.activation"))
 
 		b.hear(inGroup("g1", "ann", "11", "/activation always", true))
-		require.Equal(t, router.OutcomeHistory, hear("12"), "only the owner may")
+		require.Equal(t, ledger.OutcomeHistory, hear("12"), "only the owner may")
 		b.hear(in("owner", "13", "/activation always"))
 		require.Contains(t, b.last("owner"), "for groups")
 	})
@@ -100,10 +101,10 @@ func TestActivation(t *testing.T) {
 func TestActivationMention(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, policies)
-	require.Equal(t, router.OutcomeRun, b.hear(inSpace("", "open", "", "ann", false)).Outcome)
+	require.Equal(t, ledger.OutcomeRun, b.hear(inSpace("", "open", "", "ann", false)).Outcome)
 	b.hear(inGroup("open", "owner", "2", "/activation mention", false))
-	require.Equal(t, router.OutcomeHistory, b.hear(inSpace("", "open", "", "bob", false)).Outcome)
-	require.Equal(t, router.OutcomeCommand, b.hear(inGroup("open", "owner", "3", "/activation inherit", false)).Outcome, "the owner is still heard")
+	require.Equal(t, ledger.OutcomeHistory, b.hear(inSpace("", "open", "", "bob", false)).Outcome)
+	require.Equal(t, ledger.OutcomeCommand, b.hear(inGroup("open", "owner", "3", "/activation inherit", false)).Outcome, "the owner is still heard")
 }
 
 func TestBindingsOfASpace(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"sluice/internal/visible"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -23,21 +24,18 @@ const (
 	heldBatch = 100 // held deliveries looked at in one sweep
 )
 
-// questionPrefix begins the idempotency key of a question about an approval.
-const questionPrefix = "approval/"
-
 // approvalOf is the approval of what holds a delivery: the newest one, or one that is not stored yet, without a status.
-func (r *Router) approvalOf(ctx context.Context, d Delivery) (Approval, error) {
-	var p Approval
+func (r *Router) approvalOf(ctx context.Context, d ledger.Delivery) (ledger.Approval, error) {
+	var p ledger.Approval
 	for n := range asksMost {
 		id := heldID(d, n)
 		found, err := r.store.Approval(ctx, id)
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
-			return Approval{ID: id}, nil
+			return ledger.Approval{ID: id}, nil
 		case err != nil:
 			return p, fmt.Errorf("read approval: %w", err)
-		case found.Status != ApprovalDenied:
+		case found.Status != ledger.ApprovalDenied:
 			return found, nil
 		}
 		p = found
@@ -45,36 +43,36 @@ func (r *Router) approvalOf(ctx context.Context, d Delivery) (Approval, error) {
 	return p, nil
 }
 
-func heldID(d Delivery, n int) ApprovalID {
-	return approvalNamed(append([]string{string(d.ID), strconv.Itoa(n)}, d.Decision.Holding()...)...)
+func heldID(d ledger.Delivery, n int) ledger.ApprovalID {
+	return ledger.ApprovalIDOf(append([]string{string(d.ID), strconv.Itoa(n)}, d.Decision.Holding()...)...)
 }
 
 // allowedBefore lets a delivery pass what holds it, where somebody has allowed that. What else the gate says holds.
-func (r *Router) allowedBefore(ctx context.Context, d Delivery, decision *policy.Decision) error {
+func (r *Router) allowedBefore(ctx context.Context, d ledger.Delivery, decision *policy.Decision) error {
 	d.Decision = decision
 	p, err := r.approvalOf(ctx, d)
 	switch {
 	case err != nil:
 		return err
-	case p.Status == ApprovalAllowed:
+	case p.Status == ledger.ApprovalAllowed:
 		decision.Approve(p.By)
-	case p.Status == ApprovalDenied:
+	case p.Status == ledger.ApprovalDenied:
 		decision.Action, decision.Reason = policy.Block, "it was asked about often enough, and denied"
 	case d.Revises != "":
 		decision.Action, decision.Reason = policy.Block, "nobody is asked about the end of a question"
 	case d.Asks != "":
-		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+shows(ApprovalID(d.Asks))+" what it is about"
+		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+shows(ledger.ApprovalID(d.Asks))+" what it is about"
 	}
 	return nil
 }
 
 // hold lays a delivery aside until somebody has decided about it.
-func (w *outboxWorker) hold(ctx context.Context, from DeliveryStatus, d Delivery, judged []sessions.AuditEntry) error {
+func (w *outboxWorker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
 	p, err := w.approvalOf(ctx, d)
 	if err != nil {
 		return err
 	}
-	change := Change{Change: sessions.Change{Audit: judged}}
+	change := ledger.Change{Change: sessions.Change{Audit: judged}}
 	if p.Status == "" {
 		texts, err := w.texts(ctx, d)
 		if err != nil {
@@ -87,7 +85,7 @@ func (w *outboxWorker) hold(ctx context.Context, from DeliveryStatus, d Delivery
 		if p, err = w.newHeld(p.ID, d, said); err != nil {
 			return err
 		}
-		change.Ask = []Approval{p}
+		change.Ask = []ledger.Approval{p}
 		if change.Deliver, err = w.askAbout(ctx, d, p, said); err != nil {
 			return err
 		}
@@ -96,20 +94,20 @@ func (w *outboxWorker) hold(ctx context.Context, from DeliveryStatus, d Delivery
 		change.Deliver = append(change.Deliver, w.withdrawal(d))
 		d.PreviewID = ""
 	}
-	d.Status, d.NextTry, d.LastError = DeliveryHeld, p.Expires, d.Decision.Reason
-	change.Deliveries = []DeliveryMove{{From: from, Delivery: d}}
+	d.Status, d.NextTry, d.LastError = ledger.DeliveryHeld, p.Expires, d.Decision.Reason
+	change.Deliveries = []ledger.DeliveryMove{{From: from, Delivery: d}}
 	if err := w.commit(ctx, change); err != nil {
 		return fmt.Errorf("store held delivery: %w", err)
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryHeld)).Inc()
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryHeld)).Inc()
 	return nil
 }
 
 // newHeld is the approval that a delivery waits for.
-func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval, error) {
+func (w *outboxWorker) newHeld(id ledger.ApprovalID, d ledger.Delivery, said string) (ledger.Approval, error) {
 	args, err := json.Marshal(map[string]any{"channel": d.Route.Channel, "account": d.Route.Account, "to": d.Route.Conversation, "thread": d.Route.Thread, "kind": d.Kind, "text": said})
 	if err != nil {
-		return Approval{}, fmt.Errorf("write approval: %w", err)
+		return ledger.Approval{}, fmt.Errorf("write approval: %w", err)
 	}
 	terms := *d.Decision.Terms
 	terms.Level = d.Label.Level()
@@ -118,29 +116,29 @@ func (w *outboxWorker) newHeld(id ApprovalID, d Delivery, said string) (Approval
 	if d.Expires.Before(expires) {
 		expires = d.Expires
 	}
-	return Approval{
-		ID: id, Session: d.Session, Delivery: d.ID, Args: args, Label: d.Label, Why: d.Decision.Reason, Status: ApprovalPending, Created: now, Expires: expires,
+	return ledger.Approval{
+		ID: id, Session: d.Session, Delivery: d.ID, Args: args, Label: d.Label, Why: d.Decision.Reason, Status: ledger.ApprovalPending, Created: now, Expires: expires,
 		Terms: terms,
 	}, nil
 }
 
 // askAbout is the question to the first of those who may decide who can be asked. The text is shown where the gate lets it
 // out; where nothing may be said to any of them the approval is only listed.
-func (w *outboxWorker) askAbout(ctx context.Context, d Delivery, p Approval, said string) ([]Delivery, error) {
+func (w *outboxWorker) askAbout(ctx context.Context, d ledger.Delivery, p ledger.Approval, said string) ([]ledger.Delivery, error) {
 	whole, bare := heldQuestion(d, p, "\n\n"+shown(p.ID, said)), heldQuestion(d, p, " "+notShown(p.ID))
 	return w.askDeciders(ctx, p, d.Route.Channel, whole, bare)
 }
 
 // notShown stands in a question for what may not be said where it is asked.
-func notShown(id ApprovalID) string { return "It can't be shown here: " + shows(id) + " it." }
+func notShown(id ledger.ApprovalID) string { return "It can't be shown here: " + shows(id) + " it." }
 
 // shows names the command that shows all of what an approval is about.
-func shows(id ApprovalID) string { return "`sluice approvals show " + string(id) + "` shows" }
+func shows(id ledger.ApprovalID) string { return "`sluice approvals show " + string(id) + "` shows" }
 
 // askDeciders is a question to the first of those who may decide who can be asked, whoever is on the channel first: whole, which
 // has the approval's label, where the gate lets it out, else bare, which tells nothing of what it is about. A message is shown as it is
 // sent or not at all: what a rule took out of the question alone would be taken for what is taken out of the message.
-func (r *Router) askDeciders(ctx context.Context, p Approval, channel, whole, bare string) ([]Delivery, error) {
+func (r *Router) askDeciders(ctx context.Context, p ledger.Approval, channel, whole, bare string) ([]ledger.Delivery, error) {
 	s := r.settings.Load()
 	for _, who := range s.deciders(p.Terms, channel) {
 		channel, id, _ := strings.Cut(who, ":")
@@ -148,16 +146,16 @@ func (r *Router) askDeciders(ctx context.Context, p Approval, channel, whole, ba
 		if err != nil || route.ChatType != sessions.Direct {
 			continue
 		}
-		for i, q := range []Delivery{r.newDelivery(s, KindNotice, route, whole, p.Label), r.newNotice(s, route, bare)} {
+		for i, q := range []ledger.Delivery{r.newDelivery(s, ledger.KindNotice, route, whole, p.Label), r.newNotice(s, route, bare)} {
 			q.Session, q.Run = p.Session, p.Run
-			q.askAbout(p.ID)
+			q.AskAbout(p.ID)
 			leaving, err := r.egress(ctx, q, sessions.Record{})
 			if err != nil {
 				return nil, fmt.Errorf("ask the gate about a question: %w", err)
 			}
 			decision := r.gate.Decide(leaving)
 			if redacted := decision.Action == policy.Redact; decision.Passes() && !(redacted && i == 0 && p.Delivery != "") {
-				return []Delivery{q}, nil
+				return []ledger.Delivery{q}, nil
 			}
 		}
 	}
@@ -165,17 +163,8 @@ func (r *Router) askDeciders(ctx context.Context, p Approval, channel, whole, ba
 	return nil, nil
 }
 
-func heldQuestion(d Delivery, p Approval, text string) string {
+func heldQuestion(d ledger.Delivery, p ledger.Approval, text string) string {
 	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, silence(p))
-}
-
-// askAbout makes a delivery the question about an approval.
-func (d *Delivery) askAbout(id ApprovalID) {
-	d.Asks, d.Idempotency = id.question(), questionPrefix+string(id)
-	d.Controls = []Control{
-		{Label: "Allow", Command: "approve", Args: string(id) + " allow"},
-		{Label: "Deny", Command: "approve", Args: string(id) + " deny"},
-	}
 }
 
 // deciders are those who may decide alone, whoever is on the channel first.
@@ -199,7 +188,7 @@ func (s *Settings) deciders(terms sessions.Terms, channel string) []string {
 }
 
 // decideHeld adds what a decision makes of the delivery that waits for it.
-func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, allow bool, reason flow.Text) error {
+func (r *Router) decideHeld(ctx context.Context, change *ledger.Change, p ledger.Approval, allow bool, reason flow.Text) error {
 	if p.Delivery == "" {
 		return nil
 	}
@@ -207,21 +196,21 @@ func (r *Router) decideHeld(ctx context.Context, change *Change, p Approval, all
 	if err != nil {
 		return fmt.Errorf("read delivery: %w", err)
 	}
-	if d.Status != DeliveryHeld {
+	if d.Status != ledger.DeliveryHeld {
 		return &RequestError{Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
 	}
 	d.Epoch, d.NextTry, d.LastError = 0, r.now(), ""
-	d.Status = DeliveryQueued
+	d.Status = ledger.DeliveryQueued
 	if !allow {
-		d.Status, d.Finished, d.LastError = DeliveryBlocked, r.now(), "it was denied; "+shows(p.ID)+" why"
+		d.Status, d.Finished, d.LastError = ledger.DeliveryBlocked, r.now(), "it was denied; "+shows(p.ID)+" why"
 		if reason.Label().FlowsTo(d.Label.Level()) { // who may see the delivery may see it
 			d.LastError = reason.Raw()
 		}
-		if d.Kind == KindReply {
+		if d.Kind == ledger.KindReply {
 			change.Deliver = append(change.Deliver, r.withheldNotice(d))
 		}
 	}
-	change.Deliveries = append(change.Deliveries, DeliveryMove{From: DeliveryHeld, Delivery: d})
+	change.Deliveries = append(change.Deliveries, ledger.DeliveryMove{From: ledger.DeliveryHeld, Delivery: d})
 	return nil
 }
 
@@ -239,28 +228,28 @@ func (r *Router) lapseHeld(ctx context.Context) {
 }
 
 // lapse decides about a delivery in nobody's stead: its life may be over, else the rule says what silence means.
-func (r *Router) lapse(ctx context.Context, d Delivery) error {
+func (r *Router) lapse(ctx context.Context, d ledger.Delivery) error {
 	p, err := r.approvalOf(ctx, d)
 	if err != nil {
 		return err
 	}
 	now := r.now()
 	allow := p.Terms.Lapse && d.Expires.After(now)
-	to, reason := ApprovalDenied, gatewaySays(tooLate)
+	to, reason := ledger.ApprovalDenied, ledger.GatewaySays(ledger.TooLate)
 	if allow {
-		to, reason = ApprovalAllowed, gatewaySays("")
+		to, reason = ledger.ApprovalAllowed, ledger.GatewaySays("")
 	}
-	var change Change
-	if p.Status == ApprovalPending {
-		change.Approvals = []ApprovalMove{p.move(to, reason, byGateway, now)}
+	var change ledger.Change
+	if p.Status == ledger.ApprovalPending {
+		change.Approvals = []ledger.ApprovalMove{p.Move(to, reason, ledger.ByGateway, now)}
 	}
 	p.Session, p.Label, p.Delivery = d.Session, d.Label, d.ID // also where nobody could be asked and it is not stored
-	change.Audit = []sessions.AuditEntry{p.decided(to, byGateway, reason, now)}
-	if err := r.decideHeld(ctx, &change, p, allow, gatewaySays(tooLate)); err != nil {
+	change.Audit = []sessions.AuditEntry{p.AuditEntry(to, ledger.ByGateway, reason, now)}
+	if err := r.decideHeld(ctx, &change, p, allow, ledger.GatewaySays(ledger.TooLate)); err != nil {
 		return err
 	}
 	if moved := &change.Deliveries[0].Delivery; !d.Expires.After(now) {
-		moved.Status = DeliveryExpired
+		moved.Status = ledger.DeliveryExpired
 	}
 	return r.commit(ctx, change)
 }

@@ -12,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -25,9 +26,9 @@ func asks(more func(*policy.Rule)) policy.Rule {
 }
 
 // waiting is the approval that waits; there has to be one.
-func (b *bundle) waiting() router.Approval {
+func (b *bundle) waiting() ledger.Approval {
 	b.t.Helper()
-	found, err := b.store.ListApprovals(context.Background(), router.Query{Status: string(router.ApprovalPending), MaxLevel: flow.Restricted})
+	found, err := b.store.ListApprovals(context.Background(), ledger.Query{Status: string(ledger.ApprovalPending), MaxLevel: flow.Restricted})
 	require.NoError(b.t, err)
 	require.Len(b.t, found, 1)
 	return found[0]
@@ -44,7 +45,7 @@ func TestAHeldMessageWaitsForAnOwner(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"hello"}, b.chat.texts("team"), "those behind it go on, and the question is not asked there")
 		p := b.waiting()
-		require.Equal(t, b.deliveries(router.DeliveryHeld)[0].ID, p.Delivery)
+		require.Equal(t, b.deliveries(ledger.DeliveryHeld)[0].ID, p.Delivery)
 		require.Equal(t, "it is about plans", p.Why)
 		question := b.last("owner")
 		require.Contains(t, question, "May I say something in test `team`? it is about plans.")
@@ -59,8 +60,8 @@ func TestAHeldMessageWaitsForAnOwner(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, b.last("owner"), "It is sent.")
 		require.Equal(t, []string{"hello", "the plan: [redacted]"}, b.chat.texts("team"))
-		require.Empty(t, b.deliveries(router.DeliveryHeld))
-		d := b.deliveries(router.DeliverySent)[0]
+		require.Empty(t, b.deliveries(ledger.DeliveryHeld))
+		d := b.deliveries(ledger.DeliverySent)[0]
 		require.Equal(t, policy.Redact, d.Decision.Action)
 		require.Contains(t, d.Decision.Reason, "allowed by test:owner")
 		require.Contains(t, b.decided(), "hold")
@@ -78,7 +79,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		_, err := b.DecideApproval(t.Context(), first.ID, router.Verdict{Actor: "test:owner", Owner: true, Reason: flow.NewText("not yet", flow.Bottom())})
 		require.NoError(t, err)
 		synctest.Wait()
-		blocked := b.deliveries(router.DeliveryBlocked)
+		blocked := b.deliveries(ledger.DeliveryBlocked)
 		require.Len(t, blocked, 1)
 		require.Equal(t, "the owner denied it: not yet", blocked[0].LastError)
 		require.Contains(t, b.last("ann"), "may not be said in this conversation")
@@ -92,7 +93,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		require.NoError(t, err)
 		_, err = b.DecideApproval(t.Context(), second.ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
 		require.ErrorContains(t, err, "is denied already")
-		require.Empty(t, b.approvals(router.ApprovalPending), "nobody is to decide about what is gone")
+		require.Empty(t, b.approvals(ledger.ApprovalPending), "nobody is to decide about what is gone")
 	})
 }
 
@@ -101,12 +102,12 @@ func TestNobodysWordInTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule   func(*policy.Rule)
 		life   time.Duration
-		status router.DeliveryStatus
+		status ledger.DeliveryStatus
 	}{
-		"blocks":            {func(r *policy.Rule) { r.Timeout = time.Minute }, 24 * time.Hour, router.DeliveryBlocked},
-		"allows":            {func(r *policy.Rule) { r.OnTimeout = policy.Allow }, 24 * time.Hour, router.DeliverySent},
-		"its life is over":  {func(r *policy.Rule) { r.OnTimeout, r.Timeout = policy.Allow, time.Hour }, time.Minute, router.DeliveryExpired},
-		"it is still asked": {func(r *policy.Rule) { r.Timeout = 5 * time.Hour }, 24 * time.Hour, router.DeliveryHeld},
+		"blocks":            {func(r *policy.Rule) { r.Timeout = time.Minute }, 24 * time.Hour, ledger.DeliveryBlocked},
+		"allows":            {func(r *policy.Rule) { r.OnTimeout = policy.Allow }, 24 * time.Hour, ledger.DeliverySent},
+		"its life is over":  {func(r *policy.Rule) { r.OnTimeout, r.Timeout = policy.Allow, time.Hour }, time.Minute, ledger.DeliveryExpired},
+		"it is still asked": {func(r *policy.Rule) { r.Timeout = 5 * time.Hour }, 24 * time.Hour, ledger.DeliveryHeld},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,7 +148,7 @@ func TestTheQuestionAboutAHeldMessageIsGatedToo(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts(""))
-		require.Len(t, b.deliveries(router.DeliveryHeld), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryHeld), 1)
 		require.NotEmpty(t, b.waiting().ID, "it is listed")
 	})
 }
@@ -184,7 +185,7 @@ func TestADecisionThatMeetsAnotherChangeIsStored(t *testing.T) {
 		b.dying.busy = 1
 		_, err = b.DecideApproval(t.Context(), b.waiting().ID, yes)
 		require.NoError(t, err)
-		require.Len(t, b.approvals(router.ApprovalAllowed), 1)
+		require.Len(t, b.approvals(ledger.ApprovalAllowed), 1)
 		synctest.Wait()
 		require.Equal(t, []string{"the plan"}, b.chat.texts("ann"))
 	})

@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -23,7 +24,7 @@ func withRules(rules ...policy.Rule) func(*bundle) {
 // decisions are the entries of the trail with an action.
 func (b *bundle) decisions(action string) int {
 	b.t.Helper()
-	found, err := b.store.ListAudit(context.Background(), router.AuditQuery{MaxLevel: flow.Restricted, Action: action, Limit: 200})
+	found, err := b.store.ListAudit(context.Background(), ledger.AuditQuery{MaxLevel: flow.Restricted, Action: action, Limit: 200})
 	require.NoError(b.t, err)
 	return len(found)
 }
@@ -97,7 +98,7 @@ func TestRulesKeepWhatWouldExpire(t *testing.T) {
 		require.True(t, ended(idle.ID))
 		require.True(t, ended(old.ID))
 		require.Equal(t, 2, b.decisions("session.reset"))
-		said, err := b.store.ListAudit(t.Context(), router.AuditQuery{MaxLevel: flow.Restricted, Session: kept.ID, Action: "session.reset.block"})
+		said, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{MaxLevel: flow.Restricted, Session: kept.ID, Action: "session.reset.block"})
 		require.NoError(t, err)
 		require.Len(t, said, 1, "it is said once, not with each sweep")
 	})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -56,7 +56,7 @@ func TestWordsOfSilenceAreShownToNobody(t *testing.T) {
 					time.Sleep(time.Minute)
 					require.Empty(t, b.chat.texts(""), "of this word nothing may show in a chat")
 					require.Empty(t, b.bus.told(), "of this word nothing may show on the page")
-					require.Empty(t, b.deliveries(router.DeliverySent))
+					require.Empty(t, b.deliveries(ledger.DeliverySent))
 				})
 			})
 		}

@@ -14,6 +14,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -23,7 +24,7 @@ func TestMessageIsAnsweredOnce(t *testing.T) {
 		b := newBundle(t)
 		m := in("ann", "1", "hello")
 		first := b.hear(m)
-		require.Equal(t, router.OutcomeRun, first.Outcome)
+		require.Equal(t, ledger.OutcomeRun, first.Outcome)
 		b.await(1)
 		require.Equal(t, []string{"echo: hello"}, b.chat.texts("ann"))
 		run := b.ended(first.Run)
@@ -39,7 +40,7 @@ func TestMessageIsAnsweredOnce(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.Len(t, b.chat.texts(""), 1)
-		sent := b.deliveries(router.DeliverySent)
+		sent := b.deliveries(ledger.DeliverySent)
 		require.Len(t, sent, 1)
 		require.Equal(t, sessions.PlatformMessageID("1"), sent[0].Route.ReplyTo, "the answer refers to the message")
 	})
@@ -137,7 +138,7 @@ func TestOverflowIsTold(t *testing.T) {
 				if dropNew {
 					require.Len(t, told, 2, "each refused message is told")
 					require.Contains(t, told[0], "did not take")
-					require.Equal(t, router.OutcomeIgnored, last.Outcome)
+					require.Equal(t, ledger.OutcomeIgnored, last.Outcome)
 					b.await(5)
 					require.Equal(t, []string{"echo: working", "echo: waits 0", "echo: waits 1"}, b.chat.texts("ann")[2:])
 					return
@@ -146,7 +147,7 @@ func TestOverflowIsTold(t *testing.T) {
 				require.Contains(t, told[0], "waits 0")
 				b.await(4)
 				require.Equal(t, []string{"echo: working", "echo: waits 2", "echo: waits 3"}, b.chat.texts("ann")[1:])
-				dropped, err := b.store.ListRuns(t.Context(), router.Query{MaxLevel: flow.Restricted, Status: string(sessions.RunDropped)})
+				dropped, err := b.store.ListRuns(t.Context(), ledger.Query{MaxLevel: flow.Restricted, Status: string(sessions.RunDropped)})
 				require.NoError(t, err)
 				require.Len(t, dropped, 2, "what was left out stays visible")
 			})
@@ -167,7 +168,7 @@ func TestEditReplacesWhatStillWaits(t *testing.T) {
 		b.hear(edit)
 		same := edit
 		same.Event = "chat-ann/2/edit/2"
-		require.Equal(t, router.OutcomeIgnored, b.hear(same).Outcome, "an edit that changes nothing")
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(same).Outcome, "an edit that changes nothing")
 		release()
 		b.await(2)
 		late := in("ann", "1", "first, but other")
@@ -187,22 +188,22 @@ func TestAccess(t *testing.T) {
 	for name, c := range map[string]struct {
 		channel router.ChannelSettings
 		event   func() router.Admission
-		want    router.Outcome
+		want    ledger.Outcome
 	}{
-		"open":                        {router.ChannelSettings{DMPolicy: router.AccessOpen}, admission(direct), router.OutcomeRun},
-		"disabled":                    {router.ChannelSettings{DMPolicy: router.AccessDisabled}, admission(direct), router.OutcomeIgnored},
-		"listed":                      {router.ChannelSettings{DMPolicy: router.AccessAllowlist, AllowFrom: []string{"ann"}}, admission(direct), router.OutcomeRun},
-		"anyone is listed":            {router.ChannelSettings{DMPolicy: router.AccessAllowlist, AllowFrom: []string{"*"}}, admission(direct), router.OutcomeRun},
-		"not listed":                  {router.ChannelSettings{DMPolicy: router.AccessAllowlist}, admission(direct), router.OutcomeIgnored},
-		"unpaired":                    {router.ChannelSettings{DMPolicy: router.AccessPairing}, admission(direct), router.OutcomePairing},
-		"nothing set":                 {router.ChannelSettings{}, admission(direct), router.OutcomeIgnored},
-		"group open":                  {router.ChannelSettings{GroupPolicy: router.AccessOpen}, admission(group), router.OutcomeRun},
-		"group not listed":            {router.ChannelSettings{GroupPolicy: router.AccessAllowlist}, admission(group), router.OutcomeIgnored},
-		"group listed":                {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}, admission(group), router.OutcomeRun},
-		"not mentioned":               {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}, admission(quiet), router.OutcomeHistory},
-		"needs no mention":            {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", false)}, admission(quiet), router.OutcomeRun},
-		"group disabled":              {router.ChannelSettings{GroupPolicy: router.AccessDisabled, Groups: listed("g1", false)}, admission(group), router.OutcomeIgnored},
-		"owner commands in any group": {router.ChannelSettings{GroupPolicy: router.AccessDisabled}, admission(owners), router.OutcomeCommand},
+		"open":                        {router.ChannelSettings{DMPolicy: router.AccessOpen}, admission(direct), ledger.OutcomeRun},
+		"disabled":                    {router.ChannelSettings{DMPolicy: router.AccessDisabled}, admission(direct), ledger.OutcomeIgnored},
+		"listed":                      {router.ChannelSettings{DMPolicy: router.AccessAllowlist, AllowFrom: []string{"ann"}}, admission(direct), ledger.OutcomeRun},
+		"anyone is listed":            {router.ChannelSettings{DMPolicy: router.AccessAllowlist, AllowFrom: []string{"*"}}, admission(direct), ledger.OutcomeRun},
+		"not listed":                  {router.ChannelSettings{DMPolicy: router.AccessAllowlist}, admission(direct), ledger.OutcomeIgnored},
+		"unpaired":                    {router.ChannelSettings{DMPolicy: router.AccessPairing}, admission(direct), ledger.OutcomePairing},
+		"nothing set":                 {router.ChannelSettings{}, admission(direct), ledger.OutcomeIgnored},
+		"group open":                  {router.ChannelSettings{GroupPolicy: router.AccessOpen}, admission(group), ledger.OutcomeRun},
+		"group not listed":            {router.ChannelSettings{GroupPolicy: router.AccessAllowlist}, admission(group), ledger.OutcomeIgnored},
+		"group listed":                {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}, admission(group), ledger.OutcomeRun},
+		"not mentioned":               {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}, admission(quiet), ledger.OutcomeHistory},
+		"needs no mention":            {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", false)}, admission(quiet), ledger.OutcomeRun},
+		"group disabled":              {router.ChannelSettings{GroupPolicy: router.AccessDisabled, Groups: listed("g1", false)}, admission(group), ledger.OutcomeIgnored},
+		"owner commands in any group": {router.ChannelSettings{GroupPolicy: router.AccessDisabled}, admission(owners), ledger.OutcomeCommand},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -215,10 +216,10 @@ func TestAccess(t *testing.T) {
 	b := newBundle(t)
 	bot := direct
 	bot.Sender.Bot = true
-	require.Equal(t, router.OutcomeIgnored, b.hear(bot).Outcome)
+	require.Equal(t, ledger.OutcomeIgnored, b.hear(bot).Outcome)
 	elsewhere := direct
 	elsewhere.Route.Channel = "fax"
-	require.Equal(t, router.OutcomeIgnored, b.hear(elsewhere).Outcome)
+	require.Equal(t, ledger.OutcomeIgnored, b.hear(elsewhere).Outcome)
 }
 
 func admission(m adapters.Inbound) func() router.Admission {
@@ -261,7 +262,7 @@ func TestLabelsFollowTheConversation(t *testing.T) {
 		require.Equal(t, flow.NewLabel(flow.Confidential, flow.Trusted), owner.Label)
 		b.await(2)
 		synctest.Wait()
-		for _, d := range b.deliveries(router.DeliverySent) {
+		for _, d := range b.deliveries(ledger.DeliverySent) {
 			require.Equal(t, flow.Confidential, d.Label.Level())
 		}
 	})
@@ -277,7 +278,7 @@ func TestBadInputLosesNothing(t *testing.T) {
 		b.hear(in("ann", "2", "caf\xe9 \x00 au lait"))
 		b.await(1)
 		require.Equal(t, "echo: caf\uFFFD  au lait", b.chat.texts("ann")[1])
-		require.Equal(t, router.OutcomeIgnored, b.hear(in("ann", "3", "")).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(in("ann", "3", "")).Outcome)
 
 		b.StopIntake()
 		_, err := b.Admit(t.Context(), router.Admission{Inbound: in("ann", "4", "late")})
@@ -295,7 +296,7 @@ func TestGroupMovesToANewID(t *testing.T) {
 		b.await(1)
 		move := inGroup("g2", "ann", "2", "", true)
 		move.Migrated = &adapters.Migration{From: "g1", To: "g2"}
-		require.Equal(t, router.OutcomeMoved, b.hear(move).Outcome)
+		require.Equal(t, ledger.OutcomeMoved, b.hear(move).Outcome)
 		after := b.hear(inGroup("g2", "ann", "3", "still there?", true))
 		require.Equal(t, before.Session, after.Session, "the session goes on")
 		b.await(1)

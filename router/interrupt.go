@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -29,7 +30,7 @@ func abortCause(asked sessions.AbortCause) error {
 // interrupt adds to the change that brings a message that it ends the run which works
 // for the same people. What agents say to each other goes on. A run that waits now
 // is named too: it may have begun until the change is stored.
-func (s *Settings) interrupt(record sessions.Record, in Admission, waiting []sessions.Run, change *Change) {
+func (s *Settings) interrupt(record sessions.Record, in Admission, waiting []sessions.Run, change *ledger.Change) {
 	if s.queueMode(record) != sessions.QueueInterrupt {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -141,7 +141,7 @@ func TestConflictInWorkIsTriedAgain(t *testing.T) {
 		}
 		run := b.hear(in("ann", "1", "hi"))
 		b.await(1)
-		require.Equal(t, router.OutcomeRun, run.Outcome)
+		require.Equal(t, ledger.OutcomeRun, run.Outcome)
 		require.Equal(t, []string{"done"}, b.chat.texts("ann"))
 		require.Equal(t, 2, b.ended(run.Run).Attempts)
 	})

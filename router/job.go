@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/internal/faultpoint"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -103,7 +104,7 @@ func (w *sessionWorker) start(ctx context.Context, j *job) error {
 		}
 		moves[i] = sessions.RunMove{From: from, Run: *run}
 	}
-	change := Change{Change: j.session.Pending(), Media: b.media}
+	change := ledger.Change{Change: j.session.Pending(), Media: b.media}
 	change.Runs = moves
 	for _, r := range b.refused {
 		w.refuse(&change, j, r)
@@ -127,7 +128,7 @@ func (w *sessionWorker) start(ctx context.Context, j *job) error {
 // letInBatch is what of a batch is worked, and what is not.
 type letInBatch struct {
 	runs    []sessions.Run
-	media   []Media
+	media   []ledger.Media
 	refused []refusedMessage
 }
 
@@ -172,10 +173,10 @@ func (w *sessionWorker) letIn(ctx context.Context, j *job) (letInBatch, error) {
 }
 
 // refuse adds the end of a message that is not let in, and that its sender is told so.
-func (w *sessionWorker) refuse(change *Change, j *job, r refusedMessage) {
+func (w *sessionWorker) refuse(change *ledger.Change, j *job, r refusedMessage) {
 	w.fail(change, j, r.runs, r.why)
 	if last := r.runs[len(r.runs)-1]; !last.Route.IsZero() {
-		change.Deliver = append(change.Deliver, w.reply(last, KindNotice, r.why.Public, noticeLabel()))
+		change.Deliver = append(change.Deliver, w.reply(last, ledger.KindNotice, r.why.Public, ledger.NoticeLabel()))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -51,7 +51,7 @@ func TestAlbumIsOneMessage(t *testing.T) {
 				first := b.hear(picture(in("ann", "1", "which is best?"), "a"))
 				for i, name := range []string{"b", "c"} {
 					time.Sleep(300 * time.Millisecond)
-					require.Equal(t, router.OutcomeRun, b.hear(picture(in("ann", fmt.Sprint(i+2), ""), name)).Outcome)
+					require.Equal(t, ledger.OutcomeRun, b.hear(picture(in("ann", fmt.Sprint(i+2), ""), name)).Outcome)
 				}
 				synctest.Wait()
 				require.Empty(t, b.chat.texts("ann"), "the next may be on its way")
@@ -86,10 +86,10 @@ func TestAlbumInAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
 		got := b.hear(picture(inGroup("g1", "ann", "1", "what is this?", true), "a"))
-		require.Equal(t, router.OutcomeIgnored, b.hear(picture(inGroup("g1", "bob", "2", "", false), "x")).Outcome, "another's picture is no part of it")
-		require.Equal(t, router.OutcomeRun, b.hear(picture(inGroup("g1", "ann", "3", "", false), "b")).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(picture(inGroup("g1", "bob", "2", "", false), "x")).Outcome, "another's picture is no part of it")
+		require.Equal(t, ledger.OutcomeRun, b.hear(picture(inGroup("g1", "ann", "3", "", false), "b")).Outcome)
 		time.Sleep(2 * time.Second)
-		require.Equal(t, router.OutcomeIgnored, b.hear(picture(inGroup("g1", "ann", "4", "", false), "late")).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(picture(inGroup("g1", "ann", "4", "", false), "late")).Outcome)
 		b.last("g1")
 		require.Equal(t, []string{"ab"}, b.attachments(got.Session))
 	})

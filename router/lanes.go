@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -308,7 +309,7 @@ func (r *Router) wake(partition int, name sessions.Lane) {
 }
 
 // commit stores a change and wakes whom it concerns.
-func (r *Router) commit(ctx context.Context, change Change) error {
+func (r *Router) commit(ctx context.Context, change ledger.Change) error {
 	if err := r.store.Commit(ctx, change); err != nil {
 		return err
 	}
@@ -318,7 +319,7 @@ func (r *Router) commit(ctx context.Context, change Change) error {
 
 // wakeFor wakes whoever may have work after a change: the lanes of its new runs and of its
 // deliveries, even one that is discarded, as others wait behind it, and the workers of sessions that it aborts.
-func (r *Router) wakeFor(change Change) {
+func (r *Router) wakeFor(change ledger.Change) {
 	for _, run := range change.Enqueue {
 		r.wake(run.Partition, sessions.SessionLane(run.Session))
 	}

@@ -14,7 +14,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -41,12 +41,12 @@ func TestAReportThatIsLeftOutKeepsItsLabel(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, k.notes(ann.ID)[0], "above what this conversation carries")
 		require.Equal(t, flow.Public, k.stored(ann.ID).Taint.Level())
-		seen, err := k.store.ListRuns(t.Context(), router.Query{MaxLevel: flow.Public, Session: ann.ID})
+		seen, err := k.store.ListRuns(t.Context(), ledger.Query{MaxLevel: flow.Public, Session: ann.ID})
 		require.NoError(t, err)
 		for _, run := range seen {
 			require.NotContains(t, run.Input.Text, "friday", run.Kind)
 		}
-		all, err := k.store.ListRuns(t.Context(), router.Query{MaxLevel: flow.Restricted, Session: ann.ID})
+		all, err := k.store.ListRuns(t.Context(), ledger.Query{MaxLevel: flow.Restricted, Session: ann.ID})
 		require.NoError(t, err)
 		require.Len(t, all, len(seen)+1)
 	})
@@ -183,9 +183,9 @@ func TestAYesIsToItsTerms(t *testing.T) {
 		heard := b.hear(in("owner", "1", "clean up"))
 		b.await(1)
 		terms = sessions.Terms{Approvers: [][]string{{"test:security"}}}
-		b.hear(in("owner", "2", "/approve "+string(b.onlyApproval(router.ApprovalPending).ID)+" allow"))
+		b.hear(in("owner", "2", "/approve "+string(b.onlyApproval(ledger.ApprovalPending).ID)+" allow"))
 		require.Contains(t, b.ended(heard.Run).Reply, "call it again")
-		require.Empty(t, b.approvals(router.ApprovalUsed))
+		require.Empty(t, b.approvals(ledger.ApprovalUsed))
 	})
 }
 
@@ -241,7 +241,7 @@ func TestANoIsKept(t *testing.T) {
 		}
 		heard := b.hear(in("owner", "1", "clean up"))
 		b.await(1)
-		b.hear(in("owner", "2", "/approve "+string(b.onlyApproval(router.ApprovalPending).ID)+" deny"))
+		b.hear(in("owner", "2", "/approve "+string(b.onlyApproval(ledger.ApprovalPending).ID)+" deny"))
 		b.ended(heard.Run)
 		require.Equal(t, []sessions.Confirmation{{CallID: "call_1", Reason: "the owner denied it", Label: flow.Bottom()}}, denied)
 		require.Empty(t, others, "of another answer")

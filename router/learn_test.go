@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -45,7 +46,7 @@ func TestASessionLearnsWhileItWorks(t *testing.T) {
 		again, err := b.store.Session(t.Context(), got.Session)
 		require.NoError(t, err)
 		require.Equal(t, record.Revision, again.Revision)
-		trail, err := b.store.ListAudit(t.Context(), router.AuditQuery{MaxLevel: flow.Restricted, Action: "session.learn"})
+		trail, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{MaxLevel: flow.Restricted, Action: "session.learn"})
 		require.NoError(t, err)
 		require.Len(t, trail, 1)
 		require.Equal(t, "token:ops", trail[0].Actor)

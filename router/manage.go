@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -105,8 +106,8 @@ func (r *Router) PatchSession(ctx context.Context, p sessions.Patch, actor strin
 	if err := p.Check(); err != nil {
 		return sessions.Record{}, &RequestError{Text: err.Error()}
 	}
-	entry := sessions.AuditEntry{At: r.now(), Actor: actor, Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: noticeLabel()}
-	if err := r.store.Commit(ctx, Change{Change: sessions.Change{Patch: []sessions.Patch{p}, Audit: []sessions.AuditEntry{entry}}}); err != nil {
+	entry := sessions.AuditEntry{At: r.now(), Actor: actor, Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: ledger.NoticeLabel()}
+	if err := r.store.Commit(ctx, ledger.Change{Change: sessions.Change{Patch: []sessions.Patch{p}, Audit: []sessions.AuditEntry{entry}}}); err != nil {
 		return sessions.Record{}, fmt.Errorf("patch session: %w", err)
 	}
 	return r.store.Session(ctx, p.ID)
@@ -133,7 +134,7 @@ func (r *Router) Learn(ctx context.Context, id sessions.ID, label flow.Label, ac
 			Detail: map[string]string{"from": record.Taint.String(), "to": taint.String()},
 		}
 		record.Taint = taint
-		err = r.store.Commit(ctx, Change{Change: sessions.Change{Save: []sessions.Record{record}, Audit: []sessions.AuditEntry{entry}}})
+		err = r.store.Commit(ctx, ledger.Change{Change: sessions.Change{Save: []sessions.Record{record}, Audit: []sessions.AuditEntry{entry}}})
 		if !errors.Is(err, sessions.ErrConflict) { // else a run of it has stored a step since
 			return err
 		}
@@ -169,7 +170,7 @@ func (r *Router) DeleteSession(ctx context.Context, id sessions.ID, actor string
 	if kept != "" {
 		return r.keep(ctx, entry, kept)
 	}
-	end := func(c *Change) {
+	end := func(c *ledger.Change) {
 		c.End = append(c.End, sessions.End{ID: id, At: r.now()})
 		c.Audit = append(c.Audit, entry)
 	}
@@ -181,7 +182,7 @@ func (r *Router) DeleteSession(ctx context.Context, id sessions.ID, actor string
 
 // keep records why something was not done, and says it to who has asked for it.
 func (r *Router) keep(ctx context.Context, entry sessions.AuditEntry, why string) error {
-	if err := r.store.Commit(ctx, Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}); err != nil {
+	if err := r.store.Commit(ctx, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}); err != nil {
 		return fmt.Errorf("record refusal: %w", err)
 	}
 	return &RequestError{Text: why}
@@ -189,7 +190,7 @@ func (r *Router) keep(ctx context.Context, entry sessions.AuditEntry, why string
 
 // AbortSession stops what works and what waits in a session, and its sub-agents.
 func (r *Router) AbortSession(ctx context.Context, id sessions.ID, actor string) error {
-	if err := r.commitStop(ctx, id, func(c *Change) { c.Audit = append(c.Audit, r.stopped(id, actor)) }); err != nil {
+	if err := r.commitStop(ctx, id, func(c *ledger.Change) { c.Audit = append(c.Audit, r.stopped(id, actor)) }); err != nil {
 		return fmt.Errorf("abort session: %w", err)
 	}
 	return nil
@@ -238,14 +239,14 @@ func (r *Router) awaitEnd(ctx context.Context, id sessions.RunID, events <-chan 
 }
 
 // RetryDelivery sends a delivery again that ended without success, or sends a waiting one at once.
-func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID, actor string) (Delivery, error) {
+func (r *Router) RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor string) (ledger.Delivery, error) {
 	d, err := r.store.Delivery(ctx, id)
 	if err != nil {
 		return d, err
 	}
 	from := d.Status
 	switch from {
-	case DeliveryFailed, DeliveryUnknown, DeliveryBlocked, DeliveryExpired, DeliveryQueued:
+	case ledger.DeliveryFailed, ledger.DeliveryUnknown, ledger.DeliveryBlocked, ledger.DeliveryExpired, ledger.DeliveryQueued:
 	default:
 		return d, &RequestError{Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued ones can be sent again", from)}
 	}
@@ -256,42 +257,42 @@ func (r *Router) RetryDelivery(ctx context.Context, id DeliveryID, actor string)
 			return d, &RequestError{Text: fmt.Sprintf("the delivery is an answer that only one person was to see, and the platform takes it no later than %s after the question: discard it", handleLife)}
 		}
 	}
-	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = DeliveryQueued, now, expires, time.Time{}, ""
+	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = ledger.DeliveryQueued, now, expires, time.Time{}, ""
 	d.Epoch = 0
 	return d, r.changeDelivery(ctx, from, d, "delivery.retry", actor)
 }
 
 // DiscardDelivery takes a delivery off the list of what a person must look at. One that is held is denied by that, so who discards it
 // must be one who may decide about it; else it is a [NotApproverError].
-func (r *Router) DiscardDelivery(ctx context.Context, id DeliveryID, by Verdict) (Delivery, error) {
+func (r *Router) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by Verdict) (ledger.Delivery, error) {
 	d, err := r.store.Delivery(ctx, id)
 	if err != nil {
 		return d, err
 	}
 	from := d.Status
-	if from == DeliverySent || from == DeliverySending || from == DeliveryPreview || from == DeliveryDiscarded {
+	if from == ledger.DeliverySent || from == ledger.DeliverySending || from == ledger.DeliveryPreview || from == ledger.DeliveryDiscarded {
 		return d, &RequestError{Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
 	}
-	d.Status, d.Finished, d.Epoch = DeliveryDiscarded, r.now(), 0
-	var unask []ApprovalMove
-	if from == DeliveryHeld {
+	d.Status, d.Finished, d.Epoch = ledger.DeliveryDiscarded, r.now(), 0
+	var unask []ledger.ApprovalMove
+	if from == ledger.DeliveryHeld {
 		p, err := r.approvalOf(ctx, d)
 		if err != nil {
 			return d, err
 		}
-		if p.Status == ApprovalPending { // nobody need decide any more
+		if p.Status == ledger.ApprovalPending { // nobody need decide any more
 			if err := mayDecide(ctx, r.store, by, p); err != nil {
 				return d, err
 			}
-			unask = append(unask, p.move(ApprovalDenied, gatewaySays("the message was discarded"), by.Actor, r.now()))
+			unask = append(unask, p.Move(ledger.ApprovalDenied, ledger.GatewaySays("the message was discarded"), by.Actor, r.now()))
 		}
 	}
 	return d, r.changeDelivery(ctx, from, d, "delivery.discard", by.Actor, unask...)
 }
 
-func (r *Router) changeDelivery(ctx context.Context, from DeliveryStatus, d Delivery, action, actor string, unask ...ApprovalMove) error {
-	err := r.commit(ctx, Change{
-		Deliveries: []DeliveryMove{{From: from, Delivery: d}}, Approvals: unask,
+func (r *Router) changeDelivery(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, action, actor string, unask ...ledger.ApprovalMove) error {
+	err := r.commit(ctx, ledger.Change{
+		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}, Approvals: unask,
 		Change: sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
 	})
 	if err != nil {

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // noteRun puts a task's report into the requester's transcript, so that its
 // agent knows of it when somebody speaks to it next. It goes the way of every
 // input, as the session has one writer.
-func (w *sessionWorker) noteRun(to sessions.Record, x Exchange, report string, label flow.Label) sessions.Run {
+func (w *sessionWorker) noteRun(to sessions.Record, x ledger.Exchange, report string, label flow.Label) sessions.Run {
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: to.ID, Partition: to.Partition, Kind: sessions.KindNote, Status: sessions.RunQueued,
 		Input: sessions.Input{Text: report, Sender: sessions.Peer{ID: sessions.UserID(x.Target.Key), Name: x.Target.Agent, Bot: true}},

@@ -1,36 +1,25 @@
 package router
 
 import (
-	"encoding/hex"
 	"time"
 
-	"github.com/google/uuid"
-
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-// NewDeliveryID makes a delivery id.
-func NewDeliveryID() DeliveryID {
-	u := uuid.Must(uuid.NewV7())
-	return DeliveryID("dlv_" + hex.EncodeToString(u[:]))
-}
-
-// noticeLabel is the label of the gateway's own words: they tell nothing that a session has learnt.
-func noticeLabel() flow.Label { return flow.Bottom() }
-
 // newNotice makes the gateway's own word to a conversation.
-func (r *Router) newNotice(s *Settings, route sessions.Route, text string) Delivery {
-	return r.newDelivery(s, KindNotice, route, text, noticeLabel())
+func (r *Router) newNotice(s *Settings, route sessions.Route, text string) ledger.Delivery {
+	return r.newDelivery(s, ledger.KindNotice, route, text, ledger.NoticeLabel())
 }
 
-func (r *Router) newDelivery(s *Settings, kind DeliveryKind, route sessions.Route, text string, label flow.Label) Delivery {
+func (r *Router) newDelivery(s *Settings, kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery {
 	now := r.now()
 	lane := route.Lane()
-	return Delivery{
-		ID: NewDeliveryID(), Lane: lane, Partition: lane.Partition(r.partitions),
+	return ledger.Delivery{
+		ID: ledger.NewDeliveryID(), Lane: lane, Partition: lane.Partition(r.partitions),
 		Kind: kind, Route: route, Text: text, Label: label,
-		Status: DeliveryQueued, Created: now, NextTry: now, Expires: now.Add(lifeOf(s, route)),
+		Status: ledger.DeliveryQueued, Created: now, NextTry: now, Expires: now.Add(lifeOf(s, route)),
 	}
 }
 

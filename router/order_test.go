@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -208,7 +208,7 @@ func TestModelCommand(t *testing.T) {
 		require.Contains(t, b.tell("owner", "/model"), "set for this session; the agent's is `test/model`")
 		require.Contains(t, b.tell("owner", "/model default"), "`test/model`")
 		require.Empty(t, model())
-		require.Equal(t, router.OutcomeCommand, b.hear(in("owner", "9", "/model")).Outcome)
+		require.Equal(t, ledger.OutcomeCommand, b.hear(in("owner", "9", "/model")).Outcome)
 		b.await(1)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -28,7 +28,7 @@ type away struct {
 
 var errAway = &store.Unavailable{Reason: "PostgreSQL can't be reached"}
 
-func (a *away) Commit(ctx context.Context, c router.Change) error {
+func (a *away) Commit(ctx context.Context, c ledger.Change) error {
 	if a.after.CompareAndSwap(true, false) {
 		a.gone.Store(true)
 		return errors.Join(errAway, a.DB.Commit(ctx, c))
@@ -40,7 +40,7 @@ func (a *away) Commit(ctx context.Context, c router.Change) error {
 }
 
 func (a *away) CommitSession(ctx context.Context, c sessions.Change) error {
-	return a.Commit(ctx, router.Change{Change: c})
+	return a.Commit(ctx, ledger.Change{Change: c})
 }
 
 func (a *away) TakePartition(ctx context.Context, p int, owner string) (int64, error) {
@@ -50,16 +50,16 @@ func (a *away) TakePartition(ctx context.Context, p int, owner string) (int64, e
 	return a.DB.TakePartition(ctx, p, owner)
 }
 
-func (a *away) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]router.Delivery, error) {
+func (a *away) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error) {
 	if a.gone.Load() {
 		return nil, errAway
 	}
 	return a.DB.LaneDeliveries(ctx, lane, limit)
 }
 
-func (a *away) RunDelivery(ctx context.Context, run sessions.RunID) (router.Delivery, error) {
+func (a *away) RunDelivery(ctx context.Context, run sessions.RunID) (ledger.Delivery, error) {
 	if a.gone.Load() {
-		return router.Delivery{}, errAway
+		return ledger.Delivery{}, errAway
 	}
 	return a.DB.RunDelivery(ctx, run)
 }
@@ -86,10 +86,10 @@ func (b *bundle) sentOnce(texts ...string) {
 	b.t.Helper()
 	synctest.Wait()
 	require.Equal(b.t, texts, b.chat.texts("ann"))
-	rows, err := b.store.ListDeliveries(context.Background(), router.Query{MaxLevel: flow.Restricted})
+	rows, err := b.store.ListDeliveries(context.Background(), ledger.Query{MaxLevel: flow.Restricted})
 	require.NoError(b.t, err)
 	for _, d := range rows {
-		require.Equal(b.t, router.DeliverySent, d.Status, "%s: %s", d.Text, d.LastError)
+		require.Equal(b.t, ledger.DeliverySent, d.Status, "%s: %s", d.Text, d.LastError)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -78,7 +79,7 @@ func TestPermanentFailureIsADeadLetter(t *testing.T) {
 				b.hear(in("ann", "2", "not lost"))
 				b.await(1)
 				synctest.Wait()
-				dead := b.deliveries(router.DeliveryFailed)
+				dead := b.deliveries(ledger.DeliveryFailed)
 				require.Len(t, dead, 1)
 				require.Contains(t, dead[0].LastError, "platform says no")
 				_, err := b.RetryDelivery(t.Context(), dead[0].ID, "operator")
@@ -104,10 +105,10 @@ func TestRevokedTokenHoldsUntilItExpires(t *testing.T) {
 		b.chat.fail = failFirst(1_000_000, adapters.Failure{Kind: adapters.Auth, Certain: true})
 		b.hear(in("ann", "1", "hi"))
 		time.Sleep(23 * time.Hour)
-		require.Len(t, b.deliveries(router.DeliveryQueued), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryQueued), 1)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		require.Len(t, b.deliveries(router.DeliveryExpired), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryExpired), 1)
 		require.Empty(t, b.chat.texts(""))
 	})
 }
@@ -134,7 +135,7 @@ func TestLostResponseIsUnknown(t *testing.T) {
 				b.await(1)
 				time.Sleep(time.Hour)
 				synctest.Wait()
-				unknown := b.deliveries(router.DeliveryUnknown)
+				unknown := b.deliveries(ledger.DeliveryUnknown)
 				require.Len(t, unknown, 1, "it stays visible as unknown")
 				if policy == router.UnknownHold {
 					require.Len(t, b.chat.texts("ann"), 1)
@@ -143,7 +144,7 @@ func TestLostResponseIsUnknown(t *testing.T) {
 					return
 				}
 				require.Len(t, b.chat.texts("ann"), 2, "at most one repeat")
-				sent := b.deliveries(router.DeliverySent)
+				sent := b.deliveries(ledger.DeliverySent)
 				require.Len(t, sent, 1)
 				require.Equal(t, unknown[0].ID, sent[0].ResendOf)
 			})
@@ -186,7 +187,7 @@ func TestBlockedByFlowIsMadeUpForByANotice(t *testing.T) {
 		b.await(1)
 		require.Contains(t, b.chat.texts("ann")[0], "may not be said in this conversation")
 		require.NotContains(t, b.chat.texts("ann")[0], "plan")
-		require.Len(t, b.deliveries(router.DeliveryBlocked), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 1)
 	})
 }
 
@@ -269,7 +270,7 @@ func TestMessageToWhereThereIsNoSessionYet(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, policy.Block, d.Decision.Action)
 		synctest.Wait()
-		require.Len(t, b.deliveries(router.DeliveryBlocked), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 1)
 		require.Empty(t, b.chat.texts(""))
 	})
 }
@@ -296,8 +297,8 @@ func TestPreviewBecomesTheAnswer(t *testing.T) {
 		require.Len(t, texts, 1, "preview and answer are one message")
 		require.Contains(t, texts[0], "it 9")
 		require.Greater(t, b.chat.edits, 5)
-		require.Len(t, b.deliveries(router.DeliverySent), 1)
-		require.Empty(t, b.deliveries(router.DeliveryPreview))
+		require.Len(t, b.deliveries(ledger.DeliverySent), 1)
+		require.Empty(t, b.deliveries(ledger.DeliveryPreview))
 	})
 }
 

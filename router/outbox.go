@@ -8,6 +8,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -23,7 +24,7 @@ type outboxWorker struct {
 	owner *ownership
 	name  sessions.Lane
 	// unsent is the delivery whose intent could not be stored for certain: it was not sent, whatever its row says.
-	unsent DeliveryID
+	unsent ledger.DeliveryID
 	look   lookup
 }
 
@@ -39,7 +40,7 @@ func (w *outboxWorker) turn() (rest, error) {
 			return rest{}, nil
 		}
 		now := w.now() // the first try has no wait: a clock that was set back must not make one
-		if wait := d.NextTry.Sub(now); wait > 0 && d.Attempts > 0 && d.Status == DeliveryQueued && d.Expires.After(now) {
+		if wait := d.NextTry.Sub(now); wait > 0 && d.Attempts > 0 && d.Status == ledger.DeliveryQueued && d.Expires.After(now) {
 			return rest{wait: min(wait, d.Expires.Sub(now))}, nil
 		}
 		if late, err := w.catchUp(ctx, d); late {
@@ -60,16 +61,16 @@ func (w *outboxWorker) stoppingLane() bool {
 }
 
 // deliver brings one delivery to a terminal status, or says how long it must wait.
-func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, error) {
+func (w *outboxWorker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	from := d.Status
 	d.Epoch = w.owner.epoch
 	if w.inDoubt(d) {
 		return w.settle(ctx, d)
 	}
 	if !d.Expires.After(w.now()) {
-		return 0, w.close(ctx, from, d, DeliveryExpired, "it was older than its life allows")
+		return 0, w.close(ctx, from, d, ledger.DeliveryExpired, "it was older than its life allows")
 	}
-	if d.withdraws() { // it says nothing that the gate would have to allow
+	if d.Withdraws() { // it says nothing that the gate would have to allow
 		a, _ := w.adapter(d.Route.Channel, d.Route.Account)
 		return w.takeBack(ctx, from, d, a)
 	}
@@ -91,7 +92,7 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 	}
 	a, ok := w.adapter(d.Route.Channel, d.Route.Account)
 	if !ok {
-		return 0, w.close(ctx, from, d, DeliveryFailed, fmt.Sprintf(
+		return 0, w.close(ctx, from, d, ledger.DeliveryFailed, fmt.Sprintf(
 			"no account %q on channel %q: add channels.%s.accounts.%s to the configuration, then retry it", d.Route.Account, d.Route.Channel, d.Route.Channel, d.Route.Account), judged...)
 	}
 	if d.Revises != "" {
@@ -100,14 +101,11 @@ func (w *outboxWorker) deliver(ctx context.Context, d Delivery) (time.Duration, 
 	return w.send(ctx, from, d, a, judged)
 }
 
-// editsPreview reports whether the next call only edits a message, so that making it twice does no harm.
-func (d Delivery) editsPreview() bool { return d.PreviewID != "" && len(d.Receipts) == 0 }
-
 // sessionOf is the session whose override and key the gate looks at: that of a
 // conversation, for a message to where there was none when it was queued.
-func (w *outboxWorker) sessionOf(ctx context.Context, d Delivery) (sessions.Record, error) {
+func (w *outboxWorker) sessionOf(ctx context.Context, d ledger.Delivery) (sessions.Record, error) {
 	switch {
-	case d.Session == "" && d.Kind == KindMessage:
+	case d.Session == "" && d.Kind == ledger.KindMessage:
 		return w.conversationSession(ctx, w.settings.Load(), "", d.Route)
 	case d.Session == "":
 		return sessions.Record{}, nil
@@ -135,60 +133,60 @@ func (r *Router) oldestID(ctx context.Context, route sessions.Route) (sessions.C
 // unknown. If the channel is set to resend, that is a row of its own, and the
 // delivery keeps its place in the conversation and goes on with what is left of
 // it. It says how long the lane must wait for that.
-func (w *outboxWorker) lost(ctx context.Context, d Delivery, cause error) (time.Duration, error) {
+func (w *outboxWorker) lost(ctx context.Context, d ledger.Delivery, cause error) (time.Duration, error) {
 	if ctx.Err() != nil {
 		fresh, cancel := context.WithTimeout(context.Background(), settleTimeout)
 		defer cancel()
 		ctx = fresh
 	}
 	tried := d
-	tried.Status, tried.Finished, tried.LastError = DeliveryUnknown, w.now(), "not known whether it arrived: "+cause.Error()
-	change := Change{Deliveries: []DeliveryMove{{From: DeliverySending, Delivery: tried}}}
+	tried.Status, tried.Finished, tried.LastError = ledger.DeliveryUnknown, w.now(), "not known whether it arrived: "+cause.Error()
+	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliverySending, Delivery: tried}}}
 	wait := time.Duration(0)
 	if w.settings.Load().Channels[d.Route.Channel].OnUnknown != UnknownHold {
 		wait = time.Nanosecond // at once, but after a fresh look at the lane
 		if d.Attempts > 0 {
 			wait = retryWait(d.Attempts + 1)
 		}
-		tried.ID, tried.Idempotency, tried.Epoch, tried.Asks = NewDeliveryID(), "", 0, ""
-		d.Status, d.ResendOf, d.LastError = DeliveryQueued, tried.ID, ""
+		tried.ID, tried.Idempotency, tried.Epoch, tried.Asks = ledger.NewDeliveryID(), "", 0, ""
+		d.Status, d.ResendOf, d.LastError = ledger.DeliveryQueued, tried.ID, ""
 		d.Attempts++
 		d.NextTry = w.now().Add(wait)
-		change.Deliver, change.Deliveries[0].Delivery = []Delivery{tried}, d
+		change.Deliver, change.Deliveries[0].Delivery = []ledger.Delivery{tried}, d
 	}
 	change.Audit = append(change.Audit, w.audit(tried, "delivery.unknown", tried.LastError))
 	if err := w.store.Commit(ctx, change); err != nil {
 		return 0, fmt.Errorf("store unknown delivery: %w", err)
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryUnknown)).Inc()
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
 	return wait, nil
 }
 
 // blocked records the gate's decision. A reply that the flow check or a rule held back is
 // made up for by a notice; one that the send policy forbids is silent, as asked.
-func (w *outboxWorker) blocked(ctx context.Context, from DeliveryStatus, d Delivery, judged []sessions.AuditEntry) error {
-	change := Change{Change: sessions.Change{Audit: judged}}
+func (w *outboxWorker) blocked(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
+	change := ledger.Change{Change: sessions.Change{Audit: judged}}
 	if w.deletable(d) {
 		change.Deliver = append(change.Deliver, w.withdrawal(d))
 		d.PreviewID = ""
 	}
-	d.Status, d.Finished, d.LastError = DeliveryBlocked, w.now(), d.Decision.Reason
-	change.Deliveries = []DeliveryMove{{From: from, Delivery: d}}
-	if d.Kind == KindReply && !d.Decision.Unsent() {
+	d.Status, d.Finished, d.LastError = ledger.DeliveryBlocked, w.now(), d.Decision.Reason
+	change.Deliveries = []ledger.DeliveryMove{{From: from, Delivery: d}}
+	if d.Kind == ledger.KindReply && !d.Decision.Unsent() {
 		change.Deliver = append(change.Deliver, w.withheldNotice(d))
 	}
 	if err := w.commit(ctx, change); err != nil {
 		return fmt.Errorf("store blocked delivery: %w", err)
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryBlocked)).Inc()
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryBlocked)).Inc()
 	return nil
 }
 
 // close ends a delivery without success. It stays listed until a person retries or discards it.
-func (w *outboxWorker) close(ctx context.Context, from DeliveryStatus, d Delivery, status DeliveryStatus, why string, judged ...sessions.AuditEntry) error {
+func (w *outboxWorker) close(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, status ledger.DeliveryStatus, why string, judged ...sessions.AuditEntry) error {
 	d.Status, d.Finished, d.LastError = status, w.now(), why
-	change := Change{
-		Deliveries: []DeliveryMove{{From: from, Delivery: d}},
+	change := ledger.Change{
+		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}},
 		Change:     sessions.Change{Audit: append(judged, w.audit(d, "delivery."+string(status), why))},
 	}
 	if err := patiently(ctx, func() error { return w.store.Commit(ctx, change) }); err != nil {
@@ -199,15 +197,15 @@ func (w *outboxWorker) close(ctx context.Context, from DeliveryStatus, d Deliver
 	return nil
 }
 
-func (w *outboxWorker) audit(d Delivery, action, detail string) sessions.AuditEntry {
+func (w *outboxWorker) audit(d ledger.Delivery, action, detail string) sessions.AuditEntry {
 	return sessions.AuditEntry{
 		At: w.now(), Actor: "gateway", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label,
 		Detail: map[string]string{"channel": d.Route.Channel, "conversation": string(d.Route.Conversation), "error": detail},
 	}
 }
 
-func (w *outboxWorker) move(ctx context.Context, from DeliveryStatus, d Delivery, judged ...sessions.AuditEntry) error {
-	change := Change{Deliveries: []DeliveryMove{{From: from, Delivery: d}}, Change: sessions.Change{Audit: judged}}
+func (w *outboxWorker) move(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged ...sessions.AuditEntry) error {
+	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}, Change: sessions.Change{Audit: judged}}
 	if err := w.store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store delivery as %s: %w", d.Status, err)
 	}
@@ -215,9 +213,9 @@ func (w *outboxWorker) move(ctx context.Context, from DeliveryStatus, d Delivery
 }
 
 // followMove notes that a conversation answered under a new id.
-func (w *outboxWorker) followMove(ctx context.Context, d *Delivery, m adapters.Migration) {
-	alias := Alias{Channel: d.Route.Channel, Account: d.Route.Account, From: m.From, To: m.To}
-	if err := w.store.Commit(ctx, Change{Aliases: []Alias{alias}}); err != nil {
+func (w *outboxWorker) followMove(ctx context.Context, d *ledger.Delivery, m adapters.Migration) {
+	alias := ledger.Alias{Channel: d.Route.Channel, Account: d.Route.Account, From: m.From, To: m.To}
+	if err := w.store.Commit(ctx, ledger.Change{Aliases: []ledger.Alias{alias}}); err != nil {
 		w.log.Error("new conversation id not stored", "channel", alias.Channel, "from", string(m.From), "to", string(m.To), "err", err)
 	}
 	d.Route.Conversation = m.To

@@ -13,6 +13,7 @@ import (
 	"sluice/adapters"
 	"sluice/internal/visible"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -37,13 +38,13 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 	now := r.now()
 	route := in.Route
 	old, err := r.store.PairingOf(ctx, route.Channel, route.Account, in.Sender.ID)
-	if err == nil && (old.Status == PairingRevoked || old.Expires.After(now)) {
+	if err == nil && (old.Status == ledger.PairingRevoked || old.Expires.After(now)) {
 		return r.pairingPending(ctx, s, in)
 	}
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return Admitted{}, fmt.Errorf("read pairing: %w", err)
 	}
-	pending, err := r.store.ListPairings(ctx, route.Channel, route.Account, PairingPending)
+	pending, err := r.store.ListPairings(ctx, route.Channel, route.Account, ledger.PairingPending)
 	if err != nil {
 		return Admitted{}, fmt.Errorf("list pairings: %w", err)
 	}
@@ -51,9 +52,9 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 		r.metrics.ignored.WithLabelValues(route.Channel, "pairing_full").Inc()
 		return r.pairingPending(ctx, s, in)
 	}
-	p := Pairing{
+	p := ledger.Pairing{
 		Channel: route.Channel, Account: route.Account, User: in.Sender, Conversation: route.Conversation,
-		Code: newPairingCode(), Status: PairingPending, Created: now, Expires: now.Add(pairingLife),
+		Code: newPairingCode(), Status: ledger.PairingPending, Created: now, Expires: now.Add(pairingLife),
 	}
 	asked := r.tellOwners(ctx, s, p)
 	text := "I don't know you yet. Ask my owner to run"
@@ -63,50 +64,50 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 	text += fmt.Sprintf("\n\n`sluice pairing approve %s`\n\nwithin an hour.", p.Code)
 	notice := r.newNotice(s, in.Route, text)
 	notice.Label = r.pairingLabel(p)
-	err = r.commitEvent(ctx, in, OutcomePairing, Change{
-		Requests: []Pairing{p}, // a conflict with another first message of the person is looked at again
-		Deliver:  append([]Delivery{notice}, asked...),
+	err = r.commitEvent(ctx, in, ledger.OutcomePairing, ledger.Change{
+		Requests: []ledger.Pairing{p}, // a conflict with another first message of the person is looked at again
+		Deliver:  append([]ledger.Delivery{notice}, asked...),
 		Change: sessions.Change{Audit: []sessions.AuditEntry{{
 			At: now, Actor: in.speaker(), Action: "pairing.request",
 			Object: string(in.Sender.ID), Label: notice.Label,
 		}}},
 	})
-	return Admitted{Outcome: OutcomePairing, Notice: text, NoticeID: notice.ID}, err
+	return Admitted{Outcome: ledger.OutcomePairing, Notice: text, NoticeID: notice.ID}, err
 }
 
 // pairingPending says nothing to who was told before, but for what the platform's own menu must have.
 func (r *Router) pairingPending(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
 	if !fromMenu(in) {
-		return Admitted{Outcome: OutcomePairing}, nil
+		return Admitted{Outcome: ledger.OutcomePairing}, nil
 	}
-	return r.answerEvent(ctx, s, in, OutcomePairing, "I don't know you yet. My owner can admit you.")
+	return r.answerEvent(ctx, s, in, ledger.OutcomePairing, "I don't know you yet. My owner can admit you.")
 }
 
 // tellOwners asks the owners on a person's channel, in their direct chats, whether to admit the person.
-func (r *Router) tellOwners(ctx context.Context, s *Settings, p Pairing) []Delivery {
+func (r *Router) tellOwners(ctx context.Context, s *Settings, p ledger.Pairing) []ledger.Delivery {
 	a, ok := r.adapter(p.Channel, p.Account)
 	if !ok {
 		return nil
 	}
-	approve := Control{Label: "Approve", Command: "pair", Args: "approve " + p.Code}
-	deny := Control{Label: "Deny", Command: "pair", Args: "deny " + p.Code}
+	approve := ledger.Control{Label: "Approve", Command: "pair", Args: "approve " + p.Code}
+	deny := ledger.Control{Label: "Deny", Command: "pair", Args: "deny " + p.Code}
 	text := fmt.Sprintf("%s (`%s`) asks to talk to me. The code is `%s`; it holds for an hour.",
 		codeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
 	text = s.warnShared(text)
-	var controls []Control
+	var controls []ledger.Control
 	if b, ok := a.(adapters.Buttoner); ok && b.MaxButtons() >= 2 {
-		controls = []Control{approve, deny}
+		controls = []ledger.Control{approve, deny}
 	} else {
-		text += fmt.Sprintf("\n\nSay `%s` or `%s`.", approve.says(), deny.says())
+		text += fmt.Sprintf("\n\nSay `%s` or `%s`.", approve.CommandLine(), deny.CommandLine())
 	}
 	ctx, cancel := context.WithTimeout(ctx, directoryWithin)
 	defer cancel()
-	var told []Delivery
+	var told []ledger.Delivery
 	for _, owner := range s.ownersOn(p.Channel) {
 		d := r.newNotice(s, r.directRoute(ctx, a, owner), text)
 		d.Controls, d.Label = controls, r.pairingLabel(p)
 		if len(controls) > 0 {
-			d.Asks = p.question()
+			d.Asks = p.Question()
 		}
 		told = append(told, d)
 	}
@@ -114,7 +115,7 @@ func (r *Router) tellOwners(ctx context.Context, s *Settings, p Pairing) []Deliv
 }
 
 // pairingLabel is the label of what tells of a pairing: who asks is heard on their channel.
-func (r *Router) pairingLabel(p Pairing) flow.Label {
+func (r *Router) pairingLabel(p ledger.Pairing) flow.Label {
 	return r.inboundLabel(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
 }
 
@@ -150,7 +151,7 @@ func (r *Router) directRoute(ctx context.Context, a adapters.Adapter, id session
 	return found
 }
 
-func countPending(pairings []Pairing, now time.Time) int {
+func countPending(pairings []ledger.Pairing, now time.Time) int {
 	n := 0
 	for _, p := range pairings {
 		if p.Expires.After(now) {
@@ -179,8 +180,8 @@ var (
 )
 
 // ApprovePairing admits the person who was told the code, and tells them.
-func (r *Router) ApprovePairing(ctx context.Context, code, actor string) (Pairing, error) {
-	p, err := r.settlePairing(ctx, code, actor, PairingApproved)
+func (r *Router) ApprovePairing(ctx context.Context, code, actor string) (ledger.Pairing, error) {
+	p, err := r.settlePairing(ctx, code, actor, ledger.PairingApproved)
 	if err != nil {
 		return p, fmt.Errorf("approve pairing: %w", err)
 	}
@@ -188,84 +189,84 @@ func (r *Router) ApprovePairing(ctx context.Context, code, actor string) (Pairin
 }
 
 // DenyPairing refuses the person who was told the code. They are not told, and can ask again after a day.
-func (r *Router) DenyPairing(ctx context.Context, code, actor string) (Pairing, error) {
-	p, err := r.settlePairing(ctx, code, actor, PairingDenied)
+func (r *Router) DenyPairing(ctx context.Context, code, actor string) (ledger.Pairing, error) {
+	p, err := r.settlePairing(ctx, code, actor, ledger.PairingDenied)
 	if err != nil {
 		return p, fmt.Errorf("deny pairing: %w", err)
 	}
 	return p, nil
 }
 
-func (r *Router) settlePairing(ctx context.Context, code, actor string, to PairingStatus) (Pairing, error) {
+func (r *Router) settlePairing(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, error) {
 	r.guess.Lock()
 	defer r.guess.Unlock()
 	p, change, err := r.settlement(ctx, code, actor, to)
 	if err != nil && !errors.Is(err, ErrPairingCode) {
-		return Pairing{}, err
+		return ledger.Pairing{}, err
 	}
 	if failed := r.commit(ctx, change); failed != nil {
-		return Pairing{}, fmt.Errorf("commit pairing: %w", failed)
+		return ledger.Pairing{}, fmt.Errorf("commit pairing: %w", failed)
 	}
 	return p, err
 }
 
 // settlement is what an owner's word about a code changes: the person's pairing, or with [ErrPairingCode] the
 // count of wrong codes, which is kept in the audit trail, where a restart doesn't forget it. The caller holds guess until it is stored.
-func (r *Router) settlement(ctx context.Context, code, actor string, to PairingStatus) (Pairing, Change, error) {
+func (r *Router) settlement(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error) {
 	now := r.now()
 	p, wrong, err := r.pairingOfCode(ctx, code, now)
 	if errors.Is(err, ErrPairingCode) {
-		return Pairing{}, wrongCode(actor, now, wrong+1), err
+		return ledger.Pairing{}, wrongCode(actor, now, wrong+1), err
 	}
 	if err != nil {
-		return Pairing{}, Change{}, err
+		return ledger.Pairing{}, ledger.Change{}, err
 	}
 	p.Status, p.Code = to, ""
-	change := Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
+	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: now, Actor: actor, Action: "pairing." + pairingVerb(to), Object: sessions.Principal(p.Channel, p.User.ID), Label: r.pairingLabel(p),
 	}}}}
-	if to == PairingDenied {
+	if to == ledger.PairingDenied {
 		p.Expires = now.Add(pairingDeniedLife)
 	} else {
 		route := sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}
-		change.Deliver = []Delivery{r.newNotice(r.settings.Load(), route, "You are admitted. Say something!")}
+		change.Deliver = []ledger.Delivery{r.newNotice(r.settings.Load(), route, "You are admitted. Say something!")}
 	}
-	change.Pairings = []Pairing{p}
+	change.Pairings = []ledger.Pairing{p}
 	return p, change, nil
 }
 
 // wrongCode counts a wrong code, the n-th within pairingLife.
-func wrongCode(actor string, now time.Time, n int) Change {
-	entries := []sessions.AuditEntry{{At: now, Actor: actor, Action: auditWrongCode, Label: noticeLabel()}}
+func wrongCode(actor string, now time.Time, n int) ledger.Change {
+	entries := []sessions.AuditEntry{{At: now, Actor: actor, Action: auditWrongCode, Label: ledger.NoticeLabel()}}
 	if n == wrongCodesMost {
-		entries = append(entries, sessions.AuditEntry{At: now, Actor: actor, Action: "pairing.locked", Label: noticeLabel()})
+		entries = append(entries, sessions.AuditEntry{At: now, Actor: actor, Action: "pairing.locked", Label: ledger.NoticeLabel()})
 	}
-	return Change{Change: sessions.Change{Audit: entries}}
+	return ledger.Change{Change: sessions.Change{Audit: entries}}
 }
 
-func pairingVerb(to PairingStatus) string {
-	if to == PairingDenied {
+func pairingVerb(to ledger.PairingStatus) string {
+	if to == ledger.PairingDenied {
 		return "deny"
 	}
 	return "approve"
 }
 
 // pairingOfCode finds who was told a code, and how many were wrong of late.
-func (r *Router) pairingOfCode(ctx context.Context, code string, now time.Time) (p Pairing, wrong int, err error) {
+func (r *Router) pairingOfCode(ctx context.Context, code string, now time.Time) (p ledger.Pairing, wrong int, err error) {
 	wrong, err = r.store.CountAudit(ctx, auditWrongCode, now.Add(-pairingLife), wrongCodesMost)
 	if err != nil {
-		return Pairing{}, 0, fmt.Errorf("count wrong codes: %w", err)
+		return ledger.Pairing{}, 0, fmt.Errorf("count wrong codes: %w", err)
 	}
 	if wrong >= wrongCodesMost {
-		return Pairing{}, wrong, ErrPairingLocked
+		return ledger.Pairing{}, wrong, ErrPairingLocked
 	}
-	pending, err := r.store.ListPairings(ctx, "", "", PairingPending)
+	pending, err := r.store.ListPairings(ctx, "", "", ledger.PairingPending)
 	if err != nil {
-		return Pairing{}, wrong, fmt.Errorf("list pairings: %w", err)
+		return ledger.Pairing{}, wrong, fmt.Errorf("list pairings: %w", err)
 	}
-	i := slices.IndexFunc(pending, func(p Pairing) bool { return p.Code == code && p.Code != "" && p.Expires.After(now) })
+	i := slices.IndexFunc(pending, func(p ledger.Pairing) bool { return p.Code == code && p.Code != "" && p.Expires.After(now) })
 	if i < 0 {
-		return Pairing{}, wrong, ErrPairingCode
+		return ledger.Pairing{}, wrong, ErrPairingCode
 	}
 	return pending[i], wrong, nil
 }
@@ -276,9 +277,9 @@ func (r *Router) RevokePairing(ctx context.Context, channel, account string, use
 	if err != nil {
 		return fmt.Errorf("read pairing: %w", err)
 	}
-	p.Status, p.Code = PairingRevoked, ""
-	return r.store.Commit(ctx, Change{
-		Pairings: []Pairing{p},
+	p.Status, p.Code = ledger.PairingRevoked, ""
+	return r.store.Commit(ctx, ledger.Change{
+		Pairings: []ledger.Pairing{p},
 		Change:   sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: "pairing.revoke", Object: sessions.Principal(channel, user), Label: r.pairingLabel(p)}}},
 	})
 }

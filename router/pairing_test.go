@@ -13,6 +13,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -23,7 +24,7 @@ func pairing(b *bundle) {
 // code is the only one that waits.
 func (b *bundle) code() string {
 	b.t.Helper()
-	pending, err := b.store.ListPairings(b.t.Context(), "", "", router.PairingPending)
+	pending, err := b.store.ListPairings(b.t.Context(), "", "", ledger.PairingPending)
 	require.NoError(b.t, err)
 	require.Len(b.t, pending, 1)
 	return pending[0].Code
@@ -41,7 +42,7 @@ func (b *bundle) last(to string) string {
 // audited counts the entries of an action.
 func (b *bundle) audited(action string) int {
 	b.t.Helper()
-	entries, err := b.store.ListAudit(context.Background(), router.AuditQuery{Action: action, MaxLevel: flow.Restricted, Limit: 200})
+	entries, err := b.store.ListAudit(context.Background(), ledger.AuditQuery{Action: action, MaxLevel: flow.Restricted, Limit: 200})
 	require.NoError(b.t, err)
 	return len(entries)
 }
@@ -70,7 +71,7 @@ func TestPairing(t *testing.T) {
 		require.Equal(t, "echo: thanks", b.last("ann"))
 
 		require.NoError(t, b.RevokePairing(t.Context(), "test", "default", "ann", "operator"))
-		require.Equal(t, router.OutcomePairing, b.hear(in("ann", "6", "hello?")).Outcome)
+		require.Equal(t, ledger.OutcomePairing, b.hear(in("ann", "6", "hello?")).Outcome)
 		for i, who := range []string{"b", "c", "d", "e"} {
 			b.hear(in(who, fmt.Sprint(i), "me too"))
 		}
@@ -107,8 +108,8 @@ func TestOwnerSettlesAPairingByButtons(t *testing.T) {
 		code := b.code()
 		require.NotContains(t, b.last("chat-owner"), "/pair", "the buttons say it")
 		require.Contains(t, b.last("chat-owner"), "`[free](http://evil) 'x' @all`", "a name is no markup")
-		sent := b.deliveries(router.DeliverySent)
-		require.Equal(t, []router.Control{{Label: "Approve", Command: "pair", Args: "approve " + code}, {Label: "Deny", Command: "pair", Args: "deny " + code}},
+		sent := b.deliveries(ledger.DeliverySent)
+		require.Equal(t, []ledger.Control{{Label: "Approve", Command: "pair", Args: "approve " + code}, {Label: "Deny", Command: "pair", Args: "deny " + code}},
 			sent[len(sent)-1].Controls)
 
 		b.hear(b.press(sent[len(sent)-1], 1, "owner"))
@@ -177,8 +178,8 @@ func TestOnlyWordsOfAPersonAskToBeLetIn(t *testing.T) {
 	})
 	press, bot := in("ann", "1", ""), in("bot", "2", "hi")
 	press.Press, bot.Sender.Bot = "dlv_1/0", true
-	require.Equal(t, router.OutcomeIgnored, b.hear(press).Outcome)
-	require.Equal(t, router.OutcomeIgnored, b.hear(bot).Outcome)
+	require.Equal(t, ledger.OutcomeIgnored, b.hear(press).Outcome)
+	require.Equal(t, ledger.OutcomeIgnored, b.hear(bot).Outcome)
 }
 
 // A platform that doesn't say where its owners are is asked no longer than an event may take.

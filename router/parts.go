@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/adapters"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -19,10 +20,10 @@ type part struct {
 	file    sessions.MediaID
 }
 
-// outbound is a part as the adapter gets it.
-func (d Delivery) outbound(p part) adapters.Outbound {
+// outboundOf is a part as the adapter gets it.
+func outboundOf(d ledger.Delivery, p part) adapters.Outbound {
 	out := adapters.Outbound{
-		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: d.Kind == KindReply || d.Kind == KindCommand,
+		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: d.Kind == ledger.KindReply || d.Kind == ledger.KindCommand,
 		Text: p.text, Buttons: p.buttons, Label: d.Label,
 	}
 	if p.index > 0 {
@@ -34,7 +35,7 @@ func (d Delivery) outbound(p part) adapters.Outbound {
 // parts are the platform messages that a delivery is sent as: the pieces of its
 // text, the last one with the buttons, and then the files. What the channel can't
 // show is said in the text. The same delivery always gives the same parts.
-func (w *outboxWorker) parts(ctx context.Context, d *Delivery, a adapters.Adapter) ([]part, error) {
+func (w *outboxWorker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapter) ([]part, error) {
 	files := d.Files
 	if _, ok := a.(adapters.FileSender); !ok {
 		files = nil
@@ -84,7 +85,7 @@ func shownButtons(buttons []adapters.Button, a adapters.Adapter) []adapters.Butt
 }
 
 // wholeText is the text of a delivery with what the channel can't show otherwise.
-func (w *outboxWorker) wholeText(ctx context.Context, d Delivery, said []adapters.Button, sayFiles bool) (string, error) {
+func (w *outboxWorker) wholeText(ctx context.Context, d ledger.Delivery, said []adapters.Button, sayFiles bool) (string, error) {
 	lines := []string{}
 	for _, b := range said {
 		lines = append(lines, fmt.Sprintf("`%s` – %s", b.Value, b.Label))
@@ -95,7 +96,7 @@ func (w *outboxWorker) wholeText(ctx context.Context, d Delivery, said []adapter
 			if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 				return "", fmt.Errorf("read file: %w", err)
 			}
-			lines = append(lines, fmt.Sprintf("File %q is not shown: this channel can't take files.", d.fileName(m)))
+			lines = append(lines, fmt.Sprintf("File %q is not shown: this channel can't take files.", d.FileName(m)))
 		}
 	}
 	text := slices.DeleteFunc([]string{d.Text, strings.Join(lines, "\n")}, func(s string) bool { return s == "" })

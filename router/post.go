@@ -7,11 +7,12 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // send posts the parts that the platform has not taken yet: an intent before the first, a receipt after each.
-func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
+func (w *outboxWorker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
 	parts, err := w.parts(ctx, &d, a)
 	if err != nil {
 		return 0, err
@@ -33,7 +34,7 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 		if i < len(parts)-1 {
 			d.SentAt = w.now()
 			rest := d
-			rest.Status, rest.NextTry = DeliveryQueued, d.SentAt // stored only later, the next piece has not been tried
+			rest.Status, rest.NextTry = ledger.DeliveryQueued, d.SentAt // stored only later, the next piece has not been tried
 			if err := w.recordOr(ctx, d, rest); err != nil {
 				return 0, err
 			}
@@ -44,8 +45,8 @@ func (w *outboxWorker) send(ctx context.Context, from DeliveryStatus, d Delivery
 }
 
 // intend stores that the platform is about to be called, and what the gate has said to that.
-func (w *outboxWorker) intend(ctx context.Context, from DeliveryStatus, d *Delivery, judged ...sessions.AuditEntry) error {
-	d.Status, d.SentAt = DeliverySending, w.now()
+func (w *outboxWorker) intend(ctx context.Context, from ledger.DeliveryStatus, d *ledger.Delivery, judged ...sessions.AuditEntry) error {
+	d.Status, d.SentAt = ledger.DeliverySending, w.now()
 	faultpoint.Hit(faultpoint.SendBeforeIntent)
 	w.unsent = d.ID
 	if err := w.move(ctx, from, *d, judged...); err != nil {
@@ -60,8 +61,8 @@ func (w *outboxWorker) intend(ctx context.Context, from DeliveryStatus, d *Deliv
 }
 
 // sent stores that the platform has taken all of a delivery.
-func (w *outboxWorker) sent(ctx context.Context, d Delivery) error {
-	d.Status, d.Finished, d.LastError = DeliverySent, w.now(), ""
+func (w *outboxWorker) sent(ctx context.Context, d ledger.Delivery) error {
+	d.Status, d.Finished, d.LastError = ledger.DeliverySent, w.now(), ""
 	if err := w.record(ctx, d); err != nil {
 		return err
 	}
@@ -69,16 +70,16 @@ func (w *outboxWorker) sent(ctx context.Context, d Delivery) error {
 	if d.Asks != "" {
 		w.retirer.look() // it may have been decided while it was sent
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliverySent)).Inc()
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliverySent)).Inc()
 	w.metrics.deliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
 	return nil
 }
 
 // post sends one part; the first one becomes the text of the preview, if there is one.
-func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d *Delivery, p part) (adapters.Receipt, error) {
+func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d *ledger.Delivery, p part) (adapters.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	out := d.outbound(p)
+	out := outboundOf(*d, p)
 	if p.file != "" {
 		return w.postFile(ctx, a, out, *d, p.file)
 	}
@@ -104,7 +105,7 @@ func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d *Delivery
 }
 
 // failed decides what follows from a failed call.
-func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d Delivery, f *adapters.Failure) (time.Duration, error) {
+func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	if ctx.Err() != nil && f.Certain {
 		return 0, w.handBack(d)
 	}
@@ -112,7 +113,7 @@ func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d Deliver
 	d.LastError = f.Error()
 	switch {
 	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
-		return 0, w.close(ctx, DeliverySending, d, DeliveryFailed, f.Error())
+		return 0, w.close(ctx, ledger.DeliverySending, d, ledger.DeliveryFailed, f.Error())
 	case f.Kind == adapters.Transient && !f.Certain:
 		if _, ok := a.(adapters.Reconciler); ok {
 			return w.doubt(ctx, d, f)
@@ -124,7 +125,7 @@ func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d Deliver
 	if f.Kind == adapters.RateLimited && f.RetryAfter > 0 {
 		wait = f.RetryAfter
 	}
-	d.Status, d.NextTry = DeliveryQueued, w.now().Add(wait)
+	d.Status, d.NextTry = ledger.DeliveryQueued, w.now().Add(wait)
 	w.log.Info("delivery waits", "delivery", string(d.ID), "piece", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
 	if err := w.record(ctx, d); err != nil {
 		return 0, err
@@ -138,10 +139,10 @@ func retryWait(attempts int) time.Duration {
 }
 
 // handBack puts a delivery that was certainly not sent back into the queue when its partition goes elsewhere.
-func (w *outboxWorker) handBack(d Delivery) error {
+func (w *outboxWorker) handBack(d ledger.Delivery) error {
 	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
 	defer cancel()
-	d.Status = DeliveryQueued
+	d.Status = ledger.DeliveryQueued
 	w.receipts.keep(d)
 	err := storeReceipt(ctx, w.Router.store, d)
 	if err == nil || errors.Is(err, sessions.ErrConflict) {

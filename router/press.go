@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
-	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -22,40 +19,10 @@ import (
 //
 // Nothing that an agent, a file or the API gives gets into Controls.
 
-// Control is a button of the gateway's own below a question.
-type Control struct {
-	Label   string `json:"label"`
-	Command string `json:"command"` // its name, without the slash
-	Args    string `json:"args"`
-}
-
-// says is the command as people type it.
-func (c Control) says() string { return "/" + c.Command + " " + c.Args }
-
-// ShownButtons are all buttons of a delivery, with their names for the platform.
-func (d Delivery) ShownButtons() []adapters.Button {
-	all := make([]adapters.Button, 0, len(d.Controls)+len(d.Buttons))
-	for _, c := range d.Controls {
-		all = append(all, adapters.Button{Label: c.Label, Value: c.says()})
-	}
-	all = append(all, d.Buttons...)
-	for i := range all {
-		all[i].Press = string(d.ID) + "/" + strconv.Itoa(i)
-	}
-	return all
-}
-
-// parsePress reads the name of a button.
-func parsePress(name string) (DeliveryID, int, bool) {
-	id, at, ok := strings.Cut(name, "/")
-	n, err := strconv.Atoi(at)
-	return DeliveryID(id), n, ok && err == nil && n >= 0
-}
-
 // pressed is what the press of a button says.
 type pressed struct {
-	control Control // of an agent's button the zero one
-	asks    Question
+	control ledger.Control // of an agent's button the zero one
+	asks    ledger.Question
 	text    string
 	label   flow.Label
 }
@@ -65,7 +32,7 @@ var errNoButton = errors.New("no such button")
 
 // findPress finds the button that was pressed.
 func findPress(ctx context.Context, store pressStore, in Admission) (pressed, error) {
-	id, n, ok := parsePress(in.Press)
+	id, n, ok := ledger.ParsePress(in.Press)
 	if !ok {
 		return pressed{}, errNoButton
 	}
@@ -90,17 +57,17 @@ func findPress(ctx context.Context, store pressStore, in Admission) (pressed, er
 
 // pressStore is what a press needs of the store.
 type pressStore interface {
-	Delivery(ctx context.Context, id DeliveryID) (Delivery, error)
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
 	CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error)
 }
 
 // shownHere reports whether a delivery shows where the press was made: apps can hand back the name of any button.
-func shownHere(ctx context.Context, store pressStore, d Delivery, in Admission) (bool, error) {
+func shownHere(ctx context.Context, store pressStore, d ledger.Delivery, in Admission) (bool, error) {
 	if in.Session != "" {
 		return d.Session == in.Session, nil
 	}
 	at, to := in.Route, d.Route
-	if at.Channel != to.Channel || at.Account != to.Account || !d.shows(in.MessageID) {
+	if at.Channel != to.Channel || at.Account != to.Account || !d.Shows(in.MessageID) {
 		return false, nil
 	}
 	if at.Conversation == to.Conversation || to.ChatType == sessions.Direct && string(to.Conversation) == string(in.Sender.ID) {
@@ -116,21 +83,15 @@ func shownHere(ctx context.Context, store pressStore, d Delivery, in Admission) 
 	return at.Conversation == to.Conversation, nil
 }
 
-// shows reports whether a message is one of the delivery's, as far as that is known: a press may be quicker than the receipt.
-func (d Delivery) shows(id sessions.PlatformMessageID) bool {
-	return d.Status == DeliverySending || d.Status == DeliveryUnknown || d.ResendOf != "" || d.PreviewID == id ||
-		slices.ContainsFunc(d.Receipts, func(r adapters.Receipt) bool { return r.MessageID == id })
-}
-
 // admitPress takes the press of a button by somebody who is admitted.
 func (r *Router) admitPress(ctx context.Context, s *Settings, in Admission, how verdict, owner bool) (Admitted, error) {
 	p, err := findPress(ctx, r.store, in)
 	switch {
 	case errors.Is(err, errNoButton):
-		return r.answerEvent(ctx, s, in, OutcomeIgnored, "I don't know that button any more. Please write what you mean.")
+		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "I don't know that button any more. Please write what you mean.")
 	case err != nil:
 		return Admitted{}, err
-	case p.control != (Control{}):
+	case p.control != (ledger.Control{}):
 		return r.admitControl(ctx, s, in, owner, p)
 	case how == admitCommand:
 		return r.refuse(ctx, s, in)
@@ -149,7 +110,7 @@ func (r *Router) admitControl(ctx context.Context, s *Settings, in Admission, ow
 		return Admitted{}, err
 	}
 	if decided.text != "" {
-		return r.answerEvent(ctx, s, in, OutcomeIgnored, "That is decided already.")
+		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "That is decided already.")
 	}
 	return r.command(ctx, s, in, owner, command{p.control.Command, p.control.Args})
 }

@@ -10,11 +10,12 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // offer sends a message with one button, as an agent or a program does, and gives its delivery.
-func (b *bundle) offer(to, value string, labels ...flow.Label) router.Delivery {
+func (b *bundle) offer(to, value string, labels ...flow.Label) ledger.Delivery {
 	b.t.Helper()
 	p := router.Proactive{Channel: "test", To: to, ChatType: sessions.Group, Text: "well?", Buttons: []adapters.Button{{Label: "Yes please", Value: value}}}
 	if len(labels) > 0 {
@@ -26,7 +27,7 @@ func (b *bundle) offer(to, value string, labels ...flow.Label) router.Delivery {
 	return b.delivery(d.ID)
 }
 
-func (b *bundle) delivery(id router.DeliveryID) router.Delivery {
+func (b *bundle) delivery(id ledger.DeliveryID) ledger.Delivery {
 	b.t.Helper()
 	d, err := b.store.Delivery(context.Background(), id)
 	require.NoError(b.t, err)
@@ -34,7 +35,7 @@ func (b *bundle) delivery(id router.DeliveryID) router.Delivery {
 }
 
 // press is the press of a delivery's button by somebody, where it shows.
-func (b *bundle) press(d router.Delivery, n int, who string) adapters.Inbound {
+func (b *bundle) press(d ledger.Delivery, n int, who string) adapters.Inbound {
 	b.t.Helper()
 	b.commands++
 	m := in(who, "", "")
@@ -57,7 +58,7 @@ func TestAnAgentsButtonGivesNoCommand(t *testing.T) {
 				d := b.offer("g1", value)
 				require.NotContains(t, r.sent[0].Buttons[0].Press, "/s", "a platform gets the name of a button and not what it says")
 				got := b.hear(b.press(d, 0, "owner"))
-				require.Equal(t, router.OutcomeRun, got.Outcome)
+				require.Equal(t, ledger.OutcomeRun, got.Outcome)
 				require.Equal(t, "echo: owner: "+value, b.ended(got.Run).Reply)
 				record, err := b.store.Session(t.Context(), got.Session)
 				require.NoError(t, err)
@@ -74,7 +75,7 @@ func TestAPressHasTheLabelOfItsButton(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
 		trusted, strangers := b.offer("g1", "go on"), b.offer("g1", "go on", flow.NewLabel(flow.Public, flow.Untrusted))
-		for d, want := range map[router.DeliveryID]flow.Trust{trusted.ID: flow.Trusted, strangers.ID: flow.Untrusted} {
+		for d, want := range map[ledger.DeliveryID]flow.Trust{trusted.ID: flow.Trusted, strangers.ID: flow.Untrusted} {
 			run, err := b.store.Run(t.Context(), b.hear(b.press(b.delivery(d), 0, "owner")).Run)
 			require.NoError(t, err)
 			require.Equal(t, want, run.Label.Trust())
@@ -97,7 +98,7 @@ func TestAForgedPressSaysNothing(t *testing.T) {
 		for name, forge := range map[string]func(m *adapters.Inbound){
 			"a command":            func(m *adapters.Inbound) { m.Press = "/send off" },
 			"an older button":      func(m *adapters.Inbound) { m.Press = "/approve apr_1 allow" },
-			"no such delivery":     func(m *adapters.Inbound) { m.Press = string(router.NewDeliveryID()) + "/0" },
+			"no such delivery":     func(m *adapters.Inbound) { m.Press = string(ledger.NewDeliveryID()) + "/0" },
 			"no such button":       func(m *adapters.Inbound) { m.Press = string(d.ID) + "/1" },
 			"no number":            func(m *adapters.Inbound) { m.Press = string(d.ID) + "/-1" },
 			"another message":      func(m *adapters.Inbound) { m.MessageID = "999" },
@@ -107,7 +108,7 @@ func TestAForgedPressSaysNothing(t *testing.T) {
 			m := b.press(d, 0, "owner")
 			forge(&m)
 			got := b.hear(m)
-			require.Equal(t, router.OutcomeIgnored, got.Outcome, name)
+			require.Equal(t, ledger.OutcomeIgnored, got.Outcome, name)
 			require.Contains(t, got.Notice, "I don't know that button any more", name)
 			synctest.Wait()
 		}

@@ -7,6 +7,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -15,7 +16,7 @@ var errNotShown = errors.New("the gate forbids it")
 // adopt takes over the preview that the run's last worker left. It belongs to the
 // run that was the newest of the batch when it was first shown.
 func (s *show) adopt(batch []sessions.Run) {
-	row, err := Delivery{}, sessions.ErrNotFound
+	row, err := ledger.Delivery{}, sessions.ErrNotFound
 	for i := len(batch) - 1; i >= 0 && errors.Is(err, sessions.ErrNotFound); i-- {
 		row, err = s.r.store.RunDelivery(s.ctx, batch[i].ID)
 	}
@@ -63,13 +64,13 @@ func (s *show) settle(ctx context.Context) (bool, error) {
 func (s *show) lose(ctx context.Context, cause error) {
 	lost := *s.row
 	lost.Epoch = 0 // its lane's partition may be another than the session's
-	lost.Status, lost.Finished, lost.LastError = DeliveryUnknown, s.r.now(), "not known whether the beginning of the answer shows: "+cause.Error()
-	if err := s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: lost}}}); err != nil {
+	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.r.now(), "not known whether the beginning of the answer shows: "+cause.Error()
+	if err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: lost}}}); err != nil {
 		s.r.log.Error("lost preview not stored", "delivery", string(lost.ID), "err", err)
 		return // it stays what it is and becomes the answer
 	}
 	s.row = nil
-	s.r.metrics.deliveries.WithLabelValues(lost.Route.Channel, string(DeliveryUnknown)).Inc()
+	s.r.metrics.deliveries.WithLabelValues(lost.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
 }
 
 // preview shows the text so far, which the gate lets out; false if there is nothing new to show.
@@ -122,12 +123,12 @@ func firstPiece(a adapters.Adapter, text string) string {
 	return text
 }
 
-func (s *show) outbound(text string) adapters.Outbound { return s.row.previewOutbound(text) }
+func (s *show) outbound(text string) adapters.Outbound { return previewOutbound(*s.row, text) }
 
 // previewOutbound is the preview as the adapter gets it. It has a name of its own: should the message be gone when
 // the answer is there, the answer is another message, and not one that the platform takes for a repetition.
-func (d Delivery) previewOutbound(text string) adapters.Outbound {
-	out := d.outbound(part{text: text})
+func previewOutbound(d ledger.Delivery, text string) adapters.Outbound {
+	out := outboundOf(d, part{text: text})
 	out.DeliveryID += "/preview"
 	return out
 }
@@ -151,20 +152,20 @@ func (s *show) intend(ctx context.Context, text string) error {
 	if s.row != nil {
 		again := *s.row
 		again.Text, again.SentAt = text, s.r.now()
-		if err := s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: again}}}); err != nil {
+		if err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: again}}}); err != nil {
 			return err
 		}
 		s.row = &again
 		return nil
 	}
-	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
-	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, DeliveryPreview, s.r.now()
+	d := s.r.newDelivery(s.r.settings.Load(), ledger.KindReply, s.run.Route, text, s.taint())
+	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, ledger.DeliveryPreview, s.r.now()
 	e := s.egress()
 	e.Partial, e.Effects, e.Text = true, true, text // it counts once, with the answer that it becomes
 	if !s.lets(e) {
 		return errNotShown
 	}
-	if err := s.r.store.Commit(ctx, Change{Deliver: []Delivery{d}}); err != nil {
+	if err := s.r.store.Commit(ctx, ledger.Change{Deliver: []ledger.Delivery{d}}); err != nil {
 		s.unclear = true // it may have been stored all the same
 		return err
 	}
@@ -193,7 +194,7 @@ func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error 
 	stored := *s.row
 	stored.Epoch = 0
 	s.r.receipts.keep(stored) // should it not be stored, it is with the answer
-	err := s.r.store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: DeliveryPreview, Delivery: stored}}})
+	err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: stored}}})
 	if err == nil {
 		s.r.receipts.drop(stored.ID)
 	}
@@ -202,7 +203,7 @@ func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error 
 
 // findIntent looks for the row of a preview that was not sent, as its intent may have been stored: the answer takes its place.
 func (s *show) findIntent() {
-	var row Delivery
+	var row ledger.Delivery
 	err := patiently(s.ctx, func() (err error) {
 		row, err = s.r.store.RunDelivery(s.ctx, s.run.ID)
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -65,7 +66,7 @@ func TestPrivateAnswer(t *testing.T) {
 		w.holds = false
 		b.hear(inPrivate("g", "ann", "5", "too late"))
 		synctest.Wait()
-		failed := b.deliveries(router.DeliveryFailed)
+		failed := b.deliveries(ledger.DeliveryFailed)
 		require.Len(t, failed, 1)
 		require.Contains(t, failed[0].LastError, "the interaction is over")
 		w.holds = true
@@ -78,7 +79,7 @@ func TestPrivateAnswer(t *testing.T) {
 		w.holds = false
 		b.hear(inPrivate("g", "ann", "6", "much too late"))
 		time.Sleep(15 * time.Minute)
-		_, err = b.RetryDelivery(t.Context(), b.deliveries(router.DeliveryFailed)[0].ID, "operator")
+		_, err = b.RetryDelivery(t.Context(), b.deliveries(ledger.DeliveryFailed)[0].ID, "operator")
 		var bad *router.RequestError
 		require.ErrorAs(t, err, &bad)
 		require.Contains(t, bad.Text, "only one person was to see")
@@ -97,9 +98,9 @@ func TestPrivateAnswerExpiresWithItsHandle(t *testing.T) {
 		b.chat.fail = failFirst(1000, adapters.Failure{Kind: adapters.RateLimited, RetryAfter: time.Minute, Certain: true})
 		b.hear(inPrivate("g", "ann", "1", "quietly"))
 		time.Sleep(14*time.Minute + 30*time.Second) // between two tries
-		require.Len(t, b.deliveries(router.DeliveryQueued), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryQueued), 1)
 		time.Sleep(2 * time.Minute)
-		require.Len(t, b.deliveries(router.DeliveryExpired), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryExpired), 1)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -16,7 +17,7 @@ const waitingMax = 200
 
 // makeRoom looks at what already waits in the session before a run is added to
 // it. It either changes the change so that there is room, or returns what became of the event instead.
-func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, record sessions.Record, change *Change) (*Admitted, error) {
+func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, record sessions.Record, change *ledger.Change) (*Admitted, error) {
 	waiting, err := r.store.WaitingRuns(ctx, record.ID, waitingMax)
 	if err != nil {
 		return nil, fmt.Errorf("read queue: %w", err)
@@ -61,11 +62,11 @@ func queuedRuns(waiting []sessions.Run) []sessions.Run {
 
 // replaceEdited drops the waiting run of the message that was edited. An edit
 // that leaves the text as it was (a link preview, a reaction) is ignored.
-func (r *Router) replaceEdited(ctx context.Context, in Admission, queued []sessions.Run, change *Change) (*Admitted, error) {
+func (r *Router) replaceEdited(ctx context.Context, in Admission, queued []sessions.Run, change *ledger.Change) (*Admitted, error) {
 	for _, q := range queued {
 		if q.Input.MessageID == in.MessageID && q.Route.Lane() == in.Route.Lane() {
 			if q.Input.Text == in.Text {
-				return &Admitted{Outcome: OutcomeIgnored}, nil
+				return &Admitted{Outcome: ledger.OutcomeIgnored}, nil
 			}
 			old := q
 			old.Status, old.Error, old.Finished = sessions.RunAborted, "replaced by an edit of the message", r.now()
@@ -77,16 +78,16 @@ func (r *Router) replaceEdited(ctx context.Context, in Admission, queued []sessi
 	if err != nil || last == nil || last.Input.Text != in.Text {
 		return nil, err
 	}
-	return &Admitted{Outcome: OutcomeIgnored}, nil
+	return &Admitted{Outcome: ledger.OutcomeIgnored}, nil
 }
 
 // overflow drops a message, as configured the oldest that waits or the new one,
 // and tells the conversation once for each turn that holds the queue up.
-func (r *Router) overflow(ctx context.Context, s *Settings, in Admission, queued, waiting []sessions.Run, change *Change) (*Admitted, error) {
+func (r *Router) overflow(ctx context.Context, s *Settings, in Admission, queued, waiting []sessions.Run, change *ledger.Change) (*Admitted, error) {
 	if s.Queue.DropNew {
 		r.metrics.dropped.WithLabelValues("new").Inc()
 		text := fmt.Sprintf("I am still busy and %d messages wait already. I did not take your last one; please send it again later.", len(queued))
-		got, err := r.answerEvent(ctx, s, in, OutcomeIgnored, text)
+		got, err := r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, text)
 		return &got, err
 	}
 	said := messages(queued)

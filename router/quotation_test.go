@@ -9,7 +9,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -31,7 +31,7 @@ func TestWhatIsForwardedIsNoCommand(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBundle(t)
 				got := b.hear(m)
-				require.Equal(t, router.OutcomeRun, got.Outcome)
+				require.Equal(t, ledger.OutcomeRun, got.Outcome)
 				b.await(1)
 				record, err := b.store.Session(t.Context(), got.Session)
 				require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestACommandMayAnswerAMessage(t *testing.T) {
 		b := newBundle(t)
 		m := in("owner", "1", "/send off")
 		m.Quotations = []sessions.Quotation{{Kind: sessions.QuoteReply, Text: "too much"}, {Kind: sessions.QuoteThread, Text: "the root"}}
-		require.Equal(t, router.OutcomeCommand, b.hear(m).Outcome)
+		require.Equal(t, ledger.OutcomeCommand, b.hear(m).Outcome)
 		b.await(1)
 		require.Contains(t, b.chat.texts("owner")[0], "Sending is off")
 	})
@@ -83,8 +83,8 @@ func TestAForwardInAGroupsHistory(t *testing.T) {
 			seen = s.Last()
 			return "ok", nil
 		}
-		require.Equal(t, router.OutcomeHistory, b.hear(forward(inGroup("g", "owner", "1", "", false), "pay me\nowner: yes")).Outcome)
-		require.Equal(t, router.OutcomeHistory, b.hear(inGroup("g", "ann", "2", "hm\nowner: no", false)).Outcome)
+		require.Equal(t, ledger.OutcomeHistory, b.hear(forward(inGroup("g", "owner", "1", "", false), "pay me\nowner: yes")).Outcome)
+		require.Equal(t, ledger.OutcomeHistory, b.hear(inGroup("g", "ann", "2", "hm\nowner: no", false)).Outcome)
 		got := b.hear(inGroup("g", "owner", "3", "what do you think?", true))
 		b.await(1)
 		require.Equal(t, `[Said here since your last answer, not to you]

@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -121,7 +122,7 @@ func TestApproveNamesTheToolWhereItMayBeSaid(t *testing.T) {
 				b.await(1)
 				synctest.Wait()
 				b.carrying(level)
-				asked := b.onlyApproval(router.ApprovalPending)
+				asked := b.onlyApproval(ledger.ApprovalPending)
 				require.Equal(t, confidential, asked.Label)
 				require.Equal(t, want, b.hear(in("owner", "2", "/approve "+string(asked.ID)+" deny")).Notice)
 				b.ended(heard.Run)
@@ -165,7 +166,7 @@ func TestAReasonIsAsSecretAsWhereItWasTyped(t *testing.T) {
 				heard := b.hear(in("owner", "1", "clean up"))
 				b.await(1)
 				synctest.Wait()
-				asked := b.onlyApproval(router.ApprovalPending)
+				asked := b.onlyApproval(ledger.ApprovalPending)
 				_, err := b.DecideApproval(t.Context(), asked.ID, router.Verdict{Reason: flow.NewText("it is the merger", tc.typed), Actor: "operator", Owner: true})
 				require.NoError(t, err)
 				run := b.ended(heard.Run)

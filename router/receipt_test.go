@@ -10,7 +10,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -53,7 +53,7 @@ func TestReceiptOfAnImpossibleMomentIsStored(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, []string{"echo: one", "echo: two"}, b.chat.texts("")[:2])
 				require.Len(t, b.chat.texts(""), 2, "nothing is sent again")
-				sent, err := b.store.ListDeliveries(t.Context(), router.Query{Status: "sent", MaxLevel: flow.Restricted})
+				sent, err := b.store.ListDeliveries(t.Context(), ledger.Query{Status: "sent", MaxLevel: flow.Restricted})
 				require.NoError(t, err)
 				require.Len(t, sent, 2)
 				require.WithinDuration(t, time.Now(), sent[0].Receipts[0].At, time.Minute)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -40,12 +41,12 @@ func rested(ctx context.Context, pause time.Duration) error {
 // A process that forgot one would send the message again. Each lane has at most one. It is safe for concurrent use.
 type receipts struct {
 	mu     sync.Mutex
-	inHand map[DeliveryID]Delivery
+	inHand map[ledger.DeliveryID]ledger.Delivery
 	left   chan struct{} // capacity 1: a lane has ended with one in hand
 }
 
 func newReceipts() *receipts {
-	return &receipts{inHand: map[DeliveryID]Delivery{}, left: make(chan struct{}, 1)}
+	return &receipts{inHand: map[ledger.DeliveryID]ledger.Delivery{}, left: make(chan struct{}, 1)}
 }
 
 // leave tells the keeper that a lane has ended, with a receipt in hand. It never waits.
@@ -56,20 +57,20 @@ func (r *receipts) leave() {
 	}
 }
 
-func (r *receipts) keep(d Delivery) {
+func (r *receipts) keep(d ledger.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inHand[d.ID] = d
 }
 
-func (r *receipts) drop(id DeliveryID) {
+func (r *receipts) drop(id ledger.DeliveryID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.inHand, id)
 }
 
 // dropSame drops a receipt, unless the delivery has got another one since.
-func (r *receipts) dropSame(d Delivery) {
+func (r *receipts) dropSame(d ledger.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := r.inHand[d.ID]; now.Status == d.Status && now.Attempts == d.Attempts && len(now.Receipts) == len(d.Receipts) {
@@ -77,14 +78,14 @@ func (r *receipts) dropSame(d Delivery) {
 	}
 }
 
-func (r *receipts) of(id DeliveryID) (Delivery, bool) {
+func (r *receipts) of(id ledger.DeliveryID) (ledger.Delivery, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	d, ok := r.inHand[id]
 	return d, ok
 }
 
-func (r *receipts) all() []Delivery {
+func (r *receipts) all() []ledger.Delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Collect(maps.Values(r.inHand))
@@ -92,10 +93,12 @@ func (r *receipts) all() []Delivery {
 
 // record stores what the platform answered: the delivery becomes d. It goes on while the store fails, until the
 // partition ends; what is not stored by then stays in hand, for the keeper or this process's next turn on the lane.
-func (w *outboxWorker) record(ctx context.Context, d Delivery) error { return w.recordOr(ctx, d, d) }
+func (w *outboxWorker) record(ctx context.Context, d ledger.Delivery) error {
+	return w.recordOr(ctx, d, d)
+}
 
 // recordOr is record for a delivery that becomes another one if it is stored only later.
-func (w *outboxWorker) recordOr(ctx context.Context, d, later Delivery) error {
+func (w *outboxWorker) recordOr(ctx context.Context, d, later ledger.Delivery) error {
 	w.receipts.keep(later)
 	for failures := 1; ; failures++ {
 		if ctx.Err() != nil {
@@ -119,13 +122,13 @@ func (w *outboxWorker) recordOr(ctx context.Context, d, later Delivery) error {
 
 // storeReceipt makes a delivery's row what the platform's answer has made of it. That is a fact, whoever owns the partition by
 // now: a row that another owner has sent again since is left alone.
-func storeReceipt(ctx context.Context, store Store, d Delivery) error {
-	from := DeliverySending
-	if d.Status == DeliveryPreview {
-		from = DeliveryPreview
+func storeReceipt(ctx context.Context, store ledger.Store, d ledger.Delivery) error {
+	from := ledger.DeliverySending
+	if d.Status == ledger.DeliveryPreview {
+		from = ledger.DeliveryPreview
 	}
-	move := func(d Delivery) error {
-		return store.Commit(ctx, Change{Deliveries: []DeliveryMove{{From: from, Delivery: d}}})
+	move := func(d ledger.Delivery) error {
+		return store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}})
 	}
 	err := move(d)
 	if errors.Is(err, sessions.ErrFenced) {
@@ -136,9 +139,9 @@ func storeReceipt(ctx context.Context, store Store, d Delivery) error {
 }
 
 // catchUp stores a receipt that this process has had in hand since an earlier turn; false if it has none.
-func (w *outboxWorker) catchUp(ctx context.Context, row Delivery) (bool, error) {
+func (w *outboxWorker) catchUp(ctx context.Context, row ledger.Delivery) (bool, error) {
 	d, ok := w.receipts.of(row.ID)
-	if !ok || row.Status != DeliverySending {
+	if !ok || row.Status != ledger.DeliverySending {
 		return false, nil
 	}
 	d.Epoch = w.owner.epoch
@@ -151,7 +154,7 @@ const keepEvery = 500 * time.Millisecond
 // keeper stores the receipts that lanes have left in hand whose partitions this process does not own any more: their next owner
 // would look the messages up, or send them again. Its goroutine is that of [Router.Start].
 type keeper struct {
-	store    Store
+	store    ledger.Store
 	receipts *receipts
 	owned    func(partition int) bool
 	wake     func(partition int, lane sessions.Lane)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/router/ledger"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 
 // lookup is when a delivery's part is to be looked up next. It is the lane's own; a new owner begins with the time of the intent.
 type lookup struct {
-	id       DeliveryID
+	id       ledger.DeliveryID
 	part     int
 	failures int
 	err      error // of the last look; nil before the first
@@ -32,16 +33,16 @@ type lookup struct {
 }
 
 // of reports whether the look is for what a delivery sent last.
-func (l lookup) of(d Delivery) bool { return l.id == d.ID && l.part == len(d.Receipts) }
+func (l lookup) of(d ledger.Delivery) bool { return l.id == d.ID && l.part == len(d.Receipts) }
 
 // inDoubt reports whether a message may show of which there is no receipt: a send whose answer
 // was lost or never waited for, or the preview of the answer.
-func (w *outboxWorker) inDoubt(d Delivery) bool {
-	return d.LostPreview != "" || d.Status == DeliverySending && !d.editsPreview() && d.ID != w.unsent
+func (w *outboxWorker) inDoubt(d ledger.Delivery) bool {
+	return d.LostPreview != "" || d.Status == ledger.DeliverySending && !d.EditsPreview() && d.ID != w.unsent
 }
 
 // settle finds out what became of a message that may show. The lane waits for it.
-func (w *outboxWorker) settle(ctx context.Context, d Delivery) (time.Duration, error) {
+func (w *outboxWorker) settle(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	a, _ := w.adapter(d.Route.Channel, d.Route.Account)
 	r, ok := a.(adapters.Reconciler)
 	switch {
@@ -72,7 +73,7 @@ func (w *outboxWorker) settle(ctx context.Context, d Delivery) (time.Duration, e
 }
 
 // lookupIn is how long to wait before the platform is asked.
-func (w *outboxWorker) lookupIn(d Delivery) time.Duration {
+func (w *outboxWorker) lookupIn(d ledger.Delivery) time.Duration {
 	wait := min(d.SentAt.Add(settleAfter).Sub(w.now()), settleAfter) // a clock that was set back must not make a longer one
 	if w.look.of(d) {
 		wait = w.look.next.Sub(w.now())
@@ -81,7 +82,7 @@ func (w *outboxWorker) lookupIn(d Delivery) time.Duration {
 }
 
 // whyNot says why the platform could not be asked while the delivery lived.
-func (w *outboxWorker) whyNot(d Delivery) error {
+func (w *outboxWorker) whyNot(d ledger.Delivery) error {
 	if w.look.of(d) && w.look.err != nil {
 		return w.look.err
 	}
@@ -89,17 +90,17 @@ func (w *outboxWorker) whyNot(d Delivery) error {
 }
 
 // lookUp asks the platform for the message that was sent last.
-func (w *outboxWorker) lookUp(ctx context.Context, r adapters.Reconciler, d Delivery, parts []part) (adapters.Receipt, bool, error) {
+func (w *outboxWorker) lookUp(ctx context.Context, r adapters.Reconciler, d ledger.Delivery, parts []part) (adapters.Receipt, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	if d.LostPreview != "" {
-		return r.Reconcile(ctx, d.previewOutbound(d.LostPreview), d.SentAt)
+		return r.Reconcile(ctx, previewOutbound(d, d.LostPreview), d.SentAt)
 	}
-	return r.Reconcile(ctx, d.outbound(parts[len(d.Receipts)]), d.SentAt)
+	return r.Reconcile(ctx, outboundOf(d, parts[len(d.Receipts)]), d.SentAt)
 }
 
 // posted stores the receipt that was found; what is left of the delivery goes on.
-func (w *outboxWorker) posted(ctx context.Context, d Delivery, receipt adapters.Receipt, parts int) (time.Duration, error) {
+func (w *outboxWorker) posted(ctx context.Context, d ledger.Delivery, receipt adapters.Receipt, parts int) (time.Duration, error) {
 	w.log.Info("lost message found", "delivery", string(d.ID), "part", len(d.Receipts))
 	from := d.Status
 	receipt = receipt.Fit(w.now())
@@ -115,13 +116,13 @@ func (w *outboxWorker) posted(ctx context.Context, d Delivery, receipt adapters.
 	if len(d.Receipts) == parts {
 		return 0, w.sent(ctx, d)
 	}
-	d.Status, d.NextTry = DeliveryQueued, w.now()
+	d.Status, d.NextTry = ledger.DeliveryQueued, w.now()
 	return time.Nanosecond, w.record(ctx, d)
 }
 
 // notPosted queues a message that the platform has certainly not taken: the first time
 // to be sent at once, then with backoff, so that a platform that drops everything is left in peace.
-func (w *outboxWorker) notPosted(ctx context.Context, d Delivery) (time.Duration, error) {
+func (w *outboxWorker) notPosted(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	from := d.Status
 	if d.LostPreview != "" {
 		d.LostPreview, d.SentAt = "", time.Time{}
@@ -132,12 +133,12 @@ func (w *outboxWorker) notPosted(ctx context.Context, d Delivery) (time.Duration
 		wait = retryWait(d.Attempts)
 	}
 	w.log.Info("lost message was not posted", "delivery", string(d.ID), "part", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String())
-	d.Status, d.NextTry = DeliveryQueued, w.now().Add(wait)
+	d.Status, d.NextTry = ledger.DeliveryQueued, w.now().Add(wait)
 	return wait, w.record(ctx, d)
 }
 
 // notAnswered decides what follows from a look that failed.
-func (w *outboxWorker) notAnswered(ctx context.Context, d Delivery, f *adapters.Failure) (time.Duration, error) {
+func (w *outboxWorker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx) // the next owner looks
 	}
@@ -164,7 +165,7 @@ func (w *outboxWorker) notAnswered(ctx context.Context, d Delivery, f *adapters.
 }
 
 // doubt keeps a delivery whose call was not answered in status sending, to be looked up.
-func (w *outboxWorker) doubt(ctx context.Context, d Delivery, f *adapters.Failure) (time.Duration, error) {
+func (w *outboxWorker) doubt(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	w.look = lookup{id: d.ID, part: len(d.Receipts), next: w.now().Add(settleAfter)}
 	d.LastError = "not known yet whether it arrived, it is looked up: " + f.Err.Error()
 	if err := w.record(ctx, d); err != nil {
@@ -174,24 +175,24 @@ func (w *outboxWorker) doubt(ctx context.Context, d Delivery, f *adapters.Failur
 }
 
 // undecided ends a delivery of which nobody could say whether it arrived. A preview's is that of an answer that was not sent.
-func (w *outboxWorker) undecided(ctx context.Context, d Delivery, cause error) error {
+func (w *outboxWorker) undecided(ctx context.Context, d ledger.Delivery, cause error) error {
 	w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupUndecided).Inc()
 	if d.LostPreview != "" {
-		return w.close(ctx, d.Status, d, DeliveryExpired, "it is not known whether its beginning shows: "+cause.Error())
+		return w.close(ctx, d.Status, d, ledger.DeliveryExpired, "it is not known whether its beginning shows: "+cause.Error())
 	}
-	return w.close(ctx, d.Status, d, DeliveryUnknown, "not known whether it arrived: "+cause.Error())
+	return w.close(ctx, d.Status, d, ledger.DeliveryUnknown, "not known whether it arrived: "+cause.Error())
 }
 
 // forgetPreview gives up a preview that can't be looked up: it is listed as unknown, and the answer is a message of its own.
-func (w *outboxWorker) forgetPreview(ctx context.Context, d Delivery) (time.Duration, error) {
+func (w *outboxWorker) forgetPreview(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	shown := d
-	shown.ID, shown.Idempotency, shown.Epoch, shown.Text, shown.LostPreview = NewDeliveryID(), "", 0, d.LostPreview, ""
-	shown.Status, shown.Finished, shown.LastError = DeliveryUnknown, w.now(), "not known whether the beginning of the answer shows"
+	shown.ID, shown.Idempotency, shown.Epoch, shown.Text, shown.LostPreview = ledger.NewDeliveryID(), "", 0, d.LostPreview, ""
+	shown.Status, shown.Finished, shown.LastError = ledger.DeliveryUnknown, w.now(), "not known whether the beginning of the answer shows"
 	d.LostPreview = ""
-	err := w.store.Commit(ctx, Change{Deliver: []Delivery{shown}, Deliveries: []DeliveryMove{{From: d.Status, Delivery: d}}})
+	err := w.store.Commit(ctx, ledger.Change{Deliver: []ledger.Delivery{shown}, Deliveries: []ledger.DeliveryMove{{From: d.Status, Delivery: d}}})
 	if err != nil {
 		return 0, fmt.Errorf("store lost preview: %w", err)
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryUnknown)).Inc()
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
 	return time.Nanosecond, nil
 }

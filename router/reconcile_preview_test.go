@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -118,7 +118,7 @@ func TestPreviewThatCannotBeLookedUp(t *testing.T) {
 		b.hear(in("ann", "1", "slowly please"))
 		time.Sleep(time.Minute)
 		require.Equal(t, []string{"the beginning of a long answer", "the whole answer"}, b.chat.texts("ann"))
-		require.Len(t, b.deliveries(router.DeliveryUnknown), 1)
-		require.Len(t, b.deliveries(router.DeliverySent), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryUnknown), 1)
+		require.Len(t, b.deliveries(ledger.DeliverySent), 1)
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -31,7 +31,7 @@ const (
 // lookable is a platform that can say whether a message was posted.
 type lookable struct {
 	editable
-	ledger *ledger
+	log *postLog
 }
 
 // trouble is what goes wrong in one conversation.
@@ -40,8 +40,8 @@ type trouble struct {
 	blind  int     // lookups to come that give nothing
 }
 
-// ledger is what a lookable platform remembers.
-type ledger struct {
+// postLog is what a lookable platform remembers.
+type postLog struct {
 	mu      sync.Mutex
 	faults  []fault // of the calls to come
 	blind   []error // of the lookups to come
@@ -58,15 +58,15 @@ type ledger struct {
 
 var _ adapters.Reconciler = lookable{}
 
-func withLedger(faults ...fault) (*ledger, func(*bundle)) {
-	l := &ledger{faults: faults, posted: map[string]sessions.PlatformMessageID{}, dead: make(chan struct{}), held: make(chan struct{})}
+func withLedger(faults ...fault) (*postLog, func(*bundle)) {
+	l := &postLog{faults: faults, posted: map[string]sessions.PlatformMessageID{}, dead: make(chan struct{}), held: make(chan struct{})}
 	l.release = sync.OnceFunc(func() { close(l.held) })
 	return l, func(b *bundle) { b.adapter = lookable{editable{b.chat}, l} }
 }
 
 func name(out adapters.Outbound) string { return fmt.Sprint(out.DeliveryID, "/", out.Part) }
 
-func (l *ledger) next(out adapters.Outbound) fault {
+func (l *postLog) next(out adapters.Outbound) fault {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sent = append(l.sent, out)
@@ -88,15 +88,15 @@ func (p lookable) post(ctx context.Context, out adapters.Outbound) adapters.Rece
 	if err != nil {
 		panic(err)
 	}
-	p.ledger.mu.Lock()
-	defer p.ledger.mu.Unlock()
-	p.ledger.posted[name(out)] = receipt.MessageID
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	p.log.posted[name(out)] = receipt.MessageID
 	return receipt
 }
 
 func (p lookable) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
 	var receipt adapters.Receipt
-	switch f := p.ledger.next(out); f {
+	switch f := p.log.next(out); f {
 	case none:
 		return p.post(ctx, out), nil
 	case taken:
@@ -107,36 +107,36 @@ func (p lookable) Send(ctx context.Context, out adapters.Outbound) (adapters.Rec
 		if f == diesLate {
 			receipt = p.post(ctx, out)
 		}
-		close(p.ledger.dead)
-		<-p.ledger.held
+		close(p.log.dead)
+		<-p.log.held
 	}
 	return receipt, &adapters.Failure{Kind: adapters.Transient, Err: errors.New("connection reset")}
 }
 
 func (p lookable) Reconcile(_ context.Context, out adapters.Outbound, sentAt time.Time) (adapters.Receipt, bool, error) {
-	p.ledger.mu.Lock()
-	defer p.ledger.mu.Unlock()
-	p.ledger.lookups = append(p.ledger.lookups, time.Now())
-	if p.ledger.dies {
-		p.ledger.dies = false
-		p.ledger.mu.Unlock()
-		close(p.ledger.dead)
-		<-p.ledger.held
-		p.ledger.mu.Lock()
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	p.log.lookups = append(p.log.lookups, time.Now())
+	if p.log.dies {
+		p.log.dies = false
+		p.log.mu.Unlock()
+		close(p.log.dead)
+		<-p.log.held
+		p.log.mu.Lock()
 	}
-	if c := p.ledger.perChat[out.Route.Conversation]; c != nil && c.blind > 0 {
+	if c := p.log.perChat[out.Route.Conversation]; c != nil && c.blind > 0 {
 		c.blind--
 		return adapters.Receipt{}, false, &adapters.Failure{Kind: adapters.Transient, Err: errors.New("502")}
 	}
-	if len(p.ledger.blind) > 0 {
-		err := p.ledger.blind[0]
-		p.ledger.blind = p.ledger.blind[1:]
+	if len(p.log.blind) > 0 {
+		err := p.log.blind[0]
+		p.log.blind = p.log.blind[1:]
 		return adapters.Receipt{}, false, err
 	}
 	if sentAt.IsZero() || time.Since(sentAt) < 2*time.Second {
 		panic("looked up too early")
 	}
-	id, ok := p.ledger.posted[name(out)]
+	id, ok := p.log.posted[name(out)]
 	return adapters.Receipt{MessageID: id, At: time.Now()}, ok, nil
 }
 
@@ -160,10 +160,10 @@ func (f fault) found() string {
 func (b *bundle) once(to string, want ...string) {
 	b.t.Helper()
 	require.Equal(b.t, want, b.chat.texts(to))
-	require.Empty(b.t, b.deliveries(router.DeliveryUnknown))
-	require.Empty(b.t, b.deliveries(router.DeliverySending))
-	require.Empty(b.t, b.deliveries(router.DeliveryQueued))
-	require.Empty(b.t, b.deliveries(router.DeliveryPreview))
+	require.Empty(b.t, b.deliveries(ledger.DeliveryUnknown))
+	require.Empty(b.t, b.deliveries(ledger.DeliverySending))
+	require.Empty(b.t, b.deliveries(ledger.DeliveryQueued))
+	require.Empty(b.t, b.deliveries(ledger.DeliveryPreview))
 }
 
 // A lost answer of any piece is looked up: each piece shows once, whether it was taken or not.
@@ -189,7 +189,7 @@ func TestLostAnswerIsLookedUp(t *testing.T) {
 					require.Len(t, l.lookups, 1)
 					b.looks(map[string]int{f.found(): 1})
 					require.GreaterOrEqual(t, l.lookups[0].Sub(began), 2*time.Second)
-					sent := b.deliveries(router.DeliverySent)
+					sent := b.deliveries(ledger.DeliverySent)
 					require.Len(t, sent, 2)
 				})
 			})
@@ -310,7 +310,7 @@ func TestUndecidedIsUnknown(t *testing.T) {
 				synctest.Wait()
 				require.Len(t, b.chat.texts("ann"), c.shown)
 				b.looks(map[string]int{"no_answer": 100 - len(l.blind), "undecided": c.gave})
-				unknown := b.deliveries(router.DeliveryUnknown)
+				unknown := b.deliveries(ledger.DeliveryUnknown)
 				require.Len(t, unknown, 1)
 				require.Contains(t, unknown[0].LastError, c.err.Err.Error())
 				require.Equal(t, c.after, unknown[0].Finished.Sub(unknown[0].Created).Truncate(time.Second))

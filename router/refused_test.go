@@ -9,7 +9,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -106,7 +106,7 @@ func TestRunIsNotHeldUpByWhatIsNotLetIn(t *testing.T) {
 // trail are the actions of the audit trail, the newest first.
 func (b *bundle) trail() (actions []string) {
 	b.t.Helper()
-	entries, err := b.store.ListAudit(context.Background(), router.AuditQuery{MaxLevel: flow.Restricted, Limit: 200})
+	entries, err := b.store.ListAudit(context.Background(), ledger.AuditQuery{MaxLevel: flow.Restricted, Limit: 200})
 	require.NoError(b.t, err)
 	for _, e := range entries {
 		actions = append(actions, e.Action)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -36,6 +36,6 @@ func TestReleaseDoesNotWaitForDeafWork(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"echo: hi"}, other.texts("ann"))
 		require.Empty(t, b.chat.texts(""))
-		require.Empty(t, b.deliveries(router.DeliveryQueued))
+		require.Empty(t, b.deliveries(ledger.DeliveryQueued))
 	})
 }

@@ -3,6 +3,7 @@ package router
 import (
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -10,7 +11,7 @@ import (
 // empty: it may.
 func (r *Router) mayEnd(record sessions.Record, who string, owner bool) (entry sessions.AuditEntry, kept string) {
 	d := r.monitor.Reset(record, who, owner)
-	entry = sessions.AuditEntry{At: r.now(), Actor: who, Action: "session.reset", Object: string(record.Key), Session: record.ID, Label: noticeLabel(), Detail: d}
+	entry = sessions.AuditEntry{At: r.now(), Actor: who, Action: "session.reset", Object: string(record.Key), Session: record.ID, Label: ledger.NoticeLabel(), Detail: d}
 	if d.Action == policy.Allow {
 		return entry, ""
 	}
@@ -26,7 +27,7 @@ func (r *Router) operatorMayEnd(record sessions.Record, actor string) (entry ses
 }
 
 // renew replaces the session of who speaks by an empty one, unless a rule keeps it: kept then says why, and record is the old one.
-func (r *Router) renew(in Admission, owner bool, old sessions.Record, why string) (change Change, record sessions.Record, kept string) {
+func (r *Router) renew(in Admission, owner bool, old sessions.Record, why string) (change ledger.Change, record sessions.Record, kept string) {
 	entry, kept := r.mayEnd(old, in.speaker(), owner)
 	if kept != "" {
 		change.Audit = []sessions.AuditEntry{entry}
@@ -43,7 +44,7 @@ func (r *Router) renew(in Admission, owner bool, old sessions.Record, why string
 // that it has learnt: its metadata is as secret as it was, and stays with it where that is not PUBLIC. So does the name that it was
 // given, and where a stranger may have given it: other sessions are shown it.
 // It may learn what the old one might, and least in any case; an invalid level is none.
-func (r *Router) reset(old sessions.Record, least flow.Level) (Change, sessions.Record) {
+func (r *Router) reset(old sessions.Record, least flow.Level) (ledger.Change, sessions.Record) {
 	fresh := r.newRecord(old.Key, old.Agent, old.Route)
 	fresh.Clearance, fresh.FileAccess, fresh.SpawnedBy = flow.Min(fresh.Clearance, old.Clearance), old.FileAccess, old.SpawnedBy
 	if flow.CanFlow(fresh.Clearance, least) {
@@ -58,7 +59,7 @@ func (r *Router) reset(old sessions.Record, least flow.Level) (Change, sessions.
 	if old.Label.Label() == fresh.Taint {
 		fresh.Label = old.Label
 	}
-	var change Change
+	var change ledger.Change
 	change.End = []sessions.End{{ID: old.ID, At: fresh.Created}}
 	change.Create = []sessions.Record{fresh}
 	return change, fresh

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -120,7 +121,7 @@ func (r *Router) idle(ctx context.Context, p ResetPolicy, record sessions.Record
 }
 
 // place is the session in which a message is worked, with the change that makes it.
-func (r *Router) place(ctx context.Context, s *Settings, in Admission, owner bool) (record sessions.Record, change Change, err error) {
+func (r *Router) place(ctx context.Context, s *Settings, in Admission, owner bool) (record sessions.Record, change ledger.Change, err error) {
 	record, fresh, err := r.sessionFor(ctx, s, in, owner)
 	if err != nil {
 		return record, change, err

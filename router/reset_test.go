@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -143,7 +144,7 @@ func TestNewWithText(t *testing.T) {
 				synctest.Wait()
 				fresh := b.hear(in("ann", "2", name+" tell me\na story"))
 				b.await(1)
-				require.Equal(t, router.OutcomeRun, fresh.Outcome)
+				require.Equal(t, ledger.OutcomeRun, fresh.Outcome)
 				require.NotEqual(t, first.Session, fresh.Session)
 				require.Equal(t, []string{"echo: hi", "echo: tell me\na story"}, b.chat.texts("ann"))
 				require.Equal(t, []string{"user: tell me\na story", "assistant: echo: tell me\na story"}, b.thread(fresh.Session))

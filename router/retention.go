@@ -3,53 +3,28 @@ package router
 import (
 	"context"
 	"time"
+
+	"sluice/router/ledger"
 )
-
-// PruneKind is a kind of row that retention removes.
-type PruneKind string
-
-// The kinds.
-const (
-	PruneDeliveries PruneKind = "deliveries"
-	PruneRuns       PruneKind = "runs"
-	PruneEvents     PruneKind = "events"   // events keep their keys and lose the rest, once their run is gone
-	PruneArchived   PruneKind = "archived" // sessions of sub-agents that have ended, with their messages and runs
-	PruneSessions   PruneKind = "sessions" // other sessions that have ended, with what they own
-	PruneMedia      PruneKind = "media"    // files that came in or were sent
-)
-
-// Prune is one step of removing old rows. A row that something unfinished still needs is left.
-type Prune struct {
-	Kind   PruneKind
-	Before time.Time // rows that ended before it
-	After  string    // where the step before ended; empty: begin with the oldest row
-}
-
-// Pruned is what a step has done.
-type Pruned struct {
-	Removed int    // rows that were removed or emptied
-	Next    string // the next step's [Prune.After]
-	More    bool   // there may be more
-}
 
 // Retention says how long what has ended is kept; 0 keeps for ever.
 type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media time.Duration }
 
 // age is a kind and how long its rows are kept.
 type age struct {
-	kind PruneKind
+	kind ledger.PruneKind
 	keep time.Duration
 }
 
 // ages are the kinds in the order in which a round goes over them: what needs other rows goes before them.
 func (r Retention) ages() []age {
 	return []age{
-		{PruneDeliveries, r.Deliveries},
-		{PruneRuns, r.Runs},
-		{PruneArchived, r.Archived},
-		{PruneSessions, r.Sessions},
-		{PruneMedia, r.Media},
-		{PruneEvents, r.Events},
+		{ledger.PruneDeliveries, r.Deliveries},
+		{ledger.PruneRuns, r.Runs},
+		{ledger.PruneArchived, r.Archived},
+		{ledger.PruneSessions, r.Sessions},
+		{ledger.PruneMedia, r.Media},
+		{ledger.PruneEvents, r.Events},
 	}
 }
 
@@ -62,7 +37,7 @@ const (
 
 // pruneStore removes old rows, one step a call.
 type pruneStore interface {
-	Prune(ctx context.Context, p Prune) (Pruned, error)
+	Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error)
 }
 
 // pruner removes old rows in small steps, one kind after the other. Its goroutine is that of [Router.Start].
@@ -71,7 +46,7 @@ type pruner struct {
 	now   func() time.Time
 	keeps func() Retention
 	mine  func() bool // this replica is the one that prunes
-	step  func(kind PruneKind, err error, p Pruned)
+	step  func(kind ledger.PruneKind, err error, p ledger.Pruned)
 }
 
 // run prunes every hour until ctx ends; the first round begins an hour after the start.
@@ -86,13 +61,13 @@ func (p *pruner) round(ctx context.Context) {
 	now := p.now()
 	for _, a := range p.keeps().ages() {
 		if a.keep > 0 {
-			p.kind(ctx, Prune{Kind: a.kind, Before: now.Add(-a.keep)})
+			p.kind(ctx, ledger.Prune{Kind: a.kind, Before: now.Add(-a.keep)})
 		}
 	}
 }
 
 // kind goes over the old rows of one kind. After an error the rest of them waits for the next round.
-func (p *pruner) kind(ctx context.Context, step Prune) {
+func (p *pruner) kind(ctx context.Context, step ledger.Prune) {
 	for p.mine() && ctx.Err() == nil {
 		done, err := p.store.Prune(ctx, step)
 		p.step(step.Kind, err, done)

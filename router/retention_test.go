@@ -7,30 +7,32 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sluice/router/ledger"
+
 	"github.com/stretchr/testify/require"
 )
 
 // steps is a store that notes each step of a pruner and when it came.
 type steps struct {
 	began time.Time
-	seen  []Prune
+	seen  []ledger.Prune
 	when  []time.Duration
-	most  map[PruneKind]int // steps until nothing is left
-	fails PruneKind
+	most  map[ledger.PruneKind]int // steps until nothing is left
+	fails ledger.PruneKind
 }
 
 var errPrune = errors.New("disk I/O error")
 
-func (s *steps) Prune(_ context.Context, p Prune) (Pruned, error) {
+func (s *steps) Prune(_ context.Context, p ledger.Prune) (ledger.Pruned, error) {
 	s.seen, s.when = append(s.seen, p), append(s.when, time.Since(s.began))
 	if p.Kind == s.fails {
-		return Pruned{}, errPrune
+		return ledger.Pruned{}, errPrune
 	}
 	s.most[p.Kind]--
-	return Pruned{Removed: 7, Next: p.After + "+", More: s.most[p.Kind] > 0}, nil
+	return ledger.Pruned{Removed: 7, Next: p.After + "+", More: s.most[p.Kind] > 0}, nil
 }
 
-func (s *steps) kinds() (kinds []PruneKind) {
+func (s *steps) kinds() (kinds []ledger.PruneKind) {
 	for _, p := range s.seen {
 		kinds = append(kinds, p.Kind)
 	}
@@ -42,7 +44,7 @@ func (s *steps) prune(t *testing.T, keep Retention, mine func() bool, d time.Dur
 	t.Helper()
 	s.began = time.Now()
 	day := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	p := pruner{store: s, now: func() time.Time { return day }, keeps: func() Retention { return keep }, mine: mine, step: func(_ PruneKind, err error, p Pruned) {
+	p := pruner{store: s, now: func() time.Time { return day }, keeps: func() Retention { return keep }, mine: mine, step: func(_ ledger.PruneKind, err error, p ledger.Pruned) {
 		removed += p.Removed
 		if err != nil {
 			failed = append(failed, err)
@@ -63,16 +65,16 @@ func always() bool { return true }
 func TestPrunerGoesInPacedSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[PruneKind]int{PruneRuns: 3, PruneDeliveries: 1}}
+		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 3, ledger.PruneDeliveries: 1}}
 		removed, failed := s.prune(t, Retention{Runs: 48 * time.Hour, Deliveries: 24 * time.Hour}, always, pruneEvery+time.Minute)
 		require.Empty(t, failed)
 		require.Equal(t, 28, removed)
 		runs := time.Date(2026, 5, 2, 12, 0, 0, 0, time.UTC)
-		require.Equal(t, []Prune{
-			{Kind: PruneDeliveries, Before: runs.Add(24 * time.Hour)},
-			{Kind: PruneRuns, Before: runs},
-			{Kind: PruneRuns, Before: runs, After: "+"},
-			{Kind: PruneRuns, Before: runs, After: "++"},
+		require.Equal(t, []ledger.Prune{
+			{Kind: ledger.PruneDeliveries, Before: runs.Add(24 * time.Hour)},
+			{Kind: ledger.PruneRuns, Before: runs},
+			{Kind: ledger.PruneRuns, Before: runs, After: "+"},
+			{Kind: ledger.PruneRuns, Before: runs, After: "++"},
 		}, s.seen, "what is kept for ever is not looked at")
 		require.Equal(t, []time.Duration{pruneEvery, pruneEvery, pruneEvery + prunePause, pruneEvery + 2*prunePause}, s.when)
 	})
@@ -81,26 +83,26 @@ func TestPrunerGoesInPacedSteps(t *testing.T) {
 func TestPrunerStopsWhenItsPartitionIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[PruneKind]int{PruneRuns: 100}}
+		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 100}}
 		s.prune(t, Retention{Runs: time.Hour, Events: time.Hour}, func() bool { return len(s.seen) < 2 }, 3*pruneEvery)
-		require.Equal(t, []PruneKind{PruneRuns, PruneRuns}, s.kinds())
+		require.Equal(t, []ledger.PruneKind{ledger.PruneRuns, ledger.PruneRuns}, s.kinds())
 	})
 }
 
 func TestPrunerGoesOnAfterAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[PruneKind]int{}, fails: PruneRuns}
+		s := &steps{most: map[ledger.PruneKind]int{}, fails: ledger.PruneRuns}
 		_, failed := s.prune(t, Retention{Runs: time.Hour, Events: time.Hour}, always, 2*pruneEvery+time.Minute)
 		require.Equal(t, []error{errPrune, errPrune}, failed)
-		require.Equal(t, []PruneKind{PruneRuns, PruneEvents, PruneRuns, PruneEvents}, s.kinds(), "the other kinds and the next round still come")
+		require.Equal(t, []ledger.PruneKind{ledger.PruneRuns, ledger.PruneEvents, ledger.PruneRuns, ledger.PruneEvents}, s.kinds(), "the other kinds and the next round still come")
 	})
 }
 
 func TestPrunerEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[PruneKind]int{PruneRuns: 1 << 30}}
+		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 1 << 30}}
 		s.prune(t, Retention{Runs: time.Hour}, always, pruneEvery+prunePause*10)
 		require.Len(t, s.seen, 11)
 	})

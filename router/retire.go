@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -19,25 +20,22 @@ const (
 	retiredPrefix = "retired/"
 )
 
-// byGateway decides where no person has.
-const byGateway = "gateway"
-
 // retireStore is what the retirer needs of the store.
 type retireStore interface {
 	questionStore
 	// DecidedQuestions reads deliveries that are done with and whose question is not open any more, the oldest first, at most limit.
-	DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
-	Commit(ctx context.Context, change Change) error
+	DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error)
+	Commit(ctx context.Context, change ledger.Change) error
 }
 
 // decidingStore tells of each commit that may have decided about a question.
 type decidingStore struct {
-	Store
+	ledger.Store
 	decided func()
 }
 
 // Commit implements [Store].
-func (s decidingStore) Commit(ctx context.Context, change Change) error {
+func (s decidingStore) Commit(ctx context.Context, change ledger.Change) error {
 	err := s.Store.Commit(ctx, change)
 	if err == nil && len(change.Approvals)+len(change.Unask)+len(change.Pairings) > 0 {
 		s.decided()
@@ -51,8 +49,8 @@ func (s decidingStore) Commit(ctx context.Context, change Change) error {
 type retirer struct {
 	store   retireStore
 	adapter Adapters
-	order   func(question Delivery, text string) Delivery // to change the message of the question
-	wake    func(Change)
+	order   func(question ledger.Delivery, text string) ledger.Delivery // to change the message of the question
+	wake    func(ledger.Change)
 	now     func() time.Time
 	log     *slog.Logger
 	every   time.Duration
@@ -128,38 +126,38 @@ func (t *retirer) retireAll(ctx context.Context) error {
 
 // safeChange is change for a question whose text an adapter may stumble over: such a fault stops no other question. The buttons stay,
 // and a press of one is told that it comes too late.
-func (t *retirer) safeChange(ctx context.Context, q Delivery) (change Change, err error) {
+func (t *retirer) safeChange(ctx context.Context, q ledger.Delivery) (change ledger.Change, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.log.Error("buttons of a decided question stay", "delivery", string(q.ID), "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-			change, err = Change{Retire: []DeliveryID{q.ID}}, nil
+			change, err = ledger.Change{Retire: []ledger.DeliveryID{q.ID}}, nil
 		}
 	}()
 	return t.change(ctx, q)
 }
 
 // change is what is left to do about a decided question. Where its message can't be changed nothing is: a press is told that it comes too late.
-func (t *retirer) change(ctx context.Context, q Delivery) (Change, error) {
-	change := Change{Retire: []DeliveryID{q.ID}}
-	id, piece, shown := q.lastText()
+func (t *retirer) change(ctx context.Context, q ledger.Delivery) (ledger.Change, error) {
+	change := ledger.Change{Retire: []ledger.DeliveryID{q.ID}}
+	id, piece, shown := q.LastText()
 	a, _ := t.adapter(q.Route.Channel, q.Route.Account)
 	if !shown || q.Route.Handle != "" || !revises(a) {
 		return change, nil
 	}
 	decided, err := outcomeOf(ctx, t.store, q.Asks, t.now())
 	if err != nil {
-		return Change{}, err
+		return ledger.Change{}, err
 	}
 	text := decided.text
 	if decided.label.Valid() && !decided.label.FlowsTo(q.Label.Level()) || text == "" {
-		text = decidedText // what was asked could not be said there, and so can't the answer
+		text = ledger.DecidedText // what was asked could not be said there, and so can't the answer
 	}
 	if _, ok := a.(adapters.Editor); ok {
 		text = besides(a, piece, text)
 	}
 	d := t.order(q, text)
 	d.Session, d.Run, d.Revises, d.PreviewID, d.Idempotency = q.Session, q.Run, q.ID, id, retiredPrefix+string(q.ID)
-	change.Deliver = []Delivery{d}
+	change.Deliver = []ledger.Delivery{d}
 	return change, nil
 }
 
@@ -172,18 +170,6 @@ func revises(a adapters.Adapter) bool {
 	return false
 }
 
-// lastText is the last message of a delivery's text, which has the buttons; false if it is not known which it is.
-func (d Delivery) lastText() (id sessions.PlatformMessageID, text string, ok bool) {
-	last := max(len(d.Chunks), 1) - 1
-	if last >= len(d.Receipts) {
-		return "", "", false
-	}
-	if text = d.Text; len(d.Chunks) > 0 {
-		text = d.Chunks[last]
-	}
-	return d.Receipts[last].MessageID, text, true
-}
-
 // besides adds a line to the text of a message, which it takes the place of where both are too long.
 func besides(a adapters.Adapter, text, line string) string {
 	if both := text + "\n\n" + line; len(split(a, both)) == 1 {
@@ -193,13 +179,13 @@ func besides(a adapters.Adapter, text, line string) string {
 }
 
 // revise carries out an order to change a message that was sent. Making the call twice does no harm.
-func (w *outboxWorker) revise(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
+func (w *outboxWorker) revise(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
 	if err := w.intend(ctx, from, &d, judged...); err != nil {
 		return 0, err
 	}
 	call, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	err := change(call, a, d.PreviewID, d.outbound(part{text: d.Text}))
+	err := change(call, a, d.PreviewID, outboundOf(d, part{text: d.Text}))
 	if err == nil {
 		d.Receipts = []adapters.Receipt{{MessageID: d.PreviewID, At: w.now()}}
 		return 0, w.sent(ctx, d)
@@ -225,7 +211,7 @@ func change(ctx context.Context, a adapters.Adapter, id sessions.PlatformMessage
 }
 
 // tooLateToAsk reports whether a delivery asks what is decided by now.
-func (w *outboxWorker) tooLateToAsk(ctx context.Context, d Delivery) (bool, error) {
+func (w *outboxWorker) tooLateToAsk(ctx context.Context, d ledger.Delivery) (bool, error) {
 	if len(d.Controls) == 0 {
 		return false, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -66,7 +67,7 @@ func (k *keyed) open() (n int) {
 }
 
 // asked is a bundle on a chat with buttons whose owner was asked about a call: the approval and the question.
-func asked(t *testing.T) (*bundle, *keyed, router.Approval, router.Delivery) {
+func asked(t *testing.T) (*bundle, *keyed, ledger.Approval, ledger.Delivery) {
 	t.Helper()
 	var k *keyed
 	b := newBundle(t, func(b *bundle) { k = withKeys(b) })
@@ -74,27 +75,27 @@ func asked(t *testing.T) (*bundle, *keyed, router.Approval, router.Delivery) {
 	b.hear(in("owner", "1", "clean up"))
 	synctest.Wait()
 	require.Equal(t, 1, k.open())
-	return b, k, b.onlyApproval(router.ApprovalPending), b.deliveries(router.DeliverySent)[0]
+	return b, k, b.onlyApproval(ledger.ApprovalPending), b.deliveries(ledger.DeliverySent)[0]
 }
 
 // However a question is decided, its buttons go and its message says how.
 func TestButtonsGoWhenTheirQuestionIsDecided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		decide func(b *bundle, p router.Approval, q router.Delivery)
+		decide func(b *bundle, p ledger.Approval, q ledger.Delivery)
 		want   string
 	}{
-		"by a press":     {func(b *bundle, _ router.Approval, q router.Delivery) { b.hear(b.press(q, 0, "owner")) }, "Allowed."},
-		"by a press, no": {func(b *bundle, _ router.Approval, q router.Delivery) { b.hear(b.press(q, 1, "owner")) }, "Denied."},
-		"by a command": {func(b *bundle, p router.Approval, _ router.Delivery) {
+		"by a press":     {func(b *bundle, _ ledger.Approval, q ledger.Delivery) { b.hear(b.press(q, 0, "owner")) }, "Allowed."},
+		"by a press, no": {func(b *bundle, _ ledger.Approval, q ledger.Delivery) { b.hear(b.press(q, 1, "owner")) }, "Denied."},
+		"by a command": {func(b *bundle, p ledger.Approval, _ ledger.Delivery) {
 			b.hear(in("owner", "2", "/approve "+string(p.ID)+" deny because"))
 		}, "Denied."},
-		"over the API": {func(b *bundle, p router.Approval, _ router.Delivery) {
+		"over the API": {func(b *bundle, p ledger.Approval, _ ledger.Delivery) {
 			_, err := b.DecideApproval(context.Background(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true})
 			require.NoError(b.t, err)
 		}, "Allowed."},
-		"by silence": {func(*bundle, router.Approval, router.Delivery) { time.Sleep(11 * time.Minute) }, "Nobody decided in time, which is a no."},
-		"with the run's end": {func(b *bundle, _ router.Approval, _ router.Delivery) {
+		"by silence": {func(*bundle, ledger.Approval, ledger.Delivery) { time.Sleep(11 * time.Minute) }, "Nobody decided in time, which is a no."},
+		"with the run's end": {func(b *bundle, _ ledger.Approval, _ ledger.Delivery) {
 			b.hear(in("owner", "2", "/stop"))
 		}, "This is over."},
 	} {
@@ -121,11 +122,11 @@ func TestOnlyWhoMayPressesAQuestionsButton(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, k, p, q := asked(t)
 		m := b.press(q, 0, "ann")
-		require.Equal(t, router.OutcomeCommand, b.hear(m).Outcome)
+		require.Equal(t, ledger.OutcomeCommand, b.hear(m).Outcome)
 		synctest.Wait()
 		require.Equal(t, 1, b.audited("command.denied"))
 		require.Equal(t, 1, k.open())
-		require.Equal(t, router.ApprovalPending, b.onlyApproval(router.ApprovalPending).Status, p.ID)
+		require.Equal(t, ledger.ApprovalPending, b.onlyApproval(ledger.ApprovalPending).Status, p.ID)
 	})
 }
 
@@ -144,7 +145,7 @@ func TestADecidedQuestionIsNotAsked(t *testing.T) {
 		}
 		heard := b.hear(in("owner", "1", "clean up"))
 		synctest.Wait()
-		p := b.onlyApproval(router.ApprovalPending)
+		p := b.onlyApproval(ledger.ApprovalPending)
 		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		b.ended(heard.Run)
@@ -152,7 +153,7 @@ func TestADecidedQuestionIsNotAsked(t *testing.T) {
 		synctest.Wait()
 		require.Zero(t, k.open())
 		require.Equal(t, []string{"call_1 false the owner denied it"}, b.chat.texts("owner"))
-		require.Equal(t, "what it asks is decided already", b.deliveries(router.DeliveryDiscarded)[0].LastError)
+		require.Equal(t, "what it asks is decided already", b.deliveries(ledger.DeliveryDiscarded)[0].LastError)
 	})
 }
 
@@ -162,15 +163,15 @@ func TestButtonsGoAfterARestartAndOnlyOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, k, p, q := asked(t)
 		b.stop()
-		p.Status, p.By = router.ApprovalDenied, "test:owner"
-		require.NoError(t, b.store.Commit(t.Context(), router.Change{Approvals: []router.ApprovalMove{{From: router.ApprovalPending, Approval: p}}}))
+		p.Status, p.By = ledger.ApprovalDenied, "test:owner"
+		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Approvals: []ledger.ApprovalMove{{From: ledger.ApprovalPending, Approval: p}}}))
 		k.broken = &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: errors.New("message to edit not found")}
 		b.start()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		require.Len(t, b.chat.texts("owner"), 2, "the question, and what came of the run: nothing is said again")
 		require.Empty(t, b.delivery(q.ID).Asks)
-		require.Contains(t, b.deliveries(router.DeliveryDiscarded)[0].LastError, "could not be changed")
+		require.Contains(t, b.deliveries(ledger.DeliveryDiscarded)[0].LastError, "could not be changed")
 	})
 }
 
@@ -178,15 +179,15 @@ func TestButtonsGoAfterARestartAndOnlyOnce(t *testing.T) {
 func TestButtonsOfAPairingGoWithAllOwners(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		decide func(b *bundle, code string, q router.Delivery)
+		decide func(b *bundle, code string, q ledger.Delivery)
 		want   string
 	}{
-		"by a press": {func(b *bundle, _ string, q router.Delivery) { b.hear(b.press(q, 0, "second")) }, "Admitted."},
-		"over the API": {func(b *bundle, code string, _ router.Delivery) {
+		"by a press": {func(b *bundle, _ string, q ledger.Delivery) { b.hear(b.press(q, 0, "second")) }, "Admitted."},
+		"over the API": {func(b *bundle, code string, _ ledger.Delivery) {
 			_, err := b.DenyPairing(context.Background(), code, "operator")
 			require.NoError(b.t, err)
 		}, "Not admitted."},
-		"by time passed": {func(*bundle, string, router.Delivery) { time.Sleep(3 * time.Hour) }, "The code has expired."},
+		"by time passed": {func(*bundle, string, ledger.Delivery) { time.Sleep(3 * time.Hour) }, "The code has expired."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,8 +200,8 @@ func TestButtonsOfAPairingGoWithAllOwners(t *testing.T) {
 				b.hear(in("eve", "1", "hi"))
 				synctest.Wait()
 				require.Equal(t, 2, k.open())
-				var q router.Delivery
-				for _, d := range b.deliveries(router.DeliverySent) {
+				var q ledger.Delivery
+				for _, d := range b.deliveries(ledger.DeliverySent) {
 					if d.Route.Conversation == "second" {
 						q = d
 					}
@@ -228,12 +229,12 @@ func TestABareQuestionDoesNotTellItsAnswer(t *testing.T) {
 		asking(b)
 		b.hear(in("owner", "1", "clean up"))
 		synctest.Wait()
-		p, q := b.onlyApproval(router.ApprovalPending), b.deliveries(router.DeliverySent)[0]
+		p, q := b.onlyApproval(ledger.ApprovalPending), b.deliveries(ledger.DeliverySent)[0]
 		bare := q
-		bare.ID, bare.Idempotency, bare.Label, bare.Text, bare.Asks = router.NewDeliveryID(), "", flow.Bottom(), "May I use a tool?", "apr_high"
+		bare.ID, bare.Idempotency, bare.Label, bare.Text, bare.Asks = ledger.NewDeliveryID(), "", flow.Bottom(), "May I use a tool?", "apr_high"
 		high := p
-		high.ID, high.Label, high.Status, high.By = "apr_high", flow.NewLabel(flow.Restricted, flow.Trusted), router.ApprovalDenied, "test:owner"
-		require.NoError(t, b.store.Commit(t.Context(), router.Change{Ask: []router.Approval{high}, Change: sessions.Change{}, Deliver: []router.Delivery{bare}}))
+		high.ID, high.Label, high.Status, high.By = "apr_high", flow.NewLabel(flow.Restricted, flow.Trusted), ledger.ApprovalDenied, "test:owner"
+		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Ask: []ledger.Approval{high}, Change: sessions.Change{}, Deliver: []ledger.Delivery{bare}}))
 		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		synctest.Wait()
@@ -260,7 +261,7 @@ func TestAFaultAboutOneQuestionStopsNoOther(t *testing.T) {
 		asking(b)
 		b.hear(in("owner", "1", "clean up"))
 		synctest.Wait()
-		q := b.deliveries(router.DeliverySent)[0]
+		q := b.deliveries(ledger.DeliverySent)[0]
 		b.hear(b.press(q, 0, "owner"))
 		synctest.Wait()
 		require.Empty(t, b.delivery(q.ID).Asks, "it is not tried for ever")
@@ -293,7 +294,7 @@ func TestAForbiddenChangeLeavesTheQuestion(t *testing.T) {
 		asking(b)
 		b.hear(in("owner", "1", "clean up"))
 		synctest.Wait()
-		q := b.deliveries(router.DeliverySent)[0]
+		q := b.deliveries(ledger.DeliverySent)[0]
 		b.gate.mu.Lock()
 		b.gate.forbid = func(policy.Egress) *policy.Decision {
 			return &policy.Decision{Action: policy.Block, Reason: "a new rule"}
@@ -301,7 +302,7 @@ func TestAForbiddenChangeLeavesTheQuestion(t *testing.T) {
 		b.gate.mu.Unlock()
 		b.hear(b.press(q, 0, "owner"))
 		synctest.Wait()
-		require.NotEmpty(t, b.deliveries(router.DeliveryBlocked))
+		require.NotEmpty(t, b.deliveries(ledger.DeliveryBlocked))
 		require.Empty(t, w.gone)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -38,7 +39,7 @@ type Adapters func(channel, account string) (adapters.Adapter, bool)
 
 // Config is what a Router is made of. All fields but Grace, SweepEvery and CachedSessions are required.
 type Config struct {
-	Store      Store
+	Store      ledger.Store
 	Bus        Bus
 	Agent      Agent
 	Gate       Gate
@@ -59,7 +60,7 @@ type Config struct {
 // Router takes messages in, has them worked and sends the answers out. Its
 // goroutines are those of the lanes (see ownership), the sweeper, the retirer's, the pruner, the keeper of receipts, and those of acks.
 type Router struct {
-	store      Store
+	store      ledger.Store
 	bus        Bus
 	agent      Agent
 	gate       Gate
@@ -115,8 +116,8 @@ func New(c Config) (*Router, error) {
 	r.acks = newAcks(c.Log, r.metrics.acks)
 	r.retirer = &retirer{
 		adapter: c.Adapters, wake: r.wakeFor, now: c.Now, log: c.Log, every: r.sweepEvery, due: make(chan struct{}, 1),
-		order: func(q Delivery, text string) Delivery {
-			return r.newDelivery(r.settings.Load(), KindNotice, q.Route, text, q.Label)
+		order: func(q ledger.Delivery, text string) ledger.Delivery {
+			return r.newDelivery(r.settings.Load(), ledger.KindNotice, q.Route, text, q.Label)
 		},
 	}
 	r.store = decidingStore{c.Store, r.retirer.look}
@@ -199,7 +200,7 @@ func (r *Router) sweep(ctx context.Context) {
 }
 
 // pruned counts a step of retention.
-func (r *Router) pruned(kind PruneKind, err error, p Pruned) {
+func (r *Router) pruned(kind ledger.PruneKind, err error, p ledger.Pruned) {
 	r.metrics.pruned.WithLabelValues(string(kind)).Add(float64(p.Removed))
 	if err != nil {
 		r.log.Error("old rows not removed", "kind", string(kind), "err", err)

@@ -8,6 +8,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -20,30 +21,30 @@ const (
 // Send queues a proactive message. The delivery that it returns shows what the
 // gate would decide now; the decision that counts is made when it is sent. A
 // repeated idempotency key gives the first delivery.
-func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
+func (r *Router) Send(ctx context.Context, p Proactive) (ledger.Delivery, error) {
 	if r.stopping.Load() {
-		return Delivery{}, ErrStopping
+		return ledger.Delivery{}, ErrStopping
 	}
 	s := r.settings.Load()
 	if err := p.check(s); err != nil {
-		return Delivery{}, err
+		return ledger.Delivery{}, err
 	}
 	route, err := r.proactiveRoute(ctx, s, p)
 	if err != nil {
-		return Delivery{}, err
+		return ledger.Delivery{}, err
 	}
 	target, err := r.conversationSession(ctx, s, p.Agent, route)
 	if err != nil {
-		return Delivery{}, err
+		return ledger.Delivery{}, err
 	}
 	if p.Label == (flow.Label{}) {
 		p.Label = flow.Bottom() // a program's or person's own words, unless they say otherwise
 	}
-	d := r.newDelivery(s, KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
+	d := r.newDelivery(s, ledger.KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
 	d.Idempotency, d.Session, d.Buttons = p.Idempotency, target.ID, p.Buttons
 	fresh, err := r.attach(ctx, &d, p)
 	if err != nil {
-		return Delivery{}, err
+		return ledger.Delivery{}, err
 	}
 	known := target
 	if hides(p.Reader, target) {
@@ -51,10 +52,10 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	}
 	leaving, err := r.egress(ctx, d, known)
 	if err != nil {
-		return Delivery{}, err
+		return ledger.Delivery{}, err
 	}
 	decision := r.gate.Decide(leaving)
-	err = r.commit(ctx, Change{Media: fresh, Deliver: []Delivery{d}, Change: sessions.Change{Audit: []sessions.AuditEntry{{
+	err = r.commit(ctx, ledger.Change{Media: fresh, Deliver: []ledger.Delivery{d}, Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: d.Label,
 		Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
 	}}}})
@@ -62,14 +63,14 @@ func (r *Router) Send(ctx context.Context, p Proactive) (Delivery, error) {
 	case errors.Is(err, sessions.ErrDuplicate) && p.Idempotency != "":
 		return r.sentBefore(ctx, p, decision)
 	case err != nil:
-		return Delivery{}, fmt.Errorf("commit message: %w", err)
+		return ledger.Delivery{}, fmt.Errorf("commit message: %w", err)
 	}
 	d.Decision, d.Session = &decision, known.ID
 	return d, nil
 }
 
 // sentBefore is the delivery that a repeated request gave. Where its session is above the reader, it is as it was then.
-func (r *Router) sentBefore(ctx context.Context, p Proactive, decision policy.Decision) (Delivery, error) {
+func (r *Router) sentBefore(ctx context.Context, p Proactive, decision policy.Decision) (ledger.Delivery, error) {
 	d, err := r.store.DeliveryByIdempotency(ctx, p.Idempotency)
 	if err != nil || d.Session == "" || !p.Reader.Valid() {
 		return d, err
@@ -78,8 +79,8 @@ func (r *Router) sentBefore(ctx context.Context, p Proactive, decision policy.De
 	if err != nil || !hides(p.Reader, record) {
 		return d, err
 	}
-	return Delivery{
-		ID: d.ID, Kind: d.Kind, Route: d.Route, Text: d.Text, Label: d.Label, Buttons: d.Buttons, Files: d.Files, Status: DeliveryQueued,
+	return ledger.Delivery{
+		ID: d.ID, Kind: d.Kind, Route: d.Route, Text: d.Text, Label: d.Label, Buttons: d.Buttons, Files: d.Files, Status: ledger.DeliveryQueued,
 		Created: d.Created, NextTry: d.Created, Expires: d.Created.Add(lifeOf(r.settings.Load(), d.Route)), Decision: &decision,
 	}, nil
 }
@@ -152,7 +153,7 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 	default:
 		label = flow.Bottom()
 	}
-	d := Delivery{Kind: orDefault(c.Kind, KindReply), Route: route, Label: label, Text: c.Text}
+	d := ledger.Delivery{Kind: orDefault(c.Kind, ledger.KindReply), Route: route, Label: label, Text: c.Text}
 	leaving, err := r.egress(ctx, d, record)
 	if err != nil {
 		return policy.Decision{}, err

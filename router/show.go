@@ -12,6 +12,7 @@ import (
 	"sluice/internal/faultpoint"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -47,8 +48,8 @@ type show struct {
 	closed bool
 	timer  *time.Timer
 
-	work       sync.Mutex // held while the platform is called; guards what follows
-	row        *Delivery  // the preview's delivery; nil until it was stored
+	work       sync.Mutex       // held while the platform is called; guards what follows
+	row        *ledger.Delivery // the preview's delivery; nil until it was stored
 	shown      string
 	off        bool // no preview in this run any more
 	unclear    bool // it is not known whether the intent of a preview was stored; none was sent
@@ -150,7 +151,7 @@ func (s *show) egress() policy.Egress {
 	record := *s.record
 	record.Taint = s.taint()
 	e := policy.Egress{
-		ID: answerTo(*s.run), Now: s.r.now(), Label: record.Taint, Route: s.run.Route, Oldest: s.oldest, Agent: record.Agent, Kind: string(KindReply),
+		ID: answerTo(*s.run), Now: s.r.now(), Label: record.Taint, Route: s.run.Route, Oldest: s.oldest, Agent: record.Agent, Kind: string(ledger.KindReply),
 		Key: record.Key, Override: s.send, Session: policy.SessionOf(record),
 	}
 	if run := s.spoken.Load(); run != nil {
@@ -273,7 +274,7 @@ func (s *show) typing(ctx context.Context) {
 
 // close stops showing and waits for a call that is under way. It returns the
 // preview's delivery, still to be finished, if there is one.
-func (s *show) close() []DeliveryMove {
+func (s *show) close() []ledger.DeliveryMove {
 	s.rest()
 	s.pieces.close()
 	s.mu.Lock()
@@ -293,5 +294,5 @@ func (s *show) close() []DeliveryMove {
 	if s.inDoubt() {
 		s.row.LostPreview = s.row.Text
 	}
-	return []DeliveryMove{{From: DeliveryPreview, Delivery: *s.row}}
+	return []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: *s.row}}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -42,9 +43,9 @@ func joinedSend(own, place sessions.SendPolicy) sessions.SendPolicy {
 
 // sendOverride is what `/send` has set for a delivery of a session. An answer stands where its session listens; anything
 // else may go to another session's place, which at finds.
-func sendOverride(ctx context.Context, store keyReader, at func(context.Context, sessions.Route) (sessions.Record, error), d Delivery, from sessions.Record) (sessions.SendPolicy, error) {
+func sendOverride(ctx context.Context, store keyReader, at func(context.Context, sessions.Route) (sessions.Record, error), d ledger.Delivery, from sessions.Record) (sessions.SendPolicy, error) {
 	own, err := inheritedSend(ctx, store, from)
-	if err != nil || d.Kind != KindMessage && d.Kind != KindAnnounce || d.Route.Conversation == "" {
+	if err != nil || d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce || d.Route.Conversation == "" {
 		return own, err
 	}
 	listens, err := at(ctx, d.Route)

@@ -10,6 +10,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -172,7 +173,7 @@ func TestOtherSessionsDoNotSpeakInASilencedPlace(t *testing.T) {
 			require.Equal(s.t, policy.Block, sent.Decision.Action, "%v", sent.Decision.Reason)
 			d, err := s.CheckPolicy(s.t.Context(), router.Check{
 				Channel: s.channel, ChatType: place.ChatType, To: string(place.Conversation), Thread: string(place.Thread),
-				Session: string(elsewhere.Session), Kind: router.KindMessage,
+				Session: string(elsewhere.Session), Kind: ledger.KindMessage,
 			})
 			require.NoError(s.t, err)
 			require.Equal(s.t, []string{"override"}, matched(d))

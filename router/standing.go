@@ -7,6 +7,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -18,7 +19,7 @@ type Standing struct {
 
 // Standing says what a session may say in a place.
 func (r *Router) Standing(ctx context.Context, record sessions.Record, route sessions.Route) (Standing, error) {
-	leaving, err := r.egress(ctx, Delivery{Kind: KindReply, Route: route, Label: record.Taint}, record)
+	leaving, err := r.egress(ctx, ledger.Delivery{Kind: ledger.KindReply, Route: route, Label: record.Taint}, record)
 	if err != nil {
 		return Standing{}, fmt.Errorf("look at place: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/internal/faultpoint"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -46,7 +47,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	if err := session.Persist(ctx); err != nil { // a result must not be lost if what follows fails
 		return false, err
 	}
-	var media []Media
+	var media []ledger.Media
 	var taken []sessions.Run
 	steered := 0
 	for _, message := range said {
@@ -67,7 +68,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	change := session.Pending()
 	change.Runs = b.claim(taken)
 	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
-	if err := b.w.store.Commit(ctx, Change{Change: change, Media: media}); err != nil {
+	if err := b.w.store.Commit(ctx, ledger.Change{Change: change, Media: media}); err != nil {
 		return false, fmt.Errorf("give run what was said: %w", err)
 	}
 	faultpoint.Hit(faultpoint.ClaimAfterCommit)

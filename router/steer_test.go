@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -166,7 +166,7 @@ func TestQueueModeOfASession(t *testing.T) {
 		release := b.listening()
 		b.hear(in("ann", "1", "one"))
 		synctest.Wait()
-		require.Equal(t, router.OutcomeRun, b.hear(in("ann", "2", "two")).Outcome)
+		require.Equal(t, ledger.OutcomeRun, b.hear(in("ann", "2", "two")).Outcome)
 		release()
 		b.await(1)
 		require.Equal(t, []string{"echo: hi", "answer to one | two"}, b.chat.texts("ann"))

@@ -7,15 +7,16 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // stopIn is the change that stops all that works and waits in a session, the
 // exchanges that wait for it, and the sub-agents that it has started.
-func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change Change, err error) {
+func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change ledger.Change, err error) {
 	now := r.now()
 	change.Abort = []sessions.Abort{{Session: id, At: now}}
-	for _, q := range []ExchangeQuery{{MaxLevel: flow.Restricted, Requester: id, Open: true, Limit: mostPage}, {MaxLevel: flow.Restricted, Target: id, Open: true, Limit: mostPage}} {
+	for _, q := range []ledger.ExchangeQuery{{MaxLevel: flow.Restricted, Requester: id, Open: true, Limit: mostPage}, {MaxLevel: flow.Restricted, Target: id, Open: true, Limit: mostPage}} {
 		open, err := r.store.ListExchanges(ctx, q)
 		if err != nil {
 			return change, fmt.Errorf("list exchanges: %w", err)
@@ -38,17 +39,17 @@ func (r *Router) stopIn(ctx context.Context, id sessions.ID) (change Change, err
 
 // stopped is the entry of the audit trail about who has stopped what a session works on.
 func (r *Router) stopped(id sessions.ID, actor string) sessions.AuditEntry {
-	return sessions.AuditEntry{At: r.now(), Actor: actor, Action: "session.stop", Object: string(id), Session: id, Label: noticeLabel()}
+	return sessions.AuditEntry{At: r.now(), Actor: actor, Action: "session.stop", Object: string(id), Session: id, Label: ledger.NoticeLabel()}
 }
 
 // mostPage is how many rows a query gives at most.
 const mostPage = 200
 
 // commitStop stores what stops a session. An exchange may take its next step meanwhile: then it is looked at again.
-func (r *Router) commitStop(ctx context.Context, id sessions.ID, add func(*Change)) error {
+func (r *Router) commitStop(ctx context.Context, id sessions.ID, add func(*ledger.Change)) error {
 	var err error
 	for range admitTries {
-		var change Change
+		var change ledger.Change
 		if change, err = r.stopIn(ctx, id); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -45,8 +46,8 @@ func (r *Router) tellStranger(ctx context.Context, s *Settings, in Admission) (A
 	if told {
 		return r.refuse(ctx, s, in)
 	}
-	err = r.commitEvent(ctx, in, OutcomeCommand, Change{Deliver: []Delivery{d}})
-	return Admitted{Outcome: OutcomeCommand, Notice: text, NoticeID: d.ID}, err
+	err = r.commitEvent(ctx, in, ledger.OutcomeCommand, ledger.Change{Deliver: []ledger.Delivery{d}})
+	return Admitted{Outcome: ledger.OutcomeCommand, Notice: text, NoticeID: d.ID}, err
 }
 
 // alreadyTold reports whether a notice that is given once was given before.
@@ -83,10 +84,10 @@ func (r *Router) tellUnlisted(ctx context.Context, s *Settings, in Admission) (A
 	}
 	within, cancel := context.WithTimeout(ctx, directoryWithin)
 	defer cancel()
-	d := r.newDelivery(s, KindNotice, r.directRoute(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(r.inboundLabel(in.Route, false).Level(), flow.Untrusted))
+	d := r.newDelivery(s, ledger.KindNotice, r.directRoute(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(r.inboundLabel(in.Route, false).Level(), flow.Untrusted))
 	d.Idempotency = key
 	r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
-	return Admitted{Outcome: OutcomeIgnored}, r.commitEvent(ctx, in, OutcomeIgnored, Change{Deliver: []Delivery{d}})
+	return Admitted{Outcome: ledger.OutcomeIgnored}, r.commitEvent(ctx, in, ledger.OutcomeIgnored, ledger.Change{Deliver: []ledger.Delivery{d}})
 }
 
 // unlistedText says which lines of the configuration admit a group.

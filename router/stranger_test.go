@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -30,7 +31,7 @@ func TestAnOwnerIsToldOfAnUnlistedGroup(t *testing.T) {
 				b := newBundle(t, func(b *bundle) { b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: c.policy} })
 				mention := inGroup("-100200", "owner", "1", "are you there?", true)
 				mention.Route.Title = "Team\n`x` \u202e"
-				require.Equal(t, router.OutcomeIgnored, b.hear(mention).Outcome)
+				require.Equal(t, ledger.OutcomeIgnored, b.hear(mention).Outcome)
 				synctest.Wait()
 				own := b.chat.texts("owner")
 				require.Len(t, own, 1)
@@ -71,7 +72,7 @@ func TestAStrangerLearnsTheirID(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, []string{"You are `test:ann`."}, b.chat.texts("ann"))
 				require.Empty(t, b.chat.texts("g1"))
-				pending, err := b.store.ListPairings(t.Context(), "", "", router.PairingPending)
+				pending, err := b.store.ListPairings(t.Context(), "", "", ledger.PairingPending)
 				require.NoError(t, err)
 				require.Empty(t, pending, "it is no wish to be let in")
 				time.Sleep(time.Hour)
@@ -92,7 +93,7 @@ func TestStrangersWhoAskAreBounded(t *testing.T) {
 			b.hear(in(fmt.Sprint("s", n), "1", "/whoami"))
 		}
 		synctest.Wait()
-		found, err := b.store.ListDeliveries(t.Context(), router.Query{MaxLevel: flow.Restricted, Limit: 200})
+		found, err := b.store.ListDeliveries(t.Context(), ledger.Query{MaxLevel: flow.Restricted, Limit: 200})
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(found), 64)
 		require.Greater(t, len(found), 32)

@@ -9,6 +9,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 )
 
 const (
@@ -20,36 +21,36 @@ const (
 const subAgentsUsage = "Usage: `/subagents`, or `/subagents stop ID` with an id that it shows, or `/subagents stop all`."
 
 // commandSubAgents shows the sub-agents of the session, or stops them.
-func (r *Router) commandSubAgents(ctx context.Context, c commandCall) (Change, string, error) {
+func (r *Router) commandSubAgents(ctx context.Context, c commandCall) (ledger.Change, string, error) {
 	verb, id, _ := strings.Cut(c.args, " ")
 	id = strings.Trim(strings.TrimSpace(id), "`")
 	stop := strings.EqualFold(verb, "stop") && id != ""
 	if !stop && c.args != "" && !strings.EqualFold(c.args, "list") {
-		return Change{}, subAgentsUsage, nil
+		return ledger.Change{}, subAgentsUsage, nil
 	}
 	if c.fresh {
-		return Change{}, "There are no sub-agents here.", nil
+		return ledger.Change{}, "There are no sub-agents here.", nil
 	}
 	all := stop && strings.EqualFold(id, "all")
 	level := r.gate.SinkLevel(c.in.Route) // that there is another one is as secret as what it works on
 	if all {
 		level = flow.Restricted
 	}
-	tasks, err := r.store.ListExchanges(ctx, ExchangeQuery{MaxLevel: level, Requester: c.session.ID, Kind: announce.Spawn, Open: stop, Limit: mostPage})
+	tasks, err := r.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: level, Requester: c.session.ID, Kind: announce.Spawn, Open: stop, Limit: mostPage})
 	switch {
 	case err != nil:
-		return Change{}, "", fmt.Errorf("list exchanges: %w", err)
+		return ledger.Change{}, "", fmt.Errorf("list exchanges: %w", err)
 	case all:
 		change, _, err := r.stopTasks(ctx, tasks)
 		return change, "All sub-agents of this conversation are stopped.", err
 	case !stop:
-		return Change{}, r.taskList(c, tasks), nil
+		return ledger.Change{}, r.taskList(c, tasks), nil
 	}
 	return r.stopTasks(ctx, namedBy(tasks, id))
 }
 
 // taskList is the answer to /subagents. Each line is as secret as the task that it is about.
-func (r *Router) taskList(c commandCall, tasks []Exchange) string {
+func (r *Router) taskList(c commandCall, tasks []ledger.Exchange) string {
 	var lines []string
 	ended := 0
 	for _, x := range tasks {
@@ -80,7 +81,7 @@ func (r *Router) taskList(c commandCall, tasks []Exchange) string {
 func shortID(id string) string { return id[max(len(id)-shortTask, 0):] }
 
 // taskState says where a task stands.
-func taskState(x Exchange, now time.Time) string {
+func taskState(x ledger.Exchange, now time.Time) string {
 	since := func(t time.Time) time.Duration { return now.Sub(t).Round(time.Second) }
 	switch x.Phase {
 	case announce.Asking:
@@ -96,7 +97,7 @@ func taskState(x Exchange, now time.Time) string {
 }
 
 // namedBy are the tasks that an id names by its end.
-func namedBy(tasks []Exchange, id string) (named []Exchange) {
+func namedBy(tasks []ledger.Exchange, id string) (named []ledger.Exchange) {
 	for _, x := range tasks {
 		if len(id) >= leastTask && strings.HasSuffix(x.ID, id) {
 			named = append(named, x)
@@ -106,19 +107,19 @@ func namedBy(tasks []Exchange, id string) (named []Exchange) {
 }
 
 // stopTasks stops some tasks.
-func (r *Router) stopTasks(ctx context.Context, tasks []Exchange) (Change, string, error) {
-	var change Change
+func (r *Router) stopTasks(ctx context.Context, tasks []ledger.Exchange) (ledger.Change, string, error) {
+	var change ledger.Change
 	for _, x := range tasks {
 		one, err := r.stopIn(ctx, x.Target.Session)
 		if err != nil {
-			return Change{}, "", err
+			return ledger.Change{}, "", err
 		}
 		change.Abort = append(change.Abort, one.Abort...)
 		change.Exchanges = append(change.Exchanges, one.Exchanges...)
 	}
 	switch len(tasks) {
 	case 0:
-		return Change{}, "There is no sub-agent at work with that id; `/subagents` shows them.", nil
+		return ledger.Change{}, "There is no sub-agent at work with that id; `/subagents` shows them.", nil
 	case 1:
 		return change, "Stopped 1 sub-agent.", nil
 	}

@@ -11,11 +11,12 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // spawn gives a task to a sub-agent of a session.
-func (k *talk) spawn(from sessions.Record, name string, change ...func(*router.Ask)) router.Exchange {
+func (k *talk) spawn(from sessions.Record, name string, change ...func(*router.Ask)) ledger.Exchange {
 	k.t.Helper()
 	a := router.Ask{
 		Kind: announce.Spawn, Caller: caller(from), Target: k.NewSubAgent(from, "main", "", name, from.Taint), Create: true,
@@ -56,7 +57,7 @@ func TestSubAgentsAreListedAndStopped(t *testing.T) {
 		ships, cats := k.spawn(ann, "ships"), k.spawn(ann, "cats")
 		foreign := k.spawn(bob, "foreign")
 		synctest.Wait()
-		short := func(x router.Exchange) string { return x.ID[len(x.ID)-8:] }
+		short := func(x ledger.Exchange) string { return x.ID[len(x.ID)-8:] }
 		list := say("/subagents")
 		require.Contains(t, list, "- `"+short(ships)+"` `ships`, agent main: begun 0s ago")
 		require.Contains(t, list, "- `"+short(done)+"` `prices`, agent main: done ")

@@ -10,6 +10,7 @@ import (
 
 	"sluice/announce"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -24,7 +25,7 @@ func (k *talk) slowly(d time.Duration) {
 }
 
 // atWork is a talk in which a sub-agent of ann's has worked for a minute of the ten that it needs.
-func atWork(t *testing.T, change ...func(*router.Ask)) (k *talk, ann sessions.Record, x router.Exchange) {
+func atWork(t *testing.T, change ...func(*router.Ask)) (k *talk, ann sessions.Record, x ledger.Exchange) {
 	t.Helper()
 	k = newTalk(t)
 	ann = k.session("ann")

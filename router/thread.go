@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -20,15 +21,15 @@ const (
 )
 
 // beginsInThread reports whether a message is the first that its session hears of a thread that others have begun.
-func beginsInThread(in adapters.Inbound, change Change) bool {
+func beginsInThread(in adapters.Inbound, change ledger.Change) bool {
 	return in.Route.Thread != "" && !in.OpensThread && len(change.Create) > 0 && len(change.End) == 0
 }
 
 // threadTold drops the message that a thread hangs on from what its channel's next turn is told: the thread's session reads it.
-func threadTold(in adapters.Inbound) Unsaid {
+func threadTold(in adapters.Inbound) ledger.Unsaid {
 	at := in.Route
 	at.Thread = ""
-	return Unsaid{Lane: at.Lane(), Message: sessions.PlatformMessageID(in.Route.Thread)}
+	return ledger.Unsaid{Lane: at.Lane(), Message: sessions.PlatformMessageID(in.Route.Thread)}
 }
 
 // beforeIt is what was said in a run's thread before its message, for a session that hears of it for the first time. What can't

@@ -9,7 +9,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -33,7 +33,7 @@ func TestAMessageThatWasReadInPart(t *testing.T) {
 				}
 				m.Unread = "attachments"
 				got := b.hear(m)
-				require.Equal(t, router.OutcomeRun, got.Outcome)
+				require.Equal(t, ledger.OutcomeRun, got.Outcome)
 				b.await(1)
 				require.Contains(t, seen.Text(), "[Part of this message could not be read: attachments]")
 				record, err := b.store.Session(t.Context(), got.Session)

@@ -3,6 +3,7 @@ package router
 import (
 	"errors"
 
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -20,10 +21,10 @@ func (s *show) tell(e sessions.Event) {
 	if leaving.Text = text; !s.lets(leaving) {
 		return
 	}
-	d := s.r.newDelivery(s.r.settings.Load(), KindReply, s.run.Route, text, s.taint())
+	d := s.r.newDelivery(s.r.settings.Load(), ledger.KindReply, s.run.Route, text, s.taint())
 	d.Session, d.Run = s.run.Session, s.run.ID
 	d.Idempotency = "tool/" + string(s.run.ID) + "/" + e.CallID + "/" + string(e.Type) // a run that is gone on with tells nothing twice
-	change := Change{Deliver: []Delivery{d}}
+	change := ledger.Change{Deliver: []ledger.Delivery{d}}
 	err := s.r.store.Commit(s.ctx, change)
 	if err == nil {
 		s.r.wakeFor(change)

@@ -5,45 +5,43 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/router/ledger"
 )
 
 // A preview for which there is no answer is taken back: its delivery is queued with an
 // empty text, and the outbox deletes the message and marks the delivery as discarded.
 
-// withdraws reports whether the delivery is the order to take back the message that shows its preview.
-func (d Delivery) withdraws() bool { return d.Text == "" && len(d.Files) == 0 }
-
 // withdraw ends a preview that becomes no answer. Where the platform can't delete, it stays and is only forgotten.
-func (r *Router) withdraw(preview []DeliveryMove) []DeliveryMove {
+func (r *Router) withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove {
 	for i := range preview {
 		d := &preview[i].Delivery
 		d.Epoch = 0
 		if !r.deletable(*d) {
-			d.Status, d.Finished = DeliveryDiscarded, r.now()
+			d.Status, d.Finished = ledger.DeliveryDiscarded, r.now()
 			continue
 		}
 		order := r.withdrawal(*d)
-		d.Text, d.Status, d.NextTry, d.Expires = "", DeliveryQueued, order.NextTry, order.Expires
+		d.Text, d.Status, d.NextTry, d.Expires = "", ledger.DeliveryQueued, order.NextTry, order.Expires
 	}
 	return preview
 }
 
 // deletable reports whether a preview shows, or may show, that can be taken back.
-func (r *Router) deletable(d Delivery) bool {
+func (r *Router) deletable(d ledger.Delivery) bool {
 	a, _ := r.adapter(d.Route.Channel, d.Route.Account)
 	_, ok := a.(adapters.Deleter)
 	return ok && d.Revises == "" && len(d.Receipts) == 0 && (d.PreviewID != "" || d.LostPreview != "")
 }
 
 // withdrawal is the order to take back the preview of a delivery that is not sent.
-func (r *Router) withdrawal(d Delivery) Delivery {
+func (r *Router) withdrawal(d ledger.Delivery) ledger.Delivery {
 	order := r.newDelivery(r.settings.Load(), d.Kind, d.Route, "", d.Label)
 	order.Session, order.Run, order.PreviewID = d.Session, d.Run, d.PreviewID
 	return order
 }
 
 // takeBack deletes the message of a preview. Doing it twice does no harm.
-func (w *outboxWorker) takeBack(ctx context.Context, from DeliveryStatus, d Delivery, a adapters.Adapter) (time.Duration, error) {
+func (w *outboxWorker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter) (time.Duration, error) {
 	deleter, ok := a.(adapters.Deleter)
 	if !ok || d.PreviewID == "" {
 		return 0, w.discard(ctx, from, d, "")
@@ -67,11 +65,11 @@ func (w *outboxWorker) takeBack(ctx context.Context, from DeliveryStatus, d Deli
 }
 
 // discard ends an order to take something back.
-func (w *outboxWorker) discard(ctx context.Context, from DeliveryStatus, d Delivery, why string) error {
-	d.Status, d.Finished, d.LastError = DeliveryDiscarded, w.now(), why
+func (w *outboxWorker) discard(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, why string) error {
+	d.Status, d.Finished, d.LastError = ledger.DeliveryDiscarded, w.now(), why
 	if err := w.move(ctx, from, d); err != nil {
 		return err
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(DeliveryDiscarded)).Inc()
+	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryDiscarded)).Inc()
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -83,7 +83,7 @@ func TestPreviewOfASilentAnswerIsTakenBack(t *testing.T) {
 				time.Sleep(time.Hour)
 				require.Len(t, b.chat.texts("ann"), c.left)
 				require.Equal(t, len(c.refuse)+1-c.left, e.asked)
-				require.Len(t, b.deliveries(router.DeliveryDiscarded), 1)
+				require.Len(t, b.deliveries(ledger.DeliveryDiscarded), 1)
 				b.agent.answer = echo
 				b.hear(in("ann", "2", "hi"))
 				b.await(1)
@@ -109,8 +109,8 @@ func TestDeathInADeletion(t *testing.T) {
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("ann"))
 		require.Equal(t, 2, e.asked)
-		require.Len(t, b.deliveries(router.DeliveryDiscarded), 1)
-		require.Empty(t, b.deliveries(router.DeliveryUnknown))
+		require.Len(t, b.deliveries(ledger.DeliveryDiscarded), 1)
+		require.Empty(t, b.deliveries(ledger.DeliveryUnknown))
 	})
 }
 
@@ -126,7 +126,7 @@ func TestPreviewOfAStoppedRunIsTakenBack(t *testing.T) {
 		require.NoError(t, b.AbortSession(t.Context(), run.Session, "operator"))
 		time.Sleep(time.Minute)
 		require.Empty(t, b.chat.texts("ann"))
-		require.Len(t, b.deliveries(router.DeliveryDiscarded), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryDiscarded), 1)
 	})
 }
 
@@ -138,7 +138,7 @@ func TestPreviewOfABlockedAnswerIsTakenBack(t *testing.T) {
 		b := newBundle(t, option)
 		learnt := false
 		b.gate.forbid = func(e policy.Egress) *policy.Decision {
-			if !learnt || e.Kind == string(router.KindNotice) {
+			if !learnt || e.Kind == string(ledger.KindNotice) {
 				return nil
 			}
 			return &policy.Decision{Action: policy.Block, Reason: "secret", Rules: []policy.Looked{{Rule: policy.RuleFlow, Matched: true, Action: policy.Block}}}
@@ -154,8 +154,8 @@ func TestPreviewOfABlockedAnswerIsTakenBack(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Len(t, b.chat.texts("ann"), 1)
 		require.Contains(t, b.chat.texts("ann")[0], "may not be said")
-		require.Len(t, b.deliveries(router.DeliveryBlocked), 1)
-		require.Len(t, b.deliveries(router.DeliveryDiscarded), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 1)
+		require.Len(t, b.deliveries(ledger.DeliveryDiscarded), 1)
 	})
 }
 
@@ -180,7 +180,7 @@ func TestLostPreviewOfASilentAnswer(t *testing.T) {
 			time.Sleep(time.Minute)
 			require.Empty(t, b.chat.texts("ann"))
 			require.Equal(t, asked, e.asked)
-			require.Len(t, b.deliveries(router.DeliveryDiscarded), 1)
+			require.Len(t, b.deliveries(ledger.DeliveryDiscarded), 1)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -18,12 +19,12 @@ const withheldText = "I have an answer, but it may not be said in this conversat
 // withheldNotice tells a conversation that its answer is withheld. The notice belongs to the session of the answer and has the
 // answer's label, so that only those who may know of both are told over the API. Only where the place carries less than
 // the answer does the notice have a label of its own: else nobody would be told.
-func (r *Router) withheldNotice(d Delivery) Delivery {
+func (r *Router) withheldNotice(d ledger.Delivery) ledger.Delivery {
 	label := d.Label
 	if d.Decision.AbovePlace() {
-		label = noticeLabel()
+		label = ledger.NoticeLabel()
 	}
-	notice := r.newDelivery(r.settings.Load(), KindNotice, d.Route, withheldText, label)
+	notice := r.newDelivery(r.settings.Load(), ledger.KindNotice, d.Route, withheldText, label)
 	notice.Session, notice.Run = d.Session, d.Run
 	return notice
 }
@@ -31,8 +32,8 @@ func (r *Router) withheldNotice(d Delivery) Delivery {
 // Withheld says that an answer may not be told, by which decision, and what can be done about it.
 type Withheld struct {
 	Decision policy.Decision
-	Delivery DeliveryID // that the decision is recorded with; empty once it is no longer kept
-	Approval ApprovalID // of an answer that somebody can allow
+	Delivery ledger.DeliveryID // that the decision is recorded with; empty once it is no longer kept
+	Approval ledger.ApprovalID // of an answer that somebody can allow
 }
 
 // Message says for people that the answer is withheld, and what its owner can do.
@@ -75,11 +76,11 @@ func (r *Router) Teller(ctx context.Context, run sessions.Run, reader flow.Level
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return nil, fmt.Errorf("read session: %w", err)
 	}
-	kind, label := KindReply, run.Label
+	kind, label := ledger.KindReply, run.Label
 	if run.Kind == sessions.KindCommand {
-		kind, label = KindCommand, noticeLabel()
+		kind, label = ledger.KindCommand, ledger.NoticeLabel()
 	}
-	leaving, err := r.egress(ctx, Delivery{Kind: kind, Route: run.Route, Label: label, Run: run.ID}, record)
+	leaving, err := r.egress(ctx, ledger.Delivery{Kind: kind, Route: run.Route, Label: label, Run: run.ID}, record)
 	if err != nil {
 		return nil, err
 	}
@@ -138,18 +139,18 @@ func (r *Router) unlessAllowed(ctx context.Context, run sessions.Run, text strin
 }
 
 // answerDelivery is the delivery of a run's answer.
-func (r *Router) answerDelivery(ctx context.Context, run sessions.Run) (Delivery, error) {
+func (r *Router) answerDelivery(ctx context.Context, run sessions.Run) (ledger.Delivery, error) {
 	batch, err := r.store.Batch(ctx, cmp.Or(run.Leader, run.ID))
 	if err != nil {
-		return Delivery{}, fmt.Errorf("read runs: %w", err)
+		return ledger.Delivery{}, fmt.Errorf("read runs: %w", err)
 	}
 	waiting, err := r.store.LaneDeliveries(ctx, run.Route.Lane(), laneBatch)
 	if err != nil {
-		return Delivery{}, fmt.Errorf("read lane: %w", err)
+		return ledger.Delivery{}, fmt.Errorf("read lane: %w", err)
 	}
 	for _, b := range batch {
-		i := slices.IndexFunc(waiting, func(d Delivery) bool {
-			return d.Run == b.ID && (d.Kind == KindReply || d.Kind == KindCommand) && d.Idempotency == ""
+		i := slices.IndexFunc(waiting, func(d ledger.Delivery) bool {
+			return d.Run == b.ID && (d.Kind == ledger.KindReply || d.Kind == ledger.KindCommand) && d.Idempotency == ""
 		})
 		if i >= 0 {
 			return waiting[i], nil
@@ -159,5 +160,5 @@ func (r *Router) answerDelivery(ctx context.Context, run sessions.Run) (Delivery
 			return d, err
 		}
 	}
-	return Delivery{}, sessions.ErrNotFound
+	return ledger.Delivery{}, sessions.ErrNotFound
 }

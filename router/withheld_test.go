@@ -10,6 +10,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -53,9 +54,9 @@ func TestEveryWithheldAnswerIsToldTheSameWay(t *testing.T) {
 				}
 				time.Sleep(3 * time.Hour) // the sweeper looks once an hour here
 				synctest.Wait()
-				var notices []router.Delivery
+				var notices []ledger.Delivery
 				for _, d := range b.deliveries("") {
-					if d.Kind == router.KindNotice && d.Idempotency == "" { // a question has a name
+					if d.Kind == ledger.KindNotice && d.Idempotency == "" { // a question has a name
 						notices = append(notices, d)
 					}
 				}
@@ -71,7 +72,7 @@ func TestEveryWithheldAnswerIsToldTheSameWay(t *testing.T) {
 					require.Equal(t, run.Label, got.Label)
 				}
 				if c.life > time.Hour {
-					require.Equal(t, router.DeliverySent, got.Status)
+					require.Equal(t, ledger.DeliverySent, got.Status)
 				}
 			})
 		})

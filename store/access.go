@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func (b *writer) event(e router.Event) {
+func (b *writer) event(e ledger.Event) {
 	b.add(Statement{
 		SQL:       `INSERT INTO events (event_key, outcome, session_id, run_id, notice_id, accepted) VALUES (?, ?, ?, ?, ?, ?)`,
 		Args:      []any{indexed(e.Key), string(e.Outcome), string(e.Session), string(e.Run), string(e.Notice), micros(e.Accepted)},
@@ -16,19 +16,19 @@ func (b *writer) event(e router.Event) {
 	})
 }
 
-// Event implements [router.Store].
-func (db *DB) Event(ctx context.Context, key string) (router.Event, error) {
-	e := router.Event{Key: key}
+// Event implements [ledger.Store].
+func (db *DB) Event(ctx context.Context, key string) (ledger.Event, error) {
+	e := ledger.Event{Key: key}
 	var outcome, session, run, notice string
 	var accepted int64
 	err := db.one(ctx, `SELECT outcome, session_id, run_id, notice_id, accepted FROM events WHERE event_key = ?`, []any{indexed(key)},
 		&outcome, &session, &run, &notice, &accepted)
-	e.Outcome, e.Session, e.Run = router.Outcome(outcome), sessions.ID(session), sessions.RunID(run)
-	e.Notice, e.Accepted = router.DeliveryID(notice), fromMicros(accepted)
+	e.Outcome, e.Session, e.Run = ledger.Outcome(outcome), sessions.ID(session), sessions.RunID(run)
+	e.Notice, e.Accepted = ledger.DeliveryID(notice), fromMicros(accepted)
 	return e, err
 }
 
-func (b *writer) remember(r router.Remembered) {
+func (b *writer) remember(r ledger.Remembered) {
 	level, trust := label(r.Line.Label)
 	quotations := ""
 	if len(r.Line.Quotations) > 0 {
@@ -45,7 +45,7 @@ func (b *writer) remember(r router.Remembered) {
 	})
 }
 
-// History implements [router.Store].
+// History implements [ledger.Store].
 func (db *DB) History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error) {
 	return all(ctx, db, `SELECT at, sender, body, level, trust, message_id, quotations FROM history WHERE lane = ? ORDER BY seq`, []any{indexed(lane)},
 		func(row Row) (sessions.HistoryLine, error) {
@@ -67,7 +67,7 @@ func (db *DB) History(ctx context.Context, lane sessions.Lane) ([]sessions.Histo
 const pairingColumns = `channel, account, user_id, person, conversation, code, status, created, expires`
 
 // pairing replaces a person's pairing where the condition holds; otherwise is the error if it does not.
-func (b *writer) pairing(p router.Pairing, condition string, otherwise error) {
+func (b *writer) pairing(p ledger.Pairing, condition string, otherwise error) {
 	b.add(Statement{
 		Else: otherwise,
 		SQL: `INSERT INTO pairings (` + pairingColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -80,26 +80,26 @@ func (b *writer) pairing(p router.Pairing, condition string, otherwise error) {
 	})
 }
 
-func scanPairing(row Row) (router.Pairing, error) {
-	var p router.Pairing
+func scanPairing(row Row) (ledger.Pairing, error) {
+	var p ledger.Pairing
 	var user, person, conversation, status string
 	var created, expires int64
 	if err := row.Scan(&p.Channel, &p.Account, &user, &person, &conversation, &p.Code, &status, &created, &expires); err != nil {
 		return p, err
 	}
-	p.Conversation, p.Status = sessions.ConversationID(conversation), router.PairingStatus(status)
+	p.Conversation, p.Status = sessions.ConversationID(conversation), ledger.PairingStatus(status)
 	p.Created, p.Expires = fromMicros(created), fromMicros(expires)
 	return p, decode(person, &p.User)
 }
 
-// PairingOf implements [router.Store].
-func (db *DB) PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (router.Pairing, error) {
+// PairingOf implements [ledger.Store].
+func (db *DB) PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error) {
 	return single(ctx, db, `SELECT `+pairingColumns+` FROM pairings WHERE channel = ? AND account = ? AND user_id = ?`,
 		[]any{channel, account, indexed(user)}, scanPairing)
 }
 
-// ListPairings implements [router.Store].
-func (db *DB) ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error) {
+// ListPairings implements [ledger.Store].
+func (db *DB) ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error) {
 	f := filter{}
 	f.add(`status = ?`, string(status))
 	f.addIf(channel != "", `channel = ?`, channel)
@@ -110,7 +110,7 @@ func (db *DB) ListPairings(ctx context.Context, channel, account string, status 
 // aliasesMost bounds how often a conversation's id is followed.
 const aliasesMost = 16
 
-// CanonicalConversation implements [router.Store].
+// CanonicalConversation implements [ledger.Store].
 func (db *DB) CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error) {
 	for range aliasesMost {
 		var older string

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -16,7 +16,7 @@ const (
 )
 
 // approvals are the parts of a change about tool calls that people decide about.
-func (b *writer) approvals(c router.Change) {
+func (b *writer) approvals(c ledger.Change) {
 	for _, p := range c.Ask {
 		level, trust := label(p.Label)
 		b.add(Statement{SQL: insertApproval, Duplicate: sessions.ErrDuplicate, Args: []any{
@@ -35,18 +35,18 @@ func (b *writer) approvals(c router.Change) {
 	}
 }
 
-func scanApproval(row Row) (router.Approval, error) {
-	var p router.Approval
+func scanApproval(row Row) (ledger.Approval, error) {
+	var p ledger.Approval
 	var id, session, run, args, status, terms, delivery string
 	var reason said
 	var level, trust int
 	var created, expires, decided int64
 	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &reason.text, &p.By, &created, &expires, &decided,
 		&p.Why, &terms, &delivery, &reason.label)
-	p.ID, p.Session, p.Run, p.Status = router.ApprovalID(id), sessions.ID(session), sessions.RunID(run), router.ApprovalStatus(status)
+	p.ID, p.Session, p.Run, p.Status = ledger.ApprovalID(id), sessions.ID(session), sessions.RunID(run), ledger.ApprovalStatus(status)
 	p.Label, p.Created, p.Expires, p.Decided = labelFrom(level, trust), fromMicros(created), fromMicros(expires), fromMicros(decided)
 	p.Reason = reason.labelled(p.Label)
-	p.Delivery = router.DeliveryID(delivery)
+	p.Delivery = ledger.DeliveryID(delivery)
 	if args != "" {
 		p.Args = json.RawMessage(args)
 	}
@@ -56,13 +56,13 @@ func scanApproval(row Row) (router.Approval, error) {
 	return p, json.Unmarshal([]byte(terms), &p.Terms)
 }
 
-// Approval implements [router.Store].
-func (db *DB) Approval(ctx context.Context, id router.ApprovalID) (router.Approval, error) {
+// Approval implements [ledger.Store].
+func (db *DB) Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error) {
 	return single(ctx, db, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, []any{string(id)}, scanApproval)
 }
 
-// ListApprovals implements [router.Browser].
-func (db *DB) ListApprovals(ctx context.Context, q router.Query) ([]router.Approval, error) {
+// ListApprovals implements [ledger.Browser].
+func (db *DB) ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error) {
 	f := filter{}
 	f.within(q.MaxLevel, "approvals", "session_id")
 	f.addIf(q.Status != "", `status = ?`, q.Status)

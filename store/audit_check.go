@@ -3,7 +3,7 @@ package store
 import (
 	"fmt"
 
-	"sluice/router"
+	"sluice/router/ledger"
 )
 
 // noHead is the sequence number of a head that is not there.
@@ -17,10 +17,10 @@ type chainCheck struct {
 	last    Head          // the last entry up to which all is well
 	broken  bool          // what follows last does not fit; faults[stray] says so
 	stray   int           // index in faults
-	faults  []router.AuditFault
+	faults  []ledger.AuditFault
 }
 
-func newChainCheck(head Head, kept []router.AuditHead) *chainCheck {
+func newChainCheck(head Head, kept []ledger.AuditHead) *chainCheck {
 	c := &chainCheck{head: head, kept: map[Head]bool{}, last: Head{Chain: head.Chain}}
 	for _, k := range kept {
 		if k.Chain == head.Chain {
@@ -30,8 +30,8 @@ func newChainCheck(head Head, kept []router.AuditHead) *chainCheck {
 	return c
 }
 
-func (c *chainCheck) fault(seq int64, kind router.AuditFaultKind, format string, args ...any) {
-	c.faults = append(c.faults, router.AuditFault{Chain: c.head.Chain, Seq: seq, Kind: kind, Text: fmt.Sprintf(format, args...)})
+func (c *chainCheck) fault(seq int64, kind ledger.AuditFaultKind, format string, args ...any) {
+	c.faults = append(c.faults, ledger.AuditFault{Chain: c.head.Chain, Seq: seq, Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
 // next looks at the next entry.
@@ -44,7 +44,7 @@ func (c *chainCheck) next(l link) {
 	fits := l.seal(c.last.Hash, c.head.Chain, place) == l.Hash
 	switch {
 	case c.broken && fits:
-		c.faults[c.stray].Kind = router.AuditOrder
+		c.faults[c.stray].Kind = ledger.AuditOrder
 		c.faults[c.stray].Text = fmt.Sprintf("the entry that belongs here stands at %d", l.Seq)
 	case c.broken:
 	case fits && l.Seq == place:
@@ -57,7 +57,7 @@ func (c *chainCheck) next(l link) {
 func (c *chainCheck) good(h Head) {
 	c.last = h
 	if h.Seq == c.head.Seq && h.Hash != c.head.Hash {
-		c.fault(h.Seq, router.AuditHeadBad, "the table of heads has another hash for it than the entry")
+		c.fault(h.Seq, ledger.AuditHeadBad, "the table of heads has another hash for it than the entry")
 	}
 }
 
@@ -67,13 +67,13 @@ func (c *chainCheck) bad(place int64, l link, fits bool) {
 	c.broken, c.stray = true, len(c.faults)
 	switch {
 	case fits:
-		c.fault(place, router.AuditOrder, "the entry that belongs here stands at %d", l.Seq)
+		c.fault(place, ledger.AuditOrder, "the entry that belongs here stands at %d", l.Seq)
 	case l.Seq > place:
-		c.fault(place, router.AuditMissing, "it is missing: the next entry that is there is %d", l.Seq)
+		c.fault(place, ledger.AuditMissing, "it is missing: the next entry that is there is %d", l.Seq)
 	case l.Seq < place:
-		c.fault(l.Seq, router.AuditOrder, "it stands where no entry was written")
+		c.fault(l.Seq, ledger.AuditOrder, "it stands where no entry was written")
 	default:
-		c.fault(place, router.AuditChanged, "it, or its link to the one before it, was changed after it was written")
+		c.fault(place, ledger.AuditChanged, "it, or its link to the one before it, was changed after it was written")
 	}
 }
 
@@ -82,15 +82,15 @@ func (c *chainCheck) end(latest int64) {
 	switch last := c.last.Seq; {
 	case c.broken:
 	case c.head.Seq == noHead:
-		c.fault(last, router.AuditHeadBad, "the table of heads does not have this chain")
+		c.fault(last, ledger.AuditHeadBad, "the table of heads does not have this chain")
 	case last < c.head.Seq:
-		c.fault(last+1, router.AuditMissing, "it is missing: the chain has had %d entries and ends at %d", c.head.Seq, last)
+		c.fault(last+1, ledger.AuditMissing, "it is missing: the chain has had %d entries and ends at %d", c.head.Seq, last)
 	case last > latest:
-		c.fault(latest+1, router.AuditOrder, "it stands behind the head: it was not written by a gateway, or the head was set back")
+		c.fault(latest+1, ledger.AuditOrder, "it stands behind the head: it was not written by a gateway, or the head was set back")
 	}
 	for k, met := range c.kept {
 		if !met {
-			c.fault(k.Seq, router.AuditHeadBad, "the entry with the kept hash %s is not there: it was changed or removed, or all from an earlier one on was written anew", k.Hash)
+			c.fault(k.Seq, ledger.AuditHeadBad, "the entry with the kept hash %s is not there: it was changed or removed, or all from an earlier one on was written anew", k.Hash)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -28,9 +28,9 @@ func scanLink(row Row) (link, error) {
 const idHash = 16
 
 // record is a row for people and programs.
-func (l link) record() router.AuditRecord {
-	r := router.AuditRecord{
-		ID: fmt.Sprintf("%d-%s", l.at, l.Hash[:min(idHash, len(l.Hash))]), Place: router.AuditHead(l.Head),
+func (l link) record() ledger.AuditRecord {
+	r := ledger.AuditRecord{
+		ID: fmt.Sprintf("%d-%s", l.at, l.Hash[:min(idHash, len(l.Hash))]), Place: ledger.AuditHead(l.Head),
 		AuditEntry: sessions.AuditEntry{
 			At: fromMicros(l.at), Actor: l.actor, Action: l.action, Object: l.object, Session: sessions.ID(l.session), Label: labelFrom(l.level, l.trust),
 		},
@@ -49,8 +49,8 @@ func detailOf(text string) any {
 	return text
 }
 
-// ListAudit implements [router.Browser].
-func (db *DB) ListAudit(ctx context.Context, q router.AuditQuery) ([]router.AuditRecord, error) {
+// ListAudit implements [ledger.Browser].
+func (db *DB) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error) {
 	if !q.MaxLevel.Valid() {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (db *DB) ListAudit(ctx context.Context, q router.AuditQuery) ([]router.Audi
 		f.afterAudit(q.After, q.MaxLevel)
 	}
 	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+auditColumns+` FROM audit`+f.where()+` ORDER BY at DESC, chain DESC, seq DESC`, f.args,
-		func(row Row) (router.AuditRecord, error) {
+		func(row Row) (ledger.AuditRecord, error) {
 			l, err := scanLink(row)
 			return l.record(), err
 		})

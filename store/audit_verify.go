@@ -6,15 +6,15 @@ import (
 	"math"
 	"slices"
 
-	"sluice/router"
+	"sluice/router/ledger"
 )
 
 // verifyPage is how many entries are in memory at once.
 const verifyPage = 1000
 
-// VerifyAudit implements [router.Browser].
-func (db *DB) VerifyAudit(ctx context.Context, kept []router.AuditHead) (router.AuditReport, error) {
-	report := router.AuditReport{Heads: []router.AuditHead{}, Faults: []router.AuditFault{}}
+// VerifyAudit implements [ledger.Browser].
+func (db *DB) VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error) {
+	report := ledger.AuditReport{Heads: []ledger.AuditHead{}, Faults: []ledger.AuditFault{}}
 	heads, err := db.auditHeads(ctx)
 	if err != nil {
 		return report, fmt.Errorf("read heads of audit trail: %w", err)
@@ -27,12 +27,12 @@ func (db *DB) VerifyAudit(ctx context.Context, kept []router.AuditHead) (router.
 		report.Entries += c.entries
 		report.Faults = append(report.Faults, c.faults...)
 		if len(c.faults) == 0 && c.last.Seq > 0 {
-			report.Heads = append(report.Heads, router.AuditHead(c.last))
+			report.Heads = append(report.Heads, ledger.AuditHead(c.last))
 		}
 	}
 	for _, k := range kept {
 		if !slices.ContainsFunc(heads, func(h Head) bool { return h.Chain == k.Chain }) {
-			report.Faults = append(report.Faults, router.AuditFault{Chain: k.Chain, Seq: k.Seq, Kind: router.AuditHeadBad, Text: "there is no such chain"})
+			report.Faults = append(report.Faults, ledger.AuditFault{Chain: k.Chain, Seq: k.Seq, Kind: ledger.AuditHeadBad, Text: "there is no such chain"})
 		}
 	}
 	return report, nil

@@ -1,13 +1,13 @@
 package store
 
 import (
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // changeWrite turns a change into its statements and what it adds to the audit trail. Their order is that of what
 // depends on what; within a kind it is the change's own.
-func changeWrite(c router.Change) (Write, Trail, error) {
+func changeWrite(c ledger.Change) (Write, Trail, error) {
 	b := &writer{}
 	if c.Event != nil {
 		b.event(*c.Event)
@@ -70,7 +70,7 @@ type writer struct {
 func (b *writer) add(s Statement) { b.write = append(b.write, s) }
 
 // rest are the parts of a change that few changes have.
-func (b *writer) rest(c router.Change) {
+func (b *writer) rest(c ledger.Change) {
 	for _, r := range c.Remember {
 		b.remember(r)
 	}

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -25,8 +25,8 @@ type DB struct {
 }
 
 var (
-	_ router.Store   = (*DB)(nil)
-	_ router.Browser = (*DB)(nil)
+	_ ledger.Store   = (*DB)(nil)
+	_ ledger.Browser = (*DB)(nil)
 )
 
 // New makes a store on an engine whose schema is up to date. The log hears when the database goes away and when it is back; nil: it does not.
@@ -46,8 +46,8 @@ func (db *DB) Close() error {
 	return db.closed
 }
 
-// Commit implements [router.Store].
-func (db *DB) Commit(ctx context.Context, change router.Change) error {
+// Commit implements [ledger.Store].
+func (db *DB) Commit(ctx context.Context, change ledger.Change) error {
 	write, trail, err := changeWrite(change)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (db *DB) Commit(ctx context.Context, change router.Change) error {
 
 // CommitSession implements [sessions.Store].
 func (db *DB) CommitSession(ctx context.Context, change sessions.Change) error {
-	return db.Commit(ctx, router.Change{Change: change})
+	return db.Commit(ctx, ledger.Change{Change: change})
 }
 
 // write applies statements that no entry of the audit trail tells of.
@@ -89,7 +89,7 @@ func (db *DB) note(err error) {
 }
 
 // conflict tells a lost partition from a row that is not as expected.
-func (db *DB) conflict(ctx context.Context, change router.Change) error {
+func (db *DB) conflict(ctx context.Context, change ledger.Change) error {
 	for _, m := range change.Runs {
 		if err := db.fenced(ctx, m.Run.Partition, m.Run.Epoch); err != nil {
 			return err
@@ -175,7 +175,7 @@ func all[T any](ctx context.Context, db *DB, sql string, args []any, scan func(R
 var errEnough = errors.New("enough is read")
 
 // listed reads a page of a list, up to its limit of rows and its bound of bytes.
-func listed[T any](ctx context.Context, db *DB, b *router.Bound, limit int, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
+func listed[T any](ctx context.Context, db *DB, b *ledger.Bound, limit int, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
 	query += most(limit)
 	if b == nil {
 		return all(ctx, db, query, args, scan)
@@ -262,7 +262,7 @@ func (db *DB) FixPartitions(ctx context.Context, n int) error {
 // takeTries bounds how often a take is tried against others that take the same partition.
 const takeTries = 100
 
-// TakePartition implements [router.Store].
+// TakePartition implements [ledger.Store].
 func (db *DB) TakePartition(ctx context.Context, partition int, owner string) (int64, error) {
 	for range takeTries {
 		epoch, err := db.takePartition(ctx, partition, owner)

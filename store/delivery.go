@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -31,7 +31,7 @@ const (
 )
 
 // deliveryValues are the columns that both an insert and a move write.
-func (b *writer) deliveryTexts(d router.Delivery) (chunks, receipts, decision string) {
+func (b *writer) deliveryTexts(d ledger.Delivery) (chunks, receipts, decision string) {
 	if len(d.Chunks) > 0 {
 		chunks = b.text(d.Chunks)
 	}
@@ -44,7 +44,7 @@ func (b *writer) deliveryTexts(d router.Delivery) (chunks, receipts, decision st
 	return chunks, receipts, decision
 }
 
-func (b *writer) deliver(d router.Delivery) {
+func (b *writer) deliver(d ledger.Delivery) {
 	level, trust := label(d.Label)
 	var buttons, files, controls string
 	if len(d.Controls) > 0 {
@@ -65,11 +65,11 @@ func (b *writer) deliver(d router.Delivery) {
 	}})
 }
 
-func (b *writer) retire(id router.DeliveryID) {
+func (b *writer) retire(id ledger.DeliveryID) {
 	b.add(Statement{SQL: `UPDATE deliveries SET asks = '' WHERE id = ? AND asks <> ''`, Else: sessions.ErrConflict, Args: []any{string(id)}})
 }
 
-func (b *writer) moveDelivery(m router.DeliveryMove) {
+func (b *writer) moveDelivery(m ledger.DeliveryMove) {
 	d := m.Delivery
 	level, trust := label(d.Label)
 	chunks, receipts, decision := b.deliveryTexts(d)
@@ -80,8 +80,8 @@ func (b *writer) moveDelivery(m router.DeliveryMove) {
 	}})
 }
 
-func scanDelivery(row Row) (router.Delivery, error) {
-	var d router.Delivery
+func scanDelivery(row Row) (ledger.Delivery, error) {
+	var d ledger.Delivery
 	var id, lane, kind, route, session, run, resend, status, chunks, receipts, preview, decision, buttons, files, controls, asks, revises string
 	var level, trust int
 	var next, expires, created, finished, sent int64
@@ -91,11 +91,11 @@ func scanDelivery(row Row) (router.Delivery, error) {
 	if err != nil {
 		return d, err
 	}
-	d.ID, d.Lane, d.Kind, d.Status = router.DeliveryID(id), sessions.Lane(lane), router.DeliveryKind(kind), router.DeliveryStatus(status)
-	d.Session, d.Run, d.ResendOf = sessions.ID(session), sessions.RunID(run), router.DeliveryID(resend)
+	d.ID, d.Lane, d.Kind, d.Status = ledger.DeliveryID(id), sessions.Lane(lane), ledger.DeliveryKind(kind), ledger.DeliveryStatus(status)
+	d.Session, d.Run, d.ResendOf = sessions.ID(session), sessions.RunID(run), ledger.DeliveryID(resend)
 	d.PreviewID, d.Label = sessions.PlatformMessageID(preview), labelFrom(level, trust)
 	d.NextTry, d.Expires, d.Created, d.Finished = fromMicros(next), fromMicros(expires), fromMicros(created), fromMicros(finished)
-	d.SentAt, d.Asks, d.Revises = fromMicros(sent), router.Question(asks), router.DeliveryID(revises)
+	d.SentAt, d.Asks, d.Revises = fromMicros(sent), ledger.Question(asks), ledger.DeliveryID(revises)
 	var dec decoding
 	dec.into(route, &d.Route)
 	dec.into(chunks, &d.Chunks)
@@ -107,20 +107,20 @@ func scanDelivery(row Row) (router.Delivery, error) {
 	return d, dec.err
 }
 
-// LaneDeliveries implements [router.Store].
-func (db *DB) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]router.Delivery, error) {
+// LaneDeliveries implements [ledger.Store].
+func (db *DB) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error) {
 	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq`+most(limit),
 		[]any{indexed(lane)}, scanDelivery)
 }
 
-// HeldDeliveries implements [router.Store].
-func (db *DB) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]router.Delivery, error) {
+// HeldDeliveries implements [ledger.Store].
+func (db *DB) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
 	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE status = 'held' AND `+undoneDeliveries+` AND next_try <= ? ORDER BY seq`+most(limit),
 		[]any{micros(now)}, scanDelivery)
 }
 
-// DecidedQuestions implements [router.Store].
-func (db *DB) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]router.Delivery, error) {
+// DecidedQuestions implements [ledger.Store].
+func (db *DB) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
 	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE asks <> '' AND status NOT IN ('preview', 'queued', 'sending', 'held')
 		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = deliveries.asks AND a.status = 'pending')
 		AND NOT EXISTS (SELECT 1 FROM pairings p WHERE p.status = 'pending' AND p.expires > ? AND p.code <> ''
@@ -128,13 +128,13 @@ func (db *DB) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([
 		ORDER BY seq`+most(limit), []any{micros(now)}, scanDelivery)
 }
 
-// RunDelivery implements [router.Store].
-func (db *DB) RunDelivery(ctx context.Context, run sessions.RunID) (router.Delivery, error) {
+// RunDelivery implements [ledger.Store].
+func (db *DB) RunDelivery(ctx context.Context, run sessions.RunID) (ledger.Delivery, error) {
 	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND `+previews, []any{string(run)}, scanDelivery)
 }
 
-// WithheldAnswer implements [router.Store]. The first statement has the words of the index of what is withheld.
-func (db *DB) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (router.Delivery, error) {
+// WithheldAnswer implements [ledger.Store]. The first statement has the words of the index of what is withheld.
+func (db *DB) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (ledger.Delivery, error) {
 	const answer = ` AND run_id = ? AND kind IN ('reply', 'command') AND idempotency = '' LIMIT 1`
 	d, err := single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE status IN ('held', 'blocked', 'expired')`+answer, []any{string(run)}, scanDelivery)
 	if !errors.Is(err, sessions.ErrNotFound) {
@@ -144,23 +144,23 @@ func (db *DB) WithheldAnswer(ctx context.Context, session sessions.ID, run sessi
 		[]any{string(session), string(run)}, scanDelivery)
 }
 
-// Delivery implements [router.Store].
-func (db *DB) Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error) {
+// Delivery implements [ledger.Store].
+func (db *DB) Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error) {
 	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = ?`, []any{string(id)}, scanDelivery)
 }
 
-// DeliveryByIdempotency implements [router.Store].
-func (db *DB) DeliveryByIdempotency(ctx context.Context, key string) (router.Delivery, error) {
+// DeliveryByIdempotency implements [ledger.Store].
+func (db *DB) DeliveryByIdempotency(ctx context.Context, key string) (ledger.Delivery, error) {
 	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE idempotency = ? AND idempotency <> ''`, []any{indexed(key)}, scanDelivery)
 }
 
 func undone(status string) bool {
-	s := router.DeliveryStatus(status)
-	return s != "" && s != router.DeliverySent && s != router.DeliveryDiscarded
+	s := ledger.DeliveryStatus(status)
+	return s != "" && s != ledger.DeliverySent && s != ledger.DeliveryDiscarded
 }
 
-// ListDeliveries implements [router.Browser].
-func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Delivery, error) {
+// ListDeliveries implements [ledger.Browser].
+func (db *DB) ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error) {
 	f := filter{}
 	f.within(q.MaxLevel, "deliveries", "session_id")
 	f.addIf(q.Status != "", `status = ?`, q.Status)
@@ -172,9 +172,9 @@ func (db *DB) ListDeliveries(ctx context.Context, q router.Query) ([]router.Deli
 	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC`, f.args, scanDelivery)
 }
 
-// CountDeliveries implements [router.Browser].
-func (db *DB) CountDeliveries(ctx context.Context, most flow.Level) (map[router.DeliveryStatus]int, error) {
-	counts := map[router.DeliveryStatus]int{}
+// CountDeliveries implements [ledger.Browser].
+func (db *DB) CountDeliveries(ctx context.Context, most flow.Level) (map[ledger.DeliveryStatus]int, error) {
+	counts := map[ledger.DeliveryStatus]int{}
 	f := filter{}
 	f.within(most, "deliveries", "session_id")
 	f.add(undoneDeliveries)
@@ -183,7 +183,7 @@ func (db *DB) CountDeliveries(ctx context.Context, most flow.Level) (map[router.
 			var status string
 			var n int
 			err := row.Scan(&status, &n)
-			counts[router.DeliveryStatus(status)] = n
+			counts[ledger.DeliveryStatus(status)] = n
 			return err
 		})
 	return counts, err

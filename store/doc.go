@@ -3,7 +3,7 @@
 //
 // # Transactions
 //
-// A [router.Change] becomes one list of statements, each with what it must
+// A [ledger.Change] becomes one list of statements, each with what it must
 // have done. Waiting lists are merged into one transaction (group commit), so
 // that many callers share the wait for the disk. If a statement has not done
 // what it must, the transaction is rolled back, the lists before the guilty one

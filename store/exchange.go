@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -15,7 +15,7 @@ const (
 		ON CONFLICT (id) DO UPDATE SET steps = chains.steps + excluded.steps, tokens = chains.tokens + excluded.tokens`
 )
 
-func (b *writer) exchange(x router.Exchange) {
+func (b *writer) exchange(x ledger.Exchange) {
 	level, trust := label(x.Label)
 	if x.Revision == 1 {
 		b.add(Statement{SQL: insertExchange, Duplicate: sessions.ErrDuplicate, Args: []any{
@@ -29,12 +29,12 @@ func (b *writer) exchange(x router.Exchange) {
 	}})
 }
 
-func (b *writer) chainUse(u router.ChainUse) {
+func (b *writer) chainUse(u ledger.ChainUse) {
 	b.add(Statement{SQL: useChain, Args: []any{u.ID, u.Steps, u.Tokens, micros(u.Started)}})
 }
 
-func scanExchange(row Row) (router.Exchange, error) {
-	var x router.Exchange
+func scanExchange(row Row) (ledger.Exchange, error) {
+	var x ledger.Exchange
 	var id, kind, requester, target, first, run, body, route, chain string
 	var level, trust int
 	var started, ended int64
@@ -51,13 +51,13 @@ func scanExchange(row Row) (router.Exchange, error) {
 	return x, d.err
 }
 
-// Exchange implements [router.Store].
-func (db *DB) Exchange(ctx context.Context, id string) (router.Exchange, error) {
+// Exchange implements [ledger.Store].
+func (db *DB) Exchange(ctx context.Context, id string) (ledger.Exchange, error) {
 	return single(ctx, db, `SELECT `+exchangeColumns+` FROM exchanges WHERE id = ?`, []any{id}, scanExchange)
 }
 
-// ListExchanges implements [router.Store].
-func (db *DB) ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
+// ListExchanges implements [ledger.Store].
+func (db *DB) ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error) {
 	f := filter{}
 	f.within(q.MaxLevel, "exchanges", "requester", "target")
 	f.addIf(q.Requester != "", `requester = ?`, string(q.Requester))
@@ -68,10 +68,10 @@ func (db *DB) ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]rout
 	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+exchangeColumns+` FROM exchanges`+f.where()+` ORDER BY started DESC, id DESC`, f.args, scanExchange)
 }
 
-// Chain implements [router.Store].
-func (db *DB) Chain(ctx context.Context, id string) (router.ChainUse, error) {
-	return single(ctx, db, `SELECT steps, tokens, started FROM chains WHERE id = ?`, []any{id}, func(row Row) (router.ChainUse, error) {
-		u := router.ChainUse{ID: id}
+// Chain implements [ledger.Store].
+func (db *DB) Chain(ctx context.Context, id string) (ledger.ChainUse, error) {
+	return single(ctx, db, `SELECT steps, tokens, started FROM chains WHERE id = ?`, []any{id}, func(row Row) (ledger.ChainUse, error) {
+		u := ledger.ChainUse{ID: id}
 		var started int64
 		err := row.Scan(&u.Steps, &u.Tokens, &started)
 		u.Started = fromMicros(started)

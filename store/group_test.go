@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -56,7 +56,7 @@ func (s *scripted) Close() error {
 	return nil
 }
 
-func event(key string) router.Change { return router.Change{Event: &router.Event{Key: key}} }
+func event(key string) ledger.Change { return ledger.Change{Event: &ledger.Event{Key: key}} }
 
 // commitAll holds the engine up with a first write while the others come to wait, in order.
 func commitAll(ctx context.Context, s *scripted, db *store.DB, keys ...string) []error {

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"sluice/adapters"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func (b *writer) peer(p router.DirectPeer) {
+func (b *writer) peer(p ledger.DirectPeer) {
 	b.add(Statement{
 		SQL: `INSERT INTO direct_peers (channel, account, conversation, user_id) VALUES (?, ?, ?, ?)
 			ON CONFLICT (channel, account, conversation) DO UPDATE SET user_id = excluded.user_id
@@ -20,7 +20,7 @@ func (b *writer) peer(p router.DirectPeer) {
 	})
 }
 
-// PeerOf implements [router.Store].
+// PeerOf implements [ledger.Store].
 func (db *DB) PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error) {
 	var user string
 	err := db.one(ctx, `SELECT user_id FROM direct_peers WHERE channel = ? AND account = ? AND conversation = ?`,
@@ -28,7 +28,7 @@ func (db *DB) PeerOf(ctx context.Context, channel, account string, conversation 
 	return sessions.UserID(user), err
 }
 
-func (b *writer) revised(r router.Revision) {
+func (b *writer) revised(r ledger.Revision) {
 	b.add(Statement{
 		SQL: `INSERT INTO revisions (lane, message_id, run_id) VALUES (?, ?, ?)
 			ON CONFLICT (lane, message_id) DO UPDATE SET run_id = excluded.run_id`,
@@ -36,16 +36,16 @@ func (b *writer) revised(r router.Revision) {
 	})
 }
 
-// Revision implements [router.Store].
-func (db *DB) Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (router.Revision, error) {
-	r := router.Revision{Lane: lane, Message: message}
+// Revision implements [ledger.Store].
+func (db *DB) Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (ledger.Revision, error) {
+	r := ledger.Revision{Lane: lane, Message: message}
 	var run string
 	err := db.one(ctx, `SELECT run_id FROM revisions WHERE lane = ? AND message_id = ?`, []any{indexed(lane), indexed(message)}, &run)
 	r.Run = sessions.RunID(run)
 	return r, err
 }
 
-func (b *writer) botTurns(t router.BotTurns) {
+func (b *writer) botTurns(t ledger.BotTurns) {
 	if len(t.Turns) == 0 {
 		b.add(Statement{SQL: `DELETE FROM bot_turns WHERE place = ?`, Args: []any{indexed(t.Place)}})
 		return
@@ -57,9 +57,9 @@ func (b *writer) botTurns(t router.BotTurns) {
 	})
 }
 
-// BotTurns implements [router.Store].
-func (db *DB) BotTurns(ctx context.Context, place sessions.Lane) (router.BotTurns, error) {
-	t := router.BotTurns{Place: place}
+// BotTurns implements [ledger.Store].
+func (db *DB) BotTurns(ctx context.Context, place sessions.Lane) (ledger.BotTurns, error) {
+	t := ledger.BotTurns{Place: place}
 	var turns string
 	var stopped int
 	err := db.one(ctx, `SELECT turns, stopped FROM bot_turns WHERE place = ?`, []any{indexed(place)}, &turns, &stopped)
@@ -73,7 +73,7 @@ func (db *DB) BotTurns(ctx context.Context, place sessions.Lane) (router.BotTurn
 	return t, decode(turns, &t.Turns)
 }
 
-// CountAudit implements [router.Store].
+// CountAudit implements [ledger.Store].
 func (db *DB) CountAudit(ctx context.Context, action string, since time.Time, limit int) (int, error) {
 	var n int
 	err := db.one(ctx, `SELECT count(*) FROM (SELECT at FROM audit WHERE action = ? AND at >= ? LIMIT ?) newest`,
@@ -85,17 +85,17 @@ func (db *DB) CountAudit(ctx context.Context, action string, since time.Time, li
 // is no index of messages: a reaction to one is rare, and each delivery would pay for it.
 const postedMost = 500
 
-// Posted implements [router.Store].
-func (db *DB) Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (router.Delivery, error) {
+// Posted implements [ledger.Store].
+func (db *DB) Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (ledger.Delivery, error) {
 	found, err := all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE seq > (SELECT max(seq) FROM deliveries) - ? AND lane = ?
 		AND receipts <> '' ORDER BY seq DESC`, []any{postedMost, indexed(lane)}, scanDelivery)
 	if err != nil {
-		return router.Delivery{}, err
+		return ledger.Delivery{}, err
 	}
 	shows := func(r adapters.Receipt) bool { return r.MessageID == message }
-	i := slices.IndexFunc(found, func(d router.Delivery) bool { return slices.ContainsFunc(d.Receipts, shows) })
+	i := slices.IndexFunc(found, func(d ledger.Delivery) bool { return slices.ContainsFunc(d.Receipts, shows) })
 	if i < 0 {
-		return router.Delivery{}, sessions.ErrNotFound
+		return ledger.Delivery{}, sessions.ErrNotFound
 	}
 	return found[i], nil
 }

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -15,7 +15,7 @@ const (
 	unneeded = `NOT EXISTS (SELECT 1 FROM deliveries WHERE files <> '' AND ` + undoneDeliveries + ` AND files LIKE '%"' || media.id || '"%')`
 )
 
-func (b *writer) media(m router.Media) {
+func (b *writer) media(m ledger.Media) {
 	level, trust := label(m.Label)
 	content := m.Content
 	if content == nil {
@@ -26,9 +26,9 @@ func (b *writer) media(m router.Media) {
 	}})
 }
 
-// Media implements [router.Store].
-func (db *DB) Media(ctx context.Context, id sessions.MediaID) (router.Media, error) {
-	return single(ctx, db, `SELECT `+mediaColumns+`, content FROM media WHERE id = ?`, []any{string(id)}, func(row Row) (router.Media, error) {
+// Media implements [ledger.Store].
+func (db *DB) Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
+	return single(ctx, db, `SELECT `+mediaColumns+`, content FROM media WHERE id = ?`, []any{string(id)}, func(row Row) (ledger.Media, error) {
 		var content []byte
 		m, err := scanMedia(row, &content)
 		m.Content = content
@@ -36,15 +36,15 @@ func (db *DB) Media(ctx context.Context, id sessions.MediaID) (router.Media, err
 	})
 }
 
-// MediaInfo implements [router.Store].
-func (db *DB) MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error) {
-	return single(ctx, db, `SELECT `+mediaColumns+` FROM media WHERE id = ?`, []any{string(id)}, func(row Row) (router.Media, error) {
+// MediaInfo implements [ledger.Store].
+func (db *DB) MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
+	return single(ctx, db, `SELECT `+mediaColumns+` FROM media WHERE id = ?`, []any{string(id)}, func(row Row) (ledger.Media, error) {
 		return scanMedia(row)
 	})
 }
 
-func scanMedia(row Row, more ...any) (router.Media, error) {
-	var m router.Media
+func scanMedia(row Row, more ...any) (ledger.Media, error) {
+	var m ledger.Media
 	var id, session string
 	var level, trust int
 	var created int64

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/store"
 )
 
@@ -80,7 +80,7 @@ func TestOutageIsSaidOnce(t *testing.T) {
 			all.Go(func() {
 				for range 10 { // what comes of them the log has to say
 					_, _ = db.Event(t.Context(), "x")
-					_ = db.Commit(t.Context(), router.Change{Forget: []router.Forget{{Lane: "x"}}})
+					_ = db.Commit(t.Context(), ledger.Change{Forget: []ledger.Forget{{Lane: "x"}}})
 				}
 			})
 		}
@@ -116,7 +116,7 @@ func TestOutageIsSeenByLists(t *testing.T) {
 		db := store.New(engine, slog.New(slog.NewTextHandler(log, nil)))
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		list := func() error {
-			_, err := db.ListAudit(t.Context(), router.AuditQuery{Limit: 10, MaxLevel: flow.Restricted, Bound: &router.Bound{Bytes: 0}})
+			_, err := db.ListAudit(t.Context(), ledger.AuditQuery{Limit: 10, MaxLevel: flow.Restricted, Bound: &ledger.Bound{Bytes: 0}})
 			return err
 		}
 		engine.down.Store(true)

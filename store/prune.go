@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"sluice/router"
+	"sluice/router/ledger"
 )
 
 // pruneMost is how many rows one step looks at; a fixed number, so that its statements stay prepared.
@@ -48,32 +48,32 @@ const mediaMost = 20
 var removeMedia = `DELETE FROM media WHERE id IN (SELECT id FROM media WHERE created < ? AND ` + unneeded + `
 	AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = media.session_id AND r.` + openRuns + `) ORDER BY created LIMIT ` + strconv.Itoa(mediaMost) + `)`
 
-// Prune implements [router.Store].
-func (db *DB) Prune(ctx context.Context, p router.Prune) (router.Pruned, error) {
+// Prune implements [ledger.Store].
+func (db *DB) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
 	switch p.Kind {
-	case router.PruneDeliveries:
+	case ledger.PruneDeliveries:
 		return db.pruneRows(ctx, p, oldDeliveries, counted{forgetDelivery, true}, counted{removeDelivery, true})
-	case router.PruneRuns:
+	case ledger.PruneRuns:
 		return db.pruneRows(ctx, p, oldRuns, counted{forgetRuns, false}, counted{removeRuns, true})
-	case router.PruneEvents:
+	case ledger.PruneEvents:
 		return db.pruneOldest(ctx, forgetEvents, p.Before, pruneMost)
-	case router.PruneMedia:
+	case ledger.PruneMedia:
 		return db.pruneOldest(ctx, removeMedia, p.Before, mediaMost)
-	case router.PruneArchived:
+	case ledger.PruneArchived:
 		return db.pruneSessions(ctx, p, &archivedSessions)
-	case router.PruneSessions:
+	case ledger.PruneSessions:
 		return db.pruneSessions(ctx, p, &endedSessions)
 	}
-	return router.Pruned{}, fmt.Errorf("prune %q: this kind is not known", p.Kind)
+	return ledger.Pruned{}, fmt.Errorf("prune %q: this kind is not known", p.Kind)
 }
 
 // pruneOldest runs a statement that finds the oldest rows itself and changes at most a number of them.
-func (db *DB) pruneOldest(ctx context.Context, sql string, before time.Time, most int64) (router.Pruned, error) {
+func (db *DB) pruneOldest(ctx context.Context, sql string, before time.Time, most int64) (ledger.Pruned, error) {
 	var changed int64
 	if err := db.write(ctx, Write{{SQL: sql, Args: []any{micros(before)}, Changed: &changed}}); err != nil {
-		return router.Pruned{}, err
+		return ledger.Pruned{}, err
 	}
-	return router.Pruned{Removed: int(changed), More: changed == most}, nil
+	return ledger.Pruned{Removed: int(changed), More: changed == most}, nil
 }
 
 // counted is a statement of a step, and whether the rows that it changes count as removed.
@@ -89,12 +89,12 @@ type oldRow struct {
 }
 
 // pruneRows looks at the next rows in the order of their seq. The statements take a time and a list of ids.
-func (db *DB) pruneRows(ctx context.Context, p router.Prune, read string, remove ...counted) (router.Pruned, error) {
+func (db *DB) pruneRows(ctx context.Context, p ledger.Prune, read string, remove ...counted) (ledger.Pruned, error) {
 	after := int64(0)
 	if p.After != "" {
 		var err error
 		if after, err = strconv.ParseInt(p.After, 10, 64); err != nil {
-			return router.Pruned{}, fmt.Errorf("prune %s: place of the last step: %w", p.Kind, err)
+			return ledger.Pruned{}, fmt.Errorf("prune %s: place of the last step: %w", p.Kind, err)
 		}
 	}
 	rows, err := all(ctx, db, read, []any{after, micros(p.Before), pruneMost}, func(row Row) (r oldRow, err error) {
@@ -102,7 +102,7 @@ func (db *DB) pruneRows(ctx context.Context, p router.Prune, read string, remove
 		return r, err
 	})
 	if err != nil || len(rows) == 0 {
-		return router.Pruned{}, err
+		return ledger.Pruned{}, err
 	}
 	ids := make([]string, 0, pruneMost)
 	for _, r := range rows {
@@ -115,9 +115,9 @@ func (db *DB) pruneRows(ctx context.Context, p router.Prune, read string, remove
 		write = append(write, Statement{SQL: r.sql, Args: append([]any(nil), args...), Changed: &changed[i]})
 	}
 	if err := db.write(ctx, write); err != nil {
-		return router.Pruned{}, err
+		return ledger.Pruned{}, err
 	}
-	done := router.Pruned{Next: strconv.FormatInt(rows[len(rows)-1].seq, 10), More: len(rows) == pruneMost}
+	done := ledger.Pruned{Next: strconv.FormatInt(rows[len(rows)-1].seq, 10), More: len(rows) == pruneMost}
 	for i, r := range remove {
 		if r.count {
 			done.Removed += int(changed[i])
@@ -181,13 +181,13 @@ var (
 )
 
 // pruneSessions looks at the next ended sessions in the order of their ids. While one of them has rows left, the next step looks at the same sessions.
-func (db *DB) pruneSessions(ctx context.Context, p router.Prune, s *sessionPruning) (router.Pruned, error) {
+func (db *DB) pruneSessions(ctx context.Context, p ledger.Prune, s *sessionPruning) (ledger.Pruned, error) {
 	ids, err := all(ctx, db, s.read, []any{p.After}, func(row Row) (id string, err error) {
 		err = row.Scan(&id)
 		return id, err
 	})
 	if err != nil || len(ids) == 0 {
-		return router.Pruned{}, err
+		return ledger.Pruned{}, err
 	}
 	var hidden, emptied, messages, runs, approvals, media, gone int64
 	step := func(sql string, changed *int64) Statement { return sessionStep(sql, p.Before, ids, changed) }
@@ -196,9 +196,9 @@ func (db *DB) pruneSessions(ctx context.Context, p router.Prune, s *sessionPruni
 		step(s.approvals, &approvals), step(s.media, &media), step(s.sessions, &gone),
 	})
 	if err != nil {
-		return router.Pruned{}, err
+		return ledger.Pruned{}, err
 	}
-	done := router.Pruned{Removed: int(messages + runs + approvals + media + gone), Next: ids[len(ids)-1], More: len(ids) == sessionsMost}
+	done := ledger.Pruned{Removed: int(messages + runs + approvals + media + gone), Next: ids[len(ids)-1], More: len(ids) == sessionsMost}
 	if max(messages, runs, approvals) == pruneMost || media == mediaMost {
 		done.Next, done.More = p.After, true
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -107,37 +107,37 @@ func (d *decoding) earlierQuotation(input string, into *sessions.Input) {
 	}
 }
 
-// Run implements [router.Store].
+// Run implements [ledger.Store].
 func (db *DB) Run(ctx context.Context, id sessions.RunID) (sessions.Run, error) {
 	return single(ctx, db, `SELECT `+runColumns+` FROM runs WHERE id = ?`, []any{string(id)}, scanRun)
 }
 
-// Batch implements [router.Store].
+// Batch implements [ledger.Store].
 func (db *DB) Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error) {
 	return all(ctx, db, batchOf, []any{string(id), string(id)}, scanRun)
 }
 
-// WaitingRuns implements [router.Store].
+// WaitingRuns implements [ledger.Store].
 func (db *DB) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error) {
 	return all(ctx, db, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq`+most(limit),
 		[]any{string(id)}, scanRun)
 }
 
-// LastHeard implements [router.Store].
+// LastHeard implements [ledger.Store].
 func (db *DB) LastHeard(ctx context.Context, id sessions.ID) (time.Time, error) {
 	var accepted int64
 	err := db.one(ctx, `SELECT accepted FROM runs WHERE session_id = ? AND kind = 'message' ORDER BY seq DESC LIMIT 1`, []any{string(id)}, &accepted)
 	return fromMicros(accepted), err
 }
 
-// AbortRequested implements [router.Store].
+// AbortRequested implements [ledger.Store].
 func (db *DB) AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error) {
 	var asked int
 	err := db.one(ctx, `SELECT abort_asked FROM runs WHERE id = ?`, []any{string(id)}, &asked)
 	return sessions.AbortCause(asked), err
 }
 
-// AbortsRequested implements [router.Store].
+// AbortsRequested implements [ledger.Store].
 func (db *DB) AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error) {
 	return all(ctx, db, `SELECT DISTINCT session_id FROM runs WHERE partition_no = ? AND `+openRuns+` AND status = 'running' AND abort_asked <> 0`,
 		[]any{partition}, func(row Row) (sessions.ID, error) {
@@ -147,7 +147,7 @@ func (db *DB) AbortsRequested(ctx context.Context, partition int) ([]sessions.ID
 		})
 }
 
-// WaitingLanes implements [router.Store].
+// WaitingLanes implements [ledger.Store].
 func (db *DB) WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error) {
 	return all(ctx, db, `SELECT DISTINCT session_id AS lane FROM runs WHERE partition_no = ? AND `+openRuns+`
 		UNION ALL SELECT DISTINCT lane FROM deliveries WHERE partition_no = ? AND `+openDeliveries,
@@ -169,8 +169,8 @@ func runStatus(status string) string {
 	return `status NOT IN ('done', 'queued', 'running')`
 }
 
-// ListRuns implements [router.Browser].
-func (db *DB) ListRuns(ctx context.Context, q router.Query) ([]sessions.Run, error) {
+// ListRuns implements [ledger.Browser].
+func (db *DB) ListRuns(ctx context.Context, q ledger.Query) ([]sessions.Run, error) {
 	f := filter{}
 	f.within(q.MaxLevel, "runs", "session_id")
 	f.addIf(q.Status != "", runStatus(q.Status))

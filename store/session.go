@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -144,7 +144,7 @@ func (db *DB) Session(ctx context.Context, id sessions.ID) (sessions.Record, err
 	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, []any{string(id)}, scanSession)
 }
 
-// SessionByKey implements [router.Store].
+// SessionByKey implements [ledger.Store].
 func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error) {
 	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{indexed(key)}, scanSession)
 }
@@ -161,8 +161,8 @@ const expiredSessions = `SELECT id FROM (
 			AND ` + lastAccepted + ` < ? AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)) s
 	WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `)`
 
-// ExpiredSessions implements [router.Store].
-func (db *DB) ExpiredSessions(ctx context.Context, e router.Expiry, limit int) ([]sessions.ID, error) {
+// ExpiredSessions implements [ledger.Store].
+func (db *DB) ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) ([]sessions.ID, error) {
 	now, idle, kept := micros(e.Now), micros(e.IdleSince), micros(e.KeptSince)
 	return all(ctx, db, expiredSessions+most(limit), []any{idle, now, idle, kept, now, kept}, func(row Row) (sessions.ID, error) {
 		var id string
@@ -171,7 +171,7 @@ func (db *DB) ExpiredSessions(ctx context.Context, e router.Expiry, limit int) (
 	})
 }
 
-// SendersBelow implements [router.Store].
+// SendersBelow implements [ledger.Store].
 func (db *DB) SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error) {
 	thread, topic := string(conversation)+":thread:", string(conversation)+":topic:"
 	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE ended = 0 AND send_policy <> '' AND (substr(skey, 1, ?) = ? OR substr(skey, 1, ?) = ?) ORDER BY id`
@@ -179,8 +179,8 @@ func (db *DB) SendersBelow(ctx context.Context, conversation sessions.Key, limit
 	return all(ctx, db, query+most(limit), args, scanSession)
 }
 
-// ListSessions implements [router.Browser].
-func (db *DB) ListSessions(ctx context.Context, q router.SessionQuery) ([]sessions.Record, error) {
+// ListSessions implements [ledger.Browser].
+func (db *DB) ListSessions(ctx context.Context, q ledger.SessionQuery) ([]sessions.Record, error) {
 	if !q.MaxLevel.Valid() {
 		return nil, nil
 	}
@@ -203,7 +203,7 @@ const busyMost = 50
 
 var busySessions = `SELECT DISTINCT session_id FROM runs WHERE session_id IN (?` + strings.Repeat(`, ?`, busyMost-1) + `) AND ` + openRuns
 
-// Busy implements [router.Browser].
+// Busy implements [ledger.Browser].
 func (db *DB) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error) {
 	busy := map[sessions.ID]bool{}
 	for chunk := range slices.Chunk(ids, busyMost) {

@@ -9,7 +9,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -65,7 +65,7 @@ func directWith(bare, channel, who string) bool {
 // whoever speaks to it now has the same. Anybody else speaks to it alone.
 func (l *Loop) audienceOfTask(ctx context.Context, record sessions.Record, run *sessions.Run) (sessions.Audience, error) {
 	alone := sessions.Audience(record.Key)
-	tasks, err := l.store.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Target: record.ID, Kind: announce.Spawn, Limit: 1})
+	tasks, err := l.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Target: record.ID, Kind: announce.Spawn, Limit: 1})
 	if err != nil {
 		return "", fmt.Errorf("read task of sub-agent: %w", err)
 	}

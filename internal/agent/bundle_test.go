@@ -20,6 +20,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -31,8 +32,8 @@ type store struct {
 	*sessiontest.Memory
 	records  []sessions.Record
 	waiting  []sessions.Run
-	exchange router.Exchange
-	listed   []router.Exchange
+	exchange ledger.Exchange
+	listed   []ledger.Exchange
 	todos    []sessions.Todo
 	broken   error
 	// byKey is asked what a read of a session by its key gives; nil: what is stored.
@@ -55,7 +56,7 @@ func (s *store) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Re
 	return sessions.Record{}, sessions.ErrNotFound
 }
 
-func (s *store) ListSessions(_ context.Context, q router.SessionQuery) ([]sessions.Record, error) {
+func (s *store) ListSessions(_ context.Context, q ledger.SessionQuery) ([]sessions.Record, error) {
 	var found []sessions.Record
 	from := 1 + slices.IndexFunc(s.records, func(r sessions.Record) bool { return r.ID == q.After })
 	for _, r := range s.records[from:] {
@@ -66,12 +67,12 @@ func (s *store) ListSessions(_ context.Context, q router.SessionQuery) ([]sessio
 	return found, s.broken
 }
 
-func (s *store) Exchange(context.Context, string) (router.Exchange, error) {
+func (s *store) Exchange(context.Context, string) (ledger.Exchange, error) {
 	return s.exchange, s.broken
 }
 
-func (s *store) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
-	var found []router.Exchange
+func (s *store) ListExchanges(_ context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error) {
+	var found []ledger.Exchange
 	for _, x := range s.listed {
 		if flow.CanFlow(x.Label.Level(), q.MaxLevel) && (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) && (!q.Open || x.Phase != announce.Ended) {
 			found = append(found, x)
@@ -186,9 +187,9 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 		},
 		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
 		Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now),
-		Send: func(_ context.Context, p router.Proactive) (router.Delivery, error) {
+		Send: func(_ context.Context, p router.Proactive) (ledger.Delivery, error) {
 			b.sent = append(b.sent, p)
-			d := router.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}
+			d := ledger.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}
 			if p.To == "forbidden" {
 				d.Decision = &policy.Decision{Action: policy.Block, Reason: "sendPolicy.rules[0] says no"}
 			}
@@ -209,12 +210,12 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 // exchanges is the router as far as the session tools need it.
 type exchanges struct{ *bundle }
 
-func (e exchanges) StartExchange(_ context.Context, a router.Ask) (router.Exchange, error) {
+func (e exchanges) StartExchange(_ context.Context, a router.Ask) (ledger.Exchange, error) {
 	if e.refuse != nil {
-		return router.Exchange{}, e.refuse
+		return ledger.Exchange{}, e.refuse
 	}
 	e.asked = append(e.asked, a)
-	x := router.Exchange{First: "run_asked", Run: "run_asked"}
+	x := ledger.Exchange{First: "run_asked", Run: "run_asked"}
 	x.ID, x.Started, x.Target = "xch_1", time.Now().Add(-e.begun), announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent}
 	return x, nil
 }

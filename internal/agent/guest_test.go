@@ -10,7 +10,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/agent"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -22,11 +22,11 @@ func guestInMain(t *testing.T) *bundle {
 	require.Error(t, err, "the model has no answer, and what was said is kept")
 	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:1", Agent: "main", Title: flow.NewText("the launch", flow.Bottom()), Taint: flow.Bottom(), SpawnedBy: b.run.Session, LastActivity: start})
 	b.record(group, flow.Bottom())
-	task := router.Exchange{Label: flow.Bottom()}
+	task := ledger.Exchange{Label: flow.Bottom()}
 	task.ID, task.Kind, task.Phase, task.Name = "xch_1", announce.Spawn, announce.Asking, "the launch"
 	task.Requester = announce.Party{Session: b.run.Session, Key: "agent:main:main", Agent: "main"}
 	task.Target = announce.Party{Session: child.ID, Key: child.Key, Agent: "main"}
-	b.store.listed = []router.Exchange{task}
+	b.store.listed = []ledger.Exchange{task}
 	b.reopen(t)
 	b.store.records[0] = b.session.Record()
 	b.run.ID, b.run.Input.Owner = sessions.NewRunID(), false

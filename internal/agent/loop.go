@@ -17,6 +17,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -66,10 +67,10 @@ type Models func(name string) (sessions.Model, error)
 type Store interface {
 	sessions.Store
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
-	ListSessions(ctx context.Context, q router.SessionQuery) ([]sessions.Record, error)
+	ListSessions(ctx context.Context, q ledger.SessionQuery) ([]sessions.Record, error)
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
-	Exchange(ctx context.Context, id string) (router.Exchange, error)
-	ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error)
+	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
+	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
 	// Todos reads the items of a session, the oldest first.
 	Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error)
 	// ChangeTodos applies a change to the items of a session in one transaction.
@@ -87,11 +88,11 @@ type Store interface {
 }
 
 // Sender queues a proactive message.
-type Sender func(ctx context.Context, p router.Proactive) (router.Delivery, error)
+type Sender func(ctx context.Context, p router.Proactive) (ledger.Delivery, error)
 
 // Exchanges begins exchanges with other sessions, see [router.Router].
 type Exchanges interface {
-	StartExchange(ctx context.Context, a router.Ask) (router.Exchange, error)
+	StartExchange(ctx context.Context, a router.Ask) (ledger.Exchange, error)
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
 	NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record
 	NewAgentSession(agent string) sessions.Record

@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -53,7 +54,7 @@ func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) 
 		Models:      func(string) (sessions.Model, error) { return model, nil },
 		CheckPolicy: func(context.Context, router.Check) (policy.Decision, error) { return policy.Decision{}, nil },
 		Exchanges:   exchanges{},
-		Send:        func(context.Context, router.Proactive) (router.Delivery, error) { return router.Delivery{}, nil },
+		Send:        func(context.Context, router.Proactive) (ledger.Delivery, error) { return ledger.Delivery{}, nil },
 		Media: func(_ context.Context, id sessions.MediaID) ([]byte, error) {
 			if id == "gone" {
 				return nil, sessions.ErrNotFound

@@ -9,7 +9,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -80,7 +80,7 @@ func (l *Loop) listSessions(ctx context.Context, caller sessions.Caller, raw jso
 	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}
-	query := router.SessionQuery{MaxLevel: caller.Taint.Level(), Limit: listPage}
+	query := ledger.SessionQuery{MaxLevel: caller.Taint.Level(), Limit: listPage}
 	if args.ActiveMinutes != nil {
 		query.ActiveSince = l.now().Add(-time.Duration(*args.ActiveMinutes) * time.Minute)
 	}

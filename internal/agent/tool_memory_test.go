@@ -13,7 +13,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/agent"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -327,7 +327,7 @@ func TestMemoryOfSubAgents(t *testing.T) {
 	b := remembering(t)
 	b.remember(t, "memory_save", params{"key": "private", "content": "x"})
 	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:c", Agent: "main", Taint: flow.Bottom(), SpawnedBy: b.session.Record().ID})
-	b.exchange(announce.Spawn, b.session.Record(), child, func(x *router.Exchange) { x.Audience = sessions.AudienceOwner })
+	b.exchange(announce.Spawn, b.session.Record(), child, func(x *ledger.Exchange) { x.Audience = sessions.AudienceOwner })
 	task := b.store.listed[0]
 	reads := func(exchange string, owner bool) bool {
 		record, err := b.store.Session(t.Context(), child.ID)
@@ -340,7 +340,7 @@ func TestMemoryOfSubAgents(t *testing.T) {
 	require.True(t, reads("", true), "the owner speaks to it")
 	require.False(t, reads("", false), "somebody else does")
 	for audience, want := range map[sessions.Audience]bool{sessions.AudienceOwner: true, "agent:main:telegram:group:-1": false, "": false} {
-		b.store.exchange = router.Exchange{}
+		b.store.exchange = ledger.Exchange{}
 		b.store.exchange.Audience = audience
 		require.Equal(t, want, reads("xch_other", false), "a request of %q", audience)
 	}

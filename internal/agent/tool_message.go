@@ -11,6 +11,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -40,7 +41,7 @@ type messageArgs struct {
 // messageResult is the result of the message tool.
 type messageResult struct {
 	Status     string            `json:"status"` // accepted | blocked
-	DeliveryID router.DeliveryID `json:"deliveryId"`
+	DeliveryID ledger.DeliveryID `json:"deliveryId"`
 	Channel    string            `json:"channel"`
 	To         string            `json:"to"`
 	Reason     string            `json:"reason,omitempty"` // blocked: why

@@ -15,6 +15,7 @@ import (
 	"sluice/internal/agent"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -303,7 +304,7 @@ func TestMainSessionAnswersOnlyWhoMaySeeIt(t *testing.T) {
 			}
 			if !sees {
 				require.Empty(t, b.waited)
-				b.exchange(announce.Send, b.session.Record(), sessions.Record{ID: main, Key: "agent:main:main", Agent: "main"}, func(x *router.Exchange) { x.Blind = true })
+				b.exchange(announce.Send, b.session.Record(), sessions.Record{ID: main, Key: "agent:main:main", Agent: "main"}, func(x *ledger.Exchange) { x.Blind = true })
 				require.Empty(t, b.state(t, `{}`).Exchanges, "how it went is not told later either")
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -160,7 +161,7 @@ func refused(d *policy.Decision, err error) {
 // leaves says whether the gate would let a message out.
 func (l *Loop) leaves(ctx context.Context, p router.Proactive) error {
 	d, err := l.checkPolicy(ctx, router.Check{
-		Channel: p.Channel, Account: p.Account, To: p.To, Thread: p.Thread, ChatType: p.ChatType, Label: p.Label, Kind: router.KindMessage, Text: p.Text, Reader: p.Reader,
+		Channel: p.Channel, Account: p.Account, To: p.To, Thread: p.Thread, ChatType: p.ChatType, Label: p.Label, Kind: ledger.KindMessage, Text: p.Text, Reader: p.Reader,
 	})
 	if err != nil {
 		return publicSendError(err)

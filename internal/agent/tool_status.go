@@ -9,7 +9,7 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -168,7 +168,7 @@ func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *
 		if !open {
 			left = statusEnded
 		}
-		for _, q := range []router.ExchangeQuery{{Requester: status.SessionID}, {Target: status.SessionID}} {
+		for _, q := range []ledger.ExchangeQuery{{Requester: status.SessionID}, {Target: status.SessionID}} {
 			q.Open, q.Limit, q.MaxLevel = open, statusExchanges, caller.Taint.Level() // hidden ones take no place
 			found, err := l.store.ListExchanges(ctx, q)
 			if err != nil {
@@ -188,7 +188,7 @@ func (l *Loop) exchangesOf(ctx context.Context, caller sessions.Caller, status *
 }
 
 // add shows an exchange of the session.
-func (s *sessionStatus) add(x router.Exchange) {
+func (s *sessionStatus) add(x ledger.Exchange) {
 	row := rowOf(x, s.SessionID)
 	if row.Asked && x.Kind == announce.Spawn {
 		s.SubAgents = append(s.SubAgents, row)
@@ -198,7 +198,7 @@ func (s *sessionStatus) add(x router.Exchange) {
 }
 
 // rowOf is an exchange as the given side sees it.
-func rowOf(x router.Exchange, side sessions.ID) exchangeRow {
+func rowOf(x ledger.Exchange, side sessions.ID) exchangeRow {
 	row := exchangeRow{
 		ID: x.ID, With: x.Requester.Key, Asked: x.Requester.Session == side, Name: x.Name,
 		Phase: x.Phase, Turn: x.Turn, Outcome: x.Outcome, Detail: x.Detail, Started: x.Started.UnixMilli(),

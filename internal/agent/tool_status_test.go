@@ -10,6 +10,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -35,8 +36,8 @@ func (b *bundle) state(t *testing.T, args string) (got state) {
 }
 
 // exchange is one that the tools can find.
-func (b *bundle) exchange(kind announce.Kind, from, to sessions.Record, change func(*router.Exchange)) {
-	x := router.Exchange{Label: public}
+func (b *bundle) exchange(kind announce.Kind, from, to sessions.Record, change func(*ledger.Exchange)) {
+	x := ledger.Exchange{Label: public}
 	x.ID, x.Kind, x.Phase, x.Started = router.NewExchangeID(), kind, announce.Asking, start
 	x.Requester = announce.Party{Session: from.ID, Key: from.Key, Agent: from.Agent}
 	x.Target = announce.Party{Session: to.ID, Key: to.Key, Agent: to.Agent}
@@ -49,12 +50,12 @@ func TestStatusShowsExchangesAndSubAgents(t *testing.T) {
 	b := newBundle(t)
 	own, other := b.session.Record(), b.record(group, public)
 	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:c", Agent: "main", Taint: public, SpawnedBy: own.ID})
-	b.exchange(announce.Send, own, other, func(x *router.Exchange) { x.Phase, x.Turn = announce.Replying, 2 })
-	b.exchange(announce.Send, other, own, func(x *router.Exchange) {
+	b.exchange(announce.Send, own, other, func(x *ledger.Exchange) { x.Phase, x.Turn = announce.Replying, 2 })
+	b.exchange(announce.Send, other, own, func(x *ledger.Exchange) {
 		x.Exchange = announce.Stop(x.Exchange, "a person stopped it", start)
 	})
-	b.exchange(announce.Spawn, own, child, func(x *router.Exchange) { x.Name = "prices" })
-	b.exchange(announce.Send, other, own, func(x *router.Exchange) { x.Label, x.Detail = confidential, "secret" })
+	b.exchange(announce.Spawn, own, child, func(x *ledger.Exchange) { x.Name = "prices" })
+	b.exchange(announce.Send, other, own, func(x *ledger.Exchange) { x.Label, x.Detail = confidential, "secret" })
 	b.store.waiting = []sessions.Run{{Status: sessions.RunRunning}, {Status: sessions.RunQueued}, {Status: sessions.RunQueued}}
 
 	got := b.state(t, `{}`)
@@ -78,9 +79,9 @@ func TestStatusShowsFewThatHaveEnded(t *testing.T) {
 	b := newBundle(t)
 	own, other := b.session.Record(), b.record(group, public)
 	for range 8 {
-		b.exchange(announce.Send, own, other, func(x *router.Exchange) { x.Exchange = announce.Stop(x.Exchange, "over", start) })
+		b.exchange(announce.Send, own, other, func(x *ledger.Exchange) { x.Exchange = announce.Stop(x.Exchange, "over", start) })
 	}
-	b.exchange(announce.Send, own, other, func(*router.Exchange) {})
+	b.exchange(announce.Send, own, other, func(*ledger.Exchange) {})
 	rows := b.state(t, `{}`).Exchanges
 	require.Len(t, rows, 6)
 	require.Equal(t, "asking", rows[0].Phase)

@@ -27,6 +27,7 @@ import (
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -45,7 +46,7 @@ type App struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	replica  string
-	rows     func(*store.DB) router.Store // the store as the router has it
+	rows     func(*store.DB) ledger.Store // the store as the router has it
 
 	token      string
 	listener   net.Listener
@@ -74,7 +75,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &App{
 		cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
-		rows: func(db *store.DB) router.Store { return db },
+		rows: func(db *store.DB) ledger.Store { return db },
 	}
 }
 
@@ -189,7 +190,7 @@ func (a *App) wire() error {
 		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Quota: a.quota, CommandLimits: a.commandLimits,
 		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
-		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return a.router.Send(ctx, p) },
+		Send: func(ctx context.Context, p router.Proactive) (ledger.Delivery, error) { return a.router.Send(ctx, p) },
 		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
 			return a.router.CheckPolicy(ctx, c)
 		},

@@ -7,6 +7,7 @@ import (
 	"sluice/internal/agent"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -16,7 +17,7 @@ type exchanges struct{ *App }
 var _ agent.Exchanges = exchanges{}
 
 // StartExchange implements [agent.Exchanges].
-func (e exchanges) StartExchange(ctx context.Context, a router.Ask) (router.Exchange, error) {
+func (e exchanges) StartExchange(ctx context.Context, a router.Ask) (ledger.Exchange, error) {
 	return e.router.StartExchange(ctx, a)
 }
 

@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -30,7 +30,7 @@ func (c committing) tell() {
 	}
 }
 
-func (c committing) Commit(ctx context.Context, change router.Change) error {
+func (c committing) Commit(ctx context.Context, change ledger.Change) error {
 	defer c.tell()
 	return c.DB.Commit(ctx, change)
 }
@@ -43,6 +43,6 @@ func (c committing) CommitSession(ctx context.Context, change sessions.Change) e
 // Committed gets one after one or more changes that the router has stored. It is asked for before Start.
 func (a *App) Committed() chan struct{} {
 	told := make(chan struct{}, 1)
-	a.rows = func(db *store.DB) router.Store { return committing{db, told} }
+	a.rows = func(db *store.DB) ledger.Store { return committing{db, told} }
 	return told
 }

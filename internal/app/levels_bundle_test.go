@@ -21,6 +21,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite/sqlitetest"
 )
@@ -44,11 +45,11 @@ func withLevels(t *testing.T, page flow.Level, more ...string) *gateway {
 type things struct {
 	session  sessions.Record
 	run      sessions.Run
-	delivery router.Delivery
-	exchange router.Exchange
-	approval router.Approval
-	media    router.Media
-	pairing  router.Pairing
+	delivery ledger.Delivery
+	exchange ledger.Exchange
+	approval ledger.Approval
+	media    ledger.Media
+	pairing  ledger.Pairing
 	memory   sessions.Memory
 }
 
@@ -71,7 +72,7 @@ func (g *gateway) plantSession(taint flow.Level) sessions.Record {
 	return r
 }
 
-func (g *gateway) store(c router.Change) {
+func (g *gateway) store(c ledger.Change) {
 	g.t.Helper()
 	require.NoError(g.t, g.Store().Commit(context.Background(), c))
 }
@@ -86,28 +87,28 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 		ID: sessions.NewRunID(), Session: r.ID, Kind: sessions.KindMessage, Status: sessions.RunDone, Input: sessions.Input{Text: marker}, Reply: marker,
 		Route: route, Label: label, EventKey: uuid.NewString(), Accepted: now, Finished: now,
 	}
-	o.media = router.Media{ID: sessions.MediaID("med_" + strings.ReplaceAll(uuid.NewString(), "-", "")), Session: r.ID, Name: marker, MIME: "text/plain", Content: []byte(marker), Label: label, Created: now}
-	o.delivery = router.Delivery{
-		ID: router.NewDeliveryID(), Lane: route.Lane(), Kind: router.KindMessage, Route: route, Text: marker, Label: label, Session: r.ID,
-		Status: router.DeliveryFailed, Created: now, Expires: now.Add(time.Hour), Files: []sessions.MediaID{o.media.ID},
+	o.media = ledger.Media{ID: sessions.MediaID("med_" + strings.ReplaceAll(uuid.NewString(), "-", "")), Session: r.ID, Name: marker, MIME: "text/plain", Content: []byte(marker), Label: label, Created: now}
+	o.delivery = ledger.Delivery{
+		ID: ledger.NewDeliveryID(), Lane: route.Lane(), Kind: ledger.KindMessage, Route: route, Text: marker, Label: label, Session: r.ID,
+		Status: ledger.DeliveryFailed, Created: now, Expires: now.Add(time.Hour), Files: []sessions.MediaID{o.media.ID},
 	}
 	shown := o.delivery // in the session's history
-	shown.ID, shown.Status, shown.Files, shown.Finished = router.NewDeliveryID(), router.DeliverySent, nil, now
-	o.exchange = router.Exchange{Revision: 1, First: o.run.ID, Run: o.run.ID, Label: label, Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{r.ID}}}
+	shown.ID, shown.Status, shown.Files, shown.Finished = ledger.NewDeliveryID(), ledger.DeliverySent, nil, now
+	o.exchange = ledger.Exchange{Revision: 1, First: o.run.ID, Run: o.run.ID, Label: label, Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{r.ID}}}
 	o.exchange.Exchange = announce.Exchange{
 		ID: router.NewExchangeID(), Kind: announce.Send, Request: marker, Phase: announce.Ended, Started: now, Ended: now,
 		Requester: announce.Party{Session: r.ID, Key: r.Key, Agent: "main"}, Target: announce.Party{Session: r.ID, Key: r.Key, Agent: "main"},
 	}
-	o.approval = router.Approval{
-		ID: router.ApprovalID("apr_" + uuid.NewString()[:8]), Session: r.ID, Run: o.run.ID, Agent: "main", Tool: marker, Args: json.RawMessage(`{}`),
-		Label: label, Status: router.ApprovalPending, Created: now, Expires: now.Add(time.Hour),
+	o.approval = ledger.Approval{
+		ID: ledger.ApprovalID("apr_" + uuid.NewString()[:8]), Session: r.ID, Run: o.run.ID, Agent: "main", Tool: marker, Args: json.RawMessage(`{}`),
+		Label: label, Status: ledger.ApprovalPending, Created: now, Expires: now.Add(time.Hour),
 	}
 	code := strings.ToUpper(uuid.NewString()[:8])
-	o.pairing = router.Pairing{Channel: "webchat", Account: "default", User: sessions.Peer{ID: sessions.UserID(code), Name: marker}, Conversation: "x", Code: code, Status: router.PairingPending, Created: now, Expires: now.Add(time.Hour)}
+	o.pairing = ledger.Pairing{Channel: "webchat", Account: "default", User: sessions.Peer{ID: sessions.UserID(code), Name: marker}, Conversation: "x", Code: code, Status: ledger.PairingPending, Created: now, Expires: now.Add(time.Hour)}
 	message := sessions.Message{ID: sessions.NewMessageID(), Parent: r.Head, Run: o.run.ID, Role: sessions.RoleUser, Label: label, Created: now, Parts: []sessions.Part{sessions.TextPart(marker, label)}}
 	r.Head = message.ID
-	g.store(router.Change{
-		Media: []router.Media{o.media}, Deliver: []router.Delivery{o.delivery, shown}, Exchanges: []router.Exchange{o.exchange}, Ask: []router.Approval{o.approval}, Pairings: []router.Pairing{o.pairing},
+	g.store(ledger.Change{
+		Media: []ledger.Media{o.media}, Deliver: []ledger.Delivery{o.delivery, shown}, Exchanges: []ledger.Exchange{o.exchange}, Ask: []ledger.Approval{o.approval}, Pairings: []ledger.Pairing{o.pairing},
 		Change: sessions.Change{
 			Save: []sessions.Record{r}, Messages: []sessions.StoredMessage{{Session: r.ID, Message: message}}, Enqueue: []sessions.Run{o.run},
 			Audit: []sessions.AuditEntry{{At: now, Actor: marker, Action: "a", Object: marker, Session: r.ID, Label: label}},
@@ -200,8 +201,8 @@ func (n *naming) text(s string) string {
 }
 
 // sessionOf is the change that makes a session.
-func sessionOf(r sessions.Record) router.Change {
-	return router.Change{Change: sessions.Change{Create: []sessions.Record{r}}}
+func sessionOf(r sessions.Record) ledger.Change {
+	return ledger.Change{Change: sessions.Change{Create: []sessions.Record{r}}}
 }
 
 // frames are those of a stream of events, until it ends or is not read on.

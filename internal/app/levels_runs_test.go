@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -120,8 +120,8 @@ func (w *world) above() {
 		if len(w.own) > 0 {
 			w.Emit(sessions.Event{Session: sessions.ID(w.own[0]), Type: sessions.EventNotice, Text: marker, At: time.Now(), Label: flow.NewLabel(level, flow.Trusted)})
 			d := o.delivery
-			d.ID, d.Session, d.Label, d.Files = router.NewDeliveryID(), sessions.ID(w.own[0]), flow.NewLabel(level, flow.Trusted), nil
-			w.store(router.Change{Deliver: []router.Delivery{d}})
+			d.ID, d.Session, d.Label, d.Files = ledger.NewDeliveryID(), sessions.ID(w.own[0]), flow.NewLabel(level, flow.Trusted), nil
+			w.store(ledger.Change{Deliver: []ledger.Delivery{d}})
 		}
 	}
 }
@@ -129,8 +129,8 @@ func (w *world) above() {
 // absent are names of what never was, in the form of each kind.
 var absent = things{
 	session: sessions.Record{ID: "sess_0123456789ab"}, run: sessions.Run{ID: "run_00000000000000000000000000000001"},
-	delivery: router.Delivery{ID: "dlv_00000000000000000000000000000001"}, media: router.Media{ID: "med_00000000000000000000000000000001"},
-	approval: router.Approval{ID: "apr_00000001"},
+	delivery: ledger.Delivery{ID: "dlv_00000000000000000000000000000001"}, media: ledger.Media{ID: "med_00000000000000000000000000000001"},
+	approval: ledger.Approval{ID: "apr_00000001"},
 }
 
 // hidden is something above the low caller, or what never was: they must not be able to tell which.

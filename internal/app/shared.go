@@ -6,6 +6,7 @@ import (
 
 	"sluice/internal/config"
 	"sluice/router"
+	"sluice/router/ledger"
 )
 
 // warnShared says in the log that others than owners talk in the owner's session, where they do.
@@ -15,7 +16,7 @@ func (a *App) warnShared(ctx context.Context, cfg *config.Config) {
 		return
 	}
 	guests, paired := cfg.Guests(), 0
-	pairings, err := a.store.ListPairings(ctx, "", "", router.PairingApproved)
+	pairings, err := a.store.ListPairings(ctx, "", "", ledger.PairingApproved)
 	if err != nil {
 		a.log.Error("who has been let in by a code is not known", "err", err)
 	}

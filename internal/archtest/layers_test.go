@@ -22,6 +22,7 @@ func layers() [][]string {
 		{"policy/flow", "internal/faultpoint", "internal/visible", "internal/archtest"},
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
+		{"router/ledger"},
 		{"router"},
 		{"store", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

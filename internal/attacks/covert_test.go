@@ -14,6 +14,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -81,10 +82,10 @@ func (w *covert) admitMute(lines ...string) {
 }
 
 // asked waits for somebody to be asked about a call, and names the approval.
-func (w *covert) asked() (id router.ApprovalID) {
+func (w *covert) asked() (id ledger.ApprovalID) {
 	w.Helper()
 	until(w, time.Millisecond, "the question", func() bool {
-		open, err := w.db.ListApprovals(context.Background(), router.Query{MaxLevel: flow.Restricted, Status: string(router.ApprovalPending)})
+		open, err := w.db.ListApprovals(context.Background(), ledger.Query{MaxLevel: flow.Restricted, Status: string(ledger.ApprovalPending)})
 		require.NoError(w, err)
 		if len(open) > 0 {
 			id = open[0].ID

@@ -19,6 +19,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite"
 )
@@ -200,7 +201,7 @@ func (w *rumours) step(t *rapid.T) {
 
 // decidedAndIdle says yes to whatever waits for it, and reports whether nothing is at work any more.
 func (w *rumours) decidedAndIdle() bool {
-	waiting, err := w.db.ListApprovals(w.Context(), router.Query{MaxLevel: flow.Restricted, Status: string(router.ApprovalPending), Limit: 50})
+	waiting, err := w.db.ListApprovals(w.Context(), ledger.Query{MaxLevel: flow.Restricted, Status: string(ledger.ApprovalPending), Limit: 50})
 	require.NoError(w, err)
 	for _, p := range waiting {
 		_, _ = w.router.DecideApproval(w.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true}) // its run may have ended

@@ -20,6 +20,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite/sqlitetest"
 )
@@ -253,7 +254,7 @@ func (w *workplace) admit(key sessions.Key, in adapters.Inbound) {
 // idle reports whether no run waits or works and nothing is on its way out.
 func (w *workplace) idle() bool {
 	for _, status := range []string{"running", "queued", "running"} { // a step's end begins the next one
-		runs, err := w.db.ListRuns(w.Context(), router.Query{MaxLevel: flow.Restricted, Status: status, Limit: 1})
+		runs, err := w.db.ListRuns(w.Context(), ledger.Query{MaxLevel: flow.Restricted, Status: status, Limit: 1})
 		require.NoError(w, err)
 		if len(runs) > 0 {
 			return false
@@ -264,8 +265,8 @@ func (w *workplace) idle() bool {
 
 // silent reports whether nothing is on its way out.
 func (w *workplace) silent() bool {
-	for _, status := range []router.DeliveryStatus{router.DeliveryQueued, router.DeliverySending, router.DeliveryQueued} {
-		out, err := w.db.ListDeliveries(w.Context(), router.Query{MaxLevel: flow.Restricted, Status: string(status), Limit: 1})
+	for _, status := range []ledger.DeliveryStatus{ledger.DeliveryQueued, ledger.DeliverySending, ledger.DeliveryQueued} {
+		out, err := w.db.ListDeliveries(w.Context(), ledger.Query{MaxLevel: flow.Restricted, Status: string(status), Limit: 1})
 		require.NoError(w, err)
 		if len(out) > 0 {
 			return false

@@ -18,6 +18,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -86,7 +87,7 @@ func (w *twoRun) openLoop(monitor *policy.Monitor) {
 			Monitor: monitor, Visibility: agent.VisibleAll, AgentToAgent: agent.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
 		},
 		Store: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Send: func(ctx context.Context, p router.Proactive) (router.Delivery, error) { return w.router.Send(ctx, p) },
+		Send: func(ctx context.Context, p router.Proactive) (ledger.Delivery, error) { return w.router.Send(ctx, p) },
 		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
 			return w.router.CheckPolicy(ctx, c)
 		},
@@ -98,7 +99,7 @@ func (w *twoRun) openLoop(monitor *policy.Monitor) {
 
 // The loop's exchanges are those of the router, which is made after it.
 
-func (w *twoRun) StartExchange(ctx context.Context, a router.Ask) (router.Exchange, error) {
+func (w *twoRun) StartExchange(ctx context.Context, a router.Ask) (ledger.Exchange, error) {
 	return w.router.StartExchange(ctx, a)
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"sluice/router"
+	"sluice/router/ledger"
 )
 
 // turn is one thing that was said, until its answer is there. Its goroutines read the stream of the answer, and the
@@ -28,7 +28,7 @@ type turn struct {
 
 	stops   int  // interrupts
 	stopped bool // the run was asked to end
-	asked   []router.ApprovalID
+	asked   []ledger.ApprovalID
 }
 
 // turn says one thing and prints the answer as it comes. What is typed meanwhile is read where it can be for now: see [turn.typed].
@@ -85,13 +85,13 @@ func (t *turn) event(e event) {
 	t.print.event(e)
 	for _, b := range e.Buttons {
 		if m := approvalCommand.FindStringSubmatch(b.Value); m != nil {
-			t.ask(router.ApprovalID(m[1]))
+			t.ask(ledger.ApprovalID(m[1]))
 		}
 	}
 }
 
 // ask notes a question that was shown, and says how it is answered.
-func (t *turn) ask(id router.ApprovalID) {
+func (t *turn) ask(id ledger.ApprovalID) {
 	if slices.Contains(t.asked, id) {
 		return
 	}
@@ -157,14 +157,14 @@ func (t *turn) command(ctx context.Context, text string) {
 // decide answers the question that waits, if there is exactly one of those that were shown.
 func (t *turn) decide(ctx context.Context, verb string) {
 	var waiting struct {
-		Approvals []struct{ ID router.ApprovalID }
+		Approvals []struct{ ID ledger.ApprovalID }
 	}
 	if _, err := t.client.decode(ctx, request{path: "/v1/approvals", query: queryOf("status", "pending", "limit", "200")}, &waiting); err != nil {
 		t.print.note("sluice: " + err.Error())
 		return
 	}
-	t.asked = slices.DeleteFunc(t.asked, func(id router.ApprovalID) bool {
-		return !slices.ContainsFunc(waiting.Approvals, func(p struct{ ID router.ApprovalID }) bool { return p.ID == id })
+	t.asked = slices.DeleteFunc(t.asked, func(id ledger.ApprovalID) bool {
+		return !slices.ContainsFunc(waiting.Approvals, func(p struct{ ID ledger.ApprovalID }) bool { return p.ID == id })
 	})
 	switch len(t.asked) {
 	case 0:
@@ -179,7 +179,7 @@ func (t *turn) decide(ctx context.Context, verb string) {
 	}
 }
 
-func (t *turn) decided(ctx context.Context, id router.ApprovalID, verb string) {
+func (t *turn) decided(ctx context.Context, id ledger.ApprovalID, verb string) {
 	path := "/v1/approvals/" + url.PathEscape(string(id)) + "/" + verb
 	if _, err := t.client.call(ctx, request{method: http.MethodPost, path: path}); err != nil {
 		t.print.note("sluice: " + err.Error())

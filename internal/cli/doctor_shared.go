@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/router"
+	"sluice/router/ledger"
 )
 
 // shared says that others than owners talk in the owner's session, where they do. Who was
@@ -38,7 +39,7 @@ func (d *doctor) paired(ctx context.Context, running bool) int {
 	}
 	n := 0
 	for _, p := range got.Pairings {
-		if p.Status == string(router.PairingApproved) && d.cfg.LetsPair(p.Channel) {
+		if p.Status == string(ledger.PairingApproved) && d.cfg.LetsPair(p.Channel) {
 			n++
 		}
 	}

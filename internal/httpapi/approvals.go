@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -22,17 +23,17 @@ func (s *Server) approvalRoutes(api huma.API) {
 
 // approvalRecord is an approval as programs see it.
 type approvalRecord struct {
-	ID      router.ApprovalID `json:"id"`
+	ID      ledger.ApprovalID `json:"id"`
 	Session sessions.ID       `json:"session"`
 	Run     sessions.RunID    `json:"run"`
 	Agent   string            `json:"agent"`
 	Tool    string            `json:"tool" doc:"empty for a message that is held"`
 
-	Delivery router.DeliveryID `json:"delivery,omitempty" doc:"the message that is held, where it is about one"`
+	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the message that is held, where it is about one"`
 
 	Args    json.RawMessage       `json:"args,omitempty" doc:"the call's arguments"`
 	Label   string                `json:"label" doc:"of the arguments"`
-	Status  router.ApprovalStatus `json:"status" enum:"pending,allowed,used,denied"`
+	Status  ledger.ApprovalStatus `json:"status" enum:"pending,allowed,used,denied"`
 	Why     string                `json:"why,omitempty" doc:"it has to be decided about; absent: the agent's permission mode says so"`
 	Reason  string                `json:"reason,omitempty"`
 	By      string                `json:"by,omitempty" doc:"who has decided"`
@@ -46,7 +47,7 @@ type approvalRecord struct {
 }
 
 // approvalOf is an approval as the caller may see it: a reason may have been given where more may be said.
-func approvalOf(who caller, p router.Approval) approvalRecord {
+func approvalOf(who caller, p ledger.Approval) approvalRecord {
 	r := approvalRecord{
 		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Delivery: p.Delivery, Label: p.Label.String(),
 		Status: p.Status, Why: p.Why, Reason: who.quotes().Or(p.Reason, "it may not be shown to you"), By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
@@ -82,18 +83,18 @@ func (s *Server) approvals(ctx context.Context, in *struct {
 	if status == "all" {
 		status = ""
 	}
-	found, err := s.cfg.Store.ListApprovals(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound})
+	found, err := s.cfg.Store.ListApprovals(ctx, ledger.Query{MaxLevel: callerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound})
 	if err != nil {
 		return nil, s.problem(err)
 	}
 	out := approvalList{Approvals: []approvalRecord{}}
 	for _, p := range found {
-		if in.Status == string(router.ApprovalPending) && !p.Expires.After(s.cfg.Now()) {
+		if in.Status == string(ledger.ApprovalPending) && !p.Expires.After(s.cfg.Now()) {
 			continue // too late, and its run has not noticed yet
 		}
 		out.Approvals = append(out.Approvals, approvalOf(callerOf(ctx), p))
 	}
-	return &page[approvalList]{next(ctx, bound, lastOf(found, func(p router.Approval) string { return string(p.ID) })), out}, nil
+	return &page[approvalList]{next(ctx, bound, lastOf(found, func(p ledger.Approval) string { return string(p.ID) })), out}, nil
 }
 
 // ApprovalPath names an approval. It is exported because the API library sees no fields of embedded types that are not.
@@ -110,8 +111,8 @@ func (s *Server) approval(ctx context.Context, in *ApprovalPath) (*body[approval
 }
 
 // findApproval is an approval that the caller may know of.
-func (s *Server) findApproval(ctx context.Context, id string) (router.Approval, error) {
-	p, err := s.cfg.Store.Approval(ctx, router.ApprovalID(id))
+func (s *Server) findApproval(ctx context.Context, id string) (ledger.Approval, error) {
+	p, err := s.cfg.Store.Approval(ctx, ledger.ApprovalID(id))
 	return p, s.visible(ctx, err, object{kind: "approval", id: string(p.ID), label: p.Label}, p.Session)
 }
 

@@ -11,11 +11,12 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func (g *gateway) ListApprovals(_ context.Context, q router.Query) ([]router.Approval, error) {
-	var found []router.Approval
+func (g *gateway) ListApprovals(_ context.Context, q ledger.Query) ([]ledger.Approval, error) {
+	var found []ledger.Approval
 	for _, p := range g.approvals {
 		if q.Status == "" || string(p.Status) == q.Status {
 			found = append(found, p)
@@ -24,16 +25,16 @@ func (g *gateway) ListApprovals(_ context.Context, q router.Query) ([]router.App
 	return found, g.fail
 }
 
-func (g *gateway) Approval(_ context.Context, id router.ApprovalID) (router.Approval, error) {
+func (g *gateway) Approval(_ context.Context, id ledger.ApprovalID) (ledger.Approval, error) {
 	for _, p := range g.approvals {
 		if p.ID == id {
 			return p, nil
 		}
 	}
-	return router.Approval{}, sessions.ErrNotFound
+	return ledger.Approval{}, sessions.ErrNotFound
 }
 
-func (g *gateway) DecideApproval(_ context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error) {
+func (g *gateway) DecideApproval(_ context.Context, id ledger.ApprovalID, v router.Verdict) (ledger.Approval, error) {
 	g.verdicts = append(g.verdicts, v)
 	for i := range g.approvals {
 		p := &g.approvals[i]
@@ -43,30 +44,30 @@ func (g *gateway) DecideApproval(_ context.Context, id router.ApprovalID, v rout
 		if len(p.Terms.Approvers) > 0 {
 			return *p, &router.NotApproverError{Actor: v.Actor, Terms: p.Terms}
 		}
-		if p.Status != router.ApprovalPending {
+		if p.Status != ledger.ApprovalPending {
 			return *p, &router.RequestError{Field: "id", Text: string(id) + " is " + string(p.Status) + " already"}
 		}
-		p.Status, p.Reason, p.By, p.Decided = router.ApprovalDenied, v.Reason, v.Actor, clock
+		p.Status, p.Reason, p.By, p.Decided = ledger.ApprovalDenied, v.Reason, v.Actor, clock
 		if v.Allow {
-			p.Status = router.ApprovalAllowed
+			p.Status = ledger.ApprovalAllowed
 		}
 		return *p, nil
 	}
-	return router.Approval{}, sessions.ErrNotFound
+	return ledger.Approval{}, sessions.ErrNotFound
 }
 
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
-	pending := router.Approval{
+	pending := ledger.Approval{
 		ID: "apr_1", Session: "sess_1", Run: "run_1", Agent: "main", Tool: "exec", Args: []byte(`{"command":"ls"}`), Label: flow.Bottom(),
-		Status: router.ApprovalPending, Created: clock, Expires: clock.Add(10 * time.Minute),
+		Status: ledger.ApprovalPending, Created: clock, Expires: clock.Add(10 * time.Minute),
 	}
 	other := pending
 	other.ID, other.Args = "apr_2", []byte("no JSON")
 	others := pending
 	others.ID, others.Terms = "apr_4", sessions.Terms{Approvers: [][]string{{"telegram:1001"}, nil}, Lapse: true, Rules: []string{"policy.rules.ask"}}
-	g.approvals = []router.Approval{pending, other, others}
+	g.approvals = []ledger.Approval{pending, other, others}
 	h := newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleReader})).Handler()
 	w := call(h, "GET", "/v1/approvals/apr_4", "")
 	require.Equal(t, 200, w.Code, w.Body)
@@ -98,7 +99,7 @@ func TestATokenDecidesWithItsOwnRight(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
-	g.approvals = []router.Approval{{ID: "apr_1", Session: "sess_000000000001", Tool: "exec", Label: flow.Bottom(), Status: router.ApprovalPending, Created: clock, Expires: clock.Add(time.Minute)}}
+	g.approvals = []ledger.Approval{{ID: "apr_1", Session: "sess_000000000001", Tool: "exec", Label: flow.Bottom(), Status: ledger.ApprovalPending, Created: clock, Expires: clock.Add(time.Minute)}}
 	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
 	require.Equal(t, 200, call(h, "POST", "/v1/approvals/apr_1/deny", "", "Authorization: Bearer do").Code)
 	require.Len(t, g.verdicts, 1)
@@ -123,7 +124,7 @@ func TestATokenStopsAndDiscardsAsItself(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
 	g.runs["run_1"] = sessions.Run{ID: "run_1", Session: "sess_000000000001", Status: sessions.RunRunning, Label: flow.Bottom()}
-	g.sent = []router.Delivery{{ID: "dlv_1", Session: "sess_000000000001", Status: router.DeliveryHeld, Label: flow.Bottom()}}
+	g.sent = []ledger.Delivery{{ID: "dlv_1", Session: "sess_000000000001", Status: ledger.DeliveryHeld, Label: flow.Bottom()}}
 	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
 	require.Equal(t, 202, call(h, "POST", "/v1/sessions/main/runs/run_1/cancel", "", "Authorization: Bearer do").Code)
 	require.Equal(t, []string{"token:ops"}, g.enders)
@@ -137,7 +138,7 @@ func TestATokenStopsAndDiscardsAsItself(t *testing.T) {
 func TestATokenAdmitsNobodyToASharedMainSession(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
-	g.shared, g.pairings = "they share the main session", []router.Pairing{{Channel: "telegram", Account: "default", Code: "ABCDEFGH"}}
+	g.shared, g.pairings = "they share the main session", []ledger.Pairing{{Channel: "telegram", Account: "default", Code: "ABCDEFGH"}}
 	ops := withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Internal, Role: httpapi.RoleOperator})
 	for level, status := range map[flow.Level]int{flow.Internal: 403, flow.Confidential: 404} {
 		h := newServer(t, g, ops, func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return level } }).Handler()

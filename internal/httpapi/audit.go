@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -27,7 +27,7 @@ type auditPlace struct {
 	Hash  string `json:"hash" doc:"stands for all entries of the chain up to this one"`
 }
 
-func (s *Server) auditOf(r router.AuditRecord, who caller) auditRecord {
+func (s *Server) auditOf(r ledger.AuditRecord, who caller) auditRecord {
 	out := auditRecord{
 		ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Object: r.Object, Session: r.Session, Label: r.Label.String(), Detail: r.Detail,
 	}
@@ -57,7 +57,7 @@ func (s *Server) listAudit(ctx context.Context, in *struct {
 	if !who.seesAll() && in.After != "" {
 		in.After = s.cursors.openEntry(in.After)
 	}
-	q := router.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: newBound()}
+	q := ledger.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: newBound()}
 	if in.Session != "" {
 		id, err := s.anySession(ctx, in.Session)
 		if err != nil {
@@ -79,7 +79,7 @@ func (s *Server) listAudit(ctx context.Context, in *struct {
 type auditFault struct {
 	Chain int                   `json:"chain"`
 	Seq   int64                 `json:"seq"`
-	Kind  router.AuditFaultKind `json:"kind" enum:"changed,missing,order,head"`
+	Kind  ledger.AuditFaultKind `json:"kind" enum:"changed,missing,order,head"`
 	Text  string                `json:"text" doc:"what is wrong with this entry, for people"`
 }
 
@@ -97,9 +97,9 @@ func (s *Server) verifyAudit(ctx context.Context, in *struct {
 	if !callerOf(ctx).seesAll() {
 		return nil, forbidden("the audit trail is verified as a whole: use a token whose level is RESTRICTED")
 	}
-	kept := make([]router.AuditHead, len(in.Head))
+	kept := make([]ledger.AuditHead, len(in.Head))
 	for i, text := range in.Head {
-		head, err := router.ParseAuditHead(text)
+		head, err := ledger.ParseAuditHead(text)
 		if err != nil {
 			return nil, badRequest(err.Error())
 		}

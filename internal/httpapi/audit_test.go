@@ -11,25 +11,25 @@ import (
 
 	"sluice/internal/httpapi"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // trail is a gateway with an audit trail that keeps what it was asked.
 type trail struct {
 	*gateway
-	queries []router.AuditQuery
-	kept    []router.AuditHead
-	report  router.AuditReport
+	queries []ledger.AuditQuery
+	kept    []ledger.AuditHead
+	report  ledger.AuditReport
 }
 
-func (a *trail) ListAudit(_ context.Context, q router.AuditQuery) ([]router.AuditRecord, error) {
+func (a *trail) ListAudit(_ context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error) {
 	a.queries = append(a.queries, q)
 	entry := sessions.AuditEntry{At: clock, Actor: "gateway", Action: "delivery.block", Object: "dlv_1", Label: flow.Bottom()}
-	return []router.AuditRecord{{AuditEntry: entry, ID: "1-ab", Place: router.AuditHead{Chain: 2, Seq: 7, Hash: "abc"}}}, a.fail
+	return []ledger.AuditRecord{{AuditEntry: entry, ID: "1-ab", Place: ledger.AuditHead{Chain: 2, Seq: 7, Hash: "abc"}}}, a.fail
 }
 
-func (a *trail) VerifyAudit(_ context.Context, kept []router.AuditHead) (router.AuditReport, error) {
+func (a *trail) VerifyAudit(_ context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error) {
 	a.kept = kept
 	return a.report, a.fail
 }
@@ -60,7 +60,7 @@ func TestAuditIsListed(t *testing.T) {
 		require.NotNil(t, a.queries[i].Bound, "the list is bounded in bytes")
 		a.queries[i].Bound = nil
 	}
-	require.Equal(t, []router.AuditQuery{
+	require.Equal(t, []ledger.AuditQuery{
 		{
 			Action: "delivery.block", Actor: "gateway", Session: "sess_000000000001", Since: time.Date(2026, 4, 26, 18, 0, 0, 0, time.UTC),
 			MaxLevel: flow.Restricted, Limit: 7, After: "1-aa",
@@ -74,13 +74,13 @@ func TestAuditIsVerified(t *testing.T) {
 	t.Parallel()
 	a, h := serveTrail(t)
 	hash := strings.Repeat("0af", 22)[:64]
-	a.report = router.AuditReport{Entries: 9, Heads: []router.AuditHead{{Seq: 9, Hash: hash}}}
+	a.report = ledger.AuditReport{Entries: 9, Heads: []ledger.AuditHead{{Seq: 9, Hash: hash}}}
 	w := call(h, "GET", "/v1/audit/verify?head=0:3:"+hash+"&head=1:2:"+hash, "")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	require.JSONEq(t, `{"ok":true,"entries":9,"heads":["0:9:`+hash+`"],"faults":[]}`, w.Body.String())
-	require.Equal(t, []router.AuditHead{{Chain: 0, Seq: 3, Hash: hash}, {Chain: 1, Seq: 2, Hash: hash}}, a.kept)
+	require.Equal(t, []ledger.AuditHead{{Chain: 0, Seq: 3, Hash: hash}, {Chain: 1, Seq: 2, Hash: hash}}, a.kept)
 
-	a.report.Faults = []router.AuditFault{{Chain: 1, Seq: 4, Kind: router.AuditMissing, Text: "it is missing"}}
+	a.report.Faults = []ledger.AuditFault{{Chain: 1, Seq: 4, Kind: ledger.AuditMissing, Text: "it is missing"}}
 	w = call(h, "GET", "/v1/audit/verify", "")
 	require.Contains(t, w.Body.String(), `"ok":false`)
 	require.Contains(t, w.Body.String(), `"faults":[{"chain":1,"seq":4,"kind":"missing","text":"it is missing"}]`)

@@ -11,6 +11,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -88,7 +89,7 @@ func labelOf(text string) (flow.Label, error) {
 
 type deliveryList struct {
 	Deliveries []deliveryRecord              `json:"deliveries"`
-	Counts     map[router.DeliveryStatus]int `json:"counts" doc:"how many there are of each status but sent and discarded"`
+	Counts     map[ledger.DeliveryStatus]int `json:"counts" doc:"how many there are of each status but sent and discarded"`
 }
 
 func (s *Server) listDeliveries(ctx context.Context, in *struct {
@@ -99,7 +100,7 @@ func (s *Server) listDeliveries(ctx context.Context, in *struct {
 },
 ) (*page[deliveryList], error) {
 	bound := newBound()
-	found, err := s.cfg.Store.ListDeliveries(ctx, router.Query{
+	found, err := s.cfg.Store.ListDeliveries(ctx, ledger.Query{
 		MaxLevel: callerOf(ctx).Level, Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound,
 	})
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *Server) listDeliveries(ctx context.Context, in *struct {
 	for i, d := range found {
 		out.Deliveries[i] = s.delivery(ctx, d)
 	}
-	return &page[deliveryList]{next(ctx, bound, lastOf(found, func(d router.Delivery) string { return string(d.ID) })), out}, nil
+	return &page[deliveryList]{next(ctx, bound, lastOf(found, func(d ledger.Delivery) string { return string(d.ID) })), out}, nil
 }
 
 type deliveryPath struct {
@@ -129,12 +130,12 @@ func (s *Server) getDelivery(ctx context.Context, in *deliveryPath) (*body[deliv
 }
 
 // visibleDelivery is a delivery that the caller may know of.
-func (s *Server) visibleDelivery(ctx context.Context, id string) (router.Delivery, error) {
-	d, err := s.cfg.Store.Delivery(ctx, router.DeliveryID(id))
+func (s *Server) visibleDelivery(ctx context.Context, id string) (ledger.Delivery, error) {
+	d, err := s.cfg.Store.Delivery(ctx, ledger.DeliveryID(id))
 	return d, s.visible(ctx, err, object{kind: "delivery", id: string(d.ID), label: d.Label}, d.Session)
 }
 
-func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID, string) (router.Delivery, error)) func(context.Context, *deliveryPath) (*body[deliveryRecord], error) {
+func (s *Server) changeDelivery(change func(context.Context, ledger.DeliveryID, string) (ledger.Delivery, error)) func(context.Context, *deliveryPath) (*body[deliveryRecord], error) {
 	return func(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
 		d, err := s.visibleDelivery(ctx, in.Delivery)
 		if err != nil {
@@ -148,7 +149,7 @@ func (s *Server) changeDelivery(change func(context.Context, router.DeliveryID, 
 }
 
 // discard gives a delivery up. One that is held is denied by that.
-func (s *Server) discard(ctx context.Context, id router.DeliveryID, _ string) (router.Delivery, error) {
+func (s *Server) discard(ctx context.Context, id ledger.DeliveryID, _ string) (ledger.Delivery, error) {
 	return s.cfg.Router.DiscardDelivery(ctx, id, s.decider(ctx))
 }
 
@@ -173,7 +174,7 @@ func (s *Server) checkPolicy(ctx context.Context, in *struct {
 	}
 	d, err := s.cfg.Router.CheckPolicy(ctx, router.Check{
 		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
-		Session: in.Session, Label: label, Kind: router.DeliveryKind(in.Kind), Text: in.Text, Reader: callerOf(ctx).Level,
+		Session: in.Session, Label: label, Kind: ledger.DeliveryKind(in.Kind), Text: in.Text, Reader: callerOf(ctx).Level,
 	})
 	if errors.Is(err, sessions.ErrNotFound) && in.Session != "" {
 		_, _ = s.lookup(ctx, in.Session) // notes one that is hidden; whatever it gives, the answer is the same

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -56,7 +56,7 @@ type denials struct {
 	queue   chan denial
 	open    map[denialKey]*denial
 	kinds   map[string]int // different ones of an actor in open
-	commit  func(ctx context.Context, c router.Change) error
+	commit  func(ctx context.Context, c ledger.Change) error
 	now     func() time.Time
 	log     *slog.Logger
 	lost    prometheus.Counter
@@ -160,7 +160,7 @@ func (d *denials) flush() {
 		return cmp.Or(a.first.Compare(b.first), cmp.Compare(a.actor, b.actor), cmp.Compare(a.kind, b.kind), cmp.Compare(a.object, b.object), cmp.Compare(a.why, b.why))
 	})
 	for batch := range slices.Chunk(all, denialBatch) {
-		var change router.Change
+		var change ledger.Change
 		for _, n := range batch {
 			change.Audit = append(change.Audit, n.entry())
 		}
@@ -178,7 +178,7 @@ func (d *denials) flush() {
 	}
 }
 
-func (d *denials) store(change router.Change) error {
+func (d *denials) store(change ledger.Change) error {
 	ctx, cancel := context.WithTimeout(d.ctx, denialsTimeout)
 	defer cancel()
 	return d.commit(ctx, change)

@@ -22,11 +22,12 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // Commit keeps what is added to the audit trail.
-func (g *gateway) Commit(_ context.Context, c router.Change) error {
+func (g *gateway) Commit(_ context.Context, c ledger.Change) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.down != nil {
@@ -155,7 +156,7 @@ func TestWithheldAnswersAreSaidToTheOperator(t *testing.T) {
 		} {
 			run.ID, run.Session, run.Status = id, "sess_000000000002", sessions.RunDone
 			g.runs[id] = run
-			g.admitted = router.Admitted{Outcome: router.OutcomeRun, Run: id}
+			g.admitted = router.Admitted{Outcome: ledger.OutcomeRun, Run: id}
 			w := call(s.Handler(), "POST", "/v1/sessions/main/messages", `{"message":"hi"}`, "Authorization: Bearer low", "Accept: application/json")
 			require.Equal(t, 200, w.Code, w.Body)
 			require.NotContains(t, w.Body.String(), "secret")

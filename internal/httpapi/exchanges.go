@@ -11,6 +11,7 @@ import (
 
 	"sluice/announce"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -42,7 +43,7 @@ type exchangeRecord struct {
 	Ended     *time.Time         `json:"ended,omitempty"`
 }
 
-func exchangeOf(x router.Exchange) exchangeRecord {
+func exchangeOf(x ledger.Exchange) exchangeRecord {
 	out := exchangeRecord{
 		ID: x.ID, Kind: x.Kind, Requester: x.Requester, Target: x.Target, Request: x.Request, Reply: x.Reply, Latest: x.Latest,
 		Phase: x.Phase, Turn: x.Turn, MaxTurns: x.MaxTurns, Outcome: x.Outcome, Detail: x.Detail, Status: x.Status, Name: x.Name,
@@ -73,15 +74,15 @@ func (s *Server) listExchanges(ctx context.Context, in *struct {
 	PageQuery
 },
 ) (*page[exchangeList], error) {
-	sides := []router.ExchangeQuery{{}}
+	sides := []ledger.ExchangeQuery{{}}
 	if in.Session != "" {
 		id, err := s.anySession(ctx, in.Session)
 		if err != nil {
 			return nil, err
 		}
-		sides = []router.ExchangeQuery{{Requester: id}, {Target: id}}
+		sides = []ledger.ExchangeQuery{{Requester: id}, {Target: id}}
 	}
-	var found, ends []router.Exchange
+	var found, ends []ledger.Exchange
 	for _, q := range sides {
 		q.MaxLevel, q.Kind, q.Open, q.Limit, q.After, q.Bound = callerOf(ctx).Level, announce.Kind(in.Kind), in.Open, in.Limit, in.After, newBound()
 		side, err := s.cfg.Store.ListExchanges(ctx, q)
@@ -94,10 +95,10 @@ func (s *Server) listExchanges(ctx context.Context, in *struct {
 		}
 	}
 	slices.SortFunc(found, newestFirst)
-	found = slices.CompactFunc(found, func(a, b router.Exchange) bool { return a.ID == b.ID }) // with itself
-	bound := router.Bound{More: len(ends) > 0 || len(found) > in.Limit}
-	found = slices.DeleteFunc(found[:min(len(found), in.Limit)], func(x router.Exchange) bool {
-		return slices.ContainsFunc(ends, func(end router.Exchange) bool { return newestFirst(x, end) > 0 })
+	found = slices.CompactFunc(found, func(a, b ledger.Exchange) bool { return a.ID == b.ID }) // with itself
+	bound := ledger.Bound{More: len(ends) > 0 || len(found) > in.Limit}
+	found = slices.DeleteFunc(found[:min(len(found), in.Limit)], func(x ledger.Exchange) bool {
+		return slices.ContainsFunc(ends, func(end ledger.Exchange) bool { return newestFirst(x, end) > 0 })
 	})
 	out := exchangeList{Exchanges: []exchangeRecord{}}
 	for _, x := range found {
@@ -107,11 +108,11 @@ func (s *Server) listExchanges(ctx context.Context, in *struct {
 		}
 		out.Exchanges = append(out.Exchanges, record)
 	}
-	return &page[exchangeList]{next(ctx, &bound, lastOf(found, func(x router.Exchange) string { return x.ID })), out}, nil
+	return &page[exchangeList]{next(ctx, &bound, lastOf(found, func(x ledger.Exchange) string { return x.ID })), out}, nil
 }
 
 // newestFirst orders exchanges as lists have them.
-func newestFirst(a, b router.Exchange) int {
+func newestFirst(a, b ledger.Exchange) int {
 	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID))
 }
 
@@ -133,7 +134,7 @@ func (s *Server) getExchange(ctx context.Context, in *struct {
 }
 
 // shownExchange is what became of a look at an exchange, if the caller may know of it.
-func (s *Server) shownExchange(ctx context.Context, x router.Exchange, err error) (*body[exchangeRecord], error) {
+func (s *Server) shownExchange(ctx context.Context, x ledger.Exchange, err error) (*body[exchangeRecord], error) {
 	if err := s.visible(ctx, err, object{kind: "exchange", id: x.ID, label: x.Label}, x.Requester.Session, x.Target.Session); err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (s *Server) shownExchange(ctx context.Context, x router.Exchange, err error
 }
 
 // exchange is an exchange as its caller sees it: of the sessions that it has come through, those that they may know of.
-func (s *Server) exchange(ctx context.Context, x router.Exchange) (exchangeRecord, error) {
+func (s *Server) exchange(ctx context.Context, x ledger.Exchange) (exchangeRecord, error) {
 	hops, err := s.seenOf(ctx, x.Chain.Hops)
 	x.Chain.Hops = hops
 	return exchangeOf(x), err

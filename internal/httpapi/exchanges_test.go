@@ -13,19 +13,20 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func (g *gateway) Exchange(_ context.Context, id string) (router.Exchange, error) {
-	i := slices.IndexFunc(g.exchanges, func(x router.Exchange) bool { return x.ID == id })
+func (g *gateway) Exchange(_ context.Context, id string) (ledger.Exchange, error) {
+	i := slices.IndexFunc(g.exchanges, func(x ledger.Exchange) bool { return x.ID == id })
 	if i < 0 {
-		return router.Exchange{}, sessions.ErrNotFound
+		return ledger.Exchange{}, sessions.ErrNotFound
 	}
 	return g.exchanges[i], nil
 }
 
-func (g *gateway) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]router.Exchange, error) {
-	var found []router.Exchange
+func (g *gateway) ListExchanges(_ context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error) {
+	var found []ledger.Exchange
 	for _, x := range g.exchanges {
 		if (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) &&
 			(q.Kind == "" || x.Kind == q.Kind) && (!q.Open || x.Phase != announce.Ended) && len(found) < q.Limit {
@@ -35,16 +36,16 @@ func (g *gateway) ListExchanges(_ context.Context, q router.ExchangeQuery) ([]ro
 	return found, g.fail
 }
 
-func (g *gateway) StartTask(_ context.Context, n router.NewTask) (router.Exchange, error) {
+func (g *gateway) StartTask(_ context.Context, n router.NewTask) (ledger.Exchange, error) {
 	g.tasks = append(g.tasks, n)
-	x := router.Exchange{First: "run_1", Label: flow.Bottom()}
+	x := ledger.Exchange{First: "run_1", Label: flow.Bottom()}
 	x.ID, x.Kind, x.Request, x.Phase, x.Started = "xch_1", announce.Spawn, n.Text, announce.Asking, clock
 	return x, g.fail
 }
 
 // exchange is one between two sessions, n minutes old.
-func exchange(id string, from, to sessions.ID, kind announce.Kind, n int) router.Exchange {
-	x := router.Exchange{Label: flow.Bottom(), Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{from}}}
+func exchange(id string, from, to sessions.ID, kind announce.Kind, n int) ledger.Exchange {
+	x := ledger.Exchange{Label: flow.Bottom(), Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{from}}}
 	x.ID, x.Kind, x.Phase, x.Started = id, kind, announce.Asking, clock.Add(-time.Duration(n)*time.Minute)
 	x.Requester, x.Target = announce.Party{Session: from}, announce.Party{Session: to}
 	return x
@@ -57,7 +58,7 @@ func TestExchangesAreListed(t *testing.T) {
 	ended := exchange("xch_c", "sess_000000000001", "sess_000000000003", announce.Spawn, 1)
 	ended.Exchange = announce.Stop(ended.Exchange, "a person stopped it", clock)
 	ended.Route = sessions.Route{Channel: "telegram", Conversation: "42", Handle: "secret"}
-	g.exchanges = []router.Exchange{
+	g.exchanges = []ledger.Exchange{
 		exchange("xch_d", "sess_000000000002", "sess_000000000003", announce.Send, 0), ended,
 		exchange("xch_b", "sess_000000000002", "sess_000000000001", announce.Send, 2),
 		exchange("xch_a", "sess_000000000001", "sess_000000000002", announce.Send, 3),

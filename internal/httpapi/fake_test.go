@@ -22,6 +22,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -44,24 +45,24 @@ type gateway struct {
 	runs    map[sessions.RunID]sessions.Run
 	becomes map[sessions.RunID]sessions.Run // what runs are once they were looked at
 	thread  []sessions.Message
-	sent    []router.Delivery
+	sent    []ledger.Delivery
 
-	exchanges []router.Exchange
-	approvals []router.Approval
+	exchanges []ledger.Exchange
+	approvals []ledger.Approval
 	verdicts  []router.Verdict
 	shared    string // what is warned of where all direct chats are one session
-	pairings  []router.Pairing
+	pairings  []ledger.Pairing
 	memories  *store.DB
 	tasks     []router.NewTask
-	files     map[sessions.MediaID]router.Media
+	files     map[sessions.MediaID]ledger.Media
 	messages  []router.Proactive
-	counts    map[router.DeliveryStatus]int
+	counts    map[ledger.DeliveryStatus]int
 	asked     []router.Admission
 	created   []router.NewSession
 	ended     []sessions.ID
 	enders    []string // who has ended or reset sessions
 	aborted   []sessions.ID
-	queries   []router.SessionQuery
+	queries   []ledger.SessionQuery
 	admitted  router.Admitted
 	fail      error // of every call
 	after     uint64
@@ -196,19 +197,19 @@ func (g *gateway) AbortSession(_ context.Context, id sessions.ID, actor string) 
 	return nil
 }
 
-func (g *gateway) DiscardDelivery(_ context.Context, _ router.DeliveryID, by router.Verdict) (router.Delivery, error) {
+func (g *gateway) DiscardDelivery(_ context.Context, _ ledger.DeliveryID, by router.Verdict) (ledger.Delivery, error) {
 	g.verdicts = append(g.verdicts, by)
 	return g.sent[0], nil
 }
 
 func (g *gateway) SharedMain() string { return g.shared }
 
-func (g *gateway) ListPairings(context.Context, string, string, router.PairingStatus) ([]router.Pairing, error) {
+func (g *gateway) ListPairings(context.Context, string, string, ledger.PairingStatus) ([]ledger.Pairing, error) {
 	return g.pairings, nil
 }
 
-func (g *gateway) ApprovePairing(context.Context, string, string) (router.Pairing, error) {
-	return router.Pairing{}, router.ErrPairingCode
+func (g *gateway) ApprovePairing(context.Context, string, string) (ledger.Pairing, error) {
+	return ledger.Pairing{}, router.ErrPairingCode
 }
 
 func (g *gateway) Admit(_ context.Context, in router.Admission) (router.Admitted, error) {
@@ -238,37 +239,37 @@ func (g *gateway) Thread(context.Context, sessions.Record) ([]sessions.Message, 
 	return g.thread, nil
 }
 
-func (g *gateway) ListDeliveries(context.Context, router.Query) ([]router.Delivery, error) {
+func (g *gateway) ListDeliveries(context.Context, ledger.Query) ([]ledger.Delivery, error) {
 	return g.sent, nil
 }
 
-func (g *gateway) Send(_ context.Context, p router.Proactive) (router.Delivery, error) {
+func (g *gateway) Send(_ context.Context, p router.Proactive) (ledger.Delivery, error) {
 	g.messages = append(g.messages, p)
-	return router.Delivery{ID: "dlv_1", Status: router.DeliveryQueued, Text: p.Text, Buttons: p.Buttons}, g.fail
+	return ledger.Delivery{ID: "dlv_1", Status: ledger.DeliveryQueued, Text: p.Text, Buttons: p.Buttons}, g.fail
 }
 
-func (g *gateway) Media(_ context.Context, id sessions.MediaID) (router.Media, error) {
+func (g *gateway) Media(_ context.Context, id sessions.MediaID) (ledger.Media, error) {
 	if m, ok := g.files[id]; ok {
 		return m, nil
 	}
-	return router.Media{}, sessions.ErrNotFound
+	return ledger.Media{}, sessions.ErrNotFound
 }
 
-func (g *gateway) MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error) {
+func (g *gateway) MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
 	m, err := g.Media(ctx, id)
 	m.Content = nil
 	return m, err
 }
 
-func (g *gateway) Delivery(context.Context, router.DeliveryID) (router.Delivery, error) {
+func (g *gateway) Delivery(context.Context, ledger.DeliveryID) (ledger.Delivery, error) {
 	return g.sent[0], nil
 }
 
-func (g *gateway) CountDeliveries(context.Context, flow.Level) (map[router.DeliveryStatus]int, error) {
+func (g *gateway) CountDeliveries(context.Context, flow.Level) (map[ledger.DeliveryStatus]int, error) {
 	return g.counts, g.fail
 }
 
-func (g *gateway) ListSessions(_ context.Context, q router.SessionQuery) ([]sessions.Record, error) {
+func (g *gateway) ListSessions(_ context.Context, q ledger.SessionQuery) ([]sessions.Record, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.queries = append(g.queries, q)

@@ -11,6 +11,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -36,7 +37,7 @@ func buttonsOf(in []buttonJSON) []adapters.Button {
 }
 
 // openButtons are the buttons of a delivery that still do something.
-func openButtons(d router.Delivery) []sessions.Button {
+func openButtons(d ledger.Delivery) []sessions.Button {
 	if len(d.Controls) > 0 && d.Asks == "" {
 		return nil // it is decided
 	}
@@ -60,7 +61,7 @@ type mediaRecord struct {
 }
 
 // media says what the files of a delivery are. Those that are not kept any more have only their id.
-func (s *Server) media(ctx context.Context, d router.Delivery) []mediaRecord {
+func (s *Server) media(ctx context.Context, d ledger.Delivery) []mediaRecord {
 	var out []mediaRecord
 	for _, id := range d.Files {
 		record := mediaRecord{ID: id}

@@ -10,6 +10,7 @@ import (
 	"sluice/adapters"
 	"sluice/internal/httpapi"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -55,12 +56,12 @@ func TestSizeOfUploads(t *testing.T) {
 func TestMedia(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
-	g.files = map[sessions.MediaID]router.Media{}
+	g.files = map[sessions.MediaID]ledger.Media{}
 	for mime, want := range map[string]string{
 		"text/plain; charset=utf-8": "text/plain", "image/png": "image/png", "image/svg+xml": "application/octet-stream",
 		"text/html": "application/octet-stream", "": "application/octet-stream", "?": "application/octet-stream",
 	} {
-		g.files["med_1"] = router.Media{ID: "med_1", Name: `ü "x".txt`, MIME: mime, Content: []byte("\x00\xff")}
+		g.files["med_1"] = ledger.Media{ID: "med_1", Name: `ü "x".txt`, MIME: mime, Content: []byte("\x00\xff")}
 		w := call(serve(t, g), "GET", "/v1/media/med_1", "")
 		require.Equal(t, 200, w.Code)
 		require.Equal(t, want, w.Header().Get("Content-Type"))
@@ -77,9 +78,9 @@ func TestDeliveryWithFiles(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
-	g.files = map[sessions.MediaID]router.Media{"med_1": {ID: "med_1", Name: "a.txt", MIME: "text/plain", Size: 2}}
-	g.sent = []router.Delivery{{
-		ID: "dlv_1", Kind: router.KindMessage, Status: router.DeliverySent, Text: "here", Files: []sessions.MediaID{"med_1", "med_2"},
+	g.files = map[sessions.MediaID]ledger.Media{"med_1": {ID: "med_1", Name: "a.txt", MIME: "text/plain", Size: 2}}
+	g.sent = []ledger.Delivery{{
+		ID: "dlv_1", Kind: ledger.KindMessage, Status: ledger.DeliverySent, Text: "here", Files: []sessions.MediaID{"med_1", "med_2"},
 		Route: sessions.Route{Channel: "slack", Conversation: "C1", Handle: "https://hooks.example/secret"},
 	}}
 	w := call(serve(t, g), "GET", "/v1/deliveries/dlv_1", "")

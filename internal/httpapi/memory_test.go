@@ -11,7 +11,7 @@ import (
 
 	"sluice/internal/httpapi"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -152,7 +152,7 @@ func TestMemoryIsShownAndDeleted(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, remove("high", "/v1/memory/"+m.Versions[0].ID+"?uncover=true"), "the tombstone itself")
 	require.Equal(t, http.StatusOK, ask(t, h, "high", "/v1/memory?namespace=main&audience=owner", &page))
 	require.Equal(t, "mem_1", idsOf(page))
-	entries, err := db.ListAudit(t.Context(), router.AuditQuery{Action: "memory.delete", MaxLevel: flow.Restricted})
+	entries, err := db.ListAudit(t.Context(), ledger.AuditQuery{Action: "memory.delete", MaxLevel: flow.Restricted})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	require.Equal(t, []any{"token:high", "mem_2", flow.Confidential}, []any{entries[1].Actor, entries[1].Object, entries[1].Label.Level()})

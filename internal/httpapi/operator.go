@@ -15,6 +15,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -36,7 +37,7 @@ type statusRecord struct {
 	Ready      bool                          `json:"ready"`
 	Parts      []Health                      `json:"parts"`
 	Accounts   []accountRecord               `json:"accounts"`
-	Deliveries map[router.DeliveryStatus]int `json:"deliveries" doc:"how many there are of each status but sent and discarded"`
+	Deliveries map[ledger.DeliveryStatus]int `json:"deliveries" doc:"how many there are of each status but sent and discarded"`
 }
 
 // accountRecord is how an account of a channel does.
@@ -136,13 +137,13 @@ func (s *Server) pairings(ctx context.Context, _ *struct{}) (*body[pairingList],
 		return nil, err
 	}
 	out := pairingList{Pairings: []pairingRecord{}}
-	for _, status := range []router.PairingStatus{router.PairingPending, router.PairingApproved} {
+	for _, status := range []ledger.PairingStatus{ledger.PairingPending, ledger.PairingApproved} {
 		found, err := s.cfg.Store.ListPairings(ctx, "", "", status)
 		if err != nil {
 			return nil, s.problem(err)
 		}
 		for _, p := range found {
-			if status == router.PairingPending && !p.Expires.After(s.cfg.Now()) || !s.channelSeen(ctx, p.Channel, p.Account) {
+			if status == ledger.PairingPending && !p.Expires.After(s.cfg.Now()) || !s.channelSeen(ctx, p.Channel, p.Account) {
 				continue
 			}
 			out.Pairings = append(out.Pairings, pairingOf(p))
@@ -180,9 +181,9 @@ func (s *Server) mayAdmit(ctx context.Context) error {
 const noCode = ""
 
 // settle decides about who was told a code, if the caller may. A code of a channel above the caller's level is as a wrong one.
-func (s *Server) settle(ctx context.Context, code string, may func(context.Context) error, decide func(ctx context.Context, code, actor string) (router.Pairing, error)) (*body[pairingRecord], error) {
+func (s *Server) settle(ctx context.Context, code string, may func(context.Context) error, decide func(ctx context.Context, code, actor string) (ledger.Pairing, error)) (*body[pairingRecord], error) {
 	code = strings.ToUpper(code)
-	pending, err := s.cfg.Store.ListPairings(ctx, "", "", router.PairingPending)
+	pending, err := s.cfg.Store.ListPairings(ctx, "", "", ledger.PairingPending)
 	if err != nil {
 		return nil, s.problem(err)
 	}

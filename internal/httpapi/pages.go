@@ -11,7 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -26,10 +26,10 @@ type page[T any] struct {
 }
 
 // newBound bounds one look at a list.
-func newBound() *router.Bound { return &router.Bound{Bytes: pageBytes} }
+func newBound() *ledger.Bound { return &ledger.Bound{Bytes: pageBytes} }
 
 // next is the Link to the page after a row; empty on the last page.
-func next(ctx context.Context, b *router.Bound, last string) string {
+func next(ctx context.Context, b *ledger.Bound, last string) string {
 	r := requestOf(ctx).http
 	if !b.More || last == "" || r == nil {
 		return ""

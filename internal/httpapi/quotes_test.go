@@ -8,7 +8,7 @@ import (
 
 	"sluice/internal/httpapi"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -37,8 +37,8 @@ func TestReasonsHaveALabel(t *testing.T) {
 	t.Parallel()
 	g := withMain()
 	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: httpapi.RoleOperator})).Handler()
-	g.approvals = []router.Approval{{
-		ID: "apr_1", Session: mainID, Label: flow.Bottom(), Status: router.ApprovalDenied, Reason: flow.NewText("the owner denied it: the merger", flow.Top()),
+	g.approvals = []ledger.Approval{{
+		ID: "apr_1", Session: mainID, Label: flow.Bottom(), Status: ledger.ApprovalDenied, Reason: flow.NewText("the owner denied it: the merger", flow.Top()),
 	}}
 	seen := call(h, "GET", "/v1/approvals/apr_1", "", "Authorization: Bearer ops").Body.String()
 	require.NotContains(t, seen, "merger")
@@ -53,7 +53,7 @@ func TestWhatIsTypedOnThePageHasItsLevel(t *testing.T) {
 	h := newServer(t, g, func(c *httpapi.Config) {
 		c.SinkLevel = func(sessions.Route) flow.Level { return flow.Confidential }
 	}).Handler()
-	g.approvals = []router.Approval{{ID: "apr_1", Session: mainID, Label: flow.Bottom(), Status: router.ApprovalPending, Expires: clock.Add(time.Minute)}}
+	g.approvals = []ledger.Approval{{ID: "apr_1", Session: mainID, Label: flow.Bottom(), Status: ledger.ApprovalPending, Expires: clock.Add(time.Minute)}}
 	for header, want := range map[string]flow.Level{"Sluice-Client: page": flow.Confidential, "Accept: */*": flow.Public} {
 		require.Equal(t, 200, call(h, "PATCH", "/v1/sessions/main", `{"label":"the deal","title":"x","model":"a/b"}`, header).Code)
 		p := g.patched[len(g.patched)-1]

@@ -10,6 +10,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -96,7 +97,7 @@ func messageOf(m sessions.Message) messageRecord {
 	return out
 }
 
-func (s *Server) notice(ctx context.Context, d router.Delivery) messageRecord {
+func (s *Server) notice(ctx context.Context, d ledger.Delivery) messageRecord {
 	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: s.media(ctx, d), Buttons: openButtons(d), Label: d.Label.String(), Created: d.Created}
 }
 
@@ -143,9 +144,9 @@ func optional(t time.Time) *time.Time {
 
 // deliveryRecord is a delivery as programs see it.
 type deliveryRecord struct {
-	ID       router.DeliveryID     `json:"id"`
-	Kind     router.DeliveryKind   `json:"kind"`
-	Status   router.DeliveryStatus `json:"status"`
+	ID       ledger.DeliveryID     `json:"id"`
+	Kind     ledger.DeliveryKind   `json:"kind"`
+	Status   ledger.DeliveryStatus `json:"status"`
 	Route    sessions.Route        `json:"route"`
 	Text     string                `json:"text"`
 	Buttons  []sessions.Button     `json:"buttons,omitempty" doc:"press: what to send to press one, with POST /v1/sessions/{id}/messages"`
@@ -153,7 +154,7 @@ type deliveryRecord struct {
 	Label    string                `json:"label"`
 	Session  sessions.ID           `json:"session,omitempty"`
 	Run      sessions.RunID        `json:"run,omitempty"`
-	ResendOf router.DeliveryID     `json:"resend_of,omitempty" doc:"the unknown delivery that this one repeats"`
+	ResendOf ledger.DeliveryID     `json:"resend_of,omitempty" doc:"the unknown delivery that this one repeats"`
 	Attempts int                   `json:"attempts"`
 	Error    string                `json:"error,omitempty"`
 	Decision *policy.Decision      `json:"decision,omitempty" doc:"what the gate decided, with every rule that it looked at"`
@@ -170,13 +171,13 @@ func publicRoute(r sessions.Route) sessions.Route {
 	return r
 }
 
-func (s *Server) delivery(ctx context.Context, d router.Delivery) deliveryRecord {
+func (s *Server) delivery(ctx context.Context, d ledger.Delivery) deliveryRecord {
 	out := deliveryRecord{
 		ID: d.ID, Kind: d.Kind, Status: d.Status, Route: publicRoute(d.Route), Buttons: openButtons(d), Files: s.media(ctx, d), Text: d.Text, Label: d.Label.String(), Session: d.Session, Run: d.Run,
 		ResendOf: d.ResendOf, Attempts: d.Attempts, Error: d.LastError, Decision: d.Decision, Receipts: d.Receipts,
 		Created: d.Created, Expires: d.Expires, Finished: optional(d.Finished),
 	}
-	if d.Status == router.DeliveryQueued {
+	if d.Status == ledger.DeliveryQueued {
 		out.NextTry = optional(d.NextTry)
 	}
 	return out
@@ -188,15 +189,15 @@ type pairingRecord struct {
 	Account string               `json:"account"`
 	User    sessions.Peer        `json:"user"`
 	Code    string               `json:"code,omitempty"`
-	Status  router.PairingStatus `json:"status"`
+	Status  ledger.PairingStatus `json:"status"`
 	Created time.Time            `json:"created"`
 	Expires *time.Time           `json:"expires,omitempty"`
 	Note    string               `json:"note,omitempty" doc:"of an approval: what the person can learn now, and the setting that prevents it"`
 }
 
-func pairingOf(p router.Pairing) pairingRecord {
+func pairingOf(p ledger.Pairing) pairingRecord {
 	out := pairingRecord{Channel: p.Channel, Account: p.Account, User: p.User, Code: p.Code, Status: p.Status, Created: p.Created}
-	if p.Status == router.PairingPending {
+	if p.Status == ledger.PairingPending {
 		out.Expires = optional(p.Expires)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -42,7 +43,7 @@ func (s *Server) runRoutes(api huma.API) {
 	huma.Register(api, cancel, s.cancelRun)
 }
 
-func (s *Server) runs(ctx context.Context, q router.Query) (*page[runList], error) {
+func (s *Server) runs(ctx context.Context, q ledger.Query) (*page[runList], error) {
 	q.Bound = newBound()
 	runs, err := s.cfg.Store.ListRuns(ctx, q)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *Server) runs(ctx context.Context, q router.Query) (*page[runList], erro
 }
 
 func (s *Server) listRuns(ctx context.Context, in *RunQuery) (*page[runList], error) {
-	return s.runs(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Status: in.Status, Limit: in.Limit, After: in.After})
+	return s.runs(ctx, ledger.Query{MaxLevel: callerOf(ctx).Level, Status: in.Status, Limit: in.Limit, After: in.After})
 }
 
 func (s *Server) sessionRuns(ctx context.Context, in *struct {
@@ -70,7 +71,7 @@ func (s *Server) sessionRuns(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return s.runs(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Session: r.ID, Status: in.Status, Limit: in.Limit, After: in.After})
+	return s.runs(ctx, ledger.Query{MaxLevel: callerOf(ctx).Level, Session: r.ID, Status: in.Status, Limit: in.Limit, After: in.After})
 }
 
 func (s *Server) getRun(ctx context.Context, in *struct {

@@ -30,6 +30,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -53,40 +54,40 @@ type Router interface {
 	DeleteSession(ctx context.Context, id sessions.ID, actor string) error
 	AbortSession(ctx context.Context, id sessions.ID, actor string) error
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
-	StartTask(ctx context.Context, n router.NewTask) (router.Exchange, error)
-	Send(ctx context.Context, p router.Proactive) (router.Delivery, error)
+	StartTask(ctx context.Context, n router.NewTask) (ledger.Exchange, error)
+	Send(ctx context.Context, p router.Proactive) (ledger.Delivery, error)
 	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
 	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
-	RetryDelivery(ctx context.Context, id router.DeliveryID, actor string) (router.Delivery, error)
-	DiscardDelivery(ctx context.Context, id router.DeliveryID, by router.Verdict) (router.Delivery, error)
-	ApprovePairing(ctx context.Context, code, actor string) (router.Pairing, error)
-	DenyPairing(ctx context.Context, code, actor string) (router.Pairing, error)
+	RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor string) (ledger.Delivery, error)
+	DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by router.Verdict) (ledger.Delivery, error)
+	ApprovePairing(ctx context.Context, code, actor string) (ledger.Pairing, error)
+	DenyPairing(ctx context.Context, code, actor string) (ledger.Pairing, error)
 	SharedMain() string
-	DecideApproval(ctx context.Context, id router.ApprovalID, v router.Verdict) (router.Approval, error)
+	DecideApproval(ctx context.Context, id ledger.ApprovalID, v router.Verdict) (ledger.Approval, error)
 	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
 }
 
 // Store is what the API reads besides.
 type Store interface {
-	router.Browser
+	ledger.Browser
 	// Session reads a session, one that has ended too.
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
-	Approval(ctx context.Context, id router.ApprovalID) (router.Approval, error)
+	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
 	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
-	Delivery(ctx context.Context, id router.DeliveryID) (router.Delivery, error)
-	Exchange(ctx context.Context, id string) (router.Exchange, error)
-	ListExchanges(ctx context.Context, q router.ExchangeQuery) ([]router.Exchange, error)
-	Media(ctx context.Context, id sessions.MediaID) (router.Media, error)
-	MediaInfo(ctx context.Context, id sessions.MediaID) (router.Media, error)
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
+	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
+	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
+	Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
+	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
 	Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error)
 	MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error)
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
 	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
 	// Commit stores what callers were not told, in the audit trail.
-	Commit(ctx context.Context, c router.Change) error
-	ListPairings(ctx context.Context, channel, account string, status router.PairingStatus) ([]router.Pairing, error)
+	Commit(ctx context.Context, c ledger.Change) error
+	ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error)
 }
 
 // Events gives the live events of a session, as [router.Bus] does.

@@ -14,6 +14,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -155,10 +156,10 @@ func (s *Server) listSessions(ctx context.Context, in *struct {
 	After string `query:"after" doc:"id of the last session of the page before"`
 },
 ) (*page[[]sessionRecord], error) {
-	return s.list(ctx, router.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: callerOf(ctx).Level, Bound: newBound()})
+	return s.list(ctx, ledger.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: callerOf(ctx).Level, Bound: newBound()})
 }
 
-func (s *Server) list(ctx context.Context, q router.SessionQuery) (*page[[]sessionRecord], error) {
+func (s *Server) list(ctx context.Context, q ledger.SessionQuery) (*page[[]sessionRecord], error) {
 	records, err := s.cfg.Store.ListSessions(ctx, q)
 	if err != nil {
 		return nil, s.problem(err)
@@ -214,7 +215,7 @@ func (s *Server) deleteSessions(ctx context.Context, in *struct {
 	OlderThan string `query:"older_than" doc:"only sessions without activity for so long: digits with s, m or h, for example 1h30m"`
 },
 ) (*body[deleted], error) {
-	q := router.SessionQuery{MaxLevel: callerOf(ctx).Level, Limit: listMost, Bound: newBound()}
+	q := ledger.SessionQuery{MaxLevel: callerOf(ctx).Level, Limit: listMost, Bound: newBound()}
 	if in.OlderThan != "" {
 		idle, err := time.ParseDuration(in.OlderThan)
 		if err != nil || !age.MatchString(in.OlderThan) {
@@ -292,7 +293,7 @@ func (s *Server) history(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.problem(err)
 	}
-	notices, err := s.cfg.Store.ListDeliveries(ctx, router.Query{MaxLevel: callerOf(ctx).Level, Session: r.ID, Channel: s.cfg.PageRoute.Channel, NoReplies: true, Limit: historyMost})
+	notices, err := s.cfg.Store.ListDeliveries(ctx, ledger.Query{MaxLevel: callerOf(ctx).Level, Session: r.ID, Channel: s.cfg.PageRoute.Channel, NoReplies: true, Limit: historyMost})
 	if err != nil {
 		return nil, s.problem(err)
 	}
@@ -303,7 +304,7 @@ func (s *Server) history(ctx context.Context, in *struct {
 		}
 	}
 	for _, d := range notices {
-		if d.Status == router.DeliverySent {
+		if d.Status == ledger.DeliverySent {
 			messages = append(messages, s.notice(ctx, d))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -87,9 +88,9 @@ func TestHistoryShowsNoticesInOrder(t *testing.T) {
 	for i, silent := range []string{"REPLY_SKIP", "ANNOUNCE_SKIP\n", " NO_REPLY"} {
 		g.thread = append(g.thread, say(sessions.MessageID(fmt.Sprint("msg_s", i)), sessions.RoleAssistant, silent, 3*time.Second))
 	}
-	g.sent = []router.Delivery{
-		{ID: "dlv_1", Kind: router.KindNotice, Status: router.DeliverySent, Text: "Reset.", Label: label, Created: clock.Add(time.Second)},
-		{ID: "dlv_2", Kind: router.KindMessage, Status: router.DeliveryBlocked, Text: "secret", Label: label, Created: clock},
+	g.sent = []ledger.Delivery{
+		{ID: "dlv_1", Kind: ledger.KindNotice, Status: ledger.DeliverySent, Text: "Reset.", Label: label, Created: clock.Add(time.Second)},
+		{ID: "dlv_2", Kind: ledger.KindMessage, Status: ledger.DeliveryBlocked, Text: "secret", Label: label, Created: clock},
 	}
 	w := call(serve(t, g), "GET", "/v1/sessions/main/history", "")
 	var got struct {
@@ -146,7 +147,7 @@ func TestTurnWhole(t *testing.T) {
 			t.Parallel()
 			g := withMain()
 			c.run.ID = "run_1"
-			g.runs["run_1"], g.admitted = c.run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+			g.runs["run_1"], g.admitted = c.run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 			w := call(serve(t, g), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`, "Accept: application/json")
 			require.JSONEq(t, c.want, w.Body.String())
 		})
@@ -157,7 +158,7 @@ func TestTurnIsNamedByItsCaller(t *testing.T) {
 	t.Parallel()
 	g := withMain()
 	g.add(sessions.Record{ID: "sess_000000000002", Key: "agent:main:http:sess_000000000002", Agent: "main"})
-	g.admitted = router.Admitted{Outcome: router.OutcomeCommand, Notice: "Done."}
+	g.admitted = router.Admitted{Outcome: ledger.OutcomeCommand, Notice: "Done."}
 	h := serve(t, g)
 	w := call(h, "POST", "/v1/sessions/main/messages", `{"message":"/status","id":"m1"}`, "Accept: application/json", "Idempotency-Key: other")
 	require.JSONEq(t, `{"status":"ok","reply":"Done."}`, w.Body.String())
@@ -196,7 +197,7 @@ func say(t *testing.T, h http.Handler) (http.Header, string) {
 func TestTurnStreamsItsOwnRunOnly(t *testing.T) {
 	t.Parallel()
 	g := withMain()
-	g.runs["run_1"], g.admitted = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning}, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+	g.runs["run_1"], g.admitted = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning}, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 	g.becomes = map[sessions.RunID]sessions.Run{"run_1": {ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four"}}
 	for _, e := range []sessions.Event{
 		{Run: "run_0", Seq: 6, Type: sessions.EventDone, Text: "of another"},
@@ -220,7 +221,7 @@ func TestTurnThatEndedBefore(t *testing.T) {
 	t.Parallel()
 	g := withMain()
 	g.runs["run_1"] = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four", Finished: clock}
-	g.admitted = router.Admitted{Outcome: router.OutcomeRun, Run: "run_1", Repeat: true}
+	g.admitted = router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1", Repeat: true}
 	_, text := say(t, serve(t, g))
 	require.Contains(t, text, "event: run.done\n")
 	require.Contains(t, text, `"text":"four"`)

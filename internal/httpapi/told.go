@@ -8,6 +8,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -31,8 +32,8 @@ const (
 type withheldRecord struct {
 	Code     withheldCode      `json:"code" enum:"level,send_policy,rule,approval" doc:"level: the answer is above the caller or the place; send_policy: sending is off; rule: a rule or a person forbids it; approval: somebody can still allow it"`
 	Message  string            `json:"message" doc:"the same for people, with what the owner can do"`
-	Delivery router.DeliveryID `json:"delivery,omitempty" doc:"the answer's delivery, which keeps the decision; absent once it is no longer kept"`
-	Approval router.ApprovalID `json:"approval,omitempty" doc:"of code approval: what waits for somebody's decision"`
+	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the answer's delivery, which keeps the decision; absent once it is no longer kept"`
+	Approval ledger.ApprovalID `json:"approval,omitempty" doc:"of code approval: what waits for somebody's decision"`
 	Decision *policy.Decision  `json:"decision,omitempty" doc:"what the gate decided, with every rule that it looked at; absent where the answer is above the caller's level"`
 }
 

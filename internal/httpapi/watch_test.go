@@ -14,6 +14,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -96,7 +97,7 @@ func TestAnAnswerAboveItsAskerIsNotShown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := withMain()
 				run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning, Label: at(flow.Public)}
-				g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+				g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 				s, w := started(t, g, forInternal)
 				read := reading(answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body)
 				g.live <- sessions.Event{Run: "run_1", Type: sessions.EventDelta, Text: "let me see", Label: at(flow.Public)}
@@ -150,7 +151,7 @@ func TestAStreamTellsNoAnswerThatTheGateHolds(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					g := withMain()
 					run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning, Label: at(flow.Public)}
-					g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+					g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 					s, w := started(t, g)
 					read := reading(answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body)
 					synctest.Wait()
@@ -186,7 +187,7 @@ func TestAWholeAnswerAboveItsAskerIsNotShown(t *testing.T) {
 			other.Taint = at(c.session)
 			g.records["sess_000000000002"] = other
 			g.runs["run_1"] = sessions.Run{ID: "run_1", Session: other.ID, Status: status, Reply: "secret", Error: "secret", Label: at(c.run)}
-			g.admitted = router.Admitted{Outcome: router.OutcomeRun, Run: "run_1", Repeat: true}
+			g.admitted = router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1", Repeat: true}
 			w := call(newServer(t, g, forInternal).Handler(), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`, "Accept: application/json")
 			require.Equal(t, http.StatusOK, w.Code, name)
 			require.Contains(t, w.Body.String(), `"run_id":"run_1"`, name)
@@ -205,14 +206,14 @@ func TestThePageSpeaksToASessionAboveIt(t *testing.T) {
 	h := newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleOperator}),
 		func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return flow.Public } }).Handler()
 	run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "forbidden", Label: at(flow.Restricted)}
-	g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: router.OutcomeRun, Run: "run_1"}
+	g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 	w := call(h, "POST", say, `{"message":"2+2"}`, page, "Accept: application/json")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Body.String(), "I have an answer, but it may not be said in this conversation.")
 	require.NotContains(t, w.Body.String(), "forbidden")
 	require.Equal(t, http.StatusNotFound, call(h, "POST", say, `{"message":"2+2"}`, page, "Authorization: Bearer low").Code, "another token is no owner")
-	g.admitted = router.Admitted{Outcome: router.OutcomeCommand, Session: mainID, Notice: "begun anew", NoticeID: "dlv_1"}
-	g.sent = append(g.sent, router.Delivery{ID: "dlv_1", Session: mainID, Label: at(flow.Public)})
+	g.admitted = router.Admitted{Outcome: ledger.OutcomeCommand, Session: mainID, Notice: "begun anew", NoticeID: "dlv_1"}
+	g.sent = append(g.sent, ledger.Delivery{ID: "dlv_1", Session: mainID, Label: at(flow.Public)})
 	require.Contains(t, call(h, "POST", say, `{"message":"/new"}`, page, "Accept: application/json").Body.String(), "begun anew")
 	for _, path := range []string{"/v1/sessions/main", "/v1/sessions/main/history", "/v1/sessions/main/events", "/v1/sessions/" + string(mainID)} {
 		require.Equal(t, http.StatusNotFound, call(h, "GET", path, "", page).Code, path)
@@ -231,7 +232,7 @@ func TestWhatACallerSaysHasALevel(t *testing.T) {
 		httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleOperator},
 		httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: httpapi.RoleOperator},
 	), func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return flow.Internal } }).Handler()
-	g.admitted = router.Admitted{Outcome: router.OutcomeIgnored}
+	g.admitted = router.Admitted{Outcome: ledger.OutcomeIgnored}
 	for _, c := range []struct {
 		token, given, header string
 		status               int

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/postgres"
@@ -28,7 +28,7 @@ func unavailable(t *testing.T, err error, reason string) {
 	require.NotEmpty(t, u.Fix)
 }
 
-func event(key string) router.Change { return router.Change{Event: &router.Event{Key: key}} }
+func event(key string) ledger.Change { return ledger.Change{Event: &ledger.Event{Key: key}} }
 
 // execute alters a database behind the gateway's back.
 func execute(t *testing.T, url, sql string) {

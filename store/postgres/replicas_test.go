@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/storetest"
 )
@@ -87,20 +87,20 @@ func TestDeadlocksAreUndone(t *testing.T) {
 	t.Parallel()
 	url := storetest.Postgres(t)
 	first, second := open(t, url), open(t, url)
-	var rows []router.Delivery
+	var rows []ledger.Delivery
 	for i := range 300 {
-		rows = append(rows, router.Delivery{ID: router.DeliveryID(fmt.Sprint("dlv_", i)), Lane: "c|x", Status: router.DeliveryQueued})
+		rows = append(rows, ledger.Delivery{ID: ledger.DeliveryID(fmt.Sprint("dlv_", i)), Lane: "c|x", Status: ledger.DeliveryQueued})
 	}
-	require.NoError(t, first.Commit(t.Context(), router.Change{Deliver: rows}))
-	var forth, back []router.DeliveryMove
+	require.NoError(t, first.Commit(t.Context(), ledger.Change{Deliver: rows}))
+	var forth, back []ledger.DeliveryMove
 	for i := range rows {
-		forth = append(forth, router.DeliveryMove{From: router.DeliveryQueued, Delivery: rows[i]})
-		back = append(back, router.DeliveryMove{From: router.DeliveryQueued, Delivery: rows[len(rows)-1-i]})
+		forth = append(forth, ledger.DeliveryMove{From: ledger.DeliveryQueued, Delivery: rows[i]})
+		back = append(back, ledger.DeliveryMove{From: ledger.DeliveryQueued, Delivery: rows[len(rows)-1-i]})
 	}
 	results := make(chan error, 2)
 	for range 2 {
-		go func() { results <- first.Commit(t.Context(), router.Change{Deliveries: forth}) }()
-		go func() { results <- second.Commit(t.Context(), router.Change{Deliveries: back}) }()
+		go func() { results <- first.Commit(t.Context(), ledger.Change{Deliveries: forth}) }()
+		go func() { results <- second.Commit(t.Context(), ledger.Change{Deliveries: back}) }()
 		require.NoError(t, <-results)
 		require.NoError(t, <-results)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite"
 )
@@ -41,16 +41,16 @@ func crash(t *testing.T, dir string) {
 }
 
 // crashChange writes one row in each of five tables.
-func crashChange(key string) router.Change {
+func crashChange(key string) ledger.Change {
 	run, message := sessions.RunID("run_"+key), sessions.MessageID("msg_"+key)
-	return router.Change{
-		Event: &router.Event{Key: key, Run: run},
+	return ledger.Change{
+		Event: &ledger.Event{Key: key, Run: run},
 		Change: sessions.Change{
 			Enqueue:  []sessions.Run{{ID: run, Session: sessions.ID("sess_" + key), Status: sessions.RunQueued}},
 			Audit:    []sessions.AuditEntry{{Action: "told", Object: key, Label: flow.Bottom()}},
 			Messages: []sessions.StoredMessage{{Session: sessions.ID("sess_" + key), Message: sessions.Message{ID: message, Label: flow.Bottom()}}},
 		},
-		Deliver: []router.Delivery{{ID: router.DeliveryID("dlv_" + key), Lane: "c|x", Status: router.DeliveryQueued}},
+		Deliver: []ledger.Delivery{{ID: ledger.DeliveryID("dlv_" + key), Lane: "c|x", Status: ledger.DeliveryQueued}},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -32,9 +32,9 @@ func unavailable(t *testing.T, err error, reason string) {
 	require.NotEmpty(t, u.Fix)
 }
 
-func event(key string) router.Change {
-	return router.Change{
-		Event:  &router.Event{Key: key},
+func event(key string) ledger.Change {
+	return ledger.Change{
+		Event:  &ledger.Event{Key: key},
 		Change: sessions.Change{Enqueue: []sessions.Run{{ID: sessions.RunID("run_" + key), Session: "sess_1", Status: sessions.RunQueued}}},
 	}
 }
@@ -151,7 +151,7 @@ func mounted(t *testing.T) (dir string, ok bool) {
 	return dir, true
 }
 
-func bigEvent() router.Change {
+func bigEvent() ledger.Change {
 	big := event("big")
 	big.Enqueue[0].Input.Text = strings.Repeat("x", 1<<20)
 	return big

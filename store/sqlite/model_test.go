@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -23,7 +23,7 @@ import (
 type model struct {
 	records    map[sessions.ID]sessions.Record
 	runs       []sessions.Run // in order of Seq
-	deliveries []router.Delivery
+	deliveries []ledger.Delivery
 	events     map[string]bool
 	epochs     map[int]int64
 }
@@ -43,9 +43,9 @@ func (m *model) clone() model {
 }
 
 // apply gives the error that the change must have, if any, and else changes the model.
-func (m *model) apply(c router.Change) error {
+func (m *model) apply(c ledger.Change) error {
 	next := m.clone()
-	for _, step := range []func(router.Change) error{
+	for _, step := range []func(ledger.Change) error{
 		next.event, next.sessions, next.enqueue, next.moveRuns, next.abort, next.deliver, next.moveDeliveries,
 	} {
 		err := step(c)
@@ -60,21 +60,21 @@ func (m *model) apply(c router.Change) error {
 	return nil
 }
 
-func (m *model) fenced(c router.Change) bool { return m.runsFenced(c) || m.deliveriesFenced(c) }
+func (m *model) fenced(c ledger.Change) bool { return m.runsFenced(c) || m.deliveriesFenced(c) }
 
-func (m *model) runsFenced(c router.Change) bool {
+func (m *model) runsFenced(c ledger.Change) bool {
 	return slices.ContainsFunc(c.Runs, func(move sessions.RunMove) bool {
 		return move.Run.Epoch > 0 && m.epochs[move.Run.Partition] != move.Run.Epoch
 	})
 }
 
-func (m *model) deliveriesFenced(c router.Change) bool {
-	return slices.ContainsFunc(c.Deliveries, func(move router.DeliveryMove) bool {
+func (m *model) deliveriesFenced(c ledger.Change) bool {
+	return slices.ContainsFunc(c.Deliveries, func(move ledger.DeliveryMove) bool {
 		return move.Delivery.Epoch > 0 && m.epochs[move.Delivery.Partition] != move.Delivery.Epoch
 	})
 }
 
-func (m *model) event(c router.Change) error {
+func (m *model) event(c ledger.Change) error {
 	if c.Event == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (m *model) event(c router.Change) error {
 	return nil
 }
 
-func (m *model) sessions(c router.Change) error {
+func (m *model) sessions(c ledger.Change) error {
 	for _, e := range c.End {
 		r, ok := m.records[e.ID]
 		if !ok || !r.Ended.IsZero() {
@@ -114,7 +114,7 @@ func (m *model) sessions(c router.Change) error {
 	return nil
 }
 
-func (m *model) enqueue(c router.Change) error {
+func (m *model) enqueue(c ledger.Change) error {
 	for _, r := range c.Enqueue {
 		if slices.ContainsFunc(m.runs, func(o sessions.Run) bool { return o.ID == r.ID }) {
 			return sessions.ErrDuplicate
@@ -124,7 +124,7 @@ func (m *model) enqueue(c router.Change) error {
 	return nil
 }
 
-func (m *model) abort(c router.Change) error {
+func (m *model) abort(c ledger.Change) error {
 	for _, a := range c.Abort {
 		for i, r := range m.runs {
 			if r.Session == a.Session && r.Status == sessions.RunQueued {
@@ -135,7 +135,7 @@ func (m *model) abort(c router.Change) error {
 	return nil
 }
 
-func (m *model) moveRuns(c router.Change) error {
+func (m *model) moveRuns(c ledger.Change) error {
 	for _, move := range c.Runs {
 		if m.runsFenced(c) {
 			return sessions.ErrFenced
@@ -149,9 +149,9 @@ func (m *model) moveRuns(c router.Change) error {
 	return nil
 }
 
-func (m *model) deliver(c router.Change) error {
+func (m *model) deliver(c ledger.Change) error {
 	for _, d := range c.Deliver {
-		if slices.ContainsFunc(m.deliveries, func(o router.Delivery) bool {
+		if slices.ContainsFunc(m.deliveries, func(o ledger.Delivery) bool {
 			return o.ID == d.ID || d.Idempotency != "" && o.Idempotency == d.Idempotency
 		}) {
 			return sessions.ErrDuplicate
@@ -161,13 +161,13 @@ func (m *model) deliver(c router.Change) error {
 	return nil
 }
 
-func (m *model) moveDeliveries(c router.Change) error {
+func (m *model) moveDeliveries(c ledger.Change) error {
 	for _, move := range c.Deliveries {
 		d := move.Delivery
 		if m.deliveriesFenced(c) {
 			return sessions.ErrFenced
 		}
-		i := slices.IndexFunc(m.deliveries, func(o router.Delivery) bool { return o.ID == d.ID })
+		i := slices.IndexFunc(m.deliveries, func(o ledger.Delivery) bool { return o.ID == d.ID })
 		if i < 0 || m.deliveries[i].Status != move.From || d.Epoch > 0 && m.deliveries[i].Epoch > d.Epoch {
 			return sessions.ErrConflict
 		}
@@ -177,13 +177,13 @@ func (m *model) moveDeliveries(c router.Change) error {
 }
 
 // changes draws small changes over few names, so that they meet.
-func changes(t *rapid.T) router.Change {
-	var c router.Change
+func changes(t *rapid.T) ledger.Change {
+	var c ledger.Change
 	id := func(kind string) string { return kind + rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, kind) }
 	drawn := func(what string) bool { return rapid.IntRange(0, 3).Draw(t, what) == 0 }
 	epoch := func() int64 { return rapid.Int64Range(0, 3).Draw(t, "epoch") }
 	if drawn("event") {
-		c.Event = &router.Event{Key: id("event")}
+		c.Event = &ledger.Event{Key: id("event")}
 	}
 	if drawn("end") {
 		c.End = []sessions.End{{ID: sessions.ID(id("sess_")), At: time.UnixMicro(1).UTC()}}
@@ -212,17 +212,17 @@ func changes(t *rapid.T) router.Change {
 	return drawDeliveries(t, c, id, drawn, epoch)
 }
 
-func drawDeliveries(t *rapid.T, c router.Change, id func(string) string, drawn func(string) bool, epoch func() int64) router.Change {
-	statuses := rapid.SampledFrom([]router.DeliveryStatus{router.DeliveryQueued, router.DeliverySending, router.DeliverySent})
-	d := router.Delivery{ID: router.DeliveryID(id("dlv_")), Lane: "c|x", Partition: 1, Label: flow.Top()}
+func drawDeliveries(t *rapid.T, c ledger.Change, id func(string) string, drawn func(string) bool, epoch func() int64) ledger.Change {
+	statuses := rapid.SampledFrom([]ledger.DeliveryStatus{ledger.DeliveryQueued, ledger.DeliverySending, ledger.DeliverySent})
+	d := ledger.Delivery{ID: ledger.DeliveryID(id("dlv_")), Lane: "c|x", Partition: 1, Label: flow.Top()}
 	if drawn("deliver") {
-		d.Status = router.DeliveryQueued
+		d.Status = ledger.DeliveryQueued
 		d.Idempotency = rapid.SampledFrom([]string{"", "", "once"}).Draw(t, "idempotency")
-		c.Deliver = []router.Delivery{d}
+		c.Deliver = []ledger.Delivery{d}
 	}
 	if drawn("send") {
-		d.ID, d.Status, d.Epoch, d.Text = router.DeliveryID(id("dlv_")), statuses.Draw(t, "to"), epoch(), id("text")
-		c.Deliveries = []router.DeliveryMove{{From: statuses.Draw(t, "from"), Delivery: d}}
+		d.ID, d.Status, d.Epoch, d.Text = ledger.DeliveryID(id("dlv_")), statuses.Draw(t, "to"), epoch(), id("text")
+		c.Deliveries = []ledger.DeliveryMove{{From: statuses.Draw(t, "from"), Delivery: d}}
 	}
 	return c
 }
@@ -243,9 +243,9 @@ func (m *model) check(t *rapid.T, db *store.DB) {
 		require.NoError(t, err)
 		require.Equal(t, summary(waiting), summary(stored))
 	}
-	open := []router.DeliveryID{}
+	open := []ledger.DeliveryID{}
 	for _, d := range m.deliveries {
-		if d.Status != router.DeliverySent {
+		if d.Status != ledger.DeliverySent {
 			open = append(open, d.ID)
 		}
 		got, err := db.Delivery(t.Context(), d.ID)
@@ -255,7 +255,7 @@ func (m *model) check(t *rapid.T, db *store.DB) {
 	}
 	lane, err := db.LaneDeliveries(t.Context(), "c|x", 100)
 	require.NoError(t, err)
-	stored := []router.DeliveryID{}
+	stored := []ledger.DeliveryID{}
 	for _, d := range lane {
 		stored = append(stored, d.ID)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -19,7 +19,7 @@ func testHistory(t *testing.T, b *bundle) {
 		return l
 	}
 	for i := range 6 {
-		b.commit(router.Change{Remember: []router.Remembered{
+		b.commit(ledger.Change{Remember: []ledger.Remembered{
 			{Lane: "c|x", Line: line(i), Keep: 4}, {Lane: "c|y", Line: line(i), Keep: 9},
 		}})
 	}
@@ -36,53 +36,53 @@ func testHistory(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Equal(t, line(2), lines[0])
 
-	b.commit(router.Change{Forget: []router.Forget{{Lane: "c|x", Upto: at(4)}}})
+	b.commit(ledger.Change{Forget: []ledger.Forget{{Lane: "c|x", Upto: at(4)}}})
 	require.Equal(t, []string{"5"}, texts("c|x"))
 	require.Len(t, texts("c|y"), 6)
 }
 
 func testPairings(t *testing.T, b *bundle) {
-	p := router.Pairing{
+	p := ledger.Pairing{
 		Channel: "telegram", Account: "default", User: sessions.Peer{ID: "5", Name: "Eve"}, Conversation: "5", Code: "ABC",
-		Status: router.PairingPending, Created: start, Expires: at(60),
+		Status: ledger.PairingPending, Created: start, Expires: at(60),
 	}
 	later := p
 	later.User.ID, later.Created = "6", at(1)
 	elsewhere := p
 	elsewhere.Channel, elsewhere.Created = "slack", at(2)
-	b.commit(router.Change{Pairings: []router.Pairing{p, later, elsewhere}})
+	b.commit(ledger.Change{Pairings: []ledger.Pairing{p, later, elsewhere}})
 	other := p
 	other.Account, other.Created = "second", at(3)
-	b.commit(router.Change{Pairings: []router.Pairing{other}})
+	b.commit(ledger.Change{Pairings: []ledger.Pairing{other}})
 
 	got, err := b.PairingOf(b.ctx, "telegram", "default", "5")
 	require.NoError(t, err)
 	require.Equal(t, p, got)
-	list := func(channel, account string) []router.Pairing {
-		rows, err := b.ListPairings(b.ctx, channel, account, router.PairingPending)
+	list := func(channel, account string) []ledger.Pairing {
+		rows, err := b.ListPairings(b.ctx, channel, account, ledger.PairingPending)
 		require.NoError(t, err)
 		return rows
 	}
-	require.Equal(t, []router.Pairing{later, p}, list("telegram", "default"))
-	require.Equal(t, []router.Pairing{other}, list("telegram", "second"))
-	require.Equal(t, []router.Pairing{other, elsewhere, later, p}, list("", ""))
+	require.Equal(t, []ledger.Pairing{later, p}, list("telegram", "default"))
+	require.Equal(t, []ledger.Pairing{other}, list("telegram", "second"))
+	require.Equal(t, []ledger.Pairing{other, elsewhere, later, p}, list("", ""))
 
-	p.Status, p.Code = router.PairingApproved, ""
-	b.commit(router.Change{Pairings: []router.Pairing{p}})
+	p.Status, p.Code = ledger.PairingApproved, ""
+	b.commit(ledger.Change{Pairings: []ledger.Pairing{p}})
 	got, err = b.PairingOf(b.ctx, "telegram", "default", "5")
 	require.NoError(t, err)
 	require.Equal(t, p, got)
-	require.Equal(t, []router.Pairing{other, later}, list("telegram", ""))
+	require.Equal(t, []ledger.Pairing{other, later}, list("telegram", ""))
 	_, err = b.PairingOf(b.ctx, "telegram", "other", "5")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
 func testAliases(t *testing.T, b *bundle) {
-	alias := func(from, to sessions.ConversationID) router.Alias {
-		return router.Alias{Channel: "telegram", Account: "default", From: from, To: to}
+	alias := func(from, to sessions.ConversationID) ledger.Alias {
+		return ledger.Alias{Channel: "telegram", Account: "default", From: from, To: to}
 	}
-	b.commit(router.Change{Aliases: []router.Alias{alias("a", "b"), alias("b", "c")}})
-	b.commit(router.Change{Aliases: []router.Alias{alias("a", "b")}}) // a repeat
+	b.commit(ledger.Change{Aliases: []ledger.Alias{alias("a", "b"), alias("b", "c")}})
+	b.commit(ledger.Change{Aliases: []ledger.Alias{alias("a", "b")}}) // a repeat
 	for id, want := range map[sessions.ConversationID]sessions.ConversationID{"c": "a", "b": "a", "a": "a", "z": "z"} {
 		got, err := b.CanonicalConversation(b.ctx, "telegram", "default", id)
 		require.NoError(t, err)

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func audited(entries ...sessions.AuditEntry) router.Change {
-	return router.Change{Change: sessions.Change{Audit: entries}}
+func audited(entries ...sessions.AuditEntry) ledger.Change {
+	return ledger.Change{Change: sessions.Change{Audit: entries}}
 }
 
-func (b *bundle) audit(q router.AuditQuery) []router.AuditRecord {
+func (b *bundle) audit(q ledger.AuditQuery) []ledger.AuditRecord {
 	b.t.Helper()
 	rows, err := b.ListAudit(b.ctx, q)
 	require.NoError(b.t, err)
@@ -27,7 +27,7 @@ func (b *bundle) audit(q router.AuditQuery) []router.AuditRecord {
 }
 
 // sound verifies the trail and gives its heads.
-func (b *bundle) sound(entries int, kept ...router.AuditHead) []router.AuditHead {
+func (b *bundle) sound(entries int, kept ...ledger.AuditHead) []ledger.AuditHead {
 	b.t.Helper()
 	report, err := b.VerifyAudit(b.ctx, kept)
 	require.NoError(b.t, err)
@@ -46,19 +46,19 @@ func testAudit(t *testing.T, b *bundle) {
 	require.NoError(t, b.CommitSession(b.ctx, audited(third).Change))
 
 	for name, c := range map[string]struct {
-		query router.AuditQuery
+		query ledger.AuditQuery
 		want  []sessions.AuditEntry
 	}{
-		"all":           {router.AuditQuery{MaxLevel: flow.Restricted}, []sessions.AuditEntry{third, second, first}},
-		"seen from":     {router.AuditQuery{MaxLevel: flow.Confidential}, []sessions.AuditEntry{second, first}},
-		"seen from low": {router.AuditQuery{MaxLevel: flow.Internal}, nil},
-		"of no level":   {router.AuditQuery{}, nil},
-		"by session":    {router.AuditQuery{MaxLevel: flow.Restricted, Session: first.Session}, []sessions.AuditEntry{third, first}},
-		"by action":     {router.AuditQuery{MaxLevel: flow.Restricted, Action: "command.denied"}, []sessions.AuditEntry{second}},
-		"by actor":      {router.AuditQuery{MaxLevel: flow.Restricted, Actor: "agent:main"}, []sessions.AuditEntry{third}},
-		"since":         {router.AuditQuery{MaxLevel: flow.Restricted, Since: at(1)}, []sessions.AuditEntry{third}},
-		"no such id":    {router.AuditQuery{MaxLevel: flow.Restricted, After: "1-0123456789abcdef"}, nil},
-		"no id":         {router.AuditQuery{MaxLevel: flow.Restricted, After: "x"}, nil},
+		"all":           {ledger.AuditQuery{MaxLevel: flow.Restricted}, []sessions.AuditEntry{third, second, first}},
+		"seen from":     {ledger.AuditQuery{MaxLevel: flow.Confidential}, []sessions.AuditEntry{second, first}},
+		"seen from low": {ledger.AuditQuery{MaxLevel: flow.Internal}, nil},
+		"of no level":   {ledger.AuditQuery{}, nil},
+		"by session":    {ledger.AuditQuery{MaxLevel: flow.Restricted, Session: first.Session}, []sessions.AuditEntry{third, first}},
+		"by action":     {ledger.AuditQuery{MaxLevel: flow.Restricted, Action: "command.denied"}, []sessions.AuditEntry{second}},
+		"by actor":      {ledger.AuditQuery{MaxLevel: flow.Restricted, Actor: "agent:main"}, []sessions.AuditEntry{third}},
+		"since":         {ledger.AuditQuery{MaxLevel: flow.Restricted, Since: at(1)}, []sessions.AuditEntry{third}},
+		"no such id":    {ledger.AuditQuery{MaxLevel: flow.Restricted, After: "1-0123456789abcdef"}, nil},
+		"no id":         {ledger.AuditQuery{MaxLevel: flow.Restricted, After: "x"}, nil},
 	} {
 		var got []sessions.AuditEntry
 		for _, r := range b.audit(c.query) {
@@ -79,7 +79,7 @@ func testAuditPages(t *testing.T, b *bundle) {
 		b.commit(audited(e))
 	}
 	for level, want := range map[flow.Level]string{flow.Restricted: "9876543210", flow.Public: "98654210"} {
-		seen, q := "", router.AuditQuery{MaxLevel: level, Limit: 3}
+		seen, q := "", ledger.AuditQuery{MaxLevel: level, Limit: 3}
 		for page := b.audit(q); len(page) > 0; page = b.audit(q) {
 			for _, r := range page {
 				seen += r.Object
@@ -88,16 +88,16 @@ func testAuditPages(t *testing.T, b *bundle) {
 		}
 		require.Equal(t, want, seen)
 	}
-	hidden := b.audit(router.AuditQuery{MaxLevel: flow.Restricted, Limit: 3})[2]
+	hidden := b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted, Limit: 3})[2]
 	require.Equal(t, secret, hidden.Label)
-	require.Empty(t, b.audit(router.AuditQuery{MaxLevel: flow.Public, After: hidden.ID}))
+	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Public, After: hidden.ID}))
 }
 
 // testAuditChain commits from several goroutines, some of it in vain: the trail
 // tells exactly of what was committed, and is whole.
 func testAuditChain(t *testing.T, b *bundle) {
 	const writers, commits = 8, 30
-	b.commit(router.Change{Event: &router.Event{Key: "taken"}})
+	b.commit(ledger.Change{Event: &ledger.Event{Key: "taken"}})
 	told := make([]int, writers)
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -108,7 +108,7 @@ func testAuditChain(t *testing.T, b *bundle) {
 				if random.IntN(3) == 0 {
 					key = "taken"
 				}
-				change := router.Change{Event: &router.Event{Key: key}}
+				change := ledger.Change{Event: &ledger.Event{Key: key}}
 				for range random.IntN(4) {
 					change.Audit = append(change.Audit, sessions.AuditEntry{At: at(i), Action: "told", Object: key, Label: secret, Detail: []string{key}})
 				}
@@ -127,7 +127,7 @@ func testAuditChain(t *testing.T, b *bundle) {
 	}
 	heads := b.sound(sum)
 	require.NotEmpty(t, heads)
-	for _, r := range b.audit(router.AuditQuery{MaxLevel: flow.Restricted, Limit: 200}) {
+	for _, r := range b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted, Limit: 200}) {
 		_, err := b.Event(b.ctx, r.Object)
 		require.NoError(t, err, "the trail tells of what was not committed")
 		require.NotEqual(t, "taken", r.Object)
@@ -144,6 +144,6 @@ func testAuditForeign(t *testing.T, b *bundle) {
 		}))
 	}
 	b.sound(5)
-	require.Len(t, b.audit(router.AuditQuery{MaxLevel: flow.Restricted}), 5)
-	require.Empty(t, b.audit(router.AuditQuery{MaxLevel: flow.Confidential})) // an entry with no label is as secret as can be
+	require.Len(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted}), 5)
+	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Confidential})) // an entry with no label is as secret as can be
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -81,7 +81,7 @@ type told struct {
 }
 
 // Commit is that of the store.
-func (t told) Commit(ctx context.Context, change router.Change) error {
+func (t told) Commit(ctx context.Context, change ledger.Change) error {
 	change.Audit = t.audit
 	return t.DB.Commit(ctx, change)
 }
@@ -89,8 +89,8 @@ func (t told) Commit(ctx context.Context, change router.Change) error {
 // message is what the router does for one message from its arrival to its answer's receipt.
 func message(ctx context.Context, db told, record *sessions.Record, epoch int64) error {
 	run := newRun(record.ID)
-	event := router.Event{Key: run.EventKey, Outcome: router.OutcomeRun, Session: record.ID, Run: run.ID, Accepted: start}
-	if err := db.Commit(ctx, router.Change{Event: &event, Change: sessions.Change{Enqueue: []sessions.Run{run}}}); err != nil {
+	event := ledger.Event{Key: run.EventKey, Outcome: ledger.OutcomeRun, Session: record.ID, Run: run.ID, Accepted: start}
+	if err := db.Commit(ctx, ledger.Change{Event: &event, Change: sessions.Change{Enqueue: []sessions.Run{run}}}); err != nil {
 		return err
 	}
 	waiting, err := db.WaitingRuns(ctx, record.ID, 20)
@@ -106,7 +106,7 @@ func message(ctx context.Context, db told, record *sessions.Record, epoch int64)
 		return err
 	}
 	d := queued[0]
-	for _, status := range []router.DeliveryStatus{router.DeliverySending, router.DeliverySent} {
+	for _, status := range []ledger.DeliveryStatus{ledger.DeliverySending, ledger.DeliverySent} {
 		from := d.Status
 		d.Status, d.Epoch = status, epoch
 		if err := db.Commit(ctx, moveDelivery(from, d)); err != nil {
@@ -118,7 +118,7 @@ func message(ctx context.Context, db told, record *sessions.Record, epoch int64)
 
 // work is a run: the question is stored with its start, the answer with its end and the delivery.
 func work(ctx context.Context, db told, record *sessions.Record, run sessions.Run, epoch int64) error {
-	say := func(text string, change router.Change) error {
+	say := func(text string, change ledger.Change) error {
 		m := newMessage(record.Head, text)
 		record.Head = m.ID
 		change.Save = []sessions.Record{*record}
@@ -133,6 +133,6 @@ func work(ctx context.Context, db told, record *sessions.Record, run sessions.Ru
 	}
 	run.Status, run.Reply, run.Finished = sessions.RunDone, "answer", start
 	change := moveRun(sessions.RunRunning, run)
-	change.Deliver = []router.Delivery{newDelivery(sessions.Lane(record.ID))}
+	change.Deliver = []ledger.Delivery{newDelivery(sessions.Lane(record.ID))}
 	return say("answer", change)
 }

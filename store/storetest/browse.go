@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -30,10 +30,10 @@ func testExpired(t *testing.T, b *bundle) {
 	busy := mortal("busy", func(r *sessions.Record) { r.Persistent = false })
 	b.enqueue(newRun(busy))
 
-	got, err := b.ExpiredSessions(b.ctx, router.Expiry{Now: at(100), IdleSince: at(60)}, 10)
+	got, err := b.ExpiredSessions(b.ctx, ledger.Expiry{Now: at(100), IdleSince: at(60)}, 10)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []sessions.ID{idle, past}, got)
-	got, err = b.ExpiredSessions(b.ctx, router.Expiry{Now: at(100), IdleSince: at(60)}, 1)
+	got, err = b.ExpiredSessions(b.ctx, ledger.Expiry{Now: at(100), IdleSince: at(60)}, 1)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 }
@@ -57,12 +57,12 @@ func testExpiredIdle(t *testing.T, b *bundle) {
 	long.Status, long.Finished = sessions.RunFailed, at(1)
 	b.enqueue(failed, long)
 	waits := session("waits for another", still)
-	b.commit(router.Change{Exchanges: []router.Exchange{newExchange(waits.ID, "sess_x")}})
+	b.commit(ledger.Change{Exchanges: []ledger.Exchange{newExchange(waits.ID, "sess_x")}})
 
-	got, err := b.ExpiredSessions(b.ctx, router.Expiry{Now: at(100), IdleSince: at(95), KeptSince: at(60)}, 10)
+	got, err := b.ExpiredSessions(b.ctx, ledger.Expiry{Now: at(100), IdleSince: at(95), KeptSince: at(60)}, 10)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []sessions.ID{idle.ID, past.ID}, got, "each of them once")
-	got, err = b.ExpiredSessions(b.ctx, router.Expiry{Now: at(100), IdleSince: at(95)}, 10)
+	got, err = b.ExpiredSessions(b.ctx, ledger.Expiry{Now: at(100), IdleSince: at(95)}, 10)
 	require.NoError(t, err)
 	require.Equal(t, []sessions.ID{past.ID}, got, "without an age they are kept for ever")
 }
@@ -77,7 +77,7 @@ func testListSessions(t *testing.T, b *bundle) {
 		}
 		ids = append(ids, b.create(r).ID)
 	}
-	list := func(q router.SessionQuery) (got []sessions.ID) {
+	list := func(q ledger.SessionQuery) (got []sessions.ID) {
 		rows, err := b.ListSessions(b.ctx, q)
 		require.NoError(t, err)
 		for _, r := range rows {
@@ -85,15 +85,15 @@ func testListSessions(t *testing.T, b *bundle) {
 		}
 		return got
 	}
-	require.Empty(t, list(router.SessionQuery{}))
-	require.Equal(t, []sessions.ID{ids[3], ids[2], ids[1], ids[0]}, list(router.SessionQuery{MaxLevel: flow.Restricted}))
-	require.Equal(t, []sessions.ID{ids[2], ids[1], ids[0]}, list(router.SessionQuery{MaxLevel: flow.Internal}))
-	require.Equal(t, []sessions.ID{ids[2], ids[0]}, list(router.SessionQuery{MaxLevel: flow.Internal, Agent: "main"}))
-	require.Equal(t, []sessions.ID{ids[3], ids[2]}, list(router.SessionQuery{MaxLevel: flow.Restricted, ActiveSince: at(2)}))
-	require.Equal(t, []sessions.ID{ids[1], ids[0]}, list(router.SessionQuery{MaxLevel: flow.Restricted, IdleSince: at(2)}))
-	require.Equal(t, []sessions.ID{ids[1]}, list(router.SessionQuery{MaxLevel: flow.Restricted, After: ids[2], Limit: 1}))
-	b.commit(router.Change{Change: sessions.Change{End: []sessions.End{{ID: ids[1], At: at(9)}}}})
-	require.NotContains(t, list(router.SessionQuery{MaxLevel: flow.Restricted}), ids[1])
+	require.Empty(t, list(ledger.SessionQuery{}))
+	require.Equal(t, []sessions.ID{ids[3], ids[2], ids[1], ids[0]}, list(ledger.SessionQuery{MaxLevel: flow.Restricted}))
+	require.Equal(t, []sessions.ID{ids[2], ids[1], ids[0]}, list(ledger.SessionQuery{MaxLevel: flow.Internal}))
+	require.Equal(t, []sessions.ID{ids[2], ids[0]}, list(ledger.SessionQuery{MaxLevel: flow.Internal, Agent: "main"}))
+	require.Equal(t, []sessions.ID{ids[3], ids[2]}, list(ledger.SessionQuery{MaxLevel: flow.Restricted, ActiveSince: at(2)}))
+	require.Equal(t, []sessions.ID{ids[1], ids[0]}, list(ledger.SessionQuery{MaxLevel: flow.Restricted, IdleSince: at(2)}))
+	require.Equal(t, []sessions.ID{ids[1]}, list(ledger.SessionQuery{MaxLevel: flow.Restricted, After: ids[2], Limit: 1}))
+	b.commit(ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: ids[1], At: at(9)}}}})
+	require.NotContains(t, list(ledger.SessionQuery{MaxLevel: flow.Restricted}), ids[1])
 }
 
 func testLists(t *testing.T, b *bundle) {
@@ -106,38 +106,38 @@ func testLists(t *testing.T, b *bundle) {
 		r.Status = status
 		b.commit(moveRun(sessions.RunQueued, r))
 	}
-	runs := func(q router.Query) []sessions.Run {
+	runs := func(q ledger.Query) []sessions.Run {
 		rows, err := b.ListRuns(b.ctx, q)
 		require.NoError(t, err)
 		return rows
 	}
-	every := runs(router.Query{MaxLevel: flow.Restricted})
+	every := runs(ledger.Query{MaxLevel: flow.Restricted})
 	require.Len(t, every, 4)
 	require.Greater(t, every[0].Seq, every[1].Seq)
-	require.Equal(t, every[2:3], runs(router.Query{MaxLevel: flow.Restricted, After: string(every[1].ID), Limit: 1}))
+	require.Equal(t, every[2:3], runs(ledger.Query{MaxLevel: flow.Restricted, After: string(every[1].ID), Limit: 1}))
 	for status, n := range map[string]int{"queued": 1, "failed": 2, "done": 1, "running": 0} {
-		require.Len(t, runs(router.Query{MaxLevel: flow.Restricted, Status: status}), n)
+		require.Len(t, runs(ledger.Query{MaxLevel: flow.Restricted, Status: status}), n)
 	}
-	require.Equal(t, every[:1], runs(router.Query{MaxLevel: flow.Restricted, Channel: "slack"}))
-	require.Equal(t, every[1:], runs(router.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
+	require.Equal(t, every[:1], runs(ledger.Query{MaxLevel: flow.Restricted, Channel: "slack"}))
+	require.Equal(t, every[1:], runs(ledger.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
 
-	for _, status := range []router.DeliveryStatus{router.DeliveryUnknown, router.DeliverySent, router.DeliveryUnknown, router.DeliveryQueued} {
+	for _, status := range []ledger.DeliveryStatus{ledger.DeliveryUnknown, ledger.DeliverySent, ledger.DeliveryUnknown, ledger.DeliveryQueued} {
 		d := newDelivery("c|x")
 		d.Status, d.Session = status, "sess_1"
-		b.commit(router.Change{Deliver: []router.Delivery{d}})
+		b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
 	}
-	rows, err := b.ListDeliveries(b.ctx, router.Query{MaxLevel: flow.Restricted, Status: "unknown", Session: "sess_1", Channel: "telegram"})
+	rows, err := b.ListDeliveries(b.ctx, ledger.Query{MaxLevel: flow.Restricted, Status: "unknown", Session: "sess_1", Channel: "telegram"})
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
-	elsewhere, err := b.ListDeliveries(b.ctx, router.Query{MaxLevel: flow.Restricted, Session: "sess_2"})
+	elsewhere, err := b.ListDeliveries(b.ctx, ledger.Query{MaxLevel: flow.Restricted, Session: "sess_2"})
 	require.NoError(t, err)
 	require.Empty(t, elsewhere)
-	next, err := b.ListDeliveries(b.ctx, router.Query{MaxLevel: flow.Restricted, Status: "unknown", After: string(rows[0].ID)})
+	next, err := b.ListDeliveries(b.ctx, ledger.Query{MaxLevel: flow.Restricted, Status: "unknown", After: string(rows[0].ID)})
 	require.NoError(t, err)
 	require.Equal(t, rows[1:], next)
 	counts, err := b.CountDeliveries(b.ctx, flow.Restricted)
 	require.NoError(t, err)
-	require.Equal(t, map[router.DeliveryStatus]int{router.DeliveryUnknown: 2, router.DeliveryQueued: 1}, counts)
+	require.Equal(t, map[ledger.DeliveryStatus]int{ledger.DeliveryUnknown: 2, ledger.DeliveryQueued: 1}, counts)
 }
 
 // A list is read up to its bound of bytes and no further, and its pages together are the whole list.
@@ -153,40 +153,40 @@ func testBoundedLists(t *testing.T, b *bundle) {
 		b.enqueue(run)
 		d := newDelivery("telegram|default|1")
 		d.Text, d.Session = text, session.ID
-		p := newApproval(router.ApprovalID("apr_"+strconv.Itoa(i)), session.ID, run.ID, i)
+		p := newApproval(ledger.ApprovalID("apr_"+strconv.Itoa(i)), session.ID, run.ID, i)
 		p.Args, p.Created = json.RawMessage(`{"a":"`+text+`"}`), at(i)
 		x := newExchange(session.ID, session.ID)
 		x.Request, x.Started = text, at(i)
 		entry := sessions.AuditEntry{At: at(i), Actor: "gateway", Action: "big", Detail: map[string]string{"a": text}, Label: flow.Bottom()}
-		b.commit(router.Change{Deliver: []router.Delivery{d}, Ask: []router.Approval{p}, Exchanges: []router.Exchange{x}, Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}})
+		b.commit(ledger.Change{Deliver: []ledger.Delivery{d}, Ask: []ledger.Approval{p}, Exchanges: []ledger.Exchange{x}, Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}})
 	}
-	q := func(after string, bound *router.Bound) router.Query {
-		return router.Query{MaxLevel: flow.Restricted, After: after, Bound: bound, Limit: 200}
+	q := func(after string, bound *ledger.Bound) ledger.Query {
+		return ledger.Query{MaxLevel: flow.Restricted, After: after, Bound: bound, Limit: 200}
 	}
-	for name, page := range map[string]func(after string, bound *router.Bound) []string{
-		"sessions": func(after string, bound *router.Bound) []string {
-			found, err := b.ListSessions(b.ctx, router.SessionQuery{MaxLevel: flow.Restricted, After: sessions.ID(after), Bound: bound})
+	for name, page := range map[string]func(after string, bound *ledger.Bound) []string{
+		"sessions": func(after string, bound *ledger.Bound) []string {
+			found, err := b.ListSessions(b.ctx, ledger.SessionQuery{MaxLevel: flow.Restricted, After: sessions.ID(after), Bound: bound})
 			return idsOf(t, found, err, func(r sessions.Record) string { return string(r.ID) })
 		},
-		"runs": func(after string, bound *router.Bound) []string {
+		"runs": func(after string, bound *ledger.Bound) []string {
 			found, err := b.ListRuns(b.ctx, q(after, bound))
 			return idsOf(t, found, err, func(r sessions.Run) string { return string(r.ID) })
 		},
-		"deliveries": func(after string, bound *router.Bound) []string {
+		"deliveries": func(after string, bound *ledger.Bound) []string {
 			found, err := b.ListDeliveries(b.ctx, q(after, bound))
-			return idsOf(t, found, err, func(d router.Delivery) string { return string(d.ID) })
+			return idsOf(t, found, err, func(d ledger.Delivery) string { return string(d.ID) })
 		},
-		"approvals": func(after string, bound *router.Bound) []string {
+		"approvals": func(after string, bound *ledger.Bound) []string {
 			found, err := b.ListApprovals(b.ctx, q(after, bound))
-			return idsOf(t, found, err, func(p router.Approval) string { return string(p.ID) })
+			return idsOf(t, found, err, func(p ledger.Approval) string { return string(p.ID) })
 		},
-		"exchanges": func(after string, bound *router.Bound) []string {
-			found, err := b.ListExchanges(b.ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, After: after, Bound: bound, Limit: 200})
-			return idsOf(t, found, err, func(x router.Exchange) string { return x.ID })
+		"exchanges": func(after string, bound *ledger.Bound) []string {
+			found, err := b.ListExchanges(b.ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, After: after, Bound: bound, Limit: 200})
+			return idsOf(t, found, err, func(x ledger.Exchange) string { return x.ID })
 		},
-		"audit": func(after string, bound *router.Bound) []string {
-			found, err := b.ListAudit(b.ctx, router.AuditQuery{MaxLevel: flow.Restricted, Action: "big", After: after, Bound: bound, Limit: 200})
-			return idsOf(t, found, err, func(r router.AuditRecord) string { return r.ID })
+		"audit": func(after string, bound *ledger.Bound) []string {
+			found, err := b.ListAudit(b.ctx, ledger.AuditQuery{MaxLevel: flow.Restricted, Action: "big", After: after, Bound: bound, Limit: 200})
+			return idsOf(t, found, err, func(r ledger.AuditRecord) string { return r.ID })
 		},
 	} {
 		whole := page("", nil)
@@ -194,7 +194,7 @@ func testBoundedLists(t *testing.T, b *bundle) {
 		var paged []string
 		after := ""
 		for {
-			bound := router.Bound{Bytes: bytes}
+			bound := ledger.Bound{Bytes: bytes}
 			got := page(after, &bound)
 			require.LessOrEqual(t, len(got), bytes/size+1, "%s: the row that reaches the bound is the last", name)
 			if paged = append(paged, got...); !bound.More {
@@ -204,7 +204,7 @@ func testBoundedLists(t *testing.T, b *bundle) {
 			after = got[len(got)-1]
 		}
 		require.Equal(t, whole, paged, name)
-		one := router.Bound{Bytes: 1}
+		one := ledger.Bound{Bytes: 1}
 		require.Len(t, page("", &one), 1, "%s: there is always one", name)
 		require.True(t, one.More, name)
 	}
@@ -223,16 +223,16 @@ func testCancelled(t *testing.T, b *bundle) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()
 	r := newRun("sess_1")
-	err := b.Commit(ctx, router.Change{Change: sessions.Change{Enqueue: []sessions.Run{r}}})
+	err := b.Commit(ctx, ledger.Change{Change: sessions.Change{Enqueue: []sessions.Run{r}}})
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = b.Session(ctx, "sess_1")
 	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, b.Commit(b.ctx, router.Change{})) // what changes nothing is done at once
+	require.NoError(t, b.Commit(b.ctx, ledger.Change{})) // what changes nothing is done at once
 }
 
 func testClosed(t *testing.T, b *bundle) {
 	require.NoError(t, b.Close())
-	require.Error(t, b.Commit(b.ctx, router.Change{Event: &router.Event{Key: "k"}}))
+	require.Error(t, b.Commit(b.ctx, ledger.Change{Event: &ledger.Event{Key: "k"}}))
 	_, err := b.Event(b.ctx, "k")
 	require.Error(t, err)
 	require.NoError(t, b.Close())

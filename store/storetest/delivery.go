@@ -8,7 +8,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -20,9 +20,9 @@ func testDeliveryRoundTrip(t *testing.T, b *bundle) {
 	d.Decision = &policy.Decision{Action: policy.Allow, Reason: "because", Rules: []policy.Looked{{Rule: "flow", Matched: true}}}
 	d.Finished, d.SentAt, d.LostPreview = at(1), at(1), "the beginn"
 	d.Buttons, d.Files = []adapters.Button{{Label: "Yes", Value: "/yes"}}, []sessions.MediaID{"med_1", "med_2"}
-	d.Controls = []router.Control{{Label: "Allow", Command: "approve", Args: "apr_1 allow"}}
+	d.Controls = []ledger.Control{{Label: "Allow", Command: "approve", Args: "apr_1 allow"}}
 	d.Asks, d.Revises = "apr_1", "dlv_0"
-	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
 	got := b.delivery(d.ID)
 	require.Positive(t, got.Seq)
 	d.Seq = got.Seq
@@ -32,7 +32,7 @@ func testDeliveryRoundTrip(t *testing.T, b *bundle) {
 	require.Equal(t, d, got)
 
 	plain := newDelivery("c|x")
-	b.commit(router.Change{Deliver: []router.Delivery{plain}})
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{plain}})
 	plain.Seq = b.delivery(plain.ID).Seq
 	require.Equal(t, plain, b.delivery(plain.ID))
 	_, err = b.DeliveryByIdempotency(b.ctx, "")
@@ -44,37 +44,37 @@ func testDeliveryRoundTrip(t *testing.T, b *bundle) {
 func testDeliveryDuplicate(t *testing.T, b *bundle) {
 	d, again := newDelivery("c|x"), newDelivery("c|x")
 	d.Idempotency, again.Idempotency = "once", "once"
-	b.commit(router.Change{Deliver: []router.Delivery{d}})
-	b.refuse(sessions.ErrDuplicate, router.Change{Deliver: []router.Delivery{again}})
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
+	b.refuse(sessions.ErrDuplicate, ledger.Change{Deliver: []ledger.Delivery{again}})
 	again.ID, again.Idempotency = d.ID, ""
-	b.refuse(sessions.ErrDuplicate, router.Change{Deliver: []router.Delivery{again}})
-	b.commit(router.Change{Deliver: []router.Delivery{newDelivery("c|x"), newDelivery("c|x")}}) // none is no key
+	b.refuse(sessions.ErrDuplicate, ledger.Change{Deliver: []ledger.Delivery{again}})
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{newDelivery("c|x"), newDelivery("c|x")}}) // none is no key
 }
 
 // testDeliveryStale: who has read a delivery before it was tried must not write back what it was then.
 func testDeliveryStale(t *testing.T, b *bundle) {
 	d := newDelivery("c|x")
-	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
 	stale := d
-	d.Status = router.DeliverySending
-	b.commit(moveDelivery(router.DeliveryQueued, d))
-	d.Status, d.Attempts, d.Receipts = router.DeliveryQueued, 1, []adapters.Receipt{{MessageID: "1", At: at(1)}}
-	b.commit(moveDelivery(router.DeliverySending, d))
-	b.refuse(sessions.ErrConflict, moveDelivery(router.DeliveryQueued, stale))
+	d.Status = ledger.DeliverySending
+	b.commit(moveDelivery(ledger.DeliveryQueued, d))
+	d.Status, d.Attempts, d.Receipts = ledger.DeliveryQueued, 1, []adapters.Receipt{{MessageID: "1", At: at(1)}}
+	b.commit(moveDelivery(ledger.DeliverySending, d))
+	b.refuse(sessions.ErrConflict, moveDelivery(ledger.DeliveryQueued, stale))
 	require.Len(t, b.delivery(d.ID).Receipts, 1)
 }
 
 func testDeliveryMove(t *testing.T, b *bundle) {
 	epoch := b.take(3, "a")
 	d := newDelivery("c|x")
-	d.Status, d.Run = router.DeliveryPreview, "run_1"
-	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	d.Status, d.Run = ledger.DeliveryPreview, "run_1"
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
 	got, err := b.RunDelivery(b.ctx, "run_1")
 	require.NoError(t, err)
 	require.Equal(t, d.ID, got.ID)
 
 	moved := got
-	moved.Status, moved.Text, moved.Label, moved.Epoch, moved.Attempts = router.DeliverySending, "final", flow.Bottom(), epoch, 1
+	moved.Status, moved.Text, moved.Label, moved.Epoch, moved.Attempts = ledger.DeliverySending, "final", flow.Bottom(), epoch, 1
 	moved.NextTry, moved.Expires, moved.Finished = at(1), at(2), at(3)
 	moved.SentAt, moved.LostPreview = at(4), "lost"
 	moved.Chunks, moved.PreviewID, moved.LastError = []string{"x", "y"}, "5", "oops"
@@ -83,19 +83,19 @@ func testDeliveryMove(t *testing.T, b *bundle) {
 	moved.Lane, moved.Route.Conversation = "c|moved", "-200"
 	want := moved
 	moved.Idempotency, moved.Session = "other", "sess_other"
-	b.commit(moveDelivery(router.DeliveryPreview, moved))
+	b.commit(moveDelivery(ledger.DeliveryPreview, moved))
 	require.Equal(t, want, b.delivery(d.ID))
 	_, err = b.RunDelivery(b.ctx, "run_1")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 
-	b.refuse(sessions.ErrConflict, moveDelivery(router.DeliveryPreview, moved))
-	want.Status, want.Epoch = router.DeliveryDiscarded, 0
-	b.commit(moveDelivery(router.DeliverySending, want)) // without a fence
+	b.refuse(sessions.ErrConflict, moveDelivery(ledger.DeliveryPreview, moved))
+	want.Status, want.Epoch = ledger.DeliveryDiscarded, 0
+	b.commit(moveDelivery(ledger.DeliverySending, want)) // without a fence
 }
 
 // testWithheldAnswer: the answer of a run is found while it is withheld, and when it was held and then allowed.
 func testWithheldAnswer(t *testing.T, b *bundle) {
-	found := func() router.DeliveryID {
+	found := func() ledger.DeliveryID {
 		d, err := b.WithheldAnswer(b.ctx, "sess_1", "run_1")
 		if err != nil {
 			require.ErrorIs(t, err, sessions.ErrNotFound)
@@ -103,37 +103,37 @@ func testWithheldAnswer(t *testing.T, b *bundle) {
 		return d.ID
 	}
 	answer, notice, line := newDelivery("c|x"), newDelivery("c|x"), newDelivery("c|x")
-	for _, d := range []*router.Delivery{&answer, &notice, &line} {
-		d.Session, d.Run, d.Kind, d.Idempotency = "sess_1", "run_1", router.KindReply, ""
+	for _, d := range []*ledger.Delivery{&answer, &notice, &line} {
+		d.Session, d.Run, d.Kind, d.Idempotency = "sess_1", "run_1", ledger.KindReply, ""
 	}
-	notice.Kind, notice.Status = router.KindNotice, router.DeliveryBlocked
-	line.Idempotency, line.Status = "tool/run_1/1", router.DeliveryBlocked
-	b.commit(router.Change{Deliver: []router.Delivery{answer, notice, line}})
+	notice.Kind, notice.Status = ledger.KindNotice, ledger.DeliveryBlocked
+	line.Idempotency, line.Status = "tool/run_1/1", ledger.DeliveryBlocked
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{answer, notice, line}})
 	require.Empty(t, found(), "it is on its way")
-	for _, status := range []router.DeliveryStatus{router.DeliveryBlocked, router.DeliveryExpired, router.DeliveryHeld} {
+	for _, status := range []ledger.DeliveryStatus{ledger.DeliveryBlocked, ledger.DeliveryExpired, ledger.DeliveryHeld} {
 		from := b.delivery(answer.ID).Status
 		answer.Status = status
 		b.commit(moveDelivery(from, answer))
 		require.Equal(t, answer.ID, found(), status)
 	}
-	answer.Status = router.DeliverySent
-	b.commit(moveDelivery(router.DeliveryHeld, answer))
+	answer.Status = ledger.DeliverySent
+	b.commit(moveDelivery(ledger.DeliveryHeld, answer))
 	require.Empty(t, found(), "nobody was asked about it")
 	p := newApproval("apr_1", "sess_1", "", 0)
 	p.Delivery = answer.ID
-	b.commit(router.Change{Ask: []router.Approval{p}})
+	b.commit(ledger.Change{Ask: []ledger.Approval{p}})
 	require.Equal(t, answer.ID, found(), "somebody was asked about it")
 }
 
 func testHeld(t *testing.T, b *bundle) {
-	var want []router.DeliveryID
-	for i, status := range []router.DeliveryStatus{router.DeliveryHeld, router.DeliveryHeld, router.DeliveryHeld, router.DeliveryQueued} {
+	var want []ledger.DeliveryID
+	for i, status := range []ledger.DeliveryStatus{ledger.DeliveryHeld, ledger.DeliveryHeld, ledger.DeliveryHeld, ledger.DeliveryQueued} {
 		d := newDelivery("c|held")
 		d.Status, d.NextTry = status, at(i)
-		b.commit(router.Change{Deliver: []router.Delivery{d}})
+		b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
 		want = append(want, d.ID)
 	}
-	due := func(limit int) (ids []router.DeliveryID) {
+	due := func(limit int) (ids []ledger.DeliveryID) {
 		found, err := b.HeldDeliveries(b.ctx, at(1), limit)
 		require.NoError(t, err)
 		for _, d := range found {
@@ -149,25 +149,25 @@ func testHeld(t *testing.T, b *bundle) {
 }
 
 func testLane(t *testing.T, b *bundle) {
-	var want []router.DeliveryID
+	var want []ledger.DeliveryID
 	for i := range 5 {
 		d, other := newDelivery("c|x"), newDelivery("c|y")
-		b.commit(router.Change{Deliver: []router.Delivery{d, other}})
+		b.commit(ledger.Change{Deliver: []ledger.Delivery{d, other}})
 		if i == 2 {
-			d.Status = router.DeliverySent
-			b.commit(moveDelivery(router.DeliveryQueued, d))
+			d.Status = ledger.DeliverySent
+			b.commit(moveDelivery(ledger.DeliveryQueued, d))
 			continue
 		}
 		if i == 0 {
-			d.Status = router.DeliverySending
-			b.commit(moveDelivery(router.DeliveryQueued, d))
+			d.Status = ledger.DeliverySending
+			b.commit(moveDelivery(ledger.DeliveryQueued, d))
 		}
 		want = append(want, d.ID)
 	}
 	for limit, n := range map[int]int{9: 4, 2: 2} {
 		rows, err := b.LaneDeliveries(b.ctx, "c|x", limit)
 		require.NoError(t, err)
-		var got []router.DeliveryID
+		var got []ledger.DeliveryID
 		for _, d := range rows {
 			got = append(got, d.ID)
 		}
@@ -183,8 +183,8 @@ func testWaitingLanes(t *testing.T, b *bundle) {
 	b.commit(moveRun(sessions.RunQueued, running))
 	b.commit(moveRun(sessions.RunQueued, done))
 	open, sent := newDelivery("c|open"), newDelivery("c|sent")
-	sent.Status = router.DeliverySent
-	b.commit(router.Change{Deliver: []router.Delivery{open, sent, newDelivery("c|open")}})
+	sent.Status = ledger.DeliverySent
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{open, sent, newDelivery("c|open")}})
 
 	lanes, err := b.WaitingLanes(b.ctx, 3)
 	require.NoError(t, err)
@@ -194,7 +194,7 @@ func testWaitingLanes(t *testing.T, b *bundle) {
 func testForeignText(t *testing.T, b *bundle) {
 	d := newDelivery("c|x")
 	d.Text, d.LastError, d.Idempotency = "nul \x00 and \xff broken", "e\x00", "key\x00"
-	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
 	require.Equal(t, "nul \uFFFD and \uFFFD broken", b.delivery(d.ID).Text)
 	got, err := b.DeliveryByIdempotency(b.ctx, "key\x00")
 	require.NoError(t, err)

@@ -13,12 +13,13 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func newExchange(requester, target sessions.ID) router.Exchange {
+func newExchange(requester, target sessions.ID) ledger.Exchange {
 	run := sessions.NewRunID()
-	x := router.Exchange{
+	x := ledger.Exchange{
 		Revision: 1, First: run, Run: run, Route: route, Label: secret,
 		Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{"sess_0", requester}},
 	}
@@ -30,14 +31,14 @@ func newExchange(requester, target sessions.ID) router.Exchange {
 	return x
 }
 
-func (b *bundle) exchange(id string) router.Exchange {
+func (b *bundle) exchange(id string) ledger.Exchange {
 	b.t.Helper()
 	x, err := b.Exchange(b.ctx, id)
 	require.NoError(b.t, err)
 	return x
 }
 
-func storeExchange(x ...router.Exchange) router.Change { return router.Change{Exchanges: x} }
+func storeExchange(x ...ledger.Exchange) ledger.Change { return ledger.Change{Exchanges: x} }
 
 func testExchangeRoundTrip(t *testing.T, b *bundle) {
 	x := newExchange("sess_1", "sess_2")
@@ -88,15 +89,15 @@ func testExchangeRevision(t *testing.T, b *bundle) {
 func testChains(t *testing.T, b *bundle) {
 	_, err := b.Chain(b.ctx, "chn_1")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
-	b.commit(router.Change{Chains: []router.ChainUse{{ID: "chn_1", Steps: 1, Started: start}, {ID: "chn_2", Steps: 9, Started: at(9)}}})
-	b.commit(router.Change{Chains: []router.ChainUse{{ID: "chn_1", Tokens: 40, Started: at(5)}, {ID: "chn_1", Steps: 1, Tokens: 2, Started: at(6)}}})
+	b.commit(ledger.Change{Chains: []ledger.ChainUse{{ID: "chn_1", Steps: 1, Started: start}, {ID: "chn_2", Steps: 9, Started: at(9)}}})
+	b.commit(ledger.Change{Chains: []ledger.ChainUse{{ID: "chn_1", Tokens: 40, Started: at(5)}, {ID: "chn_1", Steps: 1, Tokens: 2, Started: at(6)}}})
 	use, err := b.Chain(b.ctx, "chn_1")
 	require.NoError(t, err)
-	require.Equal(t, router.ChainUse{ID: "chn_1", Steps: 2, Tokens: 42, Started: start}, use, "it began once")
+	require.Equal(t, ledger.ChainUse{ID: "chn_1", Steps: 2, Tokens: 42, Started: start}, use, "it began once")
 	done := make(chan error)
 	for range 8 { // of several replicas
 		go func() {
-			done <- b.Commit(b.ctx, router.Change{Chains: []router.ChainUse{{ID: "chn_1", Steps: 1, Tokens: 10, Started: at(7)}}})
+			done <- b.Commit(b.ctx, ledger.Change{Chains: []ledger.ChainUse{{ID: "chn_1", Steps: 1, Tokens: 10, Started: at(7)}}})
 		}()
 	}
 	for range 8 {
@@ -104,10 +105,10 @@ func testChains(t *testing.T, b *bundle) {
 	}
 	use, err = b.Chain(b.ctx, "chn_1")
 	require.NoError(t, err)
-	require.Equal(t, router.ChainUse{ID: "chn_1", Steps: 10, Tokens: 122, Started: start}, use)
+	require.Equal(t, ledger.ChainUse{ID: "chn_1", Steps: 10, Tokens: 122, Started: start}, use)
 }
 
-func (b *bundle) exchanges(q router.ExchangeQuery) (ids []string) {
+func (b *bundle) exchanges(q ledger.ExchangeQuery) (ids []string) {
 	b.t.Helper()
 	list, err := b.ListExchanges(b.ctx, q)
 	require.NoError(b.t, err)
@@ -137,21 +138,21 @@ func testListExchanges(t *testing.T, b *bundle) {
 		b.commit(storeExchange(x))
 		ids = append(ids, x.ID)
 	}
-	require.Equal(t, []string{ids[3], ids[2], ids[1], ids[0]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted}), "the newest first")
-	require.Equal(t, []string{ids[3], ids[2], ids[0]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1"}))
-	require.Equal(t, []string{ids[1]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Target: "sess_1"}))
-	require.Equal(t, []string{ids[3], ids[2]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Kind: announce.Spawn}))
-	require.Equal(t, []string{ids[3], ids[0]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Open: true}))
-	require.Equal(t, []string{ids[3]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Kind: announce.Spawn, Open: true}))
-	require.Equal(t, []string{ids[3], ids[2]}, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Limit: 2}))
-	require.Empty(t, b.exchanges(router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Target: "sess_9"}))
+	require.Equal(t, []string{ids[3], ids[2], ids[1], ids[0]}, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted}), "the newest first")
+	require.Equal(t, []string{ids[3], ids[2], ids[0]}, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1"}))
+	require.Equal(t, []string{ids[1]}, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted, Target: "sess_1"}))
+	require.Equal(t, []string{ids[3], ids[2]}, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted, Kind: announce.Spawn}))
+	require.Equal(t, []string{ids[3], ids[0]}, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted, Open: true}))
+	require.Equal(t, []string{ids[3]}, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Kind: announce.Spawn, Open: true}))
+	require.Equal(t, []string{ids[3], ids[2]}, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted, Limit: 2}))
+	require.Empty(t, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Target: "sess_9"}))
 }
 
 // testListExchangesProperty compares whatever is asked with a filter in memory.
 func testListExchangesProperty(t *testing.T, b *bundle) {
 	who := []sessions.ID{"sess_1", "sess_2", "sess_3"}
 	kinds := []announce.Kind{announce.Send, announce.Spawn}
-	var stored []router.Exchange
+	var stored []ledger.Exchange
 	rapid.Check(t, func(t *rapid.T) {
 		x := newExchange(rapid.SampledFrom(who).Draw(t, "requester"), rapid.SampledFrom(who).Draw(t, "target"))
 		x.Kind, x.Started = rapid.SampledFrom(kinds).Draw(t, "kind"), at(rapid.IntRange(0, 20).Draw(t, "minute"))
@@ -162,7 +163,7 @@ func testListExchangesProperty(t *testing.T, b *bundle) {
 			t.Fatal(err)
 		}
 		stored = append(stored, x)
-		q := router.ExchangeQuery{
+		q := ledger.ExchangeQuery{
 			MaxLevel:  flow.Restricted,
 			Requester: rapid.SampledFrom(append(who, "")).Draw(t, "of requester"), Target: rapid.SampledFrom(append(who, "")).Draw(t, "of target"),
 			Kind: rapid.SampledFrom(append(kinds, "")).Draw(t, "of kind"), Open: rapid.Bool().Draw(t, "open"), Limit: rapid.IntRange(0, 210).Draw(t, "limit"),
@@ -174,15 +175,15 @@ func testListExchangesProperty(t *testing.T, b *bundle) {
 }
 
 // picked is what a list must give, as plainly as can be.
-func picked(stored []router.Exchange, q router.ExchangeQuery) (ids []string) {
-	var fit []router.Exchange
+func picked(stored []ledger.Exchange, q ledger.ExchangeQuery) (ids []string) {
+	var fit []ledger.Exchange
 	for _, x := range stored {
 		if (q.Requester == "" || x.Requester.Session == q.Requester) && (q.Target == "" || x.Target.Session == q.Target) &&
 			(q.Kind == "" || x.Kind == q.Kind) && (!q.Open || x.Phase != announce.Ended) {
 			fit = append(fit, x)
 		}
 	}
-	slices.SortFunc(fit, func(a, b router.Exchange) int {
+	slices.SortFunc(fit, func(a, b ledger.Exchange) int {
 		if c := b.Started.Compare(a.Started); c != 0 {
 			return c
 		}
@@ -236,7 +237,7 @@ func testTodos(t *testing.T, b *bundle) {
 	require.Equal(t, items[:2], b.todos(mine), "all or nothing")
 	require.Len(t, b.todos(other), 1)
 
-	b.commit(router.Change{Change: sessions.Change{End: []sessions.End{{ID: mine, At: at(10)}}}})
+	b.commit(ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: mine, At: at(10)}}}})
 	require.Empty(t, b.todos(mine), "they end with their session")
 	require.ErrorIs(t, change(sessions.TodoChange{Session: mine, Add: items[:1]}), sessions.ErrNotFound)
 	require.Len(t, b.todos(other), 1)

@@ -11,7 +11,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -63,29 +63,29 @@ func testForeignValues(t *testing.T, b *bundle) {
 		in.Input.Attachments = []sessions.Attachment{{Name: text("file"), Ref: text("ref"), Size: rapid.Int64().Draw(r, "size")}}
 		d := newDelivery(to.Lane())
 		d.Route, d.Text, d.Idempotency = to, text("answer"), text("idempotency")+string(d.ID)
-		b.commit(router.Change{
-			Event:  &router.Event{Key: in.EventKey, Outcome: router.OutcomeRun, Session: s.ID, Run: in.ID, Accepted: at},
-			Change: sessions.Change{Create: []sessions.Record{s}, Enqueue: []sessions.Run{in}}, Deliver: []router.Delivery{d},
-			Remember: []router.Remembered{{Lane: to.Lane(), Line: in.Input.History[0], Keep: 3}},
-			Peers:    []router.DirectPeer{{Channel: "telegram", Account: "default", Conversation: to.Conversation, User: who.ID}},
-			Revised:  &router.Revision{Lane: to.Lane(), Message: message, Run: in.ID},
-			Bots:     &router.BotTurns{Place: to.Lane(), Turns: []time.Time{at}},
-			Aliases:  []router.Alias{{Channel: "telegram", Account: "default", From: to.Conversation, To: to.Conversation + "x"}},
-			Pairings: []router.Pairing{{Channel: "telegram", Account: "default", User: who, Conversation: to.Conversation, Status: router.PairingPending, Created: at, Expires: at}},
+		b.commit(ledger.Change{
+			Event:  &ledger.Event{Key: in.EventKey, Outcome: ledger.OutcomeRun, Session: s.ID, Run: in.ID, Accepted: at},
+			Change: sessions.Change{Create: []sessions.Record{s}, Enqueue: []sessions.Run{in}}, Deliver: []ledger.Delivery{d},
+			Remember: []ledger.Remembered{{Lane: to.Lane(), Line: in.Input.History[0], Keep: 3}},
+			Peers:    []ledger.DirectPeer{{Channel: "telegram", Account: "default", Conversation: to.Conversation, User: who.ID}},
+			Revised:  &ledger.Revision{Lane: to.Lane(), Message: message, Run: in.ID},
+			Bots:     &ledger.BotTurns{Place: to.Lane(), Turns: []time.Time{at}},
+			Aliases:  []ledger.Alias{{Channel: "telegram", Account: "default", From: to.Conversation, To: to.Conversation + "x"}},
+			Pairings: []ledger.Pairing{{Channel: "telegram", Account: "default", User: who, Conversation: to.Conversation, Status: ledger.PairingPending, Created: at, Expires: at}},
 		})
 		sent := d
-		sent.Status, sent.Finished, sent.PreviewID = router.DeliverySent, at, message
+		sent.Status, sent.Finished, sent.PreviewID = ledger.DeliverySent, at, message
 		sent.Receipts = []adapters.Receipt{{MessageID: message, At: at, Moved: &adapters.Migration{From: to.Conversation, To: to.Conversation}}}
-		b.commit(moveDelivery(router.DeliveryQueued, sent))
+		b.commit(moveDelivery(ledger.DeliveryQueued, sent))
 
 		got := b.delivery(d.ID)
-		require.Equal(r, router.DeliverySent, got.Status)
+		require.Equal(r, ledger.DeliverySent, got.Status)
 		require.Len(r, got.Receipts, 1)
 		require.Empty(r, laneOf(b, to.Lane()))
 		event, err := b.Event(b.ctx, in.EventKey)
 		require.NoError(r, err)
 		require.Equal(r, in.ID, event.Run)
-		b.refuse(sessions.ErrDuplicate, router.Change{Event: &router.Event{Key: in.EventKey, Outcome: router.OutcomeRun, Accepted: at}})
+		b.refuse(sessions.ErrDuplicate, ledger.Change{Event: &ledger.Event{Key: in.EventKey, Outcome: ledger.OutcomeRun, Accepted: at}})
 		found, err := b.SessionByKey(b.ctx, s.Key)
 		require.NoError(r, err)
 		require.Equal(r, s.ID, found.ID)
@@ -95,7 +95,7 @@ func testForeignValues(t *testing.T, b *bundle) {
 	})
 }
 
-func laneOf(b *bundle, lane sessions.Lane) []router.Delivery {
+func laneOf(b *bundle, lane sessions.Lane) []ledger.Delivery {
 	due, err := b.LaneDeliveries(b.ctx, lane, 10)
 	require.NoError(b.t, err)
 	return due

@@ -7,22 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 func testUnsaid(t *testing.T, b *bundle) {
 	say := func(lane sessions.Lane, id sessions.PlatformMessageID) {
 		line := sessions.HistoryLine{Sender: sessions.Peer{ID: "5"}, Text: string(id), At: start, Label: secret, MessageID: id}
-		b.commit(router.Change{Remember: []router.Remembered{{Lane: lane, Line: line, Keep: 9}}})
+		b.commit(ledger.Change{Remember: []ledger.Remembered{{Lane: lane, Line: line, Keep: 9}}})
 	}
 	say("c|x", "1")
 	say("c|x", "2")
 	say("c|y", "1")
-	b.commit(router.Change{Reword: []router.Reworded{
-		{Unsaid: router.Unsaid{Lane: "c|x", Message: "2"}, Text: "two"}, {Unsaid: router.Unsaid{Lane: "c|x", Message: "never said"}, Text: "x"},
+	b.commit(ledger.Change{Reword: []ledger.Reworded{
+		{Unsaid: ledger.Unsaid{Lane: "c|x", Message: "2"}, Text: "two"}, {Unsaid: ledger.Unsaid{Lane: "c|x", Message: "never said"}, Text: "x"},
 	}})
-	b.commit(router.Change{Unsay: []router.Unsaid{{Lane: "c|x", Message: "1"}, {Lane: "c|x", Message: "never said"}}})
+	b.commit(ledger.Change{Unsay: []ledger.Unsaid{{Lane: "c|x", Message: "1"}, {Lane: "c|x", Message: "never said"}}})
 	lines, err := b.History(b.ctx, "c|x")
 	require.NoError(t, err)
 	require.Len(t, lines, 1)
@@ -36,14 +36,14 @@ func testUnsaid(t *testing.T, b *bundle) {
 func testPeers(t *testing.T, b *bundle) {
 	_, err := b.PeerOf(b.ctx, "slack", "default", "D1")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
-	peer := router.DirectPeer{Channel: "slack", Account: "default", Conversation: "D1", User: "U1"}
-	b.commit(router.Change{Peers: []router.DirectPeer{peer}})
-	b.commit(router.Change{Peers: []router.DirectPeer{peer}}) // said again
+	peer := ledger.DirectPeer{Channel: "slack", Account: "default", Conversation: "D1", User: "U1"}
+	b.commit(ledger.Change{Peers: []ledger.DirectPeer{peer}})
+	b.commit(ledger.Change{Peers: []ledger.DirectPeer{peer}}) // said again
 	got, err := b.PeerOf(b.ctx, "slack", "default", "D1")
 	require.NoError(t, err)
 	require.Equal(t, peer.User, got)
 	peer.User = "U2"
-	b.commit(router.Change{Peers: []router.DirectPeer{peer, {Channel: "slack", Account: "default", Conversation: "C1"}}})
+	b.commit(ledger.Change{Peers: []ledger.DirectPeer{peer, {Channel: "slack", Account: "default", Conversation: "C1"}}})
 	got, err = b.PeerOf(b.ctx, "slack", "default", "D1")
 	require.NoError(t, err)
 	require.Equal(t, peer.User, got)
@@ -58,8 +58,8 @@ func testRevisions(t *testing.T, b *bundle) {
 	_, err := b.Revision(b.ctx, "c|x", "1")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	for _, run := range []sessions.RunID{"run_1", "run_2"} {
-		want := router.Revision{Lane: "c|x", Message: "1", Run: run}
-		b.commit(router.Change{Revised: &want})
+		want := ledger.Revision{Lane: "c|x", Message: "1", Run: run}
+		b.commit(ledger.Change{Revised: &want})
 		got, err := b.Revision(b.ctx, "c|x", "1")
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -67,28 +67,28 @@ func testRevisions(t *testing.T, b *bundle) {
 }
 
 func testBotTurns(t *testing.T, b *bundle) {
-	read := func() router.BotTurns {
+	read := func() ledger.BotTurns {
 		got, err := b.BotTurns(b.ctx, "c|x")
 		require.NoError(t, err)
 		return got
 	}
-	none := router.BotTurns{Place: "c|x"}
+	none := ledger.BotTurns{Place: "c|x"}
 	require.Equal(t, none, read())
-	turns := router.BotTurns{Place: "c|x", Turns: []time.Time{at(1), at(2)}, Stopped: true}
-	b.commit(router.Change{Bots: &turns})
+	turns := ledger.BotTurns{Place: "c|x", Turns: []time.Time{at(1), at(2)}, Stopped: true}
+	b.commit(ledger.Change{Bots: &turns})
 	require.Equal(t, turns, read())
-	b.commit(router.Change{Bots: &none})
+	b.commit(ledger.Change{Bots: &none})
 	require.Equal(t, none, read())
 }
 
 func testPairingRequests(t *testing.T, b *bundle) {
-	request := func(code string, created time.Time) router.Change {
-		return router.Change{Requests: []router.Pairing{{
+	request := func(code string, created time.Time) ledger.Change {
+		return ledger.Change{Requests: []ledger.Pairing{{
 			Channel: "telegram", Account: "default", User: sessions.Peer{ID: "5"}, Conversation: "5", Code: code,
-			Status: router.PairingPending, Created: created, Expires: created.Add(time.Hour),
+			Status: ledger.PairingPending, Created: created, Expires: created.Add(time.Hour),
 		}}}
 	}
-	stored := func() router.Pairing {
+	stored := func() ledger.Pairing {
 		p, err := b.PairingOf(b.ctx, "telegram", "default", "5")
 		require.NoError(t, err)
 		return p
@@ -98,17 +98,17 @@ func testPairingRequests(t *testing.T, b *bundle) {
 	require.Equal(t, "FIRST", stored().Code)
 	b.commit(request("LATER", at(60)))
 	require.Equal(t, "LATER", stored().Code)
-	for _, status := range []router.PairingStatus{router.PairingApproved, router.PairingRevoked} {
+	for _, status := range []ledger.PairingStatus{ledger.PairingApproved, ledger.PairingRevoked} {
 		p := stored()
 		p.Status, p.Code = status, ""
-		b.commit(router.Change{Pairings: []router.Pairing{p}})
+		b.commit(ledger.Change{Pairings: []ledger.Pairing{p}})
 		b.refuse(sessions.ErrConflict, request("AGAIN", at(600)))
 	}
 }
 
 func testCountAudit(t *testing.T, b *bundle) {
 	for i := range 5 {
-		b.commit(router.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{At: at(i), Actor: "a", Action: "guess", Label: secret}, {At: at(i), Action: "other", Label: secret}}}})
+		b.commit(ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{At: at(i), Actor: "a", Action: "guess", Label: secret}, {At: at(i), Action: "other", Label: secret}}}})
 	}
 	for _, c := range []struct{ since, limit, want int }{{0, 9, 5}, {3, 9, 2}, {0, 2, 2}, {9, 9, 0}} {
 		n, err := b.CountAudit(b.ctx, "guess", at(c.since), c.limit)
@@ -119,11 +119,11 @@ func testCountAudit(t *testing.T, b *bundle) {
 
 func testPosted(t *testing.T, b *bundle) {
 	d := newDelivery("c|x")
-	d.Status, d.Chunks = router.DeliverySent, []string{"one", "two"}
+	d.Status, d.Chunks = ledger.DeliverySent, []string{"one", "two"}
 	d.Receipts = []adapters.Receipt{{MessageID: "7", At: start}, {MessageID: "8", At: start}}
 	elsewhere := newDelivery("c|y")
 	elsewhere.Receipts = []adapters.Receipt{{MessageID: "9", At: start}}
-	b.commit(router.Change{Deliver: []router.Delivery{d, elsewhere, newDelivery("c|x")}})
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{d, elsewhere, newDelivery("c|x")}})
 	got, err := b.Posted(b.ctx, "c|x", "8")
 	require.NoError(t, err)
 	require.Equal(t, d.ID, got.ID)
@@ -138,7 +138,7 @@ func testIdle(t *testing.T, b *bundle) {
 	got := make(chan error, askers)
 	for range askers {
 		go func() {
-			got <- b.Commit(b.ctx, router.Change{Change: sessions.Change{Idle: []sessions.ID{s.ID}, Enqueue: []sessions.Run{newRun(s.ID)}}})
+			got <- b.Commit(b.ctx, ledger.Change{Change: sessions.Change{Idle: []sessions.ID{s.ID}, Enqueue: []sessions.Run{newRun(s.ID)}}})
 		}()
 	}
 	taken := 0
@@ -150,5 +150,5 @@ func testIdle(t *testing.T, b *bundle) {
 		}
 	}
 	require.Equal(t, 1, taken)
-	b.refuse(sessions.ErrNotFound, router.Change{Change: sessions.Change{Idle: []sessions.ID{"sess_none"}}})
+	b.refuse(sessions.ErrNotFound, ledger.Change{Change: sessions.Change{Idle: []sessions.ID{"sess_none"}}})
 }

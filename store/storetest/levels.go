@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -19,7 +19,7 @@ type levelled struct {
 	of      sessions.ID
 	name    string // also of the audit entry's object
 	run     sessions.RunID
-	dlv     router.DeliveryID
+	dlv     ledger.DeliveryID
 	xch     string
 }
 
@@ -56,16 +56,16 @@ func storeLevelled(b *bundle) (rows []levelled) {
 func (b *bundle) storeRow(row *levelled) {
 	label := flow.NewLabel(row.own, flow.Untrusted)
 	r, d, x := newRun(row.of), newDelivery("c|x"), newExchange(row.of, "")
-	r.Label, d.Label, d.Session, d.Status, x.Label = label, label, row.of, router.DeliveryFailed, label
+	r.Label, d.Label, d.Session, d.Status, x.Label = label, label, row.of, ledger.DeliveryFailed, label
 	if row.own == flow.Public || row.own == flow.Restricted { // either side counts
 		x = newExchange("", row.of)
 		x.Label = label
 	}
-	ask := newApproval(router.ApprovalID(row.name), row.of, r.ID, 1)
+	ask := newApproval(ledger.ApprovalID(row.name), row.of, r.ID, 1)
 	ask.Label = label
 	b.enqueue(r)
-	b.commit(router.Change{
-		Deliver: []router.Delivery{d}, Ask: []router.Approval{ask}, Exchanges: []router.Exchange{x},
+	b.commit(ledger.Change{
+		Deliver: []ledger.Delivery{d}, Ask: []ledger.Approval{ask}, Exchanges: []ledger.Exchange{x},
 		Change: sessions.Change{Audit: []sessions.AuditEntry{{At: start, Actor: "operator", Action: "a", Object: row.name, Session: row.of, Label: label}}},
 	})
 	row.run, row.dlv, row.xch = r.ID, d.ID, x.ID
@@ -94,20 +94,20 @@ func testLevels(t *testing.T, b *bundle) {
 				exchanges, names = append(exchanges, row.xch), append(names, row.name)
 			}
 		}
-		q := router.Query{MaxLevel: most, Limit: 200}
+		q := ledger.Query{MaxLevel: most, Limit: 200}
 		gotRuns, err := b.ListRuns(b.ctx, q)
 		require.ElementsMatch(t, runs, namesOf(t, gotRuns, err, func(r sessions.Run) sessions.RunID { return r.ID }), most)
 		gotDeliveries, err := b.ListDeliveries(b.ctx, q)
-		require.ElementsMatch(t, deliveries, namesOf(t, gotDeliveries, err, func(d router.Delivery) router.DeliveryID { return d.ID }), most)
+		require.ElementsMatch(t, deliveries, namesOf(t, gotDeliveries, err, func(d ledger.Delivery) ledger.DeliveryID { return d.ID }), most)
 		gotApprovals, err := b.ListApprovals(b.ctx, q)
-		require.ElementsMatch(t, names, namesOf(t, gotApprovals, err, func(p router.Approval) router.ApprovalID { return p.ID }), most)
-		gotAudit, err := b.ListAudit(b.ctx, router.AuditQuery{MaxLevel: most, Limit: 200})
-		require.ElementsMatch(t, names, namesOf(t, gotAudit, err, func(r router.AuditRecord) string { return r.Object }), most)
-		gotExchanges, err := b.ListExchanges(b.ctx, router.ExchangeQuery{MaxLevel: most, Limit: 200})
-		require.ElementsMatch(t, exchanges, namesOf(t, gotExchanges, err, func(x router.Exchange) string { return x.ID }), most)
+		require.ElementsMatch(t, names, namesOf(t, gotApprovals, err, func(p ledger.Approval) ledger.ApprovalID { return p.ID }), most)
+		gotAudit, err := b.ListAudit(b.ctx, ledger.AuditQuery{MaxLevel: most, Limit: 200})
+		require.ElementsMatch(t, names, namesOf(t, gotAudit, err, func(r ledger.AuditRecord) string { return r.Object }), most)
+		gotExchanges, err := b.ListExchanges(b.ctx, ledger.ExchangeQuery{MaxLevel: most, Limit: 200})
+		require.ElementsMatch(t, exchanges, namesOf(t, gotExchanges, err, func(x ledger.Exchange) string { return x.ID }), most)
 		counts, err := b.CountDeliveries(b.ctx, most)
 		require.NoError(t, err)
-		require.Equal(t, len(deliveries), counts[router.DeliveryFailed], most)
+		require.Equal(t, len(deliveries), counts[ledger.DeliveryFailed], most)
 		if len(gotRuns) > 1 {
 			cursorsShowNothing(t, b, most, rows, gotRuns, gotDeliveries)
 		}
@@ -115,9 +115,9 @@ func testLevels(t *testing.T, b *bundle) {
 }
 
 // cursorsShowNothing: a page begins behind a row that may be known of; any other is as one that never was.
-func cursorsShowNothing(t *testing.T, b *bundle, most flow.Level, rows []levelled, runs []sessions.Run, deliveries []router.Delivery) {
+func cursorsShowNothing(t *testing.T, b *bundle, most flow.Level, rows []levelled, runs []sessions.Run, deliveries []ledger.Delivery) {
 	t.Helper()
-	q := router.Query{MaxLevel: most, After: string(runs[0].ID)}
+	q := ledger.Query{MaxLevel: most, After: string(runs[0].ID)}
 	nextRuns, err := b.ListRuns(b.ctx, q)
 	require.NoError(t, err)
 	require.Equal(t, runs[1:], nextRuns, most)
@@ -143,7 +143,7 @@ func cursorsShowNothing(t *testing.T, b *bundle, most flow.Level, rows []levelle
 		if flow.CanFlow(row.session, most) { // the session may be known of, the row may not
 			continue
 		}
-		found, err := b.ListSessions(b.ctx, router.SessionQuery{MaxLevel: most, After: row.of})
+		found, err := b.ListSessions(b.ctx, ledger.SessionQuery{MaxLevel: most, After: row.of})
 		require.NoError(t, err)
 		require.Empty(t, found, most)
 	}

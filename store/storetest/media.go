@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func newMedia(created time.Time) router.Media {
-	return router.Media{
+func newMedia(created time.Time) ledger.Media {
+	return ledger.Media{
 		ID: sessions.NewMediaID(), Session: "sess_1", Name: "übersicht.pdf", MIME: "application/pdf", Size: 4, SHA256: "abc",
 		Content: []byte("\x00\xff%P"), Label: secret, Created: created,
 	}
@@ -20,8 +20,8 @@ func newMedia(created time.Time) router.Media {
 func testMedia(t *testing.T, b *bundle) {
 	m, empty := newMedia(at(1)), newMedia(at(1))
 	empty.Content, empty.Size = nil, 0
-	b.commit(router.Change{Media: []router.Media{m, empty}})
-	b.refuse(sessions.ErrDuplicate, router.Change{Media: []router.Media{m}})
+	b.commit(ledger.Change{Media: []ledger.Media{m, empty}})
+	b.refuse(sessions.ErrDuplicate, ledger.Change{Media: []ledger.Media{m}})
 	got, err := b.Media(b.ctx, m.ID)
 	require.NoError(t, err)
 	require.Equal(t, m, got)
@@ -40,10 +40,10 @@ func testMedia(t *testing.T, b *bundle) {
 // testPruneMedia: old files go, unless a delivery that is not settled has them or a run of their session is not finished.
 func testPruneMedia(t *testing.T, b *bundle) {
 	s := b.create(newSession("agent:main:main"))
-	file := func(session sessions.ID, created time.Time) router.Media {
+	file := func(session sessions.ID, created time.Time) ledger.Media {
 		m := newMedia(created)
 		m.Session = session
-		b.commit(router.Change{Media: []router.Media{m}})
+		b.commit(ledger.Change{Media: []ledger.Media{m}})
 		return m
 	}
 	for range 50 {
@@ -53,20 +53,20 @@ func testPruneMedia(t *testing.T, b *bundle) {
 	d := newDelivery("c|x")
 	d.Files = []sessions.MediaID{"med_other", held.ID}
 	run := newRun(s.ID)
-	b.commit(router.Change{Change: sessions.Change{Enqueue: []sessions.Run{run}}, Deliver: []router.Delivery{d}})
-	b.prune(router.PruneMedia, at(5), 51)
-	b.prune(router.PruneMedia, at(5), 0)
+	b.commit(ledger.Change{Change: sessions.Change{Enqueue: []sessions.Run{run}}, Deliver: []ledger.Delivery{d}})
+	b.prune(ledger.PruneMedia, at(5), 51)
+	b.prune(ledger.PruneMedia, at(5), 0)
 	_, err := b.Media(b.ctx, old.ID)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
-	for _, m := range []router.Media{young, held, worked} {
+	for _, m := range []ledger.Media{young, held, worked} {
 		_, err = b.Media(b.ctx, m.ID)
 		require.NoError(t, err)
 	}
-	d.Status, run.Status, run.Finished = router.DeliverySent, sessions.RunDone, at(2)
-	b.commit(moveDelivery(router.DeliveryQueued, d))
-	b.prune(router.PruneMedia, at(5), 1)
-	b.commit(router.Change{Change: sessions.Change{Runs: []sessions.RunMove{{From: sessions.RunQueued, Run: run}}}})
-	b.prune(router.PruneMedia, at(5), 1)
+	d.Status, run.Status, run.Finished = ledger.DeliverySent, sessions.RunDone, at(2)
+	b.commit(moveDelivery(ledger.DeliveryQueued, d))
+	b.prune(ledger.PruneMedia, at(5), 1)
+	b.commit(ledger.Change{Change: sessions.Change{Runs: []sessions.RunMove{{From: sessions.RunQueued, Run: run}}}})
+	b.prune(ledger.PruneMedia, at(5), 1)
 	_, err = b.Media(b.ctx, young.ID)
 	require.NoError(t, err)
 }

@@ -9,7 +9,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -62,16 +62,16 @@ func HotStatements(t *testing.T) []store.Statement {
 	return r.seen
 }
 
-func hotChanges() []router.Change {
+func hotChanges() []ledger.Change {
 	s := newSession("agent:main:main")
 	m := newMessage("", "x")
 	edited := m
 	edited.Revision = 1
 	run, d := newRun(s.ID), newDelivery("c|x")
 	title := flow.NewText("title", secret)
-	return []router.Change{
+	return []ledger.Change{
 		{
-			Event: &router.Event{Key: "k"},
+			Event: &ledger.Event{Key: "k"},
 			Change: sessions.Change{
 				Idle: []sessions.ID{s.ID}, Create: []sessions.Record{s}, Save: []sessions.Record{s}, Patch: []sessions.Patch{{ID: s.ID, Title: &title}},
 				Messages: []sessions.StoredMessage{{Session: s.ID, Message: m}, {Session: s.ID, Message: edited}},
@@ -79,20 +79,20 @@ func hotChanges() []router.Change {
 				Abort: []sessions.Abort{{Session: s.ID}}, End: []sessions.End{{ID: s.ID, At: start}},
 				Audit: []sessions.AuditEntry{{Action: "a", Label: secret}},
 			},
-			Deliver:    []router.Delivery{d},
-			Deliveries: []router.DeliveryMove{{From: router.DeliveryQueued, Delivery: d}},
-			Remember:   []router.Remembered{{Lane: "c|x", Keep: 3}},
-			Forget:     []router.Forget{{Lane: "c|x", Upto: start}},
-			Pairings:   []router.Pairing{{Channel: "c"}},
-			Aliases:    []router.Alias{{Channel: "c"}},
-			Peers:      []router.DirectPeer{{Channel: "c"}},
-			Reword:     []router.Reworded{{Text: "x"}},
-			Unsay:      []router.Unsaid{{Lane: "c|x", Message: "1"}},
-			Revised:    &router.Revision{Lane: "c|x", Message: "1"},
-			Bots:       &router.BotTurns{Place: "c|x"},
-			Requests:   []router.Pairing{{Channel: "c"}},
-			Exchanges:  []router.Exchange{{Revision: 1}, {Revision: 2}},
-			Chains:     []router.ChainUse{{ID: "chn_1"}},
+			Deliver:    []ledger.Delivery{d},
+			Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryQueued, Delivery: d}},
+			Remember:   []ledger.Remembered{{Lane: "c|x", Keep: 3}},
+			Forget:     []ledger.Forget{{Lane: "c|x", Upto: start}},
+			Pairings:   []ledger.Pairing{{Channel: "c"}},
+			Aliases:    []ledger.Alias{{Channel: "c"}},
+			Peers:      []ledger.DirectPeer{{Channel: "c"}},
+			Reword:     []ledger.Reworded{{Text: "x"}},
+			Unsay:      []ledger.Unsaid{{Lane: "c|x", Message: "1"}},
+			Revised:    &ledger.Revision{Lane: "c|x", Message: "1"},
+			Bots:       &ledger.BotTurns{Place: "c|x"},
+			Requests:   []ledger.Pairing{{Channel: "c"}},
+			Exchanges:  []ledger.Exchange{{Revision: 1}, {Revision: 2}},
+			Chains:     []ledger.ChainUse{{ID: "chn_1"}},
 		},
 	}
 }
@@ -134,7 +134,7 @@ func hotRows(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.CountAudit(ctx, "a", start, 10); return err },
 		func() error { _, err := db.Posted(ctx, "c|x", "1"); return err },
 		func() error { _, err := db.PairingOf(ctx, "c", "a", "u"); return err },
-		func() error { _, err := db.ListPairings(ctx, "c", "a", router.PairingPending); return err },
+		func() error { _, err := db.ListPairings(ctx, "c", "a", ledger.PairingPending); return err },
 		func() error { _, err := db.CanonicalConversation(ctx, "c", "a", "x"); return err },
 	}
 }
@@ -145,74 +145,74 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 		func() error { _, err := db.HeldDeliveries(ctx, start, 10); return err },
 		func() error { _, err := db.DecidedQuestions(ctx, start, 10); return err },
 		func() error {
-			_, err := db.ExpiredSessions(ctx, router.Expiry{Now: start, IdleSince: start, KeptSince: start}, 10)
+			_, err := db.ExpiredSessions(ctx, ledger.Expiry{Now: start, IdleSince: start, KeptSince: start}, 10)
 			return err
 		},
 		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
 		func() error { _, err := db.CountDeliveries(ctx, flow.Restricted); return err },
 		func() error { _, err := db.Busy(ctx, []sessions.ID{"sess_1"}); return err },
-		func() error { _, err := db.ListSessions(ctx, router.SessionQuery{MaxLevel: flow.Internal}); return err },
-		func() error { _, err := db.ListRuns(ctx, router.Query{MaxLevel: flow.Restricted}); return err },
+		func() error { _, err := db.ListSessions(ctx, ledger.SessionQuery{MaxLevel: flow.Internal}); return err },
+		func() error { _, err := db.ListRuns(ctx, ledger.Query{MaxLevel: flow.Restricted}); return err },
 		func() error {
-			_, err := db.ListRuns(ctx, router.Query{MaxLevel: flow.Restricted, Status: "failed"})
+			_, err := db.ListRuns(ctx, ledger.Query{MaxLevel: flow.Restricted, Status: "failed"})
 			return err
 		},
 		func() error {
-			_, err := db.ListRuns(ctx, router.Query{MaxLevel: flow.Restricted, Session: "sess_1"})
+			_, err := db.ListRuns(ctx, ledger.Query{MaxLevel: flow.Restricted, Session: "sess_1"})
 			return err
 		},
-		func() error { _, err := db.ListDeliveries(ctx, router.Query{MaxLevel: flow.Restricted}); return err },
+		func() error { _, err := db.ListDeliveries(ctx, ledger.Query{MaxLevel: flow.Restricted}); return err },
 		func() error {
-			_, err := db.ListDeliveries(ctx, router.Query{MaxLevel: flow.Restricted, Status: "unknown"})
+			_, err := db.ListDeliveries(ctx, ledger.Query{MaxLevel: flow.Restricted, Status: "unknown"})
 			return err
 		},
 		func() error { _, err := db.Media(ctx, "med_1"); return err },
 		func() error { _, err := db.MediaInfo(ctx, "med_1"); return err },
 		func() error {
-			_, err := db.Prune(ctx, router.Prune{Kind: router.PruneMedia, Before: start})
+			_, err := db.Prune(ctx, ledger.Prune{Kind: ledger.PruneMedia, Before: start})
 			return err
 		},
 		func() error {
-			_, err := db.Prune(ctx, router.Prune{Kind: router.PruneEvents, Before: start})
+			_, err := db.Prune(ctx, ledger.Prune{Kind: ledger.PruneEvents, Before: start})
 			return err
 		},
 		func() error {
-			_, err := db.Prune(ctx, router.Prune{Kind: router.PruneArchived, Before: start})
+			_, err := db.Prune(ctx, ledger.Prune{Kind: ledger.PruneArchived, Before: start})
 			return err
 		},
 		func() error { _, err := db.Exchange(ctx, "xch_1"); return err },
 		func() error { _, err := db.Chain(ctx, "chn_1"); return err },
 		func() error {
-			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Kind: announce.Spawn, Open: true})
+			_, err := db.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Kind: announce.Spawn, Open: true})
 			return err
 		},
 		func() error {
-			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Target: "sess_1", Open: true})
+			_, err := db.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Target: "sess_1", Open: true})
 			return err
 		},
 		func() error {
-			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1"})
+			_, err := db.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1"})
 			return err
 		},
 		func() error {
-			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted, Open: true})
+			_, err := db.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Open: true})
 			return err
 		},
 		func() error {
-			_, err := db.ListExchanges(ctx, router.ExchangeQuery{MaxLevel: flow.Restricted})
+			_, err := db.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted})
 			return err
 		},
 		func() error { _, err := db.Todos(ctx, "sess_1"); return err },
 		func() error {
 			return db.ChangeTodos(ctx, sessions.TodoChange{Session: "sess_1", Add: []sessions.Todo{{}}, Update: []sessions.Todo{{}}, Remove: []sessions.TodoID{"todo_1"}})
 		},
-		func() error { _, err := db.ListAudit(ctx, router.AuditQuery{MaxLevel: flow.Internal}); return err },
+		func() error { _, err := db.ListAudit(ctx, ledger.AuditQuery{MaxLevel: flow.Internal}); return err },
 		func() error {
-			_, err := db.ListAudit(ctx, router.AuditQuery{Session: "sess_1", MaxLevel: flow.Internal, After: "1-abc"})
+			_, err := db.ListAudit(ctx, ledger.AuditQuery{Session: "sess_1", MaxLevel: flow.Internal, After: "1-abc"})
 			return err
 		},
 		func() error {
-			_, err := db.ListAudit(ctx, router.AuditQuery{Action: "delivery.block", Since: start, MaxLevel: flow.Internal})
+			_, err := db.ListAudit(ctx, ledger.AuditQuery{Action: "delivery.block", Since: start, MaxLevel: flow.Internal})
 			return err
 		},
 	}

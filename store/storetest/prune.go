@@ -8,15 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // prune goes over all old rows of a kind, in small steps.
-func (b *bundle) prune(kind router.PruneKind, before time.Time, want int) {
+func (b *bundle) prune(kind ledger.PruneKind, before time.Time, want int) {
 	b.t.Helper()
 	removed := 0
-	step := router.Prune{Kind: kind, Before: before}
+	step := ledger.Prune{Kind: kind, Before: before}
 	for steps := 0; ; steps++ {
 		require.Less(b.t, steps, 10)
 		done, err := b.Prune(b.ctx, step)
@@ -36,9 +36,9 @@ func testPrune(t *testing.T, b *bundle) {
 	ended := func(status sessions.RunStatus) sessions.Run {
 		r := newRun(s.ID)
 		r.Status, r.Finished = status, at(1)
-		b.commit(router.Change{
+		b.commit(ledger.Change{
 			Change: sessions.Change{Enqueue: []sessions.Run{r}},
-			Event:  &router.Event{Key: r.EventKey, Outcome: router.OutcomeRun, Session: s.ID, Run: r.ID, Accepted: start},
+			Event:  &ledger.Event{Key: r.EventKey, Outcome: ledger.OutcomeRun, Session: s.ID, Run: r.ID, Accepted: start},
 		})
 		return r
 	}
@@ -51,31 +51,31 @@ func testPrune(t *testing.T, b *bundle) {
 	b.enqueue(asked)
 	last := ended(sessions.RunDone)
 
-	deliver := func(change func(*router.Delivery)) router.Delivery {
+	deliver := func(change func(*ledger.Delivery)) ledger.Delivery {
 		d := newDelivery("c|x")
-		d.Status, d.Finished = router.DeliverySent, at(1)
+		d.Status, d.Finished = ledger.DeliverySent, at(1)
 		change(&d)
-		b.commit(router.Change{Deliver: []router.Delivery{d}})
+		b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
 		return d
 	}
-	sent := deliver(func(*router.Delivery) {})
-	keyed := deliver(func(d *router.Delivery) { d.Idempotency = "again" })
-	unknown := deliver(func(d *router.Delivery) { d.Status, d.Run = router.DeliveryUnknown, owed.ID })
-	young := deliver(func(d *router.Delivery) { d.Finished = at(100) })
+	sent := deliver(func(*ledger.Delivery) {})
+	keyed := deliver(func(d *ledger.Delivery) { d.Idempotency = "again" })
+	unknown := deliver(func(d *ledger.Delivery) { d.Status, d.Run = ledger.DeliveryUnknown, owed.ID })
+	young := deliver(func(d *ledger.Delivery) { d.Finished = at(100) })
 
-	b.prune(router.PruneRuns, at(50), 450)
-	b.prune(router.PruneDeliveries, at(50), 2)
-	b.prune(router.PruneRuns, at(50), 0)
-	b.prune(router.PruneDeliveries, at(50), 0) // what was emptied already does not count again
+	b.prune(ledger.PruneRuns, at(50), 450)
+	b.prune(ledger.PruneDeliveries, at(50), 2)
+	b.prune(ledger.PruneRuns, at(50), 0)
+	b.prune(ledger.PruneDeliveries, at(50), 0) // what was emptied already does not count again
 	for i, r := range gone {
 		_, err := b.Run(b.ctx, r.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound, strconv.Itoa(i))
 		e, err := b.Event(b.ctx, r.EventKey)
 		require.NoError(t, err, "its key is known for ever")
 		require.Empty(t, e.Run)
-		require.Equal(t, router.OutcomeRun, e.Outcome)
+		require.Equal(t, ledger.OutcomeRun, e.Outcome)
 	}
-	b.refuse(sessions.ErrDuplicate, router.Change{Event: &router.Event{Key: gone[0].EventKey, Outcome: router.OutcomeRun, Accepted: at(60)}})
+	b.refuse(sessions.ErrDuplicate, ledger.Change{Event: &ledger.Event{Key: gone[0].EventKey, Outcome: ledger.OutcomeRun, Accepted: at(60)}})
 	for _, r := range []sessions.Run{owed, asked, waits, last} {
 		b.run(r.ID)
 	}
@@ -91,22 +91,22 @@ func testPrune(t *testing.T, b *bundle) {
 
 // An event without a run keeps its key and loses the rest.
 func testPruneEvents(t *testing.T, b *bundle) {
-	event := func(key string, accepted time.Time) router.Event {
-		e := router.Event{Key: key, Outcome: router.OutcomeCommand, Session: "sess_1", Notice: "dlv_1", Accepted: accepted}
-		b.commit(router.Change{Event: &e})
+	event := func(key string, accepted time.Time) ledger.Event {
+		e := ledger.Event{Key: key, Outcome: ledger.OutcomeCommand, Session: "sess_1", Notice: "dlv_1", Accepted: accepted}
+		b.commit(ledger.Change{Event: &e})
 		return e
 	}
 	for i := range 250 {
 		event(fmt.Sprint("c/a/old", i), at(1))
 	}
 	young := event("c/a/young", at(100))
-	b.prune(router.PruneEvents, at(50), 250)
-	b.prune(router.PruneEvents, at(50), 0)
+	b.prune(ledger.PruneEvents, at(50), 250)
+	b.prune(ledger.PruneEvents, at(50), 0)
 	for i := range 250 {
 		e, err := b.Event(b.ctx, fmt.Sprint("c/a/old", i))
 		require.NoError(t, err)
-		require.Equal(t, router.Event{Key: e.Key, Outcome: router.OutcomeCommand, Accepted: at(1)}, e)
-		b.refuse(sessions.ErrDuplicate, router.Change{Event: &router.Event{Key: e.Key, Outcome: router.OutcomeCommand, Accepted: at(60)}})
+		require.Equal(t, ledger.Event{Key: e.Key, Outcome: ledger.OutcomeCommand, Accepted: at(1)}, e)
+		b.refuse(sessions.ErrDuplicate, ledger.Change{Event: &ledger.Event{Key: e.Key, Outcome: ledger.OutcomeCommand, Accepted: at(60)}})
 	}
 	e, err := b.Event(b.ctx, young.Key)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -18,21 +18,21 @@ func testPruneIntake(t *testing.T, b *bundle) {
 		r.Status, r.Finished = sessions.RunDone, at(1)
 		backlog = append(backlog, r)
 	}
-	b.commit(router.Change{Change: sessions.Change{Enqueue: backlog}})
+	b.commit(ledger.Change{Change: sessions.Change{Enqueue: backlog}})
 	take := func() sessions.Run {
 		r := newRun(s.ID)
 		r.Accepted = at(100)
-		b.commit(router.Change{
+		b.commit(ledger.Change{
 			Change: sessions.Change{Enqueue: []sessions.Run{r}},
-			Event:  &router.Event{Key: r.EventKey, Outcome: router.OutcomeRun, Session: s.ID, Run: r.ID, Accepted: r.Accepted},
+			Event:  &ledger.Event{Key: r.EventKey, Outcome: ledger.OutcomeRun, Session: s.ID, Run: r.ID, Accepted: r.Accepted},
 		})
 		return r
 	}
 	taken := []sessions.Run{take()}
 	removed, steps := 0, 0
-	for step := (router.Prune{Kind: router.PruneRuns, Before: at(50)}); ; steps++ {
+	for step := (ledger.Prune{Kind: ledger.PruneRuns, Before: at(50)}); ; steps++ {
 		require.Less(t, steps, 10)
-		var done router.Pruned
+		var done ledger.Pruned
 		var err error
 		ended := make(chan struct{})
 		go func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -20,9 +20,9 @@ func (b *bundle) endedSession(key string, by sessions.ID, ended time.Time) (sess
 	s.SpawnedBy, s.Ended, s.LastActivity, s.Head = by, ended, start, m.ID
 	r := newRun(s.ID)
 	r.Status, r.Finished, r.Exchange = sessions.RunDone, at(1), "xch_1"
-	b.commit(router.Change{
+	b.commit(ledger.Change{
 		Change: sessions.Change{Create: []sessions.Record{s}, Messages: []sessions.StoredMessage{{Session: s.ID, Message: m}}, Enqueue: []sessions.Run{r}},
-		Event:  &router.Event{Key: r.EventKey, Outcome: router.OutcomeRun, Session: s.ID, Run: r.ID, Accepted: start},
+		Event:  &ledger.Event{Key: r.EventKey, Outcome: ledger.OutcomeRun, Session: s.ID, Run: r.ID, Accepted: start},
 	})
 	return s, r
 }
@@ -37,7 +37,7 @@ func testPruneArchived(t *testing.T, b *bundle) {
 	kept["it was active lately"], _ = b.endedSession("agent:main:subagent:young", parent.ID, at(100))
 	kept["it is a conversation with people"], _ = b.endedSession("agent:main:direct:5", "", at(10))
 	kept["it has not ended"], _ = b.endedSession("agent:main:subagent:live", parent.ID, time.Time{})
-	b.goes(t, router.PruneArchived, task, kept)
+	b.goes(t, ledger.PruneArchived, task, kept)
 }
 
 // testPruneSessions: a conversation that has ended goes when nothing has happened in it for so long, however lately it ended.
@@ -53,24 +53,24 @@ func testPruneSessions(t *testing.T, b *bundle) {
 	kept["somebody spoke in it lately"] = spoken
 	kept["it is a sub-agent's"], _ = b.endedSession("agent:main:subagent:5", "sess_x", at(10))
 	kept["it has not ended"], _ = b.endedSession("agent:main:direct:live", "", time.Time{})
-	b.goes(t, router.PruneSessions, talk, kept)
+	b.goes(t, ledger.PruneSessions, talk, kept)
 }
 
 // goes: an ended session's messages and runs go in small steps with all else that it has, its event keys stay, and whatever is unfinished keeps it.
-func (b *bundle) goes(t *testing.T, kind router.PruneKind, ended func(name string) (sessions.Record, sessions.Run), kept map[string]sessions.Record) {
+func (b *bundle) goes(t *testing.T, kind ledger.PruneKind, ended func(name string) (sessions.Record, sessions.Run), kept map[string]sessions.Record) {
 	t.Helper()
 	gone, run := ended("gone")
 	last := gone.Head
 	for i := range 450 {
 		m := newMessage(last, fmt.Sprint("more ", i))
-		b.commit(router.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: gone.ID, Message: m}}}})
+		b.commit(ledger.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: gone.ID, Message: m}}}})
 		last = m.ID
 	}
 	decided := newApproval("apr_gone", gone.ID, run.ID, 1)
-	decided.Status, decided.Decided = router.ApprovalDenied, at(2)
+	decided.Status, decided.Decided = ledger.ApprovalDenied, at(2)
 	file := newMedia(at(1))
 	file.Session = gone.ID
-	b.commit(router.Change{Ask: []router.Approval{decided}, Media: []router.Media{file}})
+	b.commit(ledger.Change{Ask: []ledger.Approval{decided}, Media: []ledger.Media{file}})
 
 	b.prune(kind, at(50), 451+1+1+1+1)
 	_, err := b.Session(b.ctx, gone.ID)
@@ -87,7 +87,7 @@ func (b *bundle) goes(t *testing.T, kind router.PruneKind, ended func(name strin
 	e, err := b.Event(b.ctx, run.EventKey)
 	require.NoError(t, err, "its key is known for ever")
 	require.Empty(t, e.Run)
-	b.refuse(sessions.ErrDuplicate, router.Change{Event: &router.Event{Key: run.EventKey, Outcome: router.OutcomeRun, Accepted: at(60)}})
+	b.refuse(sessions.ErrDuplicate, ledger.Change{Event: &ledger.Event{Key: run.EventKey, Outcome: ledger.OutcomeRun, Accepted: at(60)}})
 	for why, s := range kept {
 		b.untouched(s, why)
 	}
@@ -103,18 +103,18 @@ func (b *bundle) neededSessions(task func(name string) (sessions.Record, session
 	kept["a run waits in it"] = busy
 
 	asks, run := task("asks")
-	b.commit(router.Change{Ask: []router.Approval{newApproval("apr_open", asks.ID, run.ID, 1)}})
+	b.commit(ledger.Change{Ask: []ledger.Approval{newApproval("apr_open", asks.ID, run.ID, 1)}})
 	kept["an approval is open"] = asks
 
 	asked, _ := task("asked")
 	waits, _ := task("waits")
-	b.commit(router.Change{Exchanges: []router.Exchange{newExchange(asked.ID, "sess_x"), newExchange("sess_x", waits.ID)}})
+	b.commit(ledger.Change{Exchanges: []ledger.Exchange{newExchange(asked.ID, "sess_x"), newExchange("sess_x", waits.ID)}})
 	kept["it has asked another session"], kept["another session waits for it"] = asked, waits
 
 	owes, _ := task("owes")
 	d := newDelivery("c|x")
-	d.Session, d.Status = owes.ID, router.DeliveryUnknown
-	b.commit(router.Change{Deliver: []router.Delivery{d}})
+	d.Session, d.Status = owes.ID, ledger.DeliveryUnknown
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
 	kept["a delivery is owed"] = owes
 
 	above, _ := task("above")
@@ -132,7 +132,7 @@ func (b *bundle) untouched(s sessions.Record, why string) {
 	thread, err := b.Thread(b.ctx, got)
 	require.NoError(b.t, err, why)
 	require.Len(b.t, thread, 1, why)
-	runs, err := b.ListRuns(b.ctx, router.Query{MaxLevel: flow.Restricted, Session: s.ID})
+	runs, err := b.ListRuns(b.ctx, ledger.Query{MaxLevel: flow.Restricted, Session: s.ID})
 	require.NoError(b.t, err, why)
 	require.NotEmpty(b.t, runs, why)
 }

@@ -8,7 +8,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -23,7 +23,7 @@ func testRunRoundTrip(t *testing.T, b *bundle) {
 	require.Positive(t, got.Seq)
 	r.Seq = got.Seq
 	require.Equal(t, r, got)
-	b.refuse(sessions.ErrDuplicate, router.Change{Change: sessions.Change{Enqueue: []sessions.Run{r}}})
+	b.refuse(sessions.ErrDuplicate, ledger.Change{Change: sessions.Change{Enqueue: []sessions.Run{r}}})
 	_, err := b.Run(b.ctx, "run_none")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 
@@ -132,11 +132,11 @@ func testRunFence(t *testing.T, b *bundle) {
 	b.refuse(sessions.ErrConflict, moveRun(sessions.RunQueued, move))
 
 	d := newDelivery("c|x")
-	b.commit(router.Change{Deliver: []router.Delivery{d}})
-	d.Status, d.Epoch = router.DeliverySending, old
-	b.refuse(sessions.ErrFenced, moveDelivery(router.DeliveryQueued, d))
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
+	d.Status, d.Epoch = ledger.DeliverySending, old
+	b.refuse(sessions.ErrFenced, moveDelivery(ledger.DeliveryQueued, d))
 	d.Epoch = fresh
-	b.commit(moveDelivery(router.DeliveryQueued, d))
+	b.commit(moveDelivery(ledger.DeliveryQueued, d))
 }
 
 func testAbort(t *testing.T, b *bundle) {
@@ -145,7 +145,7 @@ func testAbort(t *testing.T, b *bundle) {
 	b.enqueue(running, queued, other)
 	running.Status = sessions.RunRunning
 	b.commit(moveRun(sessions.RunQueued, running))
-	b.commit(router.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: id, At: at(1)}}}})
+	b.commit(ledger.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: id, At: at(1)}}}})
 
 	require.Equal(t, sessions.RunAborted, b.run(queued.ID).Status)
 	require.Equal(t, at(1), b.run(queued.ID).Finished)
@@ -170,15 +170,15 @@ func testAbortOfStep(t *testing.T, b *bundle) {
 	step := newRun(id)
 	x := newExchange("sess_1", id)
 	x.Run, step.Exchange = step.ID, x.ID
-	b.commit(router.Change{Change: sessions.Change{Enqueue: []sessions.Run{step}}, Exchanges: []router.Exchange{x}})
+	b.commit(ledger.Change{Change: sessions.Change{Enqueue: []sessions.Run{step}}, Exchanges: []ledger.Exchange{x}})
 	abort := sessions.Change{Abort: []sessions.Abort{{Session: id, At: at(1)}}}
-	b.commit(router.Change{Change: abort})
+	b.commit(ledger.Change{Change: abort})
 	require.Equal(t, sessions.RunQueued, b.run(step.ID).Status)
 	asked, err := b.AbortRequested(b.ctx, step.ID)
 	require.NoError(t, err)
 	require.Equal(t, sessions.AbortStopped, asked)
 	x.Revision, x.Exchange = 2, announce.Stop(x.Exchange, "a person stopped it", at(2))
-	b.commit(router.Change{Change: abort, Exchanges: []router.Exchange{x}})
+	b.commit(ledger.Change{Change: abort, Exchanges: []ledger.Exchange{x}})
 	require.Equal(t, sessions.RunAborted, b.run(step.ID).Status)
 }
 
@@ -187,7 +187,7 @@ func testAbortOfNote(t *testing.T, b *bundle) {
 	note := newRun(sessions.NewID())
 	note.Kind = sessions.KindNote
 	b.enqueue(note)
-	b.commit(router.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: note.Session, At: at(1)}}}})
+	b.commit(ledger.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: note.Session, At: at(1)}}}})
 	require.Equal(t, sessions.RunQueued, b.run(note.ID).Status)
 }
 
@@ -200,8 +200,8 @@ func testInterrupt(t *testing.T, b *bundle) {
 		run.Status = sessions.RunRunning
 		b.commit(moveRun(sessions.RunQueued, *run))
 	}
-	b.commit(router.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: stopped.Session, At: at(1)}}}})
-	var change router.Change
+	b.commit(ledger.Change{Change: sessions.Change{Abort: []sessions.Abort{{Session: stopped.Session, At: at(1)}}}})
+	var change ledger.Change
 	for _, run := range []sessions.Run{running, queued, stopped} {
 		change.Interrupt = append(change.Interrupt, sessions.Interrupt{Session: run.Session, Run: run.ID})
 	}
@@ -236,13 +236,13 @@ func testAtomic(t *testing.T, b *bundle) {
 	taken := b.create(newSession("agent:main:main"))
 	r, d, fresh := newRun(taken.ID), newDelivery("c|x"), newSession("agent:main:fresh")
 	conflict := newRun(taken.ID)
-	b.refuse(sessions.ErrConflict, router.Change{
+	b.refuse(sessions.ErrConflict, ledger.Change{
 		Change: sessions.Change{
 			Create: []sessions.Record{fresh}, Enqueue: []sessions.Run{r},
 			Messages: []sessions.StoredMessage{{Session: taken.ID, Message: newMessage("", "x")}},
 			Runs:     []sessions.RunMove{{From: sessions.RunRunning, Run: conflict}},
 		},
-		Event: &router.Event{Key: "k"}, Deliver: []router.Delivery{d},
+		Event: &ledger.Event{Key: "k"}, Deliver: []ledger.Delivery{d},
 	})
 	_, err := b.Session(b.ctx, fresh.ID)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
@@ -257,12 +257,12 @@ func testAtomic(t *testing.T, b *bundle) {
 // testGroup commits much at once; a third of it is wrong and must not harm the rest.
 func testGroup(t *testing.T, b *bundle) {
 	const writers = 90
-	b.commit(router.Change{Event: &router.Event{Key: "known"}})
+	b.commit(ledger.Change{Event: &ledger.Event{Key: "known"}})
 	runs := make([]sessions.Run, writers)
 	errs := make(chan error, writers)
 	for i := range writers {
 		runs[i] = newRun(sessions.NewID())
-		change := router.Change{Change: sessions.Change{Enqueue: runs[i : i+1]}, Event: &router.Event{Key: string(runs[i].ID)}}
+		change := ledger.Change{Change: sessions.Change{Enqueue: runs[i : i+1]}, Event: &ledger.Event{Key: string(runs[i].ID)}}
 		if i%3 == 0 {
 			change.Event.Key = "known"
 		}
@@ -283,9 +283,9 @@ func testGroup(t *testing.T, b *bundle) {
 }
 
 func testEvent(t *testing.T, b *bundle) {
-	e := router.Event{Key: "telegram/default/1", Outcome: router.OutcomeRun, Session: "sess_1", Run: "run_1", Notice: "dlv_1", Accepted: start}
-	b.commit(router.Change{Event: &e})
-	b.refuse(sessions.ErrDuplicate, router.Change{Event: &e})
+	e := ledger.Event{Key: "telegram/default/1", Outcome: ledger.OutcomeRun, Session: "sess_1", Run: "run_1", Notice: "dlv_1", Accepted: start}
+	b.commit(ledger.Change{Event: &e})
+	b.refuse(sessions.ErrDuplicate, ledger.Change{Event: &e})
 	got, err := b.Event(b.ctx, e.Key)
 	require.NoError(t, err)
 	require.Equal(t, e, got)

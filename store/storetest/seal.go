@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -45,11 +45,11 @@ func Sealed(t *testing.T, db *store.DB) {
 	t.Helper()
 	b := &bundle{DB: db, t: t, ctx: t.Context()}
 	b.sound(sealEntries + 1)
-	rows := b.audit(router.AuditQuery{MaxLevel: flow.Restricted, Limit: 3})
+	rows := b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted, Limit: 3})
 	require.Equal(t, "audit.begin", rows[0].Action)
 	require.Equal(t, strconv.Itoa(sealEntries-1), rows[1].Object)
 	require.Equal(t, strconv.Itoa(sealEntries-2), rows[2].Object)
-	require.Len(t, b.audit(router.AuditQuery{MaxLevel: flow.Restricted, Action: "audit.begin"}), 1)
+	require.Len(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted, Action: "audit.begin"}), 1)
 	b.commit(audited(sessions.AuditEntry{At: start, Label: secret}))
 	b.sound(sealEntries + 2)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -33,13 +33,13 @@ func testSessionRoundTrip(t *testing.T, b *bundle) {
 func testSessionKey(t *testing.T, b *bundle) {
 	first := b.create(newSession("agent:main:main"))
 	again := newSession("agent:main:main")
-	b.refuse(sessions.ErrConflict, router.Change{Change: sessions.Change{Create: []sessions.Record{again}}})
+	b.refuse(sessions.ErrConflict, ledger.Change{Change: sessions.Change{Create: []sessions.Record{again}}})
 	again.ID, again.Key = first.ID, "agent:main:other"
-	b.refuse(sessions.ErrConflict, router.Change{Change: sessions.Change{Create: []sessions.Record{again}}})
+	b.refuse(sessions.ErrConflict, ledger.Change{Change: sessions.Change{Create: []sessions.Record{again}}})
 
 	// One change may end a session and make the next one of the same key.
 	next := newSession("agent:main:main")
-	b.commit(router.Change{Change: sessions.Change{End: []sessions.End{{ID: first.ID, At: at(1)}}, Create: []sessions.Record{next}}})
+	b.commit(ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: first.ID, At: at(1)}}, Create: []sessions.Record{next}}})
 	got, err := b.SessionByKey(b.ctx, "agent:main:main")
 	require.NoError(t, err)
 	require.Equal(t, next.ID, got.ID)
@@ -64,7 +64,7 @@ func testSendersBelow(t *testing.T, b *bundle) {
 	add("agent:main:slack:group:c1:thread:1.2", sessions.SendAllow)
 	add("agent:other:slack:group:C1:thread:1.2", sessions.SendAllow)
 	ended := add("agent:main:slack:group:C1:thread:1.4", sessions.SendAllow)
-	b.commit(router.Change{Change: sessions.Change{End: []sessions.End{{ID: ended, At: at(1)}}}})
+	b.commit(ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: ended, At: at(1)}}}})
 
 	got, err := b.SendersBelow(b.ctx, "agent:main:slack:group:C1", 10)
 	require.NoError(t, err)
@@ -84,13 +84,13 @@ func testSendersBelow(t *testing.T, b *bundle) {
 func testSaveRevision(t *testing.T, b *bundle) {
 	r := b.create(newSession("agent:main:main"))
 	r.ContextSize = 1
-	save := router.Change{Change: sessions.Change{Save: []sessions.Record{r}}}
+	save := ledger.Change{Change: sessions.Change{Save: []sessions.Record{r}}}
 	b.commit(save)
 	require.Equal(t, r.Revision+1, b.session(r.ID).Revision)
 	b.refuse(sessions.ErrConflict, save)
 	r.Revision++
-	b.commit(router.Change{Change: sessions.Change{Save: []sessions.Record{r}}})
-	b.refuse(sessions.ErrConflict, router.Change{Change: sessions.Change{Save: []sessions.Record{newSession("agent:main:new")}}})
+	b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{r}}})
+	b.refuse(sessions.ErrConflict, ledger.Change{Change: sessions.Change{Save: []sessions.Record{newSession("agent:main:new")}}})
 }
 
 func testSaveFields(t *testing.T, b *bundle) {
@@ -105,7 +105,7 @@ func testSaveFields(t *testing.T, b *bundle) {
 	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, flow.NewText("m", secret), false, time.Hour
 	changed.ThinkingLevel, changed.VerboseLevel, changed.Label = sessions.ThinkingLow, sessions.VerboseOn, flow.NewText("label", secret)
 	changed.Metadata, changed.Created, changed.Ended = json.RawMessage(`{}`), at(9), at(9)
-	b.commit(router.Change{Change: sessions.Change{Save: []sessions.Record{changed}}})
+	b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{changed}}})
 	want.Revision++
 	require.Equal(t, want, b.session(r.ID))
 }
@@ -114,9 +114,9 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	r := b.create(newSession("agent:main:main"))
 	life := 2 * time.Hour
 	deny, model, title, meta := sessions.SendDeny, flow.NewText("p/m", secret), flow.NewText("named", flow.Top()), []byte(`{"k":"v"}`)
-	patch := func(p sessions.Patch) router.Change {
+	patch := func(p sessions.Patch) ledger.Change {
 		p.ID = r.ID
-		return router.Change{Change: sessions.Change{Patch: []sessions.Patch{p}}}
+		return ledger.Change{Change: sessions.Change{Patch: []sessions.Patch{p}}}
 	}
 	mention := sessions.ActivationMention
 	b.commit(patch(sessions.Patch{SendPolicy: &deny, Activation: &mention, Model: &model}))
@@ -140,7 +140,7 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	b.commit(patch(sessions.Patch{SendPolicy: &inherit}))
 	require.Equal(t, inherit, b.session(r.ID).SendPolicy)
 
-	end := router.Change{Change: sessions.Change{End: []sessions.End{{ID: r.ID, At: at(2)}}}}
+	end := ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: r.ID, At: at(2)}}}}
 	b.commit(end)
 	b.refuse(sessions.ErrNotFound, end)
 	require.Equal(t, at(2), b.session(r.ID).Ended)
@@ -204,8 +204,8 @@ func testMessageEdit(t *testing.T, b *bundle) {
 	m := newMessage("", "draft")
 	m.Role, m.Run, m.Model, m.Usage = sessions.RoleAssistant, "run_1", "p/m", sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 1}
 	m.Parts = append(m.Parts, sessions.Part{Type: sessions.PartToolCall, CallID: "c", Tool: "t", Args: json.RawMessage(`{"a":1}`), Label: secret})
-	store := func(m sessions.Message) router.Change {
-		return router.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: r.ID, Message: m}}}}
+	store := func(m sessions.Message) ledger.Change {
+		return ledger.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: r.ID, Message: m}}}}
 	}
 	b.commit(store(m))
 	b.refuse(sessions.ErrDuplicate, store(m))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -153,10 +153,10 @@ func newRun(session sessions.ID) sessions.Run {
 	}
 }
 
-func newDelivery(lane sessions.Lane) router.Delivery {
-	return router.Delivery{
-		ID: router.NewDeliveryID(), Lane: lane, Partition: 3, Kind: router.KindReply, Route: route, Text: "answer", Label: secret,
-		Status: router.DeliveryQueued, NextTry: start, Expires: at(60), Created: start,
+func newDelivery(lane sessions.Lane) ledger.Delivery {
+	return ledger.Delivery{
+		ID: ledger.NewDeliveryID(), Lane: lane, Partition: 3, Kind: ledger.KindReply, Route: route, Text: "answer", Label: secret,
+		Status: ledger.DeliveryQueued, NextTry: start, Expires: at(60), Created: start,
 	}
 }
 
@@ -167,19 +167,19 @@ func newMessage(parent sessions.MessageID, text string) sessions.Message {
 	}
 }
 
-func (b *bundle) commit(c router.Change) {
+func (b *bundle) commit(c ledger.Change) {
 	b.t.Helper()
 	require.NoError(b.t, b.Commit(b.ctx, c))
 }
 
-func (b *bundle) refuse(want error, c router.Change) {
+func (b *bundle) refuse(want error, c ledger.Change) {
 	b.t.Helper()
 	require.ErrorIs(b.t, b.Commit(b.ctx, c), want)
 }
 
 func (b *bundle) create(r sessions.Record) sessions.Record {
 	b.t.Helper()
-	b.commit(router.Change{Change: sessions.Change{Create: []sessions.Record{r}}})
+	b.commit(ledger.Change{Change: sessions.Change{Create: []sessions.Record{r}}})
 	return r
 }
 
@@ -192,7 +192,7 @@ func (b *bundle) session(id sessions.ID) sessions.Record {
 
 func (b *bundle) enqueue(runs ...sessions.Run) {
 	b.t.Helper()
-	b.commit(router.Change{Change: sessions.Change{Enqueue: runs}})
+	b.commit(ledger.Change{Change: sessions.Change{Enqueue: runs}})
 }
 
 func (b *bundle) run(id sessions.RunID) sessions.Run {
@@ -202,7 +202,7 @@ func (b *bundle) run(id sessions.RunID) sessions.Run {
 	return r
 }
 
-func (b *bundle) delivery(id router.DeliveryID) router.Delivery {
+func (b *bundle) delivery(id ledger.DeliveryID) ledger.Delivery {
 	b.t.Helper()
 	d, err := b.Delivery(b.ctx, id)
 	require.NoError(b.t, err)
@@ -216,10 +216,10 @@ func (b *bundle) take(partition int, owner string) int64 {
 	return epoch
 }
 
-func moveRun(from sessions.RunStatus, r sessions.Run) router.Change {
-	return router.Change{Change: sessions.Change{Runs: []sessions.RunMove{{From: from, Run: r}}}}
+func moveRun(from sessions.RunStatus, r sessions.Run) ledger.Change {
+	return ledger.Change{Change: sessions.Change{Runs: []sessions.RunMove{{From: from, Run: r}}}}
 }
 
-func moveDelivery(from router.DeliveryStatus, d router.Delivery) router.Change {
-	return router.Change{Deliveries: []router.DeliveryMove{{From: from, Delivery: d}}}
+func moveDelivery(from ledger.DeliveryStatus, d ledger.Delivery) ledger.Change {
+	return ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -113,65 +113,65 @@ func (b *tamper) refused(more []string) {
 // tampering changes the trail at seq, or at seq and other, and says what verifying must find first.
 type tampering struct {
 	name string
-	do   func(b *tamper, seq, other int64) router.AuditFault
+	do   func(b *tamper, seq, other int64) ledger.AuditFault
 }
 
-func changed(seq int64, kind router.AuditFaultKind) router.AuditFault {
-	return router.AuditFault{Seq: seq, Kind: kind}
+func changed(seq int64, kind ledger.AuditFaultKind) ledger.AuditFault {
+	return ledger.AuditFault{Seq: seq, Kind: kind}
 }
 
 func tamperings() []tampering {
 	return append(columnTamperings(), []tampering{
-		{"delete one", func(b *tamper, seq, _ int64) router.AuditFault {
+		{"delete one", func(b *tamper, seq, _ int64) ledger.AuditFault {
 			b.execf(`DELETE FROM audit WHERE seq = %d`, seq)
-			return changed(seq, router.AuditMissing)
+			return changed(seq, ledger.AuditMissing)
 		}},
-		{"delete the tail", func(b *tamper, seq, _ int64) router.AuditFault {
+		{"delete the tail", func(b *tamper, seq, _ int64) ledger.AuditFault {
 			b.execf(`DELETE FROM audit WHERE seq >= %d`, seq)
-			return changed(seq, router.AuditMissing)
+			return changed(seq, ledger.AuditMissing)
 		}},
-		{"delete one and close the gap", func(b *tamper, seq, _ int64) router.AuditFault {
+		{"delete one and close the gap", func(b *tamper, seq, _ int64) ledger.AuditFault {
 			b.execf(`DELETE FROM audit WHERE seq = %d`, seq)
 			b.execf(`UPDATE audit SET seq = seq + 1000 WHERE seq > %d`, seq)
 			b.exec(`UPDATE audit SET seq = seq - 1001 WHERE seq > 1000`)
 			if seq == b.seq {
-				return changed(seq, router.AuditMissing)
+				return changed(seq, ledger.AuditMissing)
 			}
-			return changed(seq, router.AuditChanged)
+			return changed(seq, ledger.AuditChanged)
 		}},
-		{"swap two", func(b *tamper, seq, other int64) router.AuditFault {
+		{"swap two", func(b *tamper, seq, other int64) ledger.AuditFault {
 			b.execf(`UPDATE audit SET seq = 1000 WHERE seq = %d`, seq)
 			b.execf(`UPDATE audit SET seq = %d WHERE seq = %d`, seq, other)
 			b.execf(`UPDATE audit SET seq = %d WHERE seq = 1000`, other)
-			return changed(min(seq, other), router.AuditOrder)
+			return changed(min(seq, other), ledger.AuditOrder)
 		}},
-		{"insert one", func(b *tamper, seq, _ int64) router.AuditFault {
+		{"insert one", func(b *tamper, seq, _ int64) ledger.AuditFault {
 			b.execf(`UPDATE audit SET seq = seq + 1000 WHERE seq >= %d`, seq)
 			b.exec(`UPDATE audit SET seq = seq - 999 WHERE seq > 1000`)
 			b.insert(seq, strings.Repeat("0", 64))
-			return changed(seq, router.AuditOrder)
+			return changed(seq, ledger.AuditOrder)
 		}},
-		{"insert one before the first", func(b *tamper, _, other int64) router.AuditFault {
+		{"insert one before the first", func(b *tamper, _, other int64) ledger.AuditFault {
 			seq := -other
 			b.insert(seq, strings.Repeat("0", 64))
-			return changed(seq, router.AuditOrder)
+			return changed(seq, ledger.AuditOrder)
 		}},
-		{"add one that fits", func(b *tamper, _, _ int64) router.AuditFault {
+		{"add one that fits", func(b *tamper, _, _ int64) ledger.AuditFault {
 			b.insert(b.seq+1, "")
 			b.seal(b.seq + 1)
-			return changed(b.seq+1, router.AuditOrder)
+			return changed(b.seq+1, ledger.AuditOrder)
 		}},
-		{"a head that is further on", func(b *tamper, _, _ int64) router.AuditFault {
+		{"a head that is further on", func(b *tamper, _, _ int64) ledger.AuditFault {
 			b.exec(`UPDATE audit_heads SET seq = seq + 1 WHERE chain = 0`)
-			return changed(b.seq+1, router.AuditMissing)
+			return changed(b.seq+1, ledger.AuditMissing)
 		}},
-		{"a head with another hash", func(b *tamper, _, _ int64) router.AuditFault {
+		{"a head with another hash", func(b *tamper, _, _ int64) ledger.AuditFault {
 			b.exec(`UPDATE audit_heads SET hash = 'x' WHERE chain = 0`)
-			return changed(b.seq, router.AuditHeadBad)
+			return changed(b.seq, ledger.AuditHeadBad)
 		}},
-		{"no head", func(b *tamper, _, _ int64) router.AuditFault {
+		{"no head", func(b *tamper, _, _ int64) ledger.AuditFault {
 			b.exec(`DELETE FROM audit_heads WHERE chain = 0`)
-			return changed(b.seq, router.AuditHeadBad)
+			return changed(b.seq, ledger.AuditHeadBad)
 		}},
 	}...)
 }
@@ -179,22 +179,22 @@ func tamperings() []tampering {
 // columnTamperings change each column of an entry in turn.
 func columnTamperings() []tampering {
 	all := []tampering{
-		{"the chain", func(b *tamper, seq, _ int64) router.AuditFault {
+		{"the chain", func(b *tamper, seq, _ int64) ledger.AuditFault {
 			b.execf(`UPDATE audit SET chain = 70 WHERE seq = %d`, seq)
-			return changed(seq, router.AuditMissing)
+			return changed(seq, ledger.AuditMissing)
 		}},
-		{"the sequence number", func(b *tamper, seq, _ int64) router.AuditFault {
+		{"the sequence number", func(b *tamper, seq, _ int64) ledger.AuditFault {
 			b.execf(`UPDATE audit SET seq = 1000 WHERE seq = %d`, seq)
-			return changed(seq, router.AuditOrder)
+			return changed(seq, ledger.AuditOrder)
 		}},
 	}
 	for _, change := range []string{
 		"at = at + 1", "actor = actor || 'x'", "action = ''", "object = object || '1'", "session_id = 'sess_2'",
 		"level = level - 1", "trust = 1 - trust", "detail = detail || ' '", "hash = '" + strings.Repeat("0", 64) + "'",
 	} {
-		all = append(all, tampering{change, func(b *tamper, seq, _ int64) router.AuditFault {
+		all = append(all, tampering{change, func(b *tamper, seq, _ int64) ledger.AuditFault {
 			b.execf(`UPDATE audit SET %s WHERE seq = %d`, change, seq)
-			return changed(seq, router.AuditChanged)
+			return changed(seq, ledger.AuditChanged)
 		}})
 	}
 	return all
@@ -232,7 +232,7 @@ func (b *tamper) seal(from int64) {
 
 // keptHeads are forgeries with all hashes made anew: the database has nothing
 // that could tell, but a head that was kept elsewhere does.
-func (b *tamper) keptHeads(head router.AuditHead) {
+func (b *tamper) keptHeads(head ledger.AuditHead) {
 	forgeries := map[string]func(){
 		"an entry changed": func() {
 			b.exec(`UPDATE audit SET actor = 'nobody' WHERE seq = 5`)
@@ -247,13 +247,13 @@ func (b *tamper) keptHeads(head router.AuditHead) {
 		report, err := b.VerifyAudit(b.ctx, nil)
 		require.NoError(b.t, err)
 		require.Empty(b.t, report.Faults, name)
-		report, err = b.VerifyAudit(b.ctx, []router.AuditHead{head})
+		report, err = b.VerifyAudit(b.ctx, []ledger.AuditHead{head})
 		require.NoError(b.t, err)
 		require.Len(b.t, report.Faults, 1, name)
-		require.Equal(b.t, router.AuditHeadBad, report.Faults[0].Kind)
+		require.Equal(b.t, ledger.AuditHeadBad, report.Faults[0].Kind)
 		b.restore()
 	}
-	report, err := b.VerifyAudit(b.ctx, []router.AuditHead{{Chain: 99, Seq: 1, Hash: head.Hash}})
+	report, err := b.VerifyAudit(b.ctx, []ledger.AuditHead{{Chain: 99, Seq: 1, Hash: head.Hash}})
 	require.NoError(b.t, err)
 	require.Len(b.t, report.Faults, 1)
 }

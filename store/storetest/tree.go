@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -14,14 +14,14 @@ import (
 func (b *bundle) summary(session sessions.ID, parent sessions.MessageID, text string) sessions.MessageID {
 	m := newMessage(parent, text)
 	m.Role = sessions.RoleSummary
-	b.commit(router.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: session, Message: m}}}})
+	b.commit(ledger.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: session, Message: m}}}})
 	return m.ID
 }
 
 func testTreeMessage(t *testing.T, b *bundle) {
 	mine, other := b.create(newSession("agent:main:main")), b.create(newSession("agent:main:other"))
 	m := newMessage("", "1")
-	b.commit(router.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: mine.ID, Message: m}}}})
+	b.commit(ledger.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: mine.ID, Message: m}}}})
 	got, err := b.Message(b.ctx, mine.ID, m.ID)
 	require.NoError(t, err)
 	require.Equal(t, m, got)

@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// tooLate is what a model reads of a call that nobody decided about.
+const TooLate = "nobody approved it in time"
+
+// otherTerms is what a model reads of a call for which others may have to decide since somebody was asked.
+const otherTerms = "who has to approve it has changed since somebody was asked; call it again, so that it can be decided anew"
+
+// learntSince is what a model reads of a call whose session has learnt something since somebody was asked, such as a stranger's file
+// that the call would read.
+const learntSince = "the conversation has learnt more since somebody was asked; call it again, so that it can be decided anew"
+
+// ApprovalID names an approval: "apr_" and 12 hex digits, made of the call or delivery that it is about.
+type ApprovalID string
+
+// ApprovalStatus is where an approval stands.
+type ApprovalStatus string
+
+// The approval statuses.
+//
+//	pending ──► allowed ──► used (the call may have begun)
+//	   └──────► denied (by a person, by time, or with the run's end)
+const (
+	ApprovalPending ApprovalStatus = "pending"
+	ApprovalAllowed ApprovalStatus = "allowed"
+	ApprovalUsed    ApprovalStatus = "used"
+	ApprovalDenied  ApprovalStatus = "denied"
+)
+
+// Approval is a tool call, or a text on its way out, that somebody has to decide about, and what was decided.
+type Approval struct {
+	ID      ApprovalID
+	Session sessions.ID
+	Run     sessions.RunID
+	Agent   string
+	CallID  string
+	Tool    string
+	Args    json.RawMessage
+	Label   flow.Label // of Args
+	Why     string     // it has to be decided about; empty: the permission mode says so
+	Terms   sessions.Terms
+	// Delivery is set where it is about a text on its way out and not about a call.
+	Delivery DeliveryID
+	Status   ApprovalStatus
+	Reason   flow.Text // of a denial, labelled with where it was said; the model reads it where its session may learn it
+	By       string    // who decided: a principal, "operator" or "gateway"
+	Created  time.Time
+	Expires  time.Time // undecided it is denied then, or allowed where Terms.Lapse
+	Decided  time.Time // zero while it is pending
+}
+
+// ApprovalMove replaces an approval's status, reason, decider and time if its stored status is From; else ErrConflict.
+type ApprovalMove struct {
+	From     ApprovalStatus
+	Approval Approval
+}
+
+// byItself is what becomes of an approval without anybody's word: it counts only for the terms under which it was asked for, for
+// what its session had learnt by then, and not for longer than that. Empty: nothing.
+func (p Approval) Automatic(terms sessions.Terms, taint flow.Label, now time.Time) (to ApprovalStatus, reason string) {
+	switch {
+	case p.Status != ApprovalPending && p.Status != ApprovalAllowed:
+		return "", ""
+	case !p.Terms.Same(terms):
+		return ApprovalDenied, otherTerms
+	case p.Label != taint:
+		return ApprovalDenied, learntSince
+	case p.Status == ApprovalAllowed, p.Expires.After(now):
+		return "", ""
+	case p.Terms.Lapse:
+		return ApprovalAllowed, ""
+	}
+	return ApprovalDenied, TooLate
+}
+
+// gatewaySays is a reason that the gateway gives by itself: one of a few sentences that tell nothing.
+func GatewaySays(reason string) flow.Text { return flow.NewText(reason, NoticeLabel()) }
+
+func (p Approval) Move(to ApprovalStatus, reason flow.Text, by string, at time.Time) ApprovalMove {
+	m := ApprovalMove{From: p.Status, Approval: p}
+	m.Approval.Status, m.Approval.Reason, m.Approval.By, m.Approval.Decided = to, reason, by, at
+	return m
+}
+
+// decided is the entry of the audit trail about a decision; silence decides by the gateway.
+func (p Approval) AuditEntry(to ApprovalStatus, by string, reason flow.Text, at time.Time) sessions.AuditEntry {
+	return sessions.AuditEntry{
+		At: at, Actor: by, Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label.Join(reason.Label()),
+		Detail: struct {
+			Tool     string         `json:"tool,omitempty"`
+			Run      sessions.RunID `json:"run,omitempty"`
+			Delivery DeliveryID     `json:"delivery,omitempty"`
+			Reason   string         `json:"reason,omitempty"`
+		}{p.Tool, p.Run, p.Delivery, reason.Raw()},
+	}
+}
+
+// approvalNamed makes the id of what is told from all else by some names.
+func ApprovalIDOf(names ...string) ApprovalID {
+	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
+	return ApprovalID("apr_" + hex.EncodeToString(sum[:6]))
+}
+
+const (
+	OverText    = "This is over."
+	DecidedText = "This is decided."
+)
+
+// outcome is what was decided about a call or a message; empty while it is open. Why somebody denied it is not said: the
+// reason may have been written where more may be known.
+func (p Approval) Outcome() string {
+	allowed := p.Status == ApprovalAllowed || p.Status == ApprovalUsed
+	switch {
+	case p.Status == ApprovalPending:
+		return ""
+	case allowed && p.By == ByGateway:
+		return "Nobody decided in time, which is a yes here."
+	case allowed:
+		return "Allowed."
+	case p.By == ByGateway && p.Reason.Raw() == TooLate:
+		return "Nobody decided in time, which is a no."
+	case p.By == ByGateway:
+		return OverText
+	}
+	return "Denied."
+}
+
+// byGateway decides where no person has.
+const ByGateway = "gateway"

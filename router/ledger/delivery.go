@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// questionPrefix begins the idempotency key of a question about an approval.
+const questionPrefix = "approval/"
+
+// askAbout makes a delivery the question about an approval.
+func (d *Delivery) AskAbout(id ApprovalID) {
+	d.Asks, d.Idempotency = id.question(), questionPrefix+string(id)
+	d.Controls = []Control{
+		{Label: "Allow", Command: "approve", Args: string(id) + " allow"},
+		{Label: "Deny", Command: "approve", Args: string(id) + " deny"},
+	}
+}
+
+// NewDeliveryID makes a delivery id.
+func NewDeliveryID() DeliveryID {
+	u := uuid.Must(uuid.NewV7())
+	return DeliveryID("dlv_" + hex.EncodeToString(u[:]))
+}
+
+// noticeLabel is the label of the gateway's own words: they tell nothing that a session has learnt.
+func NoticeLabel() flow.Label { return flow.Bottom() }
+
+// editsPreview reports whether the next call only edits a message, so that making it twice does no harm.
+func (d Delivery) EditsPreview() bool { return d.PreviewID != "" && len(d.Receipts) == 0 }
+
+// Control is a button of the gateway's own below a question.
+type Control struct {
+	Label   string `json:"label"`
+	Command string `json:"command"` // its name, without the slash
+	Args    string `json:"args"`
+}
+
+// says is the command as people type it.
+func (c Control) CommandLine() string { return "/" + c.Command + " " + c.Args }
+
+// ShownButtons are all buttons of a delivery, with their names for the platform.
+func (d Delivery) ShownButtons() []adapters.Button {
+	all := make([]adapters.Button, 0, len(d.Controls)+len(d.Buttons))
+	for _, c := range d.Controls {
+		all = append(all, adapters.Button{Label: c.Label, Value: c.CommandLine()})
+	}
+	all = append(all, d.Buttons...)
+	for i := range all {
+		all[i].Press = string(d.ID) + "/" + strconv.Itoa(i)
+	}
+	return all
+}
+
+// parsePress reads the name of a button.
+func ParsePress(name string) (DeliveryID, int, bool) {
+	id, at, ok := strings.Cut(name, "/")
+	n, err := strconv.Atoi(at)
+	return DeliveryID(id), n, ok && err == nil && n >= 0
+}
+
+// shows reports whether a message is one of the delivery's, as far as that is known: a press may be quicker than the receipt.
+func (d Delivery) Shows(id sessions.PlatformMessageID) bool {
+	return d.Status == DeliverySending || d.Status == DeliveryUnknown || d.ResendOf != "" || d.PreviewID == id ||
+		slices.ContainsFunc(d.Receipts, func(r adapters.Receipt) bool { return r.MessageID == id })
+}
+
+// lastText is the last message of a delivery's text, which has the buttons; false if it is not known which it is.
+func (d Delivery) LastText() (id sessions.PlatformMessageID, text string, ok bool) {
+	last := max(len(d.Chunks), 1) - 1
+	if last >= len(d.Receipts) {
+		return "", "", false
+	}
+	if text = d.Text; len(d.Chunks) > 0 {
+		text = d.Chunks[last]
+	}
+	return d.Receipts[last].MessageID, text, true
+}
+
+// DeliveryID names a delivery: "dlv_" and 32 hex digits that sort by time.
+type DeliveryID string
+
+// DeliveryStatus is where a delivery stands.
+type DeliveryStatus string
+
+// The delivery statuses.
+//
+//	preview ──► queued ──► sending ──► sent
+//	              ▲  │         ├─────► queued (again later) | failed (dead letter)
+//	              │  │         └─────► unknown (its answer was lost, and the platform can't be asked)
+//	       retry  │  └──► blocked (by the gate) | expired | discarded
+//	              └──► held (by a rule) ──► queued (allowed) | blocked (denied) | expired | discarded
+//
+// Preview is a message that is still being written by edits. Unknown, failed,
+// blocked and expired ones can be listed, sent again and discarded by a person.
+const (
+	DeliveryPreview   DeliveryStatus = "preview"
+	DeliveryQueued    DeliveryStatus = "queued"
+	DeliveryHeld      DeliveryStatus = "held"
+	DeliverySending   DeliveryStatus = "sending"
+	DeliverySent      DeliveryStatus = "sent"
+	DeliveryBlocked   DeliveryStatus = "blocked"
+	DeliveryFailed    DeliveryStatus = "failed"
+	DeliveryUnknown   DeliveryStatus = "unknown"
+	DeliveryExpired   DeliveryStatus = "expired"
+	DeliveryDiscarded DeliveryStatus = "discarded"
+)
+
+// DeliveryKind says what a delivery is.
+type DeliveryKind string
+
+// The delivery kinds.
+const (
+	KindReply    DeliveryKind = "reply"    // a run's answer
+	KindNotice   DeliveryKind = "notice"   // the gateway's own word: a command's answer, an overflow, a pairing code
+	KindAnnounce DeliveryKind = "announce" // what people hear of an exchange between agents
+	KindCommand  DeliveryKind = "command"  // the answer to a command that a run has carried out
+	KindMessage  DeliveryKind = "message"  // proactive: the message tool, POST /v1/messages, the CLI
+)
+
+// Delivery is one text on its way out.
+type Delivery struct {
+	ID        DeliveryID
+	Seq       int64 // order in the lane, given by the store
+	Lane      sessions.Lane
+	Partition int
+	Kind      DeliveryKind
+	Route     sessions.Route
+	Text      string // Markdown
+	Label     flow.Label
+	Session   sessions.ID    // empty if none
+	Run       sessions.RunID // the run that it answers; empty if none
+	// Idempotency makes a repeated request the same delivery; unique where not empty.
+	Idempotency string
+	// ResendOf is the unknown delivery that this one repeats.
+	ResendOf DeliveryID
+
+	Status   DeliveryStatus
+	Epoch    int64
+	Attempts int       // calls of the platform that failed or were lost
+	NextTry  time.Time // not before
+	Expires  time.Time
+	Chunks   []string           // the pieces of Text, set at the first send if there is more than one
+	Receipts []adapters.Receipt // one per piece that the platform has taken, in order
+	// PreviewID is the platform message that showed the preview and becomes the first piece.
+	PreviewID sessions.PlatformMessageID
+	// LostPreview is the text of a preview of which it is not known whether it shows; it is looked up before anything is sent.
+	LostPreview string
+	// SentAt is stored before each call that posts something; the call was not made earlier. Zero before the first.
+	SentAt time.Time
+	// Buttons are shown with the last piece of the text. A press is told to the agent.
+	Buttons []adapters.Button
+	// Controls are buttons of the gateway's own, which only its questions have: a press is a command.
+	Controls []Control
+	// Asks is the question that it asks; empty for none, or once the buttons were taken off.
+	Asks Question
+	// Revises is the delivery whose last message it takes the place of, on a platform that can edit; empty for none.
+	Revises DeliveryID
+	// Files are sent after the text, each as a message of its own.
+	Files     []sessions.MediaID
+	Decision  *policy.Decision // of the gate; nil until asked
+	LastError string           // for the operator
+	Created   time.Time
+	Finished  time.Time // zero until a terminal status
+}
+
+// DeliveryMove replaces a delivery's mutable fields (text, label, status, epoch,
+// attempts, next try, expires, chunks, receipts, preview id, lost preview, sent at, decision, last error,
+// finished, resend of, route, lane) if its stored status is From, its stored epoch is not greater than
+// Delivery.Epoch, and it was not tried since it was read (its stored attempts are not more); else ErrConflict. With Delivery.Epoch above 0 the partition's
+// epoch must equal it, else ErrFenced; 0 asks for no fence and sets none.
+type DeliveryMove struct {
+	From     DeliveryStatus
+	Delivery Delivery
+}
+
+// withdraws reports whether the delivery is the order to take back the message that shows its preview.
+func (d Delivery) Withdraws() bool { return d.Text == "" && len(d.Files) == 0 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	slackapi "github.com/slack-go/slack"
 
@@ -16,9 +18,6 @@ import (
 )
 
 const methodReplies = "conversations.replies"
-
-// threadPages bounds how much of a thread is looked through for its newest messages: 1,000.
-const threadPages = 5
 
 // replies is an answer of conversations.replies. Each message is read alone, so that one of a new shape costs no other.
 type replies struct {
@@ -39,34 +38,64 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 	if err != nil {
 		return nil, err
 	}
-	form := url.Values{
-		"channel": {string(route.Conversation)}, "ts": {string(route.Thread)}, "latest": {string(before)}, "limit": {strconv.Itoa(historyPage)},
+	t := thread{Adapter: a, channel: string(route.Conversation), root: string(route.Thread), before: string(before)}
+	first, err := t.read(ctx, 0)
+	if err != nil {
+		return nil, err
 	}
-	var said []event
-	for range threadPages {
-		var page replies
-		if err := a.call(ctx, paceKey{method: methodReplies}, func(ctx context.Context) error { return a.replies(ctx, form, &page) }); err != nil {
+	said := first.said
+	var root []event
+	if len(said) > 0 && said[0].TS == t.root {
+		root, said = said[:1], said[1:]
+	}
+	want := limit - len(root)
+	if !first.all && want > 0 {
+		first.said = said
+		found := false
+		said, found, err = newest(first, momentOf(t.before).UnixMicro(), want, func(from int64) (repliesPage, error) { return t.read(ctx, from) })
+		if err != nil {
 			return nil, err
 		}
-		for _, raw := range page.Messages {
-			var e event
-			if _, err := adapters.Decode(raw, &e); err == nil && e.TS != "" && e.TS < string(before) && isMessage(e.Subtype) {
-				said = append(said, e)
-			}
+		if !found {
+			a.cfg.Log.Warn("slack thread is too long to find its newest messages, older ones stand for them", "conversation", t.channel, "thread", t.root)
 		}
-		if len(said) > limit {
-			said = append(said[:1], said[len(said)-limit+1:]...)
-		}
-		if page.Next.Cursor == "" {
-			break
-		}
-		form.Set("cursor", page.Next.Cursor)
 	}
-	all := make([]adapters.ThreadMessage, 0, len(said))
-	for i := range said {
-		all = append(all, a.threadMessage(ctx, me, &said[i]))
+	all := make([]adapters.ThreadMessage, 0, limit)
+	for _, e := range slices.Concat(root, lastOf(said, want)) {
+		all = append(all, a.threadMessage(ctx, me, &e))
 	}
 	return all, nil
+}
+
+// thread is a thread up to a message.
+type thread struct {
+	*Adapter
+	channel, root, before string
+}
+
+// read reads a page of what was said from a time on, in microseconds. Only the page from the beginning has the root.
+func (t thread) read(ctx context.Context, from int64) (repliesPage, error) {
+	form := url.Values{"channel": {t.channel}, "ts": {t.root}, "latest": {t.before}, "limit": {strconv.Itoa(historyPage)}}
+	if from > 0 {
+		form.Set("oldest", timestamp(time.UnixMicro(from)))
+		form.Set("inclusive", "true")
+	}
+	var got replies
+	if err := t.call(ctx, paceKey{method: methodReplies}, func(ctx context.Context) error { return t.replies(ctx, form, &got) }); err != nil {
+		return repliesPage{}, err
+	}
+	page := repliesPage{all: got.Next.Cursor == ""}
+	for _, raw := range got.Messages {
+		var e event
+		if _, err := adapters.Decode(raw, &e); err != nil || e.TS == "" || e.TS >= t.before || (e.TS == t.root && from > 0) {
+			continue
+		}
+		page.last = max(page.last, momentOf(e.TS).UnixMicro())
+		if isMessage(e.Subtype) {
+			page.said = append(page.said, e)
+		}
+	}
+	return page, nil
 }
 
 func (a *Adapter) threadMessage(ctx context.Context, me *self, e *event) adapters.ThreadMessage {

@@ -147,7 +147,7 @@ func (s *Server) history(req *request) (object, string) {
 		if req.method == "conversations.replies" {
 			in = m.thread == thread || m.ts == thread
 		}
-		if !in || m.deleted || m.private || m.ts < req.form.Get("oldest") {
+		if !in || m.deleted || m.private || !within(req, m.ts) {
 			continue
 		}
 		o := m.json()
@@ -160,6 +160,15 @@ func (s *Server) history(req *request) (object, string) {
 		slices.Reverse(found)
 	}
 	return paged(req, "messages", found), ""
+}
+
+// within reports whether a message's time is between oldest and latest.
+func within(req *request, ts string) bool {
+	oldest, latest := req.form.Get("oldest"), req.form.Get("latest")
+	if ts == oldest || ts == latest {
+		return req.form.Get("inclusive") == "1" || req.form.Get("inclusive") == "true"
+	}
+	return ts > oldest && (latest == "" || ts < latest)
 }
 
 // paged cuts a list by limit and cursor, where the cursor is the place to go on at.

@@ -1,16 +1,19 @@
 package slacktest
 
 import (
+	"fmt"
 	"maps"
 	"strings"
+	"time"
 )
 
 // Line is what a person writes.
 type Line struct {
 	Channel, Thread string
 	User, Name      string
-	Text            string // mrkdwn, as Slack's apps send it
-	Attachments     []any  // what stands below the text
+	Text            string    // mrkdwn, as Slack's apps send it
+	Attachments     []any     // what stands below the text
+	At              time.Time // zero: now
 	file            *file
 }
 
@@ -28,7 +31,11 @@ func (s *Server) Write(l Line) string {
 	defer s.mu.Unlock()
 	p := s.join(l.Channel, Public, "")
 	s.enter(p, l.User, l.Name)
-	m := &message{ts: s.ts(), thread: l.Thread, user: l.User, text: l.Text, attachments: l.Attachments, file: l.file}
+	ts := s.ts()
+	if !l.At.IsZero() {
+		ts = fmt.Sprintf("%d.%06d", l.At.Unix(), l.At.Nanosecond()/1000)
+	}
+	m := &message{ts: ts, thread: l.Thread, user: l.User, text: l.Text, attachments: l.Attachments, file: l.file}
 	p.messages = append(p.messages, m)
 	name := p.id + "/" + m.ts
 	s.tell(name, p.id, eventsAPI, callbackOf(s.inner(p, m, "message"), s.id("Ev")))

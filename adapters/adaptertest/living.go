@@ -52,6 +52,7 @@ func state(w *world) {
 	require.NotEmpty(w.t, s.Self.ID)
 	require.False(w.t, s.Since.IsZero())
 	require.False(w.t, s.LastEvent.IsZero())
+	require.False(w.t, s.LastHeard.IsZero(), "the platform's last sign of life")
 	stop()
 	require.Equal(w.t, adapters.Stopped, stater.State().Status)
 }

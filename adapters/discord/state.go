@@ -126,6 +126,13 @@ func (s *state) event() {
 	s.s.LastEvent = s.now()
 }
 
+// heard notes a sign of life of Discord's gateway: an event, or the answer to a heartbeat.
+func (s *state) heard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.s.LastHeard = s.now()
+}
+
 func (s *state) identify(self sessions.Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,6 +54,8 @@ type conn struct {
 type owner struct {
 	// up is told 1 when Slack has greeted, and -1 when that connection has ended; lost says that nobody here closed it.
 	up func(change int, lost bool)
+	// heard is told each sign of life.
+	heard func()
 	// take gets each envelope that carries something, in order.
 	take func(c *conn, raw []byte, e envelope)
 }
@@ -93,7 +95,10 @@ func ignoreBusy(err error) error {
 }
 
 // heard moves the moment at which the connection counts as dead.
-func (c *conn) heard() { _ = c.ws.SetReadDeadline(time.Now().Add(c.silence)) } // a closed connection is noticed by reading
+func (c *conn) heard() {
+	c.owner.heard()
+	_ = c.ws.SetReadDeadline(time.Now().Add(c.silence)) // a closed connection is noticed by reading
+}
 
 func (c *conn) read() {
 	var greeted, warned bool

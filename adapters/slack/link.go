@@ -115,8 +115,9 @@ func (r *receiver) open(ctx context.Context) (*conn, error) {
 		return nil, r.failure("apps.connections.open", err)
 	}
 	c, err := dial(callCtx, url, r.cfg.PingTimeout, owner{
-		up:   r.connected,
-		take: func(c *conn, raw []byte, e envelope) { r.take(ctx, c, raw, e) },
+		up:    r.connected,
+		heard: r.state.heard,
+		take:  func(c *conn, raw []byte, e envelope) { r.take(ctx, c, raw, e) },
 	})
 	if err != nil {
 		return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}

@@ -151,6 +151,7 @@ func (a *Adapter) identify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.state.heard()
 	a.self.Store(me)
 	a.state.identify(me.peer())
 	return nil

@@ -54,6 +54,13 @@ func (s *state) event() {
 	s.s.LastEvent = s.now()
 }
 
+// heard notes a sign of life of Slack: a frame, a ping, a request, an answer about who the bot is.
+func (s *state) heard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.s.LastHeard = s.now()
+}
+
 func (s *state) identify(self sessions.Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ type state struct {
 
 	mu        sync.Mutex
 	s         adapters.State
-	lastHeard time.Time // of any answer to the poller; zero while none is due
+	lastHeard time.Time // when the poller had its last answer; zero while none is due
 }
 
 func newState(cfg Config) *state {
@@ -29,7 +29,6 @@ func (s *state) read() adapters.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.s
-	out.LastHeard = s.lastHeard
 	if silent := s.now().Sub(s.lastHeard); out.Status == adapters.Connected && !s.lastHeard.IsZero() && silent > s.deaf {
 		out.Status = adapters.Deaf
 		out.Detail = "connected, but nothing was heard from Telegram for " + silent.Round(time.Second).String()
@@ -68,6 +67,7 @@ func (s *state) heard(events int) {
 	defer s.mu.Unlock()
 	s.setLocked(adapters.Connected, "")
 	s.lastHeard = s.now()
+	s.s.LastHeard = s.lastHeard
 	if events > 0 {
 		s.s.LastEvent = s.lastHeard
 	}
@@ -81,6 +81,7 @@ func (s *state) event() {
 		s.setLocked(adapters.Connected, "")
 	}
 	s.s.LastEvent = s.now()
+	s.s.LastHeard = s.s.LastEvent
 }
 
 func (s *state) identify(self sessions.Peer) {

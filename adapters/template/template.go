@@ -120,8 +120,9 @@ func (a *Adapter) step(ctx context.Context, in adapters.Acceptor, after *int64) 
 	}
 	a.show(adapters.Connected, "")
 	s := a.State()
-	if s.Self = answer.Me; len(answer.Events) > 0 {
-		s.LastEvent = a.cfg.Now()
+	s.Self, s.LastHeard = answer.Me, a.cfg.Now()
+	if len(answer.Events) > 0 {
+		s.LastEvent = s.LastHeard
 	}
 	a.state.Store(&s)
 	for _, e := range answer.Events {

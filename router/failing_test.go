@@ -21,6 +21,7 @@ type failing struct {
 	*store.DB
 	mu     sync.Mutex
 	placed map[string]bool // the places that have met a failure; nil: no place does
+	after  bool            // a commit that fails is stored all the same
 }
 
 var _ ledger.Store = (*failing)(nil)
@@ -47,6 +48,18 @@ func (f *failing) breaks(ctx context.Context) error {
 	}
 	f.placed[place] = true
 	return errAway
+}
+
+// commit stores a change, or fails before that or after it.
+func (f *failing) commit(ctx context.Context, apply func() error) error {
+	err := f.breaks(ctx)
+	if err == nil {
+		return apply()
+	}
+	if f.after {
+		_ = apply() // nobody hears of it
+	}
+	return err
 }
 
 // everyPlace has each place of the program that calls the database fail at its next call.
@@ -99,10 +112,7 @@ func unless[T any](err error, call func() (T, error)) (T, error) {
 }
 
 func (f *failing) Commit(ctx context.Context, change ledger.Change) error {
-	if err := f.breaks(ctx); err != nil {
-		return err
-	}
-	return f.DB.Commit(ctx, change)
+	return f.commit(ctx, func() error { return f.DB.Commit(ctx, change) })
 }
 
 func (f *failing) Event(ctx context.Context, key string) (ledger.Event, error) {
@@ -254,10 +264,7 @@ func (f *failing) Session(ctx context.Context, id sessions.ID) (sessions.Record,
 }
 
 func (f *failing) CommitSession(ctx context.Context, change sessions.Change) error {
-	if err := f.breaks(ctx); err != nil {
-		return err
-	}
-	return f.DB.CommitSession(ctx, change)
+	return f.commit(ctx, func() error { return f.DB.CommitSession(ctx, change) })
 }
 
 func (f *failing) Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error) {

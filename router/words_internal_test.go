@@ -1,0 +1,302 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/announce"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Each command is in the menu, under its name and with what it does.
+func TestMenuOfCommands(t *testing.T) {
+	t.Parallel()
+	menu := Commands()
+	require.Len(t, menu, len(commandTable()))
+	for i, c := range commandTable() {
+		require.Equal(t, adapters.Command{Name: c.name, Description: c.help}, menu[i])
+		require.NotEqual(t, c.run == nil, c.order == nil, "/%s is carried out in one way", c.name)
+	}
+}
+
+func TestWithheldMessage(t *testing.T) {
+	t.Parallel()
+	looked := func(rule string) []policy.Looked {
+		return []policy.Looked{{Rule: rule, Matched: true, Action: policy.Block}}
+	}
+	for want, d := range map[string]policy.Decision{
+		"somebody has to allow it first": {Action: policy.Hold},
+		"sending is off":                 {Action: policy.Block, Rules: looked("override")},
+		"may not be said":                {Action: policy.Block, Rules: looked(policy.RuleFlow)},
+	} {
+		require.Contains(t, (&Withheld{Decision: d}).Message(), want)
+	}
+}
+
+// What /send counts for is said in the platform's own words.
+func TestReachOfSend(t *testing.T) {
+	t.Parallel()
+	group := sessions.Route{Channel: "slack", ChatType: sessions.Channel}
+	thread, topic := group, sessions.Route{Channel: "telegram", ChatType: sessions.Group, Thread: "1"}
+	thread.Thread = "1"
+	direct := sessions.Route{Channel: "slack", ChatType: sessions.Direct}
+	for _, c := range []struct {
+		route sessions.Route
+		keyer sessions.Keyer
+		want  string
+	}{
+		{group, sessions.Keyer{}, "in this channel and its threads"},
+		{thread, sessions.Keyer{}, "in this thread"},
+		{topic, sessions.Keyer{}, "in this topic"},
+		{direct, sessions.Keyer{Scope: sessions.ScopePerPeer}, "in this chat"},
+		{direct, sessions.Keyer{Scope: sessions.ScopeMain}, "in all direct chats of this session"},
+		{group, sessions.Keyer{Scope: sessions.ScopeMain}, "in this channel and its threads"},
+		{group, sessions.Keyer{Global: true}, "in all conversations, which are one session"},
+	} {
+		require.Equal(t, c.want, reachWord(c.route, c.keyer))
+	}
+	require.Empty(t, followWord("slack", 0))
+	require.Contains(t, followWord("slack", 1), "1 thread that had a setting of its own.")
+	require.Contains(t, followWord("telegram", 2), "2 topics that had a setting of their own.")
+	require.Contains(t, followWord("slack", sessionsBelowMost), "say it again")
+	require.NotContains(t, followWord("slack", sessionsBelowMost-1), "say it again")
+}
+
+func TestStateOfATask(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	task := func(change func(*announce.Exchange)) ledger.Exchange {
+		x := announce.Exchange{Phase: announce.Ended, Started: now.Add(-time.Hour), Ended: now.Add(-90 * time.Second)}
+		change(&x)
+		return ledger.Exchange{Exchange: x}
+	}
+	for want, x := range map[string]ledger.Exchange{
+		"begun 1h0m0s ago":             task(func(x *announce.Exchange) { x.Phase = announce.Asking }),
+		"done, and writing its report": task(func(x *announce.Exchange) { x.Phase = announce.Announcing }),
+		"success 1m30s ago":            task(func(x *announce.Exchange) { x.Status, x.Outcome = "success", announce.Announced }),
+		"announced 1m30s ago":          task(func(x *announce.Exchange) { x.Outcome = announce.Announced }),
+		"stopped 1m30s ago":            task(func(x *announce.Exchange) { x.Status, x.Outcome = "success", announce.Stopped }),
+	} {
+		require.Equal(t, want, taskState(x, now))
+	}
+	for id, want := range map[string]string{"": "", "abc": "abc", "12345678": "12345678", "x12345678": "12345678"} {
+		require.Equal(t, want, shortID(id))
+	}
+	tasks := []ledger.Exchange{{Exchange: announce.Exchange{ID: "xch_1234"}}, {Exchange: announce.Exchange{ID: "xch_5234"}}, {Exchange: announce.Exchange{ID: "xch_9999"}}}
+	require.Empty(t, namedBy(tasks, "234"), "an id of three characters names none")
+	require.Len(t, namedBy(tasks, "1234"), 1)
+	require.Len(t, namedBy(tasks, "9999"), 1)
+	require.Empty(t, namedBy(tasks, "0000"))
+}
+
+func TestQuotedName(t *testing.T) {
+	t.Parallel()
+	for want, p := range map[string]sessions.Peer{
+		"an unknown person":                  {},
+		`"Ann" (id "1")`:                     {Name: "Ann", Username: "ann", ID: "1"},
+		`"ann" (id "1")`:                     {Username: "ann", ID: "1"},
+		`"1"`:                                {ID: "1"},
+		`"Ann"`:                              {Name: "Ann"},
+		`"` + strings.Repeat("ü", 60) + `"`:  {Name: strings.Repeat("ü", 60)},
+		`"` + strings.Repeat("ü", 60) + `…"`: {Name: strings.Repeat("ü", 61)},
+	} {
+		require.Equal(t, want, quotedName(p))
+	}
+}
+
+// What shows as nothing reaches no agent, and what shows as something does.
+func TestVerboseText(t *testing.T) {
+	t.Parallel()
+	call, done := sessions.Event{Type: sessions.EventToolCall, Tool: "t"}, sessions.Event{Type: sessions.EventToolDone, Tool: "t"}
+	failed := done
+	failed.Failed = true
+	for _, c := range []struct {
+		level sessions.VerboseLevel
+		e     sessions.Event
+		want  string
+	}{
+		{"", call, ""},
+		{sessions.VerboseOn, call, "🔧 `t`"},
+		{sessions.VerboseOn, done, ""},
+		{sessions.VerboseOn, failed, ""},
+		{sessions.VerboseFull, call, "🔧 `t`"},
+		{sessions.VerboseFull, done, "🔧 `t` done"},
+		{sessions.VerboseFull, failed, "🔧 `t` failed"},
+		{sessions.VerboseFull, sessions.Event{Type: sessions.EventDelta}, ""},
+	} {
+		require.Equal(t, c.want, verboseText(c.level, c.e))
+	}
+}
+
+// Others are told the magnitude of a count, which they are at once when it is reached.
+func TestMagnitude(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		0: "less than 1,000", 999: "less than 1,000", 1000: "more than 1,000", 9_999: "more than 1,000", 10_000: "more than 10,000",
+		100_000: "more than 100,000", 1_000_000: "more than 1 million", 10_000_000: "more than 10 million", 1 << 40: "more than 10 million",
+	} {
+		require.Equal(t, want, magnitude(n), n)
+	}
+}
+
+// Pick takes alone what is worked alone, and what has an order, whatever the queue's mode is.
+func TestPickTakesSomeAlone(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	run := func(id string, change func(*sessions.Run)) sessions.Run {
+		r := waitingRun(id, sessions.RunQueued, "1", time.Minute, now)
+		r.Kind = sessions.KindMessage
+		if change != nil {
+			change(&r)
+		}
+		return r
+	}
+	kind := func(k sessions.RunKind) func(*sessions.Run) { return func(r *sessions.Run) { r.Kind = k } }
+	alone := map[string]func(*sessions.Run){
+		"a step": kind(sessions.KindAsk), "a task": kind(sessions.KindTask), "a note": kind(sessions.KindNote), "a command": kind(sessions.KindCommand),
+		"an order": func(r *sessions.Run) { r.Input.Order = &sessions.Order{Do: sessions.OrderRetry} },
+	}
+	for name, change := range alone {
+		for where, c := range map[string]struct {
+			waiting []sessions.Run
+			want    int
+		}{
+			"first": {[]sessions.Run{run("x", change), run("a", nil), run("b", nil)}, 1},
+			"last":  {[]sessions.Run{run("a", nil), run("b", nil), run("x", change)}, 2},
+			"twice": {[]sessions.Run{run("x", change), run("y", change)}, 1},
+		} {
+			batch, wait := pick(QueueSettings{Mode: sessions.QueueCollect}, c.waiting, now, false)
+			require.Len(t, batch, c.want, "%s %s", name, where)
+			require.Equal(t, c.waiting[0].ID, batch[0].ID)
+			require.Zero(t, wait)
+		}
+	}
+}
+
+// A message in parts is one: all that its parts say, quote and bring.
+func TestJoinedParts(t *testing.T) {
+	t.Parallel()
+	quotation := sessions.Quotation{Kind: sessions.QuoteReply, Text: "before"}
+	passed := sessions.Quotation{Kind: sessions.QuoteForward, Text: "passed on"}
+	part := func(text string, label flow.Label, quotations ...sessions.Quotation) sessions.Run {
+		return sessions.Run{Label: label, Input: sessions.Input{
+			Text: text, Quotations: quotations, Attachments: []sessions.Attachment{{Name: text}}, History: []sessions.HistoryLine{{Text: text}},
+		}}
+	}
+	secret := flow.NewLabel(flow.Confidential, flow.Untrusted)
+	message := []sessions.Run{part("one", flow.Bottom(), quotation, passed), part("", secret, quotation, passed), part("two", flow.Bottom())}
+	message[1].Input.Unread, message[2].Input.Unread = "a poll", "a map"
+	whole := joined(message)
+	require.Equal(t, "one\ntwo", whole.Input.Text)
+	require.Equal(t, []sessions.Quotation{quotation, passed, passed}, whole.Input.Quotations, "what all parts answer is quoted once")
+	require.Len(t, whole.Input.Attachments, 3)
+	require.Len(t, whole.Input.History, 3)
+	require.Equal(t, "a poll", whole.Input.Unread)
+	require.Equal(t, secret.Join(flow.Bottom()), whole.Label)
+	require.Equal(t, message[0], joined(message[:1]))
+}
+
+func TestNewWantsAllItIsMadeOf(t *testing.T) {
+	t.Parallel()
+	whole := Config{
+		Store: struct{ ledger.Store }{}, Bus: struct{ Bus }{}, Agent: struct{ Agent }{}, Gate: struct{ Gate }{}, Monitor: struct{ Monitor }{},
+		Adapters: func(string, string) (adapters.Adapter, bool) { return nil, false }, Settings: &Settings{}, Partitions: 1,
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	}
+	r, err := New(whole)
+	require.NoError(t, err)
+	require.Equal(t, 4*time.Second, r.grace)
+	for name, without := range map[string]func(*Config){
+		"store": func(c *Config) { c.Store = nil }, "bus": func(c *Config) { c.Bus = nil }, "agent": func(c *Config) { c.Agent = nil },
+		"gate": func(c *Config) { c.Gate = nil }, "monitor": func(c *Config) { c.Monitor = nil }, "adapters": func(c *Config) { c.Adapters = nil },
+		"settings": func(c *Config) { c.Settings = nil }, "now": func(c *Config) { c.Now = nil }, "log": func(c *Config) { c.Log = nil },
+		"registerer": func(c *Config) { c.Registerer = nil },
+	} {
+		c := whole
+		without(&c)
+		_, err := New(c)
+		require.ErrorContains(t, err, "a required field is not set", name)
+	}
+	whole.Partitions = 0
+	_, err = New(whole)
+	require.ErrorContains(t, err, "at least one partition")
+}
+
+// New settings count at once, and no session goes on with the old ones.
+func TestConfigureForgetsOpenSessions(t *testing.T) {
+	t.Parallel()
+	r := &Router{cache: newSessionCache(2)}
+	r.cache.put("1", sessions.NewSession(nil, sessions.Record{ID: "1"}, time.Now))
+	settings := &Settings{Agent: "main", Keyer: sessions.Keyer{Scope: sessions.ScopeMain}}
+	r.Configure(settings)
+	require.Same(t, settings, r.settings.Load())
+	_, ok := r.cache.get("1")
+	require.False(t, ok)
+	require.Equal(t, SharedMain(settings.Keyer), r.SharedMain())
+	require.EqualValues(t, "token:ops", TokenUser("ops"))
+}
+
+// orders is an agent that has nothing to do.
+type orders struct{ Agent }
+
+func TestOrderThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	w := &sessionWorker{Router: &Router{agent: orders{}}}
+	run := &sessions.Run{Kind: sessions.KindCommand, Input: sessions.Input{Order: &sessions.Order{Do: "dance"}}}
+	_, err := w.perform(t.Context(), Assignment{Run: run})
+	require.ErrorContains(t, err, `no such order: "dance"`)
+	run.Input.Order.Do = sessions.OrderCompact
+	got, err := w.perform(t.Context(), Assignment{Run: run})
+	require.NoError(t, err)
+	require.Contains(t, got.Text, "can't shorten")
+}
+
+// compacting is an agent whose threads are shortened.
+type compacting struct {
+	Agent
+	got Compacted
+	err error
+}
+
+func (c compacting) Compact(context.Context, Assignment) (Compacted, error) { return c.got, c.err }
+
+// carrying is a gate of one level.
+type carrying struct {
+	Gate
+	level flow.Level
+}
+
+func (g carrying) SinkLevel(sessions.Route) flow.Level { return g.level }
+
+func TestWhatACompactionSays(t *testing.T) {
+	t.Parallel()
+	session := sessions.NewSession(nil, sessions.Record{ID: "1", Taint: flow.NewLabel(flow.Internal, flow.Trusted), Clearance: flow.Restricted}, time.Now)
+	broken := errors.New("no model")
+	for name, c := range map[string]struct {
+		agent compacting
+		level flow.Level
+		want  string
+		err   error
+	}{
+		"where its session may be told of": {compacting{got: Compacted{Messages: 7, Before: 4000, After: 400}}, flow.Internal, "a summary stands for 7 messages. What I read with each answer has gone from about 1000 to about 100 tokens.", nil},
+		"elsewhere":                        {compacting{got: Compacted{Messages: 7}}, flow.Public, "a summary stands for the older part of it.", nil},
+		"of nothing":                       {compacting{err: sessions.ErrNothingToCompact}, flow.Public, "nothing yet that I could shorten", nil},
+		"that fails":                       {compacting{err: broken}, flow.Public, "", broken},
+	} {
+		w := &sessionWorker{Router: &Router{agent: c.agent, gate: carrying{level: c.level}}}
+		got, err := w.compact(t.Context(), Assignment{Session: session, Run: &sessions.Run{}})
+		require.ErrorIs(t, err, c.err, name)
+		require.Contains(t, got.Text, c.want, name)
+	}
+}

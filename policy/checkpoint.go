@@ -1,7 +1,7 @@
 package policy
 
-// Checkpoint names one place at which the monitor is asked. Each has an attack that succeeds without it, which a
-// test built with the tag mutants shows by taking them away one by one.
+// Checkpoint names one place where something is checked, bounded or made safe. Each has an attack that succeeds without it,
+// which a test built with the tag mutants shows by taking them away one by one.
 type Checkpoint string
 
 // Skipped reports whether a test has taken the checkpoint away, which no program can.
@@ -40,4 +40,15 @@ const (
 	CheckApprover        Checkpoint = "approver" // what a named token may decide about
 	CheckSend            Checkpoint = "gate.send"
 	CheckOutput          Checkpoint = "gate.rules"
+)
+
+// The checkpoints of what comes in from outside and of who sees what.
+const (
+	CheckUnread   Checkpoint = "unread"     // a message that was read in part is untrusted and no command
+	CheckThread   Checkpoint = "thread"     // what was said in a thread before is untrusted
+	CheckBelow    Checkpoint = "gate.below" // `/send off` in a channel silences the threads of the channel
+	CheckSpeaker  Checkpoint = "speaker"    // a name can't imitate another speaker to the model
+	CheckVisible  Checkpoint = "visible"    // a question for approval shows hidden characters
+	CheckStranger Checkpoint = "stranger"   // what /readyz tells a caller without a token
+	CheckToken    Checkpoint = "token"      // the length of a token where other machines can try it
 )

@@ -9,6 +9,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -234,7 +235,8 @@ func (r *Router) remember(ctx context.Context, s *Settings, in Admission, line s
 // saidLabel is the label of a message: of its sender's words and of those that it quotes, which are anybody's. What could not
 // be read of it may have said that it is a quotation.
 func (r *Router) saidLabel(in Admission, owner bool) flow.Label {
-	return r.inboundLabel(in.Route, owner && len(in.Quotations) == 0 && in.Unread == "")
+	whole := in.Unread == "" || policy.CheckUnread.Skipped()
+	return r.inboundLabel(in.Route, owner && len(in.Quotations) == 0 && whole)
 }
 
 // inboundLabel is the label of what is heard in a conversation: the

@@ -21,7 +21,7 @@ func TestCommands(t *testing.T) {
 	for text, want := range map[string]string{
 		"/help":      "begin a new session",
 		"/start":     "Just talk to me",
-		"/whoami":    "`test:ann` (ann), a guest",
+		"/whoami":    "`test:ann` (`ann`), a guest",
 		"/status":    "no session here yet",
 		"/new":       "a new session already",
 		"/stop":      "nothing to stop",

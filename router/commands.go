@@ -8,6 +8,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -89,7 +90,9 @@ func Commands() []adapters.Command {
 func commandOf(in adapters.Inbound) (command, bool) {
 	text := in.Text
 	switch {
-	case in.Edited || in.Unread != "" || in.Press != "":
+	case in.Edited || in.Press != "":
+		return command{}, false
+	case in.Unread != "" && !policy.CheckUnread.Skipped():
 		return command{}, false
 	case passesOn(in) && policy.CheckForward.Skipped():
 		text = in.Quotations[0].Text
@@ -231,15 +234,14 @@ func (r *Router) commandHelp(_ context.Context, c commandCall) (ledger.Change, s
 }
 
 func (r *Router) commandWhoami(_ context.Context, c commandCall) (ledger.Change, string, error) {
-	who := "a guest"
+	who, name := "a guest", "no name"
 	if c.owner {
 		who = "my owner"
 	}
-	name := c.in.Sender.Name
-	if name == "" {
-		name = "no name"
+	if given, ok := c.quotes.Show(flow.NewText(c.in.Sender.Name, r.inboundLabel(c.in.Route, c.owner))); ok && given != "" {
+		name = codeSpan(given) // people choose their names: none may read as the gateway's own words
 	}
-	text := fmt.Sprintf("You are `%s` (%s), %s.", c.in.speaker(), name, who)
+	text := fmt.Sprintf("You are %s (%s), %s.", codeSpan(c.in.speaker()), name, who)
 	if at := c.in.Route; at.ChatType != sessions.Direct {
 		text += fmt.Sprintf(" This %s is `%s`.", at.ChatType, at.Conversation)
 	}

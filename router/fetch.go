@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -110,10 +111,18 @@ func (got *fetched) show(at *sessions.Attachment, content []byte) {
 	case isText(at.MIME) && utf8.Valid(content):
 		at.Note = "its text stands in the message"
 		text := strings.ReplaceAll(string(content), "\x00", "")
-		got.texts = append(got.texts, fmt.Sprintf("[Text of the file %s]\n%s", cmp.Or(sessions.HeadWord(at.Name), "without a name"), text))
+		got.texts = append(got.texts, fmt.Sprintf("[Text of the file %s]\n%s", shownFile(at.Name), text))
 	default:
 		at.Note = "its content can't be shown"
 	}
+}
+
+// shownFile is the name of a file as it stands before the file's text.
+func shownFile(name string) string {
+	if policy.CheckSpeaker.Skipped() {
+		return name
+	}
+	return cmp.Or(sessions.HeadWord(name), "without a name")
 }
 
 // download reads a file of at most so many bytes.

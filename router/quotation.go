@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -113,6 +114,9 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f",
 
 // spokenName names somebody before what they said. A name of which nothing can be shown is their id.
 func spokenName(p sessions.Peer) string {
+	if policy.CheckSpeaker.Skipped() {
+		return speaker(p)
+	}
 	return cmp.Or(sessions.HeadWord(speaker(p)), sessions.HeadWord(p.Username), sessions.HeadWord(string(p.ID)), "somebody")
 }
 

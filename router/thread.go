@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -71,5 +72,5 @@ func (w *sessionWorker) readThread(ctx context.Context, run *sessions.Run) {
 		return
 	}
 	run.Input.Quotations = boundQuotations(append(before, run.Input.Quotations...), quotedMost)
-	run.Label = run.Label.Join(w.inboundLabel(run.Route, false))
+	run.Label = run.Label.Join(w.inboundLabel(run.Route, policy.CheckThread.Skipped()))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters/discord/discordtest"
+	"sluice/adapters/slack/slacktest"
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/store/sqlite"
 )
@@ -260,13 +261,13 @@ func (s *scene) grouped() sessionRow {
 func (s *scene) onSlack(text string) sessionRow {
 	s.t.Helper()
 	s.slack.Say(1, text)
-	return s.spoken("agent:main:slack:direct:", text)
+	return s.spoken("agent:main:slack:direct:"+strings.ToLower(slacktest.Person(1)), text)
 }
 
 func (s *scene) onDiscord(text string) sessionRow {
 	s.t.Helper()
 	s.discord.Say(discordtest.DirectID(1), 1, text)
-	return s.spoken("agent:main:discord:direct:", text)
+	return s.spoken("agent:main:discord:direct:1", text)
 }
 
 // spoken waits until a message was worked on in a session.
@@ -274,7 +275,7 @@ func (s *scene) spoken(key, text string) (row sessionRow) {
 	s.t.Helper()
 	s.until("the message to be worked on", func() bool {
 		for _, row = range s.sessions() {
-			if strings.HasPrefix(row.Key, key) {
+			if strings.EqualFold(row.Key, key) {
 				return strings.Contains(s.as(masterToken, http.MethodGet, "/v1/sessions/"+row.ID+"/runs", "").body, `"input":"`+text)
 			}
 		}

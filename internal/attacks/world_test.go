@@ -82,7 +82,7 @@ type world struct {
 func (w *world) settings(policy string) string {
 	owners := make([]string, 0, scenesMost+2)
 	for n := range scenesMost {
-		owners = append(owners, fmt.Sprintf("%q", fmt.Sprintf("telegram:%d", ownerBase+n)))
+		owners = append(owners, fmt.Sprintf(`"telegram:%d", "slack:%s", "discord:%d"`, ownerBase+n, slacktest.Person(ownerBase+n), ownerBase+n))
 	}
 	owners = append(owners, `"slack:`+slacktest.Person(1)+`"`, `"discord:1"`, `"webchat:local"`)
 	return `gateway: { listen: 127.0.0.1:0, token: ` + masterToken + `, tokens: [{ name: low, token: ` + lowToken + `, classification: PUBLIC, role: operator }] }
@@ -117,10 +117,10 @@ channels:
     accounts: { default: { token: "` + w.telegram.Token() + `", apiBase: "` + w.telegram.URL() + `" } }
   slack:
     classification: INTERNAL
-    groups: { ` + slackGroup + `: { requireMention: false } }
-    accounts: { default: { botToken: ` + slacktest.BotToken + `, appToken: ` + slacktest.AppToken + `, apiBase: "` + w.slack.URL() + `" } }
+    groups: { ` + slackGroup + `: { requireMention: false }, "*": { requireMention: true } }
+    accounts: { default: { replyInThread: true, botToken: ` + slacktest.BotToken + `, appToken: ` + slacktest.AppToken + `, apiBase: "` + w.slack.URL() + `" } }
   discord:
-    groups: { "` + discordtest.General + `": { requireMention: false } }
+    groups: { "` + discordtest.General + `": { requireMention: false }, "*": { requireMention: true } }
     accounts: { default: { token: "` + w.discord.Token() + `", apiBase: "` + w.discord.URL() + `" } }
 ` + policy
 }

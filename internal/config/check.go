@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -81,7 +82,7 @@ const tokenLeast = 16
 
 // longEnough refuses a token that can be guessed, where the gateway can be reached from other machines.
 func (k checker) longEnough(path string, token Secret) {
-	k.must(token == "" || !short(token) || k.c.Gateway.local(), path,
+	k.must(token == "" || !short(token) || policy.CheckToken.Skipped() || k.c.Gateway.local(), path,
 		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Make one, for example with `openssl rand -base64 32`", tokenLeast)
 }
 

@@ -15,7 +15,7 @@ CHAOSFLAGS  ?=
 BENCHFLAGS  ?=
 MUTATEFLAGS ?=
 
-.PHONY: help run build test lint fmt bench fuzz mutate chaos security-report vuln verify generate tidy clean
+.PHONY: help run build test lint fmt bench fuzz mutate chaos structure security-report vuln verify generate tidy clean
 
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ chaos: ## kill the gateway at random moments and at every named step, and count 
 
 mutate: ## break the code in one place at a time and see that a test fails (MUTATEFLAGS: see go run ./internal/mutate -h)
 	CI=true go run ./internal/mutate $(MUTATEFLAGS)
+
+structure: ## show methods per type and interface and lines per package, with their limits
+	@go run ./internal/structure
 
 security-report: ## attack the gateway, and write docs/security-report.md
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \

@@ -35,7 +35,7 @@ func layers() [][]string {
 		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/bus/bustest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest"},
 		{"cmd/sluice"},
 		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside
-		{"internal/attacks", "internal/chaos", "internal/bench", "internal/mutate"},
+		{"internal/attacks", "internal/chaos", "internal/bench", "internal/mutate", "internal/structure"},
 	}
 }
 

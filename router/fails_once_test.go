@@ -134,6 +134,23 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			b.admitting(in("ann", "4", "four"))
 			require.Len(b.t, b.chat.texts("ann"), 1, "it is told once")
 		}},
+		"threads and what /send sets for them": {nil, func(b *bundle) {
+			inPart := func(who, id, text string) adapters.Inbound {
+				m := inGroup("g", who, id, text, true)
+				m.Route.Thread = "t1"
+				return m
+			}
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(inPart("ann", "1", "hello")).Outcome)
+			require.Contains(b.t, b.admitting(inPart("owner", "2", "/send on")).Notice, "in this thread")
+			require.Contains(b.t, b.admitting(inGroup("g", "owner", "3", "/send off", true)).Notice, "1 thread that had a setting of its own")
+			require.Contains(b.t, b.admitting(inPart("owner", "4", "/status")).Notice, "send: deny, as in the channel")
+			shown := len(b.chat.texts("g"))
+			b.admitting(inPart("ann", "5", "are you there?"))
+			require.Len(b.t, b.chat.texts("g"), shown, "it inherits the word of the group")
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(inPart("owner", "6", "/new and now?")).Outcome)
+			require.NotEmpty(b.t, b.admitting(inPart("owner", "7", "/activation always")).Notice)
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(inGroup("g", "ann", "8", "hello", true)).Outcome)
+		}},
 		"a request that may not wait": {nil, func(b *bundle) {
 			defer b.busy()()
 			first := in("ann", "1", "one")

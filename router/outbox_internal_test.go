@@ -1,0 +1,247 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/announce"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+var errDisk = errors.New("disk I/O error")
+
+// rows is a store of which a test gives the answers. What it does not give must not be asked.
+type rows struct {
+	ledger.Store
+	commit   func(ledger.DeliveryMove) error
+	session  func(sessions.ID) (sessions.Record, error)
+	run      func(sessions.RunID) (sessions.Run, error)
+	exchange func(string) (ledger.Exchange, error)
+	moved    []ledger.Delivery
+}
+
+func (s *rows) Commit(_ context.Context, c ledger.Change) error {
+	for _, m := range c.Deliveries {
+		if err := s.commit(m); err != nil {
+			return err
+		}
+		s.moved = append(s.moved, m.Delivery)
+	}
+	return nil
+}
+
+func (s *rows) Session(_ context.Context, id sessions.ID) (sessions.Record, error) {
+	return s.session(id)
+}
+func (s *rows) Run(_ context.Context, id sessions.RunID) (sessions.Run, error) { return s.run(id) }
+
+func (s *rows) Exchange(_ context.Context, id string) (ledger.Exchange, error) { return s.exchange(id) }
+
+// What a lane has left in hand is stored, whoever owns the partition by then; what its owner is here to store is left to it.
+func TestKeeperStoresWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	kept := ledger.Delivery{ID: "dlv_1", Partition: 1, Epoch: 7, Status: ledger.DeliverySent, Receipts: []adapters.Receipt{{MessageID: "1"}}}
+	for name, c := range map[string]struct {
+		owned  bool
+		stored []error // of the tries
+		left   bool
+		inHand bool
+		woken  bool
+	}{
+		"its partition is another's":   {false, []error{nil}, false, false, true},
+		"another epoch":                {false, []error{sessions.ErrFenced, nil}, false, false, true},
+		"somebody has moved it":        {false, []error{sessions.ErrConflict}, false, false, true},
+		"the database is away":         {false, []error{errDisk}, true, true, false},
+		"the database is away, fenced": {false, []error{sessions.ErrFenced, errDisk}, true, true, false},
+		"its lane does it":             {true, nil, false, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tries, woken := 0, false
+			store := &rows{commit: func(m ledger.DeliveryMove) error {
+				require.Equal(t, ledger.DeliverySending, m.From)
+				require.Equal(t, tries == 0, m.Delivery.Epoch == 7, "after the fence it asks for none")
+				tries++
+				return c.stored[tries-1]
+			}}
+			k := keeper{store: store, receipts: newReceipts(), owned: func(int) bool { return c.owned }, wake: func(int, sessions.Lane) { woken = true }}
+			k.receipts.keep(kept)
+			require.Equal(t, c.left, k.storeLeft(t.Context()))
+			require.Len(t, c.stored, tries)
+			_, inHand := k.receipts.of(kept.ID)
+			require.Equal(t, c.inHand, inHand)
+			require.Equal(t, c.woken, woken)
+		})
+	}
+}
+
+// A receipt is forgotten when it is stored, but not the one that has come after it.
+func TestDropSame(t *testing.T) {
+	t.Parallel()
+	d := ledger.Delivery{ID: "dlv_1", Status: ledger.DeliverySent, Attempts: 1, Receipts: make([]adapters.Receipt, 1)}
+	for name, change := range map[string]func(*ledger.Delivery){
+		"": func(*ledger.Delivery) {}, "another status": func(d *ledger.Delivery) { d.Status = ledger.DeliveryQueued },
+		"another try": func(d *ledger.Delivery) { d.Attempts++ }, "another piece": func(d *ledger.Delivery) { d.Receipts = make([]adapters.Receipt, 2) },
+	} {
+		r, later := newReceipts(), d
+		change(&later)
+		r.keep(later)
+		r.dropSame(d)
+		_, kept := r.of(d.ID)
+		require.Equal(t, name != "", kept, name)
+	}
+}
+
+// worker is the worker of a lane on a store.
+func laneWorker(store ledger.Store) *outboxWorker {
+	r := &Router{store: store, receipts: newReceipts(), log: slog.New(slog.DiscardHandler)}
+	r.settings.Store(&Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}})
+	return &outboxWorker{Router: r, owner: &ownership{epoch: 9}}
+}
+
+// A lane that comes back to a delivery whose receipt it has in hand stores it, as the owner that it now is.
+func TestCatchUp(t *testing.T) {
+	t.Parallel()
+	kept := ledger.Delivery{ID: "dlv_1", Epoch: 7, Status: ledger.DeliverySent}
+	row := ledger.Delivery{ID: "dlv_1", Status: ledger.DeliverySending}
+	store := &rows{commit: func(m ledger.DeliveryMove) error {
+		if m.Delivery.Epoch != 9 {
+			return sessions.ErrFenced
+		}
+		return nil
+	}}
+	w := laneWorker(store)
+	late, err := w.catchUp(t.Context(), row)
+	require.NoError(t, err)
+	require.False(t, late, "there is none in hand")
+	w.receipts.keep(kept)
+	queued := row
+	queued.Status = ledger.DeliveryQueued
+	late, err = w.catchUp(t.Context(), queued)
+	require.NoError(t, err)
+	require.False(t, late, "the row is not in doubt")
+	late, err = w.catchUp(t.Context(), row)
+	require.NoError(t, err)
+	require.True(t, late)
+	require.Len(t, store.moved, 1)
+	require.EqualValues(t, 9, store.moved[0].Epoch)
+	require.Empty(t, w.receipts.all())
+}
+
+// A delivery that is handed back is queued, and forgotten unless it could not be stored.
+func TestHandBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err    error
+		inHand bool
+	}{"stored": {nil, false}, "moved by somebody": {sessions.ErrConflict, false}, "not stored": {errDisk, true}} {
+		store := &rows{commit: func(m ledger.DeliveryMove) error {
+			require.Equal(t, ledger.DeliveryQueued, m.Delivery.Status)
+			return c.err
+		}}
+		w := laneWorker(store)
+		require.ErrorIs(t, w.handBack(ledger.Delivery{ID: "dlv_1", Status: ledger.DeliverySending}), c.err, name)
+		d, inHand := w.receipts.of("dlv_1")
+		require.Equal(t, c.inHand, inHand, name)
+		require.Equal(t, c.inHand, len(w.receipts.left) == 1, "the keeper is told")
+		if inHand {
+			require.Equal(t, ledger.DeliveryQueued, d.Status)
+		}
+	}
+}
+
+// The gate looks at the session of a delivery; of what has none, only a message takes that of its conversation.
+func TestSessionOfADelivery(t *testing.T) {
+	t.Parallel()
+	record := sessions.Record{ID: "sess_1", Key: "agent:main:direct:ann"}
+	store := &rows{session: func(id sessions.ID) (sessions.Record, error) {
+		switch id {
+		case record.ID:
+			return record, nil
+		case "sess_gone":
+			return sessions.Record{}, sessions.ErrNotFound
+		}
+		return sessions.Record{}, errDisk
+	}}
+	w := laneWorker(store)
+	for name, c := range map[string]struct {
+		d    ledger.Delivery
+		want sessions.Record
+		err  error
+	}{
+		"a message of a session": {ledger.Delivery{Kind: ledger.KindMessage, Session: record.ID}, record, nil},
+		"an answer":              {ledger.Delivery{Kind: ledger.KindReply, Session: record.ID}, record, nil},
+		"of a session that went": {ledger.Delivery{Kind: ledger.KindReply, Session: "sess_gone"}, sessions.Record{}, nil},
+		"a notice of none":       {ledger.Delivery{Kind: ledger.KindNotice}, sessions.Record{}, nil},
+		"the database is away":   {ledger.Delivery{Kind: ledger.KindReply, Session: "sess_2"}, sessions.Record{}, errDisk},
+	} {
+		got, err := w.sessionOf(t.Context(), c.d)
+		require.ErrorIs(t, err, c.err, name)
+		require.Equal(t, c.want, got, name)
+	}
+}
+
+// A sub-agent speaks to its parent, unless the parent waits for it in a request of its own.
+func TestWordToParent(t *testing.T) {
+	t.Parallel()
+	child := sessions.Record{ID: "sess_child", SpawnedBy: "sess_parent"}
+	for name, c := range map[string]struct {
+		child    error
+		run      sessions.Run
+		runErr   error
+		exchange ledger.Exchange
+		xErr     error
+		target   sessions.ID
+		want     bool
+		err      error
+	}{
+		"in its task":                    {run: sessions.Run{Exchange: "xch_1"}, exchange: ledger.Exchange{Exchange: announce.Exchange{Kind: announce.Spawn, Requester: announce.Party{Session: "sess_parent"}}}, target: "sess_parent", want: true},
+		"asked by its parent":            {run: sessions.Run{Exchange: "xch_1"}, exchange: ledger.Exchange{Exchange: announce.Exchange{Kind: announce.Send, Requester: announce.Party{Session: "sess_parent"}}}, target: "sess_parent"},
+		"asked by another":               {run: sessions.Run{Exchange: "xch_1"}, exchange: ledger.Exchange{Exchange: announce.Exchange{Kind: announce.Send, Requester: announce.Party{Session: "sess_x"}}}, target: "sess_parent", want: true},
+		"spoken to by a person":          {run: sessions.Run{}, target: "sess_parent", want: true},
+		"in a run that is not known":     {runErr: sessions.ErrNotFound, target: "sess_parent", want: true},
+		"to another session":             {target: "sess_x"},
+		"of a session that is not known": {child: sessions.ErrNotFound, target: "sess_parent"},
+		"no session can be read":         {child: errDisk, target: "sess_parent", err: errDisk},
+		"no run can be read":             {runErr: errDisk, target: "sess_parent", err: errDisk},
+		"no exchange can be read":        {run: sessions.Run{Exchange: "xch_1"}, xErr: errDisk, target: "sess_parent", err: errDisk},
+	} {
+		store := &rows{
+			session:  func(sessions.ID) (sessions.Record, error) { return child, c.child },
+			run:      func(sessions.RunID) (sessions.Run, error) { return c.run, c.runErr },
+			exchange: func(string) (ledger.Exchange, error) { return c.exchange, c.xErr },
+		}
+		got, err := wordToParent(t.Context(), store, Ask{Caller: sessions.Caller{Session: child.ID}, Target: sessions.Record{ID: c.target}})
+		require.ErrorIs(t, err, c.err, name)
+		require.Equal(t, c.want, got, name)
+	}
+}
+
+// What can't be done while the database is away is done when it is back, and given up with the one who waits.
+func TestPatiently(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		again := func() error {
+			if tries++; tries < 4 {
+				return sessions.ErrUnavailable
+			}
+			return nil
+		}
+		require.NoError(t, patiently(t.Context(), again))
+		require.Equal(t, 4, tries)
+		require.ErrorIs(t, patiently(t.Context(), func() error { return errDisk }), errDisk)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		tries = 0
+		require.ErrorIs(t, patiently(ctx, again), sessions.ErrUnavailable)
+		require.Equal(t, 1, tries)
+	})
+}

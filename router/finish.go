@@ -93,7 +93,6 @@ func (w *sessionWorker) deliver(change *ledger.Change, d ledger.Delivery, previe
 	move := preview[0]
 	move.Delivery.Text, move.Delivery.Label, move.Delivery.Kind = d.Text, d.Label, d.Kind
 	move.Delivery.Status, move.Delivery.NextTry, move.Delivery.Expires = ledger.DeliveryQueued, d.NextTry, d.Expires
-	move.Delivery.Epoch = 0
 	change.Deliveries = append(change.Deliveries, move)
 }
 
@@ -206,9 +205,6 @@ func (w *sessionWorker) commitEnd(ctx context.Context, change ledger.Change) err
 
 // endStored reports whether the end of a change's runs is stored as the change says it.
 func endStored(ctx context.Context, store ledger.Store, change ledger.Change) bool {
-	if len(change.Runs) == 0 {
-		return false
-	}
 	want := change.Runs[0].Run
 	got, err := store.Run(ctx, want.ID)
 	return err == nil && got.Status == want.Status && got.Finished.Equal(want.Finished.Truncate(time.Microsecond))

@@ -63,7 +63,6 @@ func (s *show) settle(ctx context.Context) (bool, error) {
 // unknown, and the answer will be a message of its own.
 func (s *show) lose(ctx context.Context, cause error) {
 	lost := *s.row
-	lost.Epoch = 0 // its lane's partition may be another than the session's
 	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.r.now(), "not known whether the beginning of the answer shows: "+cause.Error()
 	if err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: lost}}}); err != nil {
 		s.r.log.Error("lost preview not stored", "delivery", string(lost.ID), "err", err)
@@ -192,7 +191,6 @@ func (s *show) notSent(ctx context.Context, err error) error {
 func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error {
 	s.row.PreviewID = receipt.Fit(s.r.now()).MessageID
 	stored := *s.row
-	stored.Epoch = 0
 	s.r.receipts.keep(stored) // should it not be stored, it is with the answer
 	err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: stored}}})
 	if err == nil {

@@ -15,7 +15,6 @@ import (
 func (r *Router) withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove {
 	for i := range preview {
 		d := &preview[i].Delivery
-		d.Epoch = 0
 		if !r.deletable(*d) {
 			d.Status, d.Finished = ledger.DeliveryDiscarded, r.now()
 			continue

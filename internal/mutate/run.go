@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// firstTests are run before the others that reach a mutant: most mutants die early.
-const firstTests = 6
+// firstTests are how many of the shortest tests that reach a mutant are run first, and next: most mutants die early.
+func firstTests() []int { return []int{6, 30} }
 
 // test is one top-level test of a test binary.
 type test struct {
@@ -137,8 +137,7 @@ func (r *runner) try(ctx context.Context, s site) (outcome, error) {
 	}
 	o.reached = len(reaching)
 	slices.SortFunc(reaching, func(a, b *test) int { return int(a.took - b.took) })
-	first := min(firstTests, len(reaching))
-	for _, group := range [][]*test{reaching[:first], reaching[first:]} {
+	for _, group := range inGroups(reaching) {
 		byBinary := map[*binary][]*test{}
 		for _, t := range group {
 			byBinary[t.binary] = append(byBinary[t.binary], t)
@@ -152,6 +151,15 @@ func (r *runner) try(ctx context.Context, s site) (outcome, error) {
 		}
 	}
 	return o, nil
+}
+
+// inGroups cuts the tests into the groups that are run one after the other.
+func inGroups(tests []*test) (groups [][]*test) {
+	for _, n := range firstTests() {
+		n = min(n, len(tests))
+		groups, tests = append(groups, tests[:n]), tests[n:]
+	}
+	return append(groups, tests)
 }
 
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)

@@ -36,7 +36,7 @@ func (a *App) newHTTP() error {
 		ModelName: a.loop.ModelName, Folder: a.loop.Folder, Quota: a.quota, FileLevel: a.loop.FileLevel,
 		CheckModel: a.loop.CheckModel,
 		Simulate: func(ctx context.Context, c httpapi.Simulated) (policy.Simulation, error) {
-			return a.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, Owner: true, Reader: c.Reader}, c.Tool, c.Args)
+			return a.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, User: c.Speaker, Owner: c.Owner, Reader: c.Reader}, c.Tool, c.Args)
 		},
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),

@@ -134,7 +134,7 @@ func (s *Server) token(who caller) *router.Token {
 	if who.Name == "" {
 		return nil
 	}
-	return &router.Token{Principal: sessions.Principal(s.cfg.PageRoute.Channel, router.TokenUser(who.Name)), Level: who.Level, Operator: who.Role == RoleOperator}
+	return &router.Token{Principal: s.principal(who), Level: who.Level, Operator: who.Role == RoleOperator}
 }
 
 func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {

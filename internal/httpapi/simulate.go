@@ -6,6 +6,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router"
 	"sluice/sessions"
 )
 
@@ -21,7 +22,9 @@ type Simulated struct {
 	Session sessions.Record
 	Tool    string
 	Args    json.RawMessage
-	Reader  flow.Level // who is told: what is above it is not there, whatever the session may know
+	Owner   bool       // the gateway's own token asks
+	Speaker string     // who asks, as a principal; empty for the gateway's own token
+	Reader  flow.Level // the most that who asks may be told: what is above it is not there, whatever the session may know
 }
 
 func (s *Server) simulate(ctx context.Context, in *struct{ Body simulatedCall }) (*body[policy.Simulation], error) {
@@ -40,11 +43,23 @@ func (s *Server) simulate(ctx context.Context, in *struct{ Body simulatedCall })
 		return nil, s.problem(err)
 	}
 	s.noteSimulated(ctx, args)
-	got, err := s.cfg.Simulate(ctx, Simulated{record, in.Body.Tool, args, callerOf(ctx).Level})
+	who := callerOf(ctx)
+	record.Taint = record.Taint.Join(who.words()) // as if the call came of what the caller says
+	got, err := s.cfg.Simulate(ctx, Simulated{
+		Session: record, Tool: in.Body.Tool, Args: args, Owner: who.Name == "", Speaker: s.principal(who), Reader: who.Level,
+	})
 	if err != nil {
 		return nil, s.problem(err)
 	}
 	return &body[policy.Simulation]{got}, nil
+}
+
+// principal is who speaks with a named token, as rules name them; empty for the gateway's own.
+func (s *Server) principal(who caller) string {
+	if who.Name == "" {
+		return ""
+	}
+	return sessions.Principal(s.cfg.PageRoute.Channel, router.TokenUser(who.Name))
 }
 
 // noteSimulated tells the operator of a channel that a call names and its caller may not know of.

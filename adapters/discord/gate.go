@@ -9,6 +9,9 @@ import (
 	"sluice/adapters"
 )
 
+// budgetTime is how long a budget of identifies lasts at most. It is asked for again then.
+const budgetTime = 24 * time.Hour
+
 // gate lets shards identify: one each five seconds in a bucket, where the bucket of
 // a shard is its number modulo Discord's max_concurrency, and no more than the day's budget.
 type gate struct {
@@ -31,7 +34,7 @@ func (a *Adapter) newGate(ctx context.Context) (*gate, error) {
 	if err := a.retry(ctx, "ask for the gateway", g.refresh); err != nil {
 		return nil, err
 	}
-	for range max(1, g.info.Limit.MaxConcurrency) {
+	for range min(max(1, g.info.Limit.MaxConcurrency), g.info.Shards) { // more would stay empty
 		g.buckets = append(g.buckets, &bucket{turn: make(chan struct{}, 1)})
 	}
 	return g, nil
@@ -120,5 +123,5 @@ func (g *gate) takeOne() bool {
 func (g *gate) budget() (wait time.Duration, left int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return time.Duration(g.info.Limit.ResetAfter) * time.Millisecond, g.remaining
+	return time.Duration(min(g.info.Limit.ResetAfter, budgetTime.Milliseconds())) * time.Millisecond, g.remaining
 }

@@ -38,6 +38,9 @@ const intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discord
 // maxFrame bounds one payload: a guild of thousands of channels and roles is a few megabytes.
 const maxFrame = 64 << 20
 
+// maxInterval bounds the pause between two heartbeats, whatever Discord says; it says 41 seconds.
+const maxInterval = 5 * time.Minute
+
 // writeTime bounds one write; payloads to Discord are below 4 kB.
 const writeTime = 10 * time.Second
 
@@ -102,7 +105,7 @@ func (c *connection) hello(ctx context.Context, within time.Duration) error {
 	if f.Op != opHello || json.Unmarshal(f.Data, &hello) != nil || hello.Interval <= 0 {
 		return fmt.Errorf("wait for hello: got operation %d instead", f.Op)
 	}
-	c.interval = time.Duration(hello.Interval) * time.Millisecond
+	c.interval = time.Duration(min(hello.Interval, maxInterval.Milliseconds())) * time.Millisecond
 	c.acked.Store(true)
 	return nil
 }

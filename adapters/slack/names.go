@@ -15,6 +15,7 @@ const (
 	nameLife    = time.Hour       // how long a name is believed
 	unknownLife = time.Minute     // how long a failed question is not asked again
 	nameTimeout = 2 * time.Second // Slack wants an event confirmed within three
+	asksMost    = 20              // names that Slack is asked for to read one text: each is a call, one after the other
 )
 
 // slackbot is Slack's own bot, which writes in Slack's name and which users.info calls a person.
@@ -67,10 +68,30 @@ func (n *names) untold(why error, id string) {
 	n.a.cfg.Log.Warn("slack does not tell a name, the id stands for it", "id", id, "error", why)
 }
 
+// dictionary finds the names that one text mentions. Slack is asked for asksMost of them; of the others it knows what it
+// remembers, and the id stands for the rest.
 func (n *names) dictionary(ctx context.Context) dictionary {
+	left := asksMost
+	may := func(known bool) bool {
+		if known {
+			return true
+		}
+		left--
+		return left >= 0
+	}
 	return dictionary{
-		user:    func(id string) string { return n.user(ctx, id).Name },
-		channel: func(id string) string { return n.channel(ctx, id) },
+		user: func(id string) string {
+			if !may(n.users.has(id)) {
+				return ""
+			}
+			return n.user(ctx, id).Name
+		},
+		channel: func(id string) string {
+			if !may(n.channels.has(id)) {
+				return ""
+			}
+			return n.channel(ctx, id)
+		},
 	}
 }
 
@@ -112,6 +133,14 @@ func (c *cache[V]) get(key string, ask func() (value V, sure bool)) V {
 	}
 	c.put(key, remembered[V]{value: value, until: c.now().Add(life)})
 	return value
+}
+
+// has reports whether a value is remembered, so that get asks nobody.
+func (c *cache[V]) has(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.known[key]
+	return ok && c.now().Before(r.until)
 }
 
 func (c *cache[V]) put(key string, r remembered[V]) {

@@ -86,3 +86,29 @@ func TestServeEndsAtTheFirstInterruptAndAtOnceAtTheSecond(t *testing.T) {
 	cli.Execute(t.Context(), c.Deps)
 	require.Equal(t, cli.ExitFailed, <-killed)
 }
+
+// A command that was typed while an answer came gets its own answer, also where that comes later.
+func TestACommandBesideAnAnswerIsAnswered(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, "chat")
+	c.Terminal = true
+	stdin, typed := io.Pipe()
+	t.Cleanup(func() { require.NoError(t, stdin.Close()) })
+	c.Stdin = stdin
+	code := make(chan int, 1)
+	go func() { code <- cli.Execute(t.Context(), c.Deps) }()
+	say := func(s string) {
+		_, err := io.WriteString(typed, s+"\n")
+		require.NoError(t, err)
+	}
+	say("slow")
+	<-c.fake.slow
+	say("/late") // its answer begins when the run has ended
+	say("/help")
+	<-c.fake.late
+	c.signals <- os.Interrupt
+	require.NoError(t, typed.Close())
+	require.Equal(t, cli.ExitDone, <-code)
+	require.Contains(t, c.out.String(), "late, but here")
+	require.Contains(t, c.out.String(), "Commands: /help")
+}

@@ -25,9 +25,11 @@ type turn struct {
 	cancel context.CancelFunc
 	sides  sync.WaitGroup
 	noted  chan event // of commands that were typed meanwhile
+	beside int        // commands that have no answer yet
 
 	stops   int  // interrupts
 	stopped bool // the run was asked to end
+	left    bool // nothing is waited for any more
 	asked   []ledger.ApprovalID
 }
 
@@ -49,11 +51,13 @@ func (c *chat) turn(ctx context.Context, text string) error {
 		select {
 		case e, ok := <-t.events:
 			if !ok {
-				return t.print.end(<-t.ended)
+				err := t.print.end(<-t.ended)
+				t.finishCommands()
+				return err
 			}
 			t.event(e)
 		case e := <-t.noted:
-			t.print.event(e)
+			t.note(e)
 		case l := <-t.lines():
 			t.typed(ctx, l)
 		case <-c.Signals:
@@ -64,9 +68,34 @@ func (c *chat) turn(ctx context.Context, text string) error {
 	}
 }
 
+// commandEnded is the type of the event that says that a command was answered.
+const commandEnded = "command ended"
+
+// note takes an event of a command that was typed while the answer came.
+func (t *turn) note(e event) {
+	if e.Type == commandEnded {
+		t.beside--
+		return
+	}
+	t.print.event(e)
+}
+
+// finishCommands waits for the answers to commands that were typed before the answer was there. An interrupt ends it.
+func (t *turn) finishCommands() {
+	for t.beside > 0 && !t.left {
+		select {
+		case e := <-t.noted:
+			t.note(e)
+		case <-t.Signals:
+			t.leave()
+		}
+	}
+}
+
 // leave ends the waiting for the answer, which goes on.
 func (t *turn) leave() {
 	t.print.failure = true // nobody waits for it any more
+	t.left = true
 	t.cancel()
 }
 
@@ -139,18 +168,20 @@ var errNoCommand = errors.New("that is no command; it is worked on after this, a
 
 // command says a command beside the answer. What it answers is shown when it comes.
 func (t *turn) command(ctx context.Context, text string) {
+	t.beside++
 	t.sides.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		bounded, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		err := t.stream(ctx, text, func(e event) error {
+		err := t.stream(bounded, text, func(e event) error {
 			if e.Run != "" {
 				return errNoCommand
 			}
-			return pass(ctx, t.noted, e)
+			return pass(bounded, t.noted, e)
 		})
 		if err != nil {
-			_ = pass(ctx, t.noted, event{Type: "note", Text: "sluice: " + err.Error()}) // fails where the turn has ended: nobody reads it
+			_ = pass(ctx, t.noted, event{Type: "note", Text: "sluice: " + err.Error()}) // fails where the person has left
 		}
+		_ = pass(ctx, t.noted, event{Type: commandEnded}) // the same
 	})
 }
 

@@ -34,7 +34,7 @@ func newTransport() *http.Transport {
 	return &http.Transport{DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, Proxy: nil} // the gateway is asked directly
 }
 
-// client talks to one gateway.
+// client talks to one gateway. Streams may be opened side by side; only one goroutine makes the other calls.
 type client struct {
 	http  *http.Client
 	base  string
@@ -175,7 +175,6 @@ func (c *client) open(ctx context.Context, r request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		return nil, readError(resp)
 	}
-	c.next = nextPage(resp.Header.Get("Link"))
 	return resp, nil
 }
 
@@ -237,6 +236,7 @@ func (c *client) read(ctx context.Context, r request) ([]byte, error) {
 		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	c.next = nextPage(resp.Header.Get("Link"))
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
 	if err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)

@@ -20,10 +20,13 @@ type fake struct {
 
 	slow      chan struct{} // a slow run has begun
 	cancelled chan struct{} // a run was cancelled
+	late      chan struct{} // a late command was asked
+	ends      sync.Once
+	aborted   chan struct{} // the slow run has ended
 }
 
 func newFake() *fake {
-	f := &fake{slow: make(chan struct{}, 1), cancelled: make(chan struct{}, 1)}
+	f := &fake{slow: make(chan struct{}, 1), cancelled: make(chan struct{}, 1), late: make(chan struct{}, 1), aborted: make(chan struct{})}
 	mux := http.NewServeMux()
 	f.routes(mux)
 	f.Server = httptest.NewServer(f.guard(mux))
@@ -173,6 +176,13 @@ func (f *fake) turn(w http.ResponseWriter, r *http.Request) {
 	switch body.Message {
 	case "/help":
 		send("message.notice", `{"type":"message.notice","text":"Commands: /help"}`)
+	case "/late":
+		f.late <- struct{}{}
+		select {
+		case <-f.aborted:
+			send("message.notice", `{"type":"message.notice","text":"late, but here"}`)
+		case <-r.Context().Done():
+		}
 	case "stuck":
 		f.slow <- struct{}{}
 		<-r.Context().Done()
@@ -187,6 +197,7 @@ func (f *fake) turn(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-f.cancelled:
 			send("run.aborted", `{"type":"run.aborted","run":"run_1"}`)
+			f.ends.Do(func() { close(f.aborted) })
 		case <-r.Context().Done():
 		}
 	default:

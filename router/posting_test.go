@@ -218,12 +218,12 @@ func TestPreviewThatCanNotBeLookedUpIsCountedOnce(t *testing.T) {
 		unknown := b.deliveries(ledger.DeliveryUnknown)
 		require.Len(t, unknown, 1)
 		require.Equal(t, "the beginning of a long answer", unknown[0].Text)
-		require.Equal(t, 1.0, b.gathered("sluice_router_deliveries_total", "unknown"))
+		require.Equal(t, 1, b.gathered("sluice_router_deliveries_total", "unknown"))
 	})
 }
 
 // gathered is the sum of a metric's counters that have a label of that value.
-func (b *bundle) gathered(name, value string) (sum float64) {
+func (b *bundle) gathered(name, value string) (sum int) {
 	b.t.Helper()
 	families, err := b.registry.Gather()
 	require.NoError(b.t, err)
@@ -231,7 +231,7 @@ func (b *bundle) gathered(name, value string) (sum float64) {
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
 				if f.GetName() == name && l.GetValue() == value {
-					sum += m.GetCounter().GetValue()
+					sum += int(m.GetCounter().GetValue())
 				}
 			}
 		}

@@ -1,0 +1,183 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// nobodyBelow is a store whose conversations have no threads with a setting of their own.
+type nobodyBelow struct{ ledger.Store }
+
+func (nobodyBelow) SendersBelow(context.Context, sessions.Key, int) ([]sessions.Record, error) {
+	return nil, nil
+}
+
+// namingAgent is an agent with one model.
+type namingAgent struct{ Agent }
+
+func (namingAgent) ModelName(string) string { return "test/model" }
+
+// settingsRouter is as much of a router as commands need that change a session's settings.
+func settingsRouter() *Router {
+	r := &Router{store: nobodyBelow{}, agent: namingAgent{}, gate: carrying{level: flow.Public}, now: time.Now, partitions: 4}
+	r.settings.Store(&Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: QueueSettings{Mode: sessions.QueueCollect}})
+	return r
+}
+
+// Each word of a command that changes a setting: what it sets, and what it answers. Any other word changes nothing.
+func TestWordsOfSettings(t *testing.T) {
+	t.Parallel()
+	r := settingsRouter()
+	group := sessions.Route{Channel: "test", ChatType: sessions.Group, Conversation: "g"}
+	thread, direct := group, sessions.Route{Channel: "test", ChatType: sessions.Direct, Conversation: "c"}
+	thread.Thread = "t"
+	for _, c := range []struct {
+		command func(*Router, context.Context, commandCall) (ledger.Change, string, error)
+		route   sessions.Route
+		args    string
+		want    sessions.Record // its settings
+		answer  string
+	}{
+		{(*Router).commandSend, group, "on", sessions.Record{SendPolicy: sessions.SendAllow}, "Sending is on in this channel"},
+		{(*Router).commandSend, group, "ALLOW", sessions.Record{SendPolicy: sessions.SendAllow}, "Sending is on"},
+		{(*Router).commandSend, thread, "off", sessions.Record{SendPolicy: sessions.SendDeny}, "Sending is off in this thread"},
+		{(*Router).commandSend, direct, "deny", sessions.Record{SendPolicy: sessions.SendDeny}, "Sending is off in this chat"},
+		{(*Router).commandSend, group, "inherit", sessions.Record{}, "follows the configuration again."},
+		{(*Router).commandSend, thread, "reset", sessions.Record{}, "follows the channel again."},
+		{(*Router).commandSend, group, "maybe", sessions.Record{}, "Usage: `/send on`"},
+		{(*Router).commandActivation, group, "mention", sessions.Record{Activation: sessions.ActivationMention}, "only where I am mentioned"},
+		{(*Router).commandActivation, group, "Always", sessions.Record{Activation: sessions.ActivationAlways}, "I answer everything here now"},
+		{(*Router).commandActivation, group, "default", sessions.Record{}, "follows the configuration again."},
+		{(*Router).commandActivation, group, "", sessions.Record{}, "Usage: `/activation mention`"},
+		{(*Router).commandActivation, direct, "always", sessions.Record{}, "is for groups"},
+		{(*Router).commandQueue, direct, "steer", sessions.Record{QueueMode: sessions.QueueSteer}, "between two steps"},
+		{(*Router).commandQueue, direct, "FOLLOWUP", sessions.Record{QueueMode: sessions.QueueFollowup}, "one message after the other"},
+		{(*Router).commandQueue, direct, "collect", sessions.Record{QueueMode: sessions.QueueCollect}, "all of it at once"},
+		{(*Router).commandQueue, direct, "interrupt", sessions.Record{QueueMode: sessions.QueueInterrupt}, "ends that work"},
+		{(*Router).commandQueue, direct, "reset", sessions.Record{}, "follows the configuration again"},
+		{(*Router).commandQueue, direct, "fast", sessions.Record{}, "Usage: `/queue steer`"},
+		{(*Router).commandQueue, direct, "", sessions.Record{}, "Queue mode: `collect` (as configured). What you say while I work, I answer afterwards, all of it at once."},
+		{(*Router).commandModel, direct, "test/other", sessions.Record{Model: flow.NewText("test/other", flow.Bottom())}, "From your next message on `test/other` answers."},
+		{(*Router).commandModel, direct, "default", sessions.Record{}, "The agent's model answers again: `test/model`."},
+		{(*Router).commandModel, direct, "", sessions.Record{}, "Model: `test/model` (the agent's)."},
+	} {
+		key := sessions.Key("agent:main:group:g")
+		if c.route.Thread != "" {
+			key = sessions.Keyer{Scope: sessions.ScopePerPeer}.Key("main", c.route, "")
+		}
+		for _, fresh := range []bool{false, true} {
+			in := Admission{}
+			in.Route, in.Sender.ID = c.route, "owner"
+			call := commandCall{in: in, owner: true, args: c.args, fresh: fresh, session: sessions.Record{ID: "sess_1", Key: key, Agent: "main"}, quotes: policy.NewQuotation(flow.Public)}
+			change, answer, err := c.command(r, t.Context(), call)
+			require.NoError(t, err)
+			require.Contains(t, answer, c.answer, c.args)
+			got, changed := call.session, len(change.Audit) > 0
+			if fresh && changed {
+				require.Empty(t, change.Patch)
+				got = change.Create[0]
+			} else if changed {
+				require.Empty(t, change.Create)
+				require.Equal(t, sessions.ID("sess_1"), change.Patch[0].ID)
+				change.Patch[0].Apply(&got)
+			}
+			require.Equal(t, c.want.SendPolicy, got.SendPolicy, c.args)
+			require.Equal(t, c.want.Activation, got.Activation, c.args)
+			require.Equal(t, c.want.QueueMode, got.QueueMode, c.args)
+			require.Equal(t, c.want.Model.Raw(), got.Model.Raw(), c.args)
+			if changed {
+				require.Equal(t, "test:owner", change.Audit[0].Actor)
+				require.Equal(t, string(key), change.Audit[0].Object)
+			}
+		}
+	}
+}
+
+// A session that begins under an old one's key has its settings, and nothing that it has learnt.
+func TestWhatAResetKeeps(t *testing.T) {
+	t.Parallel()
+	r := settingsRouter()
+	route := sessions.Route{Channel: "test", Account: "default", ChatType: sessions.Direct, Conversation: "c"}
+	old := r.newRecord("agent:main:direct:ann", "main", route)
+	old.Clearance, old.SpawnedBy = flow.Internal, "sess_parent"
+	old.FileAccess = sessions.FileAccess{Read: []string{"a"}, Write: []string{"b"}}
+	old.SendPolicy, old.Activation, old.QueueMode = sessions.SendDeny, sessions.ActivationAlways, sessions.QueueSteer
+	old.ThinkingLevel, old.VerboseLevel = sessions.ThinkingHigh, sessions.VerboseFull
+	old.Persistent, old.TTL, old.Metadata = false, time.Hour, json.RawMessage(`{"a":1}`)
+	old.Label = flow.NewText("a name", flow.Bottom())
+	for name, c := range map[string]struct {
+		taint     flow.Label
+		label     flow.Label
+		least     flow.Level
+		clearance flow.Level
+		metadata  bool
+		named     bool
+	}{
+		"it has learnt nothing":            {flow.Bottom(), flow.Bottom(), flow.Level{}, flow.Internal, true, true},
+		"it has learnt something":          {flow.NewLabel(flow.Internal, flow.Trusted), flow.Bottom(), flow.Level{}, flow.Internal, false, true},
+		"a stranger has named it":          {flow.Bottom(), flow.NewLabel(flow.Public, flow.Untrusted), flow.Level{}, flow.Internal, true, false},
+		"it may learn more from now on":    {flow.Bottom(), flow.Bottom(), flow.Confidential, flow.Confidential, true, true},
+		"it may learn no less than it did": {flow.Bottom(), flow.Bottom(), flow.Public, flow.Internal, true, true},
+	} {
+		before := old
+		before.Taint, before.Label = c.taint, flow.NewText("a name", c.label)
+		change, fresh := r.reset(before, c.least)
+		require.Equal(t, []sessions.End{{ID: old.ID, At: fresh.Created}}, change.End, name)
+		require.Equal(t, []sessions.Record{fresh}, change.Create, name)
+		require.NotEqual(t, old.ID, fresh.ID)
+		require.Equal(t, flow.Bottom(), fresh.Taint, name)
+		require.Equal(t, c.clearance, fresh.Clearance, name)
+		require.Equal(t, c.metadata, fresh.Metadata != nil, name)
+		require.Equal(t, c.named, fresh.Label.Raw() != "", name)
+		want := old
+		want.ID, want.Partition, want.Created, want.LastActivity = fresh.ID, fresh.Partition, fresh.Created, fresh.LastActivity
+		want.Clearance, want.Metadata, want.Label = fresh.Clearance, fresh.Metadata, fresh.Label
+		require.Equal(t, want, fresh, name)
+	}
+}
+
+// As many tasks work at once as there are places; who finds none is woken when one is free.
+func TestPlacesOfTasks(t *testing.T) {
+	t.Parallel()
+	var places tasks
+	require.True(t, places.enter("a", 1, 2))
+	require.True(t, places.enter("b", 2, 2))
+	require.False(t, places.enter("c", 3, 2))
+	require.False(t, places.enter("d", 4, 2))
+	require.True(t, places.enter("e", 5, 0), "no bound")
+	require.Equal(t, map[sessions.Lane]int{"c": 3, "d": 4}, places.leave())
+	require.False(t, places.enter("c", 3, 2), "two still work")
+	require.Equal(t, map[sessions.Lane]int{"c": 3}, places.leave())
+	require.True(t, places.enter("c", 3, 2))
+	require.Empty(t, places.leave())
+	require.Empty(t, places.leave())
+	require.Zero(t, places.working)
+}
+
+// An answer that only its asker is to see lives no longer than the platform takes it.
+func TestLifeOfADelivery(t *testing.T) {
+	t.Parallel()
+	private := sessions.Route{Handle: "h"}
+	require.Equal(t, 24*time.Hour, lifeOf(&Settings{}, sessions.Route{}))
+	require.Equal(t, time.Hour, lifeOf(&Settings{DeliveryLife: time.Hour}, sessions.Route{}))
+	require.Equal(t, handleLife, lifeOf(&Settings{DeliveryLife: time.Hour}, private))
+	require.Equal(t, time.Minute, lifeOf(&Settings{DeliveryLife: time.Minute}, private))
+}
+
+// The lock is noted with the code that brings it, and once.
+func TestWrongCodesAreCounted(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	for n, want := range map[int]int{1: 1, wrongCodesMost - 1: 1, wrongCodesMost: 2, wrongCodesMost + 1: 1} {
+		require.Len(t, wrongCode("test:owner", now, n).Audit, want, n)
+	}
+}

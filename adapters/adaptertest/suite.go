@@ -35,6 +35,7 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		"connections": connecting,
 		"life":        living,
 		"directory":   looking,
+		"threads":     recalling,
 	} {
 		t.Run(area, func(t *testing.T) {
 			t.Parallel()

@@ -58,6 +58,10 @@ func (a *Adapter) fill(in *adapters.Inbound, m *message, self *user) {
 	words := reader{places: a.places, guild: in.Route.Space, self: self, message: m}
 	text, named := words.read(m.text())
 	in.Text = text
+	if m.program() { // its embeds are its own words, but address nobody
+		cards, _ := words.read(m.cards())
+		in.Text = joined([]string{text, cards})
+	}
 	in.Quotations = a.quotations(in.Route.Space, m, self)
 	own := known(a.places, in.Route.Space, func(g *guildInfo) []string { return g.own })
 	in.Mentioned = named || in.Route.ChatType == sessions.Direct ||

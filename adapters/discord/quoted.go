@@ -12,13 +12,14 @@ func (a *Adapter) quotations(guild string, m *message, self *user) []sessions.Qu
 			}
 		}
 	}
-	return append(all, a.forwarded(guild, m, self)...)
+	all = append(all, a.forwarded(guild, m, self)...)
+	return append(all, m.previews(reader{places: a.places, guild: guild, self: self, message: m})...)
 }
 
 // written is what stands in a message that is answered: its writer's words, and those that it forwards.
 func (a *Adapter) written(guild string, m *message, self *user) []sessions.Quotation {
 	q := sessions.Quotation{}
-	q.Text, _ = reader{places: a.places, guild: guild, self: self, message: m}.read(m.text())
+	q.Text, _ = reader{places: a.places, guild: guild, self: self, message: m}.read(m.shown())
 	if m.Author != nil {
 		q.From = peer(m.Author, m.Member)
 	}
@@ -31,7 +32,7 @@ func (a *Adapter) forwarded(guild string, m *message, self *user) []sessions.Quo
 	for i := range m.Snapshots {
 		f := &m.Snapshots[i].Message
 		q := sessions.Quotation{Kind: sessions.QuoteForward}
-		q.Text, _ = reader{places: a.places, guild: guild, self: self, message: f}.read(f.text())
+		q.Text, _ = reader{places: a.places, guild: guild, self: self, message: f}.read(f.shown())
 		for _, at := range attachments(f) {
 			q.Files = append(q.Files, or(at.Name, at.Kind))
 		}

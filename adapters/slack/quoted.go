@@ -9,6 +9,7 @@ import (
 // quotations are what others say below a message.
 func (a *Adapter) quotations(ctx context.Context, me *self, e *event) []sessions.Quotation {
 	var all []sessions.Quotation
+	names := a.names.dictionary(ctx) // one for all: it bounds what Slack is asked
 	for i := range e.Attachments {
 		at := &e.Attachments[i]
 		if !at.others(e) {
@@ -18,7 +19,7 @@ func (a *Adapter) quotations(ctx context.Context, me *self, e *event) []sessions
 		if at.Shared {
 			q.Kind = sessions.QuoteForward
 		}
-		q.Text, _ = plain(at.content(), string(me.User), a.names.dictionary(ctx))
+		q.Text, _ = plain(at.content(), string(me.User), names)
 		for _, f := range attachments(at.Files) {
 			q.Files = append(q.Files, or(f.Name, f.Kind))
 		}

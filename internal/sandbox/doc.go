@@ -5,7 +5,8 @@
 // /workspace. It sees no other file: no configuration, no state, no keys. Its environment is PATH, HOME and PWD.
 // It has no network unless that is asked for, no capabilities, can gain no
 // privileges and can make no user namespaces. It opens Unix and internet sockets only, and
-// uses neither io_uring nor another calling convention of the processor, which would be ways around that. It and all that it has started die
+// uses neither io_uring nor another calling convention of the processor, which would be ways around that. The kernel's keyrings,
+// which commands could share, and memory outside of all processes are out of its reach. It and all that it has started die
 // with the deadline, with the caller's context, and with the gateway.
 //
 // What it and all that it has started may use is bounded ([Limits]): the kernel bounds each process (data, size of

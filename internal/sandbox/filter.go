@@ -25,15 +25,16 @@ const (
 	atFirst  = 16 // the lower half of the first argument; all of archs are little-endian
 
 	ioUringSetup = 425     // opens sockets without the calls that are looked at
+	memfdSecret  = 447     // as memfd_create
 	x32          = 1 << 30 // calls of another convention that shares x86-64's name
 )
 
 // archs are the calling conventions that a filter is made for, by Go's names: AUDIT_ARCH_….
 var archs = map[string]uint32{"amd64": 0xc000003e, "arm64": 0xc00000b7, "riscv64": 0xc00000f3}
 
-// socketFilter allows all calls but those that open sockets of other families. Another calling convention than the
+// socketFilter allows all calls but those that a command has to do without, and those that open sockets of other families. Another calling convention than the
 // machine's own has other numbers for the same calls, so none of its calls works.
-func socketFilter(arch uint32, socket, pair uint32) []bpf.Instruction {
+func socketFilter(arch uint32, socket, pair uint32, without []uint32) []bpf.Instruction {
 	missing, family := bpf.RetConstant{Val: actErrno | uint32(syscall.ENOSYS)}, bpf.RetConstant{Val: actErrno | uint32(syscall.EAFNOSUPPORT)}
 	allow := bpf.RetConstant{Val: actAllow}
 	program := []bpf.Instruction{
@@ -43,13 +44,16 @@ func socketFilter(arch uint32, socket, pair uint32) []bpf.Instruction {
 		bpf.LoadAbsolute{Off: atNumber, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32, SkipTrue: 1},
 		missing,
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: ioUringSetup, SkipTrue: 1},
-		missing,
+	}
+	for _, call := range without {
+		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, missing)
+	}
+	program = append(program,
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: socket, SkipTrue: 2},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: pair, SkipTrue: 1},
 		allow,
 		bpf.LoadAbsolute{Off: atFirst, Size: 4},
-	}
+	)
 	for _, f := range families {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: f, SkipTrue: 1}, allow)
 	}
@@ -65,7 +69,7 @@ func openFilter() (*os.File, error) {
 	if !ok {
 		return nil, errNoFilter
 	}
-	raw, err := bpf.Assemble(socketFilter(arch, syscall.SYS_SOCKET, syscall.SYS_SOCKETPAIR))
+	raw, err := bpf.Assemble(socketFilter(arch, syscall.SYS_SOCKET, syscall.SYS_SOCKETPAIR, withoutCalls))
 	if err != nil {
 		return nil, fmt.Errorf("make filter: %w", err)
 	}

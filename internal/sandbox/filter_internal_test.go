@@ -18,7 +18,7 @@ func TestSocketFilter(t *testing.T) {
 		missing            = actErrno | int(syscall.ENOSYS)
 		family             = actErrno | int(syscall.EAFNOSUPPORT)
 	)
-	vm, err := bpf.NewVM(socketFilter(arch, socket, pair))
+	vm, err := bpf.NewVM(socketFilter(arch, socket, pair, []uint32{ioUringSetup, 250}))
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		arch, call, first uint32
@@ -36,6 +36,7 @@ func TestSocketFilter(t *testing.T) {
 		"pair of vsock":            {arch, pair, 40, family},
 		"one of a later kernel":    {arch, socket, 4711, family},
 		"io_uring":                 {arch, ioUringSetup, 0, missing},
+		"a call to do without":     {arch, 250, 0, missing},
 		"socket by x32":            {arch, socket | x32, syscall.AF_UNIX, missing},
 		"any call of i386":         {i386, 1, 0, missing},
 		"no call at all":           {arch, 0xffffffff, 0, missing},

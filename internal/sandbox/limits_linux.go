@@ -15,6 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// withoutCalls are the calls that a command has to do without: other ways to open sockets; the kernel's keyrings, which
+// all that the gateway starts may share; and memory that belongs to no mapping of a process, which the watcher does not see.
+var withoutCalls = []uint32{
+	ioUringSetup,
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+	unix.SYS_MEMFD_CREATE, memfdSecret, unix.SYS_SHMGET,
+}
+
 // bound sets the limits of a process that waits. Those that it starts have them too.
 func bound(pid int, l Limits, timeout time.Duration) error {
 	for resource, most := range map[int]uint64{

@@ -35,6 +35,14 @@ func TestMain(m *testing.M) {
 		openSockets()
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == keysArg {
+		useKeys(strings.Join(os.Args[2:], ""))
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == hoardArg {
+		hoard()
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

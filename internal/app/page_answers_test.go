@@ -137,3 +137,25 @@ func TestPageBearsHostileTexts(t *testing.T) {
 	long := strings.Repeat("word *a* ", 30_000) + markdowntest.Mark
 	require.True(t, eval[bool](b, `import("/markdown.js").then(({ markdown }) => { const n = markdown(`+fmt.Sprintf("%q", long)+`); return n.textContent.includes("`+markdowntest.Mark+`") && n.querySelectorAll("*").length < 9; })`), "a very long text is shown as it is written")
 }
+
+// A page that can't read its history tries again, and leaves no stream open: a browser opens six connections to a gateway,
+// so that a page that kept them would hang.
+func TestPageKeepsOneStream(t *testing.T) {
+	t.Parallel()
+	b := start(t, "").page()
+	eval[bool](b, `(() => {
+		const real = fetch;
+		window.streams = [];
+		let failing = 2;
+		window.fetch = async (path, options) => {
+			if (path.includes("/history") && failing-- > 0) return new Response("{}", { status: 503 });
+			if (path.includes("/events")) streams.push(options.signal);
+			return real(path, options);
+		};
+		return true;
+	})()`)
+	b.says("/new")
+	b.until(`streams.length >= 3`)
+	b.state("connected")
+	require.Equal(t, 1, eval[int](b, `streams.filter((signal) => !signal.aborted).length`))
+}

@@ -34,10 +34,12 @@ function showWork() {
 // follow keeps the page up to date: the history first, then what happens, again after each interruption.
 async function follow() {
   for (let failures = 0; ; failures++) {
+    const reading = new AbortController();
     try {
       live = new AbortController();
+      live.signal.addEventListener("abort", () => reading.abort(), { once: true });
       const resume = lastEvent ? { "Last-Event-ID": lastEvent } : {};
-      const answer = await call(session + "/events", { headers: { Accept: "text/event-stream", ...resume }, signal: live.signal });
+      const answer = await call(session + "/events", { headers: { Accept: "text/event-stream", ...resume }, signal: reading.signal });
       if (answer.headers.get("X-Session-Id") !== sessionId) {
         sessionId = answer.headers.get("X-Session-Id");
         lastEvent = "";
@@ -53,6 +55,7 @@ async function follow() {
       else if (problem instanceof Refused && problem.status === 404) tellAbove();
       else if (problem.name !== "AbortError") console.warn(problem);
     }
+    reading.abort(); // a stream that was not read to its end would keep one of the browser's few connections
     live.connected = false;
     if (!live.signal.aborted) {
       if (!above) state(failures > 2 ? "no connection to the gateway" : "reconnecting…", failures > 2 ? "bad" : "warn");

@@ -52,3 +52,10 @@ const (
 	CheckStranger Checkpoint = "stranger"   // what /readyz tells a caller without a token
 	CheckToken    Checkpoint = "token"      // the length of a token where other machines can try it
 )
+
+// The checkpoints of what one session may take from the others.
+const (
+	CheckSearch Checkpoint = "search" // how much work one search does
+	CheckSpace  Checkpoint = "space"  // how much disk files may take
+	CheckSize   Checkpoint = "size"   // how large metadata and a page of a list are
+)

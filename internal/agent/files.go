@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sluice/internal/workspace"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -19,7 +20,11 @@ func (l *Loop) files(ctx context.Context, caller sessions.Caller) (*workspace.Fi
 	if caller.Sandbox.Workspace == "" {
 		return nil, errors.New("this conversation has no files")
 	}
-	files, err := workspace.Open(caller.Sandbox.Workspace, record.FileAccess, l.quota)
+	quota := l.quota
+	if policy.CheckSpace.Skipped() {
+		quota = nil
+	}
+	files, err := workspace.Open(caller.Sandbox.Workspace, record.FileAccess, quota)
 	if err != nil {
 		return nil, inside("open files", err)
 	}

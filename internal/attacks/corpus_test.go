@@ -12,7 +12,7 @@ import (
 
 // attack is a scripted adversary.
 type attack struct {
-	path string // L1 to L16 of docs/security-model.md; rules, trust: who commands; border: who comes from outside
+	path string // L1 to L16 of docs/security-model.md; rules, trust: who commands; border: who comes from outside; cost: who takes what others need
 	name string
 	// without are the checkpoints of which each alone, taken away, lets it succeed.
 	without []policy.Checkpoint
@@ -24,7 +24,7 @@ type attack struct {
 // corpus is all of them, in their order.
 func corpus() []attack {
 	return slices.Concat(taskAttacks(), modelAttacks(), memoryAttacks(), hiddenAttacks(), fieldAttacks(), chatAttacks(), stateAttacks(), labelAttacks(), wayAttacks(), settingAttacks(), wordAttacks(), toldAttacks(), operatorAttacks(),
-		placeAttacks(), quotedAttacks(), partAttacks(), borderAttacks())
+		placeAttacks(), quotedAttacks(), partAttacks(), borderAttacks(), costAttacks())
 }
 
 // play plays an attack and says what came of it: what was seen, and what the owner was not told.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,9 @@ const (
 	vaultValue  = "the-value-of-the-vault"
 
 	slackGroup = "C000777"
+
+	// What the files of an agent's sessions, and those of one session, may take.
+	workspaceMost, sessionMost = 16 << 20, 1 << 20
 )
 
 // record collects what is written.
@@ -87,6 +91,7 @@ func (w *world) settings(policy string) string {
 	owners = append(owners, `"slack:`+slacktest.Person(1)+`"`, `"discord:1"`, `"webchat:local"`)
 	return `gateway: { listen: 127.0.0.1:0, token: ` + masterToken + `, tokens: [{ name: low, token: ` + lowToken + `, classification: PUBLIC, role: operator }] }
 state: ` + w.state + `
+limits: { workspaceBytes: ` + strconv.Itoa(workspaceMost) + `, sessionBytes: ` + strconv.Itoa(sessionMost) + ` }
 log: { level: debug }
 owners: [` + strings.Join(owners, ", ") + `]
 models:

@@ -27,6 +27,9 @@ const (
 	sumFor = 30 * time.Second
 	// commandSpare is what a command may write in a session that has no room left: else it could not even tidy up.
 	commandSpare = 1 << 20
+	// othersSteps: what other sessions hold counts in this many steps of the workspace, rounded up. So a session that tries how
+	// much room is left learns no more of the files of others, whose level may be above its own.
+	othersSteps = 16
 	// reserveShare: on a small disk the reserve is this part of it.
 	reserveShare = 10
 )
@@ -124,7 +127,7 @@ func (q *Quota) fits(ctx context.Context, folder string, b Bounds, n int64) erro
 		switch {
 		case b.Session > 0 && used+n > b.Session:
 			full = spaceError(fmt.Sprintf("the files of this conversation take %s, and this would take %s more: the most is %s (limits.sessionBytes); delete some of them first", text(used), text(n), text(b.Session)))
-		case b.Workspace > 0 && sum+n > b.Workspace:
+		case b.Workspace > 0 && b.others(sum-used)+used+n > b.Workspace:
 			// How much others have is not for this session to know.
 			full = spaceError(fmt.Sprintf("the files of all conversations with this agent may take %s together, and this would be more (limits.workspaceBytes); delete some, or ask the owner of this gateway", text(b.Workspace)))
 		}
@@ -133,6 +136,12 @@ func (q *Quota) fits(ctx context.Context, folder string, b Bounds, n int64) erro
 		}
 	}
 	return nil
+}
+
+// others is what the files of other sessions count.
+func (b Bounds) others(held int64) int64 {
+	step := max(b.Workspace/othersSteps, 1)
+	return (max(held, 0) + step - 1) / step * step
 }
 
 func text(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
@@ -229,7 +238,7 @@ func (q *Quota) Watch(ctx context.Context, folder string) (*Watch, error) {
 	if err := w.measure(ctx); err != nil {
 		return nil, err
 	}
-	w.others = max(sum-w.used, 0)
+	w.others = b.others(sum - w.used)
 	w.most = 1 << 62
 	if b.Session > 0 {
 		w.most = b.Session

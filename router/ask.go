@@ -30,7 +30,7 @@ type Ask struct {
 	Label  flow.Label // of the text
 	// Blind: nothing of what the target says or does comes back to the caller.
 	Blind bool
-	// Key names the request for ever: asked again, it is the first one.
+	// Key names the request for ever: asked again, it is the first one. Empty: it is a new one.
 	Key  string
 	Task Task // of kind spawn
 	// Actor is who has asked, for the audit trail; empty: the caller's agent.
@@ -90,7 +90,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 		return ledger.Exchange{}, err
 	}
 	now := r.now()
-	x := ledger.Exchange{Chain: chain, Label: a.Label, Revision: 1}
+	x := ledger.Exchange{Key: a.Key, Chain: chain, Label: a.Label, Revision: 1}
 	var first announce.Step
 	x.Exchange, first = announce.Start(announce.Exchange{
 		ID: NewExchangeID(), Kind: a.Kind, Request: a.Text, MaxTurns: s.Exchanges.MaxTurns, Started: now,
@@ -102,7 +102,10 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 		x.Route = a.Caller.Route.Place()
 	}
 	run := r.stepRun(x, first, a.Target, a.Label)
-	run.EventKey, run.Timeout, x.First, x.Run = a.Key, a.Task.Timeout, run.ID, run.ID
+	if a.Key != "" {
+		run.EventKey = a.Key
+	}
+	run.Timeout, x.First, x.Run = a.Task.Timeout, run.ID, run.ID
 	change := ledger.Change{
 		Change: sessions.Change{
 			Enqueue: []sessions.Run{run},
@@ -111,7 +114,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 				Detail: map[string]string{"target": string(a.Target.Key), "chain": chain.ID},
 			}},
 		},
-		Event:  &ledger.Event{Key: a.Key, Outcome: ledger.OutcomeRun, Session: run.Session, Run: run.ID, Accepted: now},
+		Event:  &ledger.Event{Key: run.EventKey, Outcome: ledger.OutcomeRun, Session: run.Session, Run: run.ID, Accepted: now},
 		Chains: []ledger.ChainUse{{ID: chain.ID, Steps: 1, Started: now}}, Exchanges: []ledger.Exchange{x},
 	}
 	if a.Create {
@@ -119,7 +122,11 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 	}
 	err = r.commit(ctx, change)
 	if errors.Is(err, sessions.ErrDuplicate) {
-		return r.startedBefore(ctx, a)
+		x, err := r.startedBefore(ctx, a)
+		if err == nil && x.ID == "" {
+			err = &RequestError{Text: "this request was made before, and what came of it is not kept any more (retention.runs): make a new one"}
+		}
+		return x, err
 	}
 	if err != nil {
 		return ledger.Exchange{}, fmt.Errorf("store exchange: %w", err)
@@ -129,20 +136,15 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 
 // startedBefore is the exchange that the same request has begun already; a zero one if there is none.
 func (r *Router) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, error) {
-	e, err := r.store.Event(ctx, a.Key)
+	if a.Key == "" {
+		return ledger.Exchange{}, nil
+	}
+	x, err := r.store.ExchangeByKey(ctx, a.Key)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return ledger.Exchange{}, nil
 	}
 	if err != nil {
-		return ledger.Exchange{}, fmt.Errorf("read event: %w", err)
-	}
-	run, err := r.store.Run(ctx, e.Run)
-	if err != nil {
-		return ledger.Exchange{}, fmt.Errorf("read run: %w", err)
-	}
-	x, err := r.store.Exchange(ctx, run.Exchange)
-	if err != nil {
-		return ledger.Exchange{}, fmt.Errorf("read exchange: %w", err)
+		return ledger.Exchange{}, fmt.Errorf("read exchange of the request: %w", err)
 	}
 	return x, nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -41,8 +39,8 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, err
 	case r.agent.ModelName(n.Agent) == "":
 		return ledger.Exchange{}, &RequestError{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", n.Agent)}
 	}
-	if n.Key == "" {
-		n.Key = uuid.NewString()
+	if n.Key != "" {
+		n.Key = "task/" + n.Key
 	}
 	label := n.Label
 	if !label.Valid() {
@@ -52,7 +50,7 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, err
 		return ledger.Exchange{}, &RequestError{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
 	}
 	return r.StartExchange(ctx, Ask{
-		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: "task/" + n.Key, Task: n.Task, Actor: n.Actor,
+		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: n.Key, Task: n.Task, Actor: n.Actor,
 		Caller: sessions.Caller{Session: n.Session.ID, Key: n.Session.Key, Agent: n.Session.Agent, Route: n.Session.Route, Owner: label.Trust() == flow.Trusted},
 		Target: r.NewSubAgent(n.Session, n.Agent, n.Model, n.Name, label),
 	})

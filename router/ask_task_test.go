@@ -3,6 +3,7 @@ package router_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,6 +11,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/sessions"
 )
 
 // A person's task is worked, reported and noted as that of the session's own agent is.
@@ -63,5 +65,66 @@ func TestTaskIsRefused(t *testing.T) {
 		k.gate.mu.Unlock()
 		_, err := k.StartTask(t.Context(), router.NewTask{Session: low, Text: "look", Route: ann.Route})
 		require.ErrorContains(t, err, "session: it may learn at most what is PUBLIC")
+	})
+}
+
+// A client that repeats a task's key is told of the same task for ever, also when retention has taken out what was said in it.
+func TestTaskIsKnownWhenItsTextsAreGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, func(b *bundle) {
+			b.settings.Retention = router.Retention{Runs: 10 * day, Archived: 10 * day}
+			b.settings.Exchanges.ArchiveAfter = time.Hour
+		})
+		ann := k.session("ann")
+		task := router.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "api/1", Actor: "operator"}
+		x, err := k.StartTask(t.Context(), task)
+		require.NoError(t, err)
+		unnamed := task
+		unnamed.Key = ""
+		once, err := k.StartTask(t.Context(), unnamed)
+		require.NoError(t, err)
+		k.over(x.ID)
+		k.over(once.ID)
+		time.Sleep(21 * day)
+		synctest.Wait()
+		_, err = k.store.Run(t.Context(), x.First)
+		require.ErrorIs(t, err, sessions.ErrNotFound)
+		_, err = k.store.Exchange(t.Context(), once.ID)
+		require.ErrorIs(t, err, sessions.ErrNotFound, "nobody can ask for it again")
+
+		again, err := k.StartTask(t.Context(), task)
+		require.NoError(t, err)
+		require.Equal(t, x.ID, again.ID)
+		require.Equal(t, announce.Ended, again.Phase)
+		require.Empty(t, again.Request+again.Latest)
+		synctest.Wait()
+		all, err := k.store.ListExchanges(t.Context(), ledger.ExchangeQuery{MaxLevel: flow.Restricted})
+		require.NoError(t, err)
+		require.Len(t, all, 1, "it is not done twice")
+	})
+}
+
+// A request whose exchange has gone is refused and not done a second time.
+func TestRequestThatIsNotKeptIsNotDoneTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, func(b *bundle) { b.settings.Retention = router.Retention{Runs: 10 * day} })
+		ann, bob := k.session("ann"), k.session("bob")
+		ask := router.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: ledger.ToolCallPrefix + "run_1/1"}
+		x, err := k.StartExchange(t.Context(), ask)
+		require.NoError(t, err)
+		k.over(x.ID)
+		told := len(k.heard())
+		time.Sleep(11 * day)
+		synctest.Wait()
+		_, err = k.store.Exchange(t.Context(), x.ID)
+		require.ErrorIs(t, err, sessions.ErrNotFound)
+		_, err = k.StartExchange(t.Context(), ask)
+		var request *router.RequestError
+		require.ErrorAs(t, err, &request)
+		require.ErrorContains(t, err, "retention.runs")
+		synctest.Wait()
+		require.Len(t, k.heard(), told)
 	})
 }

@@ -215,6 +215,10 @@ func (f *failing) CanonicalConversation(ctx context.Context, channel, account st
 	return unless(f.breaks(ctx), func() (sessions.ConversationID, error) { return f.DB.CanonicalConversation(ctx, channel, account, id) })
 }
 
+func (f *failing) ExchangeByKey(ctx context.Context, key string) (ledger.Exchange, error) {
+	return unless(f.breaks(ctx), func() (ledger.Exchange, error) { return f.DB.ExchangeByKey(ctx, key) })
+}
+
 func (f *failing) Exchange(ctx context.Context, id string) (ledger.Exchange, error) {
 	return unless(f.breaks(ctx), func() (ledger.Exchange, error) { return f.DB.Exchange(ctx, id) })
 }

@@ -20,6 +20,8 @@ type age struct {
 func (r Retention) ages() []age {
 	return []age{
 		{ledger.PruneDeliveries, r.Deliveries},
+		{ledger.PruneExchanges, r.Runs},
+		{ledger.PruneChains, r.Runs},
 		{ledger.PruneRuns, r.Runs},
 		{ledger.PruneArchived, r.Archived},
 		{ledger.PruneSessions, r.Sessions},

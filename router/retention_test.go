@@ -68,42 +68,44 @@ func TestPrunerGoesInPacedSteps(t *testing.T) {
 		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 3, ledger.PruneDeliveries: 1}}
 		removed, failed := s.prune(t, Retention{Runs: 48 * time.Hour, Deliveries: 24 * time.Hour}, always, pruneEvery+time.Minute)
 		require.Empty(t, failed)
-		require.Equal(t, 28, removed)
+		require.Equal(t, 42, removed)
 		runs := time.Date(2026, 5, 2, 12, 0, 0, 0, time.UTC)
 		require.Equal(t, []ledger.Prune{
 			{Kind: ledger.PruneDeliveries, Before: runs.Add(24 * time.Hour)},
+			{Kind: ledger.PruneExchanges, Before: runs},
+			{Kind: ledger.PruneChains, Before: runs},
 			{Kind: ledger.PruneRuns, Before: runs},
 			{Kind: ledger.PruneRuns, Before: runs, After: "+"},
 			{Kind: ledger.PruneRuns, Before: runs, After: "++"},
 		}, s.seen, "what is kept for ever is not looked at")
-		require.Equal(t, []time.Duration{pruneEvery, pruneEvery, pruneEvery + prunePause, pruneEvery + 2*prunePause}, s.when)
+		require.Equal(t, []time.Duration{pruneEvery, pruneEvery, pruneEvery, pruneEvery, pruneEvery + prunePause, pruneEvery + 2*prunePause}, s.when)
 	})
 }
 
 func TestPrunerStopsWhenItsPartitionIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 100}}
-		s.prune(t, Retention{Runs: time.Hour, Events: time.Hour}, func() bool { return len(s.seen) < 2 }, 3*pruneEvery)
-		require.Equal(t, []ledger.PruneKind{ledger.PruneRuns, ledger.PruneRuns}, s.kinds())
+		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneDeliveries: 100}}
+		s.prune(t, Retention{Deliveries: time.Hour, Events: time.Hour}, func() bool { return len(s.seen) < 2 }, 3*pruneEvery)
+		require.Equal(t, []ledger.PruneKind{ledger.PruneDeliveries, ledger.PruneDeliveries}, s.kinds())
 	})
 }
 
 func TestPrunerGoesOnAfterAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[ledger.PruneKind]int{}, fails: ledger.PruneRuns}
-		_, failed := s.prune(t, Retention{Runs: time.Hour, Events: time.Hour}, always, 2*pruneEvery+time.Minute)
+		s := &steps{most: map[ledger.PruneKind]int{}, fails: ledger.PruneSessions}
+		_, failed := s.prune(t, Retention{Sessions: time.Hour, Events: time.Hour}, always, 2*pruneEvery+time.Minute)
 		require.Equal(t, []error{errPrune, errPrune}, failed)
-		require.Equal(t, []ledger.PruneKind{ledger.PruneRuns, ledger.PruneEvents, ledger.PruneRuns, ledger.PruneEvents}, s.kinds(), "the other kinds and the next round still come")
+		require.Equal(t, []ledger.PruneKind{ledger.PruneSessions, ledger.PruneEvents, ledger.PruneSessions, ledger.PruneEvents}, s.kinds(), "the other kinds and the next round still come")
 	})
 }
 
 func TestPrunerEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 1 << 30}}
-		s.prune(t, Retention{Runs: time.Hour}, always, pruneEvery+prunePause*10)
+		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneSessions: 1 << 30}}
+		s.prune(t, Retention{Sessions: time.Hour}, always, pruneEvery+prunePause*10)
 		require.Len(t, s.seen, 11)
 	})
 }

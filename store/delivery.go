@@ -25,7 +25,9 @@ const (
 	previews = `status IN ('preview', '')`
 	// undoneDeliveries is that of the index over what a person may have to look at.
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
-	moveDelivery     = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
+	// owedDeliveries is that of the index over what a session has that nobody works on and a person may still settle. Ordinary deliveries are never in it.
+	owedDeliveries = `status IN ('held', 'blocked', 'failed', 'unknown', 'expired')`
+	moveDelivery   = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?,
 		resend_of = ?, sent_at = ?, lost_preview = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + fence
 )

@@ -3,13 +3,14 @@ package store
 import (
 	"context"
 
+	"sluice/announce"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 const (
-	exchangeColumns = `id, revision, kind, requester, target, first_run, run_id, body, route, chain, level, trust, started, ended`
-	insertExchange  = `INSERT INTO exchanges (` + exchangeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	exchangeColumns = `id, revision, kind, requester, target, first_run, run_id, body, route, chain, level, trust, started, ended, request_key`
+	insertExchange  = `INSERT INTO exchanges (` + exchangeColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	updateExchange  = `UPDATE exchanges SET revision = ?, run_id = ?, body = ?, level = ?, trust = ?, ended = ? WHERE id = ? AND revision = ?`
 	useChain        = `INSERT INTO chains (id, steps, tokens, started) VALUES (?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET steps = chains.steps + excluded.steps, tokens = chains.tokens + excluded.tokens`
@@ -20,7 +21,7 @@ func (b *writer) exchange(x ledger.Exchange) {
 	if x.Revision == 1 {
 		b.add(Statement{SQL: insertExchange, Duplicate: sessions.ErrDuplicate, Args: []any{
 			x.ID, x.Revision, string(x.Kind), string(x.Requester.Session), string(x.Target.Session), string(x.First), string(x.Run), b.text(x.Exchange), b.route(x.Route),
-			b.chain(x.Chain), level, trust, micros(x.Started), micros(x.Ended),
+			b.chain(x.Chain), level, trust, micros(x.Started), micros(x.Ended), indexed(x.Key),
 		}})
 		return
 	}
@@ -38,9 +39,13 @@ func scanExchange(row Row) (ledger.Exchange, error) {
 	var id, kind, requester, target, first, run, body, route, chain string
 	var level, trust int
 	var started, ended int64
-	err := row.Scan(&id, &x.Revision, &kind, &requester, &target, &first, &run, &body, &route, &chain, &level, &trust, &started, &ended)
+	err := row.Scan(&id, &x.Revision, &kind, &requester, &target, &first, &run, &body, &route, &chain, &level, &trust, &started, &ended, &x.Key)
 	if err != nil {
 		return x, err
+	}
+	if body == "" { // retention has taken out what was said
+		x.ID, x.Kind, x.Phase = id, announce.Kind(kind), announce.Ended
+		x.Requester.Session, x.Target.Session = sessions.ID(requester), sessions.ID(target)
 	}
 	var d decoding
 	d.into(body, &x.Exchange)
@@ -54,6 +59,11 @@ func scanExchange(row Row) (ledger.Exchange, error) {
 // Exchange implements [ledger.Store].
 func (db *DB) Exchange(ctx context.Context, id string) (ledger.Exchange, error) {
 	return single(ctx, db, `SELECT `+exchangeColumns+` FROM exchanges WHERE id = ?`, []any{id}, scanExchange)
+}
+
+// ExchangeByKey implements [ledger.Store].
+func (db *DB) ExchangeByKey(ctx context.Context, key string) (ledger.Exchange, error) {
+	return single(ctx, db, `SELECT `+exchangeColumns+` FROM exchanges WHERE request_key = ? AND request_key <> ''`, []any{indexed(key)}, scanExchange)
 }
 
 // ListExchanges implements [ledger.Store].

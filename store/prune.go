@@ -19,23 +19,26 @@ func placeholders(n int) string { return `(?` + strings.Repeat(`, ?`, n-1) + `)`
 
 // What is removed is chosen again in the statement that removes it: a row may have changed since it was read.
 var (
-	oldDeliveries = `SELECT seq, id FROM deliveries WHERE seq > ? AND created < ? ORDER BY seq LIMIT ?`
-	oldRuns       = `SELECT seq, id FROM runs WHERE seq > ? AND accepted < ? ORDER BY seq LIMIT ?`
+	nextDeliveries = `SELECT seq, created, id FROM deliveries WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMost)
+	nextRuns       = `SELECT seq, accepted, id FROM runs WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMost)
 	// A delivery whose idempotency key a client may repeat keeps its row, without what it said.
 	forgetDelivery = `UPDATE deliveries SET body = '', chunks = '', receipts = '', decision = '', buttons = '', controls = '', files = '', last_error = ''
 		WHERE idempotency <> '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ?
 			AND (body <> '' OR chunks <> '' OR receipts <> '' OR decision <> '' OR buttons <> '' OR controls <> '' OR files <> '' OR last_error <> '')
 			AND id IN ` + pruneList
 	removeDelivery = `DELETE FROM deliveries WHERE idempotency = '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ? AND id IN ` + pruneList
-	// A run stays while an exchange names it, while an answer of it is still to be sent or looked at, and while it is the
-	// last one in its session that a person has caused.
-	prunableRun = `status NOT IN ('queued', 'running') AND finished > 0 AND finished < ? AND exchange_id = ''
+	// A run stays while its exchange says something, while an answer of it is still to be sent or looked at, and while it is the
+	// last one in its session, or the last one there that a person has caused.
+	prunableRun = `status NOT IN ('queued', 'running') AND finished > 0 AND finished < ?
+		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.id = runs.exchange_id AND x.chain <> '')
 		AND id NOT IN (SELECT d.run_id FROM deliveries d WHERE d.status NOT IN ('sent', 'discarded'))
-		AND EXISTS (SELECT 1 FROM runs n WHERE n.session_id = runs.session_id AND n.seq > runs.seq AND n.kind = 'message')
+		AND EXISTS (SELECT 1 FROM runs later WHERE later.session_id = runs.session_id AND later.seq > runs.seq AND (later.kind = 'message' OR runs.kind <> 'message'))
 		AND id IN ` + pruneList
 	// The event's key stays for ever: it is what makes a repeat a repeat.
 	forgetRuns = `UPDATE events SET run_id = '' WHERE event_key IN (SELECT event_key FROM runs WHERE ` + prunableRun + `)`
 	removeRuns = `DELETE FROM runs WHERE ` + prunableRun
+	// What an edited message has led to is known as long as that is there.
+	forgetRevisions = `DELETE FROM revisions WHERE run_id IN (SELECT id FROM runs WHERE ` + prunableRun + `)`
 	// Once they are emptied, events are not in the index of those that still say something.
 	forgetEvents = `UPDATE events SET session_id = '', notice_id = '' WHERE event_key IN (
 		SELECT event_key FROM events WHERE run_id = '' AND (session_id <> '' OR notice_id <> '') AND accepted < ? ORDER BY accepted LIMIT ` + strconv.Itoa(pruneMost) + `)`
@@ -52,9 +55,13 @@ var removeMedia = `DELETE FROM media WHERE id IN (SELECT id FROM media WHERE cre
 func (db *DB) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
 	switch p.Kind {
 	case ledger.PruneDeliveries:
-		return db.pruneRows(ctx, p, oldDeliveries, counted{forgetDelivery, true}, counted{removeDelivery, true})
+		return db.pruneRows(ctx, p, db.inOrder(nextDeliveries), counted{forgetDelivery, true}, counted{removeDelivery, true})
+	case ledger.PruneExchanges:
+		return db.pruneRows(ctx, p, db.byAge(oldExchanges, pruneMost), counted{forgetExchange, true}, counted{removeExchange, true})
+	case ledger.PruneChains:
+		return db.pruneOldest(ctx, removeChains, p.Before, pruneMost)
 	case ledger.PruneRuns:
-		return db.pruneRows(ctx, p, oldRuns, counted{forgetRuns, false}, counted{removeRuns, true})
+		return db.pruneRows(ctx, p, db.inOrder(nextRuns), counted{forgetRevisions, false}, counted{forgetRuns, false}, counted{removeRuns, true})
 	case ledger.PruneEvents:
 		return db.pruneOldest(ctx, forgetEvents, p.Before, pruneMost)
 	case ledger.PruneMedia:
@@ -82,33 +89,80 @@ type counted struct {
 	count bool
 }
 
-// oldRow is a row that a step looks at.
-type oldRow struct {
-	seq int64
-	id  string
+// found are the rows that a step looks at.
+type found struct {
+	ids  []string
+	next string // the [ledger.Prune.After] of the step behind them
+	more bool   // there may be others behind them
 }
 
-// pruneRows looks at the next rows in the order of their seq. The statements take a time and a list of ids.
-func (db *DB) pruneRows(ctx context.Context, p ledger.Prune, read string, remove ...counted) (ledger.Pruned, error) {
-	after := int64(0)
-	if p.After != "" {
-		var err error
-		if after, err = strconv.ParseInt(p.After, 10, 64); err != nil {
-			return ledger.Pruned{}, fmt.Errorf("prune %s: place of the last step: %w", p.Kind, err)
+// lookup finds the next rows that a step looks at.
+type lookup func(ctx context.Context, p ledger.Prune) (found, error)
+
+// inOrder looks at rows in the order of their seq, which is about that of their age: it ends where all are too young.
+func (db *DB) inOrder(read string) lookup {
+	return func(ctx context.Context, p ledger.Prune) (f found, err error) {
+		after, err := number(p, p.After)
+		if err != nil {
+			return f, err
 		}
+		before, rows := micros(p.Before), 0
+		err = db.query(ctx, read, []any{after}, func(row Row) error {
+			var seq, at int64
+			var id string
+			if err := row.Scan(&seq, &at, &id); err != nil {
+				return err
+			}
+			if rows++; at < before {
+				f.ids = append(f.ids, id)
+			}
+			f.next = strconv.FormatInt(seq, 10)
+			return nil
+		})
+		f.more = rows == pruneMost && len(f.ids) > 0
+		return f, err
 	}
-	rows, err := all(ctx, db, read, []any{after, micros(p.Before), pruneMost}, func(row Row) (r oldRow, err error) {
-		err = row.Scan(&r.seq, &r.id)
-		return r, err
-	})
-	if err != nil || len(rows) == 0 {
+}
+
+// byAge looks at rows in the order of a time and the id, at most so many.
+func (db *DB) byAge(read string, most int) lookup {
+	return func(ctx context.Context, p ledger.Prune) (f found, err error) {
+		text, id, _ := strings.Cut(p.After, " ")
+		after, err := number(p, text)
+		if err != nil {
+			return f, err
+		}
+		err = db.query(ctx, read, []any{after, id, micros(p.Before)}, func(row Row) error {
+			var at int64
+			var id string
+			err := row.Scan(&at, &id)
+			f.ids, f.next = append(f.ids, id), strconv.FormatInt(at, 10)+" "+id
+			return err
+		})
+		f.more = len(f.ids) == most
+		return f, err
+	}
+}
+
+// number is the number in the place where a step before has ended; 0 at the beginning.
+func number(p ledger.Prune, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("prune %s: place of the last step: %w", p.Kind, err)
+	}
+	return n, nil
+}
+
+// pruneRows looks at the next rows. The statements take a time and a list of ids.
+func (db *DB) pruneRows(ctx context.Context, p ledger.Prune, look lookup, remove ...counted) (ledger.Pruned, error) {
+	f, err := look(ctx, p)
+	if err != nil || len(f.ids) == 0 {
 		return ledger.Pruned{}, err
 	}
-	ids := make([]string, 0, pruneMost)
-	for _, r := range rows {
-		ids = append(ids, r.id)
-	}
-	args := append([]any{micros(p.Before)}, listArgs(ids, pruneMost)...)
+	args := append([]any{micros(p.Before)}, listArgs(f.ids, pruneMost)...)
 	changed := make([]int64, len(remove))
 	var write Write
 	for i, r := range remove {
@@ -117,7 +171,7 @@ func (db *DB) pruneRows(ctx context.Context, p ledger.Prune, read string, remove
 	if err := db.write(ctx, write); err != nil {
 		return ledger.Pruned{}, err
 	}
-	done := ledger.Pruned{Next: strconv.FormatInt(rows[len(rows)-1].seq, 10), More: len(rows) == pruneMost}
+	done := ledger.Pruned{Next: f.next, More: f.more}
 	for i, r := range remove {
 		if r.count {
 			done.Removed += int(changed[i])
@@ -143,31 +197,36 @@ type sessionPruning struct {
 	read string
 	// The first hides a conversation before its messages go in several steps, and makes a writer that has read the session fail.
 	// The events' keys stay for ever.
-	hide, messages, events, runs, approvals, media, sessions string
+	hide, messages, revisions, events, runs, approvals, media, sessions string
 }
 
-// newSessionPruning makes the statements for the ended sessions of which the condition holds. old takes the time twice.
-func newSessionPruning(condition, old string) sessionPruning {
+// newSessionPruning makes the statements for the ended sessions of which the condition holds. age is the column that an index
+// has in its order; old takes the time twice.
+func newSessionPruning(condition, age, old string) sessionPruning {
 	gone := condition + ` AND ` + old + ` AND id IN ` + placeholders(sessionsMost) + `
 		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id AND r.` + openRuns + `)
 		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = sessions.id AND a.status = 'pending')
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.target = sessions.id AND x.ended = 0)
-		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.session_id = sessions.id AND d.` + undoneDeliveries + `)
+		AND id NOT IN (SELECT d.session_id FROM deliveries d WHERE d.` + openDeliveries + `)
+		AND id NOT IN (SELECT d.session_id FROM deliveries d WHERE d.` + previews + `)
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.session_id = sessions.id AND d.` + owedDeliveries + `)
 		AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.spawned_by = sessions.id AND c.spawned_by <> '' AND c.ended = 0)`
 	owned := ` WHERE session_id IN (SELECT id FROM sessions WHERE ` + gone + `)`
 	limit := ` LIMIT ` + strconv.Itoa(pruneMost)
-	someRuns := `SELECT seq FROM runs` + owned + ` ORDER BY seq` + limit
+	someRuns := `SELECT owned.seq FROM runs owned` + owned + ` ORDER BY owned.session_id, owned.seq` + limit
 	return sessionPruning{
-		read:      `SELECT id FROM sessions WHERE ` + condition + ` AND id > ? ORDER BY id LIMIT ` + strconv.Itoa(sessionsMost),
+		read: `SELECT ` + age + `, id FROM sessions WHERE ` + condition + ` AND (` + age + `, id) > (?, ?) AND ` + age + ` < ?
+			ORDER BY ` + age + `, id LIMIT ` + strconv.Itoa(sessionsMost),
 		hide:      `UPDATE sessions SET head = '', compacted = '', revision = revision + 1 WHERE head <> '' AND ` + gone,
 		messages:  `DELETE FROM messages WHERE seq IN (SELECT seq FROM messages` + owned + limit + `)`,
+		revisions: `DELETE FROM revisions WHERE run_id IN (SELECT id FROM runs WHERE seq IN (` + someRuns + `))`,
 		events:    `UPDATE events SET run_id = '' WHERE event_key IN (SELECT event_key FROM runs WHERE seq IN (` + someRuns + `))`,
 		runs:      `DELETE FROM runs WHERE seq IN (` + someRuns + `)`,
 		approvals: `DELETE FROM approvals WHERE id IN (SELECT id FROM approvals` + owned + limit + `)`,
 		media:     `DELETE FROM media WHERE id IN (SELECT id FROM media` + owned + ` LIMIT ` + strconv.Itoa(mediaMost) + `)`,
 		sessions: `DELETE FROM sessions WHERE ` + gone + ` AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id = sessions.id)
-			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id)
+			AND NOT EXISTS (SELECT 1 FROM runs owned WHERE owned.session_id = sessions.id)
 			AND NOT EXISTS (SELECT 1 FROM media f WHERE f.session_id = sessions.id)
 			AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = sessions.id)`,
 	}
@@ -175,30 +234,27 @@ func newSessionPruning(condition, old string) sessionPruning {
 
 var (
 	// archivedSessions are those of sub-agents. They are kept for a while after they have ended.
-	archivedSessions = newSessionPruning(`ended > 0 AND spawned_by <> ''`, `ended < ? AND last_activity < ?`)
+	archivedSessions = newSessionPruning(`ended > 0 AND spawned_by <> ''`, `ended`, `ended < ? AND last_activity < ?`)
 	// endedSessions are all others. Their age is that of what happened last in them, as nobody can go on with them.
-	endedSessions = newSessionPruning(`ended > 0 AND spawned_by = ''`, `last_activity < ? AND `+lastAccepted+` < ?`)
+	endedSessions = newSessionPruning(`ended > 0 AND spawned_by = ''`, `last_activity`, `last_activity < ? AND `+lastAccepted+` < ?`)
 )
 
-// pruneSessions looks at the next ended sessions in the order of their ids. While one of them has rows left, the next step looks at the same sessions.
+// pruneSessions looks at the next ended sessions, the oldest first. While one of them has rows left, the next step looks at the same sessions.
 func (db *DB) pruneSessions(ctx context.Context, p ledger.Prune, s *sessionPruning) (ledger.Pruned, error) {
-	ids, err := all(ctx, db, s.read, []any{p.After}, func(row Row) (id string, err error) {
-		err = row.Scan(&id)
-		return id, err
-	})
-	if err != nil || len(ids) == 0 {
+	f, err := db.byAge(s.read, sessionsMost)(ctx, p)
+	if err != nil || len(f.ids) == 0 {
 		return ledger.Pruned{}, err
 	}
-	var hidden, emptied, messages, runs, approvals, media, gone int64
-	step := func(sql string, changed *int64) Statement { return sessionStep(sql, p.Before, ids, changed) }
+	var uncounted, messages, runs, approvals, media, gone int64
+	step := func(sql string, changed *int64) Statement { return sessionStep(sql, p.Before, f.ids, changed) }
 	err = db.write(ctx, Write{
-		step(s.hide, &hidden), step(s.messages, &messages), step(s.events, &emptied), step(s.runs, &runs),
+		step(s.hide, &uncounted), step(s.messages, &messages), step(s.revisions, &uncounted), step(s.events, &uncounted), step(s.runs, &runs),
 		step(s.approvals, &approvals), step(s.media, &media), step(s.sessions, &gone),
 	})
 	if err != nil {
 		return ledger.Pruned{}, err
 	}
-	done := ledger.Pruned{Removed: int(messages + runs + approvals + media + gone), Next: ids[len(ids)-1], More: len(ids) == sessionsMost}
+	done := ledger.Pruned{Removed: int(messages + runs + approvals + media + gone), Next: f.next, More: f.more}
 	if max(messages, runs, approvals) == pruneMost || media == mediaMost {
 		done.Next, done.More = p.After, true
 	}

@@ -150,21 +150,28 @@ func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Reco
 }
 
 // lastAccepted is when the newest run of a session was accepted; what is not answered counts as well.
-const lastAccepted = `COALESCE((SELECT newest.accepted FROM runs newest WHERE newest.session_id = sessions.id ORDER BY newest.seq DESC LIMIT 1), 0)`
+const lastAccepted = `COALESCE((SELECT latest.accepted FROM runs latest WHERE latest.session_id = sessions.id ORDER BY latest.seq DESC LIMIT 1), 0)`
 
-// expiredSessions looks in three indexes, one for each way to expire, so that sessions with time left cost nothing.
-const expiredSessions = `SELECT id FROM (
+// expiredSessions looks in an index for each way to expire, so that sessions with time left cost nothing.
+const (
+	expiredSessions = `SELECT id FROM (
 		SELECT id FROM sessions WHERE ended = 0 AND persistent = 0 AND last_activity < ?
 		UNION ALL SELECT id FROM sessions WHERE ended = 0 AND ttl > 0 AND created + ttl <= ?
-			AND NOT (persistent = 0 AND last_activity < ?)
+			AND NOT (persistent = 0 AND last_activity < ?)`
+	idleSessions = `
 		UNION ALL SELECT id FROM sessions WHERE ended = 0 AND last_activity < ? AND persistent = 1 AND NOT (ttl > 0 AND created + ttl <= ?)
-			AND ` + lastAccepted + ` < ? AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)) s
-	WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `)`
+			AND ` + lastAccepted + ` < ? AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)`
+	notBusy = `) s WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `)`
+)
 
 // ExpiredSessions implements [ledger.Store].
 func (db *DB) ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) ([]sessions.ID, error) {
 	now, idle, kept := micros(e.Now), micros(e.IdleSince), micros(e.KeptSince)
-	return all(ctx, db, expiredSessions+most(limit), []any{idle, now, idle, kept, now, kept}, func(row Row) (sessions.ID, error) {
+	query, args := expiredSessions, []any{idle, now, idle}
+	if !e.KeptSince.IsZero() {
+		query, args = query+idleSessions, append(args, kept, now, kept)
+	}
+	return all(ctx, db, query+notBusy+most(limit), args, func(row Row) (sessions.ID, error) {
 		var id string
 		err := row.Scan(&id)
 		return sessions.ID(id), err

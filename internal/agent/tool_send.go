@@ -14,6 +14,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -138,7 +139,7 @@ func (l *Loop) sendPlan(ctx context.Context, caller sessions.Caller, raw json.Ra
 // answer's calls the same ids.
 func callKey(caller sessions.Caller, args []byte) string {
 	said := sha256.Sum256(args)
-	return "tool/" + string(caller.Run) + "/" + caller.CallID + "/" + hex.EncodeToString(said[:8])
+	return ledger.ToolCallPrefix + string(caller.Run) + "/" + caller.CallID + "/" + hex.EncodeToString(said[:8])
 }
 
 // answered fills in how the target's run stands. What the target has learnt beyond the caller does not come back.

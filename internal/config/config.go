@@ -357,7 +357,7 @@ type SessionTools struct {
 // Retention is how long what has ended is kept.
 type Retention struct {
 	Events     string `yaml:"events" doc:"What an event of a platform has led to, once its run has gone. Its key stays for ever, so that a repeat is known."`
-	Runs       string `yaml:"runs" doc:"Runs that have ended, but for the last one of each session and those of exchanges between agents."`
+	Runs       string `yaml:"runs" doc:"Runs that have ended, but for the last one of each session; and exchanges between agents that have ended, with their runs. Of a task that was given with an idempotency key the key stays and the text goes."`
 	Deliveries string `yaml:"deliveries" doc:"Deliveries that were sent or discarded. Where a request had an idempotency key, the key stays and the text goes."`
 	Sessions   string `yaml:"sessions" doc:"Conversations in which nothing has happened for so long: they end, and go with their messages, runs, approvals and files. A rule at SESSION_RESET can keep them. By default people's conversations are kept for ever."`
 	Archived   string `yaml:"archived" doc:"Sessions of sub-agents that have ended, with their messages and runs: agents.defaults.subagents.archiveAfterMinutes says when they end."`

@@ -11,6 +11,7 @@ import (
 // Exchange is a stored exchange with what the router needs to carry it.
 type Exchange struct {
 	announce.Exchange
+	Key      string         // names the request for ever: asked again, it is this one; empty: nobody can ask it again
 	Revision int64          // 1 when it is new; grows with each step
 	First    sessions.RunID // of the request
 	Run      sessions.RunID // of the step that it waits for; of the last one once it has ended
@@ -20,6 +21,9 @@ type Exchange struct {
 	// a request, which is announced where the target speaks.
 	Route sessions.Route
 }
+
+// ToolCallPrefix begins the key of a request that a tool call has made. Only the call's run can repeat it.
+const ToolCallPrefix = "tool/"
 
 // ChainUse is what the runs of a chain have used together.
 type ChainUse struct {

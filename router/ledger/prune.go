@@ -9,10 +9,12 @@ type PruneKind string
 const (
 	PruneDeliveries PruneKind = "deliveries"
 	PruneRuns       PruneKind = "runs"
-	PruneEvents     PruneKind = "events"   // events keep their keys and lose the rest, once their run is gone
-	PruneArchived   PruneKind = "archived" // sessions of sub-agents that have ended, with their messages and runs
-	PruneSessions   PruneKind = "sessions" // other sessions that have ended, with what they own
-	PruneMedia      PruneKind = "media"    // files that came in or were sent
+	PruneEvents     PruneKind = "events"    // events keep their keys and lose the rest, once their run is gone
+	PruneExchanges  PruneKind = "exchanges" // requests between sessions; of those that a client has named, the key stays
+	PruneChains     PruneKind = "chains"    // what the runs of a chain have used
+	PruneArchived   PruneKind = "archived"  // sessions of sub-agents that have ended, with their messages and runs
+	PruneSessions   PruneKind = "sessions"  // other sessions that have ended, with what they own
+	PruneMedia      PruneKind = "media"     // files that came in or were sent
 )
 
 // Prune is one step of removing old rows. A row that something unfinished still needs is left.

@@ -126,6 +126,8 @@ type Store interface {
 
 	// Exchange reads an exchange.
 	Exchange(ctx context.Context, id string) (Exchange, error)
+	// ExchangeByKey reads the exchange of a request's key. One that is older than retention may have lost what was said in it.
+	ExchangeByKey(ctx context.Context, key string) (Exchange, error)
 	// ListExchanges reads exchanges, the newest first.
 	ListExchanges(ctx context.Context, q ExchangeQuery) ([]Exchange, error)
 	// Chain reads what the runs of a chain have used.

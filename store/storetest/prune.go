@@ -48,7 +48,9 @@ func testPrune(t *testing.T, b *bundle) {
 	}
 	owed, asked, waits := ended(sessions.RunDone), newRun(s.ID), ended(sessions.RunQueued)
 	asked.Status, asked.Finished, asked.Exchange = sessions.RunDone, at(1), "xch_1"
-	b.enqueue(asked)
+	asks := newExchange(s.ID, s.ID)
+	asks.ID = asked.Exchange
+	b.commit(ledger.Change{Exchanges: []ledger.Exchange{asks}, Change: sessions.Change{Enqueue: []sessions.Run{asked}}})
 	last := ended(sessions.RunDone)
 
 	deliver := func(change func(*ledger.Delivery)) ledger.Delivery {

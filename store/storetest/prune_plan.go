@@ -1,0 +1,42 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/router/ledger"
+	"sluice/store"
+)
+
+// finder is a recorder that finds one row wherever something is looked for, so that a step goes on to what it removes.
+type finder struct{ recorder }
+
+func (f *finder) Query(ctx context.Context, sql string, args []any, scan func(store.Row) error) error {
+	if err := f.recorder.Query(ctx, sql, args, scan); err != nil {
+		return err
+	}
+	return scan(foundRow{})
+}
+
+type foundRow struct{}
+
+func (foundRow) Scan(...any) error { return nil }
+
+// pruneStatements are those of the first step and of a later one, of each kind that retention removes.
+func pruneStatements(t *testing.T) []store.Statement {
+	t.Helper()
+	f := &finder{}
+	db := store.New(f, nil)
+	for _, kind := range []ledger.PruneKind{
+		ledger.PruneDeliveries, ledger.PruneExchanges, ledger.PruneChains, ledger.PruneRuns, ledger.PruneArchived, ledger.PruneSessions, ledger.PruneMedia, ledger.PruneEvents,
+	} {
+		done, err := db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start})
+		require.NoError(t, err)
+		_, err = db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start, After: done.Next})
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+	return f.seen
+}

@@ -233,3 +233,21 @@ func TestOthersHaveToDecideByNow(t *testing.T) {
 		require.Equal(t, string(p.ID), entries[0].Object)
 	})
 }
+
+// A list that names nobody leaves the decision to the owners: they are asked in the conversation, as where no rule is.
+func TestAnEmptyListLeavesItToTheOwners(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		approvers [][]string
+		group     int // questions there
+	}{"an empty list": {[][]string{{}}, 1}, "no list": {nil, 1}, "somebody is named": {[][]string{{"test:ann"}}, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBundle(t)
+			askingOn(b, sessions.Terms{Approvers: c.approvers})
+			b.hear(inGroup("g", "owner", "1", "clean up", true))
+			synctest.Wait()
+			require.Len(t, b.chat.texts("g"), c.group, name)
+			require.Len(t, b.chat.texts("ann"), 1-c.group, name)
+		})
+	}
+}

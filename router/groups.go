@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -85,6 +86,23 @@ func (r *Router) accessGroup(ctx context.Context, s *Settings, ch ChannelSetting
 	return r.accessUnmentioned(ctx, s, at, in, owner)
 }
 
+// inheritedActivation is what counts for a session: its own setting, else that of the conversation whose thread it is. It
+// is only asked about talk that does not address the bot.
+func inheritedActivation(ctx context.Context, store keyReader, record sessions.Record) (sessions.Activation, error) {
+	above := record.Key.Conversation()
+	if record.Activation != sessions.ActivationInherit || above == record.Key {
+		return record.Activation, nil
+	}
+	place, err := store.SessionByKey(ctx, above)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return sessions.ActivationInherit, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read session of the conversation: %w", err)
+	}
+	return place.Activation, nil
+}
+
 // accessUnmentioned decides about talk in a group that does not address the bot:
 // the session's own setting comes before the configured one, and what belongs to a message that waits is worked with it.
 func (r *Router) accessUnmentioned(ctx context.Context, s *Settings, at group, in Admission, owner bool) (verdict, error) {
@@ -92,7 +110,11 @@ func (r *Router) accessUnmentioned(ctx context.Context, s *Settings, at group, i
 	if err != nil {
 		return admitNone, err
 	}
-	switch record.Activation {
+	activation, err := inheritedActivation(ctx, r.store, record)
+	if err != nil {
+		return admitNone, err
+	}
+	switch activation {
 	case sessions.ActivationAlways:
 		return admitRun, nil
 	case sessions.ActivationMention:

@@ -97,6 +97,28 @@ func TestActivation(t *testing.T) {
 	})
 }
 
+// What is set in a group counts for its threads, until one of them has a setting of its own.
+func TestActivationReachesThreads(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	in := func(thread, who, id, text string, mentioned bool) adapters.Inbound {
+		m := inGroup("g1", who, id, text, mentioned)
+		m.Route.Thread = sessions.ThreadID(thread)
+		return m
+	}
+	require.Equal(t, ledger.OutcomeHistory, b.hear(in("t1", "ann", "1", "hi", false)).Outcome)
+	b.hear(in("", "owner", "2", "/activation always", true))
+	require.Equal(t, ledger.OutcomeRun, b.hear(in("t1", "ann", "3", "hi", false)).Outcome)
+	require.Equal(t, ledger.OutcomeRun, b.hear(in("t2", "ann", "4", "hi", false)).Outcome, "a new thread")
+	b.hear(in("t1", "owner", "5", "/activation mention", true))
+	require.Equal(t, ledger.OutcomeHistory, b.hear(in("t1", "bob", "6", "hi", false)).Outcome, "its own setting comes first")
+	require.Equal(t, ledger.OutcomeRun, b.hear(in("t2", "bob", "7", "hi", false)).Outcome)
+	b.hear(in("t1", "owner", "8", "/activation inherit", true))
+	require.Equal(t, ledger.OutcomeRun, b.hear(in("t1", "cid", "9", "hi", false)).Outcome)
+	b.hear(in("", "owner", "10", "/activation inherit", true))
+	require.Equal(t, ledger.OutcomeHistory, b.hear(in("t3", "ann", "11", "hi", false)).Outcome)
+}
+
 // A mention can be asked for where the configuration wants none.
 func TestActivationMention(t *testing.T) {
 	t.Parallel()

@@ -347,6 +347,7 @@ func TestConflictsEnd(t *testing.T) {
 			d.busy = 4
 			d.mu.Unlock()
 			require.NoError(t, request(t.Context()), name)
+			synctest.Wait() // what follows from it commits, too
 		}
 		d.mu.Lock()
 		d.busy = 0

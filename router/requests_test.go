@@ -102,7 +102,7 @@ func TestAReaderIsToldNothingOfASessionAbove(t *testing.T) {
 			if e.Effects {
 				return nil
 			}
-			seen = append(seen, string(e.Session.ID))
+			seen = append(seen, e.Session.ID)
 			return nil
 		}
 		b.gate.mu.Unlock()

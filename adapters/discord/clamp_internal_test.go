@@ -32,7 +32,7 @@ func TestHeartbeatsAreClamped(t *testing.T) {
 			_, _, _ = ws.ReadMessage() // until the client goes
 		}))
 		t.Cleanup(srv.Close)
-		ws, _, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(srv.URL, "http", "ws", 1), nil) //nolint:bodyclose // it has none of its own
+		ws, _, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(srv.URL, "http", "ws", 1), nil)
 		require.NoError(t, err)
 		c := &connection{ws: ws}
 		require.NoError(t, c.hello(t.Context(), 10*time.Second))

@@ -51,7 +51,7 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 	want := limit - len(root)
 	if !first.all && want > 0 {
 		first.said = said
-		found := false
+		var found bool
 		said, found, err = newest(first, momentOf(t.before).UnixMicro(), want, func(from int64) (repliesPage, error) { return t.read(ctx, from) })
 		if err != nil {
 			return nil, err

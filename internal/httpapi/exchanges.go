@@ -47,7 +47,7 @@ func exchangeOf(x ledger.Exchange) exchangeRecord {
 	out := exchangeRecord{
 		ID: x.ID, Kind: x.Kind, Requester: x.Requester, Target: x.Target, Request: x.Request, Reply: x.Reply, Latest: x.Latest,
 		Phase: x.Phase, Turn: x.Turn, MaxTurns: x.MaxTurns, Outcome: x.Outcome, Detail: x.Detail, Status: x.Status, Name: x.Name,
-		Run: x.Run, FirstRun: x.First, Chain: x.Chain.ID, Hops: x.Chain.Hops, Label: x.Label.String(),
+		Run: x.Run, FirstRun: x.First, Chain: x.Chain.ID, Hops: append([]sessions.ID{}, x.Chain.Hops...), Label: x.Label.String(),
 		Usage: x.Usage, Runtime: x.Runtime.Milliseconds(), Started: x.Started, Ended: optional(x.Ended),
 	}
 	if !x.Route.IsZero() {

@@ -146,7 +146,7 @@ func (r *Router) repeated(ctx context.Context, in Admission) (Admitted, error) {
 	got := Admitted{Outcome: e.Outcome, Session: e.Session, Run: e.Run, Repeat: true}
 	if e.Run != "" { // the first one's caller may have gone before it could wake anybody
 		lane := sessions.SessionLane(e.Session)
-		r.wake(lane.Partition(r.partitions), lane)
+		r.lanes.Wake(lane.Partition(r.partitions), lane)
 	}
 	if e.Notice != "" {
 		d, err := r.store.Delivery(ctx, e.Notice)
@@ -157,7 +157,7 @@ func (r *Router) repeated(ctx context.Context, in Admission) (Admitted, error) {
 			return Admitted{}, fmt.Errorf("read notice: %w", err)
 		}
 		got.Notice, got.NoticeID = d.Text, d.ID
-		r.wake(d.Partition, d.Lane)
+		r.lanes.Wake(d.Partition, d.Lane)
 	}
 	return got, nil
 }
@@ -185,7 +185,7 @@ func (r *Router) commitEvent(ctx context.Context, in Admission, outcome ledger.O
 	if outcome == ledger.OutcomeRun {
 		r.emitUser(change.Enqueue[0]) // before anybody works on it
 	}
-	r.wakeFor(change)
+	r.lanes.WakeFor(change)
 	return nil
 }
 

@@ -133,7 +133,7 @@ func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls 
 	if len(change.Ask) == 0 {
 		return asked, nil
 	}
-	if err := a.w.commit(ctx, change); err != nil {
+	if err := a.w.lanes.Commit(ctx, change); err != nil {
 		return nil, fmt.Errorf("ask for approval: %w", err)
 	}
 	return asked, nil

@@ -143,7 +143,7 @@ func (r *Router) DecideApproval(ctx context.Context, id ledger.ApprovalID, v Ver
 		if err != nil {
 			return p, err
 		}
-		err = r.commit(ctx, change)
+		err = r.lanes.Commit(ctx, change)
 		switch {
 		case err == nil:
 			return change.Approvals[0].Approval, nil

@@ -120,7 +120,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 	if a.Create {
 		change.Create = []sessions.Record{a.Target}
 	}
-	err = r.commit(ctx, change)
+	err = r.lanes.Commit(ctx, change)
 	if errors.Is(err, sessions.ErrDuplicate) {
 		x, err := r.startedBefore(ctx, a)
 		if err == nil && x.ID == "" {

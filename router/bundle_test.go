@@ -18,6 +18,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
@@ -114,7 +115,7 @@ func (b *bundle) start() {
 	})
 	require.NoError(b.t, err)
 	b.Router.Start()
-	b.bus.own(b.t, b.Router)
+	b.bus.own(b.t, b.Router.Owner())
 }
 
 func (b *bundle) routerStore() ledger.Store {
@@ -457,14 +458,14 @@ func (g *testGate) SinkLevel(route sessions.Route) flow.Level {
 // localBus is the bus of one process.
 type localBus struct {
 	mu        sync.Mutex
-	owner     router.Owner
+	owner     *lanes.Lanes
 	followers map[sessions.ID][]chan sessions.Event
 	events    []sessions.Event
 }
 
 var _ router.Bus = (*localBus)(nil)
 
-func (l *localBus) own(t testing.TB, owner router.Owner) {
+func (l *localBus) own(t testing.TB, owner *lanes.Lanes) {
 	t.Helper()
 	l.owner = owner
 	for p := range partitions {

@@ -25,16 +25,3 @@ type Bus interface {
 	// what a run came to is in its last event, and in the store.
 	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
 }
-
-// Owner is what the bus tells of partitions. The bus makes the calls for one
-// partition one after the other, those for different partitions in parallel.
-type Owner interface {
-	// Acquire is called when this replica has got the partition, before any wake
-	// of it. An error gives the partition back. ctx is cancelled when the lease is lost or the bus stops.
-	Acquire(ctx context.Context, partition int) error
-	// Release is called when the partition was lost or is to be handed over. It
-	// returns once no work of the partition goes on here.
-	Release(ctx context.Context, partition int)
-	// Woken is called for each wake of an owned partition; it must not block.
-	Woken(partition int, lane sessions.Lane)
-}

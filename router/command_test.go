@@ -199,7 +199,7 @@ func TestStopKeepsWhatWasReported(t *testing.T) {
 		require.Contains(t, b.chat.texts("ann")[0], "Stopped; 0 waiting")
 		require.Equal(t, sessions.RunAborted, b.ended(working.Run).Status)
 		for p := range partitions {
-			b.Rescan(p)
+			b.Owner().Rescan(p)
 		}
 		require.Equal(t, sessions.RunDone, b.ended(note.ID).Status)
 		require.Contains(t, b.thread(working.Session), "agent: the report")

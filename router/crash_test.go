@@ -28,7 +28,7 @@ func (b *bundle) rival(t *testing.T, chat adapters.Adapter) *router.Router {
 	})
 	require.NoError(t, err)
 	r.Start()
-	bus.own(t, r)
+	bus.own(t, r.Owner())
 	t.Cleanup(func() { r.Stop(context.Background()) })
 	return r
 }

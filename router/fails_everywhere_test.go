@@ -36,7 +36,7 @@ func (b *bundle) calm() {
 	for range 3 {
 		time.Sleep(2 * time.Minute)
 		for p := range partitions {
-			b.Rescan(p)
+			b.Owner().Rescan(p)
 		}
 	}
 	synctest.Wait()
@@ -293,13 +293,13 @@ func TestAcquireWhileTheDatabaseFails(t *testing.T) {
 		}
 		synctest.Wait()
 		for p := range partitions {
-			b.Release(t.Context(), p)
+			b.Owner().Release(t.Context(), p)
 		}
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Abort: []sessions.Abort{{Session: runs[0].Session, At: time.Now()}}}))
 		release()
 		b.failing.everyPlace()
 		for p := range partitions {
-			require.Eventually(t, func() bool { return b.Acquire(t.Context(), p) == nil }, time.Minute, time.Second)
+			require.Eventually(t, func() bool { return b.Owner().Acquire(t.Context(), p) == nil }, time.Minute, time.Second)
 		}
 		b.calm()
 		require.Equal(t, sessions.RunAborted, b.stands(runs[0].Run).Status)

@@ -26,10 +26,10 @@ func TestWaitLongerThanLifeExpires(t *testing.T) {
 		b.chat.fail = failFirst(1, adapters.Failure{Kind: adapters.RateLimited, RetryAfter: 3 * time.Hour, Certain: true})
 		b.hear(in("ann", "1", "hi"))
 		time.Sleep(time.Minute)
-		b.Rescan(0)
-		b.Rescan(1)
-		b.Rescan(2)
-		b.Rescan(3)
+		b.Owner().Rescan(0)
+		b.Owner().Rescan(1)
+		b.Owner().Rescan(2)
+		b.Owner().Rescan(3)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.Len(t, b.deliveries(ledger.DeliveryExpired), 1)
@@ -109,7 +109,7 @@ func TestStopWithALostWakeIsHeard(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Abort: []sessions.Abort{{Session: run.Session, At: time.Now()}}}))
 		for p := range partitions {
-			b.Rescan(p)
+			b.Owner().Rescan(p)
 		}
 		time.Sleep(time.Second)
 		got, err := b.store.Run(t.Context(), run.Run)

@@ -146,7 +146,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 func (w *sessionWorker) fail(change *ledger.Change, j *job, batch []sessions.Run, why *sessions.WorkError) {
 	for _, run := range batch {
 		from := run.Status
-		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.owner.epoch
+		run.Status, run.Finished, run.Error, run.Epoch = why.Status, w.now(), why.Public, w.lane.Epoch()
 		run.Label = run.Label.Join(taintOf(j)) // how it ended, and that it did, hangs on what was learnt
 		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
 	}
@@ -196,7 +196,7 @@ func (w *sessionWorker) commitEnd(ctx context.Context, change ledger.Change) err
 		faultpoint.Hit(faultpoint.FinishAfterCommit)
 	}
 	// Woken is also after an error: a commit whose answer was lost may stand.
-	w.wakeFor(change)
+	w.lanes.WakeFor(change)
 	if err != nil {
 		return fmt.Errorf("end run: %w", err)
 	}

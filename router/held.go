@@ -96,7 +96,7 @@ func (w *outboxWorker) hold(ctx context.Context, from ledger.DeliveryStatus, d l
 	}
 	d.Status, d.NextTry, d.LastError = ledger.DeliveryHeld, p.Expires, d.Decision.Reason
 	change.Deliveries = []ledger.DeliveryMove{{From: from, Delivery: d}}
-	if err := w.commit(ctx, change); err != nil {
+	if err := w.lanes.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store held delivery: %w", err)
 	}
 	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryHeld)).Inc()
@@ -251,5 +251,5 @@ func (r *Router) lapse(ctx context.Context, d ledger.Delivery) error {
 	if moved := &change.Deliveries[0].Delivery; !d.Expires.After(now) {
 		moved.Status = ledger.DeliveryExpired
 	}
-	return r.commit(ctx, change)
+	return r.lanes.Commit(ctx, change)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/internal/faultpoint"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -40,7 +41,7 @@ func (w *sessionWorker) claim(ctx context.Context, record sessions.Record, batch
 	if why, ok := errors.AsType[*sessions.WorkError](err); ok {
 		return nil, w.finishFailed(ctx, j, why)
 	}
-	if err != nil && (w.lane.failures < opensMost || errors.Is(err, sessions.ErrUnavailable) || ctx.Err() != nil) {
+	if err != nil && (w.lane.Failures() < opensMost || errors.Is(err, sessions.ErrUnavailable) || ctx.Err() != nil) {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
 	if err != nil { // rows that can't be read any more: who waits must not wait for ever
@@ -97,7 +98,7 @@ func (w *sessionWorker) start(ctx context.Context, j *job) error {
 	for i := range b.runs {
 		run := &b.runs[i]
 		from := run.Status
-		run.Status, run.Epoch, run.Started = sessions.RunRunning, w.owner.epoch, now
+		run.Status, run.Epoch, run.Started = sessions.RunRunning, w.lane.Epoch(), now
 		run.Attempts++
 		if i > 0 {
 			run.Leader = b.runs[0].ID
@@ -110,7 +111,7 @@ func (w *sessionWorker) start(ctx context.Context, j *job) error {
 		w.refuse(&change, j, r)
 	}
 	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
-	if err := w.commit(ctx, change); err != nil {
+	if err := w.lanes.Commit(ctx, change); err != nil {
 		return fmt.Errorf("start run: %w", err)
 	}
 	j.session.Saved(change.Change)
@@ -196,7 +197,7 @@ func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	whole := false
 	defer func() {
 		if !whole { // a panic: nobody types any more
-			w.endAbort()
+			w.lane.EndRun()
 			show.close()
 		}
 	}()
@@ -205,7 +206,7 @@ func (w *sessionWorker) drive(ctx context.Context, j *job) error {
 	if err == nil {
 		answer, err = w.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: w.inboxOf(j, run), Approver: &approver{w, j, run}})
 	}
-	w.endAbort()
+	w.lane.EndRun()
 	err = w.conclude(ctx, runCtx, j, answer, err, show)
 	whole = true
 	return err
@@ -238,19 +239,16 @@ func isStale(err error) bool {
 // abortedBefore cancels a run that somebody has stopped when nobody listened: before
 // its last worker's end, or between its start and now.
 func (w *sessionWorker) abortedBefore(ctx context.Context, j *job, cancel context.CancelCauseFunc) error {
-	w.owner.mu.Lock()
-	look := w.lane.asked || j.resumed || j.batch[0].Exchange != "" // a step may have been stopped while it waited
-	w.lane.asked = false
-	w.owner.mu.Unlock()
-	if !look {
+	asked := w.lane.AbortAsked()
+	if !asked && !j.resumed && j.batch[0].Exchange == "" { // a step may have been stopped while it waited
 		return nil
 	}
-	asked, err := w.store.AbortRequested(ctx, j.batch[0].ID)
-	if cause := abortCause(asked); cause != nil {
+	by, err := w.store.AbortRequested(ctx, j.batch[0].ID)
+	if cause := lanes.AbortCause(by); cause != nil {
 		cancel(cause)
 	}
 	if err != nil {
-		w.endAbort()
+		w.lane.EndRun()
 		return fmt.Errorf("look for an abort: %w", err)
 	}
 	return nil
@@ -264,25 +262,17 @@ func (w *sessionWorker) runContext(ctx context.Context, run *sessions.Run) (cont
 		ctx, stop = context.WithTimeout(ctx, timeout)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	w.owner.mu.Lock()
-	w.lane.run, w.lane.abort = run.ID, cancel
-	w.owner.mu.Unlock()
+	w.lane.BeginRun(run.ID, cancel)
 	return ctx, func(cause error) { cancel(cause); stop() }
-}
-
-func (w *sessionWorker) endAbort() {
-	w.owner.mu.Lock()
-	w.lane.run, w.lane.abort = "", nil
-	w.owner.mu.Unlock()
 }
 
 // workError says how a failed run ended, as a run's status and a sentence.
 func (w *sessionWorker) workError(ctx context.Context, err error) *sessions.WorkError {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errAborted):
-		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Stopped.", Err: errAborted}
-	case errors.Is(cause, errReplaced):
-		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Replaced by a newer message.", Err: errReplaced}
+	case errors.Is(cause, lanes.ErrStopped):
+		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Stopped.", Err: lanes.ErrStopped}
+	case errors.Is(cause, lanes.ErrReplaced):
+		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Replaced by a newer message.", Err: lanes.ErrReplaced}
 	}
 	return asWorkError(err)
 }

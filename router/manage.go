@@ -291,7 +291,7 @@ func (r *Router) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by V
 }
 
 func (r *Router) changeDelivery(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, action, actor string, unask ...ledger.ApprovalMove) error {
-	err := r.commit(ctx, ledger.Change{
+	err := r.lanes.Commit(ctx, ledger.Change{
 		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}, Approvals: unask,
 		Change: sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
 	})

@@ -24,7 +24,7 @@ func (w *sessionWorker) noteRun(to sessions.Record, x ledger.Exchange, report st
 // A session that may never learn so much ends the run without it.
 func (w *sessionWorker) note(ctx context.Context, record sessions.Record, session *sessions.Session, run sessions.Run) error {
 	from := run.Status
-	run.Epoch, run.Started, run.Finished, run.Status = w.owner.epoch, w.now(), w.now(), sessions.RunDone
+	run.Epoch, run.Started, run.Finished, run.Status = w.lane.Epoch(), w.now(), w.now(), sessions.RunDone
 	if err := w.admitText(session, &run, nil); err != nil {
 		run.Status, run.Error = sessions.RunFailed, "the session may not learn so much"
 		change := session.Pending()

@@ -100,11 +100,11 @@ func TestReceiptIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 		"it owns the lane all the time": func(*bundle) {},
 		"it loses the partitions and has them again": func(b *bundle) {
 			for p := range partitions {
-				b.Release(context.Background(), p)
+				b.Owner().Release(context.Background(), p)
 			}
 			b.away.gone.Store(false)
 			for p := range partitions {
-				require.NoError(b.t, b.Acquire(context.Background(), p))
+				require.NoError(b.t, b.Owner().Acquire(context.Background(), p))
 			}
 		},
 		"another owner has taken them": func(b *bundle) {
@@ -115,8 +115,8 @@ func TestReceiptIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 			b.away.gone.Store(false)
 			time.Sleep(time.Minute)
 			for p := range partitions {
-				b.Release(context.Background(), p)
-				require.NoError(b.t, b.Acquire(context.Background(), p))
+				b.Owner().Release(context.Background(), p)
+				require.NoError(b.t, b.Owner().Acquire(context.Background(), p))
 			}
 		},
 	} {
@@ -148,13 +148,13 @@ func TestReceiptOfALostPartitionIsStored(t *testing.T) {
 		b.hear(in("ann", "1", "one"))
 		time.Sleep(time.Minute)
 		for p := range partitions {
-			b.Release(context.Background(), p)
+			b.Owner().Release(context.Background(), p)
 		}
 		b.away.gone.Store(false)
 		time.Sleep(2 * time.Second)
 		b.sentOnce("echo: one")
 		for p := range partitions {
-			require.NoError(t, b.Acquire(context.Background(), p))
+			require.NoError(t, b.Owner().Acquire(context.Background(), p))
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -21,49 +22,42 @@ const (
 // outboxWorker sends the deliveries of one conversation, one after the other. It is used by its lane's goroutine alone.
 type outboxWorker struct {
 	*Router
-	owner *ownership
-	name  sessions.Lane
+	lane *lanes.Lane
 	// unsent is the delivery whose intent could not be stored for certain: it was not sent, whatever its row says.
 	unsent ledger.DeliveryID
 	look   lookup
 }
 
 // turn sends what is due. A delivery that must wait holds back those behind it: a conversation stays in order.
-func (w *outboxWorker) turn() (rest, error) {
-	ctx := w.owner.ctx
-	due, err := w.store.LaneDeliveries(ctx, w.name, laneBatch)
+func (w *outboxWorker) turn() (lanes.Rest, error) {
+	ctx := w.lane.Context()
+	due, err := w.store.LaneDeliveries(ctx, w.lane.Name, laneBatch)
 	if err != nil {
-		return rest{}, fmt.Errorf("read lane: %w", err)
+		return lanes.Rest{}, fmt.Errorf("read lane: %w", err)
 	}
 	for _, d := range due {
-		if w.stoppingLane() {
-			return rest{}, nil
+		if w.lane.Stopping() {
+			return lanes.Rest{}, nil
 		}
 		now := w.now() // the first try has no wait: a clock that was set back must not make one
 		if wait := d.NextTry.Sub(now); wait > 0 && d.Attempts > 0 && d.Status == ledger.DeliveryQueued && d.Expires.After(now) {
-			return rest{wait: min(wait, d.Expires.Sub(now))}, nil
+			return lanes.Rest{Wait: min(wait, d.Expires.Sub(now))}, nil
 		}
 		if late, err := w.catchUp(ctx, d); late {
-			return rest{again: true}, err
+			return lanes.Rest{Again: true}, err
 		}
 		wait, err := w.deliver(ctx, d)
 		if err != nil || wait > 0 {
-			return rest{wait: wait}, err
+			return lanes.Rest{Wait: wait}, err
 		}
 	}
-	return rest{again: len(due) == laneBatch}, nil
-}
-
-func (w *outboxWorker) stoppingLane() bool {
-	w.owner.mu.Lock()
-	defer w.owner.mu.Unlock()
-	return w.owner.closed
+	return lanes.Rest{Again: len(due) == laneBatch}, nil
 }
 
 // deliver brings one delivery to a terminal status, or says how long it must wait.
 func (w *outboxWorker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	from := d.Status
-	d.Epoch = w.owner.epoch
+	d.Epoch = w.lane.Epoch()
 	if w.inDoubt(d) {
 		return w.settle(ctx, d)
 	}
@@ -175,7 +169,7 @@ func (w *outboxWorker) blocked(ctx context.Context, from ledger.DeliveryStatus, 
 	if d.Kind == ledger.KindReply && !d.Decision.Unsent() {
 		change.Deliver = append(change.Deliver, w.withheldNotice(d))
 	}
-	if err := w.commit(ctx, change); err != nil {
+	if err := w.lanes.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store blocked delivery: %w", err)
 	}
 	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryBlocked)).Inc()

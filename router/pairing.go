@@ -204,7 +204,7 @@ func (r *Router) settlePairing(ctx context.Context, code, actor string, to ledge
 	if err != nil && !errors.Is(err, ErrPairingCode) {
 		return ledger.Pairing{}, err
 	}
-	if failed := r.commit(ctx, change); failed != nil {
+	if failed := r.lanes.Commit(ctx, change); failed != nil {
 		return ledger.Pairing{}, fmt.Errorf("commit pairing: %w", failed)
 	}
 	return p, err

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -19,7 +20,7 @@ const outagePause = 5 * time.Second
 func patiently(ctx context.Context, do func() error) error {
 	for failures := 1; ; failures++ {
 		err := do()
-		if !errors.Is(err, sessions.ErrUnavailable) || rested(ctx, min(backoff(failures), outagePause)) != nil {
+		if !errors.Is(err, sessions.ErrUnavailable) || rested(ctx, min(lanes.Backoff(failures), outagePause)) != nil {
 			return err
 		}
 	}
@@ -116,7 +117,7 @@ func (w *outboxWorker) recordOr(ctx context.Context, d, later ledger.Delivery) e
 			return err
 		}
 		w.log.Error("receipt not stored", "delivery", string(d.ID), "err", err)
-		_ = rested(ctx, min(backoff(failures), outagePause)) // when ctx ends there is one more try
+		_ = rested(ctx, min(lanes.Backoff(failures), outagePause)) // when ctx ends there is one more try
 	}
 }
 
@@ -144,7 +145,7 @@ func (w *outboxWorker) catchUp(ctx context.Context, row ledger.Delivery) (bool, 
 	if !ok || row.Status != ledger.DeliverySending {
 		return false, nil
 	}
-	d.Epoch = w.owner.epoch
+	d.Epoch = w.lane.Epoch()
 	return true, w.record(ctx, d)
 }
 

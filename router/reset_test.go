@@ -68,7 +68,7 @@ func TestOnlyPeopleResetAndKeepASession(t *testing.T) {
 				Status: sessions.RunQueued, Label: flow.Bottom(), Accepted: time.Now(), EventKey: fmt.Sprint("note/", i), Input: sessions.Input{Text: "by the way"},
 			}}}))
 			for p := range partitions {
-				b.Rescan(p)
+				b.Owner().Rescan(p)
 			}
 			synctest.Wait()
 		}

@@ -13,6 +13,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -58,7 +59,7 @@ type Config struct {
 }
 
 // Router takes messages in, has them worked and sends the answers out. Its
-// goroutines are those of the lanes (see ownership), the sweeper, the retirer's, the pruner, the keeper of receipts, and those of acks.
+// goroutines are those of the lanes (see [lanes.Lanes]), the sweeper, the retirer's, the pruner, the keeper of receipts, and those of acks.
 type Router struct {
 	store      ledger.Store
 	bus        Bus
@@ -77,14 +78,12 @@ type Router struct {
 	cache      *sessionCache
 	acks       *acks
 	retirer    *retirer
-	tasks      tasks
+	lanes      *lanes.Lanes
 	receipts   *receipts
 
 	fetches  chan struct{} // holds one for each run that fetches files
 	guess    sync.Mutex    // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
-	ownMu    sync.RWMutex
-	owned    map[int]*ownership
 
 	kept map[sessions.ID]bool // sessions that would have expired and that a rule keeps, by the last sweep, which alone looks at it
 
@@ -93,7 +92,6 @@ type Router struct {
 }
 
 var (
-	_ Owner             = (*Router)(nil)
 	_ adapters.Acceptor = (*Router)(nil)
 )
 
@@ -109,19 +107,23 @@ func New(c Config) (*Router, error) {
 		bus: c.Bus, agent: c.Agent, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: orDefault(c.Grace, 4*time.Second), sweepEvery: orDefault(c.SweepEvery, 30*time.Second),
-		cache: newSessionCache(orDefault(c.CachedSessions, 512)), owned: map[int]*ownership{},
+		cache:   newSessionCache(orDefault(c.CachedSessions, 512)),
 		fetches: make(chan struct{}, fetchesMost), receipts: newReceipts(),
 	}
 	r.settings.Store(c.Settings)
 	r.acks = newAcks(c.Log, r.metrics.acks)
 	r.retirer = &retirer{
-		adapter: c.Adapters, wake: r.wakeFor, now: c.Now, log: c.Log, every: r.sweepEvery, due: make(chan struct{}, 1),
+		adapter: c.Adapters, wake: func(change ledger.Change) { r.lanes.WakeFor(change) }, now: c.Now, log: c.Log, every: r.sweepEvery, due: make(chan struct{}, 1),
 		order: func(q ledger.Delivery, text string) ledger.Delivery {
 			return r.newDelivery(r.settings.Load(), ledger.KindNotice, q.Route, text, q.Label)
 		},
 	}
 	r.store = decidingStore{c.Store, r.retirer.look}
 	r.retirer.store = r.store
+	r.lanes = lanes.New(lanes.Config{
+		Store: r.store, Bus: c.Bus, Worker: r.worker, Released: r.forget, Partitions: c.Partitions, Replica: c.Replica,
+		Grace: r.grace, Log: c.Log, Owned: r.metrics.partitions,
+	})
 	return r, nil
 }
 
@@ -131,6 +133,24 @@ func orDefault[T comparable](v, otherwise T) T {
 		return otherwise
 	}
 	return v
+}
+
+// Owner is what the bus tells of partitions.
+func (r *Router) Owner() *lanes.Lanes { return r.lanes }
+
+// worker makes the worker of a lane: a session's runs, or a conversation's deliveries.
+func (r *Router) worker(lane *lanes.Lane) lanes.Turn {
+	if id, err := sessions.ParseID(string(lane.Name)); err == nil {
+		w := &sessionWorker{Router: r, lane: lane, id: id}
+		return w.turn
+	}
+	w := &outboxWorker{Router: r, lane: lane}
+	return w.turn
+}
+
+// forget drops the opened sessions of a partition that was given back.
+func (r *Router) forget(partition int) {
+	r.cache.drop(func(record sessions.Record) bool { return record.Partition == partition })
 }
 
 // Configure gives the router new settings. What is under way ends under the old ones.
@@ -145,8 +165,8 @@ func (r *Router) Start() {
 	r.retirer.start()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
-	pruner := pruner{store: r.store, now: r.now, keeps: func() Retention { return r.settings.Load().Retention }, mine: func() bool { return r.owner(0) != nil }, step: r.pruned}
-	keeper := keeper{store: r.store, receipts: r.receipts, owned: func(p int) bool { return r.owner(p) != nil }, wake: r.wake}
+	pruner := pruner{store: r.store, now: r.now, keeps: func() Retention { return r.settings.Load().Retention }, mine: func() bool { return r.lanes.Owns(0) }, step: r.pruned}
+	keeper := keeper{store: r.store, receipts: r.receipts, owned: r.lanes.Owns, wake: r.lanes.Wake}
 	go func() {
 		defer close(r.sweepDone)
 		var beside sync.WaitGroup
@@ -167,17 +187,7 @@ func (r *Router) Stop(ctx context.Context) {
 		r.sweepStop()
 		<-r.sweepDone
 	}
-	r.ownMu.RLock()
-	var left []int
-	for p := range r.owned {
-		left = append(left, p)
-	}
-	r.ownMu.RUnlock()
-	var wg sync.WaitGroup
-	for _, p := range left {
-		wg.Go(func() { r.Release(ctx, p) })
-	}
-	wg.Wait()
+	r.lanes.ReleaseAll(ctx)
 	r.leaveReceipts(ctx)
 	r.acks.stop()
 	r.retirer.stop()
@@ -191,7 +201,7 @@ func (r *Router) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			r.rescanAll()
+			r.lanes.RescanAll()
 			r.expireSessions(ctx)
 			r.lapseHeld(ctx)
 			r.sweepMemories(ctx)
@@ -204,17 +214,5 @@ func (r *Router) pruned(kind ledger.PruneKind, err error, p ledger.Pruned) {
 	r.metrics.pruned.WithLabelValues(string(kind)).Add(float64(p.Removed))
 	if err != nil {
 		r.log.Error("old rows not removed", "kind", string(kind), "err", err)
-	}
-}
-
-func (r *Router) rescanAll() {
-	r.ownMu.RLock()
-	var partitions []int
-	for p := range r.owned {
-		partitions = append(partitions, p)
-	}
-	r.ownMu.RUnlock()
-	for _, p := range partitions {
-		r.Rescan(p)
 	}
 }

@@ -55,7 +55,7 @@ func (r *Router) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 		return ledger.Delivery{}, err
 	}
 	decision := r.gate.Decide(leaving)
-	err = r.commit(ctx, ledger.Change{Media: fresh, Deliver: []ledger.Delivery{d}, Change: sessions.Change{Audit: []sessions.AuditEntry{{
+	err = r.lanes.Commit(ctx, ledger.Change{Media: fresh, Deliver: []ledger.Delivery{d}, Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: d.Label,
 		Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
 	}}}})

@@ -84,7 +84,7 @@ func (b *inbox) claim(taken []sessions.Run) []sessions.RunMove {
 	moves := make([]sessions.RunMove, len(taken))
 	for i := range taken {
 		run := &taken[i]
-		run.Status, run.Leader, run.Epoch, run.Started = sessions.RunRunning, b.job.batch[0].ID, b.w.owner.epoch, b.w.now()
+		run.Status, run.Leader, run.Epoch, run.Started = sessions.RunRunning, b.job.batch[0].ID, b.w.lane.Epoch(), b.w.now()
 		run.Attempts++
 		moves[i] = sessions.RunMove{From: sessions.RunQueued, Run: *run}
 	}
@@ -94,7 +94,7 @@ func (b *inbox) claim(taken []sessions.Run) []sessions.RunMove {
 // look reads the messages that wait for the run. It asks the store only when
 // somebody has woken the session since it last found nothing.
 func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
-	if !b.w.heard() {
+	if !b.w.lane.Heard() {
 		return nil, nil
 	}
 	record, err := b.w.store.Session(ctx, b.w.id)
@@ -118,29 +118,13 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 		if b.refused[message[0].ID] || !sameAudience(message[0].Route, b.run.Route) {
 			continue
 		}
-		b.w.hear() // it is there until it is taken
+		b.w.lane.Hear() // it is there until it is taken
 		if open(message, b.w.now()) > 0 {
 			break
 		}
 		said = append(said, message)
 	}
 	return said, nil
-}
-
-// hear notes that there may be something for the run that works.
-func (w *sessionWorker) hear() {
-	w.owner.mu.Lock()
-	defer w.owner.mu.Unlock()
-	w.lane.heard = true
-}
-
-// heard reports whether there may be something for the run, and forgets it.
-func (w *sessionWorker) heard() bool {
-	w.owner.mu.Lock()
-	defer w.owner.mu.Unlock()
-	heard := w.lane.heard
-	w.lane.heard = false
-	return heard
 }
 
 // speakFor gives a run the speaker of its batch: nobody where several have spoken, and an owner only where owners have said all.

@@ -54,7 +54,7 @@ func (r *Router) commitStop(ctx context.Context, id sessions.ID, add func(*ledge
 			return err
 		}
 		add(&change)
-		if err = r.commit(ctx, change); !errors.Is(err, sessions.ErrConflict) {
+		if err = r.lanes.Commit(ctx, change); !errors.Is(err, sessions.ErrConflict) {
 			return err
 		}
 	}

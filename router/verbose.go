@@ -27,7 +27,7 @@ func (s *show) tell(e sessions.Event) {
 	change := ledger.Change{Deliver: []ledger.Delivery{d}}
 	err := s.r.store.Commit(s.ctx, change)
 	if err == nil {
-		s.r.wakeFor(change)
+		s.r.lanes.WakeFor(change)
 	} else if !errors.Is(err, sessions.ErrDuplicate) && s.ctx.Err() == nil {
 		s.r.log.Warn("tool call not shown", "run", string(s.run.ID), "tool", e.Tool, "err", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/router/lanes"
 	"sluice/sessions"
 )
 
@@ -18,10 +19,9 @@ const (
 // sessionWorker works the runs of one session, one after the other. It is used by its lane's goroutine alone.
 type sessionWorker struct {
 	*Router
-	owner *ownership
-	lane  *lane
-	id    sessions.ID
-	busy  bool // a run has just ended here: the queue mode may want quiet before the next
+	lane *lanes.Lane
+	id   sessions.ID
+	busy bool // a run has just ended here: the queue mode may want quiet before the next
 }
 
 // enter takes the place that a sub-agent's work needs; other work needs none.
@@ -29,23 +29,23 @@ func (w *sessionWorker) enter(run sessions.Run) (leave func(), ok bool) {
 	if run.Kind != sessions.KindTask {
 		return func() {}, true
 	}
-	return w.leaveTask, w.tasks.enter(sessions.SessionLane(w.id), w.owner.partition, w.settings.Load().Exchanges.MaxTasks)
+	return w.lanes.EnterTask(w.lane, w.settings.Load().Exchanges.MaxTasks)
 }
 
 // turn works the next run of the session, if any.
-func (w *sessionWorker) turn() (rest, error) {
-	ctx := w.owner.ctx
+func (w *sessionWorker) turn() (lanes.Rest, error) {
+	ctx := w.lane.Context()
 	waiting, err := w.store.WaitingRuns(ctx, w.id, waitingMax)
 	if err != nil {
-		return rest{}, fmt.Errorf("read queue: %w", err)
+		return lanes.Rest{}, fmt.Errorf("read queue: %w", err)
 	}
 	if len(waiting) == 0 {
 		w.busy = false
-		return rest{}, nil
+		return lanes.Rest{}, nil
 	}
 	record, err := w.store.Session(ctx, w.id)
 	if err != nil {
-		return rest{}, fmt.Errorf("read session: %w", err)
+		return lanes.Rest{}, fmt.Errorf("read session: %w", err)
 	}
 	s := w.settings.Load()
 	queue := s.Queue
@@ -53,16 +53,16 @@ func (w *sessionWorker) turn() (rest, error) {
 	batch, wait := pick(queue, waiting, w.now(), w.busy)
 	if len(batch) == 0 {
 		w.busy = w.busy && wait > 0
-		return rest{wait: wait}, nil
+		return lanes.Rest{Wait: wait}, nil
 	}
 	w.busy = true
 	more := len(batch) < len(waiting)
 	if more {
-		w.hear()
+		w.lane.Hear()
 	}
 	leave, ok := w.enter(batch[0])
 	if !ok {
-		return rest{}, nil // woken when there is a place
+		return lanes.Rest{}, nil // woken when there is a place
 	}
 	working := false
 	defer func() {
@@ -72,12 +72,12 @@ func (w *sessionWorker) turn() (rest, error) {
 	}()
 	job, err := w.claim(ctx, record, batch)
 	if err != nil || job == nil {
-		return rest{again: more}, err
+		return lanes.Rest{Again: more}, err
 	}
 	working = true
-	return rest{then: func() (rest, error) {
+	return lanes.Rest{Then: func() (lanes.Rest, error) {
 		defer leave()
 		err := w.drive(ctx, job)
-		return rest{again: more && job.aside == 0, wait: job.aside}, err
+		return lanes.Rest{Again: more && job.aside == 0, Wait: job.aside}, err
 	}}, nil
 }

@@ -110,7 +110,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.mcp.Configure(mcpServers(a.cfg))
 	a.router.Start()
 	a.awaitTools(ctx)
-	if err := a.bus.Own(ctx, a.router); err != nil {
+	if err := a.bus.Own(ctx, a.router.Owner()); err != nil {
 		return fmt.Errorf("take partitions: %w", err)
 	}
 	a.supervisor.Start()

@@ -23,6 +23,7 @@ func layers() [][]string {
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router/ledger"},
+		{"router/lanes"},
 		{"router"},
 		{"store", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

@@ -20,6 +20,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite/sqlitetest"
@@ -89,13 +90,13 @@ func timeless(text string) string {
 // nearBus is a bus within a process, on which one router owns everything.
 type nearBus struct {
 	mu        sync.Mutex
-	owner     router.Owner
+	owner     *lanes.Lanes
 	followers map[sessions.ID][]chan sessions.Event
 }
 
 var _ router.Bus = (*nearBus)(nil)
 
-func (b *nearBus) own(t testing.TB, owner router.Owner) {
+func (b *nearBus) own(t testing.TB, owner *lanes.Lanes) {
 	t.Helper()
 	b.owner, b.followers = owner, map[sessions.ID][]chan sessions.Event{}
 	for p := range twoRunPartitions {
@@ -184,7 +185,7 @@ func newWorkplace(t testing.TB, model sessions.Model) *workplace {
 func (w *workplace) start() {
 	w.Helper()
 	w.open()
-	w.near.own(w, w.router)
+	w.near.own(w, w.router.Owner())
 	w.router.Start()
 }
 

@@ -7,13 +7,20 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"sluice/router"
 	"sluice/sessions"
 )
 
-// Owner is who works on partitions.
+// Owner works on partitions. The bus makes the calls for one
+// partition one after the other, those for different partitions in parallel.
 type Owner interface {
-	router.Owner
+	// Acquire is called when this replica has got the partition, before any wake
+	// of it. An error gives the partition back. ctx is cancelled when the lease is lost or the bus stops.
+	Acquire(ctx context.Context, partition int) error
+	// Release is called when the partition was lost or is to be handed over. It
+	// returns once no work of the partition goes on here.
+	Release(ctx context.Context, partition int)
+	// Woken is called for each wake of an owned partition; it must not block.
+	Woken(partition int, lane sessions.Lane)
 	// Rescan looks at all rows of an owned partition again: wakes may have been lost.
 	Rescan(partition int)
 }

@@ -1,0 +1,54 @@
+package lanes
+
+import (
+	"sync"
+
+	"sluice/sessions"
+)
+
+// places bounds how many sub-agents work at once in this process. Those that
+// find no place stay queued, and are woken when one is free.
+type places struct {
+	mu      sync.Mutex
+	working int
+	waiting map[sessions.Lane]int // lane → partition
+}
+
+// enter takes one of most places, and reports false if all are taken: the lane is woken later. 0 is no bound.
+func (p *places) enter(lane sessions.Lane, partition, most int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if most > 0 && p.working >= most {
+		if p.waiting == nil {
+			p.waiting = map[sessions.Lane]int{}
+		}
+		p.waiting[lane] = partition
+		return false
+	}
+	delete(p.waiting, lane)
+	p.working++
+	return true
+}
+
+// leave gives a place back and returns the lanes that wait for one.
+func (p *places) leave() map[sessions.Lane]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.working--
+	waiting := p.waiting
+	p.waiting = nil
+	return waiting
+}
+
+// EnterTask takes one of most places for a sub-agent's work on the lane, and reports false if all are taken: the lane is
+// then woken when a place is free. leave gives the place back.
+func (l *Lanes) EnterTask(lane *Lane, most int) (leave func(), ok bool) {
+	return l.leaveTask, l.places.enter(lane.Name, lane.Partition(), most)
+}
+
+// leaveTask wakes the lanes that wait for the place that is free now.
+func (l *Lanes) leaveTask() {
+	for lane, partition := range l.places.leave() {
+		l.Wake(partition, lane)
+	}
+}

@@ -7,10 +7,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
 	"sluice/announce"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -103,7 +105,33 @@ func TestDropSame(t *testing.T) {
 func laneWorker(store ledger.Store) *outboxWorker {
 	r := &Router{store: store, receipts: newReceipts(), log: slog.New(slog.DiscardHandler)}
 	r.settings.Store(&Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}})
-	return &outboxWorker{Router: r, owner: &ownership{epoch: 9}}
+	return &outboxWorker{Router: r, lane: ownedLane(9)}
+}
+
+// epochs gives partitions an epoch.
+type epochs struct {
+	ledger.Store
+	epoch int64
+}
+
+func (e epochs) TakePartition(context.Context, int, string) (int64, error) { return e.epoch, nil }
+
+func (epochs) WaitingLanes(context.Context, int) ([]sessions.Lane, error) { return nil, nil }
+
+func (epochs) AbortsRequested(context.Context, int) ([]sessions.ID, error) { return nil, nil }
+
+// ownedLane is a lane of a partition that this replica owns with an epoch. Its own goroutine does nothing.
+func ownedLane(epoch int64) *lanes.Lane {
+	got := make(chan *lanes.Lane, 1)
+	all := lanes.New(lanes.Config{Store: epochs{epoch: epoch}, Owned: prometheus.NewGauge(prometheus.GaugeOpts{Name: "owned"}), Worker: func(lane *lanes.Lane) lanes.Turn {
+		got <- lane
+		return func() (lanes.Rest, error) { return lanes.Rest{}, nil }
+	}})
+	if err := all.Acquire(context.Background(), 1); err != nil {
+		panic(err)
+	}
+	all.Woken(1, "conversation")
+	return <-got
 }
 
 // A lane that comes back to a delivery whose receipt it has in hand stores it, as the owner that it now is.

@@ -91,9 +91,7 @@ type Router struct {
 	sweepDone chan struct{}
 }
 
-var (
-	_ adapters.Acceptor = (*Router)(nil)
-)
+var _ adapters.Acceptor = (*Router)(nil)
 
 // New makes a Router. It does nothing before Start and before the bus gives it partitions.
 func New(c Config) (*Router, error) {

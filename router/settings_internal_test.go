@@ -145,24 +145,6 @@ func TestWhatAResetKeeps(t *testing.T) {
 	}
 }
 
-// As many tasks work at once as there are places; who finds none is woken when one is free.
-func TestPlacesOfTasks(t *testing.T) {
-	t.Parallel()
-	var places tasks
-	require.True(t, places.enter("a", 1, 2))
-	require.True(t, places.enter("b", 2, 2))
-	require.False(t, places.enter("c", 3, 2))
-	require.False(t, places.enter("d", 4, 2))
-	require.True(t, places.enter("e", 5, 0), "no bound")
-	require.Equal(t, map[sessions.Lane]int{"c": 3, "d": 4}, places.leave())
-	require.False(t, places.enter("c", 3, 2), "two still work")
-	require.Equal(t, map[sessions.Lane]int{"c": 3}, places.leave())
-	require.True(t, places.enter("c", 3, 2))
-	require.Empty(t, places.leave())
-	require.Empty(t, places.leave())
-	require.Zero(t, places.working)
-}
-
 // An answer that only its asker is to see lives no longer than the platform takes it.
 func TestLifeOfADelivery(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,7 @@ func TestSendThatIsCutOffIsHandedBack(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, b.deliveries(ledger.DeliverySending), 1)
 		for p := range partitions {
-			b.Release(t.Context(), p)
+			b.Owner().Release(t.Context(), p)
 		}
 		waiting := b.deliveries(ledger.DeliveryQueued)
 		require.Len(t, waiting, 1)
@@ -86,7 +86,7 @@ func TestSendThatIsCutOffIsHandedBack(t *testing.T) {
 		require.Empty(t, waiting[0].LastError)
 		s.send = func(context.Context, adapters.Outbound) error { return nil }
 		for p := range partitions {
-			require.NoError(t, b.Acquire(t.Context(), p))
+			require.NoError(t, b.Owner().Acquire(t.Context(), p))
 		}
 		synctest.Wait()
 		require.Equal(t, []string{"echo: one"}, b.chat.texts("ann"))
@@ -104,7 +104,7 @@ func TestReleaseEndsWaitsAtOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		began := time.Now()
 		for p := range partitions {
-			b.Release(t.Context(), p)
+			b.Owner().Release(t.Context(), p)
 		}
 		require.Zero(t, time.Since(began))
 	})

@@ -77,8 +77,8 @@ func TestWhatTheLogSays(t *testing.T) {
 		})
 		day(b)
 		for p := range partitions {
-			b.Release(t.Context(), p)
-			require.NoError(t, b.Acquire(t.Context(), p))
+			b.Owner().Release(t.Context(), p)
+			require.NoError(t, b.Owner().Acquire(t.Context(), p))
 		}
 		require.Empty(t, l.of())
 	})

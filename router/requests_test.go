@@ -169,8 +169,8 @@ func TestWakesOfOthers(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Abort: []sessions.Abort{{Session: run.Session, At: time.Now()}}}))
 		lane := sessions.SessionLane(run.Session)
-		b.Woken(99, lane)
-		b.Woken(lane.Partition(partitions), "abort|"+lane)
+		b.Owner().Woken(99, lane)
+		b.Owner().Woken(lane.Partition(partitions), "abort|"+lane)
 		synctest.Wait()
 		got, err := b.store.Run(t.Context(), run.Run)
 		require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestWakesOfOthers(t *testing.T) {
 		waiting.ID, waiting.Status, waiting.EventKey, waiting.Finished = sessions.NewRunID(), sessions.RunQueued, "another", time.Time{}
 		b.agent.answer = echo
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Enqueue: []sessions.Run{waiting}}))
-		b.Woken(lane.Partition(partitions), lane)
+		b.Owner().Woken(lane.Partition(partitions), lane)
 		require.Equal(t, sessions.RunDone, b.ended(waiting.ID).Status)
 	})
 }

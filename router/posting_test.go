@@ -356,3 +356,26 @@ func TestConflictsEnd(t *testing.T) {
 		require.ErrorIs(t, err, sessions.ErrNotFound)
 	})
 }
+
+// A file whose row can't be read is read again soon, and the message that it belongs to is not forgotten meanwhile.
+func TestMessageWithAFileThatCanNotBeReadYet(t *testing.T) {
+	t.Parallel()
+	for name, option := range map[string]func(*bundle){
+		"on a channel that takes no files": func(*bundle) {},
+		"on one that does":                 func(b *bundle) { b.adapter = &rich{chat: b.chat} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBundle(t, withFailing, option)
+			b.failing.everyPlace()
+			p := router.Proactive{Channel: "test", To: "ann", Text: "here", Idempotency: "once", Files: []router.NewFile{{Name: "a.txt", Content: []byte("abc")}}}
+			require.Eventually(t, func() bool {
+				_, err := b.Send(t.Context(), p)
+				return err == nil
+			}, time.Minute, time.Millisecond, name)
+			time.Sleep(10 * time.Minute) // nobody looks for lost wakes so soon
+			sent := b.deliveries(ledger.DeliverySent)
+			require.Len(t, sent, 1, name)
+			require.Contains(t, b.chat.texts("")[0], "here")
+		})
+	}
+}

@@ -27,6 +27,9 @@ func layers() [][]string {
 		{"router"},
 		{"store", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
+		{"internal/httpapi/wire"},
+		{"internal/httpapi/auth"},
+		{"internal/httpapi/denials"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",
 			"adapters/telegram", "adapters/slack", "adapters/discord", "adapters/webchat", "adapters/template", "adapters/adaptertest", "adapters/adaptertest/wire",

@@ -1,9 +1,10 @@
-package httpapi
+package wire
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -12,47 +13,47 @@ import (
 )
 
 const (
-	paceChunk = 32 << 10 // bytes that are given to a reader at once
-	// paceLeast is how many bytes a second a reader takes at least, once writeTimeout in all was waited for them.
-	paceLeast = 16 << 10
-	// paceFree is what a write may take without a reader who holds it up.
+	paceChunk = 32 << 10 // bytes written at once
+	// paceMin is the rate in bytes a second that a reader must keep up once the gateway has waited writeTimeout for it.
+	paceMin = 16 << 10
+	// paceFree is how long one write may take without counting as waiting for the reader.
 	paceFree = 100 * time.Millisecond
 )
 
-// paced gives each answer's reader a bounded time to take it: who takes nothing for writeTimeout, or little for long, is cut
-// off, and what was kept for them is let go.
-func (s *Server) paced(next http.Handler) http.Handler {
+// Pace bounds how long a response may take: a reader who takes nothing for writeTimeout, or little for long, is cut off,
+// and the memory held for them is freed.
+func Pace(next http.Handler, registerer prometheus.Registerer, log *slog.Logger) http.Handler {
 	slow := prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: "sluice", Subsystem: "http", Name: "slow_readers_total", Help: "Answers that were cut off because their reader took them too slowly.",
+		Namespace: "sluice", Subsystem: "http", Name: "slow_readers_total", Help: "Responses cut off because the reader was too slow.",
 	})
-	s.cfg.Registerer.MustRegister(slow)
+	registerer.MustRegister(slow)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w)}
 		next.ServeHTTP(p, r)
 		if p.late {
 			slow.Inc()
-			s.cfg.Log.Debug("http reader was too slow", "method", r.Method, "written", p.written)
+			log.Debug("http reader was too slow", "method", r.Method, "written", p.written)
 		}
 	})
 }
 
-// pacedWriter writes an answer in pieces, each with a deadline.
+// pacedWriter writes a response in chunks, each with a deadline.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	written int64
-	waited  time.Duration // for the reader, in all
+	waited  time.Duration // for the reader, in total
 	late    bool          // the reader was cut off
 }
 
-// allowance is how long the next piece may take: what the reader has not waited away of writeTimeout and of the time in
-// which what was written is taken at the least pace.
+// allowance is how long the next chunk may take. A reader starts with writeTimeout, earns time with every byte it takes,
+// and uses up the time that the gateway waits for it.
 func (p *pacedWriter) allowance() time.Duration {
-	earned := time.Duration(p.written) * time.Second / paceLeast
+	earned := time.Duration(p.written) * time.Second / paceMin
 	return min(writeTimeout, max(0, writeTimeout+earned-p.waited))
 }
 
-// limit sets the deadline of what is written next.
+// limit sets the deadline of the next write.
 func (p *pacedWriter) limit() { _ = p.control.SetWriteDeadline(time.Now().Add(p.allowance())) } // not every writer has one
 
 // WriteHeader implements [http.ResponseWriter].
@@ -64,11 +65,11 @@ func (p *pacedWriter) WriteHeader(status int) {
 // Write implements [io.Writer].
 func (p *pacedWriter) Write(text []byte) (n int, err error) {
 	for first := true; first || n < len(text); first = false {
-		piece := text[n:min(len(text), n+paceChunk)]
+		chunk := text[n:min(len(text), n+paceChunk)]
 		begun := time.Now()
 		p.limit()
 		var m int
-		m, err = p.ResponseWriter.Write(piece)
+		m, err = p.ResponseWriter.Write(chunk)
 		n += m
 		if err = p.took(m, begun, err); err != nil {
 			return n, fmt.Errorf("write answer: %w", err)
@@ -77,14 +78,14 @@ func (p *pacedWriter) Write(text []byte) (n int, err error) {
 	return n, nil
 }
 
-// FlushError lets [http.ResponseController] pass on what was written.
+// FlushError lets [http.ResponseController] flush within the deadline.
 func (p *pacedWriter) FlushError() error {
 	begun := time.Now()
 	p.limit()
 	return p.took(0, begun, p.control.Flush())
 }
 
-// took counts what a reader has taken, and in which time.
+// took counts the bytes that a reader has taken and the time that took.
 func (p *pacedWriter) took(n int, begun time.Time, err error) error {
 	p.written += int64(n)
 	if took := time.Since(begun); took > paceFree {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,13 +14,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
-const titleMost = 200 // bytes
+const titleMax = 200 // bytes
 
-// inherit takes an override back, as null does.
+// inherit removes an override, as null does.
 const inherit = "inherit"
 
 // patchInput changes settings of a session.
@@ -30,31 +31,30 @@ type patchInput struct {
 	Body settings
 }
 
-// settings are the fields that a patch names, as they were written. Null takes a
-// setting back. They are checked here and not by the API library, so that an error
-// names the field as the caller has written it.
+// settings are the fields that a patch names, as the caller wrote them. They are checked here and not by the API
+// library, so that an error names a field as the caller wrote it.
 type settings map[string]json.RawMessage
 
 // setting is one field that a patch may name.
 type setting struct {
 	name  string
 	about string
-	enum  []string // what it may be besides inherit and null; nil: any text
-	most  int      // bytes of a text; 0: no bound of its own
-	owner bool     // only an owner sets it, as in a chat: it says where the session speaks and whom it hears
+	enum  []string // its values besides inherit and null; nil: any text
+	max   int      // bytes of a text; 0: no limit of its own
+	owner bool     // only an owner sets it, as in a chat: it decides where the session speaks and whom it hears
 	set   func(p *sessions.Patch, value flow.Text)
 }
 
 func patchable() []setting {
 	return []setting{
-		{name: "send_policy", about: "whether answers may leave; only with the gateway's own token", owner: true, enum: []string{"allow", "deny"}, set: into(func(p *sessions.Patch) **sessions.SendPolicy { return &p.SendPolicy })},
+		{name: "send_policy", about: "whether answers may be sent; only with the gateway's own token", owner: true, enum: []string{"allow", "deny"}, set: into(func(p *sessions.Patch) **sessions.SendPolicy { return &p.SendPolicy })},
 		{name: "group_activation", about: "whether a group must mention the bot; only with the gateway's own token", owner: true, enum: []string{"mention", "always"}, set: into(func(p *sessions.Patch) **sessions.Activation { return &p.Activation })},
-		{name: "queue_mode", about: "what becomes of messages that come while a run works", enum: []string{"steer", "followup", "collect", "interrupt"}, set: into(func(p *sessions.Patch) **sessions.QueueMode { return &p.QueueMode })},
+		{name: "queue_mode", about: "how messages are handled that arrive during a run", enum: []string{"steer", "followup", "collect", "interrupt"}, set: into(func(p *sessions.Patch) **sessions.QueueMode { return &p.QueueMode })},
 		{name: "thinking_level", about: "how much the model may reason", enum: []string{"off", "low", "medium", "high"}, set: into(func(p *sessions.Patch) **sessions.ThinkingLevel { return &p.ThinkingLevel })},
 		{name: "verbose_level", about: "how much of the work people are shown", enum: []string{"off", "on", "full"}, set: into(func(p *sessions.Patch) **sessions.VerboseLevel { return &p.VerboseLevel })},
-		{name: modelField, about: "<provider>/<model>; empty follows the agent", set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Model })},
-		{name: "label", about: "the name that people gave it", most: sessions.LabelMost, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Label })},
-		{name: "title", about: "its name for people where it has no label", most: titleMost, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Title })},
+		{name: modelField, about: "<provider>/<model>; empty: the agent's", set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Model })},
+		{name: "label", about: "the name that people gave it", max: sessions.LabelMost, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Label })},
+		{name: "title", about: "its name for people if it has no label", max: titleMax, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Title })},
 	}
 }
 
@@ -63,7 +63,7 @@ const (
 	metadataField = "metadata"
 )
 
-// into sets a field of a patch to one of a few words.
+// into sets a field of a patch to one of its values.
 func into[T ~string](field func(p *sessions.Patch) **T) func(*sessions.Patch, flow.Text) {
 	return func(p *sessions.Patch, value flow.Text) {
 		v := T(value.Raw())
@@ -71,7 +71,7 @@ func into[T ~string](field func(p *sessions.Patch) **T) func(*sessions.Patch, fl
 	}
 }
 
-// intoText sets a field of a patch to a text of the caller's.
+// intoText sets a field of a patch to the caller's own text.
 func intoText(field func(p *sessions.Patch) **flow.Text) func(*sessions.Patch, flow.Text) {
 	return func(p *sessions.Patch, value flow.Text) { *field(p) = &value }
 }
@@ -79,8 +79,8 @@ func intoText(field func(p *sessions.Patch) **flow.Text) func(*sessions.Patch, f
 // patching is who sets what.
 type patching struct {
 	label flow.Label              // of the caller's words
-	token string                  // the name of the caller's token; empty: it is the gateway's own
-	check func(name string) error // of a model
+	token string                  // the name of the caller's token; empty: the gateway's own
+	check func(name string) error // whether the session may have a model
 }
 
 // Schema implements [huma.SchemaProvider].
@@ -89,25 +89,25 @@ func (settings) Schema(huma.Registry) *huma.Schema {
 		metadataField: {Type: huma.TypeObject, Nullable: true, AdditionalProperties: true, Description: "any JSON object"},
 	}
 	for _, f := range patchable() {
-		s := &huma.Schema{Type: huma.TypeString, Nullable: true, Description: f.about + "; null takes it back"}
+		s := &huma.Schema{Type: huma.TypeString, Nullable: true, Description: f.about + "; null removes it"}
 		if f.enum != nil {
 			for _, word := range append(slices.Clone(f.enum), inherit) {
 				s.Enum = append(s.Enum, word)
 			}
 			s.Enum = append(s.Enum, nil)
 		}
-		if f.most > 0 {
-			s.MaxLength = &f.most
+		if f.max > 0 {
+			s.MaxLength = &f.max
 		}
 		properties[f.name] = s
 	}
 	return &huma.Schema{
 		Type: huma.TypeObject, Properties: properties, AdditionalProperties: false,
-		Description: "What is named is changed, null takes an override back. A name may also be written as sendPolicy is for send_policy.",
+		Description: "Changes the named settings; null removes an override. Names may also be written in camel case: sendPolicy for send_policy.",
 	}
 }
 
-// patch is what the settings change. Its error says all that is wrong, each with its field.
+// patch is what the settings change. Its error lists every fault with its field.
 func (in settings) patch(by patching) (sessions.Patch, error) {
 	var p sessions.Patch
 	var errs []error
@@ -115,7 +115,7 @@ func (in settings) patch(by patching) (sessions.Patch, error) {
 	for _, written := range slices.Sorted(maps.Keys(in)) {
 		name := snake(written)
 		if other, twice := seen[name]; twice {
-			errs = append(errs, fmt.Errorf("%s: it is named as %s too", written, other))
+			errs = append(errs, fmt.Errorf("%s: the same setting as %s; give it once", written, other))
 			continue
 		}
 		seen[name] = written
@@ -124,7 +124,7 @@ func (in settings) patch(by patching) (sessions.Patch, error) {
 		}
 	}
 	if len(in) == 0 {
-		errs = append(errs, errors.New("nothing to change: name a field"))
+		errs = append(errs, errors.New("nothing to change: give at least one setting"))
 	}
 	return p, errors.Join(errs...)
 }
@@ -136,10 +136,10 @@ func setField(p *sessions.Patch, name string, value json.RawMessage, by patching
 	fields := patchable()
 	i := slices.IndexFunc(fields, func(f setting) bool { return f.name == name })
 	if i < 0 {
-		return errors.New("there is no such setting")
+		return errors.New("unknown setting")
 	}
 	if fields[i].owner && by.token != "" {
-		return forbidden(name + ": only the owner sets it, with the gateway's own token; the token " + by.token + " is an operator's")
+		return wire.Forbidden(name + ": only the owner sets it; use the gateway's own token instead of the token " + by.token)
 	}
 	text, err := fields[i].text(value)
 	if err != nil {
@@ -154,21 +154,21 @@ func setField(p *sessions.Patch, name string, value json.RawMessage, by patching
 	return nil
 }
 
-// text reads a value; empty takes the setting back.
+// text reads a value; empty removes the setting.
 func (f setting) text(value json.RawMessage) (string, error) {
 	var text *string
 	if err := json.Unmarshal(value, &text); err != nil {
-		return "", fmt.Errorf("want a text or null, not %s", value)
+		return "", fmt.Errorf("want a string or null, not %s", value)
 	}
 	switch {
 	case text == nil, f.enum != nil && *text == inherit:
 		return "", nil
 	case f.enum != nil && !slices.Contains(f.enum, *text):
-		return "", fmt.Errorf("%q is not %s or %s", *text, strings.Join(f.enum, ", "), inherit)
-	case f.most > 0 && len(*text) > f.most:
-		return "", fmt.Errorf("%d bytes, the most is %d", len(*text), f.most)
+		return "", fmt.Errorf("%q is not one of %s or %s", *text, strings.Join(f.enum, ", "), inherit)
+	case f.max > 0 && len(*text) > f.max:
+		return "", fmt.Errorf("%d bytes, but the limit is %d", len(*text), f.max)
 	case strings.ContainsRune(*text, 0) || !utf8.ValidString(*text):
-		return "", errors.New("has a character that is none")
+		return "", errors.New("has an invalid character: want UTF-8 without NUL")
 	}
 	return *text, nil
 }
@@ -186,7 +186,7 @@ func setMetadata(p *sessions.Patch, value json.RawMessage) error {
 	return nil
 }
 
-// snake is a field's name as it is in a record, sendPolicy as send_policy.
+// snake turns sendPolicy into send_policy.
 func snake(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -198,25 +198,26 @@ func snake(name string) string {
 	return b.String()
 }
 
-func (s *Server) patchSession(ctx context.Context, in *patchInput) (*body[sessionRecord], error) {
-	r, err := s.session(ctx, in.ID)
+func (a *sessionAPI) patch(ctx context.Context, in *patchInput) (*body[sessionRecord], error) {
+	r, err := a.visible.session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	label, err := said(ctx, "")
+	who := auth.CallerOf(ctx)
+	label, err := who.Words("")
 	if err != nil {
 		return nil, err
 	}
-	p, err := in.Body.patch(patching{label, callerOf(ctx).Name, func(name string) error { return s.cfg.CheckModel(name, r.Taint.Level()) }})
-	if big, ok := errors.AsType[*apiError](err); ok {
-		return nil, big
+	p, err := in.Body.patch(patching{label, who.Name, func(name string) error { return a.models.Check(name, r.Taint.Level()) }})
+	if known, ok := errors.AsType[*wire.Error](err); ok {
+		return nil, known
 	}
 	if err != nil {
-		return nil, &apiError{http.StatusUnprocessableEntity, "invalid_request", strings.ReplaceAll(err.Error(), "\n", "; ")}
+		return nil, wire.Invalid(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	p.ID = r.ID
-	if r, err = s.cfg.Router.PatchSession(ctx, p, callerOf(ctx).actor()); err != nil {
-		return nil, s.problem(err)
+	if r, err = a.keeper.PatchSession(ctx, p, who.Actor()); err != nil {
+		return nil, err
 	}
-	return s.shown(ctx, r)
+	return a.show(ctx, r)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package wire
 
 import (
 	"maps"
@@ -10,16 +10,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// strict refuses query parameters that a route's description does not have: a
-// misspelt filter must not select more than was meant. It stands before all
-// routes of the API, those without a description too, so that none can be
-// without it.
-func strict(mux *http.ServeMux, doc *huma.OpenAPI) http.Handler {
+// Strict refuses query parameters that a route's description does not list: a
+// misspelt filter must not select more than was meant. It covers every route of
+// the API, also routes without a description.
+func Strict(mux *http.ServeMux, doc *huma.OpenAPI) http.Handler {
 	known := queries(doc)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, route := mux.Handler(r); r.URL.RawQuery != "" && strings.Contains(route, " /v1/") {
 			if e := misspelt(r.URL.RawQuery, known[strings.ReplaceAll(route, "...}", "}")]); e != nil {
-				writeError(w, e)
+				WriteError(w, e)
 				return
 			}
 		}
@@ -27,21 +26,21 @@ func strict(mux *http.ServeMux, doc *huma.OpenAPI) http.Handler {
 	})
 }
 
-// misspelt says what in a query is no parameter of its route; nil if nothing is.
-func misspelt(query string, known []string) *apiError {
+// misspelt names the first parameter of a query that its route does not know; nil if it knows all.
+func misspelt(query string, known []string) *Error {
 	given, err := url.ParseQuery(query)
 	if err != nil {
-		return badRequest("the query cannot be read: " + err.Error())
+		return BadRequest("query: it cannot be parsed: " + err.Error())
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
-			return &apiError{http.StatusUnprocessableEntity, "invalid_request", name + ": unknown query parameter"}
+			return Invalid(name + ": unknown query parameter")
 		}
 	}
 	return nil
 }
 
-// queries are the names of the query parameters that the description has, by route.
+// queries lists the names of the described query parameters by route.
 func queries(doc *huma.OpenAPI) map[string][]string {
 	known := map[string][]string{}
 	for path, item := range doc.Paths {

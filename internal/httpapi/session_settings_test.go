@@ -51,18 +51,18 @@ func TestPatchOfMetadata(t *testing.T) {
 func TestPatchErrorsNameTheField(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`{"sendPolicy":"maybe"}`:                       `sendPolicy: "maybe" is not allow, deny or inherit`,
-		`{"queue_mode":"fast"}`:                        `queue_mode: "fast" is not steer`,
-		`{"thinking_level":3}`:                         `thinking_level: want a text or null, not 3`,
-		`{"verbose_level":true}`:                       `verbose_level: want a text or null`,
+		`{"sendPolicy":"maybe"}`:                       `sendPolicy: "maybe" is not one of allow, deny or inherit`,
+		`{"queue_mode":"fast"}`:                        `queue_mode: "fast" is not one of steer`,
+		`{"thinking_level":3}`:                         `thinking_level: want a string or null, not 3`,
+		`{"verbose_level":true}`:                       `verbose_level: want a string or null`,
 		`{"model":"nobody/knows"}`:                     `model: no model nobody/knows`,
 		`{"metadata":[]}`:                              `metadata: want a JSON object or null`,
-		`{"owner":"me"}`:                               `owner: there is no such setting`,
-		`{"id":"sess_000000000002"}`:                   `id: there is no such setting`,
-		`{"send_policy":"deny","sendPolicy":"deny"}`:   `named as`,
-		`{"label":"` + strings.Repeat("x", 600) + `"}`: `label: 600 bytes, the most is 512`,
+		`{"owner":"me"}`:                               `owner: unknown setting`,
+		`{"id":"sess_000000000002"}`:                   `id: unknown setting`,
+		`{"send_policy":"deny","sendPolicy":"deny"}`:   `the same setting as sendPolicy`,
+		`{"label":"` + strings.Repeat("x", 600) + `"}`: `label: 600 bytes, but the limit is 512`,
 		`{}`:                           `nothing to change`,
-		`{"queue_mode":"x","title":1}`: `queue_mode: "x" is not steer, followup, collect, interrupt or inherit; title: want`,
+		`{"queue_mode":"x","title":1}`: `queue_mode: "x" is not one of steer, followup, collect, interrupt or inherit; title: want`,
 	} {
 		t.Run(body[:min(len(body), 40)], func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -161,11 +162,11 @@ func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
 		}
 		return nil
 	}
-	waiting, err := r.store.WaitingRuns(ctx, a.Target.ID, waitingMax)
+	waiting, err := r.store.WaitingRuns(ctx, a.Target.ID, queue.MaxWaiting)
 	if err != nil {
 		return fmt.Errorf("read queue: %w", err)
 	}
-	if len(waiting) == waitingMax {
+	if len(waiting) == queue.MaxWaiting {
 		return fmt.Errorf("%w: %w", ErrQueueFull, &RequestError{Field: "sessionKey", Text: "too much waits for that session: try again later"})
 	}
 	return nil

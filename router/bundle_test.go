@@ -20,6 +20,7 @@ import (
 	"sluice/router"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -65,7 +66,7 @@ func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
 				DMPolicy: router.AccessOpen, GroupPolicy: router.AccessOpen,
 				Groups: map[string]router.GroupSettings{"*": {RequireMention: true}},
 			}},
-			Queue:      router.QueueSettings{Mode: sessions.QueueFollowup, Cap: 20},
+			Queue:      queue.Settings{Mode: sessions.QueueFollowup, Cap: 20},
 			Retention:  router.Retention{Media: 7 * 24 * time.Hour},
 			RunTimeout: time.Minute, DeliveryLife: 24 * time.Hour, MaxTextBytes: 1000, HistoryKeep: 50, MaxRunAttempt: 3,
 			Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer},

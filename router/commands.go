@@ -10,6 +10,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -264,7 +265,7 @@ func (r *Router) commandStop(ctx context.Context, c commandCall) (ledger.Change,
 	if c.fresh {
 		return ledger.Change{}, "There is nothing to stop.", nil
 	}
-	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
+	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, queue.MaxWaiting)
 	if err != nil {
 		return ledger.Change{}, "", fmt.Errorf("read queue: %w", err)
 	}

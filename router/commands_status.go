@@ -7,6 +7,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -14,11 +15,11 @@ func (r *Router) commandStatus(ctx context.Context, c commandCall) (ledger.Chang
 	if c.fresh {
 		return ledger.Change{}, "There is no session here yet. Say something to begin one.", nil
 	}
-	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, waitingMax)
+	waiting, err := r.store.WaitingRuns(ctx, c.session.ID, queue.MaxWaiting)
 	if err != nil {
 		return ledger.Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
-	busy := len(waiting) > len(queuedRuns(waiting))
+	busy := len(waiting) > len(queue.Queued(waiting))
 	override, err := sendLine(ctx, r.store, c.session)
 	if err != nil {
 		return ledger.Change{}, "", err

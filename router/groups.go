@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/adapters"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -128,11 +129,11 @@ func (r *Router) accessUnmentioned(ctx context.Context, s *Settings, at group, i
 	case record.ID == "" || isEvent(in.Inbound):
 		return admitHistory, nil
 	}
-	waiting, err := r.store.WaitingRuns(ctx, record.ID, waitingMax)
+	waiting, err := r.store.WaitingRuns(ctx, record.ID, queue.MaxWaiting)
 	if err != nil {
 		return admitNone, fmt.Errorf("read queue: %w", err)
 	}
-	if belongs(queuedRuns(waiting), in, r.now()) {
+	if queue.Continues(queue.Queued(waiting), in.Sender.ID, in.Route.Lane(), r.now()) {
 		return admitRun, nil
 	}
 	return admitHistory, nil

@@ -15,6 +15,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -88,7 +89,7 @@ func TestCollectMakesOneRunOfWhatWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, func(b *bundle) {
-			b.settings.Queue = router.QueueSettings{Mode: sessions.QueueCollect, Cap: 20, Debounce: 500 * time.Millisecond}
+			b.settings.Queue = queue.Settings{Mode: sessions.QueueCollect, Cap: 20, Debounce: 500 * time.Millisecond}
 		})
 		release := b.busy()
 		b.hear(in("ann", "1", "one"))

@@ -3,6 +3,7 @@ package router
 import (
 	"strings"
 
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -10,7 +11,7 @@ import (
 func userMessage(run sessions.Run, files []string) sessions.Message {
 	in := run.Input
 	m := sessions.Message{Run: run.ID, Role: sessions.RoleUser, Sender: in.Sender, Label: run.Label}
-	if workedAlone(run) {
+	if queue.Alone(run) {
 		m.Role = sessions.RoleAgent
 		m.Parts = []sessions.Part{sessions.TextPart(in.Text, run.Label)}
 		return m

@@ -11,6 +11,7 @@ import (
 	"sluice/internal/faultpoint"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -146,11 +147,11 @@ func (w *sessionWorker) letIn(ctx context.Context, j *job) (letInBatch, error) {
 	for _, m := range j.session.Messages() { // of a worker before this one
 		known[m.Run] = true
 	}
-	said := messages(j.batch)
+	said := queue.Messages(j.batch)
 	b := letInBatch{runs: j.batch}
 	for _, message := range said {
 		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {
-			whole := joined(message)
+			whole := queue.Joined(message)
 			w.readThread(ctx, &whole)
 			got := w.fetch(ctx, &whole)
 			err := w.admitText(j.session, &whole, got.texts)

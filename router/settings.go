@@ -1,10 +1,12 @@
 package router
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -16,7 +18,7 @@ type Settings struct {
 	Bindings []Binding
 	Agent    string // of what no binding matches
 	Keyer    sessions.Keyer
-	Queue    QueueSettings
+	Queue    queue.Settings
 	Reset    ResetSettings
 
 	Exchanges ExchangeSettings
@@ -91,14 +93,6 @@ const (
 	UnknownHold   UnknownPolicy = "hold"
 )
 
-// QueueSettings bound a session's queue.
-type QueueSettings struct {
-	Mode     sessions.QueueMode // never inherit
-	Cap      int                // messages that may wait behind a run
-	DropNew  bool
-	Debounce time.Duration // collect: quiet time before what waited is taken
-}
-
 // Binding sends what matches to an agent; an empty field matches anything.
 type Binding struct {
 	Channel, Account, Peer, Group, Space string
@@ -145,4 +139,9 @@ func (s *Settings) clearance(owner bool, sink flow.Level) flow.Level {
 		return most
 	}
 	return flow.Min(most, sink)
+}
+
+// queueMode is a session's queue mode.
+func (s *Settings) queueMode(record sessions.Record) sessions.QueueMode {
+	return cmp.Or(record.QueueMode, s.Queue.Mode)
 }

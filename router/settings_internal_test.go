@@ -11,6 +11,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -29,7 +30,7 @@ func (namingAgent) ModelName(string) string { return "test/model" }
 // settingsRouter is as much of a router as commands need that change a session's settings.
 func settingsRouter() *Router {
 	r := &Router{store: nobodyBelow{}, agent: namingAgent{}, gate: carrying{level: flow.Public}, now: time.Now, partitions: 4}
-	r.settings.Store(&Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: QueueSettings{Mode: sessions.QueueCollect}})
+	r.settings.Store(&Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: queue.Settings{Mode: sessions.QueueCollect}})
 	return r
 }
 

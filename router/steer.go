@@ -7,6 +7,7 @@ import (
 
 	"sluice/internal/faultpoint"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -25,7 +26,7 @@ var _ Inbox = (*inbox)(nil)
 
 // inboxOf is the inbox of a run; nil for what agents say to each other.
 func (w *sessionWorker) inboxOf(j *job, run *sessions.Run) Inbox {
-	if workedAlone(*run) {
+	if queue.Alone(*run) {
 		return nil
 	}
 	return &inbox{w: w, job: j, run: run, refused: map[sessions.RunID]bool{}}
@@ -51,7 +52,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	var taken []sessions.Run
 	steered := 0
 	for _, message := range said {
-		whole := joined(message)
+		whole := queue.Joined(message)
 		got := b.w.fetch(ctx, &whole)
 		if err := b.w.admitText(session, &whole, got.texts); err != nil {
 			b.refused[message[0].ID] = true // it fails in its own turn, where its sender is told so
@@ -104,22 +105,22 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	if b.w.settings.Load().queueMode(record) != sessions.QueueSteer {
 		return nil, nil
 	}
-	waiting, err := b.w.store.WaitingRuns(ctx, b.w.id, waitingMax)
+	waiting, err := b.w.store.WaitingRuns(ctx, b.w.id, queue.MaxWaiting)
 	if err != nil {
 		return nil, fmt.Errorf("read queue: %w", err)
 	}
-	queued := queuedRuns(waiting)
+	queued := queue.Queued(waiting)
 	if order := slices.IndexFunc(queued, func(run sessions.Run) bool { return run.Input.Order != nil }); order >= 0 {
 		queued = queued[:order] // what was said behind a command is for the time after it
 	}
-	queued = slices.DeleteFunc(queued, unmerged)
+	queued = slices.DeleteFunc(queued, queue.Unmerged)
 	var said [][]sessions.Run
-	for _, message := range messages(queued) {
-		if b.refused[message[0].ID] || !sameAudience(message[0].Route, b.run.Route) {
+	for _, message := range queue.Messages(queued) {
+		if b.refused[message[0].ID] || !queue.SameAudience(message[0].Route, b.run.Route) {
 			continue
 		}
 		b.w.lane.Hear() // it is there until it is taken
-		if open(message, b.w.now()) > 0 {
+		if queue.StillOpen(message, b.w.now()) > 0 {
 			break
 		}
 		said = append(said, message)

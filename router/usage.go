@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/policy/flow"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -44,7 +45,7 @@ func usageLines(c commandCall) string {
 
 // peopleWaiting is how many waiting runs are what people have said: how much other agents and sub-agents have sent is theirs to tell.
 func peopleWaiting(waiting []sessions.Run) (n int) {
-	for _, run := range queuedRuns(waiting) {
+	for _, run := range queue.Queued(waiting) {
 		if run.Kind == sessions.KindMessage {
 			n++
 		}

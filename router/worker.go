@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/router/lanes"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -35,7 +36,7 @@ func (w *sessionWorker) enter(run sessions.Run) (leave func(), ok bool) {
 // turn works the next run of the session, if any.
 func (w *sessionWorker) turn() (lanes.Rest, error) {
 	ctx := w.lane.Context()
-	waiting, err := w.store.WaitingRuns(ctx, w.id, waitingMax)
+	waiting, err := w.store.WaitingRuns(ctx, w.id, queue.MaxWaiting)
 	if err != nil {
 		return lanes.Rest{}, fmt.Errorf("read queue: %w", err)
 	}
@@ -48,9 +49,9 @@ func (w *sessionWorker) turn() (lanes.Rest, error) {
 		return lanes.Rest{}, fmt.Errorf("read session: %w", err)
 	}
 	s := w.settings.Load()
-	queue := s.Queue
-	queue.Mode = s.queueMode(record)
-	batch, wait := pick(queue, waiting, w.now(), w.busy)
+	rules := s.Queue
+	rules.Mode = s.queueMode(record)
+	batch, wait := queue.Pick(rules, waiting, w.now(), w.busy)
 	if len(batch) == 0 {
 		w.busy = w.busy && wait > 0
 		return lanes.Rest{Wait: wait}, nil

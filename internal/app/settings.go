@@ -11,6 +11,7 @@ import (
 	"sluice/internal/web"
 	"sluice/policy"
 	"sluice/router"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -18,7 +19,7 @@ import (
 func routerSettings(c *config.Config) *router.Settings {
 	s := &router.Settings{
 		Owners: c.Owners, Channels: channelSettings(c), Keyer: c.Session.Keyer(),
-		Queue: router.QueueSettings{
+		Queue: queue.Settings{
 			Mode: sessions.QueueMode(c.Session.Queue.Mode), Cap: c.Session.Queue.Cap,
 			DropNew: c.Session.Queue.Drop == "new", Debounce: time.Duration(c.Session.Queue.DebounceMs) * time.Millisecond,
 		},

@@ -19,6 +19,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -71,7 +72,7 @@ func (w *twoRun) open() {
 		Log:      slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), SweepEvery: time.Hour,
 		Settings: &router.Settings{
 			Owners: []string{"telegram:1"}, Agent: "main", Channels: map[string]router.ChannelSettings{"telegram": {DMPolicy: router.AccessOpen, GroupPolicy: router.AccessOpen}},
-			Queue: router.QueueSettings{Mode: sessions.QueueFollowup, Cap: 20}, Exchanges: router.ExchangeSettings{MaxTurns: 3, MaxTasks: 4},
+			Queue: queue.Settings{Mode: sessions.QueueFollowup, Cap: 20}, Exchanges: router.ExchangeSettings{MaxTurns: 3, MaxTasks: 4},
 			RunTimeout: patience, DeliveryLife: 24 * time.Hour, MaxTextBytes: 4000, MaxRunAttempt: 3,
 		},
 	})

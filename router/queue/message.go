@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/sessions"
+)
+
+// joinWithin is how soon the next part of a message follows at most: platforms
+// deliver the pictures of an album, and the pieces that an app cuts a long text into, within a second.
+const joinWithin = 1200 * time.Millisecond
+
+// voice is who speaks where.
+type voice struct {
+	sender sessions.UserID
+	lane   sessions.Lane
+}
+
+// messages puts runs together that are parts of one message, in the order in
+// which the messages began. The same runs always give the same messages.
+func Messages(runs []sessions.Run) [][]sessions.Run {
+	var found [][]sessions.Run
+	newest := map[voice]int{}
+	for _, run := range runs {
+		v := voice{run.Input.Sender.ID, run.Route.Lane()}
+		if i, ok := newest[v]; ok && run.Input.Order == nil && follows(found[i][len(found[i])-1], run.Accepted) {
+			found[i] = append(found[i], run)
+			continue
+		}
+		newest[v] = len(found)
+		found = append(found, []sessions.Run{run})
+	}
+	return found
+}
+
+// follows reports whether what the same person says at a time belongs to a run.
+// A run from the future has no parts: a clock was set back.
+func follows(run sessions.Run, at time.Time) bool {
+	after := at.Sub(run.Accepted)
+	return run.Input.More && after >= 0 && after < joinWithin
+}
+
+// belongs reports whether an event is a part of a message that still waits.
+func Continues(queued []sessions.Run, sender sessions.UserID, lane sessions.Lane, now time.Time) bool {
+	v := voice{sender, lane}
+	for i := len(queued) - 1; i >= 0; i-- {
+		if (voice{queued[i].Input.Sender.ID, queued[i].Route.Lane()}) == v {
+			return follows(queued[i], now)
+		}
+	}
+	return false
+}
+
+// open is how long a message's next part may still be on its way; 0: it is whole.
+func StillOpen(message []sessions.Run, now time.Time) time.Duration {
+	last := message[len(message)-1]
+	if !follows(last, now) {
+		return 0
+	}
+	return joinWithin - now.Sub(last.Accepted)
+}
+
+// joined is a message as if it had come in one piece, under its first run.
+func Joined(message []sessions.Run) sessions.Run {
+	whole := message[0]
+	if len(message) == 1 {
+		return whole
+	}
+	in := &whole.Input
+	var texts []string
+	in.Attachments, in.History, in.Quotations = nil, nil, nil
+	for _, part := range message {
+		if part.Input.Text != "" {
+			texts = append(texts, part.Input.Text)
+		}
+		for _, q := range part.Input.Quotations {
+			if q.PassedOn() || !slices.ContainsFunc(in.Quotations, q.Same) { // all parts of an album answer the same message
+				in.Quotations = append(in.Quotations, q)
+			}
+		}
+		in.Unread = cmp.Or(in.Unread, part.Input.Unread)
+		in.Attachments = append(in.Attachments, part.Input.Attachments...)
+		in.History = append(in.History, part.Input.History...)
+		whole.Label = whole.Label.Join(part.Label)
+	}
+	in.Text = strings.Join(texts, "\n")
+	return whole
+}

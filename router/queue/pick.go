@@ -1,0 +1,125 @@
+package queue
+
+import (
+	"slices"
+	"time"
+
+	"sluice/sessions"
+)
+
+// interrupted are the runs that a message ends where the queue mode is interrupt: those for the same people, but none that
+// agents have caused. A run that waits is named too: it may have begun by the time the change is stored.
+func Interrupted(waiting []sessions.Run, by sessions.Route) (ends []sessions.Interrupt) {
+	for _, run := range waiting {
+		if run.Leader == "" && !Alone(run) && SameAudience(run.Route, by) {
+			ends = append(ends, sessions.Interrupt{Session: run.Session, Run: run.ID})
+		}
+	}
+	return ends
+}
+
+// waitingMax is how many unfinished runs of one session are read at a time; a
+// configured cap is never above it.
+const MaxWaiting = 200
+
+func Queued(waiting []sessions.Run) []sessions.Run {
+	var queued []sessions.Run
+	for _, w := range waiting {
+		if w.Status == sessions.RunQueued {
+			queued = append(queued, w)
+		}
+	}
+	return queued
+}
+
+// sameAudience reports whether one answer may be given by both routes: what was asked in private is answered alone.
+func SameAudience(a, b sessions.Route) bool { return a.Lane() == b.Lane() && a.Handle == b.Handle }
+
+// pick chooses the runs that are worked next, from what waits in a session in
+// order. The first is the leader. wait above 0 says to look again later: the
+// queue mode wants quiet first. busy tells that a run has just ended here.
+func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch []sessions.Run, wait time.Duration) {
+	if len(waiting) == 0 {
+		return nil, 0
+	}
+	if resumed := resumable(waiting); len(resumed) > 0 {
+		return resumed, 0
+	}
+	switch step := slices.IndexFunc(waiting, Unmerged); {
+	case step == 0:
+		return waiting[:1], 0
+	case step > 0:
+		waiting = waiting[:step]
+	}
+	said := Messages(waiting)
+	n := 1
+	for together(q.Mode) && n < len(said) && SameAudience(said[n][0].Route, said[0][0].Route) {
+		n++
+	}
+	for _, message := range said[:n] {
+		batch = append(batch, message...)
+		wait = max(wait, StillOpen(message, now))
+	}
+	if busy && q.Mode == sessions.QueueCollect {
+		// A message from the future is none to wait for: a clock was set back.
+		if quiet := now.Sub(newest(batch)); quiet >= 0 {
+			wait = max(wait, q.Debounce-quiet)
+		}
+	}
+	if wait > 0 {
+		return nil, wait
+	}
+	return batch, 0
+}
+
+// together reports whether all that waits becomes one run.
+func together(mode sessions.QueueMode) bool {
+	return mode == sessions.QueueCollect || mode == sessions.QueueInterrupt
+}
+
+// workedAlone reports whether a run is no message of a person: what agents say, and commands.
+func Alone(run sessions.Run) bool {
+	return run.Kind.Step() || run.Kind == sessions.KindNote || run.Kind == sessions.KindCommand
+}
+
+// unmerged reports whether a run is worked as a batch of its own: what is worked alone, and what has an order.
+func Unmerged(run sessions.Run) bool { return Alone(run) || run.Input.Order != nil }
+
+// newest is when the last of some runs was accepted.
+func newest(runs []sessions.Run) time.Time {
+	at := runs[0].Accepted
+	for _, run := range runs {
+		if run.Accepted.After(at) {
+			at = run.Accepted
+		}
+	}
+	return at
+}
+
+// resumable is the run that was running when its worker died, and what was merged into it.
+func resumable(waiting []sessions.Run) []sessions.Run {
+	var batch []sessions.Run
+	for _, w := range waiting {
+		if w.Status == sessions.RunRunning && w.Leader == "" {
+			batch = append(batch, w)
+			break
+		}
+	}
+	if batch == nil {
+		return nil
+	}
+	for _, w := range waiting {
+		if w.Leader == batch[0].ID {
+			batch = append(batch, w)
+		}
+	}
+	return batch
+}
+
+// Settings bound a session's queue.
+type Settings struct {
+	Mode     sessions.QueueMode // never inherit
+	Cap      int                // messages that may wait behind a run
+	DropNew  bool
+	Debounce time.Duration // collect: quiet time before what waited is taken
+}

@@ -9,69 +9,69 @@ import (
 
 // Channels are the chat platforms.
 type Channels struct {
-	Telegram Telegram `yaml:"telegram" doc:"Telegram bots. On when it has an account."`
-	Slack    Slack    `yaml:"slack" doc:"Slack apps. On when it has an account."`
-	Discord  Discord  `yaml:"discord" doc:"Discord bots. On when it has an account."`
-	Webchat  Webchat  `yaml:"webchat" doc:"The chat on the gateway's own page."`
+	Telegram Telegram `yaml:"telegram" doc:"Telegram bots. Enabled when there is an account."`
+	Slack    Slack    `yaml:"slack" doc:"Slack apps. Enabled when there is an account."`
+	Discord  Discord  `yaml:"discord" doc:"Discord bots. Enabled when there is an account."`
+	Webchat  Webchat  `yaml:"webchat" doc:"The chat on the gateway's own web page."`
 }
 
 // Telegram is the Telegram channel.
 type Telegram struct {
 	Access   `yaml:",inline"`
-	Accounts map[string]TelegramAccount `yaml:"accounts" doc:"Bots by a name of your choice; \"default\" is used where none is named."`
+	Accounts map[string]TelegramAccount `yaml:"accounts" doc:"Bots by a name of your choice; \"default\" is used where no account is named."`
 }
 
 // TelegramAccount is one bot.
 type TelegramAccount struct {
-	Token        Secret `yaml:"token" doc:"What @BotFather gave, <bot id>:<secret>. Required."`
+	Token        Secret `yaml:"token" doc:"Token from @BotFather, <bot id>:<secret>. Required."`
 	APIBase      string `yaml:"apiBase" doc:"Bot API server."`
-	Mode         string `yaml:"mode" enum:"polling,webhook" doc:"polling: the gateway asks Telegram. webhook: Telegram posts to webhookURL."`
-	WebhookURL   string `yaml:"webhookURL" doc:"Public https address of /channels/telegram/<account>. Default in mode webhook: made from gateway.publicURL."`
-	Secret       Secret `yaml:"secret" doc:"What Telegram sends with each post, 1 to 256 of A-Z a-z 0-9 _ -. Required in mode webhook."`
-	RichMessages string `yaml:"richMessages" enum:"off,auto,on" doc:"Send native rich messages: never, where HTML would lose structure, always."`
-	LinkPreviews bool   `yaml:"linkPreviews" doc:"Show previews of links in answers."`
+	Mode         string `yaml:"mode" enum:"polling,webhook" doc:"polling: the gateway polls Telegram. webhook: Telegram posts to webhookURL."`
+	WebhookURL   string `yaml:"webhookURL" doc:"Public https address of /channels/telegram/<account>. Default in mode webhook: derived from gateway.publicURL."`
+	Secret       Secret `yaml:"secret" doc:"Secret that Telegram sends with each update, 1 to 256 of A-Z a-z 0-9 _ -. Required in mode webhook."`
+	RichMessages string `yaml:"richMessages" enum:"off,auto,on" doc:"Send native rich messages. off: never. auto: where HTML would lose structure. on: always."`
+	LinkPreviews bool   `yaml:"linkPreviews" doc:"Show link previews in replies."`
 
-	Classification flow.Level `yaml:"classification,omitempty" doc:"Ceiling of what leaves and is heard by this account, where it is lower than the channel's. Default: the channel's."`
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level for this account, sent and received, if lower than the channel's. Default: the channel's."`
 }
 
 // Slack is the Slack channel.
 type Slack struct {
 	Access   `yaml:",inline"`
-	Accounts map[string]SlackAccount `yaml:"accounts" doc:"Apps by a name of your choice, one for each workspace; \"default\" is used where none is named."`
+	Accounts map[string]SlackAccount `yaml:"accounts" doc:"Apps by a name of your choice, one for each workspace; \"default\" is used where no account is named."`
 }
 
 // SlackAccount is one app in one workspace.
 type SlackAccount struct {
 	BotToken      Secret `yaml:"botToken" doc:"Bot User OAuth Token, xoxb-…. Required."`
 	AppToken      Secret `yaml:"appToken" doc:"App-level token with connections:write, xapp-…. Required in mode socket."`
-	SigningSecret Secret `yaml:"signingSecret" doc:"What Slack signs its requests with. Required in mode http."`
+	SigningSecret Secret `yaml:"signingSecret" doc:"Secret with which Slack signs its requests. Required in mode http."`
 	Mode          string `yaml:"mode" enum:"socket,http" doc:"socket: the gateway connects to Slack. http: Slack posts events, commands and buttons to /channels/slack/<account>."`
 	APIBase       string `yaml:"apiBase" doc:"Web API server."`
-	ReplyInThread bool   `yaml:"replyInThread" doc:"Answer a message of a channel in a thread below it, with a session of its own. Off: an answer stands where the question stood."`
+	ReplyInThread bool   `yaml:"replyInThread" doc:"Reply to a channel message in a thread below it, with its own session. Off: reply in the channel."`
 
-	Classification flow.Level `yaml:"classification,omitempty" doc:"Ceiling of what leaves and is heard by this account, where it is lower than the channel's. Default: the channel's."`
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level for this account, sent and received, if lower than the channel's. Default: the channel's."`
 }
 
 // Discord is the Discord channel.
 type Discord struct {
 	Access   `yaml:",inline"`
-	Accounts map[string]DiscordAccount `yaml:"accounts" doc:"Bots by a name of your choice; \"default\" is used where none is named."`
+	Accounts map[string]DiscordAccount `yaml:"accounts" doc:"Bots by a name of your choice; \"default\" is used where no account is named."`
 }
 
 // DiscordAccount is one bot.
 type DiscordAccount struct {
-	Token      Secret `yaml:"token" doc:"Bot token of the developer portal. Required."`
+	Token      Secret `yaml:"token" doc:"Bot token from the developer portal. Required."`
 	APIBase    string `yaml:"apiBase" doc:"REST API server, with its version."`
 	GatewayURL string `yaml:"gatewayURL" doc:"Address of the event gateway. Empty: as the API says."`
 	Shards     int    `yaml:"shards" min:"0" max:"1000" doc:"Connections that share the bot's guilds. 0: as many as Discord recommends."`
 
-	Classification flow.Level `yaml:"classification,omitempty" doc:"Ceiling of what leaves and is heard by this account, where it is lower than the channel's. Default: the channel's."`
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level for this account, sent and received, if lower than the channel's. Default: the channel's."`
 }
 
 // Webchat is the page.
 type Webchat struct {
 	Enabled        bool       `yaml:"enabled" doc:"Serve the chat."`
-	Classification flow.Level `yaml:"classification" doc:"Ceiling of what the page may show; what is typed there is labelled so too. Default: the highest of the other channels, so that a session shared with them keeps flowing both ways."`
+	Classification flow.Level `yaml:"classification" doc:"Highest level that the page may show, and the level of what is typed there. Default: the highest of the other channels, so that a session shared with them can reply on both."`
 }
 
 // Platform is what all chat platforms have in common.

@@ -12,23 +12,23 @@ import (
 // Config is the whole configuration. What [Load] returns is complete: every
 // default is filled in and every level is valid.
 type Config struct {
-	Gateway   Gateway   `yaml:"gateway" doc:"The gateway's own HTTP server: page, API, callbacks."`
-	State     string    `yaml:"state" doc:"Folder of the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
-	Store     Store     `yaml:"store" doc:"Where sessions, messages, runs and deliveries are kept."`
-	Bus       Bus       `yaml:"bus" doc:"What wakes the owners of partitions and carries live events."`
+	Gateway   Gateway   `yaml:"gateway" doc:"The gateway's HTTP server: web page, API and platform callbacks."`
+	State     string    `yaml:"state" doc:"Folder for the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
+	Store     Store     `yaml:"store" doc:"Where sessions, messages, runs and deliveries are stored."`
+	Bus       Bus       `yaml:"bus" doc:"The message bus that wakes workers and carries live events."`
 	Log       Log       `yaml:"log" doc:"The log on standard error."`
-	Owners    []string  `yaml:"owners" doc:"Who the gateway belongs to, each <channel>:<user id>. Owners may use every command."`
+	Owners    []string  `yaml:"owners" doc:"The gateway's owners, each <channel>:<user id>. Owners may use every command."`
 	Channels  Channels  `yaml:"channels" doc:"The chat platforms."`
-	Models    Models    `yaml:"models" doc:"Language models and who provides them."`
-	Agents    Agents    `yaml:"agents" doc:"The agents that answer."`
-	Bindings  []Binding `yaml:"bindings" doc:"Which agent hears what; the first that matches counts. What none matches goes to the default agent."`
-	Session   Session   `yaml:"session" doc:"How messages become sessions, and how a session's queue works."`
+	Models    Models    `yaml:"models" doc:"Language models and their providers."`
+	Agents    Agents    `yaml:"agents" doc:"The agents that reply."`
+	Bindings  []Binding `yaml:"bindings" doc:"Which agent handles which messages. The first match applies. The default agent handles messages without a match."`
+	Session   Session   `yaml:"session" doc:"How messages are grouped into sessions, and how a session's queue works."`
 	Tools     Tools     `yaml:"tools" doc:"What agents' tools may do."`
-	MCP       MCP       `yaml:"mcp" doc:"Servers outside the gateway whose tools agents have: docs/tools.md."`
-	Policy    Policy    `yaml:"policy" doc:"What sessions may learn, and rules about what enters them, what they do and what leaves: docs/policy.md."`
-	Vault     Vault     `yaml:"secrets" doc:"Values that agents use by their names alone: {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
-	Limits    Limits    `yaml:"limits" doc:"Bounds."`
-	Retention Retention `yaml:"retention" doc:"How long what has ended is kept: docs/operations.md. Days such as 90d; nothing keeps for ever."`
+	MCP       MCP       `yaml:"mcp" doc:"MCP servers outside the gateway that provide tools to agents: docs/tools.md."`
+	Policy    Policy    `yaml:"policy" doc:"What sessions may learn, and rules for incoming text, tool calls and outgoing text: docs/policy.md."`
+	Vault     Vault     `yaml:"secrets" doc:"Values that agents use only by name, with {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
+	Limits    Limits    `yaml:"limits" doc:"Limits on sizes, counts and times."`
+	Retention Retention `yaml:"retention" doc:"How long finished data is kept: docs/operations.md. In days, such as 90d; empty keeps it forever."`
 
 	_ struct{} `later:"cron,hooks"`
 }
@@ -36,11 +36,11 @@ type Config struct {
 // Gateway is the HTTP server.
 type Gateway struct {
 	Listen         string     `yaml:"listen" doc:"Address and port to listen on."`
-	Token          Secret     `yaml:"token" doc:"Bearer token of the API. Empty: one is made at the first start and kept in <state>/token, mode 0600. At least 16 characters, where other machines can reach the gateway."`
-	Classification flow.Level `yaml:"classification" doc:"The most that the bearer of token sees. What is above it is not there for them."`
-	Tokens         []APIToken `yaml:"tokens" doc:"Further tokens of the API, each with a level and a role of its own."`
-	PublicURL      string     `yaml:"publicURL" doc:"Address under which others reach the gateway, for example behind a proxy. Its host is allowed in requests."`
-	AllowedHosts   []string   `yaml:"allowedHosts" doc:"Further Host names that requests may carry. Loopback names and the listen address always may."`
+	Token          Secret     `yaml:"token" doc:"Bearer token of the API. Empty: the first start generates one and stores it in <state>/token, mode 0600. At least 16 characters if other machines can reach the gateway."`
+	Classification flow.Level `yaml:"classification" doc:"Highest level that the bearer of token can see. Anything above it is hidden."`
+	Tokens         []APIToken `yaml:"tokens" doc:"Additional API tokens, each with its own level and role."`
+	PublicURL      string     `yaml:"publicURL" doc:"Public address of the gateway, for example behind a proxy. Requests may name its host."`
+	AllowedHosts   []string   `yaml:"allowedHosts" doc:"Additional Host names that requests may have. Loopback names and the listen address are always allowed."`
 }
 
 // Vault is the named secrets by their names.
@@ -49,16 +49,16 @@ type Vault map[string]NamedSecret
 // NamedSecret is a value that agents know by its name.
 type NamedSecret struct {
 	Value          Secret     `yaml:"value" doc:"Required. For example ${GITHUB_TOKEN} or ${file:/run/secrets/github}."`
-	Classification flow.Level `yaml:"classification" doc:"Sessions and tools below it do not get it."`
-	Tools          []string   `yaml:"tools" doc:"Required. Names of the tools that it may be given to, or patterns with *. It is given only to those that have a level: of MCP servers, web_fetch, and over files with workspaceClassification."`
+	Classification flow.Level `yaml:"classification" doc:"Level of the secret. Sessions and tools below it do not get it."`
+	Tools          []string   `yaml:"tools" doc:"Required. Tools that may receive the secret: names, or patterns with *. Only tools with a level receive it: tools of MCP servers, web_fetch, and file tools with workspaceClassification."`
 }
 
 // APIToken is a further token of the API.
 type APIToken struct {
-	Name           string     `yaml:"name" doc:"Required. What its bearer does stands in the audit trail as token:<name>."`
-	Token          Secret     `yaml:"token" doc:"Required. The bearer token. At least 16 characters, where other machines can reach the gateway."`
-	Classification flow.Level `yaml:"classification" doc:"The most that its bearer sees. What is above it is not there for them."`
-	Role           string     `yaml:"role" enum:"operator,reader" doc:"A reader only looks (GET); an operator acts, up to the token's level, but never as the owner: see docs/http.md."`
+	Name           string     `yaml:"name" doc:"Required. The audit trail records the bearer's actions as token:<name>."`
+	Token          Secret     `yaml:"token" doc:"Required. The bearer token. At least 16 characters if other machines can reach the gateway."`
+	Classification flow.Level `yaml:"classification" doc:"Highest level that the bearer can see. Anything above it is hidden."`
+	Role           string     `yaml:"role" enum:"operator,reader" doc:"A reader may only GET. An operator acts up to the token's level, but never as the owner: docs/http.md."`
 }
 
 // Store is the database.
@@ -73,28 +73,28 @@ type Bus struct {
 
 // Log is the log.
 type Log struct {
-	Level  string `yaml:"level" enum:"debug,info,warn,error" doc:"The least level that is written."`
-	Format string `yaml:"format" enum:"text,json" doc:"One line of text, or one JSON object, a record."`
+	Level  string `yaml:"level" enum:"debug,info,warn,error" doc:"Lowest level that is logged."`
+	Format string `yaml:"format" enum:"text,json" doc:"One line of text, or one JSON object, for each record."`
 }
 
 // Access says who may talk on a channel, and what may leave through it.
 type Access struct {
-	Classification flow.Level           `yaml:"classification" doc:"Ceiling of what may leave through this channel; what is heard on it is labelled so too."`
-	DMPolicy       string               `yaml:"dmPolicy" enum:"pairing,allowlist,open,disabled" doc:"Who may talk in direct chats besides owners: those who paired with a code, those in allowFrom, anyone, nobody."`
-	GroupPolicy    string               `yaml:"groupPolicy" enum:"allowlist,open,disabled" doc:"Which groups are heard: those in groups, any, none."`
-	AllowFrom      []string             `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" is anyone."`
-	Groups         map[string]Group     `yaml:"groups" doc:"Settings by the id of a group or channel; \"guild:<id>\" and \"team:<id>\" are all those of a Discord guild or a Slack workspace, \"*\" any other. The first of these that there is counts; lists of who is heard that are left out are those of the next."`
+	Classification flow.Level           `yaml:"classification" doc:"Highest level that may be sent through this channel, and the level of what is received on it."`
+	DMPolicy       string               `yaml:"dmPolicy" enum:"pairing,allowlist,open,disabled" doc:"Who may talk in direct chats besides owners. pairing: people with an approved code, and those in allowFrom. allowlist: those in allowFrom. open: anyone. disabled: nobody."`
+	GroupPolicy    string               `yaml:"groupPolicy" enum:"allowlist,open,disabled" doc:"Which groups the bot listens to. allowlist: those in groups. open: all. disabled: none."`
+	AllowFrom      []string             `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" means anyone."`
+	Groups         map[string]Group     `yaml:"groups" doc:"Settings by the id of a group or channel; \"guild:<id>\" and \"team:<id>\" stand for all channels of a Discord guild or a Slack workspace, \"*\" for any other. The first of these entries that exists applies. Without allowFrom and allowRoles, it takes them from the next one."`
 	Recipients     map[string]Recipient `yaml:"recipients" doc:"Levels by the user id of a person, for direct chats with them, or by the id of a conversation."`
-	AllowBots      string               `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether other bots are heard: never, where they mention the bot, like people. Bots that answer each other six times within ten minutes are not heard there until a person speaks."`
-	OnUnknown      string               `yaml:"onUnknown" enum:"resend,hold" doc:"When the platform's answer to a send was lost and can't be looked up: send again (it may then be there twice), or hold it for a person to decide. Slack and Discord can be asked, so that there it is decided without either."`
-	AckReaction    string               `yaml:"ackReaction" doc:"Emoji that the bot puts on each message that it works on, for example \"👀\". Default: none."`
-	AckRemove      bool                 `yaml:"ackRemove" doc:"Take ackReaction off when the answer is there."`
+	AllowBots      string               `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether other bots are heard. off: never. mentions: if they mention the bot. on: like people. After six consecutive messages from bots within ten minutes, bots are ignored in that conversation until a person writes."`
+	OnUnknown      string               `yaml:"onUnknown" enum:"resend,hold" doc:"If the response to a send is lost and the platform has no lookup: resend sends again (the message may then appear twice), hold waits for a person's decision. Slack and Discord have a lookup, so this rarely applies there."`
+	AckReaction    string               `yaml:"ackReaction" doc:"Emoji that the bot puts on each message it works on, for example \"👀\". Default: none."`
+	AckRemove      bool                 `yaml:"ackRemove" doc:"Remove ackReaction once the reply is sent."`
 }
 
 // Recipient is a person, or a conversation, with a level of their own.
 type Recipient struct {
-	External       bool       `yaml:"external" doc:"They are not of the house: only what is PUBLIC is said to them, whatever the channel may carry."`
-	Classification flow.Level `yaml:"classification,omitempty" doc:"Ceiling of what is said to them, where it is lower than the channel's. Default: the channel's."`
+	External       bool       `yaml:"external" doc:"They are outside your organization: only PUBLIC text is sent to them, whatever the channel's level."`
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level that may be sent to them, if lower than the channel's. Default: the channel's."`
 }
 
 // Level is the most that is said to them; invalid where the channel's counts.
@@ -107,11 +107,11 @@ func (r Recipient) Level() flow.Level {
 
 // Group is one group of a channel.
 type Group struct {
-	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that are heard in the group; \"*\" is anyone. Default, without allowRoles too: everybody. Owners always are."`
-	AllowRoles     []string         `yaml:"allowRoles" doc:"Ids of Discord roles whose holders are heard in the group, besides allowFrom."`
+	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that are heard in the group; \"*\" means anyone. Default, if allowRoles is empty too: everyone. Owners are always heard."`
+	AllowRoles     []string         `yaml:"allowRoles" doc:"Ids of Discord roles whose members are heard in the group, in addition to allowFrom."`
 	Topics         map[string]Topic `yaml:"topics" doc:"Settings by the id of a topic or thread of the group."`
-	RequireMention bool             `yaml:"requireMention" doc:"Only messages that mention the bot or answer it are worked on; others are kept as history."`
-	Classification flow.Level       `yaml:"classification" doc:"Ceiling of this group, where it is lower than the channel's. Default: the channel's."`
+	RequireMention bool             `yaml:"requireMention" doc:"The agent handles only messages that mention the bot or reply to it. Others are kept as background."`
+	Classification flow.Level       `yaml:"classification" doc:"Highest level for this group, if lower than the channel's. Default: the channel's."`
 }
 
 // Topic is one topic or thread of a group.
@@ -121,192 +121,192 @@ type Topic struct {
 
 // Models are the language models.
 type Models struct {
-	Default   string              `yaml:"default" doc:"<provider>/<model>. offline/guide needs no provider, no key and no network; it is a demonstration, not an AI."`
-	Providers map[string]Provider `yaml:"providers" doc:"Providers by the name used before the / of a model."`
+	Default   string              `yaml:"default" doc:"<provider>/<model>. offline/guide needs no provider, key or network; it is a demonstration, not an AI."`
+	Providers map[string]Provider `yaml:"providers" doc:"Providers by name. The name is the part before the / of a model."`
 }
 
 // Provider is one model provider.
 type Provider struct {
-	Kind           string     `yaml:"kind" enum:"anthropic,openai" doc:"The API that it speaks; openai is any Chat Completions server. Required."`
-	APIKey         Secret     `yaml:"apiKey" doc:"Required where baseURL is empty."`
-	BaseURL        string     `yaml:"baseURL" doc:"Empty: the provider's own."`
-	Classification flow.Level `yaml:"classification" doc:"The highest level that may be sent to it. A session above it gets an error that names this setting."`
-	ContextWindow  int        `yaml:"contextWindow" min:"0" doc:"Tokens that a prompt and its answer may have; 0: as known of the model."`
-	Models         []string   `yaml:"models" doc:"Names of its models, as they stand after the /, that people and agents may choose with /model, session_status, sessions_spawn and the API; \"*\" is any name. Those that models.default and the agents name can always be chosen. Default: these alone."`
+	Kind           string     `yaml:"kind" enum:"anthropic,openai" doc:"The provider's API; openai is any server with the Chat Completions API. Required."`
+	APIKey         Secret     `yaml:"apiKey" doc:"Required if baseURL is empty."`
+	BaseURL        string     `yaml:"baseURL" doc:"Address of the API. Empty: the provider's own."`
+	Classification flow.Level `yaml:"classification" doc:"Highest level that may be sent to the provider. A session above it gets an error that names this setting."`
+	ContextWindow  int        `yaml:"contextWindow" min:"0" doc:"Maximum tokens of a prompt and its reply together. 0: as known for the model."`
+	Models         []string   `yaml:"models" doc:"Models that people and agents may choose with /model, session_status, sessions_spawn and the API: names without the provider; \"*\" means any. The models that models.default and the agents name can always be chosen. Default: only these."`
 }
 
 // Agents are the agents.
 type Agents struct {
-	Defaults AgentDefaults `yaml:"defaults" doc:"What an agent has that does not say otherwise."`
+	Defaults AgentDefaults `yaml:"defaults" doc:"Settings for agents that do not set their own."`
 	List     []Agent       `yaml:"list" doc:"The agents. Empty: one agent, main."`
 }
 
 // AgentDefaults are what agents share.
 type AgentDefaults struct {
 	Model        string `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
-	SystemPrompt string `yaml:"systemPrompt" doc:"What the model is told first, a template: docs/workspace.md. Default: that it is an assistant in a chat, answers briefly, and may say nothing; and the instruction file of its workspace."`
-	Thinking     string `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they answer. Default: as the provider does."`
-	Verbose      string `yaml:"verbose" enum:"off,on,full" doc:"How much of the work on an answer people are shown: nothing, the tools that are called, their results too."`
-	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read: they wait for an owner's word, run, are refused."`
-	Workspace    string `yaml:"workspace" doc:"Folder in which each agent has a folder of its own, named by its id. Default: <state>/workspaces."`
+	SystemPrompt string `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
+	Thinking     string `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they reply. Default: the provider's."`
+	Verbose      string `yaml:"verbose" enum:"off,on,full" doc:"What people see of the work on a reply. off: nothing. on: the tools that are called. full: their results too."`
+	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read. ask: wait for an owner's approval. auto: run. deny: are refused."`
+	Workspace    string `yaml:"workspace" doc:"Folder that contains one folder for each agent, named by its id. Default: <state>/workspaces."`
 
-	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and what their sessions see."`
-	Tools     AgentTools       `yaml:"tools" doc:"Which tools they have."`
-	Memory    Memory           `yaml:"memory" doc:"What they remember across sessions: docs/memory.md."`
-	Subagents SubagentDefaults `yaml:"subagents" doc:"Bounds of the sub-agents that agents start."`
+	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and which sessions the tools can see."`
+	Tools     AgentTools       `yaml:"tools" doc:"Which tools the agents have."`
+	Memory    Memory           `yaml:"memory" doc:"What the agents remember across sessions: docs/memory.md."`
+	Subagents SubagentDefaults `yaml:"subagents" doc:"Limits for sub-agents."`
 }
 
 // Sandbox says how commands of an agent's tools run.
 type Sandbox struct {
-	Mode string `yaml:"mode" enum:"off,optional,required" doc:"off: as the gateway itself does, and only for an agent whose tools.allow names exec. optional: in a sandbox where bubblewrap is installed, else as with off. required: in a sandbox or not at all."`
+	Mode string `yaml:"mode" enum:"off,optional,required" doc:"How commands run. off: as the gateway itself, and only for an agent whose tools.allow names exec. optional: in a sandbox if bubblewrap is installed, otherwise as with off. required: in a sandbox or not at all."`
 
-	SessionToolsVisibility string `yaml:"sessionToolsVisibility" enum:"spawned,all" doc:"Which sessions the tools of a session with a sandbox (mode optional or required) see at most: its own and those that it started, or what tools.sessions.visibility says."`
+	SessionToolsVisibility string `yaml:"sessionToolsVisibility" enum:"spawned,all" doc:"The most that the session tools of a sandboxed session (mode optional or required) can see. spawned: its own session and those it started. all: what tools.sessions.visibility permits."`
 }
 
 // AgentTools are the tools of an agent.
 type AgentTools struct {
-	Allow []string `yaml:"allow" doc:"The only tools that it has: names, or patterns with *, such as mcp_github_*. Default: all. exec outside a sandbox needs its name here: [\"*\", exec]."`
-	Deny  []string `yaml:"deny" doc:"Tools that it does not have: names, or patterns with *."`
+	Allow []string `yaml:"allow" doc:"The only tools that the agent has: names, or patterns with *, such as mcp_github_*. Default: all. To have exec outside a sandbox, name it here: [\"*\", exec]."`
+	Deny  []string `yaml:"deny" doc:"Tools that the agent does not have: names, or patterns with *."`
 }
 
 // Memory says what agents remember across sessions.
 type Memory struct {
-	Namespace   string `yaml:"namespace" doc:"Agents with the same namespace share what they remember. a-z 0-9 _ -. Default: the agent's id, so that each has its own."`
-	Audience    string `yaml:"audience" enum:"own,shared" doc:"own: a conversation reads what it has told itself, and only owners in private read everything. shared: every conversation with the agent reads what all of them have told, up to its level."`
-	MaxEntries  int    `yaml:"maxEntries" min:"0" doc:"Memories of one conversation at one level. 0 at an agent: as agents.defaults says."`
-	MaxBytes    int    `yaml:"maxBytes" min:"0" doc:"Bytes of one conversation's memories at one level, former versions included. 0 at an agent: as agents.defaults says."`
-	RecallChars int    `yaml:"recallChars" min:"0" max:"100000" doc:"Characters of what is recalled into each prompt by itself. 0 at an agent: as agents.defaults says, where it means nothing at all."`
+	Namespace   string `yaml:"namespace" doc:"Agents with the same namespace share memories. a-z 0-9 _ -. Default: the agent's id, so each agent has its own."`
+	Audience    string `yaml:"audience" enum:"own,shared" doc:"own: a conversation reads what was saved in it, and only owners in private read everything. shared: every conversation with the agent reads all memories, up to its level."`
+	MaxEntries  int    `yaml:"maxEntries" min:"0" doc:"Maximum memories of one conversation at one level. 0 for an agent: as in agents.defaults."`
+	MaxBytes    int    `yaml:"maxBytes" min:"0" doc:"Maximum bytes of one conversation's memories at one level, old versions included. 0 for an agent: as in agents.defaults."`
+	RecallChars int    `yaml:"recallChars" min:"0" max:"100000" doc:"Characters of memories that are added to each prompt. 0 for an agent: as in agents.defaults; 0 there: none."`
 }
 
 // SubagentDefaults bound sub-agents.
 type SubagentDefaults struct {
-	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"A sub-agent's session ends so long after its report. 0: never."`
-	MaxConcurrent       int `yaml:"maxConcurrent" min:"1" max:"1000" doc:"Sub-agents that work at once in one gateway process; others wait."`
+	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"Minutes after its report when a sub-agent's session ends. 0: never."`
+	MaxConcurrent       int `yaml:"maxConcurrent" min:"1" max:"1000" doc:"Sub-agents that work at the same time in one gateway process; others wait."`
 	MaxChildren         int `yaml:"maxChildren" min:"1" max:"100" doc:"Sub-agents of one session that have not reported yet."`
 }
 
 // Subagents says which agents an agent may start.
 type Subagents struct {
-	AllowAgents []string `yaml:"allowAgents" doc:"Ids of agents that it may start as sub-agents besides itself; \"*\" is any."`
+	AllowAgents []string `yaml:"allowAgents" doc:"Ids of agents that it may start as sub-agents besides itself; \"*\" means any."`
 }
 
 // Agent is one agent.
 type Agent struct {
-	ID           string `yaml:"id" doc:"Its name in session keys: a-z 0-9 _ -. Required."`
-	Default      bool   `yaml:"default" doc:"Hears what no binding matches. Default: the first."`
-	Name         string `yaml:"name" doc:"Its name for people. Default: its id."`
-	SystemPrompt string `yaml:"systemPrompt" doc:"Default: that of agents.defaults."`
-	Model        string `yaml:"model" doc:"Default: that of agents.defaults."`
-	Thinking     string `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: that of agents.defaults."`
-	Verbose      string `yaml:"verbose" enum:"off,on,full" doc:"Default: that of agents.defaults."`
-	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Default: that of agents.defaults."`
-	Workspace    string `yaml:"workspace" doc:"Its own folder: its instruction file, and below it a folder for each of its sessions. Default: the folder of its id in that of agents.defaults."`
+	ID           string `yaml:"id" doc:"Name of the agent in session keys: a-z 0-9 _ -. Required."`
+	Default      bool   `yaml:"default" doc:"Handles messages that no binding matches. Default: the first agent."`
+	Name         string `yaml:"name" doc:"Name of the agent for people. Default: its id."`
+	SystemPrompt string `yaml:"systemPrompt" doc:"Default: as in agents.defaults."`
+	Model        string `yaml:"model" doc:"Default: as in agents.defaults."`
+	Thinking     string `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: as in agents.defaults."`
+	Verbose      string `yaml:"verbose" enum:"off,on,full" doc:"Default: as in agents.defaults."`
+	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Default: as in agents.defaults."`
+	Workspace    string `yaml:"workspace" doc:"The agent's folder: its instruction file, and below it one folder for each of its sessions. Default: the folder named by its id in that of agents.defaults."`
 
-	WorkspaceLevel flow.Level `yaml:"workspaceClassification,omitempty" doc:"Level of its sessions' files: who reads one has learnt what is of this level, and who has learnt more can't write there. Default: a session's files are as secret as the session, which alone has them."`
+	WorkspaceLevel flow.Level `yaml:"workspaceClassification,omitempty" doc:"Level of the files of the agent's sessions. A session that reads a file rises to this level; a session above it cannot write files. Default: a session's files are as secret as the session, and no other session can see them."`
 
-	Sandbox   Sandbox    `yaml:"sandbox" doc:"What it leaves out is that of agents.defaults."`
-	Tools     AgentTools `yaml:"tools" doc:"Where it says allow, or deny, that counts instead of the one of agents.defaults."`
-	Memory    Memory     `yaml:"memory" doc:"What it leaves out is that of agents.defaults."`
+	Sandbox   Sandbox    `yaml:"sandbox" doc:"Keys that are not set: as in agents.defaults."`
+	Tools     AgentTools `yaml:"tools" doc:"If allow or deny is set, it replaces the one in agents.defaults."`
+	Memory    Memory     `yaml:"memory" doc:"Keys that are not set: as in agents.defaults."`
 	Subagents Subagents  `yaml:"subagents" doc:"Which agents it may start."`
 }
 
 // Binding sends what matches to an agent.
 type Binding struct {
-	Match BindingMatch `yaml:"match" doc:"What must be so; what is left out may be anything."`
+	Match BindingMatch `yaml:"match" doc:"Conditions that must all hold. A key that is not set matches anything."`
 	Agent string       `yaml:"agent" doc:"Id of the agent. Required."`
 }
 
 // BindingMatch is what a binding looks at.
 type BindingMatch struct {
 	Channel string `yaml:"channel" doc:"Platform, for example telegram."`
-	Account string `yaml:"account" doc:"Account on it."`
+	Account string `yaml:"account" doc:"Account on the platform."`
 	Peer    string `yaml:"peer" doc:"User id of the person in a direct chat."`
 	Group   string `yaml:"group" doc:"Id of the group or channel."`
-	Guild   string `yaml:"guild" doc:"Id of the Discord guild that it is in."`
-	Team    string `yaml:"team" doc:"Id of the Slack workspace that it is in."`
+	Guild   string `yaml:"guild" doc:"Id of the Discord guild."`
+	Team    string `yaml:"team" doc:"Id of the Slack workspace."`
 }
 
 // Session is how messages become sessions.
 type Session struct {
-	Scope         string              `yaml:"scope" enum:"per-sender,global" doc:"per-sender: sessions are told apart by who speaks where. global: all that is said to an agent, in direct chats and groups, is one session, its main one; answers still go where they were asked for."`
-	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session: all of an agent, those of a person id, of a person on a channel, of a person on an account. With main others whom you let in talk in your own session: set per-account-channel-peer first."`
+	Scope         string              `yaml:"scope" enum:"per-sender,global" doc:"per-sender: separate sessions by who speaks where. global: one session for each agent, its main one, with all direct chats and groups; replies still go where the question was asked."`
+	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session. main: all chats with an agent. per-peer: those of one person id. per-channel-peer: those of one person on a channel. per-account-channel-peer: those of one person on an account. With main, other people talk in your own session: set per-account-channel-peer before you let anyone in."`
 	MainKey       string              `yaml:"mainKey" doc:"Last part of the main session's key."`
-	IdentityLinks map[string][]string `yaml:"identityLinks" doc:"People by a name of your choice, each with their ids on the channels, <channel>:<user id>. Where dmScope tells people apart, the name stands for the id, so that one person's direct chats share a session."`
-	Queue         Queue               `yaml:"queue" doc:"What happens to messages that come while the agent works."`
-	SendPolicy    SendPolicy          `yaml:"sendPolicy" doc:"What may be sent where. Any deny that matches counts, else any allow, else the default. A session's own /send on or off comes first."`
-	AgentToAgent  AgentToAgent        `yaml:"agentToAgent" doc:"Bounds of what agents may cause in one another."`
-	RunTimeout    Duration            `yaml:"runTimeout" doc:"How long one run may work, from its start."`
+	IdentityLinks map[string][]string `yaml:"identityLinks" doc:"People by a name of your choice, each with their ids on the channels, <channel>:<user id>. If dmScope separates people, the name replaces the id, so that one person's direct chats share a session."`
+	Queue         Queue               `yaml:"queue" doc:"What happens to messages that arrive while the agent works."`
+	SendPolicy    SendPolicy          `yaml:"sendPolicy" doc:"What may be sent where. Any matching deny applies, otherwise any matching allow, otherwise the default. A session's own /send on or off takes precedence."`
+	AgentToAgent  AgentToAgent        `yaml:"agentToAgent" doc:"Limits on what agents may cause in each other."`
+	RunTimeout    Duration            `yaml:"runTimeout" doc:"Maximum duration of a run, from its start."`
 
-	Reset          Reset            `yaml:"reset" doc:"When a session begins anew by itself. It is looked at when somebody speaks in it, and at no other time: what agents say to each other neither resets a session nor keeps it."`
-	ResetByType    map[string]Reset `yaml:"resetByType" doc:"What counts instead in direct chats, groups (channels too), and threads (topics too), by the names direct, group and thread."`
-	ResetByChannel map[string]Reset `yaml:"resetByChannel" doc:"What counts instead on a channel, for example telegram, whatever resetByType says."`
+	Reset          Reset            `yaml:"reset" doc:"When a new session starts automatically. Checked only when a person writes in the session: messages between agents neither reset a session nor keep it alive."`
+	ResetByType    map[string]Reset `yaml:"resetByType" doc:"Overrides reset for direct chats, groups (and channels) and threads (and topics), by the names direct, group and thread."`
+	ResetByChannel map[string]Reset `yaml:"resetByChannel" doc:"Overrides reset and resetByType for a channel, for example telegram."`
 }
 
 // Reset says when a session begins anew by itself.
 type Reset struct {
-	Mode        string `yaml:"mode" enum:"none,daily,idle" doc:"none: only with /new. daily: with the first message after atHour; also after idleMinutes, if that is set. idle: when nobody has spoken in it for idleMinutes."`
+	Mode        string `yaml:"mode" enum:"none,daily,idle" doc:"none: only /new starts a new session. daily: with the first message after atHour, and also after idleMinutes if set. idle: if nobody has written for idleMinutes."`
 	AtHour      int    `yaml:"atHour" min:"0" max:"23" doc:"Hour of the gateway's local time."`
-	IdleMinutes int    `yaml:"idleMinutes" min:"0" max:"525600" doc:"Minutes. Needed with idle."`
+	IdleMinutes int    `yaml:"idleMinutes" min:"0" max:"525600" doc:"Minutes. Required for idle."`
 }
 
 // AgentToAgent bounds what agents may cause in one another.
 type AgentToAgent struct {
-	MaxPingPongTurns int      `yaml:"maxPingPongTurns" min:"0" max:"5" doc:"How often two agents answer each other after the first answer."`
-	MaxHops          int      `yaml:"maxHops" min:"1" max:"32" doc:"Sessions through which one request may be passed on. One that comes round is refused in any case."`
+	MaxPingPongTurns int      `yaml:"maxPingPongTurns" min:"0" max:"5" doc:"Replies that two agents may exchange after the first reply."`
+	MaxHops          int      `yaml:"maxHops" min:"1" max:"32" doc:"Sessions that one request may pass through. A request that would return to a session is always refused."`
 	MaxSteps         int      `yaml:"maxSteps" min:"1" max:"10000" doc:"Runs that one request may cause in all sessions together."`
 	MaxTokens        int      `yaml:"maxTokens" min:"1000" doc:"Tokens, in and out, that these runs may use together."`
-	MaxAge           Duration `yaml:"maxAge" doc:"How long they may go on."`
+	MaxAge           Duration `yaml:"maxAge" doc:"How long they may continue."`
 }
 
 // Queue bounds a session's queue.
 type Queue struct {
-	Mode       string `yaml:"mode" enum:"steer,followup,collect,interrupt" doc:"What becomes of a message that comes while a run works. steer: it is given to that run, between two steps of its work. followup: it is a run of its own, afterwards. collect: all that waits becomes one run, afterwards. interrupt: it ends that run, and is worked with what was said before. /queue sets it for one session."`
+	Mode       string `yaml:"mode" enum:"steer,followup,collect,interrupt" doc:"What happens to a message that arrives during a run. steer: it is added to the run, between two steps. followup: it becomes its own run afterwards. collect: all waiting messages become one run afterwards. interrupt: it ends the run and is handled together with the earlier messages. /queue sets the mode for one session."`
 	Cap        int    `yaml:"cap" min:"1" max:"1000" doc:"Messages that may wait behind a run."`
-	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message goes when the queue is full; its sender is told."`
-	DebounceMs int    `yaml:"debounceMs" min:"0" max:"60000" doc:"In mode collect: quiet milliseconds before what waits is taken."`
+	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message is dropped when the queue is full, the oldest or the new one. Its sender is told."`
+	DebounceMs int    `yaml:"debounceMs" min:"0" max:"60000" doc:"In mode collect: milliseconds without a new message before the waiting ones are handled."`
 }
 
 // SendPolicy is what may be sent where.
 type SendPolicy struct {
-	Default string     `yaml:"default" enum:"allow,deny" doc:"Where no rule matches."`
-	Rules   []SendRule `yaml:"rules" doc:"Rules; their order does not count."`
+	Default string     `yaml:"default" enum:"allow,deny" doc:"Applies if no rule matches."`
+	Rules   []SendRule `yaml:"rules" doc:"Rules. Their order does not matter."`
 }
 
 // SendRule is one rule of the send policy.
 type SendRule struct {
-	Match  SendMatch `yaml:"match" doc:"What must be so; what is left out may be anything."`
+	Match  SendMatch `yaml:"match" doc:"Conditions that must all hold. A key that is not set matches anything."`
 	Action string    `yaml:"action" enum:"allow,deny" doc:"Required."`
 }
 
 // SendMatch is what a rule looks at.
 type SendMatch struct {
 	Channel      string `yaml:"channel" doc:"Platform."`
-	ChatType     string `yaml:"chatType" enum:"direct,group,channel" doc:"Kind of the conversation."`
+	ChatType     string `yaml:"chatType" enum:"direct,group,channel" doc:"Kind of conversation."`
 	Account      string `yaml:"account" doc:"Account on the platform."`
 	To           string `yaml:"to" doc:"Id of the conversation."`
 	Thread       string `yaml:"thread" doc:"Id of the thread or topic."`
 	Agent        string `yaml:"agent" doc:"Id of the agent."`
-	Kind         string `yaml:"kind" enum:"reply,announce,notice,message" doc:"What the text is: an answer, what came of an exchange between agents, the gateway's own word, a proactive message."`
-	KeyPrefix    string `yaml:"keyPrefix" doc:"Beginning of the session's key, with or without agent:<id>:."`
-	RawKeyPrefix string `yaml:"rawKeyPrefix" doc:"Beginning of the session's whole key."`
+	Kind         string `yaml:"kind" enum:"reply,announce,notice,message" doc:"Kind of text: a reply, the announcement of an exchange between agents, a notice of the gateway, a proactive message."`
+	KeyPrefix    string `yaml:"keyPrefix" doc:"Prefix of the session's key, with or without agent:<id>:."`
+	RawKeyPrefix string `yaml:"rawKeyPrefix" doc:"Prefix of the session's whole key."`
 }
 
 // Tools are what agents' tools may do.
 type Tools struct {
 	Sessions SessionTools `yaml:"sessions" doc:"The tools that look at sessions."`
 
-	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may speak to each other. They must see each other too: sessions.visibility all."`
+	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may talk to each other. They must also see each other: sessions.visibility all."`
 	Subagents    SubagentTools     `yaml:"subagents" doc:"What sub-agents may do."`
-	Web          WebTools          `yaml:"web" doc:"The tool web_fetch, which reads pages of the web: docs/tools.md."`
+	Web          WebTools          `yaml:"web" doc:"The tool web_fetch, which reads web pages: docs/tools.md."`
 }
 
 // WebTools are the tools that reach the web.
 type WebTools struct {
 	Enabled        bool       `yaml:"enabled" doc:"Agents have web_fetch."`
-	Classification flow.Level `yaml:"classification" doc:"The highest level that an address may have, as asking for it is saying it; what pages say has this level too, and is untrusted. A session above it gets an error that names this setting."`
-	Allow          []string   `yaml:"allow" doc:"Hosts that may be asked: names, or patterns with *; *.example.org is not example.org. Addresses of the own machine and network never may."`
-	Deny           []string   `yaml:"deny" doc:"Hosts that may not be asked, whatever allow says."`
-	MaxBytes       int        `yaml:"maxBytes" min:"1024" max:"16777216" doc:"Most that is read of one page."`
+	Classification flow.Level `yaml:"classification" doc:"Highest level that may be sent to web servers, because an address can carry data, and the level of the pages, which are untrusted. A session above it gets an error that names this setting."`
+	Allow          []string   `yaml:"allow" doc:"Hosts that may be fetched: names, or patterns with *; *.example.org does not match example.org. Addresses of the machine and its network are never allowed."`
+	Deny           []string   `yaml:"deny" doc:"Hosts that may not be fetched, whatever allow says."`
+	MaxBytes       int        `yaml:"maxBytes" min:"1024" max:"16777216" doc:"Maximum bytes read of one page."`
 }
 
 // MCP is the gateway as a client of MCP servers.
@@ -316,53 +316,53 @@ type MCP struct {
 
 // MCPServer is one MCP server.
 type MCPServer struct {
-	Command        []string          `yaml:"command" doc:"A program and its arguments, which speaks on its standard input and output. It runs with the gateway's rights. This or url is required."`
+	Command        []string          `yaml:"command" doc:"A program and its arguments. The gateway talks to it over standard input and output. It runs with the gateway's rights. Either command or url is required."`
 	URL            Secret            `yaml:"url" doc:"Address of a server over streamable HTTP."`
-	Env            map[string]Secret `yaml:"env" doc:"Environment of command. Of the gateway's own it has PATH and HOME only."`
-	Headers        map[string]Secret `yaml:"headers" doc:"Headers that each request to url carries."`
-	Classification flow.Level        `yaml:"classification" doc:"The highest level that it may be told, and the level of what it says. A session above it gets an error that names this setting."`
-	Trusted        bool              `yaml:"trusted" doc:"What it says counts as the owner's own word. Only for one whose every answer you have written yourself."`
-	Tools          MCPTools          `yaml:"tools" doc:"Which of its tools there are."`
-	TimeoutSeconds int               `yaml:"timeoutSeconds" min:"1" max:"600" doc:"How long a call may take."`
+	Env            map[string]Secret `yaml:"env" doc:"Environment of command. From the gateway's environment it gets only PATH and HOME."`
+	Headers        map[string]Secret `yaml:"headers" doc:"Headers of each request to url."`
+	Classification flow.Level        `yaml:"classification" doc:"Highest level that may be sent to the server, and the level of its results. A session above it gets an error that names this setting."`
+	Trusted        bool              `yaml:"trusted" doc:"Results count as the owner's own words. Use it only for a server whose every result you have written yourself."`
+	Tools          MCPTools          `yaml:"tools" doc:"Which of the server's tools are available."`
+	TimeoutSeconds int               `yaml:"timeoutSeconds" min:"1" max:"600" doc:"Maximum duration of a call."`
 }
 
 // MCPTools choose among a server's tools.
 type MCPTools struct {
-	Allow []string `yaml:"allow" doc:"The only ones that there are: names as the server has them, or patterns with *. Default: all."`
-	Deny  []string `yaml:"deny" doc:"Those that there are not."`
+	Allow []string `yaml:"allow" doc:"The only available tools: the server's own names, or patterns with *. Default: all."`
+	Deny  []string `yaml:"deny" doc:"Tools that are not available."`
 }
 
 // ToolsAgentToAgent says which agents may speak to each other.
 type ToolsAgentToAgent struct {
-	Enabled bool     `yaml:"enabled" doc:"Agents may speak to the sessions of other agents."`
-	Allow   []string `yaml:"allow" doc:"Agents that may speak to others and be spoken to: ids, or patterns with *."`
+	Enabled bool     `yaml:"enabled" doc:"Agents may talk to the sessions of other agents."`
+	Allow   []string `yaml:"allow" doc:"Agents that may talk to others and be talked to: ids, or patterns with *."`
 }
 
 // SubagentTools are the tools of sub-agents.
 type SubagentTools struct {
-	Tools ToolFilter `yaml:"tools" doc:"They have every tool but sessions_spawn and those of sessions."`
+	Tools ToolFilter `yaml:"tools" doc:"Sub-agents have every tool except sessions_spawn and the session tools."`
 }
 
 // ToolFilter changes a set of tools.
 type ToolFilter struct {
-	Allow []string `yaml:"allow" doc:"Tools that they have as well: names, or patterns with *. sessions_spawn never is one."`
+	Allow []string `yaml:"allow" doc:"Additional tools: names, or patterns with *. sessions_spawn is never available."`
 	Deny  []string `yaml:"deny" doc:"Tools that they do not have: names, or patterns with *."`
 }
 
 // SessionTools are the tools that look at sessions.
 type SessionTools struct {
-	Visibility string `yaml:"visibility" enum:"self,tree,agent,all" doc:"Which sessions they see: their own, those they started too, all of their agent, all."`
+	Visibility string `yaml:"visibility" enum:"self,tree,agent,all" doc:"Which sessions the tools can see. self: their own. tree: also those they started. agent: all of their agent. all: all."`
 }
 
 // Retention is how long what has ended is kept.
 type Retention struct {
-	Events     string `yaml:"events" doc:"What an event of a platform has led to, once its run has gone. Its key stays for ever, so that a repeat is known."`
-	Runs       string `yaml:"runs" doc:"Runs that have ended, but for the last one of each session; and exchanges between agents that have ended, with their runs. Of a task that was given with an idempotency key the key stays and the text goes."`
-	Deliveries string `yaml:"deliveries" doc:"Deliveries that were sent or discarded. Where a request had an idempotency key, the key stays and the text goes."`
-	Sessions   string `yaml:"sessions" doc:"Conversations in which nothing has happened for so long: they end, and go with their messages, runs, approvals and files. A rule at SESSION_RESET can keep them. By default people's conversations are kept for ever."`
-	Archived   string `yaml:"archived" doc:"Sessions of sub-agents that have ended, with their messages and runs: agents.defaults.subagents.archiveAfterMinutes says when they end."`
-	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain that lost its beginning could not be verified."`
-	Media      string `yaml:"media" doc:"Files that came with messages or were sent, counted from when they came. A file stays while a delivery that is not settled or an unfinished run of its session needs it."`
+	Events     string `yaml:"events" doc:"What a platform's event led to, once its run is removed. The event's key is kept forever, to recognize a repeat."`
+	Runs       string `yaml:"runs" doc:"Finished runs, except the last one of each session, and finished exchanges between agents, with their runs. For a task with an idempotency key, the key is kept and the text removed."`
+	Deliveries string `yaml:"deliveries" doc:"Deliveries that were sent or discarded. For a request with an idempotency key, the key is kept and the text removed."`
+	Sessions   string `yaml:"sessions" doc:"Conversations that are unused for this long. They end and are removed with their messages, runs, approvals and files. A rule of SESSION_RESET can keep them. By default, people's conversations are kept forever."`
+	Archived   string `yaml:"archived" doc:"Ended sessions of sub-agents, with their messages and runs. agents.defaults.subagents.archiveAfterMinutes sets when they end."`
+	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain without its start could not be verified."`
+	Media      string `yaml:"media" doc:"Incoming and outgoing files, counted from when they arrived. A file is kept longer while an unfinished delivery or an unfinished run of its session needs it."`
 }
 
 // Age is a span of retention; 0 for what is kept for ever.
@@ -380,17 +380,17 @@ func Age(text string) (time.Duration, error) {
 
 // Limits are bounds.
 type Limits struct {
-	DeliveryLife    Duration `yaml:"deliveryLife" doc:"A delivery that could not be sent for so long expires."`
-	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of one message in; the sender of a longer one is told."`
-	MaxMediaBytes   int      `yaml:"maxMediaBytes" min:"1024" max:"268435456" doc:"Largest file that is taken in with a message or sent with one; the files of one message have twice as much together."`
-	HistoryKeep     int      `yaml:"historyKeep" min:"0" max:"1000" doc:"Unmentioned messages of a group that are kept for the next answer."`
-	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"Starts of one run, interrupted by crashes, before it counts as failed."`
-	Partitions      int      `yaml:"partitions" min:"1" max:"256" doc:"Parts that the work is cut into among replicas. It is fixed with the first start of a store."`
+	DeliveryLife    Duration `yaml:"deliveryLife" doc:"A delivery that could not be sent within this time expires."`
+	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of an incoming message. The sender of a longer one is told."`
+	MaxMediaBytes   int      `yaml:"maxMediaBytes" min:"1024" max:"268435456" doc:"Largest file in an incoming or outgoing message. The files of one message may have twice this size together."`
+	HistoryKeep     int      `yaml:"historyKeep" min:"0" max:"1000" doc:"Messages of a group without a mention that are kept as background for the next reply."`
+	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"How many times a run is started, if crashes interrupt it, before it counts as failed."`
+	Partitions      int      `yaml:"partitions" min:"1" max:"256" doc:"Number of partitions into which replicas divide the work. Fixed by the first start of a store."`
 
-	WorkspaceBytes Bytes `yaml:"workspaceBytes" doc:"Most that the files of all sessions of an agent take on the disk; each file and folder counts 4 KiB besides its content. Writes beyond it are refused, and commands that go beyond it are ended."`
+	WorkspaceBytes Bytes `yaml:"workspaceBytes" doc:"Disk space for the files of all sessions of an agent; each file and folder counts 4 KiB more than its content. Writes above the limit are refused, and commands that exceed it are stopped."`
 	SessionBytes   Bytes `yaml:"sessionBytes" doc:"The same for the files of one session."`
-	ReserveBytes   Bytes `yaml:"reserveBytes" doc:"Free space on the disk of the workspaces, which by default is that of the state, that no session's files may take: so messages are still taken in and answered. On a disk smaller than ten times this it is a tenth of the disk."`
+	ReserveBytes   Bytes `yaml:"reserveBytes" doc:"Free space on the disk of the workspaces (by default the disk of the state) that session files may not use, so that messages can still be received and answered. A tenth of the disk if the disk is smaller than ten times this."`
 
-	CommandMemory    Bytes `yaml:"commandMemory" doc:"Most memory that a command of the tool exec and all that it has started use together."`
-	CommandProcesses int   `yaml:"commandProcesses" min:"8" max:"32768" doc:"Most processes and threads that a command of the tool exec has at once."`
+	CommandMemory    Bytes `yaml:"commandMemory" doc:"Memory for a command of the tool exec and everything it starts, together."`
+	CommandProcesses int   `yaml:"commandProcesses" min:"8" max:"32768" doc:"Processes and threads of a command of the tool exec at the same time."`
 }

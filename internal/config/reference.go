@@ -12,18 +12,25 @@ import (
 
 const referenceHead = `# Configuration
 
-<!-- Made from the types in internal/config by "make generate"; do not edit. -->
+<!-- Generated from the types in internal/config by "make generate"; do not edit. -->
 
-One file, ` + "`sluice.yaml`" + `, in YAML 1.2 (so JSON will do). It is looked for in this order: ` + "`--config`, `$SLUICE_CONFIG`, `./sluice.yaml`, `$XDG_CONFIG_HOME/sluice/sluice.yaml`" + `.
-With none at all the gateway runs on its embedded parts. ` + "`sluice init`" + ` writes one with comments, ` + "`sluice config check`" + ` finds all that is wrong with
-one and says where, ` + "`sluice config show`" + ` prints it with every default, secrets hidden. Editors can use the schema
-[sluice.schema.json](sluice.schema.json) (` + "`sluice config schema`" + `).
+The configuration is one YAML 1.2 file, ` + "`sluice.yaml`" + ` (JSON works too). The gateway looks for it in this
+order: ` + "`--config`, `$SLUICE_CONFIG`, `./sluice.yaml`, `$XDG_CONFIG_HOME/sluice/sluice.yaml`" + `. Without a
+file, it runs with its embedded database and bus.
 
-- ` + "`${NAME}`" + ` in a value is the environment variable's text, ` + "`${file:/path}`" + ` a file's, without its last line end. What they hold is never read as YAML. One
-  that is not there is a fault. ` + "`$${`" + ` is a plain ` + "`${`" + `.
-- A key that is not known is a fault, never ignored. So is one that belongs to a later version.
-- Levels, from everybody's to nobody else's: ` + "`PUBLIC`, `INTERNAL`, `CONFIDENTIAL`, `RESTRICTED`" + `.
-- Time spans are written as ` + "`90s`, `10m`, `24h`" + `.
+| command | effect |
+| --- | --- |
+| ` + "`sluice init`" + ` | write a file with comments |
+| ` + "`sluice config check`" + ` | list every error with its position |
+| ` + "`sluice config show`" + ` | print the configuration with all defaults; secrets are hidden |
+| ` + "`sluice config schema`" + ` | print the JSON Schema for editors, [sluice.schema.json](sluice.schema.json) |
+
+- In a value, ` + "`${NAME}`" + ` is replaced by an environment variable and ` + "`${file:/path}`" + ` by the content of a file,
+  without its last line break. The content is never parsed as YAML. A missing variable or file is an
+  error. ` + "`$${`" + ` stands for a literal ` + "`${`" + `.
+- An unknown key is an error, and so is a key of a later version.
+- Levels, from lowest to highest: ` + "`PUBLIC`, `INTERNAL`, `CONFIDENTIAL`, `RESTRICTED`" + `.
+- Durations are written like ` + "`90s`, `10m`, `24h`" + `.
 
 `
 

@@ -94,3 +94,29 @@ func TestNameOfAFile(t *testing.T) {
 	require.Equal(t, "file", Media{MIME: "application/x-nobody-knows"}.FileName())
 	require.Equal(t, "a.txt", Delivery{}.FileName(Media{Name: "a.txt"}))
 }
+
+// A message is known to be a delivery's by its receipts and its preview. While a receipt may be missing, any message may be.
+func TestShows(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		d    Delivery
+		want bool
+	}{
+		"by its receipt":      {Delivery{Status: DeliverySent, Receipts: []adapters.Receipt{{MessageID: "1"}, {MessageID: "2"}}}, true},
+		"by its preview":      {Delivery{Status: DeliveryQueued, PreviewID: "2"}, true},
+		"another message":     {Delivery{Status: DeliverySent, PreviewID: "1", Receipts: []adapters.Receipt{{MessageID: "1"}}}, false},
+		"while it is sent":    {Delivery{Status: DeliverySending}, true},
+		"when nobody knows":   {Delivery{Status: DeliveryUnknown}, true},
+		"when it is repeated": {Delivery{Status: DeliverySent, ResendOf: "dlv_1"}, true},
+		"nothing":             {Delivery{Status: DeliveryQueued}, false},
+	} {
+		require.Equal(t, c.want, c.d.Shows("2"), name)
+	}
+	for name, want := range map[string]bool{"dlv_1/0": true, "dlv_1/12": true, "dlv_1/x": false, "dlv_1/-1": false, "dlv_1": false, "dlv_1/": false, "": false} {
+		id, _, ok := ParsePress(name)
+		require.Equal(t, want, ok, name)
+		if ok {
+			require.Equal(t, DeliveryID("dlv_1"), id)
+		}
+	}
+}

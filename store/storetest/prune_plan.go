@@ -36,6 +36,10 @@ func pruneStatements(t *testing.T) []store.Statement {
 		require.NoError(t, err)
 		_, err = db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start, After: done.Next})
 		require.NoError(t, err)
+		_, err = db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start, After: "nowhere"})
+		if kind != ledger.PruneChains && kind != ledger.PruneMedia && kind != ledger.PruneEvents { // whose places are no numbers
+			require.ErrorContains(t, err, "place of the last step", kind)
+		}
 	}
 	require.NoError(t, db.Close())
 	return f.seen

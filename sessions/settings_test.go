@@ -1,8 +1,11 @@
 package sessions_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,12 +52,16 @@ func TestSettingsOfASessionNobodyKnowsWasStored(t *testing.T) {
 func TestPatchIsChecked(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
+	most, more := []byte(strings.Repeat("1", sessions.MetadataMost)), []byte(strings.Repeat("1", sessions.MetadataMost+1))
+	mode := sessions.QueueMode("fast")
+	require.NoError(t, sessions.Patch{Metadata: &most, Label: new(flow.NewText(strings.Repeat("x", sessions.LabelMost), flow.Bottom()))}.Check(), "as much as may be")
 	long, broken := strings.Repeat("x", sessions.LabelMost+1), "\xff"
 	thinking, verbose := sessions.ThinkingLevel("much"), sessions.VerboseLevel("much")
 	send, activation := sessions.SendPolicy("maybe"), sessions.Activation("maybe")
 	for field, p := range map[string]sessions.Patch{
 		"label: 513 bytes": {Label: new(flow.NewText(long, flow.Bottom()))}, "label: 1 bytes": {Label: new(flow.NewText(broken, flow.Bottom()))},
 		"thinkingLevel": {ThinkingLevel: &thinking}, "verboseLevel": {VerboseLevel: &verbose},
+		"metadata: 65537 bytes, the most is 65536": {Metadata: &more}, "queueMode": {QueueMode: &mode},
 		"sendPolicy": {SendPolicy: &send}, "groupActivation": {Activation: &activation},
 	} {
 		before := b.Record()
@@ -109,4 +116,38 @@ func TestOverridesOutliveTheModel(t *testing.T) {
 	require.Equal(t, sessions.Request{Messages: asked.Messages, Thinking: high}, asked)
 	require.Nil(t, b.TemperatureOverride())
 	require.Nil(t, b.MaxTokensOverride())
+}
+
+// A message that is edited while it is stored is stored again as it was edited.
+func TestMessageEditedWhileItIsStored(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.Append(user("one"))
+	id := b.Last().ID
+	change := b.Pending()
+	require.NoError(t, b.store.CommitSession(t.Context(), change))
+	require.NoError(t, b.SetContent(id, "two", flow.Bottom()))
+	b.Saved(change)
+	require.True(t, b.IsDirty(id))
+	require.NoError(t, b.Persist(t.Context()))
+	require.False(t, b.Dirty())
+	require.Equal(t, "two", b.load(t).Last().Text())
+}
+
+// gone is a store that is away.
+type gone struct{ *sessiontest.Memory }
+
+func (gone) CommitSession(context.Context, sessions.Change) error { return sessions.ErrUnavailable }
+
+// Who stores something while the store is away is told so when they do not wait any longer.
+func TestPersistEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := sessions.NewSession(gone{sessiontest.NewMemory()}, sessions.Record{ID: sessions.NewID(), Key: "agent:main:main", Agent: "main"}, time.Now)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s.Append(user("one"))
+		require.ErrorIs(t, s.Persist(ctx), sessions.ErrUnavailable)
+		require.True(t, s.Dirty())
+	})
 }

@@ -12,13 +12,14 @@ import (
 
 	"sluice/adapters"
 	"sluice/adapters/webchat"
+	"sluice/internal/agent"
 	"sluice/internal/console"
 	"sluice/internal/httpapi"
 	"sluice/policy"
 	"sluice/sessions"
 )
 
-// bodySpare is what a request's body may have besides its text: JSON's escapes at their worst, and names.
+// bodySpare is the room in a request's body for everything but the text, which JSON escapes can make six times as long.
 const bodySpare = 64 << 10
 
 func (a *App) newHTTP() error {
@@ -31,13 +32,17 @@ func (a *App) newHTTP() error {
 		return err
 	}
 	a.http = httpapi.New(httpapi.Config{
-		Router: a.router, Store: a.store, Events: a.bus, Parts: a.parts, Accounts: a.supervisor.States,
-		Callback:  a.callback,
-		ModelName: a.loop.ModelName, Folder: a.loop.Folder, Quota: a.quota, FileLevel: a.loop.FileLevel,
-		CheckModel: a.loop.CheckModel,
-		Simulate: func(ctx context.Context, c httpapi.Simulated) (policy.Simulation, error) {
-			return a.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, User: c.Speaker, Owner: c.Owner, Reader: c.Reader}, c.Tool, c.Args)
+		Gateway: httpapi.Gateway{
+			Resolver: a.router, Sessions: a.router, Turns: a.router, Gate: a.router, Outbox: a.router, Tasks: a.router,
+			Approver: a.router, Pairings: a.router, Events: a.bus, Simulator: simulator{a.loop},
 		},
+		Rows: httpapi.Rows{
+			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store,
+			Memories: a.store, Pairings: a.store, Audit: a.store, Denials: a.store,
+		},
+		Models: httpapi.Models{Default: a.loop.ModelName, Check: a.loop.CheckModel},
+		Files:  httpapi.Files{Folder: a.loop.Folder, Level: a.loop.FileLevel, Quota: a.quota},
+		Parts:  a.parts, Accounts: a.supervisor.States, Callback: a.callback,
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Tokens:  credentials, SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
@@ -45,6 +50,14 @@ func (a *App) newHTTP() error {
 		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	return nil
+}
+
+// simulator simulates tool calls with the agent's own tools.
+type simulator struct{ loop *agent.Loop }
+
+// Simulate implements [httpapi.Simulator].
+func (s simulator) Simulate(ctx context.Context, c httpapi.Simulated) (policy.Simulation, error) {
+	return s.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, User: c.Speaker, Owner: c.Owner, Reader: c.Reader}, c.Tool, c.Args)
 }
 
 // hosts are the names under which others may call the gateway.
@@ -74,10 +87,10 @@ func (a *App) callback(channel, account string) (http.Handler, bool) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.ServeCallback(w, r, in) }), ok && in != nil
 }
 
-// errStarting: the server answers already, but nobody works yet.
-var errStarting = errors.New("it is starting: its partitions and channels are being taken")
+// errStarting: the server answers already, but work has not begun.
+var errStarting = errors.New("starting: taking over partitions and channels")
 
-// parts say how the gateway's parts do. An account that another replica runs is all right here.
+// parts is the state of the gateway's parts. An account that another replica runs counts as working.
 func (a *App) parts(ctx context.Context) []httpapi.Health {
 	parts := []httpapi.Health{part("store", a.store.Ready(ctx)), part("bus", a.bus.Ready())}
 	if !a.up.Load() {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"sluice/internal/config"
-	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 )
 
 // tokenFile is where a token is kept that the configuration does not name.
@@ -40,14 +40,14 @@ func apiToken(c *config.Config) (string, error) {
 }
 
 // credentials are all tokens of the HTTP API.
-func (a *App) credentials() ([]httpapi.Credential, error) {
+func (a *App) credentials() ([]auth.Credential, error) {
 	g := a.cfg.Gateway
-	all := []httpapi.Credential{{Token: a.token, Level: g.Classification, Role: httpapi.RoleOperator}}
+	all := []auth.Credential{{Token: a.token, Level: g.Classification, Role: auth.RoleOperator}}
 	for i, t := range g.Tokens {
 		if t.Token.Reveal() == a.token { // one that the configuration does not name
-			return nil, fmt.Errorf("gateway.tokens[%d].token is that of the file %s: give it its own", i, tokenFile)
+			return nil, fmt.Errorf("gateway.tokens[%d].token is the same as in the file %s; choose another one", i, tokenFile)
 		}
-		all = append(all, httpapi.Credential{Name: t.Name, Token: t.Token.Reveal(), Level: t.Classification, Role: httpapi.Role(t.Role)})
+		all = append(all, auth.Credential{Name: t.Name, Token: t.Token.Reveal(), Level: t.Classification, Role: auth.Role(t.Role)})
 	}
 	return all, nil
 }

@@ -1,119 +1,111 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
 )
 
-// approval is the API's approval: a tool call, or a message, that somebody has to decide about.
-type approval struct {
-	ID        string          `json:"id"`
-	Session   string          `json:"session"`
-	Run       string          `json:"run"`
-	Agent     string          `json:"agent"`
-	Tool      string          `json:"tool"` // empty: a message
-	Delivery  string          `json:"delivery"`
-	Args      json.RawMessage `json:"args"`
-	Label     string          `json:"label"`
-	Status    string          `json:"status"`
-	Why       string          `json:"why"`
-	Rules     []string        `json:"rules"`
-	Approvers [][]string      `json:"approvers"`
-	OnTimeout string          `json:"on_timeout"`
-	Reason    string          `json:"reason"`
-	By        string          `json:"by"`
-	Created   time.Time       `json:"created"`
-	Expires   time.Time       `json:"expires"`
-	Decided   time.Time       `json:"decided"`
+func approvalsCommand(g *gateway) *cobra.Command {
+	return group("approvals", "Tool calls and messages that wait for approval", approvalsList(g), approvalsShow(g), approvalsAllow(g), approvalsDeny(g))
 }
 
-// pending is the status of one that nobody has decided about yet.
-const pending = "pending"
-
-// about is what a line of the list says of it: a call's arguments, or where a message is to go and its text.
-func (p approval) about() string {
-	if p.Tool != "" {
-		return string(p.Args)
-	}
-	m := p.message()
-	return m.Channel + " " + m.To + ": " + m.Text
-}
-
-// approvalList is the API's list of them.
-type approvalList struct {
-	Approvals []approval `json:"approvals"`
-}
-
-func (a *app) approvalsCommand() *cobra.Command {
-	return group("approvals", "Tool calls, and messages that a rule holds, that wait for your word", a.approvalsList(), a.approvalsShow(), a.approvalsAllow(), a.approvalsDeny())
-}
-
-func (a *app) approvalsList() *cobra.Command {
-	var o output
-	var every bool
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the calls and messages that wait", Args: cobra.NoArgs,
-		RunE: ask(a, &o, always("/v1/approvals", func() url.Values {
-			if every {
-				return queryOf("status", "all")
-			}
-			return nil
-		}), func(got approvalList) error {
-			return list(a, []string{"ID", "STATUS", "AGENT", "TOOL", "ARGUMENTS", "SESSION", "ASKED"}, got.Approvals, func(p approval) []string {
-				return []string{p.ID, p.Status, p.Agent, orText(p.Tool, "message"), short(p.about()), p.Session, a.ago(p.Created)}
-			})
-		}),
-	}
-	cmd.Flags().BoolVar(&every, "all", false, "those that are decided too")
-	return o.flag(cmd)
-}
-
-func (a *app) approvalsAllow() *cobra.Command {
-	return &cobra.Command{
-		Use: "allow ID", Short: "Let a call run, or a message be sent", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.decide(ctx, args[0], "allow", "", "runs") }),
-	}
-}
-
-func (a *app) approvalsDeny() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use: "deny ID", Short: "Refuse a call or a message", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			return a.decide(ctx, args[0], "deny", reason, "does not run")
-		}),
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "what the agent is told")
+func approvalsList(g *gateway) *cobra.Command {
+	var all bool
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval", Args: cobra.NoArgs}, get("/v1/approvals", func() url.Values {
+		if all {
+			return api.Query("status", "all")
+		}
+		return nil
+	}), printApprovals)
+	cmd.Flags().BoolVar(&all, "all", false, "include what is decided already")
 	return cmd
 }
 
-// decide says yes or no to a call; done is what then holds for its tool.
-func (a *app) decide(ctx context.Context, id, verb, reason, done string) error {
-	c, err := a.client()
+func printApprovals(s terminal.Screen, got api.ApprovalList) error {
+	return terminal.Rows(s, []string{"ID", "STATUS", "AGENT", "TOOL", "CONTENT", "SESSION", "ASKED"}, got.Approvals, func(p api.Approval) []string {
+		return []string{p.ID, p.Status, p.Agent, cmp.Or(p.Tool, "message"), terminal.Short(p.Summary()), p.Session, s.Ago(p.Created)}
+	})
+}
+
+func approvalsShow(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{
+		Use: "show ID", Short: "Show a tool call or message in full, why it waits, and who may decide", Args: cobra.ExactArgs(1),
+	}, one("approvals"), printApproval)
+}
+
+func printApproval(s terminal.Screen, p api.Approval) error {
+	m := p.Message()
+	err := s.Pairs("id", p.ID, "status", p.Status, "tool", p.Tool, "message to", m.Place(), "kind", m.Kind, "agent", p.Agent, "session", p.Session, "run", p.Run,
+		"delivery", p.Delivery, "reason", cmp.Or(p.Why, "the agent's permission mode asks"), "asked by", strings.Join(p.Rules, ", "), "level", p.Label,
+		"deciders", p.Deciders(), "asked", s.Ago(p.Created), "expires", expiry(p, s.Now()), "decided", decided(s, p))
 	if err != nil {
 		return err
 	}
-	r := request{method: http.MethodPost, path: "/v1/approvals/" + url.PathEscape(id) + "/" + verb}
-	if reason != "" {
-		r.body = map[string]string{"reason": reason}
-	}
-	raw, err := c.call(ctx, r)
-	if err != nil {
+	if err := s.Printf("\n%s", terminal.Text(p.Content())); err != nil || p.Status != api.Pending {
 		return err
 	}
-	var p approval
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return fmt.Errorf("read answer: %w", err)
+	id := terminal.Line(p.ID)
+	return s.Printf("\nsluice approvals allow %s\nsluice approvals deny %s --reason TEXT", id, id)
+}
+
+// expiry says when the question expires, and how it is decided then.
+func expiry(p api.Approval, now time.Time) string {
+	if p.Status != api.Pending {
+		return ""
 	}
-	if p.Tool == "" {
-		p.Tool, done = "message", map[string]string{"allow": "is sent", "deny": "is not sent"}[verb]
+	result := "denied"
+	if p.OnTimeout == "allow" {
+		result = "allowed"
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s %s\n", clean(p.Tool), done)
-	return err
+	at, left := p.Expires.Format(time.RFC3339), p.Expires.Sub(now).Round(time.Second)
+	if left <= 0 {
+		return fmt.Sprintf("%s (expired; counts as %s)", at, result)
+	}
+	return fmt.Sprintf("%s (in %s; no answer counts as %s)", at, left, result)
+}
+
+// decided says who decided, when and why.
+func decided(s terminal.Screen, p api.Approval) string {
+	if p.Decided.IsZero() {
+		return ""
+	}
+	text := s.Ago(p.Decided) + " by " + p.By
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	return text
+}
+
+func approvalsAllow(g *gateway) *cobra.Command {
+	var none string
+	return decide(g, &cobra.Command{Use: "allow ID", Short: "Allow a tool call or a message", Args: cobra.ExactArgs(1)}, "allow", &none)
+}
+
+func approvalsDeny(g *gateway) *cobra.Command {
+	var reason string
+	cmd := decide(g, &cobra.Command{Use: "deny ID", Short: "Deny a tool call or a message", Args: cobra.ExactArgs(1)}, "deny", &reason)
+	cmd.Flags().StringVar(&reason, "reason", "", "`text` that the agent is told")
+	return cmd
+}
+
+// decide is the command that allows or denies an approval.
+func decide(g *gateway, cmd *cobra.Command, verb string, reason *string) *cobra.Command {
+	return doing(g, cmd, func(args []string) (api.Request, error) {
+		return api.DecisionRequest(args[0], verb, *reason), nil
+	}, func(s terminal.Screen, answer api.Answer, _ []string) error {
+		p, err := api.Decode[api.Approval](answer)
+		if err != nil {
+			return err
+		}
+		word := map[string]string{"allow": "Allowed", "deny": "Denied"}[verb]
+		return s.Printf("%s: %s", word, terminal.Line(cmp.Or(p.Tool, "message")))
+	})
 }

@@ -2,55 +2,33 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
 )
 
-// auditEntry is the API's entry of the audit trail.
-type auditEntry struct {
-	ID     string          `json:"id"`
-	At     time.Time       `json:"at"`
-	Actor  string          `json:"actor"`
-	Action string          `json:"action"`
-	Object string          `json:"object"`
-	Detail json.RawMessage `json:"detail"`
+func auditCommand(g *gateway) *cobra.Command {
+	return group("audit", "Who did what", auditList(g), auditVerify(g))
 }
 
-// auditReport is what the API says of the whole trail.
-type auditReport struct {
-	OK      bool     `json:"ok"`
-	Entries int      `json:"entries"`
-	Heads   []string `json:"heads"`
-	Faults  []struct {
-		Chain int    `json:"chain"`
-		Seq   int64  `json:"seq"`
-		Kind  string `json:"kind"`
-		Text  string `json:"text"`
-	} `json:"faults"`
-}
-
-func (a *app) auditCommand() *cobra.Command {
-	return group("audit", "What was done by whom", a.auditList(), a.auditVerify())
-}
-
-// auditFilter is which entries are asked for.
+// auditFilter chooses entries.
 type auditFilter struct {
 	action, actor, session, since, after string
 	limit                                int
 }
 
-func (f *auditFilter) flags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&f.action, "action", "", "only this `action`, for example delivery.block")
-	cmd.Flags().StringVar(&f.actor, "actor", "", "only what this `one` did: operator, gateway, agent:main, telegram:1001")
-	cmd.Flags().StringVar(&f.session, "session", "", "only of this session, by `key or id`")
-	cmd.Flags().StringVar(&f.since, "since", "", "only from this `time` on: how long ago, for example 24h, or 2026-04-26T18:00:00Z, or a day")
-	cmd.Flags().IntVar(&f.limit, "limit", 50, "at most this `number`")
-	cmd.Flags().StringVar(&f.after, "after", "", "go on after this `id`")
+func (f *auditFilter) add(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&f.action, "action", "", "show only this `action`, for example delivery.block")
+	cmd.Flags().StringVar(&f.actor, "actor", "", "show only this `actor`: operator, gateway, agent:main, telegram:1001")
+	cmd.Flags().StringVar(&f.session, "session", "", "show only this session, by `key` or ID")
+	cmd.Flags().StringVar(&f.since, "since", "", "show only entries since this `time`: an age such as 24h, 2026-04-26T18:00:00Z, or a day")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "show at most this `number` of entries")
+	cmd.Flags().StringVar(&f.after, "after", "", "show the entries after this `ID`, from the end of the previous page")
 	return cmd
 }
 
@@ -59,10 +37,10 @@ func (f *auditFilter) query(now time.Time) (url.Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	return queryOf("action", f.action, "actor", f.actor, "session", f.session, "since", since, "limit", strconv.Itoa(f.limit), "after", f.after), nil
+	return api.Query("action", f.action, "actor", f.actor, "session", f.session, "since", since, "limit", strconv.Itoa(f.limit), "after", f.after), nil
 }
 
-// sinceOf is a time as the API wants it, given as how long ago, as a time, or as a day.
+// sinceOf is a time for the API, given as an age, a time or a day.
 func sinceOf(text string, now time.Time) (string, error) {
 	if text == "" {
 		return "", nil
@@ -75,82 +53,72 @@ func sinceOf(text string, now time.Time) (string, error) {
 			return at.UTC().Format(time.RFC3339), nil
 		}
 	}
-	return "", usageError{fmt.Sprintf("--since %q: want how long ago (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)", text)}
+	return "", terminal.Usagef("--since %q: use an age (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)", text)
 }
 
-// auditPage is a page of the API's audit trail.
-type auditPage struct {
-	Entries []auditEntry `json:"entries"`
-}
-
-func (a *app) auditList() *cobra.Command {
-	var o output
+func auditList(g *gateway) *cobra.Command {
 	var f auditFilter
-	return f.flags(o.flag(&cobra.Command{
-		Use: "list", Short: "List what was done, newest first", Args: cobra.NoArgs,
-		RunE: ask(a, &o, func([]string) (request, error) {
-			query, err := f.query(a.Now())
-			return request{path: "/v1/audit", query: query}, err
-		}, func(got auditPage) error { return a.printAudit(got.Entries) }),
-	}))
+	return f.add(asking(g, &cobra.Command{Use: "list", Short: "List audit entries, newest first", Args: cobra.NoArgs}, func([]string) (api.Request, error) {
+		query, err := f.query(g.screen.Now())
+		return api.Request{Path: "/v1/audit", Query: query}, err
+	}, printAudit))
 }
 
-func (a *app) printAudit(entries []auditEntry) error {
-	return list(a, []string{"AT", "ACTOR", "ACTION", "OBJECT", "DETAIL"}, entries, func(e auditEntry) []string {
-		return []string{e.At.Format(time.RFC3339), e.Actor, e.Action, e.Object, short(string(e.Detail))}
+func printAudit(s terminal.Screen, got api.AuditPage) error {
+	return terminal.Rows(s, []string{"AT", "ACTOR", "ACTION", "OBJECT", "DETAIL"}, got.Entries, func(e api.AuditEntry) []string {
+		return []string{e.At.Format(time.RFC3339), e.Actor, e.Action, e.Object, terminal.Short(string(e.Detail))}
 	})
 }
 
-func (a *app) auditVerify() *cobra.Command {
-	var o output
+func auditVerify(g *gateway) *cobra.Command {
+	var asJSON jsonFlag
 	var heads []string
-	cmd := o.flag(&cobra.Command{
-		Use: "verify", Short: "Check that no entry was changed, removed, moved or put in",
-		Long: `Reads the whole audit trail and checks that no entry was changed, removed, moved
-or put in. It prints the newest entry of each chain as CHAIN:SEQ:HASH. Keep these
-where the database's administrator can't change them, and give them back with
---head later: only so it shows when all hashes were made anew, or the newest entries
-and what the database knows of them were removed together.`,
+	cmd := asJSON.add(&cobra.Command{
+		Use: "verify", Short: "Check that no audit entry was changed, removed, moved or inserted",
+		Long: `Read the whole audit trail and check that no entry was changed, removed, moved or
+inserted. The newest entry of each chain is printed as CHAIN:SEQ:HASH.
+
+Keep these heads where the database's administrator can't change them, and pass
+them with --head the next time. Only a kept head reveals that all hashes were
+recomputed, or that the newest entries were removed together with the database's
+record of them.`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			c, err := a.client()
+		RunE: g.run(func(ctx context.Context, _ []string) error {
+			c, err := g.connect()
 			if err != nil {
 				return err
 			}
-			// It may take longer than other calls: the trail is as long as it is.
-			raw, err := c.read(ctx, request{path: "/v1/audit/verify", query: url.Values{"head": heads}})
+			answer, err := c.CallSlowly(ctx, api.Request{Path: "/v1/audit/verify", Query: url.Values{"head": heads}})
 			if err != nil {
 				return err
 			}
-			var got auditReport
-			if err := json.Unmarshal(raw, &got); err != nil {
-				return fmt.Errorf("read answer: %w", err)
-			}
-			if err := o.show(a, raw, func() error { return a.printReport(got) }); err != nil || got.OK {
+			if err := present(g.screen, answer, asJSON, printReport); err != nil {
 				return err
 			}
-			return errReported
+			if got, err := api.Decode[api.AuditReport](answer); err != nil || !got.OK {
+				return terminal.ErrReported
+			}
+			return nil
 		}),
 	})
-	cmd.Flags().StringArrayVar(&heads, "head", nil, "a `CHAIN:SEQ:HASH` kept before, which must still be there; may be repeated")
+	cmd.Flags().StringArrayVar(&heads, "head", nil, "a kept `CHAIN:SEQ:HASH` that must still exist; repeatable")
 	return cmd
 }
 
-func (a *app) printReport(r auditReport) error {
+func printReport(s terminal.Screen, r api.AuditReport) error {
 	for _, head := range r.Heads {
-		if _, err := fmt.Fprintln(a.Stdout, clean(head)); err != nil {
+		if err := s.Printf("%s", terminal.Line(head)); err != nil {
 			return err
 		}
 	}
 	for _, f := range r.Faults {
-		if _, err := fmt.Fprintf(a.Stdout, "BROKEN chain %d, entry %d (%s): %s\n", f.Chain, f.Seq, clean(f.Kind), clean(f.Text)); err != nil {
+		if err := s.Printf("BROKEN chain %d, entry %d (%s): %s", f.Chain, f.Seq, terminal.Line(f.Kind), terminal.Line(f.Text)); err != nil {
 			return err
 		}
 	}
-	verdict := "all as they were written"
-	if !r.OK {
-		verdict = plural(len(r.Faults), "fault", "faults") + ": keep a copy of the database, and see who could write to it"
+	entries := terminal.Plural(r.Entries, "entry", "entries")
+	if r.OK {
+		return s.Printf("%s checked: all intact", entries)
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s, %s\n", plural(r.Entries, "entry", "entries"), verdict)
-	return err
+	return s.Printf("%s checked: %s. Keep a copy of the database, and find out who could write to it", entries, terminal.Plural(len(r.Faults), "fault", "faults"))
 }

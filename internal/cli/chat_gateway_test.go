@@ -166,18 +166,18 @@ func (k *talk) question() string {
 	return id
 }
 
-// Where two questions wait a y decides about neither; other lines are said when the answer is there.
+// Where two questions are open a y decides about neither; other lines are said when the answer is there.
 func TestChatAsksWhichQuestionIsMeant(t *testing.T) {
 	t.Parallel()
 	both := save
 	both.Calls = append(both.Calls, modeltest.ToolCall{Name: "memory_save", Args: `{"key":"other","content":"more"}`})
 	k := newTalk(t, true, []modeltest.Reply{both, modeltest.Say("That is all.")})
 	k.says("keep them")
-	k.sees("2 questions wait", 1)
+	k.sees("2 questions are open", 1)
 	k.says("y")
-	k.sees("2 questions wait", 2)
+	k.sees("2 questions are open", 2)
 	k.says("what else?")
-	k.sees("[said after the answer", 1)
+	k.sees("[will be sent after the answer", 1)
 	k.says("/status")
 	k.sees("working, 0 waiting", 1)
 	k.says("/approve " + k.question() + " allow")

@@ -1,181 +1,125 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
 	"net/http"
-	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
 )
 
-// route is where a delivery goes.
-type route struct {
-	Channel      string `json:"channel"`
-	Account      string `json:"account"`
-	Conversation string `json:"conversation"`
-	Thread       string `json:"thread"`
-	Title        string `json:"title"`
+func deliveriesCommand(g *gateway) *cobra.Command {
+	return group("deliveries", "Outgoing messages: queued, sent, blocked, failed or of unknown fate",
+		deliveriesList(g), deliveriesShow(g),
+		deliveriesChange(g, "retry", "Send again what failed, expired, was blocked or is of unknown fate"),
+		deliveriesChange(g, "discard", "Give up a delivery"))
 }
 
-// String is "<channel>/<account> <conversation>".
-func (r route) String() string {
-	if r.Channel == "" {
-		return ""
-	}
-	s := r.Channel + "/" + r.Account + " " + r.Conversation
-	if r.Thread != "" {
-		s += "#" + r.Thread
-	}
-	return s
-}
-
-// decision is what the gate said.
-type decision struct {
-	Action string   `json:"action"`
-	Reason string   `json:"reason"`
-	Rules  []looked `json:"rules"`
-}
-
-// looked is a rule that a decision looked at.
-type looked struct {
-	Rule    string `json:"rule"`
-	Matched bool   `json:"matched"`
-	Action  string `json:"action"`
-	Detail  string `json:"detail"`
-}
-
-// delivery is the API's delivery.
-type delivery struct {
-	ID     string `json:"id"`
-	Kind   string `json:"kind"`
-	Status string `json:"status"`
-	Route  route  `json:"route"`
-	Text   string `json:"text"`
-	Files  []struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
-	} `json:"files"`
-	Label    json.RawMessage `json:"label"`
-	Session  string          `json:"session"`
-	Run      string          `json:"run"`
-	ResendOf string          `json:"resend_of"`
-	Attempts int             `json:"attempts"`
-	Error    string          `json:"error"`
-	Decision *decision       `json:"decision"`
-	Created  time.Time       `json:"created"`
-	Expires  time.Time       `json:"expires"`
-}
-
-func (a *app) deliveriesCommand() *cobra.Command {
-	return group("deliveries", "What is on its way out, was sent, blocked, lost or given up",
-		a.deliveriesList(), a.deliveriesShow(),
-		a.deliveriesChange("retry", "Send again what failed, expired, was blocked or is unknown"),
-		a.deliveriesChange("discard", "Give up a delivery"))
-}
-
-// page is how much of a list is asked for.
-type page struct {
-	status, after string
-	limit         int
-}
-
-func (p *page) flags(cmd *cobra.Command, statuses string) *cobra.Command {
-	cmd.Flags().StringVar(&p.status, "status", "", "only those that are: "+statuses)
-	cmd.Flags().IntVar(&p.limit, "limit", 50, "at most this `number`")
-	cmd.Flags().StringVar(&p.after, "after", "", "go on after this `id`")
-	return cmd
-}
-
-func (p *page) query() url.Values {
-	return queryOf("status", p.status, "limit", strconv.Itoa(p.limit), "after", p.after)
-}
-
-func (a *app) deliveriesList() *cobra.Command {
-	var o output
+func deliveriesList(g *gateway) *cobra.Command {
 	var p page
-	return p.flags(o.flag(&cobra.Command{
-		Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs,
-		RunE: ask(a, &o, always("/v1/deliveries", p.query), a.printDeliveries),
-	}), "queued, held, sending, sent, blocked, failed, unknown, expired, discarded")
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs}, get("/v1/deliveries", p.query), printDeliveries)
+	return p.addStatus(cmd, "queued, held, sending, sent, blocked, failed, unknown, expired or discarded")
 }
 
-// deliveryList is a page of the API's deliveries.
-type deliveryList struct {
-	Deliveries []delivery     `json:"deliveries"`
-	Counts     map[string]int `json:"counts"`
-}
-
-func (a *app) printDeliveries(got deliveryList) error {
-	err := list(a, []string{"ID", "STATUS", "KIND", "TO", "TEXT", "WHY", "CREATED"}, got.Deliveries, func(d delivery) []string {
-		return []string{d.ID, d.Status, d.Kind, d.Route.String(), short(d.Text), short(d.Error), a.ago(d.Created)}
+func printDeliveries(s terminal.Screen, got api.DeliveryList) error {
+	err := terminal.Rows(s, []string{"ID", "STATUS", "KIND", "TO", "TEXT", "REASON", "CREATED"}, got.Deliveries, func(d api.Delivery) []string {
+		return []string{d.ID, d.Status, d.Kind, d.Route.String(), terminal.Short(d.Text), terminal.Short(d.Error), s.Ago(d.Created)}
 	})
 	if err != nil {
 		return err
 	}
-	return a.printCounts("In all", got.Counts)
+	return s.Counts("Total", got.Counts)
 }
 
-func (a *app) deliveriesShow() *cobra.Command {
-	var o output
-	return o.flag(&cobra.Command{
-		Use: "show DELIVERY", Short: "Show a delivery and what the gate decided", Args: cobra.ExactArgs(1),
-		RunE: ask(a, &o, named("/v1/deliveries"), a.printDelivery),
-	})
+func deliveriesShow(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "show DELIVERY", Short: "Show a delivery and the gate's decision", Args: cobra.ExactArgs(1)}, one("deliveries"), printDelivery)
 }
 
-func (a *app) printDelivery(d delivery) error {
-	err := a.pairs("id", d.ID, "status", d.Status, "kind", d.Kind, "to", d.Route.String(), "label", word(d.Label), "session", d.Session, "run", d.Run, "repeats", d.ResendOf,
-		"attempts", strconv.Itoa(d.Attempts), "error", d.Error, "created", a.ago(d.Created))
+func printDelivery(s terminal.Screen, d api.Delivery) error {
+	err := s.Pairs("id", d.ID, "status", d.Status, "kind", d.Kind, "to", d.Route.String(), "label", api.Word(d.Label), "session", d.Session, "run", d.Run, "repeats", d.ResendOf,
+		"attempts", strconv.Itoa(d.Attempts), "error", d.Error, "created", s.Ago(d.Created))
 	if err != nil {
 		return err
 	}
 	if d.Decision != nil {
-		if err := a.printDecision(*d.Decision); err != nil {
+		if err := printDecision(s, *d.Decision); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(a.Stdout, "\n%s\n", safe(d.Text))
-	for _, f := range d.Files {
-		if err == nil {
-			_, err = fmt.Fprintf(a.Stdout, "file: %s %s\n", f.ID, clean(f.Name))
-		}
-	}
-	return err
-}
-
-// printDecision prints what a gate said and every rule that it looked at.
-func (a *app) printDecision(d decision) error {
-	if _, err := fmt.Fprintf(a.Stdout, "gate: %s: %s\n", d.Action, clean(d.Reason)); err != nil {
+	if err := s.Printf("\n%s", terminal.Text(d.Text)); err != nil {
 		return err
 	}
-	return a.printRules(d.Rules)
-}
-
-func (a *app) printRules(rules []looked) error {
-	for _, r := range rules {
-		verdict := "does not match"
-		if r.Matched {
-			verdict = orText(r.Action, "matches")
-		}
-		if r.Detail != "" {
-			verdict += " (" + clean(r.Detail) + ")"
-		}
-		if _, err := fmt.Fprintf(a.Stdout, "  %s: %s\n", r.Rule, verdict); err != nil {
+	for _, f := range d.Files {
+		if err := s.Printf("file: %s %s", f.ID, terminal.Line(f.Name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) deliveriesChange(verb, short string) *cobra.Command {
-	var o output
-	return o.flag(&cobra.Command{
-		Use: verb + " DELIVERY", Short: short, Args: cobra.ExactArgs(1),
-		RunE: ask(a, &o, func(args []string) (request, error) {
-			return request{method: http.MethodPost, path: "/v1/deliveries/" + url.PathEscape(args[0]) + "/" + verb}, nil
-		}, func(d delivery) error { _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", d.ID, d.Status); return err }),
+// printDecision prints the gate's decision and every rule it checked.
+func printDecision(s terminal.Screen, d api.Decision) error {
+	if err := s.Printf("gate: %s: %s", d.Action, terminal.Line(d.Reason)); err != nil {
+		return err
+	}
+	return printRules(s, d.Rules)
+}
+
+func printRules(s terminal.Screen, rules []api.Rule) error {
+	for _, r := range rules {
+		verdict := "does not match"
+		if r.Matched {
+			verdict = cmp.Or(r.Action, "matches")
+		}
+		if r.Detail != "" {
+			verdict += " (" + terminal.Line(r.Detail) + ")"
+		}
+		if err := s.Printf("  %s: %s", terminal.Line(r.Rule), verdict); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deliveriesChange(g *gateway, verb, short string) *cobra.Command {
+	return asking(g, &cobra.Command{Use: verb + " DELIVERY", Short: short, Args: cobra.ExactArgs(1)}, func(args []string) (api.Request, error) {
+		return api.Request{Method: http.MethodPost, Path: api.Path("deliveries", args[0], verb)}, nil
+	}, func(s terminal.Screen, d api.Delivery) error { return s.Printf("%s: %s", d.ID, d.Status) })
+}
+
+func runsCommand(g *gateway) *cobra.Command {
+	return group("runs", "Current and past work of the agents", runsList(g), runsShow(g))
+}
+
+func runsList(g *gateway) *cobra.Command {
+	var p page
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List runs, newest first", Args: cobra.NoArgs}, get("/v1/runs", p.query), printRuns)
+	return p.addStatus(cmd, "queued, running, done, failed, timeout, aborted or dropped")
+}
+
+func printRuns(s terminal.Screen, got api.RunList) error {
+	return terminal.Rows(s, []string{"ID", "STATUS", "SESSION", "RESULT", "RECEIVED"}, got.Runs, func(r api.Run) []string {
+		return []string{r.ID, r.Status, r.Session, terminal.Short(cmp.Or(r.Error, r.Reply)), s.Ago(r.Accepted)}
 	})
+}
+
+func runsShow(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its answer", Args: cobra.ExactArgs(1)}, one("runs"), printRun)
+}
+
+func printRun(s terminal.Screen, r api.Run) error {
+	err := s.Pairs("id", r.ID, "status", r.Status, "kind", r.Kind, "session", r.Session, "model", r.Model, "attempts", strconv.Itoa(r.Attempts),
+		"received", s.Ago(r.Accepted), "finished", s.Ago(r.Finished), "error", r.Error)
+	switch {
+	case err != nil:
+		return err
+	case r.Withheld != nil:
+		return s.Printf("\n%s", terminal.Line(r.Withheld.Line()))
+	case r.Reply != "":
+		return s.Printf("\n%s", terminal.Text(r.Reply))
+	}
+	return nil
 }

@@ -1,9 +1,14 @@
-// Package cli is the command line. Commands other than serve, init, config,
-// version and completion talk to a running gateway over its HTTP API; what they
-// show is what it answered.
+// Package cli is the command line. It parses arguments, runs one command and
+// turns the result into an exit code:
 //
-// Exit codes: 0 done, 1 failed, 2 wrong use or bad configuration.
+//   - api finds the gateway and talks to it;
+//   - terminal prints results;
+//   - chat, doctor and setup are the commands chat, doctor and init;
+//   - all others are here, one file for each group of commands.
 //
-// Signals: the first interrupt ends a command in an orderly way, the second at
-// once. In a chat the first one stops the agent's run, and ends the chat where none is under way.
+// Exit codes: 0 done, 1 failed, 2 wrong use or a faulty configuration.
+//
+// Signals: the first interrupt ends a command in an orderly way, the second one
+// at once. In a chat the first interrupt stops the agent's run, and ends the chat
+// at the prompt.
 package cli

@@ -1,164 +1,103 @@
 package cli
 
 import (
-	"context"
-	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
 )
 
-// memory is the API's version of a memory.
-type memory struct {
-	ID        string     `json:"id"`
-	Namespace string     `json:"namespace"`
-	Audience  string     `json:"audience"`
-	Level     string     `json:"classification"`
-	Trust     string     `json:"trust"`
-	Key       string     `json:"key"`
-	Content   string     `json:"content"`
-	Tags      []string   `json:"tags"`
-	Session   string     `json:"session"`
-	Updated   time.Time  `json:"updated_at"`
-	Expires   *time.Time `json:"expires_at"`
-	Deleted   bool       `json:"deleted"`
-	Ending    string     `json:"ending"`
+func memoryCommand(g *gateway) *cobra.Command {
+	return group("memory", "What agents remember across sessions", memoryList(g), memorySearch(g), memoryShow(g), memoryDelete(g))
 }
 
-// state says what a version is to people.
-func (m memory) state() string {
-	switch {
-	case m.Deleted && m.Ending == "":
-		return "tombstone"
-	case m.Deleted:
-		return "tombstone, " + m.Ending
-	}
-	return orText(m.Ending, "current")
+// memoryFlags choose memories.
+type memoryFlags struct{ namespace, audience string }
+
+func (f *memoryFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", "show only the memories of this agent, or of the agents that share this `name`")
+	cmd.Flags().StringVar(&f.audience, "audience", "", "show only memories from one place: owner, or the `key` of a conversation")
 }
 
-func (a *app) memoryCommand() *cobra.Command {
-	return group("memory", "What agents remember across sessions", a.memoryList(), a.memorySearch(), a.memoryShow(), a.memoryDelete())
-}
-
-// memoryFlags say which memories are meant.
-type memoryFlags struct {
-	namespace, audience string
-	limit               int
-}
-
-func (f *memoryFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "only of this agent, or of the agents that share this `name`")
-	cmd.Flags().StringVar(&f.audience, "audience", "", "only what was told here: owner, or the `key` of a conversation")
-	cmd.Flags().IntVar(&f.limit, "limit", 50, "at most this `number`")
-}
-
-func (f *memoryFlags) query(more ...string) url.Values {
-	return queryOf(append(more, "namespace", f.namespace, "audience", f.audience, "limit", strconv.Itoa(f.limit))...)
-}
-
-func (a *app) memoryList() *cobra.Command {
-	var o output
+func memoryList(g *gateway) *cobra.Command {
 	var f memoryFlags
-	var tag, after string
-	cmd := o.flag(&cobra.Command{
-		Use: "list", Short: "List memories by their keys", Args: cobra.NoArgs,
-		RunE: ask(a, &o, always("/v1/memory", func() url.Values { return f.query("tag", tag, "after", after) }), a.printMemories),
-	})
-	f.flags(cmd)
-	cmd.Flags().StringVar(&tag, "tag", "", "only those with this `tag`")
-	cmd.Flags().StringVar(&after, "after", "", "go on behind the page that ended with this `cursor`")
+	var p page
+	var tag string
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: cobra.NoArgs}, func([]string) (api.Request, error) {
+		return api.Request{Path: "/v1/memory", Query: p.with("namespace", f.namespace, "audience", f.audience, "tag", tag)}, nil
+	}, printMemories)
+	f.add(cmd)
+	cmd.Flags().StringVar(&tag, "tag", "", "show only memories with this `tag`")
+	return p.add(cmd)
+}
+
+func memorySearch(g *gateway) *cobra.Command {
+	var f memoryFlags
+	p := page{limit: 50}
+	cmd := asking(g, &cobra.Command{Use: "search WORDS", Short: "Search memories, best match first", Args: cobra.MinimumNArgs(1)}, func(args []string) (api.Request, error) {
+		return api.Request{Path: "/v1/memory", Query: p.with("namespace", f.namespace, "audience", f.audience, "q", strings.Join(args, " "))}, nil
+	}, printMemories)
+	f.add(cmd)
+	cmd.Flags().IntVar(&p.limit, "limit", 50, "show at most this `number` of memories")
 	return cmd
 }
 
-func (a *app) memorySearch() *cobra.Command {
-	var o output
-	var f memoryFlags
-	cmd := o.flag(&cobra.Command{
-		Use: "search WORDS", Short: "Find memories by words, the best first", Args: cobra.MinimumNArgs(1),
-		RunE: ask(a, &o, func(args []string) (request, error) {
-			return request{path: "/v1/memory", query: f.query("q", strings.Join(args, " "))}, nil
-		}, a.printMemories),
-	})
-	f.flags(cmd)
-	return cmd
-}
-
-// memoryList is a page of the API's memories.
-type memoryList struct {
-	Memories []memory `json:"memories"`
-	Next     string   `json:"next"`
-}
-
-func (a *app) printMemories(got memoryList) error {
-	err := list(a, []string{"ID", "NAMESPACE", "TOLD IN", "LEVEL", "KEY", "CONTENT", "TAGS", "SAVED"}, got.Memories, func(m memory) []string {
-		return []string{m.ID, m.Namespace, m.Audience, m.Level, short(m.Key), short(m.Content), strings.Join(m.Tags, ","), a.ago(m.Updated)}
+func printMemories(s terminal.Screen, got api.MemoryList) error {
+	err := terminal.Rows(s, []string{"ID", "NAMESPACE", "AUDIENCE", "LEVEL", "KEY", "CONTENT", "TAGS", "SAVED"}, got.Memories, func(m api.Memory) []string {
+		return []string{m.ID, m.Namespace, m.Audience, m.Level, terminal.Short(m.Key), terminal.Short(m.Content), strings.Join(m.Tags, ","), s.Ago(m.Updated)}
 	})
 	if err != nil {
 		return err
 	}
-	return a.more("There are more", got.Next)
+	return s.More(got.Next)
 }
 
-func (a *app) memoryShow() *cobra.Command {
-	var o output
-	return o.flag(&cobra.Command{
-		Use: "show ID", Short: "Show a memory, and what was under its key before", Args: cobra.ExactArgs(1),
-		RunE: ask(a, &o, named("/v1/memory"), a.printMemory),
-	})
+func memoryShow(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "show ID", Short: "Show a memory and the earlier versions of its key", Args: cobra.ExactArgs(1)}, one("memory"), printMemory)
 }
 
-// memoryHistory is a memory and what was under its key before.
-type memoryHistory struct {
-	Memory   memory   `json:"memory"`
-	Versions []memory `json:"versions"`
-}
-
-func (a *app) printMemory(got memoryHistory) error {
+func printMemory(s terminal.Screen, got api.MemoryHistory) error {
 	m, expires := got.Memory, "never"
 	if m.Expires != nil {
 		expires = m.Expires.Format(time.RFC3339)
 	}
-	err := a.pairs("key", m.Key, "namespace", m.Namespace, "told in", m.Audience, "level", m.Level+", "+m.Trust, "tags", strings.Join(m.Tags, ","),
-		"saved", a.ago(m.Updated), "by session", m.Session, "expires", expires, "state", m.state())
+	err := s.Pairs("key", m.Key, "namespace", m.Namespace, "audience", m.Audience, "level", m.Level+", "+m.Trust, "tags", strings.Join(m.Tags, ","),
+		"saved", s.Ago(m.Updated), "by session", m.Session, "expires", expires, "state", m.State())
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(a.Stdout, "\n%s\n\n", safe(m.Content)); err != nil {
+	if err := s.Printf("\n%s\n", terminal.Text(m.Content)); err != nil {
 		return err
 	}
-	return list(a, []string{"VERSION", "STATE", "CONTENT", "SAVED"}, got.Versions, func(v memory) []string {
-		return []string{v.ID, v.state(), short(v.Content), a.ago(v.Updated)}
+	return terminal.Rows(s, []string{"VERSION", "STATE", "CONTENT", "SAVED"}, got.Versions, func(v api.Memory) []string {
+		return []string{v.ID, v.State(), terminal.Short(v.Content), s.Ago(v.Updated)}
 	})
 }
 
-func (a *app) memoryDelete() *cobra.Command {
+func memoryDelete(g *gateway) *cobra.Command {
 	var uncover bool
-	cmd := &cobra.Command{
-		Use: "delete ID", Short: "Let an agent forget; what was there is kept as a version, and `show ID` names its tombstone", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			r := request{method: http.MethodDelete, path: "/v1/memory/" + url.PathEscape(args[0])}
-			if uncover {
-				r.query = queryOf("uncover", "true")
-			}
-			if _, err := c.call(ctx, r); err != nil {
-				return err
-			}
-			said := "is forgotten"
-			if uncover {
-				said = "is gone, and what was below it is seen again"
-			}
-			_, err = fmt.Fprintf(a.Stdout, "%s %s\n", clean(args[0]), said)
-			return err
-		}),
-	}
-	cmd.Flags().BoolVar(&uncover, "uncover", false, "let what less confidential conversations have saved under the key be seen again where this was")
+	cmd := doing(g, &cobra.Command{
+		Use: "delete ID", Short: "Delete a memory", Args: cobra.ExactArgs(1),
+		Long: `Delete a memory: agents no longer see it, nor what less confidential
+conversations saved under its key. The deleted version stays in the history of
+the key, where "sluice memory show" finds it.`,
+	}, func(args []string) (api.Request, error) {
+		r := api.Request{Method: http.MethodDelete, Path: api.Path("memory", args[0])}
+		if uncover {
+			r.Query = api.Query("uncover", "true")
+		}
+		return r, nil
+	}, func(s terminal.Screen, _ api.Answer, args []string) error {
+		text := "deleted"
+		if uncover {
+			text = "deleted; agents now see what less confidential conversations saved under its key"
+		}
+		return s.Printf("%s: %s", terminal.Line(args[0]), text)
+	})
+	cmd.Flags().BoolVar(&uncover, "uncover", false, "show agents what less confidential conversations saved under the same key")
 	return cmd
 }

@@ -9,50 +9,55 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
 )
 
-func (a *app) sendCommand() *cobra.Command {
-	var o output
-	var f sendFlags
-	cmd := o.flag(&cobra.Command{
-		Use: "send --channel CHANNEL --to CONVERSATION [TEXT]", Short: "Send a message through the gate", Args: cobra.MaximumNArgs(1),
-		Long: `Send a message that nobody waits for. It goes through the gate like every other
-text; the delivery's id and what the gate decided are printed.
-
---to is the platform's id of a conversation or person, "owner" for the owner's direct chat,
-or "#name" or "@name" on channels that can look names up.
-
---button may be given up to five times. Who presses it tells the agent its VALUE,
-which is never a command. --file may be given up to ten times; the
-files come after the text, which may then be left out.`,
-		RunE: ask(a, &o, func(args []string) (request, error) {
-			body, err := f.body(strings.Join(args, ""))
-			return request{method: http.MethodPost, path: "/v1/messages", body: body, headers: idempotency(f.key)}, err
-		}, a.printSent),
-	})
-	flags := cmd.Flags()
-	flags.StringVar(&f.channel, "channel", "", "the platform, for example telegram")
-	flags.StringVar(&f.account, "account", "", "the account on it (default: the only one, or \"default\")")
-	flags.StringVar(&f.to, "to", "", "the conversation's `id`, or owner")
-	flags.StringVar(&f.thread, "thread", "", "the `id` of a thread or topic in it")
-	flags.StringVar(&f.label, "label", "", "the text's `level`: PUBLIC (default), INTERNAL, CONFIDENTIAL or RESTRICTED")
-	flags.StringVar(&f.key, "idempotency-key", "", "a repeated `key` is the same message, sent once")
-	flags.StringArrayVar(&f.buttons, "button", nil, "a button below the text, as `LABEL=VALUE`")
-	flags.StringArrayVar(&f.files, "file", nil, "send the file at this `path` after the text")
-	requireFlags(cmd, "channel", "to")
-	return cmd
-}
-
-// sendFlags are those of send.
+// sendFlags are the flags of send.
 type sendFlags struct {
 	channel, account, to, thread, label, key string
 	buttons, files                           []string
 }
 
-// body is the request for them.
+func sendCommand(g *gateway) *cobra.Command {
+	var f sendFlags
+	cmd := asking(g, &cobra.Command{
+		Use: "send --channel CHANNEL --to CONVERSATION [TEXT]", Short: "Send a message through the gate", Args: cobra.MaximumNArgs(1),
+		Long: `Send a message through the gate, as any other message. The delivery's ID and the
+gate's decision are printed.
+
+--to is the platform's ID of a conversation or person, "owner" for the owner's
+direct chat, or #name or @name on channels that can look up names.
+
+Up to five --button flags add buttons. Pressing one sends its VALUE to the agent,
+which never takes it as a command. Up to ten --file flags add files after the
+text; TEXT may be left out then.`,
+	}, func(args []string) (api.Request, error) {
+		body, err := f.body(strings.Join(args, ""))
+		r := api.Request{Method: http.MethodPost, Path: "/v1/messages", Body: body}
+		if f.key != "" {
+			r.Headers = map[string]string{"Idempotency-Key": f.key}
+		}
+		return r, err
+	}, printSent)
+	flags := cmd.Flags()
+	flags.StringVar(&f.channel, "channel", "", "the platform, for example telegram")
+	flags.StringVar(&f.account, "account", "", `the account on it (default: the only one, or "default")`)
+	flags.StringVar(&f.to, "to", "", "`ID` of the conversation, or owner")
+	flags.StringVar(&f.thread, "thread", "", "`ID` of a thread or topic in it")
+	flags.StringVar(&f.label, "label", "", "`level` of the text: PUBLIC (default), INTERNAL, CONFIDENTIAL or RESTRICTED")
+	flags.StringVar(&f.key, "idempotency-key", "", "messages with the same `key` are sent only once")
+	flags.StringArrayVar(&f.buttons, "button", nil, "add a button, as `LABEL=VALUE`; repeatable")
+	flags.StringArrayVar(&f.files, "file", nil, "add the file at this `path`; repeatable")
+	requireFlags(cmd, "channel", "to")
+	return cmd
+}
+
+// body is the request.
 func (f *sendFlags) body(text string) (map[string]any, error) {
 	if text == "" && len(f.files) == 0 {
-		return nil, usageError{"want a TEXT, or a --file"}
+		return nil, terminal.UsageError{Text: "nothing to send: add a TEXT or a --file"}
 	}
 	body := map[string]any{"channel": f.channel, "to": f.to}
 	for name, value := range map[string]string{"text": text, "account": f.account, "thread": f.thread, "label": f.label, "key": f.key} {
@@ -64,14 +69,14 @@ func (f *sendFlags) body(text string) (map[string]any, error) {
 	for _, b := range f.buttons {
 		label, value, ok := strings.Cut(b, "=")
 		if !ok || label == "" || value == "" {
-			return nil, usageError{fmt.Sprintf("--button %q: want LABEL=VALUE", b)}
+			return nil, terminal.Usagef("--button %q: use LABEL=VALUE", b)
 		}
 		buttons = append(buttons, map[string]string{"label": label, "value": value})
 	}
 	if buttons != nil {
 		body["buttons"] = buttons
 	}
-	files, err := readFiles(f.files)
+	files, err := readFiles(f.files, uploadMax)
 	if err != nil {
 		return nil, err
 	}
@@ -81,24 +86,24 @@ func (f *sendFlags) body(text string) (map[string]any, error) {
 	return body, nil
 }
 
-// uploadMost is how much is read of the files of one message: the gateway takes no more, however it is configured.
-const uploadMost = 512 << 20
+// uploadMax bounds the files of one message. The gateway never takes more, however it is configured.
+const uploadMax = 512 << 20
 
-// readFiles reads files as the API takes them.
-func readFiles(paths []string) (files []map[string]any, err error) {
-	left := int64(uploadMost)
+// readFiles reads files as the API takes them, up to a number of bytes together.
+func readFiles(paths []string, limit int64) (files []map[string]any, err error) {
+	left := limit
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, fmt.Errorf("read file: %w", err)
 		}
 		if !info.Mode().IsRegular() {
-			return nil, usageError{fmt.Sprintf("--file %q: is no file", path)}
+			return nil, terminal.Usagef("--file %q is not a regular file", path)
 		}
 		if left -= info.Size(); left < 0 {
-			return nil, usageError{fmt.Sprintf("--file %q: the files are larger than %d bytes together", path, uploadMost)}
+			return nil, terminal.Usagef("--file %q: all files together may have at most %d bytes", path, limit)
 		}
-		content, err := os.ReadFile(path)
+		content, err := os.ReadFile(filepath.Clean(path))
 		if err != nil {
 			return nil, fmt.Errorf("read file: %w", err)
 		}
@@ -111,23 +116,9 @@ func readFiles(paths []string) (files []map[string]any, err error) {
 	return files, nil
 }
 
-func idempotency(key string) map[string]string {
-	if key == "" {
-		return nil
-	}
-	return map[string]string{"Idempotency-Key": key}
-}
-
-func (a *app) printSent(d delivery) error {
-	status := d.Status
-	if status == "queued" && d.Decision != nil { // as it will be the moment its turn comes
-		status = orText(map[string]string{"block": "blocked", "hold": "held"}[d.Decision.Action], status)
-	}
-	if _, err := fmt.Fprintf(a.Stdout, "%s: %s to %s\n", d.ID, status, clean(d.Route.String())); err != nil {
+func printSent(s terminal.Screen, d api.Delivery) error {
+	if err := s.Printf("%s: %s to %s", d.ID, d.Expected(), terminal.Line(d.Route.String())); err != nil || d.Decision == nil {
 		return err
 	}
-	if d.Decision == nil {
-		return nil
-	}
-	return a.printDecision(*d.Decision)
+	return printDecision(s, *d.Decision)
 }

@@ -1,257 +1,278 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
 )
 
-// session is the API's session record.
-type session struct {
-	ID           string          `json:"id"`
-	Key          string          `json:"key"`
-	Agent        string          `json:"agent"`
-	Title        string          `json:"title"`
-	Taint        json.RawMessage `json:"taint"`
-	Channel      string          `json:"channel"`
-	Clearance    string          `json:"clearance"`
-	Carries      string          `json:"carries"`
-	Held         string          `json:"held"`
-	SendPolicy   string          `json:"send_policy"`
-	Activation   string          `json:"group_activation"`
-	QueueMode    string          `json:"queue_mode"`
-	Thinking     string          `json:"thinking_level"`
-	Verbose      string          `json:"verbose_level"`
-	Label        string          `json:"label"`
-	Model        string          `json:"model"`
-	CreatedAt    float64         `json:"created_at"`
-	LastActivity float64         `json:"last_activity"`
-	Busy         bool            `json:"busy"`
-	Persistent   bool            `json:"persistent"`
-	TTL          float64         `json:"ttl"`
-	Status       string          `json:"status"`
-	Metadata     json.RawMessage `json:"metadata"`
+func sessionsCommand(g *gateway) *cobra.Command {
+	return group("sessions", "List, read, change and talk to sessions",
+		sessionsList(g), sessionsShow(g), sessionsHistory(g), sessionsSend(g), sessionsPatch(g), sessionsReset(g), sessionsDelete(g), sessionsExchanges(g), sessionsSpawn(g))
 }
 
-// state is what the session is doing.
-func (s session) state() string {
-	if s.Busy {
-		return "busy"
-	}
-	return s.Status
-}
-
-// epoch is a time that the API gives in seconds.
-func epoch(seconds float64) time.Time {
-	if seconds == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(int64(seconds * 1000))
-}
-
-// word is a JSON text without its quotes, or any other JSON value as it stands.
-func word(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// sessionPath is a session's address; id may be its key.
-func sessionPath(id, below string) string { return "/v1/sessions/" + url.PathEscape(id) + below }
-
-func (a *app) sessionsCommand() *cobra.Command {
-	return group("sessions", "List, read and steer sessions",
-		a.sessionsList(), a.sessionsShow(), a.sessionsHistory(), a.sessionsSend(), a.sessionsPatch(), a.sessionsReset(), a.sessionsDelete(), a.sessionsExchanges(), a.sessionsSpawn())
-}
-
-func (a *app) sessionsList() *cobra.Command {
-	var o output
+func sessionsList(g *gateway) *cobra.Command {
 	var after string
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the sessions", Args: cobra.NoArgs,
-		RunE: ask(a, &o, always("/v1/sessions", func() url.Values { return queryOf("after", after) }), func(found []session) error {
-			return list(a, []string{"ID", "KEY", "TITLE", "TAINT", "STATE", "LAST"}, found, func(s session) []string {
-				return []string{s.ID, s.Key, short(s.Title), word(s.Taint), s.state(), a.ago(epoch(s.LastActivity))}
-			})
-		}),
-	}
-	cmd.Flags().StringVar(&after, "after", "", "go on after this `id`")
-	return o.flag(cmd)
-}
-
-func (a *app) sessionsShow() *cobra.Command {
-	var o output
-	return o.flag(&cobra.Command{
-		Use: "show SESSION", Short: "Show a session, named by its id or key", Args: cobra.ExactArgs(1),
-		RunE: ask(a, &o, named("/v1/sessions"), a.printSession),
-	})
-}
-
-func (a *app) printSession(s session) error {
-	ttl := ""
-	if s.TTL > 0 {
-		ttl = (time.Duration(s.TTL) * time.Second).String()
-	}
-	return a.pairs("id", s.ID, "key", s.Key, "title", s.Title, "agent", s.Agent, "model", s.Model, "state", s.state(),
-		"taint", word(s.Taint), "may learn", s.Clearance, "last spoken to on", s.Channel, "may be said there", s.Carries, "held back", s.Held, "label", s.Label, "send policy", orText(s.SendPolicy, "inherit"), "group activation", s.Activation,
-		"queue mode", s.QueueMode, "thinking", s.Thinking, "verbose", s.Verbose, "persistent", strconv.FormatBool(s.Persistent), "ttl", ttl,
-		"created", a.ago(epoch(s.CreatedAt)), "last", a.ago(epoch(s.LastActivity)), "metadata", strings.TrimPrefix(string(s.Metadata), "{}"))
-}
-
-// message is one line of a transcript.
-type message struct {
-	ID     string `json:"id"`
-	Role   string `json:"role"`
-	Text   string `json:"text"`
-	Sender *struct {
-		Name string `json:"name"`
-		ID   string `json:"id"`
-	} `json:"sender"`
-	Parts []struct {
-		Type string          `json:"type"`
-		Text string          `json:"text"`
-		Tool string          `json:"tool"`
-		Args json.RawMessage `json:"args"`
-	} `json:"parts"`
-}
-
-// who names the speaker for people.
-func (m message) who() string {
-	if m.Sender != nil && (m.Sender.Name != "" || m.Sender.ID != "") {
-		return orText(m.Sender.Name, m.Sender.ID)
-	}
-	return m.Role
-}
-
-// words are what was said, and which tools were used.
-func (m message) words() string {
-	var lines []string
-	for _, p := range m.Parts {
-		switch {
-		case p.Tool != "" && len(p.Args) > 0:
-			lines = append(lines, fmt.Sprintf("[%s %s]", p.Tool, p.Args))
-		case p.Type == "toolResult":
-			lines = append(lines, fmt.Sprintf("[%s: %s]", p.Tool, short(p.Text)))
-		case p.Text != "" && p.Type != "thinking":
-			lines = append(lines, strings.TrimPrefix(p.Text, m.who()+": ")) // groups' texts name their speaker
-		}
-	}
-	if len(lines) == 0 {
-		return m.Text
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (a *app) sessionsHistory() *cobra.Command {
-	var o output
-	var limit int
-	cmd := o.flag(&cobra.Command{
-		Use: "history SESSION", Short: "Print a session's transcript", Args: cobra.ExactArgs(1),
-		RunE: ask(a, &o, func(args []string) (request, error) {
-			return request{path: sessionPath(args[0], "/history"), query: queryOf("limit", strconv.Itoa(limit))}, nil
-		}, a.printTranscript),
-	})
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most this `number` of messages, the newest")
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List sessions", Args: cobra.NoArgs},
+		get("/v1/sessions", func() url.Values { return api.Query("after", after) }), printSessions)
+	cmd.Flags().StringVar(&after, "after", "", "show the sessions after this `ID`, from the end of the previous page")
 	return cmd
 }
 
-// transcript is a page of a session's messages, oldest first.
-type transcript struct {
-	Messages []message `json:"messages"`
+func printSessions(s terminal.Screen, found []api.Session) error {
+	return terminal.Rows(s, []string{"ID", "KEY", "TITLE", "LEVEL", "STATE", "LAST ACTIVE"}, found, func(one api.Session) []string {
+		return []string{one.ID, one.Key, terminal.Short(one.Title), api.Word(one.Taint), one.State(), s.Ago(one.LastActivity.Time())}
+	})
 }
 
-func (a *app) printTranscript(got transcript) error {
+func sessionsShow(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "show SESSION", Short: "Show a session, by key or ID", Args: cobra.ExactArgs(1)}, one("sessions"), printSession)
+}
+
+func printSession(s terminal.Screen, got api.Session) error {
+	ttl := ""
+	if got.TTL > 0 {
+		ttl = (time.Duration(got.TTL) * time.Second).String()
+	}
+	return s.Pairs("id", got.ID, "key", got.Key, "title", got.Title, "agent", got.Agent, "model", got.Model, "state", got.State(),
+		"level", api.Word(got.Taint), "clearance", got.Clearance, "last channel", got.Channel, "channel allows", got.Carries, "withheld", got.Held,
+		"label", got.Label, "send policy", cmp.Or(got.SendPolicy, "inherit"), "group activation", got.Activation,
+		"queue mode", got.QueueMode, "thinking", got.Thinking, "verbose", got.Verbose, "persistent", strconv.FormatBool(got.Persistent), "ttl", ttl,
+		"created", s.Ago(got.CreatedAt.Time()), "last active", s.Ago(got.LastActivity.Time()), "metadata", strings.TrimPrefix(string(got.Metadata), "{}"))
+}
+
+func sessionsHistory(g *gateway) *cobra.Command {
+	var limit int
+	cmd := asking(g, &cobra.Command{Use: "history SESSION", Short: "Print a session's transcript", Args: cobra.ExactArgs(1)}, func(args []string) (api.Request, error) {
+		return api.Request{Path: api.Path("sessions", args[0], "history"), Query: api.Query("limit", strconv.Itoa(limit))}, nil
+	}, printTranscript)
+	cmd.Flags().IntVar(&limit, "limit", 50, "show at most this `number` of messages, the newest ones")
+	return cmd
+}
+
+func printTranscript(s terminal.Screen, got api.Transcript) error {
 	for _, m := range got.Messages {
-		words := m.words()
+		words := m.Words(terminal.Short)
 		if words == "" {
-			continue // its author chose to be silent
+			continue // its author chose not to answer
 		}
-		if _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", clean(m.who()), safe(words)); err != nil {
+		if err := s.Printf("%s: %s", terminal.Line(m.Speaker()), terminal.Text(words)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// answer is what a turn over JSON gives.
-type answer struct {
-	Run    string `json:"run_id"`
-	Status string `json:"status"`
-	Reply  string `json:"reply"`
-
-	Withheld *withheld `json:"withheld"`
+func sessionsSend(g *gateway) *cobra.Command {
+	var asJSON jsonFlag
+	var timeout time.Duration
+	cmd := &cobra.Command{Use: "send SESSION TEXT", Short: "Send a message to a session and print the answer", Args: cobra.ExactArgs(2)}
+	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
+		c, err := g.connect()
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s; the agent continues, and `sluice sessions history %s` shows the answer later", timeout, args[0]))
+		defer cancel()
+		answer, err := c.CallSlowly(ctx, api.Request{Method: http.MethodPost, Path: api.Path("sessions", args[0], "messages"), Body: map[string]string{"message": args[1]}})
+		if err != nil {
+			return err
+		}
+		if err := present(g.screen, answer, asJSON, printTurn); err != nil {
+			return err
+		}
+		if got, err := api.Decode[api.Turn](answer); err != nil || got.Status != "ok" {
+			return fmt.Errorf("run %s ended with status %s", got.Run, got.Status)
+		}
+		return nil
+	})
+	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "wait at most this long for the answer")
+	return asJSON.add(cmd)
 }
 
-func (a *app) sessionsSend() *cobra.Command {
-	var o output
-	var timeout time.Duration
-	cmd := o.flag(&cobra.Command{
-		Use: "send SESSION TEXT", Short: "Say something in a session and print the answer", Args: cobra.ExactArgs(2),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s (it is still being worked on: sluice sessions history %s)", timeout, args[0]))
-			defer cancel()
-			raw, err := c.read(ctx, request{method: http.MethodPost, path: sessionPath(args[0], "/messages"), body: map[string]string{"message": args[1]}})
-			if err != nil {
-				return err
-			}
-			var got answer
-			if err := json.Unmarshal(raw, &got); err != nil {
-				return fmt.Errorf("read answer: %w", err)
-			}
-			err = o.show(a, raw, func() error {
-				if got.Withheld != nil { // the answer is not on standard output
-					_, err := fmt.Fprintln(a.Stderr, clean(got.Withheld.line()))
-					return err
-				}
-				_, err := fmt.Fprintln(a.Stdout, safe(got.Reply))
-				return err
-			})
-			if err == nil && got.Status != "ok" {
-				return fmt.Errorf("run %s: %s", got.Run, got.Status)
-			}
-			return err
-		}),
+func printTurn(s terminal.Screen, got api.Turn) error {
+	if got.Withheld != nil {
+		fmt.Fprintln(s.Err, terminal.Line(got.Withheld.Line()))
+		return nil
+	}
+	return s.Printf("%s", terminal.Text(got.Reply))
+}
+
+func sessionsReset(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "reset SESSION", Short: "Start the session over: same key, no history, lowest level", Args: cobra.ExactArgs(1)}, func(args []string) (api.Request, error) {
+		return api.Request{Method: http.MethodPost, Path: api.Path("sessions", args[0], "reset")}, nil
+	}, printSession)
+}
+
+func sessionsDelete(g *gateway) *cobra.Command {
+	return doing(g, &cobra.Command{Use: "delete SESSION", Short: "End and delete a session", Args: cobra.ExactArgs(1)}, func(args []string) (api.Request, error) {
+		return api.Request{Method: http.MethodDelete, Path: api.Path("sessions", args[0])}, nil
+	}, func(s terminal.Screen, _ api.Answer, args []string) error {
+		return s.Printf("%s: deleted", terminal.Line(args[0]))
 	})
-	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "wait at most so long")
+}
+
+// patchFlags are the flags of patch: any setting by its name, and a flag for each of the older settings.
+type patchFlags struct {
+	set, clear []string
+	named      map[string]*string // by field
+}
+
+func sessionsPatch(g *gateway) *cobra.Command {
+	f := patchFlags{named: map[string]*string{}}
+	cmd := &cobra.Command{
+		Use: "patch SESSION", Short: "Change a session's settings", Args: cobra.ExactArgs(1),
+		Long: `Change a session's settings: sendPolicy, groupActivation, queueMode, model,
+thinkingLevel, verboseLevel, label, title and metadata (a JSON object). A setting
+that you clear follows the configuration again.`,
+		Example: "  sluice sessions patch main --set queueMode=steer --set thinkingLevel=high\n  sluice sessions patch main --clear queueMode",
+	}
+	asking(g, cmd, func(args []string) (api.Request, error) {
+		body, err := f.body(cmd.Flags().Changed)
+		return api.Request{Method: http.MethodPatch, Path: api.Path("sessions", args[0]), Body: body}, err
+	}, printSession)
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "set this `field=value`; repeatable")
+	cmd.Flags().StringArrayVar(&f.clear, "clear", nil, "clear this `field`; repeatable")
+	for field, about := range map[string]string{
+		"send_policy": "allow, deny or inherit", "group_activation": "mention, always or inherit",
+		"model": "<provider>/<model>; empty for the agent's model", "title": "a `name` for people",
+	} {
+		f.named[field] = cmd.Flags().String(flagOf(field), "", about)
+	}
 	return cmd
 }
 
-func (a *app) sessionsReset() *cobra.Command {
-	var o output
-	return o.flag(&cobra.Command{
-		Use: "reset SESSION", Short: "Begin a session anew: same key, empty, what it had learnt forgotten", Args: cobra.ExactArgs(1),
-		RunE: ask(a, &o, func(args []string) (request, error) {
-			return request{method: http.MethodPost, path: sessionPath(args[0], "/reset")}, nil
-		}, a.printSession),
+func flagOf(field string) string { return strings.ReplaceAll(field, "_", "-") }
+
+// body is the request. The gateway knows which fields exist and which values they take.
+func (f patchFlags) body(changed func(string) bool) (map[string]any, error) {
+	body := map[string]any{}
+	put := func(field string, value any) error {
+		if _, twice := body[field]; twice {
+			return terminal.Usagef("%s is given twice", field)
+		}
+		body[field] = value
+		return nil
+	}
+	for _, field := range slices.Sorted(maps.Keys(f.named)) {
+		if changed(flagOf(field)) {
+			body[field] = *f.named[field]
+		}
+	}
+	for _, pair := range f.set {
+		field, text, ok := strings.Cut(pair, "=")
+		if !ok || field == "" {
+			return nil, terminal.Usagef("--set %q: use field=value", pair)
+		}
+		value, err := settingValue(field, text)
+		if err == nil {
+			err = put(field, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, field := range f.clear {
+		if err := put(field, nil); err != nil {
+			return nil, err
+		}
+	}
+	if len(body) == 0 {
+		return nil, terminal.UsageError{Text: "nothing to change: use --set field=value or --clear field"}
+	}
+	return body, nil
+}
+
+// settingValue is a setting as it was typed: a text, except for metadata.
+func settingValue(field, text string) (any, error) {
+	if field != "metadata" {
+		return text, nil
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, terminal.UsageError{Text: "--set metadata: use a JSON object"}
+	}
+	return json.RawMessage(text), nil
+}
+
+func sessionsExchanges(g *gateway) *cobra.Command {
+	var kind string
+	var open bool
+	var limit int
+	cmd := asking(g, &cobra.Command{Use: "exchanges [SESSION]", Short: "List requests between sessions and tasks of sub-agents", Args: cobra.MaximumNArgs(1)}, func(args []string) (api.Request, error) {
+		query := api.Query("kind", kind, "limit", strconv.Itoa(limit))
+		if len(args) > 0 {
+			query.Set("session", args[0])
+		}
+		if open {
+			query.Set("open", "true")
+		}
+		return api.Request{Path: "/v1/exchanges", Query: query}, nil
+	}, printExchanges)
+	cmd.Flags().StringVar(&kind, "kind", "", "show only requests (`send`) or only tasks of sub-agents (spawn)")
+	cmd.Flags().BoolVar(&open, "open", false, "show only those that have not ended")
+	cmd.Flags().IntVar(&limit, "limit", 50, "show at most this `number`, the newest ones")
+	return cmd
+}
+
+func printExchanges(s terminal.Screen, got api.ExchangeList) error {
+	return terminal.Rows(s, []string{"ID", "KIND", "STATE", "FROM", "TO", "ABOUT", "STARTED"}, got.Exchanges, func(x api.Exchange) []string {
+		about := cmp.Or(x.Detail, x.Name, x.Request)
+		return []string{x.ID, x.Kind, x.State(), x.Requester.String(), x.Target.String(), terminal.Short(about), s.Ago(x.Started)}
 	})
 }
 
-func (a *app) sessionsDelete() *cobra.Command {
-	return &cobra.Command{
-		Use: "delete SESSION", Short: "End a session", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			if _, err := c.call(ctx, request{method: http.MethodDelete, path: sessionPath(args[0], "")}); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(a.Stdout, "%s: deleted\n", args[0])
-			return err
-		}),
+// taskFlags describe a sub-agent's task.
+type taskFlags struct {
+	name, agent, model string
+	timeout            time.Duration
+	discard            bool
+}
+
+func sessionsSpawn(g *gateway) *cobra.Command {
+	var t taskFlags
+	cmd := asking(g, &cobra.Command{Use: "spawn SESSION TASK", Short: "Give a task to a sub-agent, which reports back to the session", Args: cobra.ExactArgs(2)}, func(args []string) (api.Request, error) {
+		body, err := t.body(args[1])
+		return api.Request{Method: http.MethodPost, Path: api.Path("sessions", args[0], "tasks"), Body: body}, err
+	}, func(s terminal.Screen, x api.Exchange) error {
+		return s.Pairs("exchange", x.ID, "session", x.Target.Key, "run", x.FirstRun)
+	})
+	cmd.Flags().StringVar(&t.name, "name", "", "a `name` for the task")
+	cmd.Flags().StringVar(&t.agent, "agent", "", "the agent that does it (default: the session's agent)")
+	cmd.Flags().StringVar(&t.model, "model", "", "<provider>/<model> (default: the agent's model)")
+	cmd.Flags().DurationVar(&t.timeout, "timeout", 0, "stop the task after this long, in whole seconds")
+	cmd.Flags().BoolVar(&t.discard, "discard", false, "delete the sub-agent's session after its report")
+	return cmd
+}
+
+// body is the request that gives the task.
+func (t *taskFlags) body(text string) (map[string]any, error) {
+	if t.timeout < 0 || t.timeout%time.Second != 0 {
+		return nil, terminal.UsageError{Text: "--timeout: use whole seconds, for example 90s"}
 	}
+	body := map[string]any{"task": text}
+	for field, value := range map[string]string{"name": t.name, "agent": t.agent, "model": t.model} {
+		if value != "" {
+			body[field] = value
+		}
+	}
+	if t.timeout > 0 {
+		body["timeout"] = int(t.timeout.Seconds())
+	}
+	if t.discard {
+		body["cleanup"] = "delete"
+	}
+	return body, nil
 }

@@ -1,105 +1,49 @@
 package cli
 
 import (
-	"fmt"
-	"maps"
-	"slices"
+	"cmp"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
 )
 
-// status is how the API says that a gateway does.
-type status struct {
-	Version string `json:"version"`
-	Uptime  string `json:"uptime"`
-	Ready   bool   `json:"ready"`
-	Parts   []struct {
-		Name   string `json:"name"`
-		OK     bool   `json:"ok"`
-		Detail string `json:"detail"`
-	} `json:"parts"`
-	Accounts   []accountState `json:"accounts"`
-	Deliveries map[string]int `json:"deliveries"`
+func statusCommand(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "status", Short: "Show the state of a running gateway", Args: cobra.NoArgs}, get("/v1/status", nil), printStatus)
 }
 
-// accountState is how an account of a channel does.
-type accountState struct {
-	Channel string `json:"channel"`
-	Account string `json:"account"`
-	Status  string `json:"status"`
-	Self    struct {
-		Name     string `json:"name"`
-		Username string `json:"username"`
-	} `json:"self"`
-	Level     string    `json:"classification"`
-	LastEvent time.Time `json:"lastEvent"`
-	Pending   int       `json:"pending"`
-	Restarts  int       `json:"restarts"`
-}
-
-// who is the account as people on the platform see it.
-func (s accountState) who() string {
-	if s.Self.Username != "" {
-		return "@" + s.Self.Username
-	}
-	return s.Self.Name
-}
-
-func (a *app) statusCommand() *cobra.Command {
-	var o output
-	return o.flag(&cobra.Command{
-		Use: "status", Short: "Show how a running gateway does", Args: cobra.NoArgs,
-		RunE: ask(a, &o, always("/v1/status", nil), a.printStatus),
-	})
-}
-
-func (a *app) printStatus(s status) error {
+func printStatus(s terminal.Screen, got api.Status) error {
 	word := "not ready"
-	if s.Ready {
+	if got.Ready {
 		word = "ready"
 	}
-	if _, err := fmt.Fprintf(a.Stdout, "Sluice %s: %s, up %s\n\n", clean(s.Version), word, clean(s.Uptime)); err != nil {
+	if err := s.Printf("Sluice %s: %s, up %s\n", terminal.Line(got.Version), word, terminal.Line(got.Uptime)); err != nil {
 		return err
 	}
-	rows := make([][]string, len(s.Parts))
-	for i, p := range s.Parts {
-		word := "ok"
-		if !p.OK {
-			word = orText(p.Detail, "does not work")
+	err := terminal.Rows(s, []string{"COMPONENT", "STATE"}, got.Parts, func(p api.Component) []string {
+		if p.OK {
+			return []string{p.Name, "ok"}
 		}
-		rows[i] = []string{p.Name, word}
-	}
-	if err := a.table([]string{"PART", "STATE"}, rows); err != nil {
-		return err
-	}
-	if err := a.printAccounts(s.Accounts); err != nil {
-		return err
-	}
-	return a.printCounts("Deliveries", s.Deliveries)
-}
-
-func (a *app) printAccounts(accounts []accountState) error {
-	if len(accounts) == 0 {
-		return nil
-	}
-	fmt.Fprintln(a.Stdout)
-	return list(a, []string{"ACCOUNT", "AS", "STATE", "LEVEL", "LAST EVENT", "PENDING", "RESTARTS"}, accounts, func(s accountState) []string {
-		return []string{s.Channel + "/" + s.Account, s.who(), s.Status, s.Level, a.ago(s.LastEvent), strconv.Itoa(s.Pending), strconv.Itoa(s.Restarts)}
+		return []string{p.Name, cmp.Or(p.Detail, "does not work")}
 	})
+	if err != nil {
+		return err
+	}
+	if len(got.Accounts) > 0 {
+		if err := printAccounts(s, got.Accounts); err != nil {
+			return err
+		}
+	}
+	return s.Counts("Deliveries", got.Deliveries)
 }
 
-// printCounts prints how many there are of each kind, below an empty line; nothing if there are none.
-func (a *app) printCounts(what string, counts map[string]int) error {
-	if len(counts) == 0 {
-		return nil
+func printAccounts(s terminal.Screen, accounts []api.Account) error {
+	if err := s.Printf(""); err != nil {
+		return err
 	}
-	parts := make([]string, 0, len(counts))
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%s %d", clean(name), counts[name]))
-	}
-	_, err := fmt.Fprintf(a.Stdout, "\n%s: %s\n", what, strings.Join(parts, ", "))
-	return err
+	return terminal.Rows(s, []string{"ACCOUNT", "NAME", "STATE", "LEVEL", "LAST EVENT", "PENDING", "RESTARTS"}, accounts, func(a api.Account) []string {
+		return []string{a.Channel + "/" + a.Account, a.Profile(), a.Status, a.Level, s.Ago(a.LastEvent), strconv.Itoa(a.Pending), strconv.Itoa(a.Restarts)}
+	})
 }

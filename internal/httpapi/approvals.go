@@ -3,22 +3,34 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-func (s *Server) approvalRoutes(api huma.API) {
-	huma.Register(api, op(http.MethodGet, "/v1/approvals", "list-approvals", "Tool calls that wait for somebody's word, or were decided, newest first"), s.approvals)
-	huma.Register(api, op(http.MethodGet, "/v1/approvals/{approval}", "get-approval", "Show a tool call, or a message, that waits for somebody's word or was decided"), s.approval)
-	huma.Register(api, op(http.MethodPost, "/v1/approvals/{approval}/allow", "allow-approval", "Let a tool call run"), s.decide(true))
-	huma.Register(api, op(http.MethodPost, "/v1/approvals/{approval}/deny", "deny-approval", "Refuse a tool call; its model reads the reason"), s.decide(false))
+// Approver decides about what waits for a person.
+type Approver interface {
+	DecideApproval(ctx context.Context, id ledger.ApprovalID, v router.Verdict) (ledger.Approval, error)
+}
+
+// ApprovalRows reads approvals.
+type ApprovalRows interface {
+	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
+	ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error)
+}
+
+// approvalAPI serves approvals: tool calls and messages that wait for a person's decision.
+type approvalAPI struct {
+	visible  *visibility
+	rows     ApprovalRows
+	approver Approver
+	identity identity
+	now      func() time.Time
 }
 
 // approvalRecord is an approval as programs see it.
@@ -27,30 +39,30 @@ type approvalRecord struct {
 	Session sessions.ID       `json:"session"`
 	Run     sessions.RunID    `json:"run"`
 	Agent   string            `json:"agent"`
-	Tool    string            `json:"tool" doc:"empty for a message that is held"`
+	Tool    string            `json:"tool" doc:"empty for a held message"`
 
-	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the message that is held, where it is about one"`
+	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the held message, if it is about one"`
 
 	Args    json.RawMessage       `json:"args,omitempty" doc:"the call's arguments"`
 	Label   string                `json:"label" doc:"of the arguments"`
 	Status  ledger.ApprovalStatus `json:"status" enum:"pending,allowed,used,denied"`
-	Why     string                `json:"why,omitempty" doc:"it has to be decided about; absent: the agent's permission mode says so"`
+	Why     string                `json:"why,omitempty" doc:"why it needs a decision; absent: the agent's permission mode asks for it"`
 	Reason  string                `json:"reason,omitempty"`
-	By      string                `json:"by,omitempty" doc:"who has decided"`
+	By      string                `json:"by,omitempty" doc:"who decided"`
 	Created time.Time             `json:"created"`
-	Expires time.Time             `json:"expires" doc:"undecided, it is denied then, or allowed where its rule says so"`
+	Expires time.Time             `json:"expires" doc:"undecided by then, it is denied, or allowed if its rule says so"`
 	Decided *time.Time            `json:"decided,omitempty"`
 
-	Rules     []string   `json:"rules,omitempty" doc:"the rules and checks that ask"`
-	Approvers [][]string `json:"approvers,omitempty" doc:"who may decide: somebody who is in each of these lists, of which an empty one stands for the owners; absent: the owners"`
-	OnTimeout string     `json:"on_timeout" enum:"block,allow" doc:"what nobody's word in time means"`
+	Rules     []string   `json:"rules,omitempty" doc:"the rules and checks that ask for it"`
+	Approvers [][]string `json:"approvers,omitempty" doc:"who may decide: a principal in every one of these lists, where an empty list means the owners; absent: the owners"`
+	OnTimeout string     `json:"on_timeout" enum:"block,allow" doc:"what happens without a decision in time"`
 }
 
-// approvalOf is an approval as the caller may see it: a reason may have been given where more may be said.
-func approvalOf(who caller, p ledger.Approval) approvalRecord {
+// approvalOf is an approval as the caller may see it. Its reason may be above the caller's level.
+func approvalOf(who auth.Caller, p ledger.Approval) approvalRecord {
 	r := approvalRecord{
 		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Delivery: p.Delivery, Label: p.Label.String(),
-		Status: p.Status, Why: p.Why, Reason: who.quotes().Or(p.Reason, "it may not be shown to you"), By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
+		Status: p.Status, Why: p.Why, Reason: who.Quotes().Or(p.Reason, "it is above your level and is not shown"), By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
 	}
 	for _, who := range p.Terms.Approvers {
 		r.Approvers = append(r.Approvers, emptyNotNil(who))
@@ -73,7 +85,7 @@ type approvalList struct {
 	Approvals []approvalRecord `json:"approvals"`
 }
 
-func (s *Server) approvals(ctx context.Context, in *struct {
+func (a *approvalAPI) list(ctx context.Context, in *struct {
 	Status  string `query:"status" enum:"pending,allowed,used,denied,all" default:"pending"`
 	Session string `query:"session" doc:"a session's id"`
 	PageQuery
@@ -83,37 +95,37 @@ func (s *Server) approvals(ctx context.Context, in *struct {
 	if status == "all" {
 		status = ""
 	}
-	found, err := s.cfg.Store.ListApprovals(ctx, ledger.Query{MaxLevel: callerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound})
+	found, err := a.rows.ListApprovals(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound})
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	out := approvalList{Approvals: []approvalRecord{}}
 	for _, p := range found {
-		if in.Status == string(ledger.ApprovalPending) && !p.Expires.After(s.cfg.Now()) {
-			continue // too late, and its run has not noticed yet
+		if in.Status == string(ledger.ApprovalPending) && !p.Expires.After(a.now()) {
+			continue // expired, but its run has not noticed yet
 		}
-		out.Approvals = append(out.Approvals, approvalOf(callerOf(ctx), p))
+		out.Approvals = append(out.Approvals, approvalOf(auth.CallerOf(ctx), p))
 	}
-	return &page[approvalList]{next(ctx, bound, lastOf(found, func(p ledger.Approval) string { return string(p.ID) })), out}, nil
+	return &page[approvalList]{nextLink(ctx, bound, lastID(found, func(p ledger.Approval) string { return string(p.ID) })), out}, nil
 }
 
-// ApprovalPath names an approval. It is exported because the API library sees no fields of embedded types that are not.
+// ApprovalPath names an approval. It is exported because the API library only sees fields of exported embedded types.
 type ApprovalPath struct {
 	Approval string `path:"approval" maxLength:"64"`
 }
 
-func (s *Server) approval(ctx context.Context, in *ApprovalPath) (*body[approvalRecord], error) {
-	p, err := s.findApproval(ctx, in.Approval)
+func (a *approvalAPI) get(ctx context.Context, in *ApprovalPath) (*body[approvalRecord], error) {
+	p, err := a.find(ctx, in.Approval)
 	if err != nil {
 		return nil, err
 	}
-	return &body[approvalRecord]{approvalOf(callerOf(ctx), p)}, nil
+	return &body[approvalRecord]{approvalOf(auth.CallerOf(ctx), p)}, nil
 }
 
-// findApproval is an approval that the caller may know of.
-func (s *Server) findApproval(ctx context.Context, id string) (ledger.Approval, error) {
-	p, err := s.cfg.Store.Approval(ctx, ledger.ApprovalID(id))
-	return p, s.visible(ctx, err, object{kind: "approval", id: string(p.ID), label: p.Label}, p.Session)
+// find is an approval that the caller may know of.
+func (a *approvalAPI) find(ctx context.Context, id string) (ledger.Approval, error) {
+	p, err := a.rows.Approval(ctx, ledger.ApprovalID(id))
+	return p, a.visible.check(ctx, err, denials.Object{Kind: "approval", ID: string(p.ID), Label: p.Label}, p.Session)
 }
 
 type decideInput struct {
@@ -123,39 +135,26 @@ type decideInput struct {
 	}
 }
 
-// decider is the caller as one who decides: the gateway's own token stands for an owner, a named one for itself alone.
-func (s *Server) decider(ctx context.Context) router.Verdict {
-	who := callerOf(ctx)
-	return router.Verdict{Actor: who.actor(), Owner: who.Name == "", Token: s.token(who)}
-}
-
-// token is a caller's named token; nil for the gateway's own.
-func (s *Server) token(who caller) *router.Token {
-	if who.Name == "" {
-		return nil
-	}
-	return &router.Token{Principal: s.principal(who), Level: who.Level, Operator: who.Role == RoleOperator}
-}
-
-func (s *Server) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
+func (a *approvalAPI) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
 	return func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
-		v := s.decider(ctx)
+		who := auth.CallerOf(ctx)
+		v := a.identity.verdict(who)
 		v.Allow = allow
 		if in.Body != nil {
-			label, err := said(ctx, "")
+			label, err := who.Words("")
 			if err != nil {
 				return nil, err
 			}
 			v.Reason = flow.NewText(in.Body.Reason, label)
 		}
-		p, err := s.findApproval(ctx, in.Approval)
+		p, err := a.find(ctx, in.Approval)
 		if err != nil {
 			return nil, err
 		}
-		p, err = s.cfg.Router.DecideApproval(ctx, p.ID, v)
+		p, err = a.approver.DecideApproval(ctx, p.ID, v)
 		if err != nil {
-			return nil, s.problem(err)
+			return nil, err
 		}
-		return &body[approvalRecord]{approvalOf(callerOf(ctx), p)}, nil
+		return &body[approvalRecord]{approvalOf(who, p)}, nil
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
@@ -68,7 +69,7 @@ func TestApprovals(t *testing.T) {
 	others := pending
 	others.ID, others.Terms = "apr_4", sessions.Terms{Approvers: [][]string{{"telegram:1001"}, nil}, Lapse: true, Rules: []string{"policy.rules.ask"}}
 	g.approvals = []ledger.Approval{pending, other, others}
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleReader})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleReader})).Handler()
 	w := call(h, "GET", "/v1/approvals/apr_4", "")
 	require.Equal(t, 200, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"rules":["policy.rules.ask"],"approvers":[["telegram:1001"],[]],"on_timeout":"allow"`)
@@ -100,7 +101,7 @@ func TestATokenDecidesWithItsOwnRight(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
 	g.approvals = []ledger.Approval{{ID: "apr_1", Session: "sess_000000000001", Tool: "exec", Label: flow.Bottom(), Status: ledger.ApprovalPending, Created: clock, Expires: clock.Add(time.Minute)}}
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: auth.RoleOperator})).Handler()
 	require.Equal(t, 200, call(h, "POST", "/v1/approvals/apr_1/deny", "", "Authorization: Bearer do").Code)
 	require.Len(t, g.verdicts, 1)
 	require.False(t, g.verdicts[0].Owner, "a named token counts as an owner")
@@ -125,7 +126,7 @@ func TestATokenStopsAndDiscardsAsItself(t *testing.T) {
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
 	g.runs["run_1"] = sessions.Run{ID: "run_1", Session: "sess_000000000001", Status: sessions.RunRunning, Label: flow.Bottom()}
 	g.sent = []ledger.Delivery{{ID: "dlv_1", Session: "sess_000000000001", Status: ledger.DeliveryHeld, Label: flow.Bottom()}}
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "do", Level: flow.Public, Role: auth.RoleOperator})).Handler()
 	require.Equal(t, 202, call(h, "POST", "/v1/sessions/main/runs/run_1/cancel", "", "Authorization: Bearer do").Code)
 	require.Equal(t, []string{"token:ops"}, g.enders)
 	require.Equal(t, 200, call(h, "POST", "/v1/deliveries/dlv_1/discard", "", "Authorization: Bearer do").Code)
@@ -139,7 +140,7 @@ func TestATokenAdmitsNobodyToASharedMainSession(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
 	g.shared, g.pairings = "they share the main session", []ledger.Pairing{{Channel: "telegram", Account: "default", Code: "ABCDEFGH"}}
-	ops := withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Internal, Role: httpapi.RoleOperator})
+	ops := withTokens(auth.Credential{Name: "ops", Token: "do", Level: flow.Internal, Role: auth.RoleOperator})
 	for level, status := range map[flow.Level]int{flow.Internal: 403, flow.Confidential: 404} {
 		h := newServer(t, g, ops, func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return level } }).Handler()
 		w := call(h, "POST", "/v1/pairings/ABCDEFGH/approve", "", "Authorization: Bearer do")

@@ -4,12 +4,28 @@ import (
 	"context"
 	"time"
 
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/wire"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
+// AuditRows reads the audit trail.
+type AuditRows interface {
+	ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error)
+	// VerifyAudit reads the whole trail and says whether it is as it was written and still has the given heads.
+	VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error)
+}
+
+// auditAPI serves the audit trail.
+type auditAPI struct {
+	visible *visibility
+	rows    AuditRows
+	cursors wire.Cursors
+}
+
 type auditRecord struct {
-	ID      string      `json:"id" doc:"for after"`
+	ID      string      `json:"id" doc:"pass it as after to get the entries that follow"`
 	At      time.Time   `json:"at"`
 	Actor   string      `json:"actor"`
 	Action  string      `json:"action"`
@@ -17,25 +33,25 @@ type auditRecord struct {
 	Session sessions.ID `json:"session,omitempty"`
 	Label   string      `json:"label"`
 	Detail  any         `json:"detail,omitempty"`
-	Place   *auditPlace `json:"place,omitempty" doc:"where it stands in the trail; only who sees every level is told"`
+	Place   *auditPlace `json:"place,omitempty" doc:"its place in the trail; only for callers who see every level"`
 }
 
-// auditPlace is an entry of a chain of the trail.
+// auditPlace is the place of an entry in its chain.
 type auditPlace struct {
 	Chain int    `json:"chain"`
 	Seq   int64  `json:"seq" doc:"1, 2, 3 … in its chain"`
-	Hash  string `json:"hash" doc:"stands for all entries of the chain up to this one"`
+	Hash  string `json:"hash" doc:"covers all entries of the chain up to this one"`
 }
 
-func (s *Server) auditOf(r ledger.AuditRecord, who caller) auditRecord {
+func (a *auditAPI) record(r ledger.AuditRecord, who auth.Caller) auditRecord {
 	out := auditRecord{
 		ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Object: r.Object, Session: r.Session, Label: r.Label.String(), Detail: r.Detail,
 	}
-	if !who.seesAll() {
-		out.ID = s.cursors.sealEntry(r.ID) // it is made of the entry's hash, and so of what others may not see
+	if !who.SeesAll() {
+		out.ID = a.cursors.SealEntry(r.ID) // the id contains the entry's hash, which depends on entries that the caller may not see
 		return out
 	}
-	place := auditPlace(r.Place) // the numbers count what others may not see
+	place := auditPlace(r.Place) // the numbers count entries that others may not see
 	out.Place = &place
 	return out
 }
@@ -44,70 +60,70 @@ type auditList struct {
 	Entries []auditRecord `json:"entries"`
 }
 
-func (s *Server) listAudit(ctx context.Context, in *struct {
+func (a *auditAPI) list(ctx context.Context, in *struct {
 	Action  string    `query:"action" maxLength:"512" doc:"only this action, for example delivery.block"`
-	Actor   string    `query:"actor" maxLength:"512" doc:"only what this one did, for example operator, gateway, agent:main or telegram:1001"`
+	Actor   string    `query:"actor" maxLength:"512" doc:"only this actor, for example operator, gateway, agent:main or telegram:1001"`
 	Session string    `query:"session" maxLength:"512" doc:"a session's id or key"`
-	Since   time.Time `query:"since" doc:"only from this time on"`
+	Since   time.Time `query:"since" doc:"only entries from this time on"`
 	Limit   int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	After   string    `query:"after" maxLength:"512" doc:"go on after this id"`
+	After   string    `query:"after" maxLength:"512" doc:"id of the last entry of the previous page"`
 },
 ) (*page[auditList], error) {
-	who := callerOf(ctx)
-	if !who.seesAll() && in.After != "" {
-		in.After = s.cursors.openEntry(in.After)
+	who := auth.CallerOf(ctx)
+	if !who.SeesAll() && in.After != "" {
+		in.After = a.cursors.OpenEntry(in.After)
 	}
 	q := ledger.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: newBound()}
 	if in.Session != "" {
-		id, err := s.anySession(ctx, in.Session)
+		id, err := a.visible.sessionID(ctx, in.Session)
 		if err != nil {
 			return nil, err
 		}
 		q.Session = id
 	}
-	records, err := s.cfg.Store.ListAudit(ctx, q)
+	records, err := a.rows.ListAudit(ctx, q)
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	out := auditList{Entries: make([]auditRecord, len(records))}
 	for i, r := range records {
-		out.Entries[i] = s.auditOf(r, who)
+		out.Entries[i] = a.record(r, who)
 	}
-	return &page[auditList]{next(ctx, q.Bound, lastOf(out.Entries, func(r auditRecord) string { return r.ID })), out}, nil
+	return &page[auditList]{nextLink(ctx, q.Bound, lastID(out.Entries, func(r auditRecord) string { return r.ID })), out}, nil
 }
 
 type auditFault struct {
 	Chain int                   `json:"chain"`
 	Seq   int64                 `json:"seq"`
 	Kind  ledger.AuditFaultKind `json:"kind" enum:"changed,missing,order,head"`
-	Text  string                `json:"text" doc:"what is wrong with this entry, for people"`
+	Text  string                `json:"text" doc:"what is wrong with the entry, for people"`
 }
 
 type auditReport struct {
 	OK      bool         `json:"ok"`
 	Entries int64        `json:"entries"`
-	Heads   []string     `json:"heads" doc:"the newest entry of each whole chain as CHAIN:SEQ:HASH; keep them elsewhere, and give them to a later call"`
-	Faults  []auditFault `json:"faults" doc:"the first entry of each chain that is not as it was written, and the given heads that do not fit"`
+	Heads   []string     `json:"heads" doc:"the newest entry of each intact chain as CHAIN:SEQ:HASH; keep them elsewhere and pass them to a later call"`
+	Faults  []auditFault `json:"faults" doc:"the first altered entry of each chain, and the given heads that do not fit"`
 }
 
-func (s *Server) verifyAudit(ctx context.Context, in *struct {
-	Head []string `query:"head,explode" maxItems:"1000" doc:"a head kept before, as CHAIN:SEQ:HASH; may be repeated"`
+func (a *auditAPI) verify(ctx context.Context, in *struct {
+	Head []string `query:"head,explode" maxItems:"1000" doc:"a head kept from an earlier call, as CHAIN:SEQ:HASH; may be repeated"`
 },
 ) (*body[auditReport], error) {
-	if !callerOf(ctx).seesAll() {
-		return nil, forbidden("the audit trail is verified as a whole: use a token whose level is RESTRICTED")
+	if !auth.CallerOf(ctx).SeesAll() {
+		return nil, wire.Forbidden("verifying reads the whole audit trail; use a token whose classification is RESTRICTED")
 	}
 	kept := make([]ledger.AuditHead, len(in.Head))
 	for i, text := range in.Head {
 		head, err := ledger.ParseAuditHead(text)
 		if err != nil {
-			return nil, badRequest(err.Error())
+			return nil, wire.BadRequest(err.Error())
 		}
 		kept[i] = head
 	}
-	report, err := s.cfg.Store.VerifyAudit(ctx, kept)
+	report, err := a.rows.VerifyAudit(ctx, kept)
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	out := auditReport{OK: len(report.Faults) == 0, Entries: report.Entries, Heads: make([]string, len(report.Heads)), Faults: make([]auditFault, len(report.Faults))}
 	for i, h := range report.Heads {

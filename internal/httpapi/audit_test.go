@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -39,8 +40,8 @@ func serveTrail(t *testing.T) (*trail, http.Handler) {
 	a := &trail{gateway: newGateway()}
 	a.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main"})
 	return a, newServer(t, a.gateway, func(c *httpapi.Config) {
-		c.Store = a
-		c.Tokens = append(c.Tokens, httpapi.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: httpapi.RoleReader})
+		c.Rows.Audit, c.Rows.Sessions = a, a
+		c.Tokens = append(c.Tokens, auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleReader})
 	}).Handler()
 }
 

@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
 // withTokens lets in whoever has one of some tokens, too.
-func withTokens(more ...httpapi.Credential) func(*httpapi.Config) {
+func withTokens(more ...auth.Credential) func(*httpapi.Config) {
 	return func(c *httpapi.Config) { c.Tokens = append(c.Tokens, more...) }
 }
 
@@ -22,8 +23,8 @@ func TestAReaderOnlyLooks(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
 	h := newServer(t, g, withTokens(
-		httpapi.Credential{Name: "board", Token: "look", Level: flow.Restricted, Role: httpapi.RoleReader},
-		httpapi.Credential{Name: "ops", Token: "do", Level: flow.Restricted, Role: httpapi.RoleOperator},
+		auth.Credential{Name: "board", Token: "look", Level: flow.Restricted, Role: auth.RoleReader},
+		auth.Credential{Name: "ops", Token: "do", Level: flow.Restricted, Role: auth.RoleOperator},
 	)).Handler()
 	for _, c := range []struct {
 		token, method, path string
@@ -45,7 +46,7 @@ func TestAReaderOnlyLooks(t *testing.T) {
 		w := call(h, c.method, c.path, "", "Authorization: Bearer "+c.token)
 		require.Equal(t, c.want, w.Code, "%+v: %s", c, w.Body)
 		if c.want == http.StatusForbidden {
-			require.JSONEq(t, `{"error":"forbidden","message":"the token board may only read: its role is reader; gateway.tokens in the configuration says so"}`, w.Body.String())
+			require.JSONEq(t, `{"error":"forbidden","message":"the token board has the role reader and may only read; change its role in gateway.tokens, or use another token"}`, w.Body.String())
 		}
 	}
 	require.Empty(t, g.ended)
@@ -55,7 +56,7 @@ func TestAReaderOnlyLooks(t *testing.T) {
 func TestTheBearerOfATokenEndsASession(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "do", Level: flow.Restricted, Role: httpapi.RoleOperator})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "do", Level: flow.Restricted, Role: auth.RoleOperator})).Handler()
 	for _, bearer := range []string{token, "do"} {
 		for _, r := range [][2]string{{"POST", "/v1/sessions/agent:main:main/reset"}, {"DELETE", "/v1/sessions/agent:main:main"}, {"DELETE", "/v1/sessions?status=idle"}} {
 			g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})

@@ -1,13 +1,15 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
+	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"sluice/adapters"
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/wire"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -15,17 +17,71 @@ import (
 	"sluice/sessions"
 )
 
-// messagesPath is where messages are sent; its requests may bring files.
+// messagesPath is where messages are sent; its requests may carry files.
 const messagesPath = "/v1/messages"
 
-func (s *Server) deliveryRoutes(api huma.API) {
-	huma.Register(api, op(http.MethodPost, messagesPath, "send-message", "Send a message that nobody waits for, through the gate", http.StatusAccepted), s.sendMessage)
-	huma.Register(api, op(http.MethodGet, "/v1/deliveries", "list-deliveries", "List deliveries, newest first, and count the unsettled ones"), s.listDeliveries)
-	huma.Register(api, op(http.MethodGet, "/v1/deliveries/{delivery}", "get-delivery", "Show a delivery"), s.getDelivery)
-	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/retry", "retry-delivery", "Send a delivery again that ended without success"), s.changeDelivery(s.cfg.Router.RetryDelivery))
-	huma.Register(api, op(http.MethodPost, "/v1/deliveries/{delivery}/discard", "discard-delivery", "Give a delivery up"), s.changeDelivery(s.discard))
-	huma.Register(api, op(http.MethodPost, "/v1/policy/simulate", "simulate-tool-call", "What a call of a tool by a session would come to, asked by an owner there, and every rule that was looked at; no effects"), s.simulate)
-	huma.Register(api, op(http.MethodGet, "/v1/policy/check", "check-policy", "What the gate would decide, and every rule it looked at; no effects"), s.checkPolicy)
+// Outbox sends messages and changes deliveries.
+type Outbox interface {
+	// Send queues a message that answers nothing.
+	Send(ctx context.Context, p router.Proactive) (ledger.Delivery, error)
+	// RetryDelivery queues a delivery again that has failed.
+	RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor string) (ledger.Delivery, error)
+	// DiscardDelivery gives a delivery up; a held one is denied by that.
+	DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by router.Verdict) (ledger.Delivery, error)
+	// LookUp finds a conversation by its name or id, and who is in it.
+	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
+}
+
+// DeliveryRows reads deliveries.
+type DeliveryRows interface {
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
+	ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error)
+	// CountDeliveries counts the deliveries of each status but sent and discarded, up to a level.
+	CountDeliveries(ctx context.Context, upTo flow.Level) (map[ledger.DeliveryStatus]int, error)
+}
+
+// deliveryAPI serves what is sent to people, and where it can be sent.
+type deliveryAPI struct {
+	visible  *visibility
+	outbox   Outbox
+	rows     DeliveryRows
+	files    fileNames
+	identity identity
+}
+
+// deliveryRecord is a delivery as programs see it.
+type deliveryRecord struct {
+	ID       ledger.DeliveryID     `json:"id"`
+	Kind     ledger.DeliveryKind   `json:"kind"`
+	Status   ledger.DeliveryStatus `json:"status"`
+	Route    sessions.Route        `json:"route"`
+	Text     string                `json:"text"`
+	Buttons  []sessions.Button     `json:"buttons,omitempty" doc:"press: what to send to press one, with POST /v1/sessions/{id}/messages"`
+	Files    []mediaRecord         `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
+	Label    string                `json:"label"`
+	Session  sessions.ID           `json:"session,omitempty"`
+	Run      sessions.RunID        `json:"run,omitempty"`
+	ResendOf ledger.DeliveryID     `json:"resend_of,omitempty" doc:"the unknown delivery that this one repeats"`
+	Attempts int                   `json:"attempts"`
+	Error    string                `json:"error,omitempty"`
+	Decision *policy.Decision      `json:"decision,omitempty" doc:"what the gate decided, with every rule that it checked"`
+	Receipts []adapters.Receipt    `json:"receipts,omitempty"`
+	NextTry  *time.Time            `json:"next_try,omitempty"`
+	Created  time.Time             `json:"created"`
+	Expires  time.Time             `json:"expires"`
+	Finished *time.Time            `json:"finished,omitempty"`
+}
+
+func (a *deliveryAPI) record(ctx context.Context, d ledger.Delivery) deliveryRecord {
+	out := deliveryRecord{
+		ID: d.ID, Kind: d.Kind, Status: d.Status, Route: publicRoute(d.Route), Buttons: openButtons(d), Files: a.files.of(ctx, d), Text: d.Text, Label: d.Label.String(), Session: d.Session, Run: d.Run,
+		ResendOf: d.ResendOf, Attempts: d.Attempts, Error: d.LastError, Decision: d.Decision, Receipts: d.Receipts,
+		Created: d.Created, Expires: d.Expires, Finished: optional(d.Finished),
+	}
+	if d.Status == ledger.DeliveryQueued {
+		out.NextTry = optional(d.NextTry)
+	}
+	return out
 }
 
 type sendInput struct {
@@ -33,154 +89,133 @@ type sendInput struct {
 	Body struct {
 		Channel  string `json:"channel" minLength:"1" example:"telegram"`
 		Account  string `json:"account,omitempty" doc:"default: default"`
-		To       string `json:"to" minLength:"1" doc:"the conversation's id; owner for the owner's direct chat; #name or @name where the channel can look names up"`
-		ChatType string `json:"chat_type,omitempty" enum:"direct,group,channel" doc:"default: as the platform says, else direct"`
+		To       string `json:"to" minLength:"1" doc:"the conversation's id; owner for the owner's direct chat; #name or @name if the channel can look names up"`
+		ChatType string `json:"chat_type,omitempty" enum:"direct,group,channel" doc:"default: what the platform says, else direct"`
 		Thread   string `json:"thread,omitempty"`
 		Text     string `json:"text,omitempty" doc:"may be absent if there are files"`
 		Label    string `json:"label,omitempty" doc:"level of the text and the files, or LEVEL/trust; default PUBLIC"`
-		Key      string `json:"key,omitempty" maxLength:"200" doc:"a repeated key is the same message, sent once"`
+		Key      string `json:"key,omitempty" maxLength:"200" doc:"the same key again is the same message, sent once"`
 
-		Buttons []buttonJSON `json:"buttons,omitempty" maxItems:"5" doc:"below the text; channels without buttons say each value in the text"`
-		Files   []fileJSON   `json:"files,omitempty" maxItems:"10" doc:"sent after the text, each as a message of its own"`
+		Buttons []buttonJSON `json:"buttons,omitempty" maxItems:"5" doc:"below the text; channels without buttons add each value to the text"`
+		Files   []fileJSON   `json:"files,omitempty" maxItems:"10" doc:"sent after the text, each as its own message"`
 	}
 }
 
-func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*body[deliveryRecord], error) {
-	label, err := said(ctx, in.Body.Label)
+func (a *deliveryAPI) send(ctx context.Context, in *sendInput) (*body[deliveryRecord], error) {
+	who := auth.CallerOf(ctx)
+	label, err := who.Words(in.Body.Label)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.needChannel(ctx, in.Body.Channel, in.Body.Account); err != nil {
+	if err := a.visible.needChannel(ctx, in.Body.Channel, in.Body.Account); err != nil {
 		return nil, err
 	}
-	key := in.Body.Key
-	if key == "" {
-		key = in.Key
-	}
-	d, err := s.cfg.Router.Send(ctx, router.Proactive{
+	d, err := a.outbox.Send(ctx, router.Proactive{
 		Channel: in.Body.Channel, Account: in.Body.Account, To: in.Body.To, ChatType: sessions.ChatType(in.Body.ChatType),
-		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: named(ctx, key), Reader: callerOf(ctx).Level, Actor: callerOf(ctx).actor(),
+		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: who.Key(cmp.Or(in.Body.Key, in.Key)), Reader: who.Level, Actor: who.Actor(),
 		Buttons: buttonsOf(in.Body.Buttons), Files: filesOf(in.Body.Files),
 	})
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
-	if !callerOf(ctx).sees(d.Label) { // of the first request of this name, when the token had a higher level
-		s.denied(ctx, object{"delivery", string(d.ID), d.Session, d.Label}, whyAbove)
-		return nil, errNotFound
+	if !who.Sees(d.Label) { // of the first request with this key, when the token had a higher level
+		a.visible.denials.Hidden(ctx, denials.Object{Kind: "delivery", ID: string(d.ID), Session: d.Session, Label: d.Label}, denials.AboveLevel)
+		return nil, wire.ErrNotFound
 	}
-	return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
-}
-
-// labelOf reads a level or a label; none is that of a fresh text.
-func labelOf(text string) (flow.Label, error) {
-	if text == "" {
-		return flow.Label{}, nil
-	}
-	if level, err := flow.ParseLevel(text); err == nil {
-		return flow.NewLabel(level, flow.Trusted), nil
-	}
-	l, err := flow.Parse(text)
-	if err != nil {
-		return l, badRequest(fmt.Sprintf("label: %q: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED", text))
-	}
-	return l, nil
+	return &body[deliveryRecord]{a.record(ctx, d)}, nil
 }
 
 type deliveryList struct {
 	Deliveries []deliveryRecord              `json:"deliveries"`
-	Counts     map[ledger.DeliveryStatus]int `json:"counts" doc:"how many there are of each status but sent and discarded"`
+	Counts     map[ledger.DeliveryStatus]int `json:"counts" doc:"number of deliveries by status, without sent and discarded"`
 }
 
-func (s *Server) listDeliveries(ctx context.Context, in *struct {
+func (a *deliveryAPI) list(ctx context.Context, in *struct {
 	PageQuery
-	Status  string `query:"status" enum:"preview,queued,held,sending,sent,blocked,failed,unknown,expired,discarded" doc:"only those that are so"`
+	Status  string `query:"status" enum:"preview,queued,held,sending,sent,blocked,failed,unknown,expired,discarded" doc:"only deliveries with this status"`
 	Channel string `query:"channel"`
 	Session string `query:"session" doc:"a session's id"`
 },
 ) (*page[deliveryList], error) {
-	bound := newBound()
-	found, err := s.cfg.Store.ListDeliveries(ctx, ledger.Query{
-		MaxLevel: callerOf(ctx).Level, Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound,
+	level, bound := auth.CallerOf(ctx).Level, newBound()
+	found, err := a.rows.ListDeliveries(ctx, ledger.Query{
+		MaxLevel: level, Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound,
 	})
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
-	counts, err := s.cfg.Store.CountDeliveries(ctx, callerOf(ctx).Level)
+	counts, err := a.rows.CountDeliveries(ctx, level)
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	out := deliveryList{Deliveries: make([]deliveryRecord, len(found)), Counts: counts}
 	for i, d := range found {
-		out.Deliveries[i] = s.delivery(ctx, d)
+		out.Deliveries[i] = a.record(ctx, d)
 	}
-	return &page[deliveryList]{next(ctx, bound, lastOf(found, func(d ledger.Delivery) string { return string(d.ID) })), out}, nil
+	return &page[deliveryList]{nextLink(ctx, bound, lastID(found, func(d ledger.Delivery) string { return string(d.ID) })), out}, nil
 }
 
 type deliveryPath struct {
 	Delivery string `path:"delivery"`
 }
 
-func (s *Server) getDelivery(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
-	d, err := s.visibleDelivery(ctx, in.Delivery)
+// find is a delivery that the caller may know of.
+func (a *deliveryAPI) find(ctx context.Context, id string) (ledger.Delivery, error) {
+	d, err := a.rows.Delivery(ctx, ledger.DeliveryID(id))
+	return d, a.visible.check(ctx, err, denials.Object{Kind: "delivery", ID: string(d.ID), Label: d.Label}, d.Session)
+}
+
+func (a *deliveryAPI) get(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
+	d, err := a.find(ctx, in.Delivery)
 	if err != nil {
 		return nil, err
 	}
-	return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
+	return &body[deliveryRecord]{a.record(ctx, d)}, nil
 }
 
-// visibleDelivery is a delivery that the caller may know of.
-func (s *Server) visibleDelivery(ctx context.Context, id string) (ledger.Delivery, error) {
-	d, err := s.cfg.Store.Delivery(ctx, ledger.DeliveryID(id))
-	return d, s.visible(ctx, err, object{kind: "delivery", id: string(d.ID), label: d.Label}, d.Session)
-}
-
-func (s *Server) changeDelivery(change func(context.Context, ledger.DeliveryID, string) (ledger.Delivery, error)) func(context.Context, *deliveryPath) (*body[deliveryRecord], error) {
-	return func(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
-		d, err := s.visibleDelivery(ctx, in.Delivery)
-		if err != nil {
-			return nil, err
-		}
-		if d, err = change(ctx, d.ID, callerOf(ctx).actor()); err != nil {
-			return nil, s.problem(err)
-		}
-		return &body[deliveryRecord]{s.delivery(ctx, d)}, nil
+func (a *deliveryAPI) retry(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
+	d, err := a.find(ctx, in.Delivery)
+	if err != nil {
+		return nil, err
 	}
+	if d, err = a.outbox.RetryDelivery(ctx, d.ID, auth.CallerOf(ctx).Actor()); err != nil {
+		return nil, err
+	}
+	return &body[deliveryRecord]{a.record(ctx, d)}, nil
 }
 
-// discard gives a delivery up. One that is held is denied by that.
-func (s *Server) discard(ctx context.Context, id ledger.DeliveryID, _ string) (ledger.Delivery, error) {
-	return s.cfg.Router.DiscardDelivery(ctx, id, s.decider(ctx))
+func (a *deliveryAPI) discard(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
+	d, err := a.find(ctx, in.Delivery)
+	if err != nil {
+		return nil, err
+	}
+	if d, err = a.outbox.DiscardDelivery(ctx, d.ID, a.identity.verdict(auth.CallerOf(ctx))); err != nil {
+		return nil, err
+	}
+	return &body[deliveryRecord]{a.record(ctx, d)}, nil
 }
 
-func (s *Server) checkPolicy(ctx context.Context, in *struct {
-	Channel  string `query:"channel" required:"true"`
-	ChatType string `query:"chatType" enum:"direct,group,channel"`
-	Account  string `query:"account"`
-	To       string `query:"to"`
-	Thread   string `query:"thread"`
-	Session  string `query:"session" doc:"key or id of the session that speaks"`
-	Label    string `query:"label" doc:"level of the text; default: what the session has learnt, else PUBLIC"`
-	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
-	Text     string `query:"text" doc:"what would be said, for the rules that look at it; absent: nothing"`
+// directoryRecord is a conversation that was looked up.
+type directoryRecord struct {
+	Route   sessions.Route  `json:"route"`
+	Members []sessions.Peer `json:"members,omitempty" doc:"at most 200; absent if the platform does not list them"`
+}
+
+func (a *deliveryAPI) lookUp(ctx context.Context, in *struct {
+	Channel string `query:"channel" required:"true"`
+	Account string `query:"account"`
+	To      string `query:"to" required:"true" doc:"a conversation's id, owner, #name or @name"`
 },
-) (*body[policy.Decision], error) {
-	label, err := labelOf(in.Label)
-	if err != nil {
+) (*body[directoryRecord], error) {
+	if err := needOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.needChannel(ctx, in.Channel, in.Account); err != nil {
+	if err := a.visible.needChannel(ctx, in.Channel, in.Account); err != nil {
 		return nil, err
 	}
-	d, err := s.cfg.Router.CheckPolicy(ctx, router.Check{
-		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
-		Session: in.Session, Label: label, Kind: ledger.DeliveryKind(in.Kind), Text: in.Text, Reader: callerOf(ctx).Level,
-	})
-	if errors.Is(err, sessions.ErrNotFound) && in.Session != "" {
-		_, _ = s.lookup(ctx, in.Session) // notes one that is hidden; whatever it gives, the answer is the same
-	}
+	route, members, err := a.outbox.LookUp(ctx, in.Channel, in.Account, in.To)
 	if err != nil {
-		return nil, s.problem(fmt.Errorf("check policy: %w", err))
+		return nil, fmt.Errorf("look up: %w", err)
 	}
-	return &body[policy.Decision]{d}, nil
+	return &body[directoryRecord]{directoryRecord{publicRoute(route), members}}, nil
 }

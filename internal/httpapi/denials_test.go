@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
@@ -75,8 +76,8 @@ func denying(t *testing.T, settings ...func(*httpapi.Config)) (*gateway, *httpap
 	r.Taint = flow.NewLabel(flow.Confidential, flow.Trusted)
 	g.records[string(r.ID)], g.records[string(r.Key)] = r, r
 	settings = append(settings, func(c *httpapi.Config) { c.Now = time.Now }, withTokens(
-		httpapi.Credential{Name: "ops", Token: "low", Level: flow.Internal, Role: httpapi.RoleOperator},
-		httpapi.Credential{Name: "board", Token: "look", Level: flow.Internal, Role: httpapi.RoleReader},
+		auth.Credential{Name: "ops", Token: "low", Level: flow.Internal, Role: auth.RoleOperator},
+		auth.Credential{Name: "board", Token: "look", Level: flow.Internal, Role: auth.RoleReader},
 	))
 	s := newServer(t, g, settings...)
 	s.Start(nobodyCalls{make(chan struct{})})
@@ -128,10 +129,10 @@ func TestDenialsAreSaidToTheOperator(t *testing.T) {
 		}
 		require.Equal(t, []string{
 			`token:ops session "sess_000000000001" CONFIDENTIAL/trusted: GET /v1/sessions/{id}, above the caller's level (INTERNAL operator) 2`,
-			`token:board path "/v1/sessions/sess_00000000dead" RESTRICTED/untrusted: DELETE /v1/sessions/sess_00000000dead, its role, its level or a rule does not allow it (INTERNAL reader) 1`,
-			`token:board path "/v1/pairings" RESTRICTED/untrusted: GET /v1/pairings, its role, its level or a rule does not allow it (INTERNAL reader) 1`,
-			`token:ops path "/metrics" RESTRICTED/untrusted: GET /metrics, its role, its level or a rule does not allow it (INTERNAL operator) 1`,
-			`unknown token "192.0.2.1" RESTRICTED/untrusted: GET /v1/sessions, a token that is none ( ) 2`,
+			`token:board path "/v1/sessions/sess_00000000dead" RESTRICTED/untrusted: DELETE /v1/sessions/sess_00000000dead, the caller's role, its level or a rule forbids it (INTERNAL reader) 1`,
+			`token:board path "/v1/pairings" RESTRICTED/untrusted: GET /v1/pairings, the caller's role, its level or a rule forbids it (INTERNAL reader) 1`,
+			`token:ops path "/metrics" RESTRICTED/untrusted: GET /metrics, the caller's role, its level or a rule forbids it (INTERNAL operator) 1`,
+			`unknown token "192.0.2.1" RESTRICTED/untrusted: GET /v1/sessions, unknown token ( ) 2`,
 		}, got)
 		require.Equal(t, sessions.ID("sess_000000000001"), g.trail()[0].Session)
 		g.mu.Lock()
@@ -168,7 +169,7 @@ func TestWithheldAnswersAreSaidToTheOperator(t *testing.T) {
 		}
 		require.ElementsMatch(t, []string{
 			`token:ops answer "run_1" RESTRICTED/trusted: POST /v1/sessions/{id}/messages, above the caller's level (INTERNAL operator) 1`,
-			`token:ops answer "run_2" PUBLIC/trusted: POST /v1/sessions/{id}/messages, held back by the gate (INTERNAL operator) 1`,
+			`token:ops answer "run_2" PUBLIC/trusted: POST /v1/sessions/{id}/messages, withheld by the gate (INTERNAL operator) 1`,
 		}, got)
 	})
 }
@@ -189,7 +190,7 @@ func TestDenialsAreBounded(t *testing.T) {
 		g.breakStore(errors.New("the disk is full"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Equal(t, 1, strings.Count(said.String(), "denials are not stored in the audit trail yet"))
+		require.Equal(t, 1, strings.Count(said.String(), "cannot store denials in the audit trail; trying again within a minute"))
 		g.breakStore(nil)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -212,7 +213,7 @@ func TestDenialsAreBounded(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, call(s.Handler(), "POST", "/v1/x", "", "Authorization: Bearer look").Code)
 		}
 		require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP sluice_http_denials_dropped_total Denials that are not in the audit trail, as there were too many at once or the store failed at the end.
+# HELP sluice_http_denials_dropped_total Denials missing from the audit trail because there were too many at once or the store failed at the end.
 # TYPE sluice_http_denials_dropped_total counter
 sluice_http_denials_dropped_total 10
 `), "sluice_http_denials_dropped_total"))

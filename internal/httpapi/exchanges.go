@@ -3,17 +3,37 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"sluice/announce"
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/wire"
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
+
+// ExchangeRows reads exchanges.
+type ExchangeRows interface {
+	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
+	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
+}
+
+// Tasks starts sub-agents.
+type Tasks interface {
+	StartTask(ctx context.Context, n router.NewTask) (ledger.Exchange, error)
+}
+
+// exchangeAPI serves exchanges between sessions, and tasks for sub-agents.
+type exchangeAPI struct {
+	visible *visibility
+	rows    ExchangeRows
+	tasks   Tasks
+	models  Models
+	route   sessions.Route // where a task is reported
+}
 
 // exchangeRecord is an exchange between two sessions as programs see it.
 type exchangeRecord struct {
@@ -23,60 +43,49 @@ type exchangeRecord struct {
 	Target    announce.Party     `json:"target"`
 	Request   string             `json:"request"`
 	Reply     string             `json:"reply,omitempty" doc:"the target's first answer"`
-	Latest    string             `json:"latest,omitempty" doc:"what was said last by either side"`
+	Latest    string             `json:"latest,omitempty" doc:"the last message of either side"`
 	Phase     announce.Phase     `json:"phase" enum:"asking,replying,announcing,ended"`
-	Turn      int                `json:"turn" doc:"of the present or last answer to an answer"`
+	Turn      int                `json:"turn" doc:"the current or last follow-up turn"`
 	MaxTurns  int                `json:"max_turns"`
 	Outcome   announce.Outcome   `json:"outcome,omitempty" enum:"announced,silent,no_reply,failed,stopped" doc:"once it has ended"`
-	Detail    string             `json:"detail,omitempty" doc:"why it ended so"`
+	Detail    string             `json:"detail,omitempty" doc:"why it ended like this"`
 	Status    sessions.RunStatus `json:"status,omitempty" doc:"how the target's first run ended"`
 	Name      string             `json:"name,omitempty" doc:"of a task"`
-	Run       sessions.RunID     `json:"run" doc:"the step that it waits for, or the last one"`
+	Run       sessions.RunID     `json:"run" doc:"the step it waits for, or the last one"`
 	FirstRun  sessions.RunID     `json:"first_run" doc:"the target's run on the request"`
-	Chain     string             `json:"chain" doc:"shared by all that one request has led to"`
-	Hops      []sessions.ID      `json:"hops" doc:"the sessions that the request has come through"`
+	Chain     string             `json:"chain" doc:"shared by everything that one request has caused"`
+	Hops      []sessions.ID      `json:"hops" doc:"the sessions that the request has passed through"`
 	Label     string             `json:"label"`
 	Usage     sessions.Usage     `json:"usage" doc:"of the target's first run"`
 	Runtime   int64              `json:"runtime_ms" doc:"of the target's first run"`
-	Route     *sessions.Route    `json:"route,omitempty" doc:"where a task is reported"`
+	Route     *sessions.Route    `json:"route,omitempty" doc:"where a task reports its result"`
 	Started   time.Time          `json:"started"`
 	Ended     *time.Time         `json:"ended,omitempty"`
 }
 
 func exchangeOf(x ledger.Exchange) exchangeRecord {
-	out := exchangeRecord{
+	return exchangeRecord{
 		ID: x.ID, Kind: x.Kind, Requester: x.Requester, Target: x.Target, Request: x.Request, Reply: x.Reply, Latest: x.Latest,
 		Phase: x.Phase, Turn: x.Turn, MaxTurns: x.MaxTurns, Outcome: x.Outcome, Detail: x.Detail, Status: x.Status, Name: x.Name,
-		Run: x.Run, FirstRun: x.First, Chain: x.Chain.ID, Hops: append([]sessions.ID{}, x.Chain.Hops...), Label: x.Label.String(),
-		Usage: x.Usage, Runtime: x.Runtime.Milliseconds(), Started: x.Started, Ended: optional(x.Ended),
+		Run: x.Run, FirstRun: x.First, Chain: x.Chain.ID, Hops: emptyNotNil(x.Chain.Hops), Label: x.Label.String(),
+		Usage: x.Usage, Runtime: x.Runtime.Milliseconds(), Started: x.Started, Ended: optional(x.Ended), Route: optionalRoute(x.Route),
 	}
-	if !x.Route.IsZero() {
-		route := publicRoute(x.Route)
-		out.Route = &route
-	}
-	return out
 }
 
 type exchangeList struct {
 	Exchanges []exchangeRecord `json:"exchanges"`
 }
 
-func (s *Server) exchangeRoutes(api huma.API) {
-	huma.Register(api, op(http.MethodGet, "/v1/exchanges", "list-exchanges", "List what sessions have asked of each other, newest first"), s.listExchanges)
-	huma.Register(api, op(http.MethodGet, "/v1/exchanges/{exchange}", "get-exchange", "Show an exchange"), s.getExchange)
-	huma.Register(api, op(http.MethodPost, "/v1/sessions/{id}/tasks", "start-task", "Give a task to a sub-agent of a session", http.StatusAccepted), s.startTask)
-}
-
-func (s *Server) listExchanges(ctx context.Context, in *struct {
-	Session string `query:"session" maxLength:"512" doc:"a session's id or key: only those in which it asked or was asked"`
+func (a *exchangeAPI) list(ctx context.Context, in *struct {
+	Session string `query:"session" maxLength:"512" doc:"a session's id or key: only exchanges in which it is the requester or the target"`
 	Kind    string `query:"kind" enum:"send,spawn" doc:"send: requests to sessions; spawn: tasks of sub-agents"`
-	Open    bool   `query:"open" doc:"only those that have not ended"`
+	Open    bool   `query:"open" doc:"only exchanges that have not ended"`
 	PageQuery
 },
 ) (*page[exchangeList], error) {
 	sides := []ledger.ExchangeQuery{{}}
 	if in.Session != "" {
-		id, err := s.anySession(ctx, in.Session)
+		id, err := a.visible.sessionID(ctx, in.Session)
 		if err != nil {
 			return nil, err
 		}
@@ -84,105 +93,97 @@ func (s *Server) listExchanges(ctx context.Context, in *struct {
 	}
 	var found, ends []ledger.Exchange
 	for _, q := range sides {
-		q.MaxLevel, q.Kind, q.Open, q.Limit, q.After, q.Bound = callerOf(ctx).Level, announce.Kind(in.Kind), in.Open, in.Limit, in.After, newBound()
-		side, err := s.cfg.Store.ListExchanges(ctx, q)
+		q.MaxLevel, q.Kind, q.Open, q.Limit, q.After, q.Bound = auth.CallerOf(ctx).Level, announce.Kind(in.Kind), in.Open, in.Limit, in.After, newBound()
+		side, err := a.rows.ListExchanges(ctx, q)
 		if err != nil {
-			return nil, s.problem(err)
+			return nil, err
 		}
 		found = append(found, side...)
-		if q.Bound.More && len(side) > 0 { // the other side's rows behind it would stand on two pages
+		if q.Bound.More && len(side) > 0 { // rows of the other side after this one would be on two pages
 			ends = append(ends, side[len(side)-1])
 		}
 	}
 	slices.SortFunc(found, newestFirst)
-	found = slices.CompactFunc(found, func(a, b ledger.Exchange) bool { return a.ID == b.ID }) // with itself
+	found = slices.CompactFunc(found, func(a, b ledger.Exchange) bool { return a.ID == b.ID }) // a session that asked itself is on both sides
 	bound := ledger.Bound{More: len(ends) > 0 || len(found) > in.Limit}
 	found = slices.DeleteFunc(found[:min(len(found), in.Limit)], func(x ledger.Exchange) bool {
 		return slices.ContainsFunc(ends, func(end ledger.Exchange) bool { return newestFirst(x, end) > 0 })
 	})
 	out := exchangeList{Exchanges: []exchangeRecord{}}
 	for _, x := range found {
-		record, err := s.exchange(ctx, x)
+		record, err := a.record(ctx, x)
 		if err != nil {
 			return nil, err
 		}
 		out.Exchanges = append(out.Exchanges, record)
 	}
-	return &page[exchangeList]{next(ctx, &bound, lastOf(found, func(x ledger.Exchange) string { return x.ID })), out}, nil
+	return &page[exchangeList]{nextLink(ctx, &bound, lastID(found, func(x ledger.Exchange) string { return x.ID })), out}, nil
 }
 
-// newestFirst orders exchanges as lists have them.
+// newestFirst is the order of exchanges in lists.
 func newestFirst(a, b ledger.Exchange) int {
 	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID))
 }
 
-// anySession is the id of a session that a query names. An id may be that of a session that has ended: its exchanges are still there.
-func (s *Server) anySession(ctx context.Context, name string) (sessions.ID, error) {
-	if id, err := sessions.ParseID(name); err == nil {
-		return id, nil
-	}
-	r, err := s.session(ctx, name)
-	return r.ID, err
-}
-
-func (s *Server) getExchange(ctx context.Context, in *struct {
+func (a *exchangeAPI) get(ctx context.Context, in *struct {
 	Exchange string `path:"exchange"`
 },
 ) (*body[exchangeRecord], error) {
-	x, err := s.cfg.Store.Exchange(ctx, in.Exchange)
-	return s.shownExchange(ctx, x, err)
+	x, err := a.rows.Exchange(ctx, in.Exchange)
+	return a.show(ctx, x, err)
 }
 
-// shownExchange is what became of a look at an exchange, if the caller may know of it.
-func (s *Server) shownExchange(ctx context.Context, x ledger.Exchange, err error) (*body[exchangeRecord], error) {
-	if err := s.visible(ctx, err, object{kind: "exchange", id: x.ID, label: x.Label}, x.Requester.Session, x.Target.Session); err != nil {
+// show answers with an exchange that was read or created, if the caller may know of it.
+func (a *exchangeAPI) show(ctx context.Context, x ledger.Exchange, err error) (*body[exchangeRecord], error) {
+	if err := a.visible.check(ctx, err, denials.Object{Kind: "exchange", ID: x.ID, Label: x.Label}, x.Requester.Session, x.Target.Session); err != nil {
 		return nil, err
 	}
-	record, err := s.exchange(ctx, x)
+	record, err := a.record(ctx, x)
 	if err != nil {
 		return nil, err
 	}
 	return &body[exchangeRecord]{record}, nil
 }
 
-// exchange is an exchange as its caller sees it: of the sessions that it has come through, those that they may know of.
-func (s *Server) exchange(ctx context.Context, x ledger.Exchange) (exchangeRecord, error) {
-	hops, err := s.seenOf(ctx, x.Chain.Hops)
+// record is an exchange as the caller may see it, with only those hops that they may know of.
+func (a *exchangeAPI) record(ctx context.Context, x ledger.Exchange) (exchangeRecord, error) {
+	hops, err := a.visible.sessionsSeen(ctx, x.Chain.Hops)
 	x.Chain.Hops = hops
 	return exchangeOf(x), err
 }
 
 type taskInput struct {
 	SessionPath
-	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"a repeated key is the same task, done once"`
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"the same key again is the same task, done once"`
 	Body struct {
-		Task    string `json:"task" minLength:"1" maxLength:"65536" doc:"what is to be done, with all that one needs to know for it"`
+		Task    string `json:"task" minLength:"1" maxLength:"65536" doc:"what to do, with everything the sub-agent needs to know"`
 		Name    string `json:"name,omitempty" maxLength:"512" doc:"for people"`
-		Agent   string `json:"agent,omitempty" doc:"default: the session's"`
-		Model   string `json:"model,omitempty" doc:"<provider>/<model>; default: the agent's"`
-		Timeout int    `json:"timeout,omitempty" minimum:"0" maximum:"86400" doc:"seconds that the work may take; 0: as configured"`
+		Agent   string `json:"agent,omitempty" doc:"default: the session's agent"`
+		Model   string `json:"model,omitempty" doc:"<provider>/<model>; default: the agent's model"`
+		Timeout int    `json:"timeout,omitempty" minimum:"0" maximum:"86400" doc:"time limit in seconds; 0: as configured"`
 		Label   string `json:"label,omitempty" doc:"level of the task, or LEVEL/trust; default PUBLIC"`
-		Cleanup string `json:"cleanup,omitempty" enum:"keep,delete" doc:"what becomes of the sub-agent's session after its report; default keep"`
+		Cleanup string `json:"cleanup,omitempty" enum:"keep,delete" doc:"keep or delete the sub-agent's session after its report; default keep"`
 	}
 }
 
-func (s *Server) startTask(ctx context.Context, in *taskInput) (*body[exchangeRecord], error) {
-	r, err := s.session(ctx, in.ID)
+func (a *exchangeAPI) startTask(ctx context.Context, in *taskInput) (*body[exchangeRecord], error) {
+	r, err := a.visible.session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	if m := in.Body.Model; m != "" {
-		if err := s.cfg.CheckModel(m, r.Taint.Level()); err != nil {
-			return nil, badRequest(err.Error())
+		if err := a.models.Check(m, r.Taint.Level()); err != nil {
+			return nil, wire.BadRequest(err.Error())
 		}
 	}
-	label, err := saidTo(ctx, r, in.Body.Label)
+	who := auth.CallerOf(ctx)
+	label, err := who.WordsTo(r, in.Body.Label)
 	if err != nil {
 		return nil, err
 	}
-	x, err := s.cfg.Router.StartTask(ctx, router.NewTask{
-		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: s.cfg.PageRoute, Label: label, Key: named(ctx, in.Key), Actor: callerOf(ctx).actor(),
+	x, err := a.tasks.StartTask(ctx, router.NewTask{
+		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: a.route, Label: label, Key: who.Key(in.Key), Actor: who.Actor(),
 		Task: router.Task{Name: in.Body.Name, Timeout: time.Duration(in.Body.Timeout) * time.Second, Discard: in.Body.Cleanup == "delete"},
 	})
-	return s.shownExchange(ctx, x, err)
+	return a.show(ctx, x, err)
 }

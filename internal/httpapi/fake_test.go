@@ -19,6 +19,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -36,8 +37,24 @@ var clock = time.Unix(1_777_222_996, 70_000_000).UTC()
 // gateway is what stands behind the API: its router, store and bus in one. What a
 // test does not set is not there; a call of what is not faked panics.
 type gateway struct {
-	httpapi.Router
-	httpapi.Store
+	httpapi.Resolver
+	httpapi.SessionKeeper
+	httpapi.Turns
+	httpapi.Gate
+	httpapi.Outbox
+	httpapi.Tasks
+	httpapi.Approver
+	httpapi.Pairings
+
+	httpapi.SessionRows
+	httpapi.RunRows
+	httpapi.DeliveryRows
+	httpapi.MediaRows
+	httpapi.ExchangeRows
+	httpapi.ApprovalRows
+	httpapi.MemoryRows
+	httpapi.PairingRows
+	httpapi.AuditRows
 
 	mu      sync.Mutex
 	records map[string]sessions.Record // by id and key
@@ -304,8 +321,18 @@ func (g *gateway) CheckPolicy(context.Context, router.Check) (policy.Decision, e
 	panic("a fault inside")
 }
 
+func (g *gateway) Simulate(_ context.Context, c httpapi.Simulated) (policy.Simulation, error) {
+	r := c.Session
+	return policy.Simulation{Tool: c.Tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(c.Args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
+}
+
 func (g *gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// useRows has the API read all rows from a database.
+func useRows(c *httpapi.Config, db *store.DB) {
+	c.Rows = httpapi.Rows{Sessions: db, Runs: db, Deliveries: db, Media: db, Exchanges: db, Approvals: db, Memories: db, Pairings: db, Audit: db, Denials: db}
 }
 
 // serve is all that a server before the gateway serves.
@@ -318,29 +345,32 @@ func serve(t *testing.T, g *gateway) http.Handler {
 func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *httpapi.Server {
 	t.Helper()
 	cfg := httpapi.Config{
-		Router: g, Store: g, Events: g,
+		Gateway: httpapi.Gateway{
+			Resolver: g, Sessions: g, Turns: g, Gate: g, Outbox: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
+		},
+		Rows: httpapi.Rows{
+			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g,
+		},
 		Parts: func(context.Context) []httpapi.Health {
 			return []httpapi.Health{{Name: "store", OK: g.healthy, Detail: map[bool]string{false: "the disk is full"}[g.healthy]}}
 		},
-		Accounts:  func() []adapters.State { return nil },
-		Callback:  func(channel, _ string) (http.Handler, bool) { return g, channel == "telegram" },
-		ModelName: func(string) string { return "offline/guide" },
-		CheckModel: func(name string, _ flow.Level) error {
-			if strings.HasPrefix(name, "nobody/") {
-				return errors.New("no model " + name)
-			}
-			return nil
+		Accounts: func() []adapters.State { return nil },
+		Callback: func(channel, _ string) (http.Handler, bool) { return g, channel == "telegram" },
+		Models: httpapi.Models{
+			Default: func(string) string { return "offline/guide" },
+			Check: func(name string, _ flow.Level) error {
+				if strings.HasPrefix(name, "nobody/") {
+					return errors.New("no model " + name)
+				}
+				return nil
+			},
 		},
-		Simulate: func(_ context.Context, c httpapi.Simulated) (policy.Simulation, error) {
-			r := c.Session
-			return policy.Simulation{Tool: c.Tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(c.Args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
-		},
+		Files:      httpapi.Files{Level: func(r sessions.Record) flow.Level { return r.Taint.Level() }},
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		PagePerson: sessions.Peer{ID: "local"},
-		FileLevel:  func(r sessions.Record) flow.Level { return r.Taint.Level() },
 		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
-		Tokens:     []httpapi.Credential{{Token: token, Level: flow.Restricted, Role: httpapi.RoleOperator}},
+		Tokens:     []auth.Credential{{Token: token, Level: flow.Restricted, Role: auth.RoleOperator}},
 		SinkLevel:  func(sessions.Route) flow.Level { return flow.Restricted }, Hosts: []string{"gateway.example"}, MaxBody: 1000, Version: "test",
 		Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/internal/workspace"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -30,7 +31,7 @@ func TestFilesOfASession(t *testing.T) {
 	g.add(sessions.Record{ID: "sess_1", Key: "agent:main:http:sess_1", FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{"out"}}})
 	g.add(sessions.Record{ID: "sess_2", Key: "agent:bare:main"})
 	h := newServer(t, g, func(c *httpapi.Config) {
-		c.Folder = func(r sessions.Record) (string, error) {
+		c.Files.Folder = func(r sessions.Record) (string, error) {
 			if r.ID != "sess_1" {
 				return "", nil
 			}
@@ -91,8 +92,8 @@ func TestWhoHasChangedAFileIsKnownToItsSession(t *testing.T) {
 			folder := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "a"), []byte("old"), 0o600))
 			g := withMain()
-			h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: httpapi.RoleOperator}), func(cfg *httpapi.Config) {
-				cfg.Folder = func(sessions.Record) (string, error) { return folder, nil }
+			h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: auth.RoleOperator}), func(cfg *httpapi.Config) {
+				cfg.Files.Folder = func(sessions.Record) (string, error) { return folder, nil }
 			}).Handler()
 			ask := func() int {
 				return call(h, c.method, "/v1/sessions/main/files/a"+c.query, "new", "Authorization: Bearer "+c.token).Code
@@ -115,7 +116,7 @@ func TestANameHasTheLabelOfWhoGaveIt(t *testing.T) {
 	t.Parallel()
 	for bearer, want := range map[string]string{token: "PUBLIC/trusted", "ops": "PUBLIC/untrusted"} {
 		g := withMain()
-		h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: httpapi.RoleOperator})).Handler()
+		h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: auth.RoleOperator})).Handler()
 		patch := func(body string) {
 			require.Equal(t, 200, call(h, "PATCH", "/v1/sessions/main", body, "Authorization: Bearer "+bearer).Code)
 		}
@@ -135,8 +136,8 @@ func TestAFileOfASessionThatRisesMeanwhile(t *testing.T) {
 	for _, path := range []string{"a", ""} {
 		folder := t.TempDir()
 		g := withMain()
-		h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: httpapi.RoleReader}), func(cfg *httpapi.Config) {
-			cfg.Folder = func(sessions.Record) (string, error) {
+		h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: auth.RoleReader}), func(cfg *httpapi.Config) {
+			cfg.Files.Folder = func(sessions.Record) (string, error) {
 				record := g.records[string(mainID)]
 				record.Taint = flow.NewLabel(flow.Confidential, flow.Trusted)
 				g.records[string(mainID)] = record

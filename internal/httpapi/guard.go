@@ -1,95 +1,78 @@
 package httpapi
 
 import (
-	"errors"
-	"io"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
 	"strings"
-	"time"
 
-	"sluice/internal/workspace"
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/wire"
 )
 
-// open reports whether a path needs no token: what only says how the gateway
-// does, what platforms sign themselves, and the page's files, which hold no data.
-func open(path string) bool {
+// guard stands before everything that the server serves: it lets requests in, bounds their bodies and survives panics.
+type guard struct {
+	tokens   *auth.Tokens
+	denials  *denials.Trail
+	hosts    []string // names under which others may call the gateway, without port
+	maxBytes func(method, path string) int64
+	log      *slog.Logger
+}
+
+// isOpen reports whether a path needs no token: health, callbacks, which platforms sign, and the page's files, which hold no data.
+func isOpen(path string) bool {
 	return path == "/healthz" || path == "/readyz" ||
 		strings.HasPrefix(path, "/channels/") || (!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics")
 }
 
-// guard stands before everything that the server serves.
-func (s *Server) guard(next http.Handler) http.Handler {
+func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer s.survive(w, r)
+		defer g.survive(w, r)
 		secure(w.Header())
-		if !strings.HasPrefix(r.URL.Path, "/channels/") { // a platform calls by a public name and signs what it says
-			if e := s.foreign(r); e != nil {
-				writeError(w, e)
+		if !strings.HasPrefix(r.URL.Path, "/channels/") { // platforms call by a public name and sign their requests
+			if e := g.foreign(r); e != nil {
+				wire.WriteError(w, e)
 				return
 			}
 		}
-		if !open(r.URL.Path) {
+		if !isOpen(r.URL.Path) {
 			asked := r
-			defer func() { asked.Pattern = r.Pattern }() // which the requests are counted by
-			var e *apiError
-			if r, e = s.admit(r); e != nil {
-				if e.status == http.StatusUnauthorized {
+			defer func() { asked.Pattern = r.Pattern }() // for the request metrics
+			var e *wire.Error
+			if r, e = g.admit(r); e != nil {
+				if e.Status == http.StatusUnauthorized {
 					w.Header().Set("WWW-Authenticate", `Bearer realm="sluice"`)
 				}
-				writeError(w, e)
+				wire.WriteError(w, e)
 				return
 			}
 		}
-		r.Body = http.MaxBytesReader(w, timed(w, r), s.bodyMost(r.Method, r.URL.Path))
-		watched := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		r.Body = wire.LimitBody(w, r, g.maxBytes(r.Method, r.URL.Path))
+		watched := wire.WatchStatus(w)
 		next.ServeHTTP(watched, r)
-		if in := requestOf(r.Context()); in.http != nil && watched.status == http.StatusForbidden {
-			s.denyForbidden(r, in.caller)
+		if in := auth.RequestOf(r.Context()); in.HTTP != nil && watched.Status == http.StatusForbidden {
+			g.denials.Forbidden(r, in.Caller)
 		}
 	})
 }
 
-// bodyMost is how large the body of a request may be.
-func (s *Server) bodyMost(method, path string) int64 {
-	if method == http.MethodPost && path == messagesPath {
-		return max(s.cfg.MaxUpload, s.cfg.MaxBody)
+// admit puts the caller into the request, or says why the request may not be made.
+func (g *guard) admit(r *http.Request) (*http.Request, *wire.Error) {
+	who, ok := g.tokens.Identify(r)
+	switch {
+	case !ok:
+		g.denials.Stranger(r)
+		return r, wire.NewError(http.StatusUnauthorized, "unauthorized", "send your access token in the header Authorization: Bearer <token>; the gateway keeps its own in the file token of its state folder")
+	case who.Role != auth.RoleOperator && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		g.denials.Forbidden(r, who)
+		return r, wire.Forbidden("the token " + who.Name + " has the role reader and may only read; change its role in gateway.tokens, or use another token")
 	}
-	if isFile(method, path) {
-		return workspace.FileMost
-	}
-	return s.cfg.MaxBody
+	return auth.Admit(r, who), nil
 }
-
-// timedBody is a body that must come within bodyTimeout. Its deadline ends with
-// it: behind a body the server reads on to see the caller go, and would take a
-// deadline that passes for that, which ends the request's context in the middle
-// of a stream.
-type timedBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-}
-
-func timed(w http.ResponseWriter, r *http.Request) io.ReadCloser {
-	b := &timedBody{r.Body, http.NewResponseController(w)}
-	if r.Body != http.NoBody {
-		b.deadline(time.Now().Add(bodyTimeout))
-	}
-	return b
-}
-
-// Read implements [io.Reader].
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		b.deadline(time.Time{})
-	}
-	return n, err
-}
-
-func (b *timedBody) deadline(at time.Time) { _ = b.control.SetReadDeadline(at) } // not every writer has one
 
 // secure sets the headers that keep a browser from doing more than the page needs.
 func secure(h http.Header) {
@@ -102,26 +85,26 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// foreign refuses a request that does not name this gateway (DNS rebinding) or that another site's page makes.
-func (s *Server) foreign(r *http.Request) *apiError {
-	if !s.ownHost(r.Host) {
-		return &apiError{http.StatusMisdirectedRequest, "unknown_host", "this gateway does not answer to the host " + printable(r.Host) + "; add it to gateway.allowedHosts or set gateway.publicURL"}
+// foreign refuses a request for another host (DNS rebinding) or from another site's page.
+func (g *guard) foreign(r *http.Request) *wire.Error {
+	if !ownHost(r.Host, g.hosts) {
+		return wire.NewError(http.StatusMisdirectedRequest, "unknown_host", "this gateway does not serve the host "+wire.Printable(r.Host)+"; add it to gateway.allowedHosts or set gateway.publicURL")
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-		return errForeign
+		return wire.ErrCrossSite
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host != r.Host {
-			return errForeign
+			return wire.ErrCrossSite
 		}
 	}
 	return nil
 }
 
-// ownHost reports whether a Host header names this gateway: by a configured name,
-// or by an address. Only names can be made to point somewhere else.
-func (s *Server) ownHost(host string) bool {
+// ownHost reports whether a Host header names this gateway: by a configured name, or by any address. An attacker can make
+// a name point here, but not an address.
+func ownHost(host string, configured []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -130,7 +113,7 @@ func (s *Server) ownHost(host string) bool {
 	if name == "localhost" || net.ParseIP(name) != nil {
 		return true
 	}
-	for _, h := range s.cfg.Hosts {
+	for _, h := range configured {
 		if strings.EqualFold(h, name) {
 			return true
 		}
@@ -138,22 +121,8 @@ func (s *Server) ownHost(host string) bool {
 	return false
 }
 
-// printable is the beginning of what a caller has sent, as it may stand in a text or in the audit trail.
-func printable(text string) string {
-	const most = 100
-	if len(text) > most {
-		text = text[:most]
-	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
-		}
-		return r
-	}, text)
-}
-
 // survive answers for a handler that panicked.
-func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
+func (g *guard) survive(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
@@ -161,6 +130,17 @@ func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
 	if p == http.ErrAbortHandler { //nolint:errorlint,err113 // the documented value
 		panic(p)
 	}
-	s.cfg.Log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
-	writeError(w, errInternal)
+	g.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
+	wire.WriteError(w, wire.ErrInternal)
+}
+
+// needAll refuses callers who may not see everything what is computed from everything.
+func needAll(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if who := auth.CallerOf(r.Context()); !who.SeesAll() {
+			wire.WriteError(w, wire.Forbidden(fmt.Sprintf("the metrics count RESTRICTED data, but your token sees at most %s; use a token whose classification is RESTRICTED", who.Level)))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -86,7 +86,7 @@ func TestErrors(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
 	h := serve(t, g)
-	const notFound = `{"error":"not_found","message":"there is no such thing here"}`
+	const notFound = `{"error":"not_found","message":"not found: it does not exist, or your token may not see it"}`
 	for name, c := range map[string]struct {
 		method, path, body string
 		status             int
@@ -113,10 +113,10 @@ func TestErrors(t *testing.T) {
 		"misspelt, events":   {"GET", "/v1/sessions/main/events?aftr=1", "", 422, "aftr: unknown query parameter"},
 		"misspelt, turn":     {"POST", "/v1/sessions/main/messages?id=1", `{"message":"x"}`, 422, "id: unknown query parameter"},
 		"no query at all":    {"GET", "/v1/status?x=", "", 422, "x: unknown query parameter"},
-		"unreadable filter":  {"DELETE", "/v1/sessions?status=idle&older_than=1h;x", "", 400, "the query cannot be read"},
+		"unreadable filter":  {"DELETE", "/v1/sessions?status=idle&older_than=1h;x", "", 400, "query: it cannot be parsed"},
 		"no such account":    {"POST", "/channels/nothing/none", "", 404, notFound},
-		"delete everything":  {"DELETE", "/v1/sessions", "", 400, "nothing is deleted without a condition"},
-		"panic":              {"GET", "/v1/policy/check?channel=telegram", "", 500, `{"error":"internal","message":"something went wrong inside; the log says what"}`},
+		"delete everything":  {"DELETE", "/v1/sessions", "", 400, "without a condition nothing is deleted"},
+		"panic":              {"GET", "/v1/policy/check?channel=telegram", "", 500, `{"error":"internal","message":"internal error; the gateway's log has the cause"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"sluice/adapters"
+	"sluice/internal/httpapi/denials"
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -18,14 +19,14 @@ import (
 // buttonJSON is a button below a message.
 type buttonJSON struct {
 	Label string `json:"label" minLength:"1" maxLength:"40"`
-	Value string `json:"value" minLength:"1" doc:"what is said when it is pressed, at most 60 bytes"`
+	Value string `json:"value" minLength:"1" doc:"what pressing it says, at most 60 bytes"`
 }
 
 // fileJSON is a file of a message.
 type fileJSON struct {
 	Name string `json:"name" minLength:"1" maxLength:"255" example:"report.pdf"`
 	MIME string `json:"mime,omitempty" example:"application/pdf" doc:"default: application/octet-stream"`
-	Data []byte `json:"data" doc:"the content in base64, at most limits.maxMediaBytes; the files of a message have twice as much together"`
+	Data []byte `json:"data" doc:"the content in base64, at most limits.maxMediaBytes; all files of a message at most twice that"`
 }
 
 func buttonsOf(in []buttonJSON) []adapters.Button {
@@ -36,10 +37,10 @@ func buttonsOf(in []buttonJSON) []adapters.Button {
 	return out
 }
 
-// openButtons are the buttons of a delivery that still do something.
+// openButtons are the buttons of a delivery that still have an effect.
 func openButtons(d ledger.Delivery) []sessions.Button {
 	if len(d.Controls) > 0 && d.Asks == "" {
-		return nil // it is decided
+		return nil // the question has been decided
 	}
 	return d.ShownButtons()
 }
@@ -55,17 +56,27 @@ func filesOf(in []fileJSON) []router.NewFile {
 // mediaRecord is a file as programs see it.
 type mediaRecord struct {
 	ID   sessions.MediaID `json:"id"`
-	Name string           `json:"name,omitempty" doc:"absent: the file is not kept any more"`
+	Name string           `json:"name,omitempty" doc:"absent: the file is no longer kept"`
 	MIME string           `json:"mime,omitempty"`
 	Size int64            `json:"size,omitempty" doc:"bytes"`
 }
 
-// media says what the files of a delivery are. Those that are not kept any more have only their id.
-func (s *Server) media(ctx context.Context, d ledger.Delivery) []mediaRecord {
+// MediaRows reads files.
+type MediaRows interface {
+	Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
+	// MediaInfo reads a file without its content.
+	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
+}
+
+// fileNames reads what the files of deliveries are called.
+type fileNames struct{ rows MediaRows }
+
+// of lists the files of a delivery. A file that is no longer kept has only its id.
+func (n fileNames) of(ctx context.Context, d ledger.Delivery) []mediaRecord {
 	var out []mediaRecord
 	for _, id := range d.Files {
 		record := mediaRecord{ID: id}
-		if m, err := s.cfg.Store.MediaInfo(ctx, id); err == nil {
+		if m, err := n.rows.MediaInfo(ctx, id); err == nil {
 			record.Name, record.MIME, record.Size = m.FileName(), m.MIME, m.Size
 		}
 		out = append(out, record)
@@ -73,7 +84,7 @@ func (s *Server) media(ctx context.Context, d ledger.Delivery) []mediaRecord {
 	return out
 }
 
-// mediaContent is the answer with a file. It is never shown as a part of the gateway's own page.
+// mediaContent is the response with a file, which browsers must download and not show as a page of the gateway.
 type mediaContent struct {
 	Type        string `header:"Content-Type"`
 	Disposition string `header:"Content-Disposition"`
@@ -81,20 +92,27 @@ type mediaContent struct {
 	Body        []byte
 }
 
-func (s *Server) mediaRoutes(api huma.API) {
-	o := op(http.MethodGet, "/v1/media/{media}", "get-media", "A file's content")
+// describeMedia describes the operation in the OpenAPI document.
+func describeMedia() huma.Operation {
+	o := op(http.MethodGet, "/v1/media/{media}", "get-media", "Get a file's content")
 	o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
 	}}}
-	huma.Register(api, o, s.getMedia)
+	return o
 }
 
-func (s *Server) getMedia(ctx context.Context, in *struct {
+// mediaAPI serves the files of messages.
+type mediaAPI struct {
+	visible *visibility
+	rows    MediaRows
+}
+
+func (a *mediaAPI) get(ctx context.Context, in *struct {
 	Media string `path:"media" maxLength:"64"`
 },
 ) (*mediaContent, error) {
-	m, err := s.cfg.Store.Media(ctx, sessions.MediaID(in.Media))
-	if err := s.visible(ctx, err, object{kind: "file", id: string(m.ID), label: m.Label}, m.Session); err != nil {
+	m, err := a.rows.Media(ctx, sessions.MediaID(in.Media))
+	if err := a.visible.check(ctx, err, denials.Object{Kind: "file", ID: string(m.ID), Label: m.Label}, m.Session); err != nil {
 		return nil, err
 	}
 	return &mediaContent{
@@ -105,7 +123,7 @@ func (s *Server) getMedia(ctx context.Context, in *struct {
 	}, nil
 }
 
-// harmless is the type by which a file is given: what a browser would run is bytes.
+// harmless is the media type for a file in a response: types that a browser would execute become plain bytes.
 func harmless(kind string) string {
 	base, _, err := mime.ParseMediaType(kind)
 	for _, prefix := range []string{"image/", "audio/", "video/"} {

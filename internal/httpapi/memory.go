@@ -2,12 +2,12 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -15,28 +15,38 @@ import (
 // memoryVersions is how many versions of a memory are shown.
 const memoryVersions = 100
 
-func (s *Server) memoryRoutes(api huma.API) {
-	huma.Register(api, op(http.MethodGet, "/v1/memory", "list-memories", "What agents remember, by key, or what fits some words, the best first"), s.memories)
-	huma.Register(api, op(http.MethodGet, "/v1/memory/{memory}", "get-memory", "A memory with the versions and tombstones of its key"), s.memory)
-	huma.Register(api, op(http.MethodDelete, "/v1/memory/{memory}", "delete-memory", "Let an agent forget; what was there is kept as a version", http.StatusNoContent), s.deleteMemory)
+// MemoryRows reads and deletes memories.
+type MemoryRows interface {
+	Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error)
+	MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error)
+	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
+	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
+	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
+}
+
+// memoryAPI serves what agents remember.
+type memoryAPI struct {
+	visible *visibility
+	rows    MemoryRows
+	now     func() time.Time
 }
 
 // memoryRecord is a version of a memory as programs see it.
 type memoryRecord struct {
 	ID        sessions.MemoryID     `json:"id"`
-	Namespace string                `json:"namespace" doc:"the agents that share it: an agent's id, or a name that the configuration gives"`
-	Audience  sessions.Audience     `json:"audience" doc:"owner, or the key of the conversation that told it"`
+	Namespace string                `json:"namespace" doc:"which agents share it: an agent's id, or a name from the configuration"`
+	Audience  sessions.Audience     `json:"audience" doc:"owner, or the key of the conversation it comes from"`
 	Level     flow.Level            `json:"classification"`
 	Trust     string                `json:"trust" enum:"trusted,untrusted"`
 	Key       string                `json:"key"`
 	Content   string                `json:"content"`
 	Tags      []string              `json:"tags"`
-	Session   sessions.ID           `json:"session" doc:"that saved it"`
+	Session   sessions.ID           `json:"session" doc:"the session that saved it"`
 	Run       sessions.RunID        `json:"run,omitempty"`
 	Created   time.Time             `json:"created_at" doc:"of the key's first version"`
 	Updated   time.Time             `json:"updated_at" doc:"of this version"`
 	Expires   *time.Time            `json:"expires_at,omitempty"`
-	Deleted   bool                  `json:"deleted,omitempty" doc:"a tombstone: nothing is remembered under the key at this level"`
+	Deleted   bool                  `json:"deleted,omitempty" doc:"a tombstone: at this level nothing is remembered under the key"`
 	Ended     *time.Time            `json:"ended_at,omitempty" doc:"absent: the current version"`
 	Ending    sessions.MemoryEnding `json:"ending,omitempty" enum:"replaced,deleted,expired,uncovered"`
 }
@@ -51,48 +61,48 @@ func memoryOf(m sessions.Memory) memoryRecord {
 
 type memoryList struct {
 	Memories []memoryRecord `json:"memories"`
-	Next     string         `json:"next,omitempty" doc:"there are more: after for the page that follows"`
+	Next     string         `json:"next,omitempty" doc:"there are more: pass this as after to get the next page"`
 }
 
 type memoryQuery struct {
 	Namespace string `query:"namespace" doc:"default: all" maxLength:"64"`
 	Audience  string `query:"audience" doc:"owner, or the key of a conversation; default: all" maxLength:"512"`
 	Tag       string `query:"tag" doc:"only memories with this tag; without q" maxLength:"64"`
-	Q         string `query:"q" doc:"words of what is looked for" maxLength:"16384"`
+	Q         string `query:"q" doc:"words to search for" maxLength:"16384"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	After     string `query:"after" doc:"next of the page before; without q" maxLength:"2048"`
+	After     string `query:"after" doc:"next from the previous page; without q" maxLength:"2048"`
 }
 
-// memories shows what a session of the caller's level would see.
-func (s *Server) memories(ctx context.Context, in *memoryQuery) (*body[memoryList], error) {
-	scope := sessions.MemoryScope{Namespace: in.Namespace, Audience: sessions.Audience(in.Audience), MaxLevel: callerOf(ctx).Level, Now: s.cfg.Now()}
+// list shows what a session of the caller's level would see.
+func (a *memoryAPI) list(ctx context.Context, in *memoryQuery) (*body[memoryList], error) {
+	scope := sessions.MemoryScope{Namespace: in.Namespace, Audience: sessions.Audience(in.Audience), MaxLevel: auth.CallerOf(ctx).Level, Now: a.now()}
 	if in.Q != "" {
 		if in.Tag != "" || in.After != "" {
-			return nil, badRequest("q: what fits words has neither pages nor tags: leave out tag and after")
+			return nil, wire.BadRequest("q: a search has neither pages nor tags; leave out tag and after")
 		}
-		found, err := s.cfg.Store.SearchMemories(ctx, sessions.MemorySearch{MemoryScope: scope, Text: in.Q, Limit: in.Limit})
-		return s.memoryPage(found, "", err)
+		found, err := a.rows.SearchMemories(ctx, sessions.MemorySearch{MemoryScope: scope, Text: in.Q, Limit: in.Limit})
+		return memoryPage(found, "", err)
 	}
 	q := sessions.MemoryQuery{MemoryScope: scope, Tag: in.Tag, Limit: in.Limit + 1}
 	if in.After != "" {
 		var err error
 		if q.After, err = sessions.ParseMemoryPlace(in.After); err != nil {
-			return nil, badRequest("after: " + err.Error())
+			return nil, wire.BadRequest("after: " + err.Error())
 		}
 	}
-	found, err := s.cfg.Store.Memories(ctx, q)
+	found, err := a.rows.Memories(ctx, q)
 	next := ""
 	if len(found) > in.Limit {
 		found = found[:in.Limit]
 		last := found[in.Limit-1]
 		next = sessions.MemoryPlace{Namespace: last.Namespace, Key: last.Key, Audience: last.Audience}.Cursor()
 	}
-	return s.memoryPage(found, next, err)
+	return memoryPage(found, next, err)
 }
 
-func (s *Server) memoryPage(found []sessions.Memory, next string, err error) (*body[memoryList], error) {
+func memoryPage(found []sessions.Memory, next string, err error) (*body[memoryList], error) {
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	out := memoryList{Memories: []memoryRecord{}, Next: next}
 	for _, m := range found {
@@ -103,7 +113,7 @@ func (s *Server) memoryPage(found []sessions.Memory, next string, err error) (*b
 
 type memoryShown struct {
 	Memory   memoryRecord   `json:"memory"`
-	Versions []memoryRecord `json:"versions" doc:"of the key, in its audience and at its level: all that are kept, tombstones too, the newest first"`
+	Versions []memoryRecord `json:"versions" doc:"every kept version of the key, in this audience and at this level, with tombstones; newest first"`
 }
 
 // MemoryPath names a version of a memory.
@@ -111,20 +121,20 @@ type MemoryPath struct {
 	ID string `path:"memory" maxLength:"64"`
 }
 
-// visibleMemory is a version of a memory that the caller may know of.
-func (s *Server) visibleMemory(ctx context.Context, id string) (sessions.Memory, error) {
-	m, err := s.cfg.Store.Memory(ctx, sessions.MemoryID(id), flow.Restricted)
-	return m, s.visible(ctx, err, object{"memory", string(m.ID), m.Session, m.Label})
+// find is a version of a memory that the caller may know of.
+func (a *memoryAPI) find(ctx context.Context, id string) (sessions.Memory, error) {
+	m, err := a.rows.Memory(ctx, sessions.MemoryID(id), flow.Restricted)
+	return m, a.visible.check(ctx, err, denials.Object{Kind: "memory", ID: string(m.ID), Session: m.Session, Label: m.Label})
 }
 
-func (s *Server) memory(ctx context.Context, in *MemoryPath) (*body[memoryShown], error) {
-	m, err := s.visibleMemory(ctx, in.ID)
+func (a *memoryAPI) get(ctx context.Context, in *MemoryPath) (*body[memoryShown], error) {
+	m, err := a.find(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	versions, err := s.cfg.Store.MemoryVersions(ctx, m, memoryVersions)
+	versions, err := a.rows.MemoryVersions(ctx, m, memoryVersions)
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	out := memoryShown{Memory: memoryOf(m), Versions: []memoryRecord{}}
 	for _, v := range versions {
@@ -133,28 +143,24 @@ func (s *Server) memory(ctx context.Context, in *MemoryPath) (*body[memoryShown]
 	return &body[memoryShown]{out}, nil
 }
 
-func (s *Server) deleteMemory(ctx context.Context, in *struct {
+func (a *memoryAPI) delete(ctx context.Context, in *struct {
 	MemoryPath
-	Uncover bool `query:"uncover" doc:"let what less confidential conversations have saved under the key be seen again where this was"`
+	Uncover bool `query:"uncover" doc:"show again what less confidential conversations have saved under the key"`
 },
 ) (*struct{}, error) {
-	m, err := s.visibleMemory(ctx, in.ID)
+	m, err := a.find(ctx, in.ID)
 	if err == nil && !m.Ended.IsZero() {
-		err = sessions.ErrNotFound // another version is the current one, or none
+		err = sessions.ErrNotFound // it is not the current version
 	}
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
-	now := s.cfg.Now()
-	err = s.cfg.Store.DeleteMemory(ctx, sessions.MemoryDelete{
+	now := a.now()
+	return nil, a.rows.DeleteMemory(ctx, sessions.MemoryDelete{
 		Memory: sessions.Memory{
 			ID: sessions.NewMemoryID(), Namespace: m.Namespace, Audience: m.Audience, Label: flow.NewLabel(m.Label.Level(), flow.Trusted), Key: m.Key, Updated: now,
 		},
 		Uncover: in.Uncover,
-		Audit:   []sessions.AuditEntry{{At: now, Actor: callerOf(ctx).actor(), Action: "memory.delete", Object: string(m.ID), Session: m.Session, Label: m.Label}},
+		Audit:   []sessions.AuditEntry{{At: now, Actor: auth.CallerOf(ctx).Actor(), Action: "memory.delete", Object: string(m.ID), Session: m.Session, Label: m.Label}},
 	})
-	if err != nil {
-		return nil, s.problem(err)
-	}
-	return nil, nil
 }

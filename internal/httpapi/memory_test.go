@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -57,8 +57,8 @@ func remembering(t *testing.T) (http.Handler, *store.DB) {
 		m.Created, m.Updated, m.Session = clock, clock, "sess_1"
 		require.NoError(t, db.SaveMemory(t.Context(), sessions.MemorySave{Memory: m, MaxEntries: 10, MaxBytes: 10_000}))
 	}
-	return newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: httpapi.RoleOperator},
-		httpapi.Credential{Name: "high", Token: "high", Level: flow.Restricted, Role: httpapi.RoleOperator})).Handler(), db
+	return newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleOperator},
+		auth.Credential{Name: "high", Token: "high", Level: flow.Restricted, Role: auth.RoleOperator})).Handler(), db
 }
 
 type memoryAnswer struct {

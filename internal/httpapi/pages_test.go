@@ -35,7 +35,7 @@ func TestMetadataIsBounded(t *testing.T) {
 	for method, path := range map[string]string{"POST": "/v1/sessions", "PATCH": "/v1/sessions/main"} {
 		w := call(h, method, path, `{"metadata":`+over+`}`)
 		require.Equal(t, http.StatusRequestEntityTooLarge, w.Code, method)
-		require.JSONEq(t, `{"error":"too_large","message":"metadata: is 65537 bytes long, the most is 65536; keep what is larger in a file of the session"}`, w.Body.String())
+		require.JSONEq(t, `{"error":"too_large","message":"metadata: it has 65537 bytes, but the limit is 65536; keep larger data in a file of the session"}`, w.Body.String())
 	}
 	require.Len(t, g.created, 1, "what is refused is not made")
 }
@@ -57,7 +57,7 @@ func TestListsArePagedByBytes(t *testing.T) {
 		want[string(r.ID)] = true
 		require.NoError(t, db.CommitSession(t.Context(), sessions.Change{Create: []sessions.Record{r}}))
 	}
-	h := newServer(t, newGateway(), func(c *httpapi.Config) { c.Store = db }).Handler()
+	h := newServer(t, newGateway(), func(c *httpapi.Config) { useRows(c, db) }).Handler()
 	path := "/v1/sessions?limit=9"
 	for pages := 0; path != ""; pages++ {
 		require.Less(t, pages, rows, "it ends")

@@ -23,8 +23,8 @@ func TestAFileBeyondItsBounds(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_1", Key: "agent:main:http:sess_1", FileAccess: sessions.FileAccess{Write: []string{""}}})
 	h := newServer(t, g, func(c *httpapi.Config) {
-		c.Folder = func(sessions.Record) (string, error) { return folder, nil }
-		c.Quota = workspace.NewQuota(func() workspace.Bounds { return bounds }, func(string) (int64, int64, error) { return free, 20 << 30, nil }, time.Now)
+		c.Files.Folder = func(sessions.Record) (string, error) { return folder, nil }
+		c.Files.Quota = workspace.NewQuota(func() workspace.Bounds { return bounds }, func(string) (int64, int64, error) { return free, 20 << 30, nil }, time.Now)
 	}).Handler()
 	const files = "/v1/sessions/sess_1/files/"
 	require.Equal(t, 201, call(h, "PUT", files+"a", "x").Code)

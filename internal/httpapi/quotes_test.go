@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -20,7 +21,7 @@ func TestSettingsAboveTheCallerAreLeftOut(t *testing.T) {
 	r := g.records[string(mainID)]
 	r.Model, r.Title, r.Label = flow.NewText("far/secret", secret), flow.NewText("the merger", secret), flow.NewText("the deal", secret)
 	g.records[string(mainID)], g.records[string(r.Key)] = r, r
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: httpapi.RoleOperator})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: auth.RoleOperator})).Handler()
 	shown := call(h, "GET", "/v1/sessions/main", "", "Authorization: Bearer ops").Body.String()
 	for _, text := range []string{"far/secret", "the merger", "the deal"} {
 		require.NotContains(t, shown, text)
@@ -36,13 +37,13 @@ func TestSettingsAboveTheCallerAreLeftOut(t *testing.T) {
 func TestReasonsHaveALabel(t *testing.T) {
 	t.Parallel()
 	g := withMain()
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: httpapi.RoleOperator})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: auth.RoleOperator})).Handler()
 	g.approvals = []ledger.Approval{{
 		ID: "apr_1", Session: mainID, Label: flow.Bottom(), Status: ledger.ApprovalDenied, Reason: flow.NewText("the owner denied it: the merger", flow.Top()),
 	}}
 	seen := call(h, "GET", "/v1/approvals/apr_1", "", "Authorization: Bearer ops").Body.String()
 	require.NotContains(t, seen, "merger")
-	require.Contains(t, seen, "it may not be shown to you")
+	require.Contains(t, seen, "it is above your level and is not shown")
 	require.Contains(t, call(h, "GET", "/v1/approvals/apr_1", "", "Authorization: Bearer "+token).Body.String(), "merger")
 }
 

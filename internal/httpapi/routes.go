@@ -2,71 +2,96 @@ package httpapi
 
 import (
 	"net/http"
-	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"sluice/internal/httpapi/wire"
 )
 
-// routes are all that the server serves.
-func (s *Server) routes() http.Handler {
-	mux := http.NewServeMux()
-	api := s.newAPI(mux)
-	s.sessionRoutes(api)
-	s.runRoutes(api)
-	s.exchangeRoutes(api)
-	s.deliveryRoutes(api)
-	s.mediaRoutes(api)
-	s.operatorRoutes(api)
-	s.memoryRoutes(api)
-	s.approvalRoutes(api)
-	s.streamRoutes(mux, api)
-	s.fileRoutes(mux, api)
-	s.cfgRoutes(mux)
-	return s.paced(s.measured(s.guard(strict(mux, api.OpenAPI()))))
+const (
+	get    = http.MethodGet
+	post   = http.MethodPost
+	put    = http.MethodPut
+	patch  = http.MethodPatch
+	remove = http.MethodDelete
+)
+
+// register registers every route of the server, in the order of docs/http.md.
+func (h *handlers) register(r *registrar) {
+	h.registerSessions(r)
+	h.registerMessages(r)
+	h.registerOperations(r)
+
+	r.mux.HandleFunc("GET /healthz", alive)
+	r.mux.HandleFunc("GET /readyz", r.plain(h.status.ready))
+	r.mux.Handle("GET /metrics", needAll(h.cfg.Metrics))
+	r.mux.HandleFunc("POST /channels/{channel}/{account}", r.plain(h.callback))
+	r.mux.HandleFunc("/v1/", r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
+	r.mux.Handle("/", h.cfg.Page)
 }
 
-// newAPI is the part that documents itself. Its errors have the API's own shape.
-func (s *Server) newAPI(mux *http.ServeMux) huma.API {
-	config := huma.DefaultConfig("Sluice", s.cfg.Version)
-	config.Info.Description = "A gateway between chat channels and AI agents."
-	config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", nil
-	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
-	config.Transformers = []huma.Transformer{plainErrors}
-	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, else the file token in the state folder, or one of gateway.tokens, which sees and does what its level and role allow"},
-	}
-	config.Security = []map[string][]string{{"token": {}}}
-	// The library's limits stand at the guard's, else it takes the guard's for faults of its own, or has its own narrower ones.
-	config.OnAddOperation = append(config.OnAddOperation, func(_ *huma.OpenAPI, o *huma.Operation) {
-		o.MaxBodyBytes, o.BodyReadTimeout = s.bodyMost(o.Method, o.Path), bodyTimeout
-	})
-	api := humago.New(mux, config)
-	registry := api.OpenAPI().Components.Schemas
-	registry.Schema(reflect.TypeFor[apiError](), true, "Error")
-	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[apiError]())
-	return api
+// registerSessions registers what is about one conversation.
+func (h *handlers) registerSessions(r *registrar) {
+	add(r, op(post, "/v1/sessions", "create-session", "Create a session", http.StatusCreated), h.sessions.create)
+	add(r, op(get, "/v1/sessions", "list-sessions", "List sessions, most recently active first"), h.sessions.list)
+	add(r, op(remove, "/v1/sessions", "delete-sessions", "End the sessions that match"), h.sessions.deleteMatching)
+	add(r, op(get, "/v1/sessions/{id}", "get-session", "Get a session"), h.sessions.get)
+	add(r, unchecked(op(patch, "/v1/sessions/{id}", "patch-session", "Change a session's settings")), h.sessions.patch)
+	add(r, op(remove, "/v1/sessions/{id}", "delete-session", "End a session", http.StatusNoContent), h.sessions.delete)
+	add(r, op(post, "/v1/sessions/{id}/reset", "reset-session", "Start a session over under the same key"), h.sessions.reset)
+	add(r, op(get, "/v1/sessions/{id}/history", "history", "Get a session's transcript, oldest first"), h.history.get)
+	r.raw(describeTurns(r), "POST /v1/sessions/{id}/messages", h.turns.say)
+	r.raw(describeEvents(r), "GET /v1/sessions/{id}/events", h.events.watch)
+	r.raw(describeGetFile(r), "GET "+filesPath+"{path...}", h.files.with(h.files.get))
+	r.raw(describePutFile(r), "PUT "+filesPath+"{path...}", h.files.with(putFile))
+	r.raw(describeDeleteFile(), "DELETE "+filesPath+"{path...}", h.files.with(deleteFile))
+
+	add(r, op(get, "/v1/runs", "list-runs", "List runs, newest first"), h.runs.list)
+	add(r, op(get, "/v1/runs/{run}", "get-run", "Get a run, or wait for its end"), h.runs.get)
+	add(r, op(get, "/v1/sessions/{id}/runs", "list-session-runs", "List a session's runs, newest first"), h.runs.listOfSession)
+	add(r, op(post, "/v1/sessions/{id}/runs/{run}/cancel", "cancel-run", "Stop a session's current run and clear its queue", http.StatusAccepted), h.runs.cancel)
+
+	add(r, op(get, "/v1/exchanges", "list-exchanges", "List requests between sessions, newest first"), h.exchanges.list)
+	add(r, op(get, "/v1/exchanges/{exchange}", "get-exchange", "Get an exchange"), h.exchanges.get)
+	add(r, op(post, "/v1/sessions/{id}/tasks", "start-task", "Give a task to a sub-agent of a session", http.StatusAccepted), h.exchanges.startTask)
 }
 
-// cfgRoutes are those that the configuration's parts serve themselves.
-func (s *Server) cfgRoutes(mux *http.ServeMux) {
-	mux.Handle("GET /metrics", s.needAll(s.cfg.Metrics))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write([]byte("ok\n")) // the caller has gone
-	})
-	mux.HandleFunc("GET /readyz", s.ready)
-	mux.HandleFunc("POST /channels/{channel}/{account}", s.callback)
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, _ *http.Request) { writeError(w, errNotFound) })
-	mux.Handle("/", s.cfg.Page)
+// registerMessages registers what is sent to people, and what decides about it.
+func (h *handlers) registerMessages(r *registrar) {
+	add(r, op(post, messagesPath, "send-message", "Send a message that answers nothing, through the gate", http.StatusAccepted), h.deliveries.send)
+	add(r, op(get, "/v1/deliveries", "list-deliveries", "List deliveries, newest first, and count the unsettled ones"), h.deliveries.list)
+	add(r, op(get, "/v1/deliveries/{delivery}", "get-delivery", "Get a delivery"), h.deliveries.get)
+	add(r, op(post, "/v1/deliveries/{delivery}/retry", "retry-delivery", "Send a delivery again that ended without success"), h.deliveries.retry)
+	add(r, op(post, "/v1/deliveries/{delivery}/discard", "discard-delivery", "Discard a delivery"), h.deliveries.discard)
+	add(r, op(get, "/v1/directory", "look-up", "Find a conversation by name or id, and its members"), h.deliveries.lookUp)
+	add(r, describeMedia(), h.media.get)
+
+	add(r, op(get, "/v1/approvals", "list-approvals", "List tool calls and messages that wait for a decision, or had one, newest first"), h.approvals.list)
+	add(r, op(get, "/v1/approvals/{approval}", "get-approval", "Get an approval"), h.approvals.get)
+	add(r, op(post, "/v1/approvals/{approval}/allow", "allow-approval", "Allow a tool call or a message"), h.approvals.decide(true))
+	add(r, op(post, "/v1/approvals/{approval}/deny", "deny-approval", "Deny a tool call or a message; the model reads the reason"), h.approvals.decide(false))
+	add(r, op(get, "/v1/policy/check", "check-policy", "Show what the gate would decide, with every rule that it checks; no effects"), h.policy.check)
+	add(r, op(post, "/v1/policy/simulate", "simulate-tool-call", "Show how a tool call of a session would be decided if the caller asked for it, with every rule that is checked; no effects"), h.policy.simulate)
 }
 
-// callback hands a platform's own request to its adapter, which checks the signature.
-func (s *Server) callback(w http.ResponseWriter, r *http.Request) {
-	c, ok := s.cfg.Callback(r.PathValue("channel"), r.PathValue("account"))
+// registerOperations registers what operators look after.
+func (h *handlers) registerOperations(r *registrar) {
+	add(r, op(get, "/v1/memory", "list-memories", "List what agents remember by key, or search it, best match first"), h.memories.list)
+	add(r, op(get, "/v1/memory/{memory}", "get-memory", "Get a memory with all versions of its key"), h.memories.get)
+	add(r, op(remove, "/v1/memory/{memory}", "delete-memory", "Delete a memory; its versions are kept", http.StatusNoContent), h.memories.delete)
+	add(r, op(get, "/v1/pairings", "list-pairings", "List who has asked to talk and who may"), h.pairings.list)
+	add(r, op(post, "/v1/pairings/{code}/approve", "approve-pairing", "Admit the person with this code"), h.pairings.approve)
+	add(r, op(post, "/v1/pairings/{code}/deny", "deny-pairing", "Refuse the person with this code; they may ask again after a day"), h.pairings.deny)
+	add(r, op(post, "/v1/pairings/revoke", "revoke-pairing", "Remove an admitted person", http.StatusNoContent), h.pairings.revoke)
+	add(r, op(get, "/v1/audit", "list-audit", "List the audit trail, newest first"), h.audit.list)
+	add(r, op(get, "/v1/audit/verify", "verify-audit", "Check that the audit trail is unaltered"), h.audit.verify)
+	add(r, op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.get)
+}
+
+// callback hands a platform's request to its adapter, which checks the signature.
+func (h *handlers) callback(w http.ResponseWriter, r *http.Request) error {
+	c, ok := h.cfg.Callback(r.PathValue("channel"), r.PathValue("account"))
 	if !ok {
-		writeError(w, errNotFound)
-		return
+		return wire.ErrNotFound
 	}
 	c.ServeHTTP(w, r)
+	return nil
 }

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
-	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/wire"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
@@ -19,112 +18,71 @@ import (
 )
 
 const (
-	defaultTTL  = 14400 // seconds, as other implementations of this API have it
-	historyMost = 500
-	listMost    = 1000
+	defaultTTL     = 14400 * time.Second // as other implementations of this API have it
+	ttlMax         = 100 * 365 * 24 * time.Hour
+	sessionListMax = 1000
 )
 
-// body is an answer with a JSON body.
-type body[T any] struct{ Body T }
-
-// SessionPath names a session. It is exported because the API library sees no fields of embedded types that are not.
+// SessionPath names a session. It is exported because the API library only sees fields of exported embedded types.
 type SessionPath struct {
 	ID string `path:"id" doc:"a session's id or key, or main" maxLength:"512"`
 }
 
-func (s *Server) sessionRoutes(api huma.API) {
-	huma.Register(api, op(http.MethodPost, "/v1/sessions", "create-session", "Create a session", http.StatusCreated), s.createSession)
-	huma.Register(api, op(http.MethodGet, "/v1/sessions", "list-sessions", "List the sessions, the last active first"), s.listSessions)
-	huma.Register(api, op(http.MethodDelete, "/v1/sessions", "delete-sessions", "End the sessions that match"), s.deleteSessions)
-	huma.Register(api, op(http.MethodGet, "/v1/sessions/{id}", "get-session", "Show a session"), s.getSession)
-	patch := op(http.MethodPatch, "/v1/sessions/{id}", "patch-session", "Change a session's settings")
-	patch.SkipValidateBody = true // see settings
-	huma.Register(api, patch, s.patchSession)
-	huma.Register(api, op(http.MethodDelete, "/v1/sessions/{id}", "delete-session", "End a session", http.StatusNoContent), s.deleteSession)
-	huma.Register(api, op(http.MethodPost, "/v1/sessions/{id}/reset", "reset-session", "Begin a session anew under its key"), s.resetSession)
-	huma.Register(api, op(http.MethodGet, "/v1/sessions/{id}/history", "history", "A session's transcript, oldest first"), s.history)
+// SessionKeeper creates, changes and ends sessions. The actor is who the audit trail names.
+type SessionKeeper interface {
+	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
+	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
+	ResetSession(ctx context.Context, id sessions.ID, actor string) (sessions.Record, error)
+	DeleteSession(ctx context.Context, id sessions.ID, actor string) error
+	// Learn raises a session's taint by a label that reaches it other than through its runs.
+	Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error
 }
 
-// op is an operation with the statuses that every one can answer with.
-func op(method, path, id, summary string, status ...int) huma.Operation {
-	o := huma.Operation{
-		Method: method, Path: path, OperationID: id, Summary: summary,
-		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
-	}
-	if len(status) > 0 {
-		o.DefaultStatus = status[0]
-	}
-	return o
+// SessionRows reads sessions.
+type SessionRows interface {
+	SessionReader
+	ListSessions(ctx context.Context, q ledger.SessionQuery) ([]sessions.Record, error)
+	// Busy reports which sessions have a run that is queued or running.
+	Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error)
+	// Thread reads the selected messages of a session, oldest first.
+	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
 }
 
-// session finds the session that a path names. The main session is made if it is not there.
-func (s *Server) session(ctx context.Context, name string) (sessions.Record, error) {
-	if name != sessions.MainAlias {
-		return s.lookup(ctx, name)
-	}
-	r, err := s.cfg.Router.MainSession(ctx)
-	if err != nil {
-		return r, s.problem(err)
-	}
-	return s.unlessHidden(ctx, r)
-}
-
-// shown is a session's record, unless the session has risen above the caller meanwhile.
-func (s *Server) shown(ctx context.Context, r sessions.Record) (*body[sessionRecord], error) {
-	if _, err := s.unlessHidden(ctx, r); err != nil {
-		return nil, err
-	}
-	busy, err := s.cfg.Store.Busy(ctx, []sessions.ID{r.ID})
-	if err != nil {
-		return nil, s.problem(err)
-	}
-	out := s.record(callerOf(ctx), r, busy[r.ID])
-	if err := s.standing(ctx, r, &out); err != nil {
-		return nil, err
-	}
-	return &body[sessionRecord]{out}, nil
-}
-
-// standing adds what the session may say where it was last spoken to.
-func (s *Server) standing(ctx context.Context, r sessions.Record, out *sessionRecord) error {
-	if r.Route.IsZero() {
-		return nil
-	}
-	stands, err := s.cfg.Router.Standing(ctx, r, r.Route)
-	if err != nil {
-		return s.problem(err)
-	}
-	out.Held = stands.Held
-	if callerOf(ctx).sees(flow.NewLabel(stands.Carries, flow.Trusted)) {
-		out.Carries = stands.Carries.String()
-	}
-	return nil
+// sessionAPI serves sessions as such: their records, settings and end.
+type sessionAPI struct {
+	visible *visibility
+	keeper  SessionKeeper
+	gate    Gate
+	rows    SessionRows
+	models  Models
+	now     func() time.Time
 }
 
 type createInput struct {
 	Body *struct {
 		Persistent bool            `json:"persistent,omitempty" doc:"false: it ends five minutes after its last answer"`
-		TTL        *int64          `json:"ttl,omitempty" minimum:"1" doc:"seconds to its end, whatever happens; default 14400"`
+		TTL        *int64          `json:"ttl,omitempty" minimum:"1" doc:"seconds until it ends in any case; default 14400"`
 		Metadata   json.RawMessage `json:"metadata,omitempty" doc:"any JSON object"`
 		FileAccess *struct {
 			Read  []string `json:"read,omitempty"`
 			Write []string `json:"write,omitempty"`
-		} `json:"file_access,omitempty" doc:"workspace paths; \"\" is all of it"`
+		} `json:"file_access,omitempty" doc:"workspace paths; \"\" is the whole workspace"`
 		Agent string `json:"agent,omitempty" doc:"default: the default agent"`
 		Title string `json:"title,omitempty" maxLength:"200"`
 	}
 }
 
-func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sessionRecord], error) {
-	n := router.NewSession{TTL: defaultTTL * time.Second, Clearance: callerOf(ctx).Level}
+func (a *sessionAPI) create(ctx context.Context, in *createInput) (*body[sessionRecord], error) {
+	who := auth.CallerOf(ctx)
+	n := router.NewSession{TTL: defaultTTL, Clearance: who.Level}
 	if b := in.Body; b != nil {
-		label, err := said(ctx, "")
+		label, err := who.Words("")
 		if err != nil {
 			return nil, err
 		}
 		n.Agent, n.Persistent, n.Title, n.Metadata = b.Agent, b.Persistent, flow.NewText(b.Title, label), b.Metadata
 		if b.TTL != nil {
-			n.TTL = time.Duration(min(*b.TTL, int64(100*365*24*time.Hour/time.Second))) * time.Second
+			n.TTL = time.Duration(min(*b.TTL, int64(ttlMax/time.Second))) * time.Second
 		}
 		if b.FileAccess != nil {
 			n.FileAccess = sessions.FileAccess{Read: emptyNotNil(b.FileAccess.Read), Write: emptyNotNil(b.FileAccess.Write)}
@@ -133,49 +91,47 @@ func (s *Server) createSession(ctx context.Context, in *createInput) (*body[sess
 			return nil, err
 		}
 		if len(b.Metadata) > 0 && json.Unmarshal(b.Metadata, &map[string]any{}) != nil {
-			return nil, badRequest("metadata: want a JSON object")
+			return nil, wire.BadRequest("metadata: want a JSON object")
 		}
 	}
-	r, err := s.cfg.Router.CreateSession(ctx, n)
+	r, err := a.keeper.CreateSession(ctx, n)
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
-	return &body[sessionRecord]{s.record(callerOf(ctx), r, false)}, nil
+	return &body[sessionRecord]{a.record(who, r, false)}, nil
 }
 
-func emptyNotNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
+// metadataFits refuses metadata beyond the limit. Metadata that was stored before there was a limit stays readable.
+func metadataFits(raw json.RawMessage) error {
+	if len(raw) <= sessions.MetadataMost || policy.CheckSize.Skipped() {
+		return nil
 	}
-	return list
+	return wire.TooLarge(fmt.Sprintf("metadata: it has %d bytes, but the limit is %d; keep larger data in a file of the session", len(raw), sessions.MetadataMost))
 }
 
-func (s *Server) listSessions(ctx context.Context, in *struct {
+func (a *sessionAPI) list(ctx context.Context, in *struct {
 	Agent string `query:"agent"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
-	After string `query:"after" doc:"id of the last session of the page before"`
+	After string `query:"after" doc:"id of the last session of the previous page"`
 },
 ) (*page[[]sessionRecord], error) {
-	return s.list(ctx, ledger.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: callerOf(ctx).Level, Bound: newBound()})
-}
-
-func (s *Server) list(ctx context.Context, q ledger.SessionQuery) (*page[[]sessionRecord], error) {
-	records, err := s.cfg.Store.ListSessions(ctx, q)
+	who, bound := auth.CallerOf(ctx), newBound()
+	records, err := a.rows.ListSessions(ctx, ledger.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: who.Level, Bound: bound})
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
-	busy, err := s.cfg.Store.Busy(ctx, ids(records))
+	busy, err := a.rows.Busy(ctx, idsOf(records))
 	if err != nil {
-		return nil, s.problem(err)
+		return nil, err
 	}
 	out := make([]sessionRecord, len(records))
 	for i, r := range records {
-		out[i] = s.record(callerOf(ctx), r, busy[r.ID])
+		out[i] = a.record(who, r, busy[r.ID])
 	}
-	return &page[[]sessionRecord]{next(ctx, q.Bound, lastOf(records, func(r sessions.Record) string { return string(r.ID) })), out}, nil
+	return &page[[]sessionRecord]{nextLink(ctx, bound, lastID(records, func(r sessions.Record) string { return string(r.ID) })), out}, nil
 }
 
-func ids(records []sessions.Record) []sessions.ID {
+func idsOf(records []sessions.Record) []sessions.ID {
 	all := make([]sessions.ID, len(records))
 	for i, r := range records {
 		all[i] = r.ID
@@ -183,58 +139,87 @@ func ids(records []sessions.Record) []sessions.ID {
 	return all
 }
 
-func (s *Server) getSession(ctx context.Context, in *SessionPath) (*body[sessionRecord], error) {
-	r, err := s.session(ctx, in.ID)
+func (a *sessionAPI) get(ctx context.Context, in *SessionPath) (*body[sessionRecord], error) {
+	r, err := a.visible.session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return s.shown(ctx, r)
+	return a.show(ctx, r)
 }
 
-func (s *Server) deleteSession(ctx context.Context, in *SessionPath) (*struct{}, error) {
-	r, err := s.lookup(ctx, in.ID)
+// show answers with a session's record, unless the session has risen above the caller's level in the meantime.
+func (a *sessionAPI) show(ctx context.Context, r sessions.Record) (*body[sessionRecord], error) {
+	if _, err := a.visible.unlessHidden(ctx, r); err != nil {
+		return nil, err
+	}
+	busy, err := a.rows.Busy(ctx, []sessions.ID{r.ID})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.cfg.Router.DeleteSession(ctx, r.ID, callerOf(ctx).actor()); err != nil {
-		return nil, s.problem(err)
+	out := a.record(auth.CallerOf(ctx), r, busy[r.ID])
+	if err := a.addStanding(ctx, r, &out); err != nil {
+		return nil, err
 	}
-	return nil, nil
+	return &body[sessionRecord]{out}, nil
 }
 
-// age is a duration of s, m and h, combinable: 1h30m.
+// addStanding adds what the session may say where it was last spoken to.
+func (a *sessionAPI) addStanding(ctx context.Context, r sessions.Record, out *sessionRecord) error {
+	if r.Route.IsZero() {
+		return nil
+	}
+	stands, err := a.gate.Standing(ctx, r, r.Route)
+	if err != nil {
+		return err
+	}
+	out.Held = stands.Held
+	if auth.CallerOf(ctx).Sees(flow.NewLabel(stands.Carries, flow.Trusted)) {
+		out.Carries = stands.Carries.String()
+	}
+	return nil
+}
+
+func (a *sessionAPI) delete(ctx context.Context, in *SessionPath) (*struct{}, error) {
+	r, err := a.visible.existing(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.keeper.DeleteSession(ctx, r.ID, auth.CallerOf(ctx).Actor())
+}
+
+// age is a duration of s, m and h, which may be combined: 1h30m.
 var age = regexp.MustCompile(`^([0-9]{1,9}[smh])+$`)
 
 type deleted struct {
 	Deleted int `json:"deleted"`
 }
 
-// deleteSessions ends what matches. Without any condition it refuses: nobody deletes everything by leaving something out.
-func (s *Server) deleteSessions(ctx context.Context, in *struct {
+// deleteMatching ends the sessions that match. It needs a condition: nobody deletes everything by leaving something out.
+func (a *sessionAPI) deleteMatching(ctx context.Context, in *struct {
 	Status    string `query:"status" enum:"idle" doc:"only sessions that are not busy"`
-	OlderThan string `query:"older_than" doc:"only sessions without activity for so long: digits with s, m or h, for example 1h30m"`
+	OlderThan string `query:"older_than" doc:"only sessions inactive for this long: digits with s, m or h, for example 1h30m"`
 },
 ) (*body[deleted], error) {
-	q := ledger.SessionQuery{MaxLevel: callerOf(ctx).Level, Limit: listMost, Bound: newBound()}
+	q := ledger.SessionQuery{MaxLevel: auth.CallerOf(ctx).Level, Limit: sessionListMax, Bound: newBound()}
 	if in.OlderThan != "" {
 		idle, err := time.ParseDuration(in.OlderThan)
 		if err != nil || !age.MatchString(in.OlderThan) {
-			return nil, badRequest(fmt.Sprintf("older_than: %q is not a duration such as 45s, 30m or 1h30m", in.OlderThan))
+			return nil, wire.BadRequest(fmt.Sprintf("older_than: %q is not a duration such as 45s, 30m or 1h30m", in.OlderThan))
 		}
-		q.IdleSince = s.cfg.Now().Add(-idle)
+		q.IdleSince = a.now().Add(-idle)
 	}
 	if in.Status == "" && in.OlderThan == "" {
-		return nil, badRequest("want status=idle or older_than: nothing is deleted without a condition")
+		return nil, wire.BadRequest("give status=idle or older_than: without a condition nothing is deleted")
 	}
 	n := 0
 	for {
-		records, err := s.cfg.Store.ListSessions(ctx, q)
+		records, err := a.rows.ListSessions(ctx, q)
 		if err != nil {
-			return nil, s.problem(err)
+			return nil, err
 		}
-		ended, err := s.endSessions(ctx, records, in.Status == "idle")
+		ended, err := a.end(ctx, records, in.Status == "idle")
 		if n += ended; err != nil {
-			return nil, s.problem(err)
+			return nil, err
 		}
 		if !q.Bound.More {
 			return &body[deleted]{deleted{n}}, nil
@@ -243,8 +228,8 @@ func (s *Server) deleteSessions(ctx context.Context, in *struct {
 	}
 }
 
-func (s *Server) endSessions(ctx context.Context, records []sessions.Record, idleOnly bool) (n int, err error) {
-	busy, err := s.cfg.Store.Busy(ctx, ids(records))
+func (a *sessionAPI) end(ctx context.Context, records []sessions.Record, idleOnly bool) (n int, err error) {
+	busy, err := a.rows.Busy(ctx, idsOf(records))
 	if err != nil {
 		return 0, err
 	}
@@ -252,66 +237,23 @@ func (s *Server) endSessions(ctx context.Context, records []sessions.Record, idl
 		if idleOnly && busy[r.ID] {
 			continue
 		}
-		switch err := s.cfg.Router.DeleteSession(ctx, r.ID, callerOf(ctx).actor()); {
+		switch err := a.keeper.DeleteSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); {
 		case err == nil:
 			n++
-		case !errors.Is(err, sessions.ErrNotFound): // somebody else has ended it
+		case !errors.Is(err, sessions.ErrNotFound): // another caller has ended it
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-func (s *Server) resetSession(ctx context.Context, in *SessionPath) (*body[sessionRecord], error) {
-	r, err := s.session(ctx, in.ID)
+func (a *sessionAPI) reset(ctx context.Context, in *SessionPath) (*body[sessionRecord], error) {
+	r, err := a.visible.session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if r, err = s.cfg.Router.ResetSession(ctx, r.ID, callerOf(ctx).actor()); err != nil {
-		return nil, s.problem(err)
-	}
-	return s.shown(ctx, r)
-}
-
-type transcript struct {
-	Session   sessions.ID     `json:"session"`
-	Messages  []messageRecord `json:"messages"`
-	Truncated bool            `json:"truncated,omitempty" doc:"there are older messages, which were left out because of the limit or because the answer would be too large"`
-}
-
-// history is the thread with what else was shown on the session's page, in the order of time.
-func (s *Server) history(ctx context.Context, in *struct {
-	SessionPath
-	Limit int `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"the newest so many"`
-},
-) (*body[transcript], error) {
-	r, err := s.session(ctx, in.ID)
-	if err != nil {
+	if r, err = a.keeper.ResetSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); err != nil {
 		return nil, err
 	}
-	thread, err := s.cfg.Store.Thread(ctx, r)
-	if err != nil {
-		return nil, s.problem(err)
-	}
-	notices, err := s.cfg.Store.ListDeliveries(ctx, ledger.Query{MaxLevel: callerOf(ctx).Level, Session: r.ID, Channel: s.cfg.PageRoute.Channel, NoReplies: true, Limit: historyMost})
-	if err != nil {
-		return nil, s.problem(err)
-	}
-	messages := make([]messageRecord, 0, len(thread)+len(notices))
-	for _, m := range thread {
-		if callerOf(ctx).sees(m.Label) {
-			messages = append(messages, messageOf(m))
-		}
-	}
-	for _, d := range notices {
-		if d.Status == ledger.DeliverySent {
-			messages = append(messages, s.notice(ctx, d))
-		}
-	}
-	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
-	kept := newest(messages, in.Limit)
-	if err := s.tellHistory(ctx, r, kept); err != nil {
-		return nil, s.problem(err)
-	}
-	return &body[transcript]{transcript{r.ID, kept, len(kept) < len(messages)}}, nil
+	return a.show(ctx, r)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
@@ -275,7 +275,7 @@ func TestASessionSaysWhereItStands(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: mainID, Key: "agent:main:main", Agent: "main", Route: sessions.Route{Channel: "telegram", Conversation: "1"}})
 	g.add(sessions.Record{ID: "sess_2", Key: "agent:main:http:2", Agent: "main"})
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleReader})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleReader})).Handler()
 	get := func(id, token string) string {
 		w := call(h, "GET", "/v1/sessions/"+id, "", "Authorization: Bearer "+token)
 		require.Equal(t, 200, w.Code, w.Body)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
@@ -166,7 +167,7 @@ func TestAStreamTellsNoAnswerThatTheGateHolds(t *testing.T) {
 					require.Equal(t, live, strings.Contains(text, "id: 7\n"), text)
 					var withheld []string
 					if reply == "forbidden" {
-						withheld = []string{`operator answer "run_1" PUBLIC/trusted: POST /v1/sessions/{id}/messages, held back by the gate (RESTRICTED operator) 1`}
+						withheld = []string{`operator answer "run_1" PUBLIC/trusted: POST /v1/sessions/{id}/messages, withheld by the gate (RESTRICTED operator) 1`}
 					}
 					require.Equal(t, withheld, g.withheld(t, s))
 				})
@@ -203,7 +204,7 @@ func TestThePageSpeaksToASessionAboveIt(t *testing.T) {
 	const page, say = "Sluice-Client: page", "/v1/sessions/main/messages"
 	g := withMain()
 	g.rise(flow.Restricted)
-	h := newServer(t, g, withTokens(httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleOperator}),
+	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleOperator}),
 		func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return flow.Public } }).Handler()
 	run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "forbidden", Label: at(flow.Restricted)}
 	g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
@@ -229,8 +230,8 @@ func TestWhatACallerSaysHasALevel(t *testing.T) {
 	r.Clearance = flow.Internal
 	g.records[string(mainID)], g.records[string(r.Key)] = r, r
 	h := newServer(t, g, withTokens(
-		httpapi.Credential{Name: "low", Token: "low", Level: flow.Public, Role: httpapi.RoleOperator},
-		httpapi.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: httpapi.RoleOperator},
+		auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleOperator},
+		auth.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: auth.RoleOperator},
 	), func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return flow.Internal } }).Handler()
 	g.admitted = router.Admitted{Outcome: ledger.OutcomeIgnored}
 	for _, c := range []struct {

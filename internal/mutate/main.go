@@ -22,6 +22,7 @@ var targets = []struct {
 	{"./policy", []string{"./policy"}},
 	{"./announce", []string{"./announce"}},
 	{"./router", []string{"./router"}},
+	{"./router/ledger", []string{"./router/ledger", "./router"}},
 	{"./sessions", []string{"./sessions"}},
 	{"./store", []string{"./store", "./store/sqlite"}},
 }

@@ -1,0 +1,91 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"sluice/internal/config"
+)
+
+// connections checks what a gateway would connect to.
+func (d *Doctor) connections(ctx context.Context, cfg *config.Config) []finding {
+	var found []finding
+	if store := cfg.Store.URL.Reveal(); store == "" {
+		found = append(found, sound("store", "embedded SQLite in the state folder"))
+	} else {
+		found = append(found, reach(ctx, "store", target{store, "5432"}, "start PostgreSQL there, or correct store.url"))
+	}
+	if cfg.Bus.URL == "" {
+		found = append(found, sound("bus", "embedded NATS"))
+	} else {
+		for address := range strings.SplitSeq(cfg.Bus.URL.Reveal(), ",") {
+			found = append(found, reach(ctx, "bus", target{strings.TrimSpace(address), "4222"}, "start NATS there, or correct bus.url"))
+		}
+	}
+	return append(append(found, model(ctx, cfg)), servers(ctx, cfg)...)
+}
+
+// model checks the provider of the default agent's model.
+func model(ctx context.Context, cfg *config.Config) finding {
+	ref := cfg.DefaultAgent().Model
+	name, _, _ := strings.Cut(ref, "/")
+	provider, ok := cfg.Models.Providers[name]
+	if !ok {
+		return sound("model", ref+" (a demo without AI; sluice init sets up a real model)")
+	}
+	base := cmp.Or(provider.BaseURL, map[string]string{"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"}[provider.Kind])
+	f := reach(ctx, "model", target{base, "443"}, "start the model server, or correct models.providers."+name+".baseURL")
+	f.text = ref + " " + f.text
+	return f
+}
+
+// servers checks whether the MCP servers can be started or reached.
+func servers(ctx context.Context, cfg *config.Config) []finding {
+	var found []finding
+	for _, name := range slices.Sorted(maps.Keys(cfg.MCP.Servers)) {
+		part, s := "mcp/"+name, cfg.MCP.Servers[name]
+		if len(s.Command) == 0 {
+			found = append(found, reach(ctx, part, target{s.URL.Reveal(), "443"}, remedy(part)))
+			continue
+		}
+		program, err := exec.LookPath(s.Command[0])
+		if err != nil {
+			found = append(found, wrong(part, "program not found: "+err.Error(), "install it, or correct mcp.servers."+name+".command"))
+			continue
+		}
+		found = append(found, sound(part, program+" (starts with the gateway)"))
+	}
+	return found
+}
+
+// target is a URL, and the port where it names none.
+type target struct{ address, port string }
+
+// reach checks whether something listens at an address. The finding names only its host: a URL may hold a password.
+func reach(ctx context.Context, part string, to target, fix string) finding {
+	u, err := url.Parse(to.address)
+	if err != nil || u.Host == "" {
+		return wrong(part, "the address is not a URL", "sluice config check")
+	}
+	port := to.port
+	if p := u.Port(); p != "" {
+		port = p
+	} else if u.Scheme == "http" {
+		port = "80"
+	}
+	host := net.JoinHostPort(u.Hostname(), port)
+	conn, err := (&net.Dialer{Timeout: probeTimeout}).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return wrong(part, "cannot be reached at "+host, fix)
+	}
+	if err := conn.Close(); err != nil {
+		return wrong(part, err.Error(), fix)
+	}
+	return sound(part, "reachable at "+host)
+}

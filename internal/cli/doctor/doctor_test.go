@@ -1,0 +1,495 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+	"sluice/internal/config"
+)
+
+// patient is an installation: a folder with a configuration, and perhaps a gateway.
+type patient struct {
+	*Doctor
+	dir string
+	env map[string]string
+	out bytes.Buffer
+}
+
+// newPatient installs files; a configuration uses STATE for the state folder. No gateway runs.
+func newPatient(t *testing.T, files map[string]string) *patient {
+	t.Helper()
+	p := &patient{dir: t.TempDir(), env: map[string]string{api.EnvURL: "http://127.0.0.1:1"}}
+	for name, text := range files {
+		p.file(t, name, text, 0o600)
+	}
+	transport := api.NewTransport()
+	t.Cleanup(transport.CloseIdleConnections)
+	client := &http.Client{Transport: transport}
+	p.Doctor = &Doctor{
+		Screen: terminal.Screen{Out: &p.out, Err: &p.out, Now: time.Now}, HTTP: client, Version: "v1",
+		Locator: &api.Locator{HTTP: client, Loader: config.Loader{Home: p.dir, Dir: p.dir, Getenv: func(name string) (string, bool) {
+			v, ok := p.env[name]
+			return v, ok
+		}}},
+		Probe: func(context.Context, *config.Config) []Probed { return nil },
+	}
+	return p
+}
+
+func (p *patient) file(t *testing.T, name, text string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(p.dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(text, "STATE", filepath.Join(p.dir, "state"))), mode))
+	require.NoError(t, os.Chmod(path, mode)) // whatever the umask is
+	return path
+}
+
+// run examines the patient and returns what is printed, one finding a line.
+func (p *patient) run(t *testing.T) string {
+	t.Helper()
+	err := p.Run(t.Context())
+	text := strings.ReplaceAll(p.out.String(), p.dir, "DIR")
+	require.Equal(t, strings.Contains(text, "FAIL"), errors.Is(err, terminal.ErrReported), "%v\n%s", err, text)
+	return text
+}
+
+const basics = "gateway: { listen: \"127.0.0.1:0\" }\nstate: STATE\n"
+
+// answers is a gateway with fixed answers.
+func answers(t *testing.T, p *patient, paths map[string]string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" && r.Header.Get("Authorization") != "Bearer the-token" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		text, ok := paths[r.URL.Path]
+		if status, rest, found := strings.Cut(text, "|"); found {
+			code := 0
+			_, err := fmt.Sscan(status, &code)
+			if err != nil {
+				code = http.StatusTeapot
+			}
+			w.WriteHeader(code)
+			text = rest
+		} else if !ok {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		fmt.Fprint(w, text)
+	}))
+	t.Cleanup(server.Close)
+	p.env[api.EnvURL], p.env[api.EnvToken] = server.URL, "the-token"
+}
+
+func TestAFreshInstallation(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, map[string]string{"sluice.yaml": basics})
+	require.Equal(t, `ok    version            v1
+ok    config             DIR/sluice.yaml
+ok    state              DIR/state (will be created at the first start)
+ok    token              DIR/state/token (will be created at the first start)
+note  gateway            not running at http://127.0.0.1:1
+                         hint: sluice serve
+ok    port               127.0.0.1:0 is free
+ok    store              embedded SQLite in the state folder
+ok    bus                embedded NATS
+ok    model              offline/guide (a demo without AI; sluice init sets up a real model)
+ok    policy             0 rules; levels, rules and secrets fit together
+
+No problems found.
+`, p.run(t))
+}
+
+func TestARunningGateway(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, map[string]string{"sluice.yaml": basics, "state/token": "the-token"})
+	answers(t, p, map[string]string{
+		"/healthz": "ok", "/v1/status": "{}", "/v1/pairings": `{"pairings":[]}`,
+		"/readyz": `503|{"ready":false,"parts":[{"name":"store","ok":true,"detail":"sqlite"},{"name":"bus","ok":true},{"name":"telegram/default","ok":false,"detail":"Unauthorized"},{"name":"mcp/files","ok":false}]}`,
+	})
+	require.Equal(t, `ok    version            v1
+ok    config             DIR/sluice.yaml
+ok    state              DIR/state
+ok    token              DIR/state/token
+ok    gateway            running at URL
+ok    store              sqlite
+ok    bus                works
+FAIL  telegram/default   Unauthorized
+                         fix: sluice status (shows what the platform says about the account)
+FAIL  mcp/files          does not work
+                         fix: check mcp.servers.files and the gateway's log; the gateway retries automatically
+ok    api                the access token works
+ok    policy             0 rules; levels, rules and secrets fit together
+
+2 problems found.
+`, strings.ReplaceAll(p.run(t), p.env[api.EnvURL], "URL"))
+}
+
+func TestReadinessBecomesFindings(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		want   []finding
+	}{
+		"all is ready":    {200, `{"ready":true}`, []finding{sound("ready", "all components")}},
+		"a proxy answers": {502, `<html>`, []finding{wrong("ready", "the gateway is not ready (HTTP status 502)", "sluice status")}},
+		"nothing is said": {503, `{}`, []finding{wrong("ready", "the gateway is not ready (HTTP status 503)", "sluice status")}},
+		"the store is away": {
+			503, `{"parts":[{"name":"store","detail":"away\u001b[2J"},{"name":"partitions","ok":false}]}`,
+			[]finding{
+				wrong("store", "away\x1b[2J", "check store.url and free disk space; the gateway reconnects automatically"),
+				wrong("partitions", "does not work", "sluice status"),
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, test.want, ready(test.status, []byte(test.body)))
+		})
+	}
+}
+
+func TestTheTokenIsRejected(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, map[string]string{"sluice.yaml": basics})
+	answers(t, p, map[string]string{"/healthz": "ok"})
+	p.env[api.EnvToken] = "wrong"
+	text := p.run(t)
+	require.Contains(t, text, "FAIL  ready              the gateway is not ready (HTTP status 401)\n")
+	require.Contains(t, text, "FAIL  api                the gateway rejected the access token: set SLUICE_TOKEN")
+	require.Contains(t, text, "fix: export SLUICE_TOKEN=$(cat DIR/state/token)\n")
+
+	delete(p.env, api.EnvToken)
+	p.out.Reset()
+	text = p.run(t)
+	require.Contains(t, text, "FAIL  api                no access token: DIR/state/token does not exist.")
+	require.Contains(t, text, "fix: export SLUICE_TOKEN=...\n")
+}
+
+func TestAnotherProgramAnswers(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, map[string]string{"sluice.yaml": basics})
+	answers(t, p, nil)
+	text := p.run(t)
+	require.Contains(t, text, "FAIL  gateway            another program answers at "+p.env[api.EnvURL]+" (HTTP status 404)\n")
+	require.Contains(t, text, "fix: sluice serve --listen 127.0.0.1:8485\n")
+	require.Contains(t, text, "ok    store              embedded SQLite", "what a gateway would need is checked")
+}
+
+func TestTheConfiguration(t *testing.T) {
+	t.Parallel()
+	const fix = "\n                         fix: "
+	for name, test := range map[string]struct {
+		text string
+		mode os.FileMode
+		want string
+	}{
+		"a mistake":       {"sate: x", 0o600, "FAIL  config             DIR/sluice.yaml:1:1: sate: "},
+		"exposed secrets": {basics + "models: { default: p/m, providers: { p: { kind: openai, apiKey: hush-hush } } }", 0o644, "FAIL  config             DIR/sluice.yaml contains secrets and other users can read it (mode 0644)" + fix + "chmod 600 DIR/sluice.yaml\n"},
+		"no secrets":      {basics, 0o644, "ok    config             DIR/sluice.yaml\n"},
+		"references":      {basics + "models: { default: p/m, providers: { p: { kind: openai, apiKey: \"${KEY}\" } } }", 0o644, "ok    config             DIR/sluice.yaml\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPatient(t, nil)
+			p.env["KEY"] = "hush-hush"
+			p.file(t, "sluice.yaml", test.text, test.mode)
+			text := p.run(t)
+			require.Contains(t, text, test.want)
+			require.NotContains(t, text, "hush")
+		})
+	}
+	p := newPatient(t, map[string]string{"sluice.yaml": "sate: x"})
+	require.Contains(t, p.run(t), fix+"edit it, then run: sluice config check DIR/sluice.yaml\n")
+	require.NotContains(t, p.out.String(), "state ", "the rest depends on it")
+
+	p = newPatient(t, nil)
+	p.env["SLUICE_STATE"] = filepath.Join(p.dir, "state")
+	require.Contains(t, p.run(t), "note  config             no configuration file: the defaults are used\n                         hint: sluice init\n")
+
+	p = newPatient(t, nil)
+	p.Locator.Config = "none.yaml"
+	text := p.run(t)
+	require.Contains(t, text, "none.yaml: no such file")
+	require.Contains(t, text, fix+"sluice init --config none.yaml\n")
+}
+
+func TestTheStateFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	folder := func(name string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.Mkdir(path, 0o700))
+		require.NoError(t, os.Chmod(path, mode))                        // whatever the umask is
+		t.Cleanup(func() { require.NoError(t, os.Chmod(path, 0o700)) }) // so that it can be removed
+		return path
+	}
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	own, open := folder("own", 0o700), folder("open", 0o755)
+	require.Equal(t, sound("state", own), stateFolder(own))
+	require.Equal(t, sound("state", own+"/a/b (will be created at the first start)"), stateFolder(own+"/a/b"))
+	require.Equal(t, wrong("state", "other users can read "+open+" (mode 0755)", "chmod 700 "+open), stateFolder(open))
+	require.Equal(t, wrong("state", file+" is not a folder", "mv "+file+" "+file+".old"), stateFolder(file))
+	require.Equal(t, wrong("state", "stat "+file+"/a: not a directory", "ls -ld "+file+"/a"), stateFolder(file+"/a"))
+	require.Equal(t, wrong("state", file+" is not a folder", "mv "+file+" "+file+".old"), futureFolder(file+"/a"))
+	if os.Geteuid() == 0 {
+		return // root may write anywhere
+	}
+	closed := folder("closed", 0o500)
+	require.Equal(t, wrong("state", "cannot write to "+closed+": permission denied", "sudo chown -R $(id -un) "+closed), stateFolder(closed))
+	require.Equal(t, wrong("state", "cannot create "+closed+"/a: permission denied", "sudo install -d -m 700 -o $(id -un) "+closed+"/a"), stateFolder(closed+"/a"))
+}
+
+func TestTheTokenFile(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, nil)
+	cfg := &config.Config{State: filepath.Join(p.dir, "state")}
+	path := filepath.Join(p.dir, "state", "token")
+	require.Equal(t, sound("token", path+" (will be created at the first start)"), tokenFile(cfg))
+	p.file(t, "state/token", "x", 0o600)
+	require.Equal(t, sound("token", path), tokenFile(cfg))
+	p.file(t, "state/token", "x", 0o644)
+	require.Equal(t, wrong("token", "other users can read "+path+" (mode 0644)", "chmod 600 "+path), tokenFile(cfg))
+	require.Equal(t, "ls -l "+path+"/token", tokenFile(&config.Config{State: path}).fix, "the state folder is a file")
+	cfg.Gateway.Token = "x"
+	require.Equal(t, sound("token", "set in the configuration"), tokenFile(cfg))
+}
+
+// listener takes connections and closes them.
+func listener(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l.Addr().String()
+}
+
+func TestThePort(t *testing.T) {
+	t.Parallel()
+	taken := listener(t)
+	require.Equal(t, wrong("port", "cannot listen on "+taken+": address already in use", otherPort), port(t.Context(), taken))
+	require.Equal(t, sound("port", "127.0.0.1:0 is free"), port(t.Context(), "127.0.0.1:0"))
+	require.Equal(t, otherPort, port(t.Context(), "nonsense").fix)
+}
+
+func TestReach(t *testing.T) {
+	t.Parallel()
+	at := listener(t)
+	for address, want := range map[string]finding{
+		"postgres://user:hush@" + at + "/db": sound("store", "reachable at "+at),
+		"postgres://user:hush@127.0.0.1:1/":  wrong("store", "cannot be reached at 127.0.0.1:1", "x"),
+		"postgres://127.0.0.1/":              wrong("store", "cannot be reached at 127.0.0.1:1", "x"), // the default port
+		"hush":                               wrong("store", "the address is not a URL", "sluice config check"),
+		"postgres://%zz":                     wrong("store", "the address is not a URL", "sluice config check"),
+	} {
+		got := reach(t.Context(), "store", target{address, "1"}, "x")
+		require.Equal(t, want, got, address)
+		require.NotContains(t, got.text+got.fix, "hush")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Contains(t, reach(ended, "model", target{"http://127.0.0.1/v1", "443"}, "x").text, "127.0.0.1:80")
+}
+
+func TestConnectionsOfAStoppedGateway(t *testing.T) {
+	t.Parallel()
+	at := listener(t)
+	p := newPatient(t, nil)
+	p.file(t, "bin/server", "#!/bin/sh\n", 0o700)
+	p.file(t, "sluice.yaml", basics+`
+store: { url: "postgres://u:hush@127.0.0.1:1/sluice" }
+bus: { url: "nats://`+at+`, nats://127.0.0.1:1" }
+models: { default: local/llama, providers: { local: { kind: openai, baseURL: "http://`+at+`/v1" } } }
+mcp:
+  servers:
+    far: { url: "http://127.0.0.1:1/mcp", classification: PUBLIC }
+    gone: { command: [no-such-program-of-mcp], classification: PUBLIC }
+    near: { command: ["`+p.dir+`/bin/server"], classification: PUBLIC }
+`, 0o600)
+	text := p.run(t)
+	for _, want := range []string{
+		"FAIL  store              cannot be reached at 127.0.0.1:1\n                         fix: start PostgreSQL there, or correct store.url\n",
+		"ok    bus                reachable at " + at + "\n",
+		"FAIL  bus                cannot be reached at 127.0.0.1:1\n                         fix: start NATS there, or correct bus.url\n",
+		"ok    model              local/llama reachable at " + at + "\n",
+		"FAIL  mcp/far            cannot be reached at 127.0.0.1:1\n",
+		"FAIL  mcp/gone           program not found: ",
+		"fix: install it, or correct mcp.servers.gone.command\n",
+		"ok    mcp/near           DIR/bin/server (starts with the gateway)\n",
+	} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, "hush")
+}
+
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, map[string]string{"sluice.yaml": basics + "session: { dmScope: per-peer }\nchannels: { telegram: { accounts: { default: { token: \"1:a\" }, ops: { token: \"2:b\" } } } }\n"})
+	p.Probe = func(_ context.Context, cfg *config.Config) []Probed {
+		require.Len(t, cfg.Channels.Telegram.Accounts, 2)
+		return []Probed{
+			{Channel: "telegram", Account: "default", Name: "@good\x1b_bot"},
+			{Channel: "telegram", Account: "ops", Err: errors.New("the token is not valid")},
+			{Channel: "slack", Err: errors.New("no adapter")},
+			{Channel: "discord", Account: "default"},
+		}
+	}
+	text := p.run(t)
+	for _, want := range []string{
+		`ok    telegram/default   @good\u001b_bot` + "\n",
+		"FAIL  telegram/ops       the token is not valid\n                         fix: edit channels.telegram.accounts.ops, then run sluice doctor again\n",
+		"FAIL  slack              no adapter\n                         fix: edit channels.slack, then run sluice doctor again\n",
+		"ok    discord/default    the platform accepts the account\n",
+		"\n2 problems found.\n",
+	} {
+		require.Contains(t, text, want)
+	}
+}
+
+func TestNoChannelIsOn(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, map[string]string{"sluice.yaml": basics + "channels: { webchat: { enabled: false } }\n"})
+	require.Contains(t, p.run(t), "FAIL  channels           no channel is turned on: nobody can talk to the agents\n")
+}
+
+// Of two findings about one component, a problem counts. Of two problems ours does, as it names the setting.
+func TestOneComponentHasOneFinding(t *testing.T) {
+	t.Parallel()
+	well, ill, worse := sound("p", "well"), wrong("p", "ill", "x"), wrong("p", "worse", "y")
+	for _, test := range []struct{ theirs, ours, want finding }{
+		{well, ill, ill}, {ill, well, ill}, {ill, worse, worse}, {well, sound("p", "very well"), sound("p", "very well")},
+	} {
+		found := findings{sound("o", ""), test.theirs}
+		found.merge(test.ours)
+		require.Equal(t, findings{sound("o", ""), test.want}, found)
+	}
+}
+
+// People who share the owner's session are worth a note, whether a setting or a code admits them.
+func TestSharedChats(t *testing.T) {
+	t.Parallel()
+	const telegram = "channels: { telegram: { dmPolicy: %s, accounts: { default: { token: \"1:a\" } } } }\n"
+	pairings := map[string]string{"/healthz": "ok", "/readyz": "{}", "/v1/status": "{}", "/v1/pairings": `{"pairings":[
+		{"channel":"telegram","status":"approved"},{"channel":"telegram","status":"pending"},{"channel":"slack","status":"approved"},{"channel":"telegram","status":"approved"}]}`}
+	for name, test := range map[string]struct {
+		settings string
+		paths    map[string]string // nil: no gateway runs
+		want     string            // empty: no note
+	}{
+		"open":                 {fmt.Sprintf(telegram, "open"), nil, "channels.telegram.dmPolicy is open.\n"},
+		"pairing, not running": {fmt.Sprintf(telegram, "pairing"), nil, ""},
+		"paired":               {fmt.Sprintf(telegram, "pairing"), pairings, "2 people were admitted by a pairing code.\n"},
+		"both":                 {fmt.Sprintf(telegram, "open"), pairings, "channels.telegram.dmPolicy is open.\n"},
+		"their own sessions":   {fmt.Sprintf(telegram, "pairing") + "session: { dmScope: per-peer }\n", pairings, ""},
+		"not told":             {fmt.Sprintf(telegram, "pairing"), map[string]string{"/healthz": "ok", "/v1/pairings": "500|"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPatient(t, map[string]string{"sluice.yaml": basics + test.settings})
+			if test.paths != nil {
+				answers(t, p, test.paths)
+			}
+			require.ErrorIs(t, errors.Join(p.Run(t.Context()), terminal.ErrReported), terminal.ErrReported)
+			if test.want == "" {
+				require.NotContains(t, p.out.String(), "direct chats")
+				return
+			}
+			require.Contains(t, p.out.String(), "note  direct chats       "+test.want)
+			require.Contains(t, p.out.String(), "hint: change session.dmScope, then run sluice doctor again\n")
+		})
+	}
+}
+
+func TestSettingsThatDoNotFitTogether(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, map[string]string{"sluice.yaml": basics + `
+agents: { defaults: { tools: { allow: ["*", exec] } } }
+policy: { rules: [{ name: a, hook: PRE_TOOL_CALL, tools: [exce], action: block }] }
+`})
+	text := p.run(t)
+	require.Regexp(t, `(?m)^note  exec               .*main.*\n +hint: `, text)
+	require.Regexp(t, `(?m)^FAIL  rules              .*"exce".*\n +fix: `, text)
+	require.NotContains(t, text, "fit together")
+	require.Contains(t, text, "\n1 problem found.\n")
+
+	p = newPatient(t, map[string]string{"sluice.yaml": basics + "policy: { rules: [{ name: a, hook: PRE_OUTPUT, action: block }] }\n"})
+	require.Contains(t, p.run(t), "ok    policy             1 rule; levels, rules and secrets fit together\n")
+}
+
+// t.Setenv keeps this test from running beside others.
+func TestTheSandboxIsMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	agents := func(list string) *config.Config {
+		p := newPatient(t, map[string]string{"sluice.yaml": basics + "agents: { list: [" + list + "] }\n"})
+		cfg, err := p.Locator.Load()
+		require.NoError(t, err)
+		return cfg
+	}
+	got := commands(t.Context(), agents("{ id: a, default: true, sandbox: { mode: required } }, { id: b }, { id: c, sandbox: { mode: required } }, { id: d, sandbox: { mode: optional } }"))
+	require.Len(t, got, 1)
+	require.False(t, got[0].note)
+	require.Regexp(t, `bwrap.*\. Agents that require it can't run commands: a, c$`, got[0].text)
+	require.Equal(t, installSandbox, got[0].fix)
+
+	got = commands(t.Context(), agents("{ id: a, default: true, sandbox: { mode: optional } }, { id: b }"))
+	require.Len(t, got, 1)
+	require.True(t, got[0].note)
+	require.Regexp(t, `\. Agents that would use it: a$`, got[0].text)
+
+	require.Empty(t, commands(t.Context(), agents("{ id: a, default: true }")))
+}
+
+func TestTheSandboxAndItsLimits(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, map[string]string{"sluice.yaml": basics + "agents: { list: [{ id: a, default: true, sandbox: { mode: required } }] }\n"})
+	cfg, err := p.Locator.Load()
+	require.NoError(t, err)
+	limits := commandLimits(cfg.Limits)
+	require.Contains(t, limits.text, "limited to ")
+	require.Equal(t, limits.note, limits.fix != "", "there is a hint where the kernel sets no limits")
+	got := commands(t.Context(), cfg)
+	if got[0].fix == "" {
+		require.Equal(t, []finding{sound("sandbox", "bubblewrap works"), limits}, got)
+	}
+}
+
+// Nothing that a platform or a gateway says can steer the terminal, and a text of several lines stays in its column.
+func TestTheReport(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := terminal.Screen{Out: &out}
+	require.ErrorIs(t, report(s, []finding{sound("a\nb", "x\ny\x1b[2J"), wrong("c", "d", "e\nf"), note("g", "h", "i"), note("j", "k", "")}), terminal.ErrReported)
+	require.Equal(t, `ok    a b                x
+                         y\u001b[2J
+FAIL  c                  d
+                         fix: e f
+note  g                  h
+                         hint: i
+note  j                  k
+
+1 problem found.
+`, out.String())
+	require.Error(t, report(terminal.Screen{Out: full{}}, []finding{sound("a", "b")}))
+}
+
+// full is an output that can't be written.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -1,0 +1,170 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+	"sluice/internal/config"
+	"sluice/router"
+	"sluice/router/ledger"
+)
+
+const otherPort = "sluice serve --listen 127.0.0.1:8485"
+
+// gateway reports whether a gateway answers. Where none does, it also checks whether one could listen.
+func (d *Doctor) gateway(ctx context.Context, cfg *config.Config, found *findings) bool {
+	base := d.Locator.Address(cfg)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	status, _, err := api.Fetch(ctx, d.HTTP, base+"/healthz", "")
+	switch {
+	case err == nil && status == http.StatusOK:
+		found.add(sound("gateway", "running at "+base))
+		return true
+	case err == nil:
+		found.add(wrong("gateway", fmt.Sprintf("another program answers at %s (HTTP status %d)", base, status), otherPort))
+		return false
+	}
+	found.add(note("gateway", "not running at "+base, "sluice serve"), port(ctx, cfg.Gateway.Listen))
+	return false
+}
+
+// port checks whether a gateway could listen.
+func port(ctx context.Context, address string) finding {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		var s *os.SyscallError
+		if errors.As(err, &s) {
+			err = s.Err
+		}
+		return wrong("port", fmt.Sprintf("cannot listen on %s: %s", address, err), otherPort)
+	}
+	if err := listener.Close(); err != nil {
+		return wrong("port", err.Error(), otherPort)
+	}
+	return sound("port", address+" is free")
+}
+
+// components asks a running gateway for the state of its components.
+func (d *Doctor) components(ctx context.Context, cfg *config.Config) []finding {
+	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
+	defer cancel()
+	c, err := d.Locator.Connect()
+	if err != nil {
+		return []finding{wrong("api", err.Error(), "export "+api.EnvToken+"=...")}
+	}
+	var found []finding
+	status, body, err := c.Ready(ctx)
+	if err != nil {
+		found = append(found, wrong("ready", err.Error(), "sluice status"))
+	} else {
+		found = append(found, ready(status, body)...)
+	}
+	if _, err := c.Call(ctx, api.Request{Path: "/v1/status"}); err != nil {
+		return append(found, wrong("api", err.Error(), "export "+api.EnvToken+"=$(cat "+api.TokenPath(cfg)+")"))
+	}
+	return append(found, sound("api", "the access token works"))
+}
+
+// ready makes a finding of each component that /readyz names.
+func ready(status int, body []byte) []finding {
+	var got struct{ Parts []api.Component }
+	if err := json.Unmarshal(body, &got); err != nil || (len(got.Parts) == 0 && status != http.StatusOK) {
+		return []finding{wrong("ready", fmt.Sprintf("the gateway is not ready (HTTP status %d)", status), "sluice status")}
+	}
+	if len(got.Parts) == 0 {
+		return []finding{sound("ready", "all components")}
+	}
+	found := make([]finding, len(got.Parts))
+	for i, p := range got.Parts {
+		if p.OK {
+			found[i] = sound(p.Name, cmp.Or(p.Detail, "works"))
+		} else {
+			found[i] = wrong(p.Name, cmp.Or(p.Detail, "does not work"), remedy(p.Name))
+		}
+	}
+	return found
+}
+
+// remedy is what to do about a component that does not work.
+func remedy(part string) string {
+	switch {
+	case part == "store", part == "bus":
+		return "check " + part + ".url and free disk space; the gateway reconnects automatically"
+	case strings.HasPrefix(part, "mcp/"):
+		return "check mcp.servers." + strings.TrimPrefix(part, "mcp/") + " and the gateway's log; the gateway retries automatically"
+	case strings.Contains(part, "/"):
+		return "sluice status (shows what the platform says about the account)"
+	}
+	return "sluice status"
+}
+
+// accounts asks the platforms whether they know each account.
+func (d *Doctor) accounts(ctx context.Context, cfg *config.Config, found *findings) {
+	on := cfg.Channels.Webchat.Enabled
+	for _, p := range cfg.Channels.Platforms() {
+		on = on || len(p.Accounts) > 0
+	}
+	if !on {
+		found.add(wrong("channels", "no channel is turned on: nobody can talk to the agents", "sluice init --force"))
+	}
+	for _, p := range d.Probe(ctx, cfg) {
+		part := p.Channel + "/" + p.Account
+		switch {
+		case p.Account == "":
+			found.add(wrong(p.Channel, p.Err.Error(), "edit channels."+p.Channel+", then run sluice doctor again"))
+		case p.Err != nil:
+			found.merge(wrong(part, p.Err.Error(), "edit channels."+p.Channel+".accounts."+p.Account+", then run sluice doctor again"))
+		default:
+			found.merge(sound(part, cmp.Or(p.Name, "the platform accepts the account")))
+		}
+	}
+}
+
+// sharedChats warns where people who are not owners share the owner's session. Only a running gateway knows who was
+// admitted by a pairing code.
+func (d *Doctor) sharedChats(ctx context.Context, cfg *config.Config, running bool) []finding {
+	text := router.SharedMain(cfg.Session.Keyer())
+	if text == "" {
+		return nil
+	}
+	guests := cfg.Guests()
+	if running {
+		if n := d.paired(ctx, cfg); n > 0 {
+			guests = append(guests, terminal.Plural(n, "person was", "people were")+" admitted by a pairing code")
+		}
+	}
+	if len(guests) == 0 {
+		return nil
+	}
+	return []finding{note("direct chats", strings.Join(guests, ", ")+".\n"+text, "change session.dmScope, then run sluice doctor again")}
+}
+
+// paired counts the people who were admitted by a code and may still talk. It is 0 where the gateway can't be asked:
+// another finding says why.
+func (d *Doctor) paired(ctx context.Context, cfg *config.Config) int {
+	c, err := d.Locator.Connect()
+	if err != nil {
+		return 0
+	}
+	got, err := api.Get[api.PairingList](ctx, c, api.Request{Path: "/v1/pairings"})
+	if err != nil {
+		return 0
+	}
+	n := 0
+	for _, p := range got.Pairings {
+		if p.Status == string(ledger.PairingApproved) && cfg.LetsPair(p.Channel) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,170 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/config"
+	"sluice/internal/sandbox"
+	"sluice/sessions"
+)
+
+// configuration reads the configuration; nil where it can't be used.
+func (d *Doctor) configuration() (*config.Config, finding) {
+	path, err := d.Locator.Loader.Find(d.Locator.Config)
+	if err != nil {
+		return nil, wrong("config", err.Error(), "sluice init --config "+d.Locator.Config)
+	}
+	cfg, err := d.Locator.Loader.Load(path)
+	if err != nil {
+		return nil, wrong("config", err.Error(), "edit it, then run: sluice config check "+path)
+	}
+	mode, exposed := ExposedSecrets(path, cfg)
+	switch {
+	case path == "":
+		return cfg, note("config", "no configuration file: the defaults are used", "sluice init")
+	case exposed:
+		return cfg, wrong("config", fmt.Sprintf("%s contains secrets and other users can read it (mode %04o)", path, mode), "chmod 600 "+path)
+	}
+	return cfg, sound("config", path)
+}
+
+// ExposedSecrets reports whether other users of the machine can read secrets in a configuration file. References to
+// secrets do not count.
+func ExposedSecrets(path string, cfg *config.Config) (mode fs.FileMode, exposed bool) {
+	info, err := os.Stat(path)
+	if err != nil || !othersMayRead(info) {
+		return 0, false
+	}
+	text, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return 0, false // it was read a moment ago
+	}
+	for _, s := range cfg.Secrets() {
+		if s != "" && strings.Contains(string(text), s.Reveal()) {
+			return info.Mode().Perm(), true
+		}
+	}
+	return 0, false
+}
+
+func othersMayRead(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+
+// stateFolder checks the folder that holds the database, or whether it can be created.
+func stateFolder(dir string) finding {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return futureFolder(dir)
+	case err != nil:
+		return wrong("state", err.Error(), "ls -ld "+dir)
+	case !info.IsDir():
+		return wrong("state", dir+" is not a folder", "mv "+dir+" "+dir+".old")
+	}
+	if err := writable(dir); err != nil {
+		return wrong("state", fmt.Sprintf("cannot write to %s: %s", dir, cause(err)), "sudo chown -R $(id -un) "+dir)
+	}
+	if othersMayRead(info) {
+		return wrong("state", fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod 700 "+dir)
+	}
+	return sound("state", dir)
+}
+
+// futureFolder checks whether a folder can be created: the nearest existing folder above must be writable.
+func futureFolder(dir string) finding {
+	above := filepath.Dir(dir)
+	for {
+		info, err := os.Stat(above)
+		if err == nil && !info.IsDir() {
+			return wrong("state", above+" is not a folder", "mv "+above+" "+above+".old")
+		}
+		if err == nil {
+			break
+		}
+		above = filepath.Dir(above)
+	}
+	if err := writable(above); err != nil {
+		return wrong("state", fmt.Sprintf("cannot create %s: %s", dir, cause(err)), "sudo install -d -m 700 -o $(id -un) "+dir)
+	}
+	return sound("state", dir+" (will be created at the first start)")
+}
+
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// cause is an error of the file system without the path, which is printed beside it.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// tokenFile checks the file with the access token.
+func tokenFile(cfg *config.Config) finding {
+	if cfg.Gateway.Token != "" {
+		return sound("token", "set in the configuration")
+	}
+	path := api.TokenPath(cfg)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return sound("token", path+" (will be created at the first start)")
+	case err != nil:
+		return wrong("token", err.Error(), "ls -l "+path)
+	case othersMayRead(info):
+		return wrong("token", fmt.Sprintf("other users can read %s (mode %04o)", path, info.Mode().Perm()), "chmod 600 "+path)
+	}
+	return sound("token", path)
+}
+
+const installSandbox = "sudo apt-get install bubblewrap (or your distribution's package), then run sluice doctor again"
+
+// commands checks whether the sandbox works, where agents use it, and which limits their commands have.
+func commands(ctx context.Context, cfg *config.Config) []finding {
+	var required, optional []string
+	for _, a := range cfg.Agents.List {
+		switch sessions.SandboxMode(a.Sandbox.Mode) {
+		case sessions.SandboxRequired:
+			required = append(required, a.ID)
+		case sessions.SandboxOptional:
+			optional = append(optional, a.ID)
+		}
+	}
+	if len(required)+len(optional) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
+	defer cancel()
+	err := sandbox.New("").Available(ctx)
+	switch {
+	case err == nil:
+		return []finding{sound("sandbox", "bubblewrap works"), commandLimits(cfg.Limits)}
+	case len(required) > 0:
+		return []finding{wrong("sandbox", fmt.Sprintf("%s. Agents that require it can't run commands: %s", err, strings.Join(required, ", ")), installSandbox)}
+	}
+	return []finding{note("sandbox", fmt.Sprintf("%s. Agents that would use it: %s", err, strings.Join(optional, ", ")), installSandbox)}
+}
+
+// commandLimits says what limits the commands of agents here.
+func commandLimits(l config.Limits) finding {
+	text := fmt.Sprintf("limited to %s of memory and %d processes each", l.CommandMemory, l.CommandProcesses)
+	memory, tasks := sandbox.KernelBounds()
+	if memory == "" || tasks == "" {
+		return note("commands", text+"; the kernel does not limit the gateway and its commands together",
+			"set MemoryMax= and TasksMax= in the gateway's systemd unit, or --memory and --pids-limit of its container (docs/operations.md)")
+	}
+	return sound("commands", fmt.Sprintf("%s; the kernel limits the gateway and its commands together to %s bytes and %s processes", text, memory, tasks))
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/chat"
+	"sluice/internal/cli/doctor"
+	"sluice/internal/cli/setup"
+	"sluice/internal/cli/terminal"
+	"sluice/internal/config"
+)
+
+func serveCommand(d Deps, r runner, locator *api.Locator) *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the gateway", Args: cobra.NoArgs,
+		Long: `Run the gateway until Ctrl-C or SIGTERM. A second one stops it at once, without
+waiting for work in progress.
+
+Without a configuration it uses an embedded database and message bus, web chat
+and an offline demo model.`,
+		RunE: r.run(func(ctx context.Context, _ []string) error {
+			if _, err := d.Loader.Find(locator.Config); err != nil {
+				return terminal.UsageError{Text: err.Error()}
+			}
+			if _, _, err := net.SplitHostPort(listen); listen != "" && err != nil {
+				return terminal.Usagef("--listen %q: use address:port, for example %s", listen, config.DefaultListen)
+			}
+			return d.Serve(ctx, ServeOptions{ConfigPath: locator.Config, Listen: listen, Version: d.Version, Stdout: d.Stdout, Stderr: d.Stderr})
+		}),
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "listen on this `address` instead of gateway.listen")
+	return cmd
+}
+
+func versionCommand(version string, screen terminal.Screen) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return screen.Printf("sluice %s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		},
+	}
+}
+
+func initCommand(d Deps, r runner, locator *api.Locator) *cobra.Command {
+	var yes, force bool
+	cmd := &cobra.Command{
+		Use: "init", Short: "Create a configuration, asking a few questions", Args: cobra.NoArgs,
+		Long: `Create a commented configuration file, by default ./` + config.FileName + `. Use --config for
+another path. Only you can read the file.
+
+Secrets are not shown while you type them. Each is stored in its own file in the
+folder ` + setup.SecretsDir + ` next to the configuration. To keep a secret somewhere else,
+answer with a reference such as ${TELEGRAM_TOKEN} or ${file:/path}.`,
+		RunE: r.run(func(context.Context, []string) error {
+			path := locator.Config
+			if path == "" {
+				path = config.FileName
+			}
+			s := &setup.Setup{
+				Screen: terminal.Screen{Out: d.Stdout, Err: d.Stderr, Now: d.Now}, Input: d.Stdin, Terminal: d.Terminal, Secret: d.Secret, Typing: d.Typing,
+				Loader: d.Loader, Path: path, Force: force,
+			}
+			return s.Run(yes)
+		}),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask nothing: use web chat and the offline demo model")
+	cmd.Flags().BoolVar(&force, "force", false, "write over existing files")
+	return cmd
+}
+
+func chatCommand(d Deps, screen terminal.Screen, locator *api.Locator) *cobra.Command {
+	var session string
+	cmd := &cobra.Command{
+		Use: "chat [TEXT]", Short: "Talk to an agent from the terminal", Args: cobra.MaximumNArgs(1),
+		Long: `Talk to an agent from the terminal. With TEXT, send one message and print the
+answer.
+
+Type /help for the gateway's commands; they work while an answer arrives, too.
+Other lines are sent after the answer. When the agent asks for permission, type
+y to allow or n to deny. When several questions are open, answer each with
+/approve ID allow or /approve ID deny.
+
+Ctrl-C stops the agent's current work. Ctrl-C at the prompt, Ctrl-D and /quit
+end the chat.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := locator.Connect()
+			if err != nil {
+				return failed(err)
+			}
+			c := &chat.Chat{Client: client, Session: session, Screen: screen, Input: d.Stdin, Terminal: d.Terminal, Signals: d.Signals}
+			if len(args) > 0 {
+				return failed(c.Once(cmd.Context(), args[0]))
+			}
+			return failed(c.Run(cmd.Context()))
+		},
+	}
+	cmd.Flags().StringVar(&session, "session", "main", "the session, by `key` or ID")
+	return cmd
+}
+
+func doctorCommand(d Deps, r runner, locator *api.Locator, screen terminal.Screen) *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check every component and suggest fixes", Args: cobra.NoArgs,
+		RunE: r.run(func(ctx context.Context, _ []string) error {
+			return (&doctor.Doctor{Screen: screen, Locator: locator, HTTP: locator.HTTP, Version: d.Version, Probe: d.Probe}).Run(ctx)
+		}),
+	}
+}
+
+func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobra.Command {
+	check := &cobra.Command{
+		Use: "check [FILE]", Short: "Check a configuration and list every mistake with its place", Args: cobra.MaximumNArgs(1),
+		RunE: r.run(func(_ context.Context, args []string) error {
+			given := locator.Config
+			if len(args) > 0 {
+				given = args[0]
+			}
+			return checkConfig(screen, locator.Loader, given)
+		}),
+	}
+	schema := &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of sluice.yaml", Args: cobra.NoArgs,
+		RunE: r.run(func(context.Context, []string) error {
+			data, err := config.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = screen.Out.Write(data)
+			return err
+		}),
+	}
+	show := &cobra.Command{
+		Use: "show", Short: "Print the configuration with all defaults; secrets are hidden", Args: cobra.NoArgs,
+		RunE: r.run(func(context.Context, []string) error {
+			cfg, err := locator.Load()
+			if err != nil {
+				return err
+			}
+			data, err := cfg.YAML()
+			if err != nil {
+				return err
+			}
+			_, err = screen.Out.Write(data)
+			return err
+		}),
+	}
+	return group("config", "Check and show the configuration", check, schema, show)
+}
+
+func checkConfig(screen terminal.Screen, loader config.Loader, given string) error {
+	path, err := loader.Find(given)
+	if err != nil {
+		return terminal.UsageError{Text: err.Error()}
+	}
+	cfg, err := loader.Load(path)
+	if err != nil {
+		return err
+	}
+	if path == "" {
+		return screen.Printf("No configuration file: the defaults are used. Create one with: sluice init")
+	}
+	if mode, exposed := doctor.ExposedSecrets(path, cfg); exposed {
+		fmt.Fprintf(screen.Err, "%s contains secrets and other users can read it (mode %04o): chmod 600 %s\n", path, mode, path)
+	}
+	return screen.Printf("%s: ok", path)
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+func pairingCommand(g *gateway) *cobra.Command {
+	return group("pairing", "Admit people to direct chats with the agents", pairingList(g), pairingApprove(g), pairingDeny(g), pairingRevoke(g))
+}
+
+func pairingList(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: cobra.NoArgs}, get("/v1/pairings", nil), printPairings)
+}
+
+func printPairings(s terminal.Screen, got api.PairingList) error {
+	return terminal.Rows(s, []string{"CODE", "STATUS", "PERSON", "ACCOUNT", "ASKED"}, got.Pairings, func(p api.Pairing) []string {
+		return []string{p.Code, p.Status, p.Person(), p.Account, s.Ago(p.Created)}
+	})
+}
+
+func pairingApprove(g *gateway) *cobra.Command {
+	return settle(g, &cobra.Command{Use: "approve CODE", Short: "Admit the person who was given this code", Args: cobra.ExactArgs(1)}, "approve", "is admitted")
+}
+
+func pairingDeny(g *gateway) *cobra.Command {
+	return settle(g, &cobra.Command{Use: "deny CODE", Short: "Turn down the person who was given this code; they may ask again after a day", Args: cobra.ExactArgs(1)}, "deny", "is turned down")
+}
+
+// settle is the command that decides about a code; result is what then holds for the person.
+func settle(g *gateway, cmd *cobra.Command, verb, result string) *cobra.Command {
+	return doing(g, cmd, func(args []string) (api.Request, error) {
+		return api.Request{Method: http.MethodPost, Path: api.Path("pairings", args[0], verb)}, nil
+	}, func(s terminal.Screen, answer api.Answer, _ []string) error {
+		p, err := api.Decode[api.Pairing](answer)
+		if err != nil {
+			return err
+		}
+		if err := s.Printf("%s %s", terminal.Line(p.Person()), result); err != nil || p.Note == "" {
+			return err
+		}
+		return s.Printf("\nNote: %s", terminal.Line(p.Note))
+	})
+}
+
+func pairingRevoke(g *gateway) *cobra.Command {
+	var account string
+	cmd := &cobra.Command{
+		Use: "revoke CHANNEL USER", Short: "Withdraw a person's access", Args: cobra.ExactArgs(2),
+		RunE: g.run(func(ctx context.Context, args []string) error {
+			c, err := g.connect()
+			if err != nil {
+				return err
+			}
+			body := map[string]string{"channel": args[0], "account": account, "user": args[1]}
+			person := terminal.Line(args[0] + ":" + args[1])
+			if _, err := c.Call(ctx, api.Request{Method: http.MethodPost, Path: "/v1/pairings/revoke", Body: body}); err != nil {
+				var refused *api.Error
+				if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+					return fmt.Errorf("%s was not admitted by a pairing code: `sluice pairing list` shows who was", person)
+				}
+				return err
+			}
+			return g.screen.Printf("%s no longer has access", person)
+		}),
+	}
+	cmd.Flags().StringVar(&account, "account", "default", "the account of the channel")
+	return cmd
+}
+
+func directoryCommand(g *gateway) *cobra.Command {
+	var channel, account string
+	cmd := asking(g, &cobra.Command{
+		Use: "directory --channel CHANNEL TO", Short: "Look up a conversation and its members", Args: cobra.ExactArgs(1),
+		Long: `Look up a conversation by its ID, by #name or @name, or as "owner". The members
+are listed where the platform tells them.`,
+	}, func(args []string) (api.Request, error) {
+		return api.Request{Path: "/v1/directory", Query: api.Query("channel", channel, "to", args[0], "account", account)}, nil
+	}, printConversation)
+	cmd.Flags().StringVar(&channel, "channel", "", "the platform, for example slack")
+	cmd.Flags().StringVar(&account, "account", "", `the account on it (default: the only one, or "default")`)
+	requireFlags(cmd, "channel")
+	return cmd
+}
+
+func printConversation(s terminal.Screen, got api.Conversation) error {
+	at := got.Route
+	if err := s.Printf("%s/%s %s %s %s", at.Channel, at.Account, at.ChatType, terminal.Line(at.Conversation), terminal.Line(at.Title)); err != nil || len(got.Members) == 0 {
+		return err
+	}
+	rows := make([][]string, len(got.Members))
+	for i, m := range got.Members {
+		bot := ""
+		if m.Bot {
+			bot = "yes"
+		}
+		rows[i] = []string{m.ID, cmp.Or(m.Name, m.Username), m.Username, bot}
+	}
+	return s.Table([]string{"ID", "NAME", "USERNAME", "BOT"}, rows)
+}

@@ -1,0 +1,227 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Gate decides what may be said. Whatever shows the answer of a run asks it: the turn itself, whole or as events, those who
+// follow the session, the run's row and the history. It decides as it does for the answer's delivery.
+type Gate interface {
+	// Told asks about a run's answer.
+	Told(ctx context.Context, run sessions.Run, reader flow.Level) (router.Told, error)
+	// Teller asks about everything that a run has said.
+	Teller(ctx context.Context, run sessions.Run, reader flow.Level) (router.Teller, error)
+	// Standing says what a session may say on a route.
+	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (router.Standing, error)
+	// CheckPolicy says what would be decided about a message, and why.
+	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
+}
+
+// answers asks the gate what callers may read of the agents' answers.
+type answers struct {
+	visible *visibility
+	gate    Gate
+	runs    RunRows
+	channel string // of what is asked over the API
+}
+
+// aboveText replaces an answer that its own asker may not see.
+const aboveText = "The answer is above your level and is not shown."
+
+// withheldCode says for programs why an answer is withheld.
+type withheldCode string
+
+const (
+	withheldLevel    withheldCode = "level"       // the session has learnt something above the caller, or above the place
+	withheldPolicy   withheldCode = "send_policy" // the send policy, or /send off
+	withheldRule     withheldCode = "rule"        // a rule of policy.rules blocks it, or a person denied it
+	withheldApproval withheldCode = "approval"    // a person can still allow it
+)
+
+// withheldRecord says that an answer is withheld.
+type withheldRecord struct {
+	Code     withheldCode      `json:"code" enum:"level,send_policy,rule,approval" doc:"level: the answer is above the caller's or the place's level; send_policy: sending is off; rule: a rule or a person forbids it; approval: a person can still allow it"`
+	Message  string            `json:"message" doc:"the same for people, with what the owner can do"`
+	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the answer's delivery, which keeps the decision; absent once it is no longer kept"`
+	Approval ledger.ApprovalID `json:"approval,omitempty" doc:"of code approval: what waits for a decision"`
+	Decision *policy.Decision  `json:"decision,omitempty" doc:"what the gate decided, with every rule that it checked; absent if the answer is above the caller's level"`
+}
+
+// withheldOf is what a caller learns about a withheld answer. The decision names levels: only who may see the answer reads it.
+func withheldOf(w *router.Withheld, seen bool) *withheldRecord {
+	r := &withheldRecord{Code: withheldRule, Message: w.Message(), Delivery: w.Delivery, Approval: w.Approval}
+	switch d := &w.Decision; {
+	case d.AbovePlace():
+		r.Code = withheldLevel
+	case d.Action == policy.Hold:
+		r.Code = withheldApproval
+	case d.Unsent():
+		r.Code = withheldPolicy
+	}
+	if seen {
+		r.Decision = &w.Decision
+	}
+	return r
+}
+
+// ending is how a run has ended, as its asker learns it.
+type ending struct {
+	text     string
+	seen     bool // the caller may see everything about it
+	withheld *withheldRecord
+}
+
+// ending is how a caller's own turn has ended: the answer as the gate lets it out, or the notice that it is withheld.
+func (a *answers) ending(ctx context.Context, run sessions.Run) (ending, error) {
+	who := auth.CallerOf(ctx)
+	taint, err := a.visible.taint(ctx, who, run.Session)
+	if err != nil {
+		return ending{}, err
+	}
+	answer := denials.Object{Kind: "answer", ID: string(run.ID), Session: run.Session, Label: run.Label.Join(taint)}
+	seen := who.Sees(answer.Label)
+	switch {
+	case !seen && !who.OnPage():
+		a.visible.denials.Hidden(ctx, answer, denials.AboveLevel)
+		return ending{text: aboveText, withheld: &withheldRecord{Code: withheldLevel, Message: aboveText}}, nil
+	case run.Status != sessions.RunDone:
+		return ending{text: run.Error, seen: seen}, nil
+	}
+	told, err := a.gate.Told(ctx, run, flow.Level{})
+	if err != nil {
+		return ending{}, err
+	}
+	out := ending{text: told.Text, seen: seen}
+	if told.Withheld != nil {
+		a.visible.denials.Hidden(ctx, answer, denials.HeldByGate)
+		out.withheld = withheldOf(told.Withheld, seen)
+		out.text = out.withheld.Message
+	}
+	return out, nil
+}
+
+// eventFor is an event as those who follow its session read it. The end of a run comes from the bus as it was decided then,
+// so the gate is asked again.
+func (a *answers) eventFor(ctx context.Context, e sessions.Event) (eventRecord, error) {
+	out := eventRecord{Event: e}
+	if e.Type != sessions.EventDone {
+		return out, nil
+	}
+	run, err := a.runs.Run(ctx, e.Run)
+	if errors.Is(err, sessions.ErrNotFound) || err == nil && (run.Kind.Step() || run.Status != sessions.RunDone) {
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	told, err := a.gate.Told(ctx, run, flow.Level{})
+	if err != nil {
+		return out, err
+	}
+	out.Text = told.Text
+	if told.Withheld != nil {
+		out.withhold(withheldOf(told.Withheld, true))
+	}
+	return out, nil
+}
+
+// record is a run as the caller may read it.
+func (a *answers) record(ctx context.Context, run sessions.Run) (runRecord, error) {
+	out := runOf(run)
+	tell, err := a.teller(ctx, run)
+	if err != nil {
+		return out, err
+	}
+	told, err := tell(ctx, run.Reply)
+	if err != nil {
+		return out, err
+	}
+	if out.Reply = told.Text; told.Withheld != nil {
+		out.Withheld = withheldOf(told.Withheld, true)
+	}
+	return out, nil
+}
+
+// teller asks the gate about what a run has said. What was asked over the API is answered over the API, wherever it is read.
+// What was said on another channel has passed that channel's gate; here only the caller's level counts.
+func (a *answers) teller(ctx context.Context, run sessions.Run) (router.Teller, error) {
+	if run.Route.Channel != a.channel {
+		run.Route = sessions.Route{}
+	}
+	return a.gate.Teller(ctx, run, auth.CallerOf(ctx).Level)
+}
+
+// filterHistory removes from a session's history those answers of the agent that the gate withholds.
+func (a *answers) filterHistory(ctx context.Context, of sessions.Record, messages []messageRecord) error {
+	tellers := map[sessions.RunID]router.Teller{}
+	for i := range messages {
+		m := &messages[i]
+		if m.Role != string(sessions.RoleAssistant) || m.Run == "" {
+			continue
+		}
+		tell := tellers[m.Run]
+		if tell == nil {
+			var err error
+			if tell, err = a.tellerOf(ctx, of, m.Run); err != nil {
+				return err
+			}
+			tellers[m.Run] = tell
+		}
+		if err := m.filter(ctx, tell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellerOf is the teller of a run by its id. If the run is no longer kept, its session stands for where it spoke and what it knew.
+func (a *answers) tellerOf(ctx context.Context, of sessions.Record, id sessions.RunID) (router.Teller, error) {
+	run, err := a.runs.Run(ctx, id)
+	if errors.Is(err, sessions.ErrNotFound) {
+		run, err = sessions.Run{ID: id, Session: of.ID, Kind: sessions.KindMessage, Route: of.Route, Label: of.Taint}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.teller(ctx, run)
+}
+
+// isWords reports whether a part is something that the agent has said or thought.
+func isWords(p sessions.Part) bool {
+	return p.Type == sessions.PartText || p.Type == sessions.PartThinking
+}
+
+// filter keeps of a message what may be read.
+func (m *messageRecord) filter(ctx context.Context, tell router.Teller) error {
+	if !slices.ContainsFunc(m.Parts, isWords) {
+		return nil
+	}
+	parts := slices.Clone(m.Parts)
+	for i, p := range parts {
+		if !isWords(p) {
+			continue
+		}
+		told, err := tell(ctx, p.Text)
+		if err != nil {
+			return err
+		}
+		if told.Withheld != nil {
+			m.Text, m.Withheld = "", withheldOf(told.Withheld, true)
+			m.Parts = slices.DeleteFunc(parts, isWords)
+			return nil
+		}
+		parts[i].Text = told.Text
+	}
+	m.Parts, m.Text = parts, sessions.Message{Parts: parts}.Text()
+	return nil
+}

@@ -1,0 +1,93 @@
+package auth_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+func TestTokensAreIdentified(t *testing.T) {
+	t.Parallel()
+	tokens := auth.NewTokens([]auth.Credential{
+		{Token: "own", Level: flow.Restricted, Role: auth.RoleOperator},
+		{Name: "ops", Token: "ops-token", Level: flow.Internal, Role: auth.RoleReader},
+	}, func() flow.Level { return flow.Public })
+	for name, c := range map[string]struct {
+		header http.Header
+		want   auth.Caller
+		known  bool
+	}{
+		"none":         {http.Header{}, auth.Caller{}, false},
+		"wrong":        {http.Header{"Authorization": {"Bearer own2"}}, auth.Caller{}, false},
+		"empty":        {http.Header{"Authorization": {"Bearer "}}, auth.Caller{}, false},
+		"other scheme": {http.Header{"Authorization": {"Basic own"}}, auth.Caller{}, false},
+		"own":          {http.Header{"Authorization": {"Bearer own"}}, auth.Caller{Level: flow.Restricted, Role: auth.RoleOperator}, true},
+		"named":        {http.Header{"Authorization": {"Bearer  ops-token "}}, auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleReader}, true},
+		"page":         {http.Header{"Authorization": {"Bearer own"}, "Sluice-Client": {"page"}}, auth.Caller{Level: flow.Public, Role: auth.RoleOperator, Page: true}, true},
+		"browser":      {http.Header{"Authorization": {"Bearer own"}, "Sec-Fetch-Site": {"same-origin"}}, auth.Caller{Level: flow.Public, Role: auth.RoleOperator, Page: true}, true},
+		"origin":       {http.Header{"Authorization": {"Bearer ops-token"}, "Origin": {"http://127.0.0.1"}}, auth.Caller{Name: "ops", Level: flow.Public, Role: auth.RoleReader, Page: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, known := tokens.Identify(&http.Request{Header: c.header})
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.known, known)
+		})
+	}
+}
+
+func TestWordsHaveALabel(t *testing.T) {
+	t.Parallel()
+	owner := auth.Caller{Level: flow.Restricted}
+	page := auth.Caller{Level: flow.Internal, Page: true}
+	ops := auth.Caller{Name: "ops", Level: flow.Internal}
+	for name, c := range map[string]struct {
+		who   auth.Caller
+		label string
+		want  flow.Label
+		err   string
+	}{
+		"default":       {owner, "", flow.Bottom(), ""},
+		"page":          {page, "", flow.NewLabel(flow.Internal, flow.Trusted), ""},
+		"named token":   {ops, "", flow.NewLabel(flow.Public, flow.Untrusted), ""},
+		"level":         {owner, "CONFIDENTIAL", flow.NewLabel(flow.Confidential, flow.Trusted), ""},
+		"untrusted":     {owner, "INTERNAL/untrusted", flow.NewLabel(flow.Internal, flow.Untrusted), ""},
+		"never trusted": {ops, "INTERNAL/trusted", flow.NewLabel(flow.Internal, flow.Untrusted), ""},
+		"above":         {ops, "CONFIDENTIAL", flow.Label{}, "label: CONFIDENTIAL is above INTERNAL, the highest level of your token; use a lower label or a token with a higher classification"},
+		"unknown":       {owner, "SECRET", flow.Label{}, `label: "SECRET" is not a level; use PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := c.who.Words(c.label)
+			if c.err != "" {
+				require.EqualError(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+	_, err := owner.WordsTo(sessions.Record{Clearance: flow.Internal}, "CONFIDENTIAL")
+	require.EqualError(t, err, "label: the text is CONFIDENTIAL, but the session may learn at most INTERNAL")
+}
+
+func TestKeysBelongToTheirCaller(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, auth.Caller{Name: "ops"}.Key(""))
+	require.Equal(t, "api/1", auth.Caller{}.Key("1"))
+	require.Equal(t, "token:ops/1", auth.Caller{Name: "ops"}.Key("1"))
+	require.Equal(t, "operator", auth.Caller{}.Actor())
+	require.Equal(t, "token:ops", auth.Caller{Name: "ops"}.Actor())
+}
+
+func TestTheZeroCallerSeesNothing(t *testing.T) {
+	t.Parallel()
+	require.False(t, auth.Caller{}.Sees(flow.Bottom()))
+	require.Equal(t, auth.Caller{}, auth.CallerOf(t.Context()))
+	require.Empty(t, auth.RequestOf(t.Context()).Operation())
+}

@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+)
+
+// Role is what a caller may do.
+type Role string
+
+// The roles. A reader only reads; an operator acts up to its level. Only the gateway's own token acts as an owner.
+const (
+	RoleOperator Role = "operator"
+	RoleReader   Role = "reader"
+)
+
+// operator is the actor in the audit trail for the gateway's own token.
+const operator = "operator"
+
+// Caller is who makes a request. The zero value sees and does nothing.
+type Caller struct {
+	Name  string     // of the token; empty: the gateway's own
+	Level flow.Level // the highest level that the caller may see
+	Role  Role
+	// Page: the request comes from the gateway's own page, or from another page in a browser. Level is then at most the page's.
+	Page bool
+}
+
+// Actor is the caller's name in the audit trail.
+func (c Caller) Actor() string {
+	if c.Owner() {
+		return operator
+	}
+	return "token:" + c.Name
+}
+
+// Owner reports whether the caller has the gateway's own token, which acts as an owner.
+func (c Caller) Owner() bool { return c.Name == "" }
+
+// OnPage reports whether the owner speaks on the page. The page is a chat like any other: the session hears what is said
+// there whatever it has learnt, and the gate decides about the answer.
+func (c Caller) OnPage() bool { return c.Page && c.Owner() }
+
+// Sees reports whether a label is within the caller's level. A missing label is above every level but the highest.
+func (c Caller) Sees(l flow.Label) bool { return c.SeesAll() || l.FlowsTo(c.Level) }
+
+// SeesAll reports whether nothing is above the caller's level.
+func (c Caller) SeesAll() bool { return flow.CanFlow(flow.Restricted, c.Level) }
+
+// Quotes shows the caller those texts of other people that are within the caller's level.
+func (c Caller) Quotes() *policy.Quotation { return policy.NewQuotation(c.Level) }
+
+// Key makes a caller's idempotency key its own: the same key from another token is another request. Empty stays empty.
+func (c Caller) Key(key string) string {
+	switch {
+	case key == "":
+		return ""
+	case c.Owner():
+		return "api/" + key
+	}
+	return "token:" + c.Name + "/" + key
+}
+
+// Request is a request that was let in, and who makes it.
+type Request struct {
+	Caller Caller
+	HTTP   *http.Request // nil in the zero value
+}
+
+type requestKey struct{}
+
+// Admit puts the caller into a request's context.
+func Admit(r *http.Request, who Caller) *http.Request {
+	in := &Request{Caller: who}
+	in.HTTP = r.WithContext(context.WithValue(r.Context(), requestKey{}, in))
+	return in.HTTP
+}
+
+// RequestOf is the request that a context belongs to; the zero value if none was let in.
+func RequestOf(ctx context.Context) Request {
+	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
+		return *r
+	}
+	return Request{}
+}
+
+// Operation is the route of the request; empty until the request has been routed.
+func (r Request) Operation() string {
+	if r.HTTP == nil {
+		return ""
+	}
+	return r.HTTP.Pattern
+}
+
+// CallerOf is who makes the request that a context belongs to. Every endpoint filters by the caller's level. Without an
+// admitted request it is the zero Caller, which sees nothing.
+func CallerOf(ctx context.Context) Caller { return RequestOf(ctx).Caller }

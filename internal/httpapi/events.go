@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/wire"
+	"sluice/sessions"
+)
+
+// Events gives the live events of a session.
+type Events interface {
+	// Follow gives the events with a number above after, as far as they are kept; with 0 those from now on. The channel
+	// closes if the reader is too slow.
+	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
+}
+
+// eventRecord is an event as programs see it.
+type eventRecord struct {
+	sessions.Event
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"of run.done: why the answer is withheld; text has the gateway's own words instead"`
+}
+
+// withhold makes an event say that the answer is withheld.
+func (e *eventRecord) withhold(w *withheldRecord) { e.Withheld, e.Text = w, w.Message }
+
+// eventAPI serves the events of sessions.
+type eventAPI struct {
+	visible *visibility
+	events  Events
+	answers *answers
+	cursors wire.Cursors
+	ending  context.Context // ends the streams when the server stops
+	log     *slog.Logger
+}
+
+// watch shows what happens in a session until the caller goes. It resumes after Last-Event-ID.
+func (a *eventAPI) watch(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := untilStop(r.Context(), a.ending)
+	defer cancel()
+	record, err := a.visible.session(ctx, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	after, err := a.lastSeen(r, record.ID)
+	if err != nil {
+		return err
+	}
+	events, err := a.events.Follow(ctx, record.ID, after)
+	if err != nil {
+		a.log.Warn("cannot follow the events of a session", "session", string(record.ID), "err", err)
+		return wire.Unavailable("live events are not available at the moment; try again")
+	}
+	w.Header().Set("X-Session-Id", string(record.ID))
+	out, err := a.open(ctx, w, record.ID)
+	if err != nil {
+		return nil //nolint:nilerr // the caller has gone
+	}
+	beat := time.NewTicker(wire.Heartbeat)
+	defer beat.Stop()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, ok := <-events:
+			if !ok {
+				return nil // the reader was too slow: it reconnects and resumes
+			}
+			err = out.show(ctx, e)
+		case <-beat.C:
+			if err = out.stillVisible(ctx); err == nil {
+				err = out.Beat()
+			}
+		}
+	}
+	return nil // the caller has gone, or the session has risen above its level
+}
+
+// untilStop is a request's context that also ends with the server.
+func untilStop(ctx, ending context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ending, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// lastSeen is the number of the last event that the caller has: from a browser's header, or from the query.
+func (a *eventAPI) lastSeen(r *http.Request, id sessions.ID) (uint64, error) {
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		text = r.URL.Query().Get("after")
+	}
+	if text == "" || text == "0" {
+		return 0, nil
+	}
+	if !auth.CallerOf(r.Context()).SeesAll() {
+		if n, ok := a.cursors.Open(id, text); ok {
+			return n, nil
+		}
+	} else if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n, nil
+	}
+	return 0, wire.BadRequest("after: want the id of an event of this session")
+}
+
+// open begins a stream of a session's events.
+func (a *eventAPI) open(ctx context.Context, w http.ResponseWriter, id sessions.ID) (*eventStream, error) {
+	out, err := wire.NewStream(w)
+	s := &eventStream{Stream: out, session: id, visible: a.visible, answers: a.answers}
+	if !auth.CallerOf(ctx).SeesAll() {
+		s.cursor = func(seq uint64) string { return a.cursors.Seal(id, seq) }
+	}
+	return s, err
+}
+
+// eventStream shows the events of one session to one caller.
+type eventStream struct {
+	*wire.Stream
+	session sessions.ID
+	visible *visibility
+	answers *answers
+	cursor  func(seq uint64) string // nil: the caller sees the events' numbers
+}
+
+// errRisen ends a stream whose session has risen above its reader.
+var errRisen = errors.New("the session is above the caller's level")
+
+// stillVisible is nil as long as the session is within the caller's level.
+func (s *eventStream) stillVisible(ctx context.Context) error {
+	who := auth.CallerOf(ctx)
+	taint, err := s.visible.taint(ctx, who, s.session)
+	if err == nil && !who.Sees(taint) {
+		s.visible.denials.Hidden(ctx, denials.Object{Kind: "session", ID: string(s.session), Session: s.session, Label: taint}, denials.AboveLevel)
+		err = errRisen
+	}
+	return err
+}
+
+// show passes an event on if the caller may see it. It reads the session for each event: a higher taint is stored before the
+// event that caused it, so nothing that follows is shown, whatever its own label.
+func (s *eventStream) show(ctx context.Context, e sessions.Event) error {
+	if who := auth.CallerOf(ctx); !who.SeesAll() {
+		if err := s.stillVisible(ctx); err != nil {
+			return err
+		}
+		if !who.Sees(e.Label) {
+			return nil
+		}
+	}
+	told, err := s.answers.eventFor(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.send(told)
+}
+
+// showOwn is show for the caller's own turn. Hidden events are left out and the stream goes on, because the caller always
+// learns how the turn ends.
+func (s *eventStream) showOwn(ctx context.Context, e sessions.Event) error {
+	if err := s.show(ctx, e); !errors.Is(err, errRisen) {
+		return err
+	}
+	return nil
+}
+
+// send writes one event, with an id from which a reader can resume.
+func (s *eventStream) send(e eventRecord) error {
+	id := ""
+	if e.Seq > 0 {
+		id = strconv.FormatUint(e.Seq, 10)
+	}
+	if s.cursor != nil && e.Seq > 0 {
+		id, e.Seq = s.cursor(e.Seq), 0
+	}
+	return s.Event(id, string(e.Type), e)
+}
+
+// describeEvents describes the operation in the OpenAPI document.
+func describeEvents(r *registrar) huma.Operation {
+	o := op(http.MethodGet, "/v1/sessions/{id}/events", "events", "Follow what happens in a session, live; resumes after Last-Event-ID")
+	o.Parameters = []*huma.Param{
+		sessionParam(),
+		{Name: "Last-Event-ID", In: "header", Description: "id of the last event that the caller has", Schema: &huma.Schema{Type: huma.TypeString}},
+		{Name: "after", In: "query", Description: "the same as Last-Event-ID", Schema: &huma.Schema{Type: huma.TypeString}},
+	}
+	o.Responses = responses(http.StatusServiceUnavailable, map[string]*huma.MediaType{"text/event-stream": {Schema: schema[eventRecord](r)}})
+	return o
+}
+
+func sessionParam() *huma.Param {
+	return &huma.Param{Name: "id", In: "path", Required: true, Description: "a session's id or key, or main", Schema: &huma.Schema{Type: huma.TypeString}}
+}

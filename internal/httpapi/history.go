@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// noticesMax is how many notices of a session a history can show.
+const noticesMax = 500
+
+// historyAPI serves the transcript of a session.
+type historyAPI struct {
+	visible *visibility
+	rows    SessionRows
+	outbox  DeliveryRows
+	files   fileNames
+	answers *answers
+	channel string // of the page, whose notices belong to the history
+}
+
+// messageRecord is one message of a transcript. Role notice is what the gateway itself says, or a message that was not an answer.
+type messageRecord struct {
+	ID      string            `json:"id"`
+	Role    string            `json:"role" enum:"user,agent,assistant,toolResult,summary,notice"`
+	Text    string            `json:"text"`
+	Sender  *sessions.Peer    `json:"sender,omitempty"`
+	Parts   []sessions.Part   `json:"parts,omitempty"`
+	Files   []mediaRecord     `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
+	Buttons []sessions.Button `json:"buttons,omitempty" doc:"press: what to send to press one"`
+	Run     sessions.RunID    `json:"run,omitempty"`
+	Model   string            `json:"model,omitempty"`
+	Label   string            `json:"label"`
+	Created time.Time         `json:"created"`
+
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why an answer of the agent is withheld from the API; text is empty"`
+}
+
+func messageOf(m sessions.Message) messageRecord {
+	out := messageRecord{
+		ID: string(m.ID), Role: string(m.Role), Text: m.Text(), Parts: m.Parts, Run: m.Run, Model: m.Model,
+		Label: m.Label.String(), Created: m.Created,
+	}
+	if m.Sender != (sessions.Peer{}) {
+		out.Sender = &m.Sender
+	}
+	if m.Role == sessions.RoleAssistant && sessions.Silent(out.Text) {
+		out.Text = "" // nobody sees the word that means silence
+		out.Parts = slices.DeleteFunc(slices.Clone(out.Parts), func(p sessions.Part) bool { return p.Type == sessions.PartText })
+	}
+	return out
+}
+
+func (a *historyAPI) noticeOf(ctx context.Context, d ledger.Delivery) messageRecord {
+	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: a.files.of(ctx, d), Buttons: openButtons(d), Label: d.Label.String(), Created: d.Created}
+}
+
+type transcript struct {
+	Session   sessions.ID     `json:"session"`
+	Messages  []messageRecord `json:"messages"`
+	Truncated bool            `json:"truncated,omitempty" doc:"older messages were left out because of the limit or the answer's size"`
+}
+
+// get merges the thread with the notices that were shown on the page, by time.
+func (a *historyAPI) get(ctx context.Context, in *struct {
+	SessionPath
+	Limit int `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"at most this many, the newest"`
+},
+) (*body[transcript], error) {
+	r, err := a.visible.session(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	who := auth.CallerOf(ctx)
+	thread, err := a.rows.Thread(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	notices, err := a.outbox.ListDeliveries(ctx, ledger.Query{MaxLevel: who.Level, Session: r.ID, Channel: a.channel, NoReplies: true, Limit: noticesMax})
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]messageRecord, 0, len(thread)+len(notices))
+	for _, m := range thread {
+		if who.Sees(m.Label) {
+			messages = append(messages, messageOf(m))
+		}
+	}
+	for _, d := range notices {
+		if d.Status == ledger.DeliverySent {
+			messages = append(messages, a.noticeOf(ctx, d))
+		}
+	}
+	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
+	kept := newestMessages(messages, in.Limit)
+	if err := a.answers.filterHistory(ctx, r, kept); err != nil {
+		return nil, err
+	}
+	return &body[transcript]{transcript{r.ID, kept, len(kept) < len(messages)}}, nil
+}
+
+// newestMessages are the last messages of a transcript: at least one, at most limit, and about a page's bytes.
+func newestMessages(messages []messageRecord, limit int) []messageRecord {
+	first, size := len(messages), 0
+	for first > 0 && len(messages)-first < limit && size < pageBytes {
+		first--
+		size += 2 * len(messages[first].Text) // it stands in the parts too
+		for _, p := range messages[first].Parts {
+			size += len(p.Args)
+			if p.Type != sessions.PartText {
+				size += len(p.Text)
+			}
+		}
+	}
+	return messages[first:]
+}

@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/wire"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Pairings admits people and removes them.
+type Pairings interface {
+	ApprovePairing(ctx context.Context, code, actor string) (ledger.Pairing, error)
+	DenyPairing(ctx context.Context, code, actor string) (ledger.Pairing, error)
+	RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error
+	// SharedMain warns if everybody's direct chats are one session; empty if they are not.
+	SharedMain() string
+}
+
+// PairingRows reads pairings.
+type PairingRows interface {
+	ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error)
+}
+
+// pairingAPI serves who may talk to the gateway.
+type pairingAPI struct {
+	visible  *visibility
+	pairings Pairings
+	rows     PairingRows
+	now      func() time.Time
+}
+
+// pairingRecord is a pairing as programs see it.
+type pairingRecord struct {
+	Channel string               `json:"channel"`
+	Account string               `json:"account"`
+	User    sessions.Peer        `json:"user"`
+	Code    string               `json:"code,omitempty"`
+	Status  ledger.PairingStatus `json:"status"`
+	Created time.Time            `json:"created"`
+	Expires *time.Time           `json:"expires,omitempty"`
+	Note    string               `json:"note,omitempty" doc:"of an approval: what the person can learn now, and the setting that prevents it"`
+}
+
+func pairingOf(p ledger.Pairing) pairingRecord {
+	out := pairingRecord{Channel: p.Channel, Account: p.Account, User: p.User, Code: p.Code, Status: p.Status, Created: p.Created}
+	if p.Status == ledger.PairingPending {
+		out.Expires = optional(p.Expires)
+	}
+	return out
+}
+
+type pairingList struct {
+	Pairings []pairingRecord `json:"pairings"`
+}
+
+func (a *pairingAPI) list(ctx context.Context, _ *struct{}) (*body[pairingList], error) {
+	if err := needOperator(ctx); err != nil {
+		return nil, err
+	}
+	out := pairingList{Pairings: []pairingRecord{}}
+	for _, status := range []ledger.PairingStatus{ledger.PairingPending, ledger.PairingApproved} {
+		found, err := a.rows.ListPairings(ctx, "", "", status)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range found {
+			if status == ledger.PairingPending && !p.Expires.After(a.now()) || !a.visible.channelSeen(ctx, p.Channel, p.Account) {
+				continue
+			}
+			out.Pairings = append(out.Pairings, pairingOf(p))
+		}
+	}
+	return &body[pairingList]{out}, nil
+}
+
+type pairingCode struct {
+	Code string `path:"code" maxLength:"32"`
+}
+
+func (a *pairingAPI) approve(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
+	code, known, err := a.visibleCode(ctx, in.Code)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		if err := a.mayAdmit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	p, err := a.pairings.ApprovePairing(ctx, code, auth.CallerOf(ctx).Actor())
+	if err != nil {
+		return nil, err
+	}
+	out := pairingOf(p)
+	out.Note = a.pairings.SharedMain()
+	return &body[pairingRecord]{out}, nil
+}
+
+func (a *pairingAPI) deny(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
+	code, _, err := a.visibleCode(ctx, in.Code)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.pairings.DenyPairing(ctx, code, auth.CallerOf(ctx).Actor())
+	if err != nil {
+		return nil, err
+	}
+	return &body[pairingRecord]{pairingOf(p)}, nil
+}
+
+// mayAdmit refuses a named token that may not know everything that the admitted person could ask for.
+func (a *pairingAPI) mayAdmit(ctx context.Context) error {
+	if who := auth.CallerOf(ctx); !who.Owner() && !who.SeesAll() && a.pairings.SharedMain() != "" {
+		return wire.Forbidden("admitted people speak in the main session, which may learn RESTRICTED data, but your token sees at most " + who.Level.String() + "; ask the owner to approve, or set session.dmScope to per-channel-peer")
+	}
+	return nil
+}
+
+// noCode is a code that no pairing has. Using it counts as a wrong guess.
+const noCode = ""
+
+// visibleCode is the code to decide with, and whether a pending pairing has it that the caller may know of. The code of a
+// channel above the caller's level becomes a wrong one.
+func (a *pairingAPI) visibleCode(ctx context.Context, given string) (code string, known bool, err error) {
+	code = strings.ToUpper(given)
+	pending, err := a.rows.ListPairings(ctx, "", "", ledger.PairingPending)
+	if err != nil {
+		return noCode, false, err
+	}
+	for _, p := range pending {
+		switch {
+		case p.Code != code:
+		case a.visible.channelSeen(ctx, p.Channel, p.Account):
+			known = true
+		default:
+			a.visible.noteChannel(ctx, "pairing", p.Channel, p.Account, "/"+string(p.User.ID))
+			return noCode, false, nil
+		}
+	}
+	return code, known, nil
+}
+
+func (a *pairingAPI) revoke(ctx context.Context, in *struct {
+	Body struct {
+		Channel string `json:"channel" minLength:"1"`
+		Account string `json:"account,omitempty" doc:"default: default"`
+		User    string `json:"user" minLength:"1" doc:"the person's id on the channel"`
+	}
+},
+) (*struct{}, error) {
+	channel, account := in.Body.Channel, cmp.Or(in.Body.Account, "default")
+	if !a.visible.channelSeen(ctx, channel, account) {
+		a.visible.noteChannel(ctx, "channel", channel, account, "")
+		return nil, wire.ErrNotFound
+	}
+	return nil, a.pairings.RevokePairing(ctx, channel, account, sessions.UserID(in.Body.User), auth.CallerOf(ctx).Actor())
+}

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Simulator says how a tool call of a session would be decided.
+type Simulator interface {
+	Simulate(ctx context.Context, c Simulated) (policy.Simulation, error)
+}
+
+// Simulated is a tool call to simulate.
+type Simulated struct {
+	Session sessions.Record
+	Tool    string
+	Args    json.RawMessage
+	Owner   bool       // the gateway's own token asks
+	Speaker string     // who asks, as a principal; empty for the gateway's own token
+	Reader  flow.Level // of who asks: what is above it looks missing, whatever the session may know
+}
+
+// policyAPI serves what the policy would decide.
+type policyAPI struct {
+	visible   *visibility
+	gate      Gate
+	simulator Simulator
+	identity  identity
+}
+
+func (a *policyAPI) check(ctx context.Context, in *struct {
+	Channel  string `query:"channel" required:"true"`
+	ChatType string `query:"chatType" enum:"direct,group,channel"`
+	Account  string `query:"account"`
+	To       string `query:"to"`
+	Thread   string `query:"thread"`
+	Session  string `query:"session" doc:"key or id of the session that speaks"`
+	Label    string `query:"label" doc:"level of the text; default: what the session has learnt, else PUBLIC"`
+	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
+	Text     string `query:"text" doc:"what would be said, for rules that look at the text; default: empty"`
+},
+) (*body[policy.Decision], error) {
+	label, err := auth.ParseLabel(in.Label)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.visible.needChannel(ctx, in.Channel, in.Account); err != nil {
+		return nil, err
+	}
+	d, err := a.gate.CheckPolicy(ctx, router.Check{
+		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
+		Session: in.Session, Label: label, Kind: ledger.DeliveryKind(in.Kind), Text: in.Text, Reader: auth.CallerOf(ctx).Level,
+	})
+	if errors.Is(err, sessions.ErrNotFound) && in.Session != "" {
+		_, _ = a.visible.existing(ctx, in.Session) // notes a hidden session for the operator; the answer is the same either way
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check policy: %w", err)
+	}
+	return &body[policy.Decision]{d}, nil
+}
+
+// simulatedCall asks about a tool call.
+type simulatedCall struct {
+	Tool    string                     `json:"tool_name" minLength:"1"`
+	Args    map[string]json.RawMessage `json:"args,omitempty" doc:"the call's arguments"`
+	Session string                     `json:"session,omitempty" doc:"key or id of the session that would make it; default: the default agent's main session"`
+}
+
+func (a *policyAPI) simulate(ctx context.Context, in *struct{ Body simulatedCall }) (*body[policy.Simulation], error) {
+	record, err := a.visible.resolver.SessionOrMain(ctx, in.Body.Session)
+	if err != nil {
+		return nil, err
+	}
+	if record, err = a.visible.unlessHidden(ctx, record); err != nil {
+		return nil, err
+	}
+	if !a.visible.channelSeen(ctx, record.Route.Channel, record.Route.Account) {
+		record.Route = sessions.Route{} // as if nobody had spoken to it
+	}
+	args, err := json.Marshal(in.Body.Args)
+	if err != nil {
+		return nil, fmt.Errorf("encode arguments: %w", err)
+	}
+	a.noteChannel(ctx, args)
+	who := auth.CallerOf(ctx)
+	record.Taint = record.Taint.Join(who.OwnWords()) // as if the call followed from what the caller says
+	got, err := a.simulator.Simulate(ctx, Simulated{
+		Session: record, Tool: in.Body.Tool, Args: args, Owner: who.Owner(), Speaker: a.identity.principal(who), Reader: who.Level,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &body[policy.Simulation]{got}, nil
+}
+
+// noteChannel notes for the operator that a call names a channel that is hidden from the caller.
+func (a *policyAPI) noteChannel(ctx context.Context, args json.RawMessage) {
+	var to struct {
+		Channel   string `json:"channel"`
+		AccountID string `json:"accountId"`
+	}
+	if json.Unmarshal(args, &to) == nil && !a.visible.channelSeen(ctx, to.Channel, to.AccountID) {
+		a.visible.noteChannel(ctx, "channel", to.Channel, to.AccountID, "")
+	}
+}

@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"sluice/internal/httpapi/wire"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store"
+)
+
+// problemOf turns a handler's error into what the caller is told. If fault is true the cause belongs into the log: the
+// caller only learns that something failed.
+func problemOf(err error) (told *wire.Error, fault bool) {
+	if known, ok := errors.AsType[*wire.Error](err); ok {
+		return known, false
+	}
+	switch {
+	case errors.Is(err, router.ErrPairingLocked):
+		return wire.NewError(http.StatusTooManyRequests, "pairing_locked", router.ErrPairingLocked.Text), false
+	case errors.Is(err, router.ErrPairingCode):
+		return wire.NewError(http.StatusNotFound, wire.ErrNotFound.Code, router.ErrPairingCode.Text), false
+	}
+	if bad, ok := errors.AsType[*router.RequestError](err); ok {
+		return wire.BadRequest(bad.Error()), false
+	}
+	if left, ok := errors.AsType[*router.NotApproverError](err); ok {
+		return wire.Forbidden(left.Error()), false
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, router.ErrStopping) { // if the caller has gone, nobody reads the answer
+		return wire.ErrStopping, false
+	}
+	if down, ok := errors.AsType[*store.Unavailable](err); ok {
+		text := "the store is not available: " + down.Reason
+		if down.Fix != "" {
+			text += "; " + down.Fix
+		}
+		return wire.Unavailable(text), true
+	}
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return wire.ErrNotFound, false
+	case errors.Is(err, router.ErrBusy):
+		return wire.NewError(http.StatusConflict, "busy", "the session is working on another message; wait for it to finish, or cancel it"), false
+	case errors.Is(err, router.ErrQueueFull):
+		return wire.NewError(http.StatusTooManyRequests, "queue_full", "the session's queue is full; try again later"), false
+	case errors.Is(err, sessions.ErrConflict), errors.Is(err, sessions.ErrFenced):
+		return wire.Conflict("another request changed it at the same time; read it again and retry"), false
+	}
+	return wire.ErrInternal, true
+}
+
+// problems answers with errors, and logs the cause of those that are the gateway's fault.
+type problems struct{ log *slog.Logger }
+
+func (p problems) of(err error) *wire.Error {
+	told, fault := problemOf(err)
+	if fault {
+		p.log.Error("request failed", "err", err)
+	}
+	return told
+}
+
+func (p problems) write(w http.ResponseWriter, err error) { wire.WriteError(w, p.of(err)) }

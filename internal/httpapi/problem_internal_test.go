@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/httpapi/wire"
+	"sluice/router"
+	"sluice/sessions"
+	"sluice/store"
+)
+
+func TestErrorsBecomeResponses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		code   string
+		text   string
+		fault  bool
+	}{
+		"own":             {fmt.Errorf("read: %w", wire.Conflict("taken")), 409, "conflict", "taken", false},
+		"bad request":     {&router.RequestError{Field: "to", Text: "is empty"}, 400, "invalid_request", "to: is empty", false},
+		"pairing code":    {router.ErrPairingCode, 404, "not_found", router.ErrPairingCode.Text, false},
+		"pairing locked":  {router.ErrPairingLocked, 429, "pairing_locked", router.ErrPairingLocked.Text, false},
+		"caller has gone": {fmt.Errorf("wait: %w", context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
+		"stopping":        {router.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},
+		"stopping store":  {errors.Join(&store.Unavailable{Reason: "closed"}, context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
+		"store":           {&store.Unavailable{Reason: "the disk is full", Fix: "make room"}, 503, "unavailable", "the store is not available: the disk is full; make room", true},
+		"not found":       {fmt.Errorf("read session: %w", sessions.ErrNotFound), 404, "not_found", wire.ErrNotFound.Message, false},
+		"busy":            {router.ErrBusy, 409, "busy", "the session is working on another message; wait for it to finish, or cancel it", false},
+		"queue full":      {router.ErrQueueFull, 429, "queue_full", "the session's queue is full; try again later", false},
+		"conflict":        {sessions.ErrConflict, 409, "conflict", "another request changed it at the same time; read it again and retry", false},
+		"fenced":          {sessions.ErrFenced, 409, "conflict", "another request changed it at the same time; read it again and retry", false},
+		"anything else":   {errors.New("a secret path"), 500, "internal", wire.ErrInternal.Message, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, fault := problemOf(c.err)
+			require.Equal(t, wire.NewError(c.status, c.code, c.text), got)
+			require.Equal(t, c.fault, fault)
+		})
+	}
+}
+
+func TestOwnHosts(t *testing.T) {
+	t.Parallel()
+	configured := []string{"Gateway.example"}
+	for host, own := range map[string]bool{
+		"127.0.0.1:8484": true, "[::1]:8484": true, "[::1]": true, "::1": true, "localhost": true, "LOCALHOST:1": true, "10.1.2.3": true,
+		"gateway.example": true, "gateway.example.:443": true, "evil.example": false, "": false, "localhost.evil.example": false,
+	} {
+		require.Equal(t, own, ownHost(host, configured), host)
+	}
+}
+
+func TestTurnStatuses(t *testing.T) {
+	t.Parallel()
+	for run, want := range map[sessions.RunStatus]string{
+		sessions.RunDone: "ok", sessions.RunFailed: "error", sessions.RunAborted: "error", sessions.RunDropped: "error",
+		sessions.RunTimeout: "timeout", sessions.RunQueued: "timeout", sessions.RunRunning: "timeout",
+	} {
+		require.Equal(t, want, turnStatus(run), run)
+	}
+}
+
+func TestPathsWithoutToken(t *testing.T) {
+	t.Parallel()
+	for path, open := range map[string]bool{
+		"/": true, "/app.js": true, "/healthz": true, "/readyz": true, "/channels/slack/default": true,
+		"/v1/status": false, "/v1/": false, "/metrics": false, "/openapi.json": false, "/openapi.yaml": false,
+	} {
+		require.Equal(t, open, isOpen(path), path)
+	}
+}

@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"sluice/internal/httpapi/wire"
+)
+
+// registrar registers handlers and describes them in the OpenAPI document. The errors of all handlers become responses here.
+type registrar struct {
+	huma.API
+	mux      *http.ServeMux
+	problems problems
+}
+
+// newRegistrar makes the API. The library's own limits are set to the guard's; otherwise it would apply narrower ones.
+func newRegistrar(version string, log *slog.Logger, maxBytes func(method, path string) int64) *registrar {
+	config := huma.DefaultConfig("Sluice", version)
+	config.Info.Description = "A gateway between chat channels and AI agents."
+	config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", nil
+	config.Formats = map[string]huma.Format{"application/json": wire.JSONFormat(), "json": wire.JSONFormat()}
+	config.Transformers = []huma.Transformer{wire.PlainErrors}
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, or the file token in the state folder, or one of gateway.tokens, which is limited to its level and role"},
+	}
+	config.Security = []map[string][]string{{"token": {}}}
+	config.OnAddOperation = append(config.OnAddOperation, func(_ *huma.OpenAPI, o *huma.Operation) {
+		o.MaxBodyBytes, o.BodyReadTimeout = maxBytes(o.Method, o.Path), wire.BodyTimeout
+	})
+	mux := http.NewServeMux()
+	api := humago.New(mux, config)
+	registry := api.OpenAPI().Components.Schemas
+	registry.Schema(reflect.TypeFor[wire.Error](), true, "")
+	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[wire.Error]())
+	return &registrar{API: api, mux: mux, problems: problems{log}}
+}
+
+// schemaName names the schema of a type in the OpenAPI document.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[wire.Error]() {
+		return "ApiError"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
+}
+
+// op describes an operation, with the statuses that every operation can answer with.
+func op(method, path, id, summary string, status ...int) huma.Operation {
+	o := huma.Operation{
+		Method: method, Path: path, OperationID: id, Summary: summary,
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+	}
+	if len(status) > 0 {
+		o.DefaultStatus = status[0]
+	}
+	return o
+}
+
+// unchecked is an operation whose body the handler checks itself.
+func unchecked(o huma.Operation) huma.Operation {
+	o.SkipValidateBody = true
+	return o
+}
+
+// add registers an operation whose input and output the API library reads, checks and writes.
+func add[I, O any](r *registrar, o huma.Operation, handle func(ctx context.Context, in *I) (*O, error)) {
+	huma.Register(r, o, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, r.problems.of(err)
+		}
+		return out, nil
+	})
+}
+
+// handler is a handler that writes its own response. An error means that it has not begun to.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// raw registers a handler that the API library cannot serve, because it streams or has a path of several parts.
+func (r *registrar) raw(o huma.Operation, pattern string, handle handler) {
+	r.mux.HandleFunc(pattern, r.plain(handle))
+	r.OpenAPI().AddOperation(&o)
+}
+
+// plain is a handler whose errors are written as responses.
+func (r *registrar) plain(handle handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		if err := handle(w, req); err != nil {
+			r.problems.write(w, err)
+		}
+	}
+}
+
+// schema is the schema of a type in the OpenAPI document.
+func schema[T any](r *registrar) *huma.Schema {
+	return r.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+}
+
+// responses describes the responses of a raw operation: its content and the status that it fails with most.
+func responses(failure int, content map[string]*huma.MediaType) map[string]*huma.Response {
+	problem := map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/ApiError"}}}
+	return map[string]*huma.Response{
+		"200":                 {Description: "OK", Content: content},
+		strconv.Itoa(failure): {Description: http.StatusText(failure), Content: problem},
+		"default":             {Description: "Error", Content: problem},
+	}
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/sessions"
+)
+
+// sessionRecord is a session as programs see it. The first nine fields are those of other implementations of this API.
+type sessionRecord struct {
+	ID           sessions.ID         `json:"id" example:"sess_a86118c06688"`
+	CreatedAt    float64             `json:"created_at" doc:"seconds since 1970"`
+	LastActivity float64             `json:"last_activity" doc:"seconds since 1970"`
+	Busy         bool                `json:"busy" doc:"a message is being processed or waits"`
+	Persistent   bool                `json:"persistent" doc:"false: it ends five minutes after its last answer"`
+	TTL          int64               `json:"ttl" doc:"seconds from its creation to its end; 0: no end"`
+	Status       string              `json:"status" enum:"ready"`
+	Metadata     json.RawMessage     `json:"metadata" doc:"what its creator attached"`
+	FileAccess   sessions.FileAccess `json:"file_access"`
+	Key          sessions.Key        `json:"key"`
+	Agent        string              `json:"agent"`
+	Taint        string              `json:"taint" doc:"the label of what it has learnt" example:"PUBLIC/trusted"`
+	Clearance    string              `json:"clearance" doc:"the highest level that it may learn" example:"RESTRICTED"`
+	Carries      string              `json:"carries,omitempty" doc:"of one session: the highest level that may be said where it was last spoken to; absent if that is above the caller's level"`
+	Held         string              `json:"held,omitempty" doc:"of one session: why its answers are withheld there now, and what to change"`
+	SendPolicy   string              `json:"send_policy,omitempty" doc:"override: allow or deny; absent: it follows the configuration"`
+	Activation   string              `json:"group_activation,omitempty" enum:"mention,always" doc:"override of whether a group must mention the bot; absent: it follows the configuration"`
+	QueueMode    string              `json:"queue_mode,omitempty" enum:"steer,followup,collect,interrupt" doc:"override of how messages are handled that arrive during a run; absent: it follows the configuration"`
+	Thinking     string              `json:"thinking_level,omitempty" enum:"off,low,medium,high" doc:"override of how much the model may reason; absent: it follows the agent"`
+	Verbose      string              `json:"verbose_level,omitempty" enum:"off,on,full" doc:"override of how much of the work people are shown; absent: it follows the agent"`
+	Label        string              `json:"label,omitempty" doc:"the name that people gave it"`
+	Title        string              `json:"title,omitempty"`
+	Model        string              `json:"model"`
+	Channel      string              `json:"channel,omitempty" doc:"where it was last spoken to"`
+}
+
+// record is a session as the caller may see it.
+func (a *sessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessionRecord {
+	quotes := who.Quotes()
+	out := sessionRecord{
+		ID: r.ID, CreatedAt: seconds(r.Created), LastActivity: seconds(r.LastActivity), Busy: busy, Persistent: r.Persistent,
+		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: r.FileAccess, Key: r.Key, Agent: r.Agent,
+		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
+		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
+	}
+	out.Model = cmp.Or(quotes.Or(r.Model, ""), a.models.Default(r.Agent))
+	if len(out.Metadata) == 0 {
+		out.Metadata = json.RawMessage("{}")
+	}
+	return out
+}
+
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMicro()) / 1e6
+}
+
+// optional is a time as a field that is left out if it is zero.
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// publicRoute is a route without the platform's handle, which would let others answer in the gateway's place.
+func publicRoute(r sessions.Route) sessions.Route {
+	r.Handle = ""
+	return r
+}
+
+// optionalRoute is a public route as a field that is left out if it is zero.
+func optionalRoute(r sessions.Route) *sessions.Route {
+	if r.IsZero() {
+		return nil
+	}
+	r = publicRoute(r)
+	return &r
+}

@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"sluice/adapters"
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/wire"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+)
+
+// readyTimeout bounds the check of the parts.
+const readyTimeout = 3 * time.Second
+
+// Health is the state of one part of the gateway.
+type Health struct {
+	Name   string `json:"name" doc:"store, bus, <channel>/<account>, or mcp/<server>"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty" doc:"what is wrong, and what to do"`
+	// Optional: the gateway is ready without this part.
+	Optional bool `json:"optional,omitempty" doc:"the gateway is ready without it"`
+	// Kind replaces the name for callers without a token; empty: the name is shown.
+	Kind string `json:"-"`
+	// Level hides the part from callers below it. Invalid: everybody may see the part.
+	Level flow.Level `json:"-"`
+}
+
+// statusAPI serves the gateway's health and state.
+type statusAPI struct {
+	visible    *visibility
+	parts      func(ctx context.Context) []Health
+	accounts   func() []adapters.State
+	deliveries DeliveryRows
+	tokens     *auth.Tokens
+	denials    *denials.Trail
+	version    string
+	started    time.Time
+	now        func() time.Time
+}
+
+type statusRecord struct {
+	Version    string                        `json:"version"`
+	Started    time.Time                     `json:"started"`
+	Uptime     string                        `json:"uptime"`
+	Ready      bool                          `json:"ready"`
+	Parts      []Health                      `json:"parts"`
+	Accounts   []accountRecord               `json:"accounts"`
+	Deliveries map[ledger.DeliveryStatus]int `json:"deliveries" doc:"number of deliveries by status, without sent and discarded"`
+}
+
+// accountRecord is the state of an account of a channel.
+type accountRecord struct {
+	adapters.State
+	Classification string `json:"classification" doc:"the highest level that may be said through it; a group or person may have a lower one"`
+}
+
+func (a *statusAPI) get(ctx context.Context, _ *struct{}) (*body[statusRecord], error) {
+	who := auth.CallerOf(ctx)
+	out := statusRecord{
+		Version: a.version, Started: a.started.UTC(), Uptime: a.now().Sub(a.started).Round(time.Second).String(),
+		Accounts: a.visibleAccounts(ctx),
+	}
+	out.Ready, out.Parts = a.health(ctx, who)
+	counts, err := a.deliveries.CountDeliveries(ctx, who.Level)
+	if err == nil { // if the store is away, the parts say so
+		out.Deliveries = counts
+	}
+	return &body[statusRecord]{out}, nil
+}
+
+// visibleAccounts are the accounts of those channels that the caller may know of.
+func (a *statusAPI) visibleAccounts(ctx context.Context) []accountRecord {
+	seen := []accountRecord{}
+	for _, s := range a.accounts() {
+		if a.visible.channelSeen(ctx, s.Channel, s.Account) {
+			seen = append(seen, accountRecord{s, a.visible.channelLevel(s.Channel, s.Account).String()})
+		}
+	}
+	return seen
+}
+
+// health says whether the gateway is ready, and the state of those parts that the caller may know of.
+func (a *statusAPI) health(ctx context.Context, who auth.Caller) (ready bool, parts []Health) {
+	parts = a.parts(ctx)
+	ready = allOK(parts)
+	return ready, slices.DeleteFunc(parts, func(p Health) bool { return p.Level.Valid() && !who.Sees(flow.NewLabel(p.Level, flow.Trusted)) })
+}
+
+func allOK(parts []Health) bool {
+	return !slices.ContainsFunc(parts, func(p Health) bool { return !p.OK && !p.Optional })
+}
+
+// byKind merges the parts of each kind into one, without details.
+func byKind(parts []Health) []Health {
+	kinds := []Health{}
+	for _, p := range parts {
+		name := cmp.Or(p.Kind, p.Name)
+		i := slices.IndexFunc(kinds, func(h Health) bool { return h.Name == name })
+		if i < 0 {
+			kinds = append(kinds, Health{Name: name, OK: p.OK, Optional: p.Optional})
+			continue
+		}
+		kinds[i].OK, kinds[i].Optional = kinds[i].OK && p.OK, kinds[i].Optional && p.Optional
+	}
+	return kinds
+}
+
+// ready answers 200 only if every part that is not optional works, and lists the parts. Without a token it shows only the
+// kinds of the PUBLIC parts and no details, because these contain paths, addresses and names.
+func (a *statusAPI) ready(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	who, known := a.tokens.Identify(r)
+	if !known {
+		a.denials.Stranger(r)
+		who.Level = flow.Public
+	}
+	var out struct {
+		Ready bool     `json:"ready"`
+		Parts []Health `json:"parts"`
+	}
+	if out.Ready, out.Parts = a.health(ctx, who); !known && !policy.CheckStranger.Skipped() {
+		out.Parts = byKind(out.Parts)
+	}
+	status := http.StatusOK
+	if !out.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	wire.WriteJSON(w, status, out)
+	return nil
+}
+
+// alive answers as long as the process serves requests.
+func alive(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("ok\n")) // the caller has gone
+}

@@ -1,0 +1,327 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"sluice/adapters"
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/wire"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+const (
+	// turnTimeout is how long a caller that wants JSON waits for its answer.
+	turnTimeout = 30 * time.Minute
+	// lookInterval is how often a stream reads its run's row, in case the bus has lost the end.
+	lookInterval = 5 * time.Second
+	turnIDMax    = 200 // bytes
+)
+
+// Turns takes messages in and works on them.
+type Turns interface {
+	// Admit accepts a message: it is durable when Admit returns.
+	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
+	// WaitRun waits until a run has ended, at most for d, and gives it as it is then.
+	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
+	// AbortSession stops what a session works on and what waits in it.
+	AbortSession(ctx context.Context, id sessions.ID, actor string) error
+}
+
+// turnAPI serves turns: a message and what becomes of it.
+type turnAPI struct {
+	visible  *visibility
+	turns    Turns
+	events   *eventAPI
+	runs     RunRows
+	notices  DeliveryRows
+	answers  *answers
+	identity identity
+	now      func() time.Time
+	log      *slog.Logger
+}
+
+// turnRequest is the body of a turn.
+type turnRequest struct {
+	Message string `json:"message,omitempty" doc:"what to say; chat commands work too"`
+	Press   string `json:"press,omitempty" doc:"instead of a message: press a button, with the press that came with it"`
+	ID      string `json:"id,omitempty" doc:"names the message: the same id from the same token is the same message"`
+	Label   string `json:"label,omitempty" doc:"level of the message, or LEVEL/trust; default PUBLIC, and on the page its level"`
+}
+
+// turnReply is the answer to a caller that wants JSON.
+type turnReply struct {
+	Run    sessions.RunID `json:"run_id,omitempty"`
+	Status string         `json:"status" enum:"ok,error,timeout"`
+	Reply  string         `json:"reply" doc:"the answer, or the gateway's own words if it is withheld"`
+
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why the answer is withheld; absent: reply is the answer"`
+}
+
+// say says something in a session, and streams or returns the answer.
+func (a *turnAPI) say(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := untilStop(r.Context(), a.events.ending)
+	defer cancel()
+	request, err := readTurn(r)
+	if err != nil {
+		return err
+	}
+	record, err := a.addressed(ctx, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	label, err := auth.CallerOf(ctx).WordsTo(record, request.Label)
+	if err != nil {
+		return err
+	}
+	// Following begins before the message is admitted, so that no event of the message is missed.
+	events, err := a.events.events.Follow(ctx, record.ID, 0)
+	if err != nil {
+		a.log.Warn("cannot follow the events of a turn", "session", string(record.ID), "err", err)
+		events = nil // the run's row tells the end
+	}
+	got, err := a.turns.Admit(ctx, a.admission(ctx, record, request, label))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("X-Session-Id", string(record.ID))
+	if got.Run != "" {
+		w.Header().Set("X-Run-Id", string(got.Run))
+	}
+	if wantsJSON(r) {
+		return a.answer(ctx, w, got)
+	}
+	return a.stream(ctx, w, record.ID, got, events)
+}
+
+// addressed finds the session to speak to. The owner may speak to the main session on the page whatever the session has learnt.
+func (a *turnAPI) addressed(ctx context.Context, name string) (sessions.Record, error) {
+	if name == sessions.MainAlias && auth.CallerOf(ctx).OnPage() {
+		return a.visible.resolver.MainSession(ctx)
+	}
+	return a.visible.session(ctx, name)
+}
+
+// readTurn reads the body strictly. The id of the message comes from the body, else from the header, else it is a new one.
+func readTurn(r *http.Request) (turnRequest, error) {
+	var t turnRequest
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&t)
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return t, wire.TooLarge(fmt.Sprintf("the request is longer than %d bytes", big.Limit))
+	}
+	if err != nil {
+		return t, wire.BadRequest("the body is not a JSON object {\"message\": text}: " + err.Error())
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return t, wire.BadRequest("the body has more than one JSON value")
+	}
+	switch said := strings.TrimSpace(t.Message) != ""; {
+	case !said && t.Press == "":
+		return t, wire.BadRequest("message: is empty")
+	case said && t.Press != "":
+		return t, wire.BadRequest("message and press: give only one of them")
+	}
+	if t.ID == "" {
+		t.ID = r.Header.Get("Idempotency-Key")
+	}
+	if len(t.ID) > turnIDMax {
+		return t, wire.BadRequest(fmt.Sprintf("id: is longer than %d bytes", turnIDMax))
+	}
+	if t.ID == "" {
+		t.ID = uuid.NewString()
+	}
+	return t, nil
+}
+
+// admission is a turn as the router takes it: a message on the page, from the owner or from the person behind another token.
+// A session that a program has created takes one message at a time.
+func (a *turnAPI) admission(ctx context.Context, record sessions.Record, t turnRequest, label flow.Label) router.Admission {
+	who := auth.CallerOf(ctx)
+	event, sender := string(record.Key)+"/"+t.ID, a.identity.person
+	if !who.Owner() { // no session key begins like this
+		event, sender = "token:"+who.Name+"/"+event, sessions.Peer{ID: router.TokenUser(who.Name), Name: who.Name}
+	}
+	return router.Admission{
+		Inbound: adapters.Inbound{
+			Event: event, Route: a.identity.route, Sender: sender, Text: t.Message, Press: t.Press,
+			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: a.now(),
+		},
+		Label: label, Session: record.ID, Token: a.identity.token(who), Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
+	}
+}
+
+func wantsJSON(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
+}
+
+// answer waits for the end of a turn and answers with JSON.
+func (a *turnAPI) answer(ctx context.Context, w http.ResponseWriter, got router.Admitted) error {
+	reply, err := a.reply(ctx, got)
+	if err == nil {
+		wire.WriteJSON(w, http.StatusOK, reply)
+	}
+	return err
+}
+
+func (a *turnAPI) reply(ctx context.Context, got router.Admitted) (turnReply, error) {
+	if got.Run == "" {
+		text, err := a.notice(ctx, got)
+		return turnReply{Status: "ok", Reply: text}, err
+	}
+	run, err := a.turns.WaitRun(ctx, got.Run, turnTimeout)
+	if err != nil {
+		return turnReply{}, err
+	}
+	end, err := a.answers.ending(ctx, run)
+	return turnReply{Run: run.ID, Status: turnStatus(run.Status), Reply: end.text, Withheld: end.withheld}, err
+}
+
+// turnStatus is the status of a turn whose run has the given status.
+func turnStatus(s sessions.RunStatus) string {
+	switch {
+	case s == sessions.RunTimeout, !s.Terminal():
+		return "timeout"
+	case s != sessions.RunDone:
+		return "error"
+	}
+	return "ok"
+}
+
+// notice is the gateway's own answer to a turn, as far as the caller may see it.
+func (a *turnAPI) notice(ctx context.Context, got router.Admitted) (string, error) {
+	who := auth.CallerOf(ctx)
+	if got.Notice == "" || who.SeesAll() {
+		return got.Notice, nil
+	}
+	var of []sessions.ID
+	if !who.OnPage() {
+		of = append(of, got.Session)
+	}
+	d, err := a.notices.Delivery(ctx, got.NoticeID)
+	switch err := a.visible.check(ctx, err, denials.Object{Kind: "answer", ID: string(d.ID), Label: d.Label}, of...); {
+	case errors.Is(err, wire.ErrNotFound):
+		return aboveText, nil
+	case err != nil:
+		return "", err
+	}
+	return got.Notice, nil
+}
+
+// stream shows a run's events up to its end. The answer of a command is one event.
+func (a *turnAPI) stream(ctx context.Context, w http.ResponseWriter, id sessions.ID, got router.Admitted, events <-chan sessions.Event) error {
+	text, err := a.notice(ctx, got)
+	if err != nil {
+		return err
+	}
+	out, err := a.events.open(ctx, w, id)
+	if err != nil {
+		return nil //nolint:nilerr // the caller has gone
+	}
+	if got.Run == "" {
+		if text != "" {
+			_ = out.send(eventRecord{Event: sessions.Event{Session: id, Type: sessions.EventNotice, Text: text, Delivery: string(got.NoticeID), At: a.now(), Label: flow.Bottom()}}) // the caller has gone
+		}
+		return nil
+	}
+	if err := a.follow(ctx, out, got.Run, events); err != nil {
+		a.log.Debug("stream of a turn ended early", "run", string(got.Run), "err", err)
+	}
+	return nil
+}
+
+// follow passes on the events of one run until the run has ended, and the questions that its session asks meanwhile, since
+// the run may wait for the answer to one.
+func (a *turnAPI) follow(ctx context.Context, out *eventStream, id sessions.RunID, events <-chan sessions.Event) error {
+	look := time.NewTicker(lookInterval)
+	defer look.Stop()
+	done, err := a.sendEnd(ctx, out, id, nil) // the run of a repeated message may have ended long ago
+	for err == nil && !done {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case e, ok := <-events:
+			switch {
+			case !ok:
+				events = nil
+			case e.Run == id && e.Type.Terminal():
+				done, err = a.sendEnd(ctx, out, id, &e)
+			case e.Run == id:
+				err = out.showOwn(ctx, e)
+			case e.Type == sessions.EventNotice && len(e.Buttons) > 0, e.Type == sessions.EventDecided:
+				err = out.showOwn(ctx, e)
+			}
+		case <-look.C:
+			if err = out.Beat(); err == nil {
+				done, err = a.sendEnd(ctx, out, id, nil)
+			}
+		}
+	}
+	return err
+}
+
+// sendEnd sends the end of a run from its row, if the run has ended. The row is stored before the event, if that has come already.
+func (a *turnAPI) sendEnd(ctx context.Context, out *eventStream, id sessions.RunID, event *sessions.Event) (bool, error) {
+	run, err := a.runs.Run(ctx, id)
+	if err != nil || !run.Status.Terminal() {
+		return false, err
+	}
+	end, err := a.answers.ending(ctx, run)
+	if err != nil {
+		return false, err
+	}
+	last := lastEvent(run)
+	if event != nil {
+		last = *event
+	}
+	if last.Text = end.text; !end.seen {
+		last = withoutDetails(last)
+	}
+	return true, out.send(eventRecord{Event: last, Withheld: end.withheld})
+}
+
+// withoutDetails is a run's end without its usage and label, which say something about the hidden answer.
+func withoutDetails(e sessions.Event) sessions.Event {
+	return sessions.Event{Session: e.Session, Run: e.Run, Seq: e.Seq, Type: e.Type, Text: e.Text, At: e.At}
+}
+
+// lastEvent is the event with which a run has ended, without its text.
+func lastEvent(run sessions.Run) sessions.Event {
+	e := sessions.Event{Session: run.Session, Run: run.ID, Type: sessions.EventFailed, At: run.Finished, Label: run.Label}
+	switch run.Status {
+	case sessions.RunDone:
+		e.Type, e.Usage = sessions.EventDone, &run.Usage
+	case sessions.RunAborted:
+		e.Type = sessions.EventAborted
+	case sessions.RunDropped:
+		e.Type = sessions.EventDropped
+	}
+	return e
+}
+
+// describeTurns describes the operation in the OpenAPI document.
+func describeTurns(r *registrar) huma.Operation {
+	o := op(http.MethodPost, "/v1/sessions/{id}/messages", "say", "Send a message to a session; the answer comes as events, or whole with Accept: application/json")
+	o.Parameters = []*huma.Param{sessionParam(), {Name: "Idempotency-Key", In: "header", Description: "the same as id in the body", Schema: &huma.Schema{Type: huma.TypeString}}}
+	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema[turnRequest](r)}}}
+	o.Responses = responses(http.StatusConflict, map[string]*huma.MediaType{
+		"text/event-stream": {Schema: schema[eventRecord](r)},
+		"application/json":  {Schema: schema[turnReply](r)},
+	})
+	return o
+}

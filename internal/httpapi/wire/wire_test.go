@@ -1,0 +1,63 @@
+package wire_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/httpapi/wire"
+)
+
+func TestCursorsHideNumbers(t *testing.T) {
+	t.Parallel()
+	c := wire.NewCursors([32]byte{1})
+	name := c.Seal("sess_1", 7)
+	require.NotContains(t, name, "7"+strings.Repeat("0", 8))
+	got, ok := c.Open("sess_1", name)
+	require.True(t, ok)
+	require.Equal(t, uint64(7), got)
+	got, ok = c.Open("sess_2", name)
+	require.True(t, ok, "a cursor of another session means from now on")
+	require.Zero(t, got)
+	_, ok = wire.NewCursors([32]byte{2}).Open("sess_1", "7")
+	require.False(t, ok)
+
+	const entry = "1777222996-0123456789abcdef"
+	require.Equal(t, entry, c.OpenEntry(c.SealEntry(entry)))
+	require.Empty(t, c.SealEntry("no entry"))
+	require.Equal(t, "0-", c.OpenEntry("no cursor"))
+}
+
+func TestForeignTextBecomesPrintable(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "", "plain": "plain", "a\nb\x00c\x7f": "a?b?c?", "é": "?", strings.Repeat("x", 101): strings.Repeat("x", 100),
+	} {
+		require.Equal(t, want, wire.Printable(in))
+	}
+}
+
+func TestLibraryErrorsBecomePlain(t *testing.T) {
+	t.Parallel()
+	for want, model := range map[string]*huma.ErrorModel{
+		`invalid_request: text: too long; limit: too small`: {Status: 422, Errors: []*huma.ErrorDetail{{Location: "body.text", Message: "too long"}, {Location: "query.limit", Message: "too small"}}},
+		`invalid_request: bad`:                              {Status: 400, Detail: "bad"},
+		`unsupported_media_type: unknown; send the header Content-Type: application/json`: {Status: http.StatusUnsupportedMediaType, Detail: "unknown"},
+		`internal: failed`:           {Status: 502, Detail: "failed"},
+		`too_large: body`:            {Status: http.StatusRequestEntityTooLarge, Detail: "body"},
+		`method_not_allowed: method`: {Status: http.StatusMethodNotAllowed, Detail: "method"},
+	} {
+		got, err := wire.PlainErrors(nil, "", model)
+		require.NoError(t, err)
+		e, ok := got.(*wire.Error)
+		require.True(t, ok)
+		require.Equal(t, want, e.Code+": "+e.Message)
+		require.Equal(t, model.Status, e.GetStatus())
+	}
+	same, err := wire.PlainErrors(nil, "", "a body")
+	require.NoError(t, err)
+	require.Equal(t, "a body", same)
+}

@@ -15,6 +15,8 @@ import (
 	"sluice/internal/agent"
 	"sluice/internal/console"
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/conversation"
+	"sluice/internal/httpapi/operator"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -33,15 +35,15 @@ func (a *App) newHTTP() error {
 	}
 	a.http = httpapi.New(httpapi.Config{
 		Gateway: httpapi.Gateway{
-			Resolver: a.router, Sessions: a.router, Turns: a.router, Gate: a.router, Outbox: a.router, Tasks: a.router,
+			Resolver: a.router, Sessions: a.router, Turns: a.router, Gate: a.router, Checker: a.router, Outbox: a.router, Tasks: a.router,
 			Approver: a.router, Pairings: a.router, Events: a.bus, Simulator: simulator{a.loop},
 		},
 		Rows: httpapi.Rows{
 			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store,
 			Memories: a.store, Pairings: a.store, Audit: a.store, Denials: a.store,
 		},
-		Models: httpapi.Models{Default: a.loop.ModelName, Check: a.loop.CheckModel},
-		Files:  httpapi.Files{Folder: a.loop.Folder, Level: a.loop.FileLevel, Quota: a.quota},
+		Models: conversation.Models{Default: a.loop.ModelName, Check: a.loop.CheckModel},
+		Files:  conversation.Files{Folder: a.loop.Folder, Level: a.loop.FileLevel, Quota: a.quota},
 		Parts:  a.parts, Accounts: a.supervisor.States, Callback: a.callback,
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
@@ -55,8 +57,8 @@ func (a *App) newHTTP() error {
 // simulator simulates tool calls with the agent's own tools.
 type simulator struct{ loop *agent.Loop }
 
-// Simulate implements [httpapi.Simulator].
-func (s simulator) Simulate(ctx context.Context, c httpapi.Simulated) (policy.Simulation, error) {
+// Simulate implements [operator.Simulator].
+func (s simulator) Simulate(ctx context.Context, c operator.Simulated) (policy.Simulation, error) {
 	return s.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, User: c.Speaker, Owner: c.Owner, Reader: c.Reader}, c.Tool, c.Args)
 }
 
@@ -91,13 +93,13 @@ func (a *App) callback(channel, account string) (http.Handler, bool) {
 var errStarting = errors.New("starting: taking over partitions and channels")
 
 // parts is the state of the gateway's parts. An account that another replica runs counts as working.
-func (a *App) parts(ctx context.Context) []httpapi.Health {
-	parts := []httpapi.Health{part("store", a.store.Ready(ctx)), part("bus", a.bus.Ready())}
+func (a *App) parts(ctx context.Context) []operator.Health {
+	parts := []operator.Health{part("store", a.store.Ready(ctx)), part("bus", a.bus.Ready())}
 	if !a.up.Load() {
 		parts = append(parts, part("gateway", errStarting))
 	}
 	for _, s := range a.supervisor.States() {
-		p := httpapi.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Status == adapters.Connected || s.Status == adapters.Standby}
+		p := operator.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Status == adapters.Connected || s.Status == adapters.Standby}
 		if p.Detail = s.Detail; !p.OK && p.Detail == "" {
 			p.Detail = string(s.Status)
 		}
@@ -106,9 +108,9 @@ func (a *App) parts(ctx context.Context) []httpapi.Health {
 	return append(parts, a.mcpParts()...)
 }
 
-func part(name string, err error) httpapi.Health {
+func part(name string, err error) operator.Health {
 	if err != nil {
-		return httpapi.Health{Name: name, Detail: err.Error()}
+		return operator.Health{Name: name, Detail: err.Error()}
 	}
-	return httpapi.Health{Name: name, OK: true}
+	return operator.Health{Name: name, OK: true}
 }

@@ -6,7 +6,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/config"
-	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/operator"
 	"sluice/internal/mcp"
 )
 
@@ -24,11 +24,11 @@ func mcpServers(c *config.Config) []mcp.Server {
 }
 
 // mcpParts say how the MCP servers do. The gateway is ready without them: their tools are missing then.
-func (a *App) mcpParts() []httpapi.Health {
+func (a *App) mcpParts() []operator.Health {
 	states := a.mcp.States()
-	parts := make([]httpapi.Health, len(states))
+	parts := make([]operator.Health, len(states))
 	for i, s := range states {
-		parts[i] = httpapi.Health{Kind: "mcp", Level: s.Level, Name: "mcp/" + s.Name, OK: s.Status == adapters.Connected, Optional: true, Detail: cmp.Or(s.Detail, string(s.Status))}
+		parts[i] = operator.Health{Kind: "mcp", Level: s.Level, Name: "mcp/" + s.Name, OK: s.Status == adapters.Connected, Optional: true, Detail: cmp.Or(s.Detail, string(s.Status))}
 	}
 	return parts
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/config"
-	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/operator"
 )
 
 // The server answers before partitions and channels are taken; until then the gateway is not ready.
@@ -20,7 +20,7 @@ func TestNotReadyWhileItStarts(t *testing.T) {
 	require.NoError(t, a.openStoreAndBus(t.Context()))
 	defer a.Stop(t.Context())
 	require.NoError(t, a.wire())
-	require.Contains(t, a.parts(t.Context()), httpapi.Health{Name: "gateway", Detail: errStarting.Error()})
+	require.Contains(t, a.parts(t.Context()), operator.Health{Name: "gateway", Detail: errStarting.Error()})
 	a.up.Store(true)
 	for _, p := range a.parts(t.Context()) {
 		require.NotEqual(t, "gateway", p.Name)

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/operator"
 )
 
 const (
@@ -73,23 +73,23 @@ func (w *waiting) knows(r *http.Request) bool {
 }
 
 type waitingHealth struct {
-	Version string           `json:"version,omitempty"`
-	Ready   bool             `json:"ready"`
-	Parts   []httpapi.Health `json:"parts"`
+	Version string            `json:"version,omitempty"`
+	Ready   bool              `json:"ready"`
+	Parts   []operator.Health `json:"parts"`
 }
 
 func (w *waiting) health(known bool) waitingHealth {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h := waitingHealth{Parts: []httpapi.Health{}}
+	h := waitingHealth{Parts: []operator.Health{}}
 	for name, why := range w.parts {
-		part := httpapi.Health{Name: name}
+		part := operator.Health{Name: name}
 		if known {
 			h.Version, part.Detail = w.version, why
 		}
 		h.Parts = append(h.Parts, part)
 	}
-	slices.SortFunc(h.Parts, func(a, b httpapi.Health) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(h.Parts, func(a, b operator.Health) int { return strings.Compare(a.Name, b.Name) })
 	return h
 }
 

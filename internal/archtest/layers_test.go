@@ -30,6 +30,8 @@ func layers() [][]string {
 		{"internal/httpapi/wire"},
 		{"internal/httpapi/auth"},
 		{"internal/httpapi/denials"},
+		{"internal/httpapi/view"},
+		{"internal/httpapi/conversation", "internal/httpapi/operator"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",
 			"adapters/telegram", "adapters/slack", "adapters/discord", "adapters/webchat", "adapters/template", "adapters/adaptertest", "adapters/adaptertest/wire",

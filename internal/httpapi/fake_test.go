@@ -20,6 +20,9 @@ import (
 	"sluice/adapters"
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/conversation"
+	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/view"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -37,24 +40,24 @@ var clock = time.Unix(1_777_222_996, 70_000_000).UTC()
 // gateway is what stands behind the API: its router, store and bus in one. What a
 // test does not set is not there; a call of what is not faked panics.
 type gateway struct {
-	httpapi.Resolver
-	httpapi.SessionKeeper
-	httpapi.Turns
-	httpapi.Gate
-	httpapi.Outbox
-	httpapi.Tasks
-	httpapi.Approver
-	httpapi.Pairings
+	view.Resolver
+	conversation.SessionKeeper
+	conversation.Turns
+	conversation.Gate
+	operator.Outbox
+	conversation.Tasks
+	operator.Approver
+	operator.Pairings
 
-	httpapi.SessionRows
-	httpapi.RunRows
-	httpapi.DeliveryRows
+	conversation.SessionRows
+	conversation.RunRows
+	operator.DeliveryRows
 	httpapi.MediaRows
-	httpapi.ExchangeRows
-	httpapi.ApprovalRows
-	httpapi.MemoryRows
-	httpapi.PairingRows
-	httpapi.AuditRows
+	conversation.ExchangeRows
+	operator.ApprovalRows
+	operator.MemoryRows
+	operator.PairingRows
+	operator.AuditRows
 
 	mu      sync.Mutex
 	records map[string]sessions.Record // by id and key
@@ -321,7 +324,7 @@ func (g *gateway) CheckPolicy(context.Context, router.Check) (policy.Decision, e
 	panic("a fault inside")
 }
 
-func (g *gateway) Simulate(_ context.Context, c httpapi.Simulated) (policy.Simulation, error) {
+func (g *gateway) Simulate(_ context.Context, c operator.Simulated) (policy.Simulation, error) {
 	r := c.Session
 	return policy.Simulation{Tool: c.Tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(c.Args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
 }
@@ -346,17 +349,17 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 	t.Helper()
 	cfg := httpapi.Config{
 		Gateway: httpapi.Gateway{
-			Resolver: g, Sessions: g, Turns: g, Gate: g, Outbox: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
+			Resolver: g, Sessions: g, Turns: g, Gate: g, Checker: g, Outbox: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
 		},
 		Rows: httpapi.Rows{
 			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g,
 		},
-		Parts: func(context.Context) []httpapi.Health {
-			return []httpapi.Health{{Name: "store", OK: g.healthy, Detail: map[bool]string{false: "the disk is full"}[g.healthy]}}
+		Parts: func(context.Context) []operator.Health {
+			return []operator.Health{{Name: "store", OK: g.healthy, Detail: map[bool]string{false: "the disk is full"}[g.healthy]}}
 		},
 		Accounts: func() []adapters.State { return nil },
 		Callback: func(channel, _ string) (http.Handler, bool) { return g, channel == "telegram" },
-		Models: httpapi.Models{
+		Models: conversation.Models{
 			Default: func(string) string { return "offline/guide" },
 			Check: func(name string, _ flow.Level) error {
 				if strings.HasPrefix(name, "nobody/") {
@@ -365,7 +368,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 				return nil
 			},
 		},
-		Files:      httpapi.Files{Level: func(r sessions.Record) flow.Level { return r.Taint.Level() }},
+		Files:      conversation.Files{Level: func(r sessions.Record) flow.Level { return r.Taint.Level() }},
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		PagePerson: sessions.Peer{ID: "local"},

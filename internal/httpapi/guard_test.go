@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/operator"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/store"
@@ -148,7 +149,7 @@ func TestStoreAway(t *testing.T) {
 // Who bears no token learns which kind of part does not work, and nothing of what is wrong with it.
 func TestReadinessTellsStrangersNoDetails(t *testing.T) {
 	t.Parallel()
-	parts := []httpapi.Health{
+	parts := []operator.Health{
 		{Name: "store", Detail: "no permission to use /srv/sluice"},
 		{Name: "bus", OK: true},
 		{Name: "telegram/ops", Kind: "channels", OK: true},
@@ -157,7 +158,7 @@ func TestReadinessTellsStrangersNoDetails(t *testing.T) {
 		{Name: "mcp/crm", Kind: "mcp", Optional: true, Detail: "dial 10.0.0.7:80"},
 	}
 	h := newServer(t, newGateway(), func(c *httpapi.Config) {
-		c.Parts = func(context.Context) []httpapi.Health { return slices.Clone(parts) }
+		c.Parts = func(context.Context) []operator.Health { return slices.Clone(parts) }
 	}).Handler()
 	for _, bearer := range []string{"Authorization: ", "Authorization: Bearer guessed"} {
 		w := call(h, "GET", "/readyz", "", bearer)

@@ -4,58 +4,65 @@ import (
 	"context"
 
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 )
 
 // handlers are the groups of handlers.
 type handlers struct {
-	cfg        *Config
-	sessions   *sessionAPI
-	history    *historyAPI
-	turns      *turnAPI
-	events     *eventAPI
-	runs       *runAPI
-	exchanges  *exchangeAPI
-	files      *fileAPI
-	deliveries *deliveryAPI
-	media      *mediaAPI
-	approvals  *approvalAPI
-	policy     *policyAPI
-	memories   *memoryAPI
-	pairings   *pairingAPI
-	audit      *auditAPI
-	status     *statusAPI
+	cfg *Config
+
+	sessions  *conversation.SessionAPI
+	history   *conversation.HistoryAPI
+	turns     *conversation.TurnAPI
+	events    *conversation.EventAPI
+	runs      *conversation.RunAPI
+	exchanges *conversation.ExchangeAPI
+	files     *conversation.FileAPI
+
+	deliveries *operator.DeliveryAPI
+	media      *operator.MediaAPI
+	approvals  *operator.ApprovalAPI
+	policy     *operator.PolicyAPI
+	memories   *operator.MemoryAPI
+	pairings   *operator.PairingAPI
+	audit      *operator.AuditAPI
+	status     *operator.StatusAPI
 }
 
-// newHandlers wires the groups. Streams and waits end with ending.
-func newHandlers(cfg *Config, tokens *auth.Tokens, trail *denials.Trail, ending context.Context) *handlers {
+// newHandlers wires the groups. Streams and waits end with ctx.
+func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *denials.Trail) *handlers {
 	gw, rows := &cfg.Gateway, &cfg.Rows
-	visible := &visibility{resolver: gw.Resolver, rows: rows.Sessions, sinkLevel: cfg.SinkLevel, denials: trail}
-	who := identity{route: cfg.PageRoute, person: cfg.PagePerson}
-	files := fileNames{rows.Media}
+	visible := &view.Visibility{Resolver: gw.Resolver, Rows: rows.Sessions, SinkLevel: cfg.SinkLevel, Denials: trail}
+	who := view.Identity{Route: cfg.PageRoute, Person: cfg.PagePerson}
+	names := view.FileNames{Rows: rows.Media}
 	cursors := wire.NewCursors(tokens.Secret())
-	answers := &answers{visible: visible, gate: gw.Gate, runs: rows.Runs, channel: cfg.PageRoute.Channel}
-	events := &eventAPI{visible: visible, events: gw.Events, answers: answers, cursors: cursors, ending: ending, log: cfg.Log}
+	answers := &conversation.Answers{Visible: visible, Gate: gw.Gate, Runs: rows.Runs, Channel: cfg.PageRoute.Channel}
+	events := &conversation.EventAPI{Visible: visible, Events: gw.Events, Answers: answers, Cursors: cursors, Ending: ctx, Log: cfg.Log}
 	return &handlers{
-		cfg:        cfg,
-		sessions:   &sessionAPI{visible: visible, keeper: gw.Sessions, gate: gw.Gate, rows: rows.Sessions, models: cfg.Models, now: cfg.Now},
-		history:    &historyAPI{visible: visible, rows: rows.Sessions, outbox: rows.Deliveries, files: files, answers: answers, channel: cfg.PageRoute.Channel},
-		turns:      &turnAPI{visible: visible, turns: gw.Turns, events: events, runs: rows.Runs, notices: rows.Deliveries, answers: answers, identity: who, now: cfg.Now, log: cfg.Log},
-		events:     events,
-		runs:       &runAPI{visible: visible, turns: gw.Turns, rows: rows.Runs, answers: answers, ending: ending},
-		exchanges:  &exchangeAPI{visible: visible, rows: rows.Exchanges, tasks: gw.Tasks, models: cfg.Models, route: cfg.PageRoute},
-		files:      &fileAPI{visible: visible, keeper: gw.Sessions, files: cfg.Files},
-		deliveries: &deliveryAPI{visible: visible, outbox: gw.Outbox, rows: rows.Deliveries, files: files, identity: who},
-		media:      &mediaAPI{visible: visible, rows: rows.Media},
-		approvals:  &approvalAPI{visible: visible, rows: rows.Approvals, approver: gw.Approver, identity: who, now: cfg.Now},
-		policy:     &policyAPI{visible: visible, gate: gw.Gate, simulator: gw.Simulator, identity: who},
-		memories:   &memoryAPI{visible: visible, rows: rows.Memories, now: cfg.Now},
-		pairings:   &pairingAPI{visible: visible, pairings: gw.Pairings, rows: rows.Pairings, now: cfg.Now},
-		audit:      &auditAPI{visible: visible, rows: rows.Audit, cursors: cursors},
-		status: &statusAPI{
-			visible: visible, parts: cfg.Parts, accounts: cfg.Accounts, deliveries: rows.Deliveries, tokens: tokens, denials: trail,
-			version: cfg.Version, started: cfg.Now(), now: cfg.Now,
+		cfg: cfg,
+
+		sessions:  &conversation.SessionAPI{Visible: visible, Keeper: gw.Sessions, Gate: gw.Gate, Rows: rows.Sessions, Models: cfg.Models, Now: cfg.Now},
+		history:   &conversation.HistoryAPI{Visible: visible, Rows: rows.Sessions, Notices: rows.Deliveries, Names: names, Answers: answers, Channel: cfg.PageRoute.Channel},
+		turns:     &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log},
+		events:    events,
+		runs:      &conversation.RunAPI{Visible: visible, Turns: gw.Turns, Rows: rows.Runs, Answers: answers, Ending: ctx},
+		exchanges: &conversation.ExchangeAPI{Visible: visible, Rows: rows.Exchanges, Tasks: gw.Tasks, Models: cfg.Models, Route: cfg.PageRoute},
+		files:     &conversation.FileAPI{Visible: visible, Keeper: gw.Sessions, Files: cfg.Files},
+
+		deliveries: &operator.DeliveryAPI{Visible: visible, Outbox: gw.Outbox, Rows: rows.Deliveries, Names: names, Identity: who},
+		media:      &operator.MediaAPI{Visible: visible, Rows: rows.Media},
+		approvals:  &operator.ApprovalAPI{Visible: visible, Rows: rows.Approvals, Approver: gw.Approver, Identity: who, Now: cfg.Now},
+		policy:     &operator.PolicyAPI{Visible: visible, Checker: gw.Checker, Simulator: gw.Simulator, Identity: who},
+		memories:   &operator.MemoryAPI{Visible: visible, Rows: rows.Memories, Now: cfg.Now},
+		pairings:   &operator.PairingAPI{Visible: visible, Pairings: gw.Pairings, Rows: rows.Pairings, Now: cfg.Now},
+		audit:      &operator.AuditAPI{Visible: visible, Rows: rows.Audit, Cursors: cursors},
+		status: &operator.StatusAPI{
+			Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,
+			Version: cfg.Version, Started: cfg.Now(), Now: cfg.Now,
 		},
 	}
 }

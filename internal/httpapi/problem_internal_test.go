@@ -58,16 +58,6 @@ func TestOwnHosts(t *testing.T) {
 	}
 }
 
-func TestTurnStatuses(t *testing.T) {
-	t.Parallel()
-	for run, want := range map[sessions.RunStatus]string{
-		sessions.RunDone: "ok", sessions.RunFailed: "error", sessions.RunAborted: "error", sessions.RunDropped: "error",
-		sessions.RunTimeout: "timeout", sessions.RunQueued: "timeout", sessions.RunRunning: "timeout",
-	} {
-		require.Equal(t, want, turnStatus(run), run)
-	}
-}
-
 func TestPathsWithoutToken(t *testing.T) {
 	t.Parallel()
 	for path, open := range map[string]bool{

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
-	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -27,7 +27,7 @@ func newRegistrar(version string, log *slog.Logger, maxBytes func(method, path s
 	config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", nil
 	config.Formats = map[string]huma.Format{"application/json": wire.JSONFormat(), "json": wire.JSONFormat()}
 	config.Transformers = []huma.Transformer{wire.PlainErrors}
-	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", wire.SchemaName)
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, or the file token in the state folder, or one of gateway.tokens, which is limited to its level and role"},
 	}
@@ -41,26 +41,6 @@ func newRegistrar(version string, log *slog.Logger, maxBytes func(method, path s
 	registry.Schema(reflect.TypeFor[wire.Error](), true, "")
 	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[wire.Error]())
 	return &registrar{API: api, mux: mux, problems: problems{log}}
-}
-
-// schemaName names the schema of a type in the OpenAPI document.
-func schemaName(t reflect.Type, hint string) string {
-	if t == reflect.TypeFor[wire.Error]() {
-		return "ApiError"
-	}
-	return huma.DefaultSchemaNamer(t, hint)
-}
-
-// op describes an operation, with the statuses that every operation can answer with.
-func op(method, path, id, summary string, status ...int) huma.Operation {
-	o := huma.Operation{
-		Method: method, Path: path, OperationID: id, Summary: summary,
-		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
-	}
-	if len(status) > 0 {
-		o.DefaultStatus = status[0]
-	}
-	return o
 }
 
 // unchecked is an operation whose body the handler checks itself.
@@ -80,35 +60,17 @@ func add[I, O any](r *registrar, o huma.Operation, handle func(ctx context.Conte
 	})
 }
 
-// handler is a handler that writes its own response. An error means that it has not begun to.
-type handler func(w http.ResponseWriter, r *http.Request) error
-
-// raw registers a handler that the API library cannot serve, because it streams or has a path of several parts.
-func (r *registrar) raw(o huma.Operation, pattern string, handle handler) {
-	r.mux.HandleFunc(pattern, r.plain(handle))
+// raw registers an operation that the API library cannot serve: it streams, or its parameter path has several parts.
+func (r *registrar) raw(o huma.Operation, handle wire.Handler) {
+	r.mux.HandleFunc(o.Method+" "+strings.ReplaceAll(o.Path, "{path}", "{path...}"), r.plain(handle))
 	r.OpenAPI().AddOperation(&o)
 }
 
 // plain is a handler whose errors are written as responses.
-func (r *registrar) plain(handle handler) http.HandlerFunc {
+func (r *registrar) plain(handle wire.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		if err := handle(w, req); err != nil {
 			r.problems.write(w, err)
 		}
-	}
-}
-
-// schema is the schema of a type in the OpenAPI document.
-func schema[T any](r *registrar) *huma.Schema {
-	return r.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
-}
-
-// responses describes the responses of a raw operation: its content and the status that it fails with most.
-func responses(failure int, content map[string]*huma.MediaType) map[string]*huma.Response {
-	problem := map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/ApiError"}}}
-	return map[string]*huma.Response{
-		"200":                 {Description: "OK", Content: content},
-		strconv.Itoa(failure): {Description: http.StatusText(failure), Content: problem},
-		"default":             {Description: "Error", Content: problem},
 	}
 }

@@ -7,7 +7,9 @@
 // local gateway (guard).
 //
 // How it is cut: routes.go lists every route with its handler. Handlers stand in groups, one type each, with the ports
-// that they need as fields; handlers.go wires them. visibility decides what a caller may know of, answers asks the gate.
+// that they need as fields: package conversation serves what is about one conversation, package operator what operators
+// look after. handlers.go wires them. Package view decides what a caller may know of, denials notes for the operator what
+// was hidden, wire is the connection: errors, streams, limits.
 //
 // Failure rules: an error is {"error": code, "message": text} and shows nothing internal. What is missing, foreign or
 // hidden is the same 404. Handlers return errors as they are; problemOf turns them into responses.
@@ -29,7 +31,10 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/workspace"
 	"sluice/policy/flow"
@@ -38,56 +43,46 @@ import (
 
 // Gateway is what the API asks the gateway to do, each port by the handlers that use it.
 type Gateway struct {
-	Resolver  Resolver
-	Sessions  SessionKeeper
-	Turns     Turns
-	Gate      Gate
-	Outbox    Outbox
-	Tasks     Tasks
-	Approver  Approver
-	Pairings  Pairings
-	Events    Events
-	Simulator Simulator
+	Resolver  view.Resolver
+	Sessions  conversation.SessionKeeper
+	Turns     conversation.Turns
+	Gate      conversation.Gate
+	Events    conversation.Events
+	Tasks     conversation.Tasks
+	Outbox    operator.Outbox
+	Approver  operator.Approver
+	Pairings  operator.Pairings
+	Checker   operator.PolicyChecker
+	Simulator operator.Simulator
 }
 
 // Rows is what the API reads from the store, by kind.
 type Rows struct {
-	Sessions   SessionRows
-	Runs       RunRows
-	Deliveries DeliveryRows
+	Sessions   conversation.SessionRows
+	Runs       conversation.RunRows
+	Exchanges  conversation.ExchangeRows
+	Deliveries operator.DeliveryRows
 	Media      MediaRows
-	Exchanges  ExchangeRows
-	Approvals  ApprovalRows
-	Memories   MemoryRows
-	Pairings   PairingRows
-	Audit      AuditRows
+	Approvals  operator.ApprovalRows
+	Memories   operator.MemoryRows
+	Pairings   operator.PairingRows
+	Audit      operator.AuditRows
 	Denials    denials.Committer // stores what callers were not shown in the audit trail
 }
 
-// Models is what the API asks about models.
-type Models struct {
-	// Default is the model of an agent whose session sets none.
-	Default func(agent string) string
-	// Check gives nil for a model that may be set, else an error that names the models allowed for a session that has
-	// learnt something of the level.
-	Check func(name string, learnt flow.Level) error
-}
-
-// Files is where the files of sessions are.
-type Files struct {
-	// Folder finds the folder of a session's files and creates it if it is missing; empty if its agent has none.
-	Folder func(record sessions.Record) (string, error)
-	Level  func(record sessions.Record) flow.Level // of the session's files
-	Quota  *workspace.Quota                        // limits what is written; nil: no limit
+// MediaRows reads files, whole or without their content.
+type MediaRows interface {
+	operator.MediaRows
+	view.MediaInfo
 }
 
 // Config is what a Server needs. All fields but Hosts and Files.Quota are required.
 type Config struct {
 	Gateway    Gateway
 	Rows       Rows
-	Models     Models
-	Files      Files
-	Parts      func(ctx context.Context) []Health
+	Models     conversation.Models
+	Files      conversation.Files
+	Parts      func(ctx context.Context) []operator.Health
 	Accounts   func() []adapters.State
 	Callback   func(channel, account string) (http.Handler, bool)
 	Page       http.Handler
@@ -132,7 +127,7 @@ func New(cfg Config) *Server {
 	ending, end := context.WithCancel(context.Background())
 	s.endStreams = end
 	api := newRegistrar(cfg.Version, cfg.Log, bodyLimit(cfg.MaxBody, cfg.MaxUpload))
-	newHandlers(&cfg, tokens, s.denials, ending).register(api)
+	newHandlers(ending, &cfg, tokens, s.denials).register(api)
 	g := &guard{tokens: tokens, denials: s.denials, hosts: cfg.Hosts, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
 	s.handler = wire.Pace(wire.Count(g.protect(wire.Strict(api.mux, api.OpenAPI())), cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)
 	s.http = &http.Server{
@@ -146,9 +141,9 @@ func New(cfg Config) *Server {
 func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 	return func(method, path string) int64 {
 		switch {
-		case method == http.MethodPost && path == messagesPath:
+		case method == http.MethodPost && path == operator.MessagesPath:
 			return max(maxUpload, maxBody)
-		case isFile(method, path):
+		case conversation.IsFile(method, path):
 			return workspace.FileMost
 		}
 		return maxBody

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/operator"
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -162,7 +163,7 @@ func TestStopEndsStreamsAndLetsRequestsFinish(t *testing.T) {
 		g := withMain()
 		busy := make(chan struct{})
 		s, w := started(t, g, func(c *httpapi.Config) {
-			c.Parts = func(context.Context) []httpapi.Health { <-busy; return nil }
+			c.Parts = func(context.Context) []operator.Health { <-busy; return nil }
 		})
 		events := answer(t, w.dial(t, "GET", "/v1/sessions/main/events", ""))
 		slow := w.dial(t, "GET", "/v1/status", "")
@@ -185,7 +186,7 @@ func TestStopDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := make(chan struct{})
 		s, w := started(t, newGateway(), func(c *httpapi.Config) {
-			c.Parts = func(context.Context) []httpapi.Health { <-busy; return nil }
+			c.Parts = func(context.Context) []operator.Health { <-busy; return nil }
 		})
 		slow := w.dial(t, "GET", "/v1/status", "")
 		synctest.Wait()

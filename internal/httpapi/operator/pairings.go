@@ -1,4 +1,4 @@
-package httpapi
+package operator
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -26,12 +27,12 @@ type PairingRows interface {
 	ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error)
 }
 
-// pairingAPI serves who may talk to the gateway.
-type pairingAPI struct {
-	visible  *visibility
-	pairings Pairings
-	rows     PairingRows
-	now      func() time.Time
+// PairingAPI serves who may talk to the gateway.
+type PairingAPI struct {
+	Visible  *view.Visibility
+	Pairings Pairings
+	Rows     PairingRows
+	Now      func() time.Time
 }
 
 // pairingRecord is a pairing as programs see it.
@@ -49,7 +50,7 @@ type pairingRecord struct {
 func pairingOf(p ledger.Pairing) pairingRecord {
 	out := pairingRecord{Channel: p.Channel, Account: p.Account, User: p.User, Code: p.Code, Status: p.Status, Created: p.Created}
 	if p.Status == ledger.PairingPending {
-		out.Expires = optional(p.Expires)
+		out.Expires = view.Optional(p.Expires)
 	}
 	return out
 }
@@ -58,31 +59,33 @@ type pairingList struct {
 	Pairings []pairingRecord `json:"pairings"`
 }
 
-func (a *pairingAPI) list(ctx context.Context, _ *struct{}) (*body[pairingList], error) {
-	if err := needOperator(ctx); err != nil {
+// List lists who has asked to talk and who may.
+func (a *PairingAPI) List(ctx context.Context, _ *struct{}) (*wire.Body[pairingList], error) {
+	if err := view.NeedOperator(ctx); err != nil {
 		return nil, err
 	}
 	out := pairingList{Pairings: []pairingRecord{}}
 	for _, status := range []ledger.PairingStatus{ledger.PairingPending, ledger.PairingApproved} {
-		found, err := a.rows.ListPairings(ctx, "", "", status)
+		found, err := a.Rows.ListPairings(ctx, "", "", status)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range found {
-			if status == ledger.PairingPending && !p.Expires.After(a.now()) || !a.visible.channelSeen(ctx, p.Channel, p.Account) {
+			if status == ledger.PairingPending && !p.Expires.After(a.Now()) || !a.Visible.ChannelSeen(ctx, p.Channel, p.Account) {
 				continue
 			}
 			out.Pairings = append(out.Pairings, pairingOf(p))
 		}
 	}
-	return &body[pairingList]{out}, nil
+	return wire.NewBody(out), nil
 }
 
 type pairingCode struct {
 	Code string `path:"code" maxLength:"32"`
 }
 
-func (a *pairingAPI) approve(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
+// Approve admits the person with a code.
+func (a *PairingAPI) Approve(ctx context.Context, in *pairingCode) (*wire.Body[pairingRecord], error) {
 	code, known, err := a.visibleCode(ctx, in.Code)
 	if err != nil {
 		return nil, err
@@ -92,30 +95,31 @@ func (a *pairingAPI) approve(ctx context.Context, in *pairingCode) (*body[pairin
 			return nil, err
 		}
 	}
-	p, err := a.pairings.ApprovePairing(ctx, code, auth.CallerOf(ctx).Actor())
+	p, err := a.Pairings.ApprovePairing(ctx, code, auth.CallerOf(ctx).Actor())
 	if err != nil {
 		return nil, err
 	}
 	out := pairingOf(p)
-	out.Note = a.pairings.SharedMain()
-	return &body[pairingRecord]{out}, nil
+	out.Note = a.Pairings.SharedMain()
+	return wire.NewBody(out), nil
 }
 
-func (a *pairingAPI) deny(ctx context.Context, in *pairingCode) (*body[pairingRecord], error) {
+// Deny refuses the person with a code.
+func (a *PairingAPI) Deny(ctx context.Context, in *pairingCode) (*wire.Body[pairingRecord], error) {
 	code, _, err := a.visibleCode(ctx, in.Code)
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.pairings.DenyPairing(ctx, code, auth.CallerOf(ctx).Actor())
+	p, err := a.Pairings.DenyPairing(ctx, code, auth.CallerOf(ctx).Actor())
 	if err != nil {
 		return nil, err
 	}
-	return &body[pairingRecord]{pairingOf(p)}, nil
+	return wire.NewBody(pairingOf(p)), nil
 }
 
 // mayAdmit refuses a named token that may not know everything that the admitted person could ask for.
-func (a *pairingAPI) mayAdmit(ctx context.Context) error {
-	if who := auth.CallerOf(ctx); !who.Owner() && !who.SeesAll() && a.pairings.SharedMain() != "" {
+func (a *PairingAPI) mayAdmit(ctx context.Context) error {
+	if who := auth.CallerOf(ctx); !who.Owner() && !who.SeesAll() && a.Pairings.SharedMain() != "" {
 		return wire.Forbidden("admitted people speak in the main session, which may learn RESTRICTED data, but your token sees at most " + who.Level.String() + "; ask the owner to approve, or set session.dmScope to per-channel-peer")
 	}
 	return nil
@@ -126,26 +130,27 @@ const noCode = ""
 
 // visibleCode is the code to decide with, and whether a pending pairing has it that the caller may know of. The code of a
 // channel above the caller's level becomes a wrong one.
-func (a *pairingAPI) visibleCode(ctx context.Context, given string) (code string, known bool, err error) {
+func (a *PairingAPI) visibleCode(ctx context.Context, given string) (code string, known bool, err error) {
 	code = strings.ToUpper(given)
-	pending, err := a.rows.ListPairings(ctx, "", "", ledger.PairingPending)
+	pending, err := a.Rows.ListPairings(ctx, "", "", ledger.PairingPending)
 	if err != nil {
 		return noCode, false, err
 	}
 	for _, p := range pending {
 		switch {
 		case p.Code != code:
-		case a.visible.channelSeen(ctx, p.Channel, p.Account):
+		case a.Visible.ChannelSeen(ctx, p.Channel, p.Account):
 			known = true
 		default:
-			a.visible.noteChannel(ctx, "pairing", p.Channel, p.Account, "/"+string(p.User.ID))
+			a.Visible.NoteChannel(ctx, "pairing", p.Channel, p.Account, "/"+string(p.User.ID))
 			return noCode, false, nil
 		}
 	}
 	return code, known, nil
 }
 
-func (a *pairingAPI) revoke(ctx context.Context, in *struct {
+// Revoke removes an admitted person.
+func (a *PairingAPI) Revoke(ctx context.Context, in *struct {
 	Body struct {
 		Channel string `json:"channel" minLength:"1"`
 		Account string `json:"account,omitempty" doc:"default: default"`
@@ -154,9 +159,9 @@ func (a *pairingAPI) revoke(ctx context.Context, in *struct {
 },
 ) (*struct{}, error) {
 	channel, account := in.Body.Channel, cmp.Or(in.Body.Account, "default")
-	if !a.visible.channelSeen(ctx, channel, account) {
-		a.visible.noteChannel(ctx, "channel", channel, account, "")
+	if !a.Visible.ChannelSeen(ctx, channel, account) {
+		a.Visible.NoteChannel(ctx, "channel", channel, account, "")
 		return nil, wire.ErrNotFound
 	}
-	return nil, a.pairings.RevokePairing(ctx, channel, account, sessions.UserID(in.Body.User), auth.CallerOf(ctx).Actor())
+	return nil, a.Pairings.RevokePairing(ctx, channel, account, sessions.UserID(in.Body.User), auth.CallerOf(ctx).Actor())
 }

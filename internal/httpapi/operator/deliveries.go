@@ -1,4 +1,4 @@
-package httpapi
+package operator
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"sluice/adapters"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -17,8 +18,8 @@ import (
 	"sluice/sessions"
 )
 
-// messagesPath is where messages are sent; its requests may carry files.
-const messagesPath = "/v1/messages"
+// MessagesPath is where messages are sent; its requests may carry files.
+const MessagesPath = "/v1/messages"
 
 // Outbox sends messages and changes deliveries.
 type Outbox interface {
@@ -40,13 +41,13 @@ type DeliveryRows interface {
 	CountDeliveries(ctx context.Context, upTo flow.Level) (map[ledger.DeliveryStatus]int, error)
 }
 
-// deliveryAPI serves what is sent to people, and where it can be sent.
-type deliveryAPI struct {
-	visible  *visibility
-	outbox   Outbox
-	rows     DeliveryRows
-	files    fileNames
-	identity identity
+// DeliveryAPI serves what is sent to people, and where it can be sent.
+type DeliveryAPI struct {
+	Visible  *view.Visibility
+	Outbox   Outbox
+	Rows     DeliveryRows
+	Names    view.FileNames
+	Identity view.Identity
 }
 
 // deliveryRecord is a delivery as programs see it.
@@ -57,7 +58,7 @@ type deliveryRecord struct {
 	Route    sessions.Route        `json:"route"`
 	Text     string                `json:"text"`
 	Buttons  []sessions.Button     `json:"buttons,omitempty" doc:"press: what to send to press one, with POST /v1/sessions/{id}/messages"`
-	Files    []mediaRecord         `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
+	Files    []view.MediaRecord    `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
 	Label    string                `json:"label"`
 	Session  sessions.ID           `json:"session,omitempty"`
 	Run      sessions.RunID        `json:"run,omitempty"`
@@ -72,14 +73,14 @@ type deliveryRecord struct {
 	Finished *time.Time            `json:"finished,omitempty"`
 }
 
-func (a *deliveryAPI) record(ctx context.Context, d ledger.Delivery) deliveryRecord {
+func (a *DeliveryAPI) record(ctx context.Context, d ledger.Delivery) deliveryRecord {
 	out := deliveryRecord{
-		ID: d.ID, Kind: d.Kind, Status: d.Status, Route: publicRoute(d.Route), Buttons: openButtons(d), Files: a.files.of(ctx, d), Text: d.Text, Label: d.Label.String(), Session: d.Session, Run: d.Run,
+		ID: d.ID, Kind: d.Kind, Status: d.Status, Route: view.PublicRoute(d.Route), Buttons: view.OpenButtons(d), Files: a.Names.Of(ctx, d), Text: d.Text, Label: d.Label.String(), Session: d.Session, Run: d.Run,
 		ResendOf: d.ResendOf, Attempts: d.Attempts, Error: d.LastError, Decision: d.Decision, Receipts: d.Receipts,
-		Created: d.Created, Expires: d.Expires, Finished: optional(d.Finished),
+		Created: d.Created, Expires: d.Expires, Finished: view.Optional(d.Finished),
 	}
 	if d.Status == ledger.DeliveryQueued {
-		out.NextTry = optional(d.NextTry)
+		out.NextTry = view.Optional(d.NextTry)
 	}
 	return out
 }
@@ -101,16 +102,17 @@ type sendInput struct {
 	}
 }
 
-func (a *deliveryAPI) send(ctx context.Context, in *sendInput) (*body[deliveryRecord], error) {
+// Send queues a message that answers nothing.
+func (a *DeliveryAPI) Send(ctx context.Context, in *sendInput) (*wire.Body[deliveryRecord], error) {
 	who := auth.CallerOf(ctx)
 	label, err := who.Words(in.Body.Label)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.visible.needChannel(ctx, in.Body.Channel, in.Body.Account); err != nil {
+	if err := a.Visible.NeedChannel(ctx, in.Body.Channel, in.Body.Account); err != nil {
 		return nil, err
 	}
-	d, err := a.outbox.Send(ctx, router.Proactive{
+	d, err := a.Outbox.Send(ctx, router.Proactive{
 		Channel: in.Body.Channel, Account: in.Body.Account, To: in.Body.To, ChatType: sessions.ChatType(in.Body.ChatType),
 		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: who.Key(cmp.Or(in.Body.Key, in.Key)), Reader: who.Level, Actor: who.Actor(),
 		Buttons: buttonsOf(in.Body.Buttons), Files: filesOf(in.Body.Files),
@@ -119,10 +121,10 @@ func (a *deliveryAPI) send(ctx context.Context, in *sendInput) (*body[deliveryRe
 		return nil, err
 	}
 	if !who.Sees(d.Label) { // of the first request with this key, when the token had a higher level
-		a.visible.denials.Hidden(ctx, denials.Object{Kind: "delivery", ID: string(d.ID), Session: d.Session, Label: d.Label}, denials.AboveLevel)
+		a.Visible.Denials.Hidden(ctx, denials.Object{Kind: "delivery", ID: string(d.ID), Session: d.Session, Label: d.Label}, denials.AboveLevel)
 		return nil, wire.ErrNotFound
 	}
-	return &body[deliveryRecord]{a.record(ctx, d)}, nil
+	return wire.NewBody(a.record(ctx, d)), nil
 }
 
 type deliveryList struct {
@@ -130,21 +132,22 @@ type deliveryList struct {
 	Counts     map[ledger.DeliveryStatus]int `json:"counts" doc:"number of deliveries by status, without sent and discarded"`
 }
 
-func (a *deliveryAPI) list(ctx context.Context, in *struct {
-	PageQuery
+// List lists deliveries and counts the unsettled ones.
+func (a *DeliveryAPI) List(ctx context.Context, in *struct {
+	view.PageQuery
 	Status  string `query:"status" enum:"preview,queued,held,sending,sent,blocked,failed,unknown,expired,discarded" doc:"only deliveries with this status"`
 	Channel string `query:"channel"`
 	Session string `query:"session" doc:"a session's id"`
 },
-) (*page[deliveryList], error) {
-	level, bound := auth.CallerOf(ctx).Level, newBound()
-	found, err := a.rows.ListDeliveries(ctx, ledger.Query{
+) (*view.Page[deliveryList], error) {
+	level, bound := auth.CallerOf(ctx).Level, view.NewBound()
+	found, err := a.Rows.ListDeliveries(ctx, ledger.Query{
 		MaxLevel: level, Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound,
 	})
 	if err != nil {
 		return nil, err
 	}
-	counts, err := a.rows.CountDeliveries(ctx, level)
+	counts, err := a.Rows.CountDeliveries(ctx, level)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +155,7 @@ func (a *deliveryAPI) list(ctx context.Context, in *struct {
 	for i, d := range found {
 		out.Deliveries[i] = a.record(ctx, d)
 	}
-	return &page[deliveryList]{nextLink(ctx, bound, lastID(found, func(d ledger.Delivery) string { return string(d.ID) })), out}, nil
+	return view.NewPage(view.NextLink(ctx, bound, view.LastID(found, func(d ledger.Delivery) string { return string(d.ID) })), out), nil
 }
 
 type deliveryPath struct {
@@ -160,39 +163,42 @@ type deliveryPath struct {
 }
 
 // find is a delivery that the caller may know of.
-func (a *deliveryAPI) find(ctx context.Context, id string) (ledger.Delivery, error) {
-	d, err := a.rows.Delivery(ctx, ledger.DeliveryID(id))
-	return d, a.visible.check(ctx, err, denials.Object{Kind: "delivery", ID: string(d.ID), Label: d.Label}, d.Session)
+func (a *DeliveryAPI) find(ctx context.Context, id string) (ledger.Delivery, error) {
+	d, err := a.Rows.Delivery(ctx, ledger.DeliveryID(id))
+	return d, a.Visible.Check(ctx, err, denials.Object{Kind: "delivery", ID: string(d.ID), Label: d.Label}, d.Session)
 }
 
-func (a *deliveryAPI) get(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
+// Get answers with a delivery.
+func (a *DeliveryAPI) Get(ctx context.Context, in *deliveryPath) (*wire.Body[deliveryRecord], error) {
 	d, err := a.find(ctx, in.Delivery)
 	if err != nil {
 		return nil, err
 	}
-	return &body[deliveryRecord]{a.record(ctx, d)}, nil
+	return wire.NewBody(a.record(ctx, d)), nil
 }
 
-func (a *deliveryAPI) retry(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
+// Retry queues a delivery again.
+func (a *DeliveryAPI) Retry(ctx context.Context, in *deliveryPath) (*wire.Body[deliveryRecord], error) {
 	d, err := a.find(ctx, in.Delivery)
 	if err != nil {
 		return nil, err
 	}
-	if d, err = a.outbox.RetryDelivery(ctx, d.ID, auth.CallerOf(ctx).Actor()); err != nil {
+	if d, err = a.Outbox.RetryDelivery(ctx, d.ID, auth.CallerOf(ctx).Actor()); err != nil {
 		return nil, err
 	}
-	return &body[deliveryRecord]{a.record(ctx, d)}, nil
+	return wire.NewBody(a.record(ctx, d)), nil
 }
 
-func (a *deliveryAPI) discard(ctx context.Context, in *deliveryPath) (*body[deliveryRecord], error) {
+// Discard gives a delivery up.
+func (a *DeliveryAPI) Discard(ctx context.Context, in *deliveryPath) (*wire.Body[deliveryRecord], error) {
 	d, err := a.find(ctx, in.Delivery)
 	if err != nil {
 		return nil, err
 	}
-	if d, err = a.outbox.DiscardDelivery(ctx, d.ID, a.identity.verdict(auth.CallerOf(ctx))); err != nil {
+	if d, err = a.Outbox.DiscardDelivery(ctx, d.ID, a.Identity.Verdict(auth.CallerOf(ctx))); err != nil {
 		return nil, err
 	}
-	return &body[deliveryRecord]{a.record(ctx, d)}, nil
+	return wire.NewBody(a.record(ctx, d)), nil
 }
 
 // directoryRecord is a conversation that was looked up.
@@ -201,21 +207,22 @@ type directoryRecord struct {
 	Members []sessions.Peer `json:"members,omitempty" doc:"at most 200; absent if the platform does not list them"`
 }
 
-func (a *deliveryAPI) lookUp(ctx context.Context, in *struct {
+// LookUp finds a conversation and its members.
+func (a *DeliveryAPI) LookUp(ctx context.Context, in *struct {
 	Channel string `query:"channel" required:"true"`
 	Account string `query:"account"`
 	To      string `query:"to" required:"true" doc:"a conversation's id, owner, #name or @name"`
 },
-) (*body[directoryRecord], error) {
-	if err := needOperator(ctx); err != nil {
+) (*wire.Body[directoryRecord], error) {
+	if err := view.NeedOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.visible.needChannel(ctx, in.Channel, in.Account); err != nil {
+	if err := a.Visible.NeedChannel(ctx, in.Channel, in.Account); err != nil {
 		return nil, err
 	}
-	route, members, err := a.outbox.LookUp(ctx, in.Channel, in.Account, in.To)
+	route, members, err := a.Outbox.LookUp(ctx, in.Channel, in.Account, in.To)
 	if err != nil {
 		return nil, fmt.Errorf("look up: %w", err)
 	}
-	return &body[directoryRecord]{directoryRecord{publicRoute(route), members}}, nil
+	return wire.NewBody(directoryRecord{view.PublicRoute(route), members}), nil
 }

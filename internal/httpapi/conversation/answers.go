@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -23,16 +24,14 @@ type Gate interface {
 	Teller(ctx context.Context, run sessions.Run, reader flow.Level) (router.Teller, error)
 	// Standing says what a session may say on a route.
 	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (router.Standing, error)
-	// CheckPolicy says what would be decided about a message, and why.
-	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
 }
 
-// answers asks the gate what callers may read of the agents' answers.
-type answers struct {
-	visible *visibility
-	gate    Gate
-	runs    RunRows
-	channel string // of what is asked over the API
+// Answers asks the gate what callers may read of the agents' answers.
+type Answers struct {
+	Visible *view.Visibility
+	Gate    Gate
+	Runs    RunRows
+	Channel string // of what is asked over the API
 }
 
 // aboveText replaces an answer that its own asker may not see.
@@ -82,9 +81,9 @@ type ending struct {
 }
 
 // ending is how a caller's own turn has ended: the answer as the gate lets it out, or the notice that it is withheld.
-func (a *answers) ending(ctx context.Context, run sessions.Run) (ending, error) {
+func (a *Answers) ending(ctx context.Context, run sessions.Run) (ending, error) {
 	who := auth.CallerOf(ctx)
-	taint, err := a.visible.taint(ctx, who, run.Session)
+	taint, err := a.Visible.Taint(ctx, who, run.Session)
 	if err != nil {
 		return ending{}, err
 	}
@@ -92,18 +91,18 @@ func (a *answers) ending(ctx context.Context, run sessions.Run) (ending, error) 
 	seen := who.Sees(answer.Label)
 	switch {
 	case !seen && !who.OnPage():
-		a.visible.denials.Hidden(ctx, answer, denials.AboveLevel)
+		a.Visible.Denials.Hidden(ctx, answer, denials.AboveLevel)
 		return ending{text: aboveText, withheld: &withheldRecord{Code: withheldLevel, Message: aboveText}}, nil
 	case run.Status != sessions.RunDone:
 		return ending{text: run.Error, seen: seen}, nil
 	}
-	told, err := a.gate.Told(ctx, run, flow.Level{})
+	told, err := a.Gate.Told(ctx, run, flow.Level{})
 	if err != nil {
 		return ending{}, err
 	}
 	out := ending{text: told.Text, seen: seen}
 	if told.Withheld != nil {
-		a.visible.denials.Hidden(ctx, answer, denials.HeldByGate)
+		a.Visible.Denials.Hidden(ctx, answer, denials.HeldByGate)
 		out.withheld = withheldOf(told.Withheld, seen)
 		out.text = out.withheld.Message
 	}
@@ -112,19 +111,19 @@ func (a *answers) ending(ctx context.Context, run sessions.Run) (ending, error) 
 
 // eventFor is an event as those who follow its session read it. The end of a run comes from the bus as it was decided then,
 // so the gate is asked again.
-func (a *answers) eventFor(ctx context.Context, e sessions.Event) (eventRecord, error) {
+func (a *Answers) eventFor(ctx context.Context, e sessions.Event) (eventRecord, error) {
 	out := eventRecord{Event: e}
 	if e.Type != sessions.EventDone {
 		return out, nil
 	}
-	run, err := a.runs.Run(ctx, e.Run)
+	run, err := a.Runs.Run(ctx, e.Run)
 	if errors.Is(err, sessions.ErrNotFound) || err == nil && (run.Kind.Step() || run.Status != sessions.RunDone) {
 		return out, nil
 	}
 	if err != nil {
 		return out, err
 	}
-	told, err := a.gate.Told(ctx, run, flow.Level{})
+	told, err := a.Gate.Told(ctx, run, flow.Level{})
 	if err != nil {
 		return out, err
 	}
@@ -136,7 +135,7 @@ func (a *answers) eventFor(ctx context.Context, e sessions.Event) (eventRecord, 
 }
 
 // record is a run as the caller may read it.
-func (a *answers) record(ctx context.Context, run sessions.Run) (runRecord, error) {
+func (a *Answers) record(ctx context.Context, run sessions.Run) (runRecord, error) {
 	out := runOf(run)
 	tell, err := a.teller(ctx, run)
 	if err != nil {
@@ -154,15 +153,15 @@ func (a *answers) record(ctx context.Context, run sessions.Run) (runRecord, erro
 
 // teller asks the gate about what a run has said. What was asked over the API is answered over the API, wherever it is read.
 // What was said on another channel has passed that channel's gate; here only the caller's level counts.
-func (a *answers) teller(ctx context.Context, run sessions.Run) (router.Teller, error) {
-	if run.Route.Channel != a.channel {
+func (a *Answers) teller(ctx context.Context, run sessions.Run) (router.Teller, error) {
+	if run.Route.Channel != a.Channel {
 		run.Route = sessions.Route{}
 	}
-	return a.gate.Teller(ctx, run, auth.CallerOf(ctx).Level)
+	return a.Gate.Teller(ctx, run, auth.CallerOf(ctx).Level)
 }
 
 // filterHistory removes from a session's history those answers of the agent that the gate withholds.
-func (a *answers) filterHistory(ctx context.Context, of sessions.Record, messages []messageRecord) error {
+func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, messages []messageRecord) error {
 	tellers := map[sessions.RunID]router.Teller{}
 	for i := range messages {
 		m := &messages[i]
@@ -185,8 +184,8 @@ func (a *answers) filterHistory(ctx context.Context, of sessions.Record, message
 }
 
 // tellerOf is the teller of a run by its id. If the run is no longer kept, its session stands for where it spoke and what it knew.
-func (a *answers) tellerOf(ctx context.Context, of sessions.Record, id sessions.RunID) (router.Teller, error) {
-	run, err := a.runs.Run(ctx, id)
+func (a *Answers) tellerOf(ctx context.Context, of sessions.Record, id sessions.RunID) (router.Teller, error) {
+	run, err := a.Runs.Run(ctx, id)
 	if errors.Is(err, sessions.ErrNotFound) {
 		run, err = sessions.Run{ID: id, Session: of.ID, Kind: sessions.KindMessage, Route: of.Route, Label: of.Taint}, nil
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/router"
 	"sluice/router/ledger"
@@ -26,13 +27,13 @@ type Tasks interface {
 	StartTask(ctx context.Context, n router.NewTask) (ledger.Exchange, error)
 }
 
-// exchangeAPI serves exchanges between sessions, and tasks for sub-agents.
-type exchangeAPI struct {
-	visible *visibility
-	rows    ExchangeRows
-	tasks   Tasks
-	models  Models
-	route   sessions.Route // where a task is reported
+// ExchangeAPI serves exchanges between sessions, and tasks for sub-agents.
+type ExchangeAPI struct {
+	Visible *view.Visibility
+	Rows    ExchangeRows
+	Tasks   Tasks
+	Models  Models
+	Route   sessions.Route // where a task is reported
 }
 
 // exchangeRecord is an exchange between two sessions as programs see it.
@@ -67,8 +68,8 @@ func exchangeOf(x ledger.Exchange) exchangeRecord {
 	return exchangeRecord{
 		ID: x.ID, Kind: x.Kind, Requester: x.Requester, Target: x.Target, Request: x.Request, Reply: x.Reply, Latest: x.Latest,
 		Phase: x.Phase, Turn: x.Turn, MaxTurns: x.MaxTurns, Outcome: x.Outcome, Detail: x.Detail, Status: x.Status, Name: x.Name,
-		Run: x.Run, FirstRun: x.First, Chain: x.Chain.ID, Hops: emptyNotNil(x.Chain.Hops), Label: x.Label.String(),
-		Usage: x.Usage, Runtime: x.Runtime.Milliseconds(), Started: x.Started, Ended: optional(x.Ended), Route: optionalRoute(x.Route),
+		Run: x.Run, FirstRun: x.First, Chain: x.Chain.ID, Hops: view.NotNil(x.Chain.Hops), Label: x.Label.String(),
+		Usage: x.Usage, Runtime: x.Runtime.Milliseconds(), Started: x.Started, Ended: view.Optional(x.Ended), Route: view.OptionalRoute(x.Route),
 	}
 }
 
@@ -76,16 +77,17 @@ type exchangeList struct {
 	Exchanges []exchangeRecord `json:"exchanges"`
 }
 
-func (a *exchangeAPI) list(ctx context.Context, in *struct {
+// List lists exchanges, of all sessions or with one of them on either side.
+func (a *ExchangeAPI) List(ctx context.Context, in *struct {
 	Session string `query:"session" maxLength:"512" doc:"a session's id or key: only exchanges in which it is the requester or the target"`
 	Kind    string `query:"kind" enum:"send,spawn" doc:"send: requests to sessions; spawn: tasks of sub-agents"`
 	Open    bool   `query:"open" doc:"only exchanges that have not ended"`
-	PageQuery
+	view.PageQuery
 },
-) (*page[exchangeList], error) {
+) (*view.Page[exchangeList], error) {
 	sides := []ledger.ExchangeQuery{{}}
 	if in.Session != "" {
-		id, err := a.visible.sessionID(ctx, in.Session)
+		id, err := a.Visible.SessionID(ctx, in.Session)
 		if err != nil {
 			return nil, err
 		}
@@ -93,8 +95,8 @@ func (a *exchangeAPI) list(ctx context.Context, in *struct {
 	}
 	var found, ends []ledger.Exchange
 	for _, q := range sides {
-		q.MaxLevel, q.Kind, q.Open, q.Limit, q.After, q.Bound = auth.CallerOf(ctx).Level, announce.Kind(in.Kind), in.Open, in.Limit, in.After, newBound()
-		side, err := a.rows.ListExchanges(ctx, q)
+		q.MaxLevel, q.Kind, q.Open, q.Limit, q.After, q.Bound = auth.CallerOf(ctx).Level, announce.Kind(in.Kind), in.Open, in.Limit, in.After, view.NewBound()
+		side, err := a.Rows.ListExchanges(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +119,7 @@ func (a *exchangeAPI) list(ctx context.Context, in *struct {
 		}
 		out.Exchanges = append(out.Exchanges, record)
 	}
-	return &page[exchangeList]{nextLink(ctx, &bound, lastID(found, func(x ledger.Exchange) string { return x.ID })), out}, nil
+	return view.NewPage(view.NextLink(ctx, &bound, view.LastID(found, func(x ledger.Exchange) string { return x.ID })), out), nil
 }
 
 // newestFirst is the order of exchanges in lists.
@@ -125,29 +127,30 @@ func newestFirst(a, b ledger.Exchange) int {
 	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID))
 }
 
-func (a *exchangeAPI) get(ctx context.Context, in *struct {
+// Get answers with an exchange.
+func (a *ExchangeAPI) Get(ctx context.Context, in *struct {
 	Exchange string `path:"exchange"`
 },
-) (*body[exchangeRecord], error) {
-	x, err := a.rows.Exchange(ctx, in.Exchange)
+) (*wire.Body[exchangeRecord], error) {
+	x, err := a.Rows.Exchange(ctx, in.Exchange)
 	return a.show(ctx, x, err)
 }
 
 // show answers with an exchange that was read or created, if the caller may know of it.
-func (a *exchangeAPI) show(ctx context.Context, x ledger.Exchange, err error) (*body[exchangeRecord], error) {
-	if err := a.visible.check(ctx, err, denials.Object{Kind: "exchange", ID: x.ID, Label: x.Label}, x.Requester.Session, x.Target.Session); err != nil {
+func (a *ExchangeAPI) show(ctx context.Context, x ledger.Exchange, err error) (*wire.Body[exchangeRecord], error) {
+	if err := a.Visible.Check(ctx, err, denials.Object{Kind: "exchange", ID: x.ID, Label: x.Label}, x.Requester.Session, x.Target.Session); err != nil {
 		return nil, err
 	}
 	record, err := a.record(ctx, x)
 	if err != nil {
 		return nil, err
 	}
-	return &body[exchangeRecord]{record}, nil
+	return wire.NewBody(record), nil
 }
 
 // record is an exchange as the caller may see it, with only those hops that they may know of.
-func (a *exchangeAPI) record(ctx context.Context, x ledger.Exchange) (exchangeRecord, error) {
-	hops, err := a.visible.sessionsSeen(ctx, x.Chain.Hops)
+func (a *ExchangeAPI) record(ctx context.Context, x ledger.Exchange) (exchangeRecord, error) {
+	hops, err := a.Visible.SessionsSeen(ctx, x.Chain.Hops)
 	x.Chain.Hops = hops
 	return exchangeOf(x), err
 }
@@ -166,13 +169,14 @@ type taskInput struct {
 	}
 }
 
-func (a *exchangeAPI) startTask(ctx context.Context, in *taskInput) (*body[exchangeRecord], error) {
-	r, err := a.visible.session(ctx, in.ID)
+// StartTask gives a task to a sub-agent of a session.
+func (a *ExchangeAPI) StartTask(ctx context.Context, in *taskInput) (*wire.Body[exchangeRecord], error) {
+	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	if m := in.Body.Model; m != "" {
-		if err := a.models.Check(m, r.Taint.Level()); err != nil {
+		if err := a.Models.Check(m, r.Taint.Level()); err != nil {
 			return nil, wire.BadRequest(err.Error())
 		}
 	}
@@ -181,8 +185,8 @@ func (a *exchangeAPI) startTask(ctx context.Context, in *taskInput) (*body[excha
 	if err != nil {
 		return nil, err
 	}
-	x, err := a.tasks.StartTask(ctx, router.NewTask{
-		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: a.route, Label: label, Key: who.Key(in.Key), Actor: who.Actor(),
+	x, err := a.Tasks.StartTask(ctx, router.NewTask{
+		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: a.Route, Label: label, Key: who.Key(in.Key), Actor: who.Actor(),
 		Task: router.Task{Name: in.Body.Name, Timeout: time.Duration(in.Body.Timeout) * time.Second, Discard: in.Body.Cleanup == "delete"},
 	})
 	return a.show(ctx, x, err)

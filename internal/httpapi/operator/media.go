@@ -1,4 +1,4 @@
-package httpapi
+package operator
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -37,14 +39,6 @@ func buttonsOf(in []buttonJSON) []adapters.Button {
 	return out
 }
 
-// openButtons are the buttons of a delivery that still have an effect.
-func openButtons(d ledger.Delivery) []sessions.Button {
-	if len(d.Controls) > 0 && d.Asks == "" {
-		return nil // the question has been decided
-	}
-	return d.ShownButtons()
-}
-
 func filesOf(in []fileJSON) []router.NewFile {
 	out := make([]router.NewFile, len(in))
 	for i, f := range in {
@@ -53,35 +47,9 @@ func filesOf(in []fileJSON) []router.NewFile {
 	return out
 }
 
-// mediaRecord is a file as programs see it.
-type mediaRecord struct {
-	ID   sessions.MediaID `json:"id"`
-	Name string           `json:"name,omitempty" doc:"absent: the file is no longer kept"`
-	MIME string           `json:"mime,omitempty"`
-	Size int64            `json:"size,omitempty" doc:"bytes"`
-}
-
 // MediaRows reads files.
 type MediaRows interface {
 	Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
-	// MediaInfo reads a file without its content.
-	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
-}
-
-// fileNames reads what the files of deliveries are called.
-type fileNames struct{ rows MediaRows }
-
-// of lists the files of a delivery. A file that is no longer kept has only its id.
-func (n fileNames) of(ctx context.Context, d ledger.Delivery) []mediaRecord {
-	var out []mediaRecord
-	for _, id := range d.Files {
-		record := mediaRecord{ID: id}
-		if m, err := n.rows.MediaInfo(ctx, id); err == nil {
-			record.Name, record.MIME, record.Size = m.FileName(), m.MIME, m.Size
-		}
-		out = append(out, record)
-	}
-	return out
 }
 
 // mediaContent is the response with a file, which browsers must download and not show as a page of the gateway.
@@ -92,27 +60,28 @@ type mediaContent struct {
 	Body        []byte
 }
 
-// describeMedia describes the operation in the OpenAPI document.
-func describeMedia() huma.Operation {
-	o := op(http.MethodGet, "/v1/media/{media}", "get-media", "Get a file's content")
+// DescribeMedia describes the operation in the OpenAPI document.
+func DescribeMedia() huma.Operation {
+	o := wire.Op(http.MethodGet, "/v1/media/{media}", "get-media", "Get a file's content")
 	o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
 	}}}
 	return o
 }
 
-// mediaAPI serves the files of messages.
-type mediaAPI struct {
-	visible *visibility
-	rows    MediaRows
+// MediaAPI serves the files of messages.
+type MediaAPI struct {
+	Visible *view.Visibility
+	Rows    MediaRows
 }
 
-func (a *mediaAPI) get(ctx context.Context, in *struct {
+// Get answers with the content of a file.
+func (a *MediaAPI) Get(ctx context.Context, in *struct {
 	Media string `path:"media" maxLength:"64"`
 },
 ) (*mediaContent, error) {
-	m, err := a.rows.Media(ctx, sessions.MediaID(in.Media))
-	if err := a.visible.check(ctx, err, denials.Object{Kind: "file", ID: string(m.ID), Label: m.Label}, m.Session); err != nil {
+	m, err := a.Rows.Media(ctx, sessions.MediaID(in.Media))
+	if err := a.Visible.Check(ctx, err, denials.Object{Kind: "file", ID: string(m.ID), Label: m.Label}, m.Session); err != nil {
 		return nil, err
 	}
 	return &mediaContent{

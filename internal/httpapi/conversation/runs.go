@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/router"
 	"sluice/router/ledger"
@@ -21,13 +22,13 @@ type RunRows interface {
 	ListRuns(ctx context.Context, q ledger.Query) ([]sessions.Run, error)
 }
 
-// runAPI serves runs.
-type runAPI struct {
-	visible *visibility
-	turns   Turns
-	rows    RunRows
-	answers *answers
-	ending  context.Context // ends waiting when the server stops
+// RunAPI serves runs.
+type RunAPI struct {
+	Visible *view.Visibility
+	Turns   Turns
+	Rows    RunRows
+	Answers *Answers
+	Ending  context.Context // ends waiting when the server stops
 }
 
 // runRecord is a run as programs see it.
@@ -54,8 +55,8 @@ type runRecord struct {
 func runOf(r sessions.Run) runRecord {
 	return runRecord{
 		ID: r.ID, Session: r.Session, Status: r.Status, Kind: r.Kind, Input: router.InputText(r.Input), Reply: r.Reply, Error: r.Error, Model: r.Model,
-		Leader: r.Leader, Attempts: r.Attempts, Usage: r.Usage, Route: optionalRoute(r.Route), Label: r.Label.String(), Accepted: r.Accepted,
-		Started: optional(r.Started), Finished: optional(r.Finished),
+		Leader: r.Leader, Attempts: r.Attempts, Usage: r.Usage, Route: view.OptionalRoute(r.Route), Label: r.Label.String(), Accepted: r.Accepted,
+		Started: view.Optional(r.Started), Finished: view.Optional(r.Finished),
 	}
 }
 
@@ -65,20 +66,22 @@ type runList struct {
 
 // RunQuery is which runs are wanted.
 type RunQuery struct {
-	PageQuery
+	view.PageQuery
 	Status string `query:"status" enum:"queued,running,done,failed,timeout,aborted,dropped" doc:"only runs with this status"`
 }
 
-func (a *runAPI) list(ctx context.Context, in *RunQuery) (*page[runList], error) {
+// List lists the runs of all sessions.
+func (a *RunAPI) List(ctx context.Context, in *RunQuery) (*view.Page[runList], error) {
 	return a.page(ctx, "", in)
 }
 
-func (a *runAPI) listOfSession(ctx context.Context, in *struct {
+// ListOfSession lists the runs of one session.
+func (a *RunAPI) ListOfSession(ctx context.Context, in *struct {
 	SessionPath
 	RunQuery
 },
-) (*page[runList], error) {
-	r, err := a.visible.session(ctx, in.ID)
+) (*view.Page[runList], error) {
+	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -86,26 +89,27 @@ func (a *runAPI) listOfSession(ctx context.Context, in *struct {
 }
 
 // page lists the runs of a session, or of all sessions if it is empty.
-func (a *runAPI) page(ctx context.Context, of sessions.ID, in *RunQuery) (*page[runList], error) {
-	bound := newBound()
-	runs, err := a.rows.ListRuns(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Session: of, Status: in.Status, Limit: in.Limit, After: in.After, Bound: bound})
+func (a *RunAPI) page(ctx context.Context, of sessions.ID, in *RunQuery) (*view.Page[runList], error) {
+	bound := view.NewBound()
+	runs, err := a.Rows.ListRuns(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Session: of, Status: in.Status, Limit: in.Limit, After: in.After, Bound: bound})
 	if err != nil {
 		return nil, err
 	}
 	out := runList{Runs: make([]runRecord, len(runs))}
 	for i, r := range runs {
-		if out.Runs[i], err = a.answers.record(ctx, r); err != nil {
+		if out.Runs[i], err = a.Answers.record(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	return &page[runList]{nextLink(ctx, bound, lastID(runs, func(r sessions.Run) string { return string(r.ID) })), out}, nil
+	return view.NewPage(view.NextLink(ctx, bound, view.LastID(runs, func(r sessions.Run) string { return string(r.ID) })), out), nil
 }
 
-func (a *runAPI) get(ctx context.Context, in *struct {
+// Get answers with a run, at once or when it has ended.
+func (a *RunAPI) Get(ctx context.Context, in *struct {
 	Run  string `path:"run"`
 	Wait string `query:"wait" doc:"wait this long for its end, for example 30s; at most 5m"`
 },
-) (*body[runRecord], error) {
+) (*wire.Body[runRecord], error) {
 	id, err := sessions.ParseRunID(in.Run)
 	if err != nil {
 		return nil, wire.ErrNotFound
@@ -116,29 +120,29 @@ func (a *runAPI) get(ctx context.Context, in *struct {
 			return nil, wire.BadRequest("wait: want a duration such as 30s")
 		}
 	}
-	ctx, cancel := untilStop(ctx, a.ending)
+	ctx, cancel := untilStop(ctx, a.Ending)
 	defer cancel()
 	run, err := a.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if wait > 0 {
-		run, err = a.turns.WaitRun(ctx, id, min(wait, runWaitMax))
-		if err := a.visible.check(ctx, err, runObject(run), run.Session); err != nil { // it may have risen in the meantime
+		run, err = a.Turns.WaitRun(ctx, id, min(wait, runWaitMax))
+		if err := a.Visible.Check(ctx, err, runObject(run), run.Session); err != nil { // it may have risen in the meantime
 			return nil, err
 		}
 	}
-	record, err := a.answers.record(ctx, run)
+	record, err := a.Answers.record(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	return &body[runRecord]{record}, nil
+	return wire.NewBody(record), nil
 }
 
 // find is a run that the caller may know of.
-func (a *runAPI) find(ctx context.Context, id sessions.RunID) (sessions.Run, error) {
-	run, err := a.rows.Run(ctx, id)
-	return run, a.visible.check(ctx, err, runObject(run), run.Session)
+func (a *RunAPI) find(ctx context.Context, id sessions.RunID) (sessions.Run, error) {
+	run, err := a.Rows.Run(ctx, id)
+	return run, a.Visible.Check(ctx, err, runObject(run), run.Session)
 }
 
 func runObject(run sessions.Run) denials.Object {
@@ -149,12 +153,13 @@ type cancelled struct {
 	Status string `json:"status" enum:"cancelling,already_complete"`
 }
 
-func (a *runAPI) cancel(ctx context.Context, in *struct {
+// Cancel stops the run of a session and clears its queue.
+func (a *RunAPI) Cancel(ctx context.Context, in *struct {
 	SessionPath
 	Run string `path:"run"`
 },
-) (*body[cancelled], error) {
-	r, err := a.visible.session(ctx, in.ID)
+) (*wire.Body[cancelled], error) {
+	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -166,10 +171,10 @@ func (a *runAPI) cancel(ctx context.Context, in *struct {
 		return nil, wire.ErrNotFound
 	}
 	if run.Status.Terminal() {
-		return &body[cancelled]{cancelled{"already_complete"}}, nil
+		return wire.NewBody(cancelled{"already_complete"}), nil
 	}
-	if err := a.turns.AbortSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); err != nil {
+	if err := a.Turns.AbortSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); err != nil {
 		return nil, err
 	}
-	return &body[cancelled]{cancelled{"cancelling"}}, nil
+	return wire.NewBody(cancelled{"cancelling"}), nil
 }

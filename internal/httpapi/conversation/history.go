@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"context"
@@ -6,36 +6,44 @@ import (
 	"time"
 
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
+// NoticeRows reads deliveries: what the gateway itself has said.
+type NoticeRows interface {
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
+	ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error)
+}
+
 // noticesMax is how many notices of a session a history can show.
 const noticesMax = 500
 
-// historyAPI serves the transcript of a session.
-type historyAPI struct {
-	visible *visibility
-	rows    SessionRows
-	outbox  DeliveryRows
-	files   fileNames
-	answers *answers
-	channel string // of the page, whose notices belong to the history
+// HistoryAPI serves the transcript of a session.
+type HistoryAPI struct {
+	Visible *view.Visibility
+	Rows    SessionRows
+	Notices NoticeRows
+	Names   view.FileNames
+	Answers *Answers
+	Channel string // of the page, whose notices belong to the history
 }
 
 // messageRecord is one message of a transcript. Role notice is what the gateway itself says, or a message that was not an answer.
 type messageRecord struct {
-	ID      string            `json:"id"`
-	Role    string            `json:"role" enum:"user,agent,assistant,toolResult,summary,notice"`
-	Text    string            `json:"text"`
-	Sender  *sessions.Peer    `json:"sender,omitempty"`
-	Parts   []sessions.Part   `json:"parts,omitempty"`
-	Files   []mediaRecord     `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
-	Buttons []sessions.Button `json:"buttons,omitempty" doc:"press: what to send to press one"`
-	Run     sessions.RunID    `json:"run,omitempty"`
-	Model   string            `json:"model,omitempty"`
-	Label   string            `json:"label"`
-	Created time.Time         `json:"created"`
+	ID      string             `json:"id"`
+	Role    string             `json:"role" enum:"user,agent,assistant,toolResult,summary,notice"`
+	Text    string             `json:"text"`
+	Sender  *sessions.Peer     `json:"sender,omitempty"`
+	Parts   []sessions.Part    `json:"parts,omitempty"`
+	Files   []view.MediaRecord `json:"files,omitempty" doc:"content: GET /v1/media/{id}"`
+	Buttons []sessions.Button  `json:"buttons,omitempty" doc:"press: what to send to press one"`
+	Run     sessions.RunID     `json:"run,omitempty"`
+	Model   string             `json:"model,omitempty"`
+	Label   string             `json:"label"`
+	Created time.Time          `json:"created"`
 
 	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why an answer of the agent is withheld from the API; text is empty"`
 }
@@ -55,8 +63,8 @@ func messageOf(m sessions.Message) messageRecord {
 	return out
 }
 
-func (a *historyAPI) noticeOf(ctx context.Context, d ledger.Delivery) messageRecord {
-	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: a.files.of(ctx, d), Buttons: openButtons(d), Label: d.Label.String(), Created: d.Created}
+func (a *HistoryAPI) noticeOf(ctx context.Context, d ledger.Delivery) messageRecord {
+	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: a.Names.Of(ctx, d), Buttons: view.OpenButtons(d), Label: d.Label.String(), Created: d.Created}
 }
 
 type transcript struct {
@@ -65,22 +73,22 @@ type transcript struct {
 	Truncated bool            `json:"truncated,omitempty" doc:"older messages were left out because of the limit or the answer's size"`
 }
 
-// get merges the thread with the notices that were shown on the page, by time.
-func (a *historyAPI) get(ctx context.Context, in *struct {
+// Get merges the thread with the notices that were shown on the page, by time.
+func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 	SessionPath
 	Limit int `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"at most this many, the newest"`
 },
-) (*body[transcript], error) {
-	r, err := a.visible.session(ctx, in.ID)
+) (*wire.Body[transcript], error) {
+	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	who := auth.CallerOf(ctx)
-	thread, err := a.rows.Thread(ctx, r)
+	thread, err := a.Rows.Thread(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	notices, err := a.outbox.ListDeliveries(ctx, ledger.Query{MaxLevel: who.Level, Session: r.ID, Channel: a.channel, NoReplies: true, Limit: noticesMax})
+	notices, err := a.Notices.ListDeliveries(ctx, ledger.Query{MaxLevel: who.Level, Session: r.ID, Channel: a.Channel, NoReplies: true, Limit: noticesMax})
 	if err != nil {
 		return nil, err
 	}
@@ -97,16 +105,16 @@ func (a *historyAPI) get(ctx context.Context, in *struct {
 	}
 	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
 	kept := newestMessages(messages, in.Limit)
-	if err := a.answers.filterHistory(ctx, r, kept); err != nil {
+	if err := a.Answers.filterHistory(ctx, r, kept); err != nil {
 		return nil, err
 	}
-	return &body[transcript]{transcript{r.ID, kept, len(kept) < len(messages)}}, nil
+	return wire.NewBody(transcript{r.ID, kept, len(kept) < len(messages)}), nil
 }
 
 // newestMessages are the last messages of a transcript: at least one, at most limit, and about a page's bytes.
 func newestMessages(messages []messageRecord, limit int) []messageRecord {
 	first, size := len(messages), 0
-	for first > 0 && len(messages)-first < limit && size < pageBytes {
+	for first > 0 && len(messages)-first < limit && size < view.PageBytes {
 		first--
 		size += 2 * len(messages[first].Text) // it stands in the parts too
 		for _, p := range messages[first].Parts {

@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"bytes"
@@ -198,8 +198,9 @@ func snake(name string) string {
 	return b.String()
 }
 
-func (a *sessionAPI) patch(ctx context.Context, in *patchInput) (*body[sessionRecord], error) {
-	r, err := a.visible.session(ctx, in.ID)
+// Patch changes the settings of a session.
+func (a *SessionAPI) Patch(ctx context.Context, in *patchInput) (*wire.Body[sessionRecord], error) {
+	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +209,7 @@ func (a *sessionAPI) patch(ctx context.Context, in *patchInput) (*body[sessionRe
 	if err != nil {
 		return nil, err
 	}
-	p, err := in.Body.patch(patching{label, who.Name, func(name string) error { return a.models.Check(name, r.Taint.Level()) }})
+	p, err := in.Body.patch(patching{label, who.Name, func(name string) error { return a.Models.Check(name, r.Taint.Level()) }})
 	if known, ok := errors.AsType[*wire.Error](err); ok {
 		return nil, known
 	}
@@ -216,7 +217,7 @@ func (a *sessionAPI) patch(ctx context.Context, in *patchInput) (*body[sessionRe
 		return nil, wire.Invalid(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	p.ID = r.ID
-	if r, err = a.keeper.PatchSession(ctx, p, who.Actor()); err != nil {
+	if r, err = a.Keeper.PatchSession(ctx, p, who.Actor()); err != nil {
 		return nil, err
 	}
 	return a.show(ctx, r)

@@ -1,4 +1,4 @@
-package httpapi
+package operator
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"sluice/adapters"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -32,17 +33,17 @@ type Health struct {
 	Level flow.Level `json:"-"`
 }
 
-// statusAPI serves the gateway's health and state.
-type statusAPI struct {
-	visible    *visibility
-	parts      func(ctx context.Context) []Health
-	accounts   func() []adapters.State
-	deliveries DeliveryRows
-	tokens     *auth.Tokens
-	denials    *denials.Trail
-	version    string
-	started    time.Time
-	now        func() time.Time
+// StatusAPI serves the gateway's health and state.
+type StatusAPI struct {
+	Visible    *view.Visibility
+	Parts      func(ctx context.Context) []Health
+	Accounts   func() []adapters.State
+	Deliveries DeliveryRows
+	Tokens     *auth.Tokens
+	Denials    *denials.Trail
+	Version    string
+	Started    time.Time
+	Now        func() time.Time
 }
 
 type statusRecord struct {
@@ -61,34 +62,35 @@ type accountRecord struct {
 	Classification string `json:"classification" doc:"the highest level that may be said through it; a group or person may have a lower one"`
 }
 
-func (a *statusAPI) get(ctx context.Context, _ *struct{}) (*body[statusRecord], error) {
+// Get answers with the state of the gateway.
+func (a *StatusAPI) Get(ctx context.Context, _ *struct{}) (*wire.Body[statusRecord], error) {
 	who := auth.CallerOf(ctx)
 	out := statusRecord{
-		Version: a.version, Started: a.started.UTC(), Uptime: a.now().Sub(a.started).Round(time.Second).String(),
+		Version: a.Version, Started: a.Started.UTC(), Uptime: a.Now().Sub(a.Started).Round(time.Second).String(),
 		Accounts: a.visibleAccounts(ctx),
 	}
 	out.Ready, out.Parts = a.health(ctx, who)
-	counts, err := a.deliveries.CountDeliveries(ctx, who.Level)
+	counts, err := a.Deliveries.CountDeliveries(ctx, who.Level)
 	if err == nil { // if the store is away, the parts say so
 		out.Deliveries = counts
 	}
-	return &body[statusRecord]{out}, nil
+	return wire.NewBody(out), nil
 }
 
 // visibleAccounts are the accounts of those channels that the caller may know of.
-func (a *statusAPI) visibleAccounts(ctx context.Context) []accountRecord {
+func (a *StatusAPI) visibleAccounts(ctx context.Context) []accountRecord {
 	seen := []accountRecord{}
-	for _, s := range a.accounts() {
-		if a.visible.channelSeen(ctx, s.Channel, s.Account) {
-			seen = append(seen, accountRecord{s, a.visible.channelLevel(s.Channel, s.Account).String()})
+	for _, s := range a.Accounts() {
+		if a.Visible.ChannelSeen(ctx, s.Channel, s.Account) {
+			seen = append(seen, accountRecord{s, a.Visible.ChannelLevel(s.Channel, s.Account).String()})
 		}
 	}
 	return seen
 }
 
 // health says whether the gateway is ready, and the state of those parts that the caller may know of.
-func (a *statusAPI) health(ctx context.Context, who auth.Caller) (ready bool, parts []Health) {
-	parts = a.parts(ctx)
+func (a *StatusAPI) health(ctx context.Context, who auth.Caller) (ready bool, parts []Health) {
+	parts = a.Parts(ctx)
 	ready = allOK(parts)
 	return ready, slices.DeleteFunc(parts, func(p Health) bool { return p.Level.Valid() && !who.Sees(flow.NewLabel(p.Level, flow.Trusted)) })
 }
@@ -112,14 +114,14 @@ func byKind(parts []Health) []Health {
 	return kinds
 }
 
-// ready answers 200 only if every part that is not optional works, and lists the parts. Without a token it shows only the
+// Ready answers 200 only if every part that is not optional works, and lists the parts. Without a token it shows only the
 // kinds of the PUBLIC parts and no details, because these contain paths, addresses and names.
-func (a *statusAPI) ready(w http.ResponseWriter, r *http.Request) error {
+func (a *StatusAPI) Ready(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	who, known := a.tokens.Identify(r)
+	who, known := a.Tokens.Identify(r)
 	if !known {
-		a.denials.Stranger(r)
+		a.Denials.Stranger(r)
 		who.Level = flow.Public
 	}
 	var out struct {
@@ -137,8 +139,8 @@ func (a *statusAPI) ready(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// alive answers as long as the process serves requests.
-func alive(w http.ResponseWriter, _ *http.Request) {
+// Alive answers as long as the process serves requests.
+func Alive(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("ok\n")) // the caller has gone
 }

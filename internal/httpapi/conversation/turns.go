@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"sluice/adapters"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -41,17 +42,17 @@ type Turns interface {
 	AbortSession(ctx context.Context, id sessions.ID, actor string) error
 }
 
-// turnAPI serves turns: a message and what becomes of it.
-type turnAPI struct {
-	visible  *visibility
-	turns    Turns
-	events   *eventAPI
-	runs     RunRows
-	notices  DeliveryRows
-	answers  *answers
-	identity identity
-	now      func() time.Time
-	log      *slog.Logger
+// TurnAPI serves turns: a message and what becomes of it.
+type TurnAPI struct {
+	Visible  *view.Visibility
+	Turns    Turns
+	Events   *EventAPI
+	Runs     RunRows
+	Notices  NoticeRows
+	Answers  *Answers
+	Identity view.Identity
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // turnRequest is the body of a turn.
@@ -71,9 +72,9 @@ type turnReply struct {
 	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why the answer is withheld; absent: reply is the answer"`
 }
 
-// say says something in a session, and streams or returns the answer.
-func (a *turnAPI) say(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := untilStop(r.Context(), a.events.ending)
+// Say says something in a session, and streams or returns the answer.
+func (a *TurnAPI) Say(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := untilStop(r.Context(), a.Events.Ending)
 	defer cancel()
 	request, err := readTurn(r)
 	if err != nil {
@@ -88,12 +89,12 @@ func (a *turnAPI) say(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// Following begins before the message is admitted, so that no event of the message is missed.
-	events, err := a.events.events.Follow(ctx, record.ID, 0)
+	events, err := a.Events.Events.Follow(ctx, record.ID, 0)
 	if err != nil {
-		a.log.Warn("cannot follow the events of a turn", "session", string(record.ID), "err", err)
+		a.Log.Warn("cannot follow the events of a turn", "session", string(record.ID), "err", err)
 		events = nil // the run's row tells the end
 	}
-	got, err := a.turns.Admit(ctx, a.admission(ctx, record, request, label))
+	got, err := a.Turns.Admit(ctx, a.admission(ctx, record, request, label))
 	if err != nil {
 		return err
 	}
@@ -108,11 +109,11 @@ func (a *turnAPI) say(w http.ResponseWriter, r *http.Request) error {
 }
 
 // addressed finds the session to speak to. The owner may speak to the main session on the page whatever the session has learnt.
-func (a *turnAPI) addressed(ctx context.Context, name string) (sessions.Record, error) {
+func (a *TurnAPI) addressed(ctx context.Context, name string) (sessions.Record, error) {
 	if name == sessions.MainAlias && auth.CallerOf(ctx).OnPage() {
-		return a.visible.resolver.MainSession(ctx)
+		return a.Visible.Resolver.MainSession(ctx)
 	}
-	return a.visible.session(ctx, name)
+	return a.Visible.Session(ctx, name)
 }
 
 // readTurn reads the body strictly. The id of the message comes from the body, else from the header, else it is a new one.
@@ -150,18 +151,18 @@ func readTurn(r *http.Request) (turnRequest, error) {
 
 // admission is a turn as the router takes it: a message on the page, from the owner or from the person behind another token.
 // A session that a program has created takes one message at a time.
-func (a *turnAPI) admission(ctx context.Context, record sessions.Record, t turnRequest, label flow.Label) router.Admission {
+func (a *TurnAPI) admission(ctx context.Context, record sessions.Record, t turnRequest, label flow.Label) router.Admission {
 	who := auth.CallerOf(ctx)
-	event, sender := string(record.Key)+"/"+t.ID, a.identity.person
+	event, sender := string(record.Key)+"/"+t.ID, a.Identity.Person
 	if !who.Owner() { // no session key begins like this
 		event, sender = "token:"+who.Name+"/"+event, sessions.Peer{ID: router.TokenUser(who.Name), Name: who.Name}
 	}
 	return router.Admission{
 		Inbound: adapters.Inbound{
-			Event: event, Route: a.identity.route, Sender: sender, Text: t.Message, Press: t.Press,
-			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: a.now(),
+			Event: event, Route: a.Identity.Route, Sender: sender, Text: t.Message, Press: t.Press,
+			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: a.Now(),
 		},
-		Label: label, Session: record.ID, Token: a.identity.token(who), Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
+		Label: label, Session: record.ID, Token: a.Identity.Token(who), Exclusive: strings.HasPrefix(record.Key.Bare(), "http:"),
 	}
 }
 
@@ -171,7 +172,7 @@ func wantsJSON(r *http.Request) bool {
 }
 
 // answer waits for the end of a turn and answers with JSON.
-func (a *turnAPI) answer(ctx context.Context, w http.ResponseWriter, got router.Admitted) error {
+func (a *TurnAPI) answer(ctx context.Context, w http.ResponseWriter, got router.Admitted) error {
 	reply, err := a.reply(ctx, got)
 	if err == nil {
 		wire.WriteJSON(w, http.StatusOK, reply)
@@ -179,16 +180,16 @@ func (a *turnAPI) answer(ctx context.Context, w http.ResponseWriter, got router.
 	return err
 }
 
-func (a *turnAPI) reply(ctx context.Context, got router.Admitted) (turnReply, error) {
+func (a *TurnAPI) reply(ctx context.Context, got router.Admitted) (turnReply, error) {
 	if got.Run == "" {
 		text, err := a.notice(ctx, got)
 		return turnReply{Status: "ok", Reply: text}, err
 	}
-	run, err := a.turns.WaitRun(ctx, got.Run, turnTimeout)
+	run, err := a.Turns.WaitRun(ctx, got.Run, turnTimeout)
 	if err != nil {
 		return turnReply{}, err
 	}
-	end, err := a.answers.ending(ctx, run)
+	end, err := a.Answers.ending(ctx, run)
 	return turnReply{Run: run.ID, Status: turnStatus(run.Status), Reply: end.text, Withheld: end.withheld}, err
 }
 
@@ -204,7 +205,7 @@ func turnStatus(s sessions.RunStatus) string {
 }
 
 // notice is the gateway's own answer to a turn, as far as the caller may see it.
-func (a *turnAPI) notice(ctx context.Context, got router.Admitted) (string, error) {
+func (a *TurnAPI) notice(ctx context.Context, got router.Admitted) (string, error) {
 	who := auth.CallerOf(ctx)
 	if got.Notice == "" || who.SeesAll() {
 		return got.Notice, nil
@@ -213,8 +214,8 @@ func (a *turnAPI) notice(ctx context.Context, got router.Admitted) (string, erro
 	if !who.OnPage() {
 		of = append(of, got.Session)
 	}
-	d, err := a.notices.Delivery(ctx, got.NoticeID)
-	switch err := a.visible.check(ctx, err, denials.Object{Kind: "answer", ID: string(d.ID), Label: d.Label}, of...); {
+	d, err := a.Notices.Delivery(ctx, got.NoticeID)
+	switch err := a.Visible.Check(ctx, err, denials.Object{Kind: "answer", ID: string(d.ID), Label: d.Label}, of...); {
 	case errors.Is(err, wire.ErrNotFound):
 		return aboveText, nil
 	case err != nil:
@@ -224,30 +225,30 @@ func (a *turnAPI) notice(ctx context.Context, got router.Admitted) (string, erro
 }
 
 // stream shows a run's events up to its end. The answer of a command is one event.
-func (a *turnAPI) stream(ctx context.Context, w http.ResponseWriter, id sessions.ID, got router.Admitted, events <-chan sessions.Event) error {
+func (a *TurnAPI) stream(ctx context.Context, w http.ResponseWriter, id sessions.ID, got router.Admitted, events <-chan sessions.Event) error {
 	text, err := a.notice(ctx, got)
 	if err != nil {
 		return err
 	}
-	out, err := a.events.open(ctx, w, id)
+	out, err := a.Events.open(ctx, w, id)
 	if err != nil {
 		return nil //nolint:nilerr // the caller has gone
 	}
 	if got.Run == "" {
 		if text != "" {
-			_ = out.send(eventRecord{Event: sessions.Event{Session: id, Type: sessions.EventNotice, Text: text, Delivery: string(got.NoticeID), At: a.now(), Label: flow.Bottom()}}) // the caller has gone
+			_ = out.send(eventRecord{Event: sessions.Event{Session: id, Type: sessions.EventNotice, Text: text, Delivery: string(got.NoticeID), At: a.Now(), Label: flow.Bottom()}}) // the caller has gone
 		}
 		return nil
 	}
 	if err := a.follow(ctx, out, got.Run, events); err != nil {
-		a.log.Debug("stream of a turn ended early", "run", string(got.Run), "err", err)
+		a.Log.Debug("stream of a turn ended early", "run", string(got.Run), "err", err)
 	}
 	return nil
 }
 
 // follow passes on the events of one run until the run has ended, and the questions that its session asks meanwhile, since
 // the run may wait for the answer to one.
-func (a *turnAPI) follow(ctx context.Context, out *eventStream, id sessions.RunID, events <-chan sessions.Event) error {
+func (a *TurnAPI) follow(ctx context.Context, out *eventStream, id sessions.RunID, events <-chan sessions.Event) error {
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
 	done, err := a.sendEnd(ctx, out, id, nil) // the run of a repeated message may have ended long ago
@@ -276,12 +277,12 @@ func (a *turnAPI) follow(ctx context.Context, out *eventStream, id sessions.RunI
 }
 
 // sendEnd sends the end of a run from its row, if the run has ended. The row is stored before the event, if that has come already.
-func (a *turnAPI) sendEnd(ctx context.Context, out *eventStream, id sessions.RunID, event *sessions.Event) (bool, error) {
-	run, err := a.runs.Run(ctx, id)
+func (a *TurnAPI) sendEnd(ctx context.Context, out *eventStream, id sessions.RunID, event *sessions.Event) (bool, error) {
+	run, err := a.Runs.Run(ctx, id)
 	if err != nil || !run.Status.Terminal() {
 		return false, err
 	}
-	end, err := a.answers.ending(ctx, run)
+	end, err := a.Answers.ending(ctx, run)
 	if err != nil {
 		return false, err
 	}
@@ -314,14 +315,14 @@ func lastEvent(run sessions.Run) sessions.Event {
 	return e
 }
 
-// describeTurns describes the operation in the OpenAPI document.
-func describeTurns(r *registrar) huma.Operation {
-	o := op(http.MethodPost, "/v1/sessions/{id}/messages", "say", "Send a message to a session; the answer comes as events, or whole with Accept: application/json")
+// DescribeTurns describes the operation in the OpenAPI document.
+func DescribeTurns(r huma.API) huma.Operation {
+	o := wire.Op(http.MethodPost, "/v1/sessions/{id}/messages", "say", "Send a message to a session; the answer comes as events, or whole with Accept: application/json")
 	o.Parameters = []*huma.Param{sessionParam(), {Name: "Idempotency-Key", In: "header", Description: "the same as id in the body", Schema: &huma.Schema{Type: huma.TypeString}}}
-	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema[turnRequest](r)}}}
-	o.Responses = responses(http.StatusConflict, map[string]*huma.MediaType{
-		"text/event-stream": {Schema: schema[eventRecord](r)},
-		"application/json":  {Schema: schema[turnReply](r)},
+	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[turnRequest](r)}}}
+	o.Responses = wire.Responses(http.StatusConflict, map[string]*huma.MediaType{
+		"text/event-stream": {Schema: wire.Schema[eventRecord](r)},
+		"application/json":  {Schema: wire.Schema[turnReply](r)},
 	})
 	return o
 }

@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ type sessionRecord struct {
 }
 
 // record is a session as the caller may see it.
-func (a *sessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessionRecord {
+func (a *SessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessionRecord {
 	quotes := who.Quotes()
 	out := sessionRecord{
 		ID: r.ID, CreatedAt: seconds(r.Created), LastActivity: seconds(r.LastActivity), Busy: busy, Persistent: r.Persistent,
@@ -46,7 +46,7 @@ func (a *sessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessi
 		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
 		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
 	}
-	out.Model = cmp.Or(quotes.Or(r.Model, ""), a.models.Default(r.Agent))
+	out.Model = cmp.Or(quotes.Or(r.Model, ""), a.Models.Default(r.Agent))
 	if len(out.Metadata) == 0 {
 		out.Metadata = json.RawMessage("{}")
 	}
@@ -58,27 +58,4 @@ func seconds(t time.Time) float64 {
 		return 0
 	}
 	return float64(t.UnixMicro()) / 1e6
-}
-
-// optional is a time as a field that is left out if it is zero.
-func optional(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-// publicRoute is a route without the platform's handle, which would let others answer in the gateway's place.
-func publicRoute(r sessions.Route) sessions.Route {
-	r.Handle = ""
-	return r
-}
-
-// optionalRoute is a public route as a field that is left out if it is zero.
-func optionalRoute(r sessions.Route) *sessions.Route {
-	if r.IsZero() {
-		return nil
-	}
-	r = publicRoute(r)
-	return &r
 }

@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -40,7 +41,7 @@ type SessionKeeper interface {
 
 // SessionRows reads sessions.
 type SessionRows interface {
-	SessionReader
+	view.SessionReader
 	ListSessions(ctx context.Context, q ledger.SessionQuery) ([]sessions.Record, error)
 	// Busy reports which sessions have a run that is queued or running.
 	Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error)
@@ -48,14 +49,23 @@ type SessionRows interface {
 	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
 }
 
-// sessionAPI serves sessions as such: their records, settings and end.
-type sessionAPI struct {
-	visible *visibility
-	keeper  SessionKeeper
-	gate    Gate
-	rows    SessionRows
-	models  Models
-	now     func() time.Time
+// Models is what the API asks about models.
+type Models struct {
+	// Default is the model of an agent whose session sets none.
+	Default func(agent string) string
+	// Check gives nil for a model that may be set, else an error that names the models allowed for a session that has
+	// learnt something of the level.
+	Check func(name string, learnt flow.Level) error
+}
+
+// SessionAPI serves sessions as such: their records, settings and end.
+type SessionAPI struct {
+	Visible *view.Visibility
+	Keeper  SessionKeeper
+	Gate    Gate
+	Rows    SessionRows
+	Models  Models
+	Now     func() time.Time
 }
 
 type createInput struct {
@@ -72,7 +82,8 @@ type createInput struct {
 	}
 }
 
-func (a *sessionAPI) create(ctx context.Context, in *createInput) (*body[sessionRecord], error) {
+// Create creates a session with the caller's level as its clearance.
+func (a *SessionAPI) Create(ctx context.Context, in *createInput) (*wire.Body[sessionRecord], error) {
 	who := auth.CallerOf(ctx)
 	n := router.NewSession{TTL: defaultTTL, Clearance: who.Level}
 	if b := in.Body; b != nil {
@@ -85,7 +96,7 @@ func (a *sessionAPI) create(ctx context.Context, in *createInput) (*body[session
 			n.TTL = time.Duration(min(*b.TTL, int64(ttlMax/time.Second))) * time.Second
 		}
 		if b.FileAccess != nil {
-			n.FileAccess = sessions.FileAccess{Read: emptyNotNil(b.FileAccess.Read), Write: emptyNotNil(b.FileAccess.Write)}
+			n.FileAccess = sessions.FileAccess{Read: view.NotNil(b.FileAccess.Read), Write: view.NotNil(b.FileAccess.Write)}
 		}
 		if err := metadataFits(b.Metadata); err != nil {
 			return nil, err
@@ -94,11 +105,11 @@ func (a *sessionAPI) create(ctx context.Context, in *createInput) (*body[session
 			return nil, wire.BadRequest("metadata: want a JSON object")
 		}
 	}
-	r, err := a.keeper.CreateSession(ctx, n)
+	r, err := a.Keeper.CreateSession(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	return &body[sessionRecord]{a.record(who, r, false)}, nil
+	return wire.NewBody(a.record(who, r, false)), nil
 }
 
 // metadataFits refuses metadata beyond the limit. Metadata that was stored before there was a limit stays readable.
@@ -109,18 +120,19 @@ func metadataFits(raw json.RawMessage) error {
 	return wire.TooLarge(fmt.Sprintf("metadata: it has %d bytes, but the limit is %d; keep larger data in a file of the session", len(raw), sessions.MetadataMost))
 }
 
-func (a *sessionAPI) list(ctx context.Context, in *struct {
+// List lists the sessions that the caller may know of.
+func (a *SessionAPI) List(ctx context.Context, in *struct {
 	Agent string `query:"agent"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 	After string `query:"after" doc:"id of the last session of the previous page"`
 },
-) (*page[[]sessionRecord], error) {
-	who, bound := auth.CallerOf(ctx), newBound()
-	records, err := a.rows.ListSessions(ctx, ledger.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: who.Level, Bound: bound})
+) (*view.Page[[]sessionRecord], error) {
+	who, bound := auth.CallerOf(ctx), view.NewBound()
+	records, err := a.Rows.ListSessions(ctx, ledger.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: who.Level, Bound: bound})
 	if err != nil {
 		return nil, err
 	}
-	busy, err := a.rows.Busy(ctx, idsOf(records))
+	busy, err := a.Rows.Busy(ctx, idsOf(records))
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +140,7 @@ func (a *sessionAPI) list(ctx context.Context, in *struct {
 	for i, r := range records {
 		out[i] = a.record(who, r, busy[r.ID])
 	}
-	return &page[[]sessionRecord]{nextLink(ctx, bound, lastID(records, func(r sessions.Record) string { return string(r.ID) })), out}, nil
+	return view.NewPage(view.NextLink(ctx, bound, view.LastID(records, func(r sessions.Record) string { return string(r.ID) })), out), nil
 }
 
 func idsOf(records []sessions.Record) []sessions.ID {
@@ -139,8 +151,9 @@ func idsOf(records []sessions.Record) []sessions.ID {
 	return all
 }
 
-func (a *sessionAPI) get(ctx context.Context, in *SessionPath) (*body[sessionRecord], error) {
-	r, err := a.visible.session(ctx, in.ID)
+// Get answers with a session.
+func (a *SessionAPI) Get(ctx context.Context, in *SessionPath) (*wire.Body[sessionRecord], error) {
+	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +161,11 @@ func (a *sessionAPI) get(ctx context.Context, in *SessionPath) (*body[sessionRec
 }
 
 // show answers with a session's record, unless the session has risen above the caller's level in the meantime.
-func (a *sessionAPI) show(ctx context.Context, r sessions.Record) (*body[sessionRecord], error) {
-	if _, err := a.visible.unlessHidden(ctx, r); err != nil {
+func (a *SessionAPI) show(ctx context.Context, r sessions.Record) (*wire.Body[sessionRecord], error) {
+	if _, err := a.Visible.UnlessHidden(ctx, r); err != nil {
 		return nil, err
 	}
-	busy, err := a.rows.Busy(ctx, []sessions.ID{r.ID})
+	busy, err := a.Rows.Busy(ctx, []sessions.ID{r.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -160,15 +173,15 @@ func (a *sessionAPI) show(ctx context.Context, r sessions.Record) (*body[session
 	if err := a.addStanding(ctx, r, &out); err != nil {
 		return nil, err
 	}
-	return &body[sessionRecord]{out}, nil
+	return wire.NewBody(out), nil
 }
 
 // addStanding adds what the session may say where it was last spoken to.
-func (a *sessionAPI) addStanding(ctx context.Context, r sessions.Record, out *sessionRecord) error {
+func (a *SessionAPI) addStanding(ctx context.Context, r sessions.Record, out *sessionRecord) error {
 	if r.Route.IsZero() {
 		return nil
 	}
-	stands, err := a.gate.Standing(ctx, r, r.Route)
+	stands, err := a.Gate.Standing(ctx, r, r.Route)
 	if err != nil {
 		return err
 	}
@@ -179,12 +192,13 @@ func (a *sessionAPI) addStanding(ctx context.Context, r sessions.Record, out *se
 	return nil
 }
 
-func (a *sessionAPI) delete(ctx context.Context, in *SessionPath) (*struct{}, error) {
-	r, err := a.visible.existing(ctx, in.ID)
+// Delete ends a session.
+func (a *SessionAPI) Delete(ctx context.Context, in *SessionPath) (*struct{}, error) {
+	r, err := a.Visible.Existing(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return nil, a.keeper.DeleteSession(ctx, r.ID, auth.CallerOf(ctx).Actor())
+	return nil, a.Keeper.DeleteSession(ctx, r.ID, auth.CallerOf(ctx).Actor())
 }
 
 // age is a duration of s, m and h, which may be combined: 1h30m.
@@ -194,26 +208,26 @@ type deleted struct {
 	Deleted int `json:"deleted"`
 }
 
-// deleteMatching ends the sessions that match. It needs a condition: nobody deletes everything by leaving something out.
-func (a *sessionAPI) deleteMatching(ctx context.Context, in *struct {
+// DeleteMatching ends the sessions that match. It needs a condition: nobody deletes everything by leaving something out.
+func (a *SessionAPI) DeleteMatching(ctx context.Context, in *struct {
 	Status    string `query:"status" enum:"idle" doc:"only sessions that are not busy"`
 	OlderThan string `query:"older_than" doc:"only sessions inactive for this long: digits with s, m or h, for example 1h30m"`
 },
-) (*body[deleted], error) {
-	q := ledger.SessionQuery{MaxLevel: auth.CallerOf(ctx).Level, Limit: sessionListMax, Bound: newBound()}
+) (*wire.Body[deleted], error) {
+	q := ledger.SessionQuery{MaxLevel: auth.CallerOf(ctx).Level, Limit: sessionListMax, Bound: view.NewBound()}
 	if in.OlderThan != "" {
 		idle, err := time.ParseDuration(in.OlderThan)
 		if err != nil || !age.MatchString(in.OlderThan) {
 			return nil, wire.BadRequest(fmt.Sprintf("older_than: %q is not a duration such as 45s, 30m or 1h30m", in.OlderThan))
 		}
-		q.IdleSince = a.now().Add(-idle)
+		q.IdleSince = a.Now().Add(-idle)
 	}
 	if in.Status == "" && in.OlderThan == "" {
 		return nil, wire.BadRequest("give status=idle or older_than: without a condition nothing is deleted")
 	}
 	n := 0
 	for {
-		records, err := a.rows.ListSessions(ctx, q)
+		records, err := a.Rows.ListSessions(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -222,14 +236,14 @@ func (a *sessionAPI) deleteMatching(ctx context.Context, in *struct {
 			return nil, err
 		}
 		if !q.Bound.More {
-			return &body[deleted]{deleted{n}}, nil
+			return wire.NewBody(deleted{n}), nil
 		}
 		q.After = records[len(records)-1].ID
 	}
 }
 
-func (a *sessionAPI) end(ctx context.Context, records []sessions.Record, idleOnly bool) (n int, err error) {
-	busy, err := a.rows.Busy(ctx, idsOf(records))
+func (a *SessionAPI) end(ctx context.Context, records []sessions.Record, idleOnly bool) (n int, err error) {
+	busy, err := a.Rows.Busy(ctx, idsOf(records))
 	if err != nil {
 		return 0, err
 	}
@@ -237,7 +251,7 @@ func (a *sessionAPI) end(ctx context.Context, records []sessions.Record, idleOnl
 		if idleOnly && busy[r.ID] {
 			continue
 		}
-		switch err := a.keeper.DeleteSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); {
+		switch err := a.Keeper.DeleteSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); {
 		case err == nil:
 			n++
 		case !errors.Is(err, sessions.ErrNotFound): // another caller has ended it
@@ -247,12 +261,13 @@ func (a *sessionAPI) end(ctx context.Context, records []sessions.Record, idleOnl
 	return n, nil
 }
 
-func (a *sessionAPI) reset(ctx context.Context, in *SessionPath) (*body[sessionRecord], error) {
-	r, err := a.visible.session(ctx, in.ID)
+// Reset starts a session over under its key.
+func (a *SessionAPI) Reset(ctx context.Context, in *SessionPath) (*wire.Body[sessionRecord], error) {
+	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if r, err = a.keeper.ResetSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); err != nil {
+	if r, err = a.Keeper.ResetSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); err != nil {
 		return nil, err
 	}
 	return a.show(ctx, r)

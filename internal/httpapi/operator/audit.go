@@ -1,10 +1,11 @@
-package httpapi
+package operator
 
 import (
 	"context"
 	"time"
 
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -17,11 +18,11 @@ type AuditRows interface {
 	VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error)
 }
 
-// auditAPI serves the audit trail.
-type auditAPI struct {
-	visible *visibility
-	rows    AuditRows
-	cursors wire.Cursors
+// AuditAPI serves the audit trail.
+type AuditAPI struct {
+	Visible *view.Visibility
+	Rows    AuditRows
+	Cursors wire.Cursors
 }
 
 type auditRecord struct {
@@ -43,12 +44,12 @@ type auditPlace struct {
 	Hash  string `json:"hash" doc:"covers all entries of the chain up to this one"`
 }
 
-func (a *auditAPI) record(r ledger.AuditRecord, who auth.Caller) auditRecord {
+func (a *AuditAPI) record(r ledger.AuditRecord, who auth.Caller) auditRecord {
 	out := auditRecord{
 		ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Object: r.Object, Session: r.Session, Label: r.Label.String(), Detail: r.Detail,
 	}
 	if !who.SeesAll() {
-		out.ID = a.cursors.SealEntry(r.ID) // the id contains the entry's hash, which depends on entries that the caller may not see
+		out.ID = a.Cursors.SealEntry(r.ID) // the id contains the entry's hash, which depends on entries that the caller may not see
 		return out
 	}
 	place := auditPlace(r.Place) // the numbers count entries that others may not see
@@ -60,7 +61,8 @@ type auditList struct {
 	Entries []auditRecord `json:"entries"`
 }
 
-func (a *auditAPI) list(ctx context.Context, in *struct {
+// List lists entries of the audit trail.
+func (a *AuditAPI) List(ctx context.Context, in *struct {
 	Action  string    `query:"action" maxLength:"512" doc:"only this action, for example delivery.block"`
 	Actor   string    `query:"actor" maxLength:"512" doc:"only this actor, for example operator, gateway, agent:main or telegram:1001"`
 	Session string    `query:"session" maxLength:"512" doc:"a session's id or key"`
@@ -68,20 +70,20 @@ func (a *auditAPI) list(ctx context.Context, in *struct {
 	Limit   int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	After   string    `query:"after" maxLength:"512" doc:"id of the last entry of the previous page"`
 },
-) (*page[auditList], error) {
+) (*view.Page[auditList], error) {
 	who := auth.CallerOf(ctx)
 	if !who.SeesAll() && in.After != "" {
-		in.After = a.cursors.OpenEntry(in.After)
+		in.After = a.Cursors.OpenEntry(in.After)
 	}
-	q := ledger.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: newBound()}
+	q := ledger.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: view.NewBound()}
 	if in.Session != "" {
-		id, err := a.visible.sessionID(ctx, in.Session)
+		id, err := a.Visible.SessionID(ctx, in.Session)
 		if err != nil {
 			return nil, err
 		}
 		q.Session = id
 	}
-	records, err := a.rows.ListAudit(ctx, q)
+	records, err := a.Rows.ListAudit(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func (a *auditAPI) list(ctx context.Context, in *struct {
 	for i, r := range records {
 		out.Entries[i] = a.record(r, who)
 	}
-	return &page[auditList]{nextLink(ctx, q.Bound, lastID(out.Entries, func(r auditRecord) string { return r.ID })), out}, nil
+	return view.NewPage(view.NextLink(ctx, q.Bound, view.LastID(out.Entries, func(r auditRecord) string { return r.ID })), out), nil
 }
 
 type auditFault struct {
@@ -106,10 +108,11 @@ type auditReport struct {
 	Faults  []auditFault `json:"faults" doc:"the first altered entry of each chain, and the given heads that do not fit"`
 }
 
-func (a *auditAPI) verify(ctx context.Context, in *struct {
+// Verify checks the whole trail.
+func (a *AuditAPI) Verify(ctx context.Context, in *struct {
 	Head []string `query:"head,explode" maxItems:"1000" doc:"a head kept from an earlier call, as CHAIN:SEQ:HASH; may be repeated"`
 },
-) (*body[auditReport], error) {
+) (*wire.Body[auditReport], error) {
 	if !auth.CallerOf(ctx).SeesAll() {
 		return nil, wire.Forbidden("verifying reads the whole audit trail; use a token whose classification is RESTRICTED")
 	}
@@ -121,7 +124,7 @@ func (a *auditAPI) verify(ctx context.Context, in *struct {
 		}
 		kept[i] = head
 	}
-	report, err := a.rows.VerifyAudit(ctx, kept)
+	report, err := a.Rows.VerifyAudit(ctx, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -132,5 +135,5 @@ func (a *auditAPI) verify(ctx context.Context, in *struct {
 	for i, f := range report.Faults {
 		out.Faults[i] = auditFault(f)
 	}
-	return &body[auditReport]{out}, nil
+	return wire.NewBody(out), nil
 }

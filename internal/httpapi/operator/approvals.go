@@ -1,4 +1,4 @@
-package httpapi
+package operator
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
@@ -24,13 +26,13 @@ type ApprovalRows interface {
 	ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error)
 }
 
-// approvalAPI serves approvals: tool calls and messages that wait for a person's decision.
-type approvalAPI struct {
-	visible  *visibility
-	rows     ApprovalRows
-	approver Approver
-	identity identity
-	now      func() time.Time
+// ApprovalAPI serves approvals: tool calls and messages that wait for a person's decision.
+type ApprovalAPI struct {
+	Visible  *view.Visibility
+	Rows     ApprovalRows
+	Approver Approver
+	Identity view.Identity
+	Now      func() time.Time
 }
 
 // approvalRecord is an approval as programs see it.
@@ -65,7 +67,7 @@ func approvalOf(who auth.Caller, p ledger.Approval) approvalRecord {
 		Status: p.Status, Why: p.Why, Reason: who.Quotes().Or(p.Reason, "it is above your level and is not shown"), By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
 	}
 	for _, who := range p.Terms.Approvers {
-		r.Approvers = append(r.Approvers, emptyNotNil(who))
+		r.Approvers = append(r.Approvers, view.NotNil(who))
 	}
 	r.Rules, r.OnTimeout = p.Terms.Rules, "block"
 	if p.Terms.Lapse {
@@ -85,28 +87,29 @@ type approvalList struct {
 	Approvals []approvalRecord `json:"approvals"`
 }
 
-func (a *approvalAPI) list(ctx context.Context, in *struct {
+// List lists approvals, by default the pending ones.
+func (a *ApprovalAPI) List(ctx context.Context, in *struct {
 	Status  string `query:"status" enum:"pending,allowed,used,denied,all" default:"pending"`
 	Session string `query:"session" doc:"a session's id"`
-	PageQuery
+	view.PageQuery
 },
-) (*page[approvalList], error) {
-	status, bound := in.Status, newBound()
+) (*view.Page[approvalList], error) {
+	status, bound := in.Status, view.NewBound()
 	if status == "all" {
 		status = ""
 	}
-	found, err := a.rows.ListApprovals(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound})
+	found, err := a.Rows.ListApprovals(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound})
 	if err != nil {
 		return nil, err
 	}
 	out := approvalList{Approvals: []approvalRecord{}}
 	for _, p := range found {
-		if in.Status == string(ledger.ApprovalPending) && !p.Expires.After(a.now()) {
+		if in.Status == string(ledger.ApprovalPending) && !p.Expires.After(a.Now()) {
 			continue // expired, but its run has not noticed yet
 		}
 		out.Approvals = append(out.Approvals, approvalOf(auth.CallerOf(ctx), p))
 	}
-	return &page[approvalList]{nextLink(ctx, bound, lastID(found, func(p ledger.Approval) string { return string(p.ID) })), out}, nil
+	return view.NewPage(view.NextLink(ctx, bound, view.LastID(found, func(p ledger.Approval) string { return string(p.ID) })), out), nil
 }
 
 // ApprovalPath names an approval. It is exported because the API library only sees fields of exported embedded types.
@@ -114,18 +117,19 @@ type ApprovalPath struct {
 	Approval string `path:"approval" maxLength:"64"`
 }
 
-func (a *approvalAPI) get(ctx context.Context, in *ApprovalPath) (*body[approvalRecord], error) {
+// Get answers with an approval.
+func (a *ApprovalAPI) Get(ctx context.Context, in *ApprovalPath) (*wire.Body[approvalRecord], error) {
 	p, err := a.find(ctx, in.Approval)
 	if err != nil {
 		return nil, err
 	}
-	return &body[approvalRecord]{approvalOf(auth.CallerOf(ctx), p)}, nil
+	return wire.NewBody(approvalOf(auth.CallerOf(ctx), p)), nil
 }
 
 // find is an approval that the caller may know of.
-func (a *approvalAPI) find(ctx context.Context, id string) (ledger.Approval, error) {
-	p, err := a.rows.Approval(ctx, ledger.ApprovalID(id))
-	return p, a.visible.check(ctx, err, denials.Object{Kind: "approval", ID: string(p.ID), Label: p.Label}, p.Session)
+func (a *ApprovalAPI) find(ctx context.Context, id string) (ledger.Approval, error) {
+	p, err := a.Rows.Approval(ctx, ledger.ApprovalID(id))
+	return p, a.Visible.Check(ctx, err, denials.Object{Kind: "approval", ID: string(p.ID), Label: p.Label}, p.Session)
 }
 
 type decideInput struct {
@@ -135,10 +139,11 @@ type decideInput struct {
 	}
 }
 
-func (a *approvalAPI) decide(allow bool) func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
-	return func(ctx context.Context, in *decideInput) (*body[approvalRecord], error) {
+// Decide is the handler that allows or denies.
+func (a *ApprovalAPI) Decide(allow bool) func(ctx context.Context, in *decideInput) (*wire.Body[approvalRecord], error) {
+	return func(ctx context.Context, in *decideInput) (*wire.Body[approvalRecord], error) {
 		who := auth.CallerOf(ctx)
-		v := a.identity.verdict(who)
+		v := a.Identity.Verdict(who)
 		v.Allow = allow
 		if in.Body != nil {
 			label, err := who.Words("")
@@ -151,10 +156,10 @@ func (a *approvalAPI) decide(allow bool) func(ctx context.Context, in *decideInp
 		if err != nil {
 			return nil, err
 		}
-		p, err = a.approver.DecideApproval(ctx, p.ID, v)
+		p, err = a.Approver.DecideApproval(ctx, p.ID, v)
 		if err != nil {
 			return nil, err
 		}
-		return &body[approvalRecord]{approvalOf(who, p)}, nil
+		return wire.NewBody(approvalOf(who, p)), nil
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/sessions"
 )
@@ -32,21 +33,21 @@ type eventRecord struct {
 // withhold makes an event say that the answer is withheld.
 func (e *eventRecord) withhold(w *withheldRecord) { e.Withheld, e.Text = w, w.Message }
 
-// eventAPI serves the events of sessions.
-type eventAPI struct {
-	visible *visibility
-	events  Events
-	answers *answers
-	cursors wire.Cursors
-	ending  context.Context // ends the streams when the server stops
-	log     *slog.Logger
+// EventAPI serves the events of sessions.
+type EventAPI struct {
+	Visible *view.Visibility
+	Events  Events
+	Answers *Answers
+	Cursors wire.Cursors
+	Ending  context.Context // ends the streams when the server stops
+	Log     *slog.Logger
 }
 
-// watch shows what happens in a session until the caller goes. It resumes after Last-Event-ID.
-func (a *eventAPI) watch(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := untilStop(r.Context(), a.ending)
+// Watch shows what happens in a session until the caller goes. It resumes after Last-Event-ID.
+func (a *EventAPI) Watch(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := untilStop(r.Context(), a.Ending)
 	defer cancel()
-	record, err := a.visible.session(ctx, r.PathValue("id"))
+	record, err := a.Visible.Session(ctx, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -54,9 +55,9 @@ func (a *eventAPI) watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	events, err := a.events.Follow(ctx, record.ID, after)
+	events, err := a.Events.Follow(ctx, record.ID, after)
 	if err != nil {
-		a.log.Warn("cannot follow the events of a session", "session", string(record.ID), "err", err)
+		a.Log.Warn("cannot follow the events of a session", "session", string(record.ID), "err", err)
 		return wire.Unavailable("live events are not available at the moment; try again")
 	}
 	w.Header().Set("X-Session-Id", string(record.ID))
@@ -92,7 +93,7 @@ func untilStop(ctx, ending context.Context) (context.Context, context.CancelFunc
 }
 
 // lastSeen is the number of the last event that the caller has: from a browser's header, or from the query.
-func (a *eventAPI) lastSeen(r *http.Request, id sessions.ID) (uint64, error) {
+func (a *EventAPI) lastSeen(r *http.Request, id sessions.ID) (uint64, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
 		text = r.URL.Query().Get("after")
@@ -101,7 +102,7 @@ func (a *eventAPI) lastSeen(r *http.Request, id sessions.ID) (uint64, error) {
 		return 0, nil
 	}
 	if !auth.CallerOf(r.Context()).SeesAll() {
-		if n, ok := a.cursors.Open(id, text); ok {
+		if n, ok := a.Cursors.Open(id, text); ok {
 			return n, nil
 		}
 	} else if n, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -111,11 +112,11 @@ func (a *eventAPI) lastSeen(r *http.Request, id sessions.ID) (uint64, error) {
 }
 
 // open begins a stream of a session's events.
-func (a *eventAPI) open(ctx context.Context, w http.ResponseWriter, id sessions.ID) (*eventStream, error) {
+func (a *EventAPI) open(ctx context.Context, w http.ResponseWriter, id sessions.ID) (*eventStream, error) {
 	out, err := wire.NewStream(w)
-	s := &eventStream{Stream: out, session: id, visible: a.visible, answers: a.answers}
+	s := &eventStream{Stream: out, session: id, visible: a.Visible, answers: a.Answers}
 	if !auth.CallerOf(ctx).SeesAll() {
-		s.cursor = func(seq uint64) string { return a.cursors.Seal(id, seq) }
+		s.cursor = func(seq uint64) string { return a.Cursors.Seal(id, seq) }
 	}
 	return s, err
 }
@@ -124,8 +125,8 @@ func (a *eventAPI) open(ctx context.Context, w http.ResponseWriter, id sessions.
 type eventStream struct {
 	*wire.Stream
 	session sessions.ID
-	visible *visibility
-	answers *answers
+	visible *view.Visibility
+	answers *Answers
 	cursor  func(seq uint64) string // nil: the caller sees the events' numbers
 }
 
@@ -135,9 +136,9 @@ var errRisen = errors.New("the session is above the caller's level")
 // stillVisible is nil as long as the session is within the caller's level.
 func (s *eventStream) stillVisible(ctx context.Context) error {
 	who := auth.CallerOf(ctx)
-	taint, err := s.visible.taint(ctx, who, s.session)
+	taint, err := s.visible.Taint(ctx, who, s.session)
 	if err == nil && !who.Sees(taint) {
-		s.visible.denials.Hidden(ctx, denials.Object{Kind: "session", ID: string(s.session), Session: s.session, Label: taint}, denials.AboveLevel)
+		s.visible.Denials.Hidden(ctx, denials.Object{Kind: "session", ID: string(s.session), Session: s.session, Label: taint}, denials.AboveLevel)
 		err = errRisen
 	}
 	return err
@@ -182,15 +183,15 @@ func (s *eventStream) send(e eventRecord) error {
 	return s.Event(id, string(e.Type), e)
 }
 
-// describeEvents describes the operation in the OpenAPI document.
-func describeEvents(r *registrar) huma.Operation {
-	o := op(http.MethodGet, "/v1/sessions/{id}/events", "events", "Follow what happens in a session, live; resumes after Last-Event-ID")
+// DescribeEvents describes the operation in the OpenAPI document.
+func DescribeEvents(r huma.API) huma.Operation {
+	o := wire.Op(http.MethodGet, "/v1/sessions/{id}/events", "events", "Follow what happens in a session, live; resumes after Last-Event-ID")
 	o.Parameters = []*huma.Param{
 		sessionParam(),
 		{Name: "Last-Event-ID", In: "header", Description: "id of the last event that the caller has", Schema: &huma.Schema{Type: huma.TypeString}},
 		{Name: "after", In: "query", Description: "the same as Last-Event-ID", Schema: &huma.Schema{Type: huma.TypeString}},
 	}
-	o.Responses = responses(http.StatusServiceUnavailable, map[string]*huma.MediaType{"text/event-stream": {Schema: schema[eventRecord](r)}})
+	o.Responses = wire.Responses(http.StatusServiceUnavailable, map[string]*huma.MediaType{"text/event-stream": {Schema: wire.Schema[eventRecord](r)}})
 	return o
 }
 

@@ -1,4 +1,4 @@
-package httpapi
+package conversation
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/workspace"
 	"sluice/policy"
@@ -23,15 +24,23 @@ import (
 // filesPath is where the files of a session are.
 const filesPath = "/v1/sessions/{id}/files/"
 
-// fileAPI serves the files of sessions.
-type fileAPI struct {
-	visible *visibility
-	keeper  SessionKeeper
-	files   Files
+// Files is where the files of sessions are.
+type Files struct {
+	// Folder finds the folder of a session's files and creates it if it is missing; empty if its agent has none.
+	Folder func(record sessions.Record) (string, error)
+	Level  func(record sessions.Record) flow.Level // of the session's files
+	Quota  *workspace.Quota                        // limits what is written; nil: no limit
 }
 
-// isFile reports whether a request uploads a file.
-func isFile(method, path string) bool {
+// FileAPI serves the files of sessions.
+type FileAPI struct {
+	Visible *view.Visibility
+	Keeper  SessionKeeper
+	Files   Files
+}
+
+// IsFile reports whether a request uploads a file.
+func IsFile(method, path string) bool {
 	_, below, ok := strings.Cut(strings.TrimPrefix(path, "/v1/sessions/"), "/")
 	return method == http.MethodPut && ok && strings.HasPrefix(below, "files/")
 }
@@ -42,8 +51,8 @@ type folder struct {
 	of sessions.ID
 }
 
-// with opens the folder of the session that a path names and serves a request with it.
-func (a *fileAPI) with(serve func(w http.ResponseWriter, r *http.Request, f folder) error) handler {
+// With opens the folder of the session that a path names and serves a request with it.
+func (a *FileAPI) With(serve func(w http.ResponseWriter, r *http.Request, f folder) error) wire.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		f, err := a.open(r)
 		if err != nil {
@@ -55,7 +64,7 @@ func (a *fileAPI) with(serve func(w http.ResponseWriter, r *http.Request, f fold
 }
 
 // open opens the folder of the session that a path names, after the session has learnt what the request brings.
-func (a *fileAPI) open(r *http.Request) (folder, error) {
+func (a *FileAPI) open(r *http.Request) (folder, error) {
 	ctx := r.Context()
 	record, level, err := a.session(ctx, r.PathValue("id"))
 	if err != nil {
@@ -65,14 +74,14 @@ func (a *fileAPI) open(r *http.Request) (folder, error) {
 	if err != nil {
 		return folder{}, err
 	}
-	path, err := a.files.Folder(record)
+	path, err := a.Files.Folder(record)
 	if err == nil && path == "" {
 		err = wire.ErrNotFound // its agent has no workspace
 	}
 	if err != nil {
 		return folder{}, err
 	}
-	quota := a.files.Quota
+	quota := a.Files.Quota
 	if policy.CheckSpace.Skipped() {
 		quota = nil
 	}
@@ -80,21 +89,21 @@ func (a *fileAPI) open(r *http.Request) (folder, error) {
 	if err != nil {
 		return folder{}, err
 	}
-	if err := a.keeper.Learn(ctx, record.ID, label, auth.CallerOf(ctx).Actor()); err != nil {
+	if err := a.Keeper.Learn(ctx, record.ID, label, auth.CallerOf(ctx).Actor()); err != nil {
 		return folder{}, errors.Join(err, files.Close())
 	}
 	return folder{files, record.ID}, nil
 }
 
 // session is the session that a name means, with the level of its files, if the caller may see both.
-func (a *fileAPI) session(ctx context.Context, name string) (sessions.Record, flow.Level, error) {
-	record, err := a.visible.session(ctx, name)
+func (a *FileAPI) session(ctx context.Context, name string) (sessions.Record, flow.Level, error) {
+	record, err := a.Visible.Session(ctx, name)
 	if err != nil {
 		return record, flow.Level{}, err
 	}
-	level := a.files.Level(record)
+	level := a.Files.Level(record)
 	if held := flow.NewLabel(level, flow.Trusted); !auth.CallerOf(ctx).Sees(held) {
-		a.visible.denials.Hidden(ctx, denials.Object{Kind: "files", ID: string(record.ID), Session: record.ID, Label: held.Join(record.Taint)}, denials.AboveLevel)
+		a.Visible.Denials.Hidden(ctx, denials.Object{Kind: "files", ID: string(record.ID), Session: record.ID, Label: held.Join(record.Taint)}, denials.AboveLevel)
 		return record, level, wire.ErrNotFound
 	}
 	return record, level, nil
@@ -138,9 +147,9 @@ type fileList struct {
 	Truncated bool              `json:"truncated" doc:"the folder has more entries"`
 }
 
-// get reads a file or lists a folder. It checks the session again after reading: a session stores what it has learnt before
+// Get reads a file or lists a folder. It checks the session again after reading: a session stores what it has learnt before
 // it writes any of that into a file.
-func (a *fileAPI) get(w http.ResponseWriter, r *http.Request, f folder) error {
+func (a *FileAPI) Get(w http.ResponseWriter, r *http.Request, f folder) error {
 	name := r.PathValue("path")
 	content, err := f.Read(name)
 	var list fileList
@@ -169,7 +178,7 @@ func (a *fileAPI) get(w http.ResponseWriter, r *http.Request, f folder) error {
 
 func listFolder(ctx context.Context, name string, files *workspace.Files) (fileList, error) {
 	entries, more, err := files.List(ctx, name)
-	return fileList{emptyNotNil(entries), more}, err
+	return fileList{view.NotNil(entries), more}, err
 }
 
 // fileWritten is the result of writing a file.
@@ -179,7 +188,7 @@ type fileWritten struct {
 	Created bool   `json:"created" doc:"the file is new"`
 }
 
-func putFile(w http.ResponseWriter, r *http.Request, f folder) error {
+func PutFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	content, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
@@ -196,7 +205,7 @@ func putFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	return nil
 }
 
-func deleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
+func DeleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	if err := f.Remove(r.PathValue("path")); err != nil {
 		return err
 	}
@@ -204,35 +213,35 @@ func deleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	return nil
 }
 
-// describeGetFile, describePutFile and describeDeleteFile describe the operations in the OpenAPI document.
-func describeGetFile(r *registrar) huma.Operation {
+// DescribeGetFile, DescribePutFile and DescribeDeleteFile describe the operations in the OpenAPI document.
+func DescribeGetFile(r huma.API) huma.Operation {
 	o := describeFile(http.MethodGet, "get-file", "Get a file of a session, or list a folder")
-	o.Responses = responses(http.StatusNotFound, map[string]*huma.MediaType{
+	o.Responses = wire.Responses(http.StatusNotFound, map[string]*huma.MediaType{
 		"application/octet-stream": anyBytes(),
-		"application/json":         {Schema: schema[fileList](r)},
+		"application/json":         {Schema: wire.Schema[fileList](r)},
 	})
 	return o
 }
 
-func describePutFile(r *registrar) huma.Operation {
+func DescribePutFile(r huma.API) huma.Operation {
 	o := describeFile(http.MethodPut, "put-file", "Create or replace a file of a session, and create its folders; at most 16 MiB")
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": anyBytes()}}
-	o.Responses = responses(http.StatusNotFound, map[string]*huma.MediaType{"application/json": {Schema: schema[fileWritten](r)}})
+	o.Responses = wire.Responses(http.StatusNotFound, map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[fileWritten](r)}})
 	o.Responses["201"] = o.Responses["200"]
 	o.Parameters = append(o.Parameters, &huma.Param{Name: "label", In: "query", Description: "level of the file, at most what the session has learnt; default PUBLIC", Schema: &huma.Schema{Type: huma.TypeString}})
 	return o
 }
 
-func describeDeleteFile() huma.Operation {
+func DescribeDeleteFile() huma.Operation {
 	o := describeFile(http.MethodDelete, "delete-file", "Delete a file of a session, or an empty folder")
-	o.Responses = responses(http.StatusNotFound, nil)
+	o.Responses = wire.Responses(http.StatusNotFound, nil)
 	o.Responses["204"] = &huma.Response{Description: "No Content"}
 	delete(o.Responses, "200")
 	return o
 }
 
 func describeFile(method, id, summary string) huma.Operation {
-	o := op(method, filesPath+"{path}", id, summary)
+	o := wire.Op(method, filesPath+"{path}", id, summary)
 	o.Parameters = []*huma.Param{
 		sessionParam(),
 		{Name: "path", In: "path", Required: true, Description: "path in the session's folder, with slashes; empty: the folder itself", Schema: &huma.Schema{Type: huma.TypeString}},

@@ -1,4 +1,4 @@
-package httpapi
+package operator
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -24,11 +25,11 @@ type MemoryRows interface {
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
 }
 
-// memoryAPI serves what agents remember.
-type memoryAPI struct {
-	visible *visibility
-	rows    MemoryRows
-	now     func() time.Time
+// MemoryAPI serves what agents remember.
+type MemoryAPI struct {
+	Visible *view.Visibility
+	Rows    MemoryRows
+	Now     func() time.Time
 }
 
 // memoryRecord is a version of a memory as programs see it.
@@ -54,8 +55,8 @@ type memoryRecord struct {
 func memoryOf(m sessions.Memory) memoryRecord {
 	return memoryRecord{
 		ID: m.ID, Namespace: m.Namespace, Audience: m.Audience, Level: m.Label.Level(), Trust: m.Label.Trust().String(), Key: m.Key, Content: m.Content,
-		Tags: slices.Concat([]string{}, m.Tags), Session: m.Session, Run: m.Run, Created: m.Created, Updated: m.Updated, Expires: optional(m.Expires),
-		Deleted: m.Deleted, Ended: optional(m.Ended), Ending: m.Ending,
+		Tags: slices.Concat([]string{}, m.Tags), Session: m.Session, Run: m.Run, Created: m.Created, Updated: m.Updated, Expires: view.Optional(m.Expires),
+		Deleted: m.Deleted, Ended: view.Optional(m.Ended), Ending: m.Ending,
 	}
 }
 
@@ -73,14 +74,14 @@ type memoryQuery struct {
 	After     string `query:"after" doc:"next from the previous page; without q" maxLength:"2048"`
 }
 
-// list shows what a session of the caller's level would see.
-func (a *memoryAPI) list(ctx context.Context, in *memoryQuery) (*body[memoryList], error) {
-	scope := sessions.MemoryScope{Namespace: in.Namespace, Audience: sessions.Audience(in.Audience), MaxLevel: auth.CallerOf(ctx).Level, Now: a.now()}
+// List shows what a session of the caller's level would see.
+func (a *MemoryAPI) List(ctx context.Context, in *memoryQuery) (*wire.Body[memoryList], error) {
+	scope := sessions.MemoryScope{Namespace: in.Namespace, Audience: sessions.Audience(in.Audience), MaxLevel: auth.CallerOf(ctx).Level, Now: a.Now()}
 	if in.Q != "" {
 		if in.Tag != "" || in.After != "" {
 			return nil, wire.BadRequest("q: a search has neither pages nor tags; leave out tag and after")
 		}
-		found, err := a.rows.SearchMemories(ctx, sessions.MemorySearch{MemoryScope: scope, Text: in.Q, Limit: in.Limit})
+		found, err := a.Rows.SearchMemories(ctx, sessions.MemorySearch{MemoryScope: scope, Text: in.Q, Limit: in.Limit})
 		return memoryPage(found, "", err)
 	}
 	q := sessions.MemoryQuery{MemoryScope: scope, Tag: in.Tag, Limit: in.Limit + 1}
@@ -90,7 +91,7 @@ func (a *memoryAPI) list(ctx context.Context, in *memoryQuery) (*body[memoryList
 			return nil, wire.BadRequest("after: " + err.Error())
 		}
 	}
-	found, err := a.rows.Memories(ctx, q)
+	found, err := a.Rows.Memories(ctx, q)
 	next := ""
 	if len(found) > in.Limit {
 		found = found[:in.Limit]
@@ -100,7 +101,7 @@ func (a *memoryAPI) list(ctx context.Context, in *memoryQuery) (*body[memoryList
 	return memoryPage(found, next, err)
 }
 
-func memoryPage(found []sessions.Memory, next string, err error) (*body[memoryList], error) {
+func memoryPage(found []sessions.Memory, next string, err error) (*wire.Body[memoryList], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func memoryPage(found []sessions.Memory, next string, err error) (*body[memoryLi
 	for _, m := range found {
 		out.Memories = append(out.Memories, memoryOf(m))
 	}
-	return &body[memoryList]{out}, nil
+	return wire.NewBody(out), nil
 }
 
 type memoryShown struct {
@@ -122,17 +123,18 @@ type MemoryPath struct {
 }
 
 // find is a version of a memory that the caller may know of.
-func (a *memoryAPI) find(ctx context.Context, id string) (sessions.Memory, error) {
-	m, err := a.rows.Memory(ctx, sessions.MemoryID(id), flow.Restricted)
-	return m, a.visible.check(ctx, err, denials.Object{Kind: "memory", ID: string(m.ID), Session: m.Session, Label: m.Label})
+func (a *MemoryAPI) find(ctx context.Context, id string) (sessions.Memory, error) {
+	m, err := a.Rows.Memory(ctx, sessions.MemoryID(id), flow.Restricted)
+	return m, a.Visible.Check(ctx, err, denials.Object{Kind: "memory", ID: string(m.ID), Session: m.Session, Label: m.Label})
 }
 
-func (a *memoryAPI) get(ctx context.Context, in *MemoryPath) (*body[memoryShown], error) {
+// Get answers with a memory and the versions of its key.
+func (a *MemoryAPI) Get(ctx context.Context, in *MemoryPath) (*wire.Body[memoryShown], error) {
 	m, err := a.find(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	versions, err := a.rows.MemoryVersions(ctx, m, memoryVersions)
+	versions, err := a.Rows.MemoryVersions(ctx, m, memoryVersions)
 	if err != nil {
 		return nil, err
 	}
@@ -140,10 +142,11 @@ func (a *memoryAPI) get(ctx context.Context, in *MemoryPath) (*body[memoryShown]
 	for _, v := range versions {
 		out.Versions = append(out.Versions, memoryOf(v))
 	}
-	return &body[memoryShown]{out}, nil
+	return wire.NewBody(out), nil
 }
 
-func (a *memoryAPI) delete(ctx context.Context, in *struct {
+// Delete deletes a memory and keeps its versions.
+func (a *MemoryAPI) Delete(ctx context.Context, in *struct {
 	MemoryPath
 	Uncover bool `query:"uncover" doc:"show again what less confidential conversations have saved under the key"`
 },
@@ -155,8 +158,8 @@ func (a *memoryAPI) delete(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	now := a.now()
-	return nil, a.rows.DeleteMemory(ctx, sessions.MemoryDelete{
+	now := a.Now()
+	return nil, a.Rows.DeleteMemory(ctx, sessions.MemoryDelete{
 		Memory: sessions.Memory{
 			ID: sessions.NewMemoryID(), Namespace: m.Namespace, Audience: m.Audience, Label: flow.NewLabel(m.Label.Level(), flow.Trusted), Key: m.Key, Updated: now,
 		},

@@ -1,4 +1,4 @@
-package httpapi
+package operator
 
 import (
 	"context"
@@ -7,12 +7,19 @@ import (
 	"fmt"
 
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
+
+// PolicyChecker says what the gate would decide about a message, and why.
+type PolicyChecker interface {
+	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
+}
 
 // Simulator says how a tool call of a session would be decided.
 type Simulator interface {
@@ -29,15 +36,16 @@ type Simulated struct {
 	Reader  flow.Level // of who asks: what is above it looks missing, whatever the session may know
 }
 
-// policyAPI serves what the policy would decide.
-type policyAPI struct {
-	visible   *visibility
-	gate      Gate
-	simulator Simulator
-	identity  identity
+// PolicyAPI serves what the policy would decide.
+type PolicyAPI struct {
+	Visible   *view.Visibility
+	Checker   PolicyChecker
+	Simulator Simulator
+	Identity  view.Identity
 }
 
-func (a *policyAPI) check(ctx context.Context, in *struct {
+// Check answers with what the gate would decide about a message.
+func (a *PolicyAPI) Check(ctx context.Context, in *struct {
 	Channel  string `query:"channel" required:"true"`
 	ChatType string `query:"chatType" enum:"direct,group,channel"`
 	Account  string `query:"account"`
@@ -48,25 +56,25 @@ func (a *policyAPI) check(ctx context.Context, in *struct {
 	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
 	Text     string `query:"text" doc:"what would be said, for rules that look at the text; default: empty"`
 },
-) (*body[policy.Decision], error) {
+) (*wire.Body[policy.Decision], error) {
 	label, err := auth.ParseLabel(in.Label)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.visible.needChannel(ctx, in.Channel, in.Account); err != nil {
+	if err := a.Visible.NeedChannel(ctx, in.Channel, in.Account); err != nil {
 		return nil, err
 	}
-	d, err := a.gate.CheckPolicy(ctx, router.Check{
+	d, err := a.Checker.CheckPolicy(ctx, router.Check{
 		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
 		Session: in.Session, Label: label, Kind: ledger.DeliveryKind(in.Kind), Text: in.Text, Reader: auth.CallerOf(ctx).Level,
 	})
 	if errors.Is(err, sessions.ErrNotFound) && in.Session != "" {
-		_, _ = a.visible.existing(ctx, in.Session) // notes a hidden session for the operator; the answer is the same either way
+		_, _ = a.Visible.Existing(ctx, in.Session) // notes a hidden session for the operator; the answer is the same either way
 	}
 	if err != nil {
 		return nil, fmt.Errorf("check policy: %w", err)
 	}
-	return &body[policy.Decision]{d}, nil
+	return wire.NewBody(d), nil
 }
 
 // simulatedCall asks about a tool call.
@@ -76,15 +84,16 @@ type simulatedCall struct {
 	Session string                     `json:"session,omitempty" doc:"key or id of the session that would make it; default: the default agent's main session"`
 }
 
-func (a *policyAPI) simulate(ctx context.Context, in *struct{ Body simulatedCall }) (*body[policy.Simulation], error) {
-	record, err := a.visible.resolver.SessionOrMain(ctx, in.Body.Session)
+// Simulate answers with how a tool call would be decided.
+func (a *PolicyAPI) Simulate(ctx context.Context, in *struct{ Body simulatedCall }) (*wire.Body[policy.Simulation], error) {
+	record, err := a.Visible.Resolver.SessionOrMain(ctx, in.Body.Session)
 	if err != nil {
 		return nil, err
 	}
-	if record, err = a.visible.unlessHidden(ctx, record); err != nil {
+	if record, err = a.Visible.UnlessHidden(ctx, record); err != nil {
 		return nil, err
 	}
-	if !a.visible.channelSeen(ctx, record.Route.Channel, record.Route.Account) {
+	if !a.Visible.ChannelSeen(ctx, record.Route.Channel, record.Route.Account) {
 		record.Route = sessions.Route{} // as if nobody had spoken to it
 	}
 	args, err := json.Marshal(in.Body.Args)
@@ -94,22 +103,22 @@ func (a *policyAPI) simulate(ctx context.Context, in *struct{ Body simulatedCall
 	a.noteChannel(ctx, args)
 	who := auth.CallerOf(ctx)
 	record.Taint = record.Taint.Join(who.OwnWords()) // as if the call followed from what the caller says
-	got, err := a.simulator.Simulate(ctx, Simulated{
-		Session: record, Tool: in.Body.Tool, Args: args, Owner: who.Owner(), Speaker: a.identity.principal(who), Reader: who.Level,
+	got, err := a.Simulator.Simulate(ctx, Simulated{
+		Session: record, Tool: in.Body.Tool, Args: args, Owner: who.Owner(), Speaker: a.Identity.Principal(who), Reader: who.Level,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &body[policy.Simulation]{got}, nil
+	return wire.NewBody(got), nil
 }
 
 // noteChannel notes for the operator that a call names a channel that is hidden from the caller.
-func (a *policyAPI) noteChannel(ctx context.Context, args json.RawMessage) {
+func (a *PolicyAPI) noteChannel(ctx context.Context, args json.RawMessage) {
 	var to struct {
 		Channel   string `json:"channel"`
 		AccountID string `json:"accountId"`
 	}
-	if json.Unmarshal(args, &to) == nil && !a.visible.channelSeen(ctx, to.Channel, to.AccountID) {
-		a.visible.noteChannel(ctx, "channel", to.Channel, to.AccountID, "")
+	if json.Unmarshal(args, &to) == nil && !a.Visible.ChannelSeen(ctx, to.Channel, to.AccountID) {
+		a.Visible.NoteChannel(ctx, "channel", to.Channel, to.AccountID, "")
 	}
 }

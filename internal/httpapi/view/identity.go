@@ -1,0 +1,35 @@
+package view
+
+import (
+	"sluice/internal/httpapi/auth"
+	"sluice/router"
+	"sluice/sessions"
+)
+
+// Identity says who a caller is for the router: the owner, or the person behind a named token. All of them speak on the
+// page's channel.
+type Identity struct {
+	Route  sessions.Route
+	Person sessions.Peer // the owner
+}
+
+// Principal names the bearer of a named token as rules do; empty for the gateway's own token.
+func (i Identity) Principal(who auth.Caller) string {
+	if who.Owner() {
+		return ""
+	}
+	return sessions.Principal(i.Route.Channel, router.TokenUser(who.Name))
+}
+
+// Token is a caller's named token; nil for the gateway's own.
+func (i Identity) Token(who auth.Caller) *router.Token {
+	if who.Owner() {
+		return nil
+	}
+	return &router.Token{Principal: i.Principal(who), Level: who.Level, Operator: who.Role == auth.RoleOperator}
+}
+
+// Verdict is the caller as one who decides: the gateway's own token stands for an owner, a named one for itself alone.
+func (i Identity) Verdict(who auth.Caller) router.Verdict {
+	return router.Verdict{Actor: who.Actor(), Owner: who.Owner(), Token: i.Token(who)}
+}

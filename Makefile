@@ -14,8 +14,9 @@ FUZZTIME    ?= 10s
 CHAOSFLAGS  ?=
 BENCHFLAGS  ?=
 MUTATEFLAGS ?=
+WHY         ?=
 
-.PHONY: help run build test lint fmt bench fuzz mutate chaos structure security-report vuln verify generate tidy clean
+.PHONY: help run build test lint fmt bench budget fuzz mutate chaos structure security-report vuln verify generate tidy clean
 
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,13 +34,15 @@ API_SPECS := $(abspath $(CURDIR)/../shared/data)
 
 # The attacks drive whole gateways, whose packages the race detector sees in their own tests; with it
 # they would take minutes. They run once, built so that a test can take a check away.
+# The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
 # The kill tests build the gateway themselves, so their cached results may be
 # old; and they need the machine for themselves.
 test: ## run every test under the race detector, installing what they need where that is possible
 	@tools/testdeps
 	@export CI=true; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
-	go test -race -timeout $(TESTTIMEOUT) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$'); \
+	go test -race -timeout $(TESTTIMEOUT) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$'); \
+	go test -v -timeout $(TESTTIMEOUT) ./internal/budget; \
 	go test -race -timeout $(TESTTIMEOUT) -count 1 ./internal/chaos; \
 	go test -tags mutants -timeout $(TESTTIMEOUT) ./internal/attacks
 
@@ -58,6 +61,9 @@ bench: ## measure the gateway as people run it (BENCHFLAGS: see go run ./interna
 	go run ./internal/bench $(BENCHFLAGS)
 	go test ./router -run '^$$' -bench Exchanges -benchtime 3x
 	go test ./internal/markdown -run '^$$' -bench HostileTexts -benchtime 1x
+
+budget: ## lower what a message may cost to what it costs now; raise it only with WHY="the reason"
+	CI=true go test -v -count 1 ./internal/budget -update -why '$(WHY)'
 
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed 's/_test.go:func /_test.go /' | \

@@ -25,7 +25,7 @@ func layers() [][]string {
 		{"router/ledger", "router/queue"},
 		{"router/lanes"},
 		{"router"},
-		{"store", "internal/model/wire"},
+		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{"internal/httpapi/wire"},
 		{"internal/httpapi/auth"},
@@ -44,7 +44,7 @@ func layers() [][]string {
 		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/bus/bustest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest"},
 		{"cmd/sluice"},
 		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside
-		{"internal/attacks", "internal/chaos", "internal/bench", "internal/mutate", "internal/structure"},
+		{"internal/attacks", "internal/budget", "internal/chaos", "internal/bench", "internal/mutate", "internal/structure"},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"sluice/store"
+	"sluice/store/trace"
 )
 
 //go:embed migrations/*.sql
@@ -69,6 +70,9 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 		config.ConnConfig.ConnectTimeout = connectWithin
 	}
 	config.AfterConnect = prepareConnection
+	if hear := trace.Of(ctx); hear != nil {
+		config.ConnConfig.Tracer = tracer{hear}
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, explain(fmt.Errorf("connect: %w", err))

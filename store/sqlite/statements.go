@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sluice/store"
+	"sluice/store/trace"
 )
 
 // statementsMost is how many statements a connection keeps prepared.
@@ -18,6 +19,7 @@ const statementsMost = 256
 type statements struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
+	trace    trace.Func // nil: no one listens
 }
 
 func newStatements(ctx context.Context, db *sql.DB) (*statements, error) {
@@ -25,7 +27,7 @@ func newStatements(ctx context.Context, db *sql.DB) (*statements, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open connection: %w", err)
 	}
-	return &statements{conn: conn, prepared: map[string]*sql.Stmt{}}, nil
+	return &statements{conn: conn, prepared: map[string]*sql.Stmt{}, trace: trace.Of(ctx)}, nil
 }
 
 func (s *statements) get(text string) (*sql.Stmt, error) {
@@ -45,11 +47,18 @@ func (s *statements) get(text string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
+func (s *statements) tell(text string, args []any) {
+	if s.trace != nil {
+		s.trace(text, args)
+	}
+}
+
 func (s *statements) exec(text string, args []any) (rows int64, err error) {
 	stmt, err := s.get(text)
 	if err != nil {
 		return 0, err
 	}
+	s.tell(text, args)
 	result, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
 		return 0, err
@@ -62,6 +71,7 @@ func (s *statements) query(text string, args []any, scan func(store.Row) error) 
 	if err != nil {
 		return err
 	}
+	s.tell(text, args)
 	rows, err := stmt.QueryContext(context.Background(), args...)
 	if err != nil {
 		return fmt.Errorf("query: %w", err)

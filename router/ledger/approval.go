@@ -11,7 +11,7 @@ import (
 	"sluice/sessions"
 )
 
-// tooLate is what a model reads of a call that nobody decided about.
+// TooLate is what a model reads of a call that nobody decided about.
 const TooLate = "nobody approved it in time"
 
 // otherTerms is what a model reads of a call for which others may have to decide since somebody was asked.
@@ -66,7 +66,7 @@ type ApprovalMove struct {
 	Approval Approval
 }
 
-// byItself is what becomes of an approval without anybody's word: it counts only for the terms under which it was asked for, for
+// Automatic is what becomes of an approval without anybody's word: it counts only for the terms under which it was asked for, for
 // what its session had learnt by then, and not for longer than that. Empty: nothing.
 func (p Approval) Automatic(terms sessions.Terms, taint flow.Label, now time.Time) (to ApprovalStatus, reason string) {
 	switch {
@@ -84,16 +84,17 @@ func (p Approval) Automatic(terms sessions.Terms, taint flow.Label, now time.Tim
 	return ApprovalDenied, TooLate
 }
 
-// gatewaySays is a reason that the gateway gives by itself: one of a few sentences that tell nothing.
+// GatewaySays is a reason that the gateway gives by itself: one of a few sentences that tell nothing.
 func GatewaySays(reason string) flow.Text { return flow.NewText(reason, NoticeLabel()) }
 
+// Move is the change from the status it has to another.
 func (p Approval) Move(to ApprovalStatus, reason flow.Text, by string, at time.Time) ApprovalMove {
 	m := ApprovalMove{From: p.Status, Approval: p}
 	m.Approval.Status, m.Approval.Reason, m.Approval.By, m.Approval.Decided = to, reason, by, at
 	return m
 }
 
-// decided is the entry of the audit trail about a decision; silence decides by the gateway.
+// AuditEntry is the entry of the audit trail about a decision; silence decides by the gateway.
 func (p Approval) AuditEntry(to ApprovalStatus, by string, reason flow.Text, at time.Time) sessions.AuditEntry {
 	return sessions.AuditEntry{
 		At: at, Actor: by, Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label.Join(reason.Label()),
@@ -106,18 +107,20 @@ func (p Approval) AuditEntry(to ApprovalStatus, by string, reason flow.Text, at 
 	}
 }
 
-// approvalNamed makes the id of what is told from all else by some names.
+// ApprovalIDOf makes the id of what is told from all else by some names.
 func ApprovalIDOf(names ...string) ApprovalID {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
 	return ApprovalID("apr_" + hex.EncodeToString(sum[:6]))
 }
 
 const (
-	OverText    = "This is over."
+	// OverText is shown of a question that ended without a decision.
+	OverText = "This is over."
+	// DecidedText is shown of a question whose decision the reader may not know.
 	DecidedText = "This is decided."
 )
 
-// outcome is what was decided about a call or a message; empty while it is open. Why somebody denied it is not said: the
+// Outcome is what was decided about a call or a message; empty while it is open. Why somebody denied it is not said: the
 // reason may have been written where more may be known.
 func (p Approval) Outcome() string {
 	allowed := p.Status == ApprovalAllowed || p.Status == ApprovalUsed
@@ -136,5 +139,5 @@ func (p Approval) Outcome() string {
 	return "Denied."
 }
 
-// byGateway decides where no person has.
+// ByGateway decides where no person has.
 const ByGateway = "gateway"

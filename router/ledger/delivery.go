@@ -18,7 +18,7 @@ import (
 // questionPrefix begins the idempotency key of a question about an approval.
 const questionPrefix = "approval/"
 
-// askAbout makes a delivery the question about an approval.
+// AskAbout makes a delivery the question about an approval.
 func (d *Delivery) AskAbout(id ApprovalID) {
 	d.Asks, d.Idempotency = id.question(), questionPrefix+string(id)
 	d.Controls = []Control{
@@ -33,10 +33,10 @@ func NewDeliveryID() DeliveryID {
 	return DeliveryID("dlv_" + hex.EncodeToString(u[:]))
 }
 
-// noticeLabel is the label of the gateway's own words: they tell nothing that a session has learnt.
+// NoticeLabel is the label of the gateway's own words: they tell nothing that a session has learnt.
 func NoticeLabel() flow.Label { return flow.Bottom() }
 
-// editsPreview reports whether the next call only edits a message, so that making it twice does no harm.
+// EditsPreview reports whether the next call only edits a message, so that making it twice does no harm.
 func (d Delivery) EditsPreview() bool { return d.PreviewID != "" && len(d.Receipts) == 0 }
 
 // Control is a button of the gateway's own below a question.
@@ -46,7 +46,7 @@ type Control struct {
 	Args    string `json:"args"`
 }
 
-// says is the command as people type it.
+// CommandLine is the command as people type it.
 func (c Control) CommandLine() string { return "/" + c.Command + " " + c.Args }
 
 // ShownButtons are all buttons of a delivery, with their names for the platform.
@@ -62,20 +62,20 @@ func (d Delivery) ShownButtons() []adapters.Button {
 	return all
 }
 
-// parsePress reads the name of a button.
+// ParsePress reads the name of a button.
 func ParsePress(name string) (DeliveryID, int, bool) {
 	id, at, ok := strings.Cut(name, "/")
 	n, err := strconv.Atoi(at)
 	return DeliveryID(id), n, ok && err == nil && n >= 0
 }
 
-// shows reports whether a message is one of the delivery's, as far as that is known: a press may be quicker than the receipt.
+// Shows reports whether a message is one of the delivery's, as far as that is known: a press may be quicker than the receipt.
 func (d Delivery) Shows(id sessions.PlatformMessageID) bool {
 	return d.Status == DeliverySending || d.Status == DeliveryUnknown || d.ResendOf != "" || d.PreviewID == id ||
 		slices.ContainsFunc(d.Receipts, func(r adapters.Receipt) bool { return r.MessageID == id })
 }
 
-// lastText is the last message of a delivery's text, which has the buttons; false if it is not known which it is.
+// LastText is the last message of a delivery's text, which has the buttons; false if it is not known which it is.
 func (d Delivery) LastText() (id sessions.PlatformMessageID, text string, ok bool) {
 	last := max(len(d.Chunks), 1) - 1
 	if last >= len(d.Receipts) {
@@ -184,5 +184,5 @@ type DeliveryMove struct {
 	Delivery Delivery
 }
 
-// withdraws reports whether the delivery is the order to take back the message that shows its preview.
+// Withdraws reports whether the delivery is the order to take back the message that shows its preview.
 func (d Delivery) Withdraws() bool { return d.Text == "" && len(d.Files) == 0 }

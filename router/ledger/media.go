@@ -33,7 +33,7 @@ func (m Media) FileName() string {
 	return "file"
 }
 
-// fileName is the name under which a file leaves.
+// FileName is the name under which a file leaves.
 func (d Delivery) FileName(m Media) string {
 	if d.Decision == nil {
 		return m.FileName()

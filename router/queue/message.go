@@ -19,7 +19,7 @@ type voice struct {
 	lane   sessions.Lane
 }
 
-// messages puts runs together that are parts of one message, in the order in
+// Messages puts runs together that are parts of one message, in the order in
 // which the messages began. The same runs always give the same messages.
 func Messages(runs []sessions.Run) [][]sessions.Run {
 	var found [][]sessions.Run
@@ -43,7 +43,7 @@ func follows(run sessions.Run, at time.Time) bool {
 	return run.Input.More && after >= 0 && after < joinWithin
 }
 
-// belongs reports whether an event is a part of a message that still waits.
+// Continues reports whether an event is a part of a message that still waits.
 func Continues(queued []sessions.Run, sender sessions.UserID, lane sessions.Lane, now time.Time) bool {
 	v := voice{sender, lane}
 	for i := len(queued) - 1; i >= 0; i-- {
@@ -54,7 +54,7 @@ func Continues(queued []sessions.Run, sender sessions.UserID, lane sessions.Lane
 	return false
 }
 
-// open is how long a message's next part may still be on its way; 0: it is whole.
+// StillOpen is how long a message's next part may still be on its way; 0: it is whole.
 func StillOpen(message []sessions.Run, now time.Time) time.Duration {
 	last := message[len(message)-1]
 	if !follows(last, now) {
@@ -63,7 +63,7 @@ func StillOpen(message []sessions.Run, now time.Time) time.Duration {
 	return joinWithin - now.Sub(last.Accepted)
 }
 
-// joined is a message as if it had come in one piece, under its first run.
+// Joined is a message as if it had come in one piece, under its first run.
 func Joined(message []sessions.Run) sessions.Run {
 	whole := message[0]
 	if len(message) == 1 {

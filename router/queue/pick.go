@@ -7,7 +7,7 @@ import (
 	"sluice/sessions"
 )
 
-// interrupted are the runs that a message ends where the queue mode is interrupt: those for the same people, but none that
+// Interrupted are the runs that a message ends where the queue mode is interrupt: those for the same people, but none that
 // agents have caused. A run that waits is named too: it may have begun by the time the change is stored.
 func Interrupted(waiting []sessions.Run, by sessions.Route) (ends []sessions.Interrupt) {
 	for _, run := range waiting {
@@ -18,10 +18,11 @@ func Interrupted(waiting []sessions.Run, by sessions.Route) (ends []sessions.Int
 	return ends
 }
 
-// waitingMax is how many unfinished runs of one session are read at a time; a
+// MaxWaiting is how many unfinished runs of one session are read at a time; a
 // configured cap is never above it.
 const MaxWaiting = 200
 
+// Queued are those of some unfinished runs that have not begun.
 func Queued(waiting []sessions.Run) []sessions.Run {
 	var queued []sessions.Run
 	for _, w := range waiting {
@@ -32,10 +33,10 @@ func Queued(waiting []sessions.Run) []sessions.Run {
 	return queued
 }
 
-// sameAudience reports whether one answer may be given by both routes: what was asked in private is answered alone.
+// SameAudience reports whether one answer may be given by both routes: what was asked in private is answered alone.
 func SameAudience(a, b sessions.Route) bool { return a.Lane() == b.Lane() && a.Handle == b.Handle }
 
-// pick chooses the runs that are worked next, from what waits in a session in
+// Pick chooses the runs that are worked next, from what waits in a session in
 // order. The first is the leader. wait above 0 says to look again later: the
 // queue mode wants quiet first. busy tells that a run has just ended here.
 func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch []sessions.Run, wait time.Duration) {
@@ -77,12 +78,12 @@ func together(mode sessions.QueueMode) bool {
 	return mode == sessions.QueueCollect || mode == sessions.QueueInterrupt
 }
 
-// workedAlone reports whether a run is no message of a person: what agents say, and commands.
+// Alone reports whether a run is no message of a person: what agents say, and commands.
 func Alone(run sessions.Run) bool {
 	return run.Kind.Step() || run.Kind == sessions.KindNote || run.Kind == sessions.KindCommand
 }
 
-// unmerged reports whether a run is worked as a batch of its own: what is worked alone, and what has an order.
+// Unmerged reports whether a run is worked as a batch of its own: what is worked alone, and what has an order.
 func Unmerged(run sessions.Run) bool { return Alone(run) || run.Input.Order != nil }
 
 // newest is when the last of some runs was accepted.

@@ -14,9 +14,9 @@ const referenceHead = `# Configuration
 
 <!-- Generated from the types in internal/config by "make generate"; do not edit. -->
 
-The configuration is one YAML 1.2 file, ` + "`sluice.yaml`" + ` (JSON works too). The gateway looks for it in this
-order: ` + "`--config`, `$SLUICE_CONFIG`, `./sluice.yaml`, `$XDG_CONFIG_HOME/sluice/sluice.yaml`" + `. Without a
-file, it runs with its embedded database and bus.
+The configuration is one YAML 1.2 file, ` + "`sluice.yaml`" + ` (JSON works too). The gateway looks for it in
+this order: ` + "`--config`, `$SLUICE_CONFIG`, `./sluice.yaml`, `$XDG_CONFIG_HOME/sluice/sluice.yaml`" + `.
+Without a file, it runs with its embedded database and bus.
 
 | command | effect |
 | --- | --- |
@@ -25,9 +25,9 @@ file, it runs with its embedded database and bus.
 | ` + "`sluice config show`" + ` | print the configuration with all defaults; secrets are hidden |
 | ` + "`sluice config schema`" + ` | print the JSON Schema for editors, [sluice.schema.json](sluice.schema.json) |
 
-- In a value, ` + "`${NAME}`" + ` is replaced by an environment variable and ` + "`${file:/path}`" + ` by the content of a file,
-  without its last line break. The content is never parsed as YAML. A missing variable or file is an
-  error. ` + "`$${`" + ` stands for a literal ` + "`${`" + `.
+- In a value, ` + "`${NAME}`" + ` is replaced by an environment variable and ` + "`${file:/path}`" + ` by the content
+  of a file, without its last line break. The content is never parsed as YAML. A missing variable or
+  file is an error. ` + "`$${`" + ` stands for a literal ` + "`${`" + `.
 - An unknown key is an error, and so is a key of a later version.
 - Levels, from lowest to highest: ` + "`PUBLIC`, `INTERNAL`, `CONFIDENTIAL`, `RESTRICTED`" + `.
 - Durations are written like ` + "`90s`, `10m`, `24h`" + `.

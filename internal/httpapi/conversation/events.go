@@ -63,7 +63,7 @@ func (a *EventAPI) Watch(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("X-Session-Id", string(record.ID))
 	out, err := a.open(ctx, w, record.ID)
 	if err != nil {
-		return nil //nolint:nilerr // the caller has gone
+		return nil // the caller has gone
 	}
 	beat := time.NewTicker(wire.Heartbeat)
 	defer beat.Stop()

@@ -188,6 +188,7 @@ type fileWritten struct {
 	Created bool   `json:"created" doc:"the file is new"`
 }
 
+// PutFile creates or replaces a file.
 func PutFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	content, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -205,6 +206,7 @@ func PutFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	return nil
 }
 
+// DeleteFile deletes a file or an empty folder.
 func DeleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	if err := f.Remove(r.PathValue("path")); err != nil {
 		return err
@@ -213,7 +215,7 @@ func DeleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	return nil
 }
 
-// DescribeGetFile, DescribePutFile and DescribeDeleteFile describe the operations in the OpenAPI document.
+// DescribeGetFile describes the operation in the OpenAPI document.
 func DescribeGetFile(r huma.API) huma.Operation {
 	o := describeFile(http.MethodGet, "get-file", "Get a file of a session, or list a folder")
 	o.Responses = wire.Responses(http.StatusNotFound, map[string]*huma.MediaType{
@@ -223,6 +225,7 @@ func DescribeGetFile(r huma.API) huma.Operation {
 	return o
 }
 
+// DescribePutFile describes the operation in the OpenAPI document.
 func DescribePutFile(r huma.API) huma.Operation {
 	o := describeFile(http.MethodPut, "put-file", "Create or replace a file of a session, and create its folders; at most 16 MiB")
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": anyBytes()}}
@@ -232,6 +235,7 @@ func DescribePutFile(r huma.API) huma.Operation {
 	return o
 }
 
+// DescribeDeleteFile describes the operation in the OpenAPI document.
 func DescribeDeleteFile() huma.Operation {
 	o := describeFile(http.MethodDelete, "delete-file", "Delete a file of a session, or an empty folder")
 	o.Responses = wire.Responses(http.StatusNotFound, nil)

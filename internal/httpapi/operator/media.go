@@ -52,8 +52,8 @@ type MediaRows interface {
 	Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
 }
 
-// mediaContent is the response with a file, which browsers must download and not show as a page of the gateway.
-type mediaContent struct {
+// MediaContent is the response with a file, which browsers must download and not show as a page of the gateway.
+type MediaContent struct {
 	Type        string `header:"Content-Type"`
 	Disposition string `header:"Content-Disposition"`
 	Cache       string `header:"Cache-Control"`
@@ -79,12 +79,12 @@ type MediaAPI struct {
 func (a *MediaAPI) Get(ctx context.Context, in *struct {
 	Media string `path:"media" maxLength:"64"`
 },
-) (*mediaContent, error) {
+) (*MediaContent, error) {
 	m, err := a.Rows.Media(ctx, sessions.MediaID(in.Media))
 	if err := a.Visible.Check(ctx, err, denials.Object{Kind: "file", ID: string(m.ID), Label: m.Label}, m.Session); err != nil {
 		return nil, err
 	}
-	return &mediaContent{
+	return &MediaContent{
 		Type:        harmless(m.MIME),
 		Disposition: mime.FormatMediaType("attachment", map[string]string{"filename": m.FileName()}),
 		Cache:       "private, no-store",

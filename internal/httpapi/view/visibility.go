@@ -144,6 +144,7 @@ func (v *Visibility) ChannelSeen(ctx context.Context, channel, account string) b
 	return flow.CanFlow(v.ChannelLevel(channel, account), auth.CallerOf(ctx).Level)
 }
 
+// ChannelLevel is the highest level that may be said through an account of a channel.
 func (v *Visibility) ChannelLevel(channel, account string) flow.Level {
 	return v.SinkLevel(sessions.Route{Channel: channel, Account: account})
 }

@@ -42,7 +42,7 @@ func TestPageShowsWhatWaitsForADecision(t *testing.T) {
 	models.Enqueue(modeltest.Call("memory_save", `{"key":"plan","content":"`+longText+`"}`), modeltest.Say("It is kept."))
 	b.says("keep the plan")
 	b.until(`!document.getElementById("approvals").hidden`)
-	b.state("waits for you")
+	b.state("waiting for you")
 	for _, part := range []string{"allow", "deny", "what"} {
 		require.True(t, b.inSight(`#approvals [data-part=`+part+`]`), part)
 	}
@@ -112,7 +112,7 @@ func TestPageSaysWhatIsWrongWithAToken(t *testing.T) {
 		b.click("#ask button")
 		b.until(`document.getElementById("ask").open && document.querySelector("#ask [role=alert]").textContent.includes(` + quoted(problem) + `)`)
 	}
-	try("", "Enter the token")
+	try("", "Enter your access token")
 	try("wrong", "does not know this token")
 	b.picture("token-wrong")
 	b.phone(320, 568)
@@ -129,7 +129,7 @@ func TestPageSaysWhatIsWrongWithAToken(t *testing.T) {
 	g.end()
 	g.cfg.Gateway.Token = "another-token-of-this-test"
 	g.begin()
-	b.until(`document.getElementById("ask").open && document.querySelector("#ask [role=alert]").textContent.includes("changed or revoked")`)
+	b.until(`document.getElementById("ask").open && document.querySelector("#ask [role=alert]").textContent.includes("replaced or revoked")`)
 }
 
 // On a phone the details leave the header alone.

@@ -155,7 +155,7 @@ func TestPage(t *testing.T) {
 	b.click("#panel-toggle")
 	b.picture("phone")
 	b.says("/new")
-	b.shows("Nothing was said here yet")
+	b.shows("No messages yet")
 	b.picture("phone-new")
 }
 
@@ -167,8 +167,8 @@ func TestPageOfAConversationAboveIt(t *testing.T) {
 	b.says("/raise CONFIDENTIAL")
 	b.shows("What I then answer may not be said here")
 	b.do(chromedp.Reload())
-	b.state("held back")
-	b.shows("its history and its answers are held back here")
+	b.state("withheld")
+	b.shows("Its history and answers are withheld here")
 	b.says("a word")
 	b.shows("I have an answer, but it may not be said in this conversation")
 	b.shows("or begin a new session with /new")
@@ -193,13 +193,13 @@ func TestPageSurvivesARestart(t *testing.T) {
 	g.end()
 	b.state("connecti") // reconnecting, or no connection
 	b.says("meanwhile")
-	b.shows("not sent")
+	b.shows("Not sent")
 	b.picture("away")
 	g.begin()
 	b.state("connected")
 	b.click("#log .under button")
 	b.shows("echo: meanwhile")
-	require.NotContains(t, b.log(), "not sent")
+	require.NotContains(t, b.log(), "Not sent")
 }
 
 // A slow answer shows that it is worked on, also after a reload, and can be stopped.
@@ -214,7 +214,7 @@ func TestPageShowsWorkAndStops(t *testing.T) {
 	b.do(chromedp.Reload())
 	b.until(`document.querySelector(".thinking")`)
 	b.click("#stop")
-	b.shows("stopped")
+	b.shows("Stopped.")
 	b.until(`document.getElementById("stop").hidden`)
 	b.picture("stopped")
 }

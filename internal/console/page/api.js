@@ -2,7 +2,7 @@
 
 const place = "sluice.token";
 
-// takeToken moves the token out of the address, so that it is in no history, bookmark or screenshot.
+// takeToken removes the token from the address, so that it stays out of history, bookmarks and screenshots.
 export function takeToken() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given) {
@@ -11,23 +11,23 @@ export function takeToken() {
   }
 }
 
-// hadToken reports whether there is a token, which the gateway has refused.
+// hadToken reports whether the page has a token. It is asked after the gateway has refused a request.
 export function hadToken() {
   return Boolean(localStorage.getItem(place));
 }
 
-// tryToken keeps a token that the gateway knows, and says of another what is wrong.
+// tryToken stores a token that the gateway accepts; otherwise it returns what is wrong.
 export async function tryToken(token) {
-  if (!token.trim()) return "Enter the token.";
+  if (!token.trim()) return "Enter your access token.";
   const headers = { Authorization: "Bearer " + token.trim(), "Sluice-Client": "page" };
   let answer;
   try {
     answer = await fetch("/v1/status", { headers, cache: "no-store" });
   } catch (problem) {
     return problem instanceof TypeError && /header|ByteString|ISO-8859-1/i.test(problem.message)
-      ? "A token has no such characters. Copy it again." : "The gateway does not answer, so the token could not be checked. Is it running?";
+      ? "The token contains characters that no token has. Copy it again." : "The gateway does not answer, so the token could not be checked. Make sure that it is running.";
   }
-  if (answer.status === 401) return "The gateway does not know this token. It may be mistyped, or it was changed or revoked: an old token no longer counts.";
+  if (answer.status === 401) return "The gateway does not know this token. It may be mistyped, or it was replaced or revoked.";
   if (answer.status >= 500) return `The gateway answered ${answer.status}, so the token could not be checked. Try again.`;
   localStorage.setItem(place, token.trim());
   return "";
@@ -40,7 +40,7 @@ export class Refused extends Error {
   }
 }
 
-// call makes a request; an answer that is no success is a Refused.
+// call makes a request. It throws Refused if the gateway answers with an error.
 export async function call(path, options = {}) {
   const headers = { Authorization: "Bearer " + (localStorage.getItem(place) ?? ""), Accept: "application/json", "Sluice-Client": "page", ...options.headers };
   if (options.body) headers["Content-Type"] = "application/json";

@@ -13,10 +13,10 @@ let approvals = null;
 let lastEvent = ""; // id of the last event seen in this session
 let sessionId = "";
 let live = new AbortController();
-let above = false; // the session knows more than may be shown here
-let told = null; // the end of a run as who asked is told it, while the session's events have not told it
-let ended = ""; // the run whose end they told last
-let asking = null; // reads what is told of the newest message
+let above = false; // the session has learnt something that may not be shown here
+let told = null; // the end of the newest turn, until the session's events have shown it
+let ended = ""; // the last run whose end the events have shown
+let asking = null; // reads the answer to the newest message
 
 function state(text, kind = "") {
   $("state").textContent = text;
@@ -27,7 +27,7 @@ function showWork() {
   const busy = log.busy();
   $("stop").hidden = !busy;
   if (!live.connected) return;
-  if (approvals?.waits(busy)) state("waits for you", "warn");
+  if (approvals?.waits(busy)) state("waiting for you", "warn");
   else state(busy ? "working" : "connected", "good");
 }
 
@@ -64,7 +64,7 @@ async function follow() {
   }
 }
 
-// pause ends early when the page is to look at the session anew.
+// pause ends early when the page has to read the session again.
 function pause(milliseconds) {
   return new Promise((done) => {
     setTimeout(done, milliseconds);
@@ -72,18 +72,18 @@ function pause(milliseconds) {
   });
 }
 
-// tellAbove says why nothing of the session is shown any more, and what can be done.
+// tellAbove says why the session is no longer shown, and what to do.
 function tellAbove() {
-  state("held back", "warn");
+  state("withheld", "warn");
   if (above) return;
   above = true;
   showTold();
-  log.notice("This conversation has learnt more than may be said on this page, so its history and its answers are held back here. You can still say something.", "", [
-    { label: "What it knows", value: "/status" }, { label: "Begin anew", value: "/new" },
+  log.notice("This conversation has learnt something confidential that may not be shown on this page. Its history and answers are withheld here, but you can still send messages.", "", [
+    { label: "What it knows", value: "/status" }, { label: "Start over", value: "/new" },
   ]);
 }
 
-// ownEvent takes what is told of one's own words. It is shown where nothing else of the session is.
+// ownEvent handles the events of your own message. They are shown even if nothing else of the session is.
 function ownEvent(event) {
   if (isEnd(event) && event.run !== ended) told = event;
   if (!above) return;
@@ -122,7 +122,7 @@ function onEvent(event, id) {
   if (event.type !== "text.delta") approvals.stale();
 }
 
-// say posts a message, or with press that a button was pressed. Its id stays the same when a failed post is repeated, so that it is the same message.
+// say posts a message, or a press of a button. Repeating a failed post keeps the id, so it is the same message.
 async function say(text, id = crypto.randomUUID?.() ?? String(Date.now()) + Math.random(), press = undefined) {
   const entry = log.say(text, id);
   entry.press = press;
@@ -134,26 +134,26 @@ async function say(text, id = crypto.randomUUID?.() ?? String(Date.now()) + Math
       log.accepted(entry, run);
       asking?.abort(); // a browser opens few connections at once
       asking = reading;
-      events(answer, ownEvent).catch(() => {}); // the session's own events tell the same, or why not
+      events(answer, ownEvent).catch(() => {}); // the session's own events show the same
     } else {
       await events(answer, (event) => log.event(event));
       answer.body.cancel().catch(() => {});
       log.answered(entry);
-      if (!press && /^\s*\/(new|reset)\b/i.test(text)) live.abort(); // another session now: look at it from its beginning
+      if (!press && /^\s*\/(new|reset)\b/i.test(text)) live.abort(); // a new session: read it from its beginning
     }
   } catch (problem) {
     if (problem instanceof Refused && problem.status === 401) await askToken();
-    log.failed(entry, problem instanceof Refused ? problem.message : "it did not reach the gateway");
+    log.failed(entry, problem instanceof Refused ? problem.message : "the gateway did not answer");
   }
   showWork();
 }
 
-// askToken asks for the token until the gateway knows it. Who asks while it is asked for waits for the same answer.
+// askToken asks for the token until the gateway accepts it. Calls made meanwhile wait for the same answer.
 let asked = null;
 function askToken() {
   asked ??= new Promise((done) => {
-    state("wants a token", "warn");
-    $("ask-why").textContent = hadToken() ? "The gateway does not know the token of this page. It may be mistyped, or it was changed or revoked." : "";
+    state("signed out", "warn");
+    $("ask-why").textContent = hadToken() ? "The gateway does not know this page's token. It may have been replaced or revoked." : "";
     $("ask").addEventListener("close", () => { asked = null; done(); }, { once: true });
     if (!$("ask").open) $("ask").showModal();
   });

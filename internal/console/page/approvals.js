@@ -1,14 +1,14 @@
-// What waits for a person's decision, above the field in which one writes. One question is shown at a time, the oldest
-// first, with all of its arguments. A button decides about the question that it was drawn with, and about no other.
+// Questions that wait for a decision, above the message field. One is shown at a time, oldest first, with all of its
+// arguments. A button only decides about the question that it was drawn with.
 
 import { json, Refused } from "./api.js";
 
-const often = 5000; // milliseconds between two looks, as another conversation may ask
+const often = 5000; // milliseconds between two requests, because another conversation may ask
 const soon = 200; // after something has happened
-const settle = 600; // a question that takes another's place can't be answered before, so that a late click meets nothing
+const settle = 600; // a question that replaces another cannot be answered before, so that a late click has no effect
 const hidden = /[\p{Cc}\p{Cf}\p{Co}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu;
 
-// visible shows characters that could hide or turn around a text by their numbers.
+// visible replaces characters that could hide or reverse a text with their numbers.
 function visible(text) {
   return text.replace(hidden, (c) => (c === "\n" || c === "\t" ? c : "\\u{" + c.codePointAt(0).toString(16) + "}"));
 }
@@ -16,7 +16,7 @@ function visible(text) {
 export class Approvals {
   constructor(box, heard, { changed, done }) {
     this.box = box;
-    this.heard = heard; // is read out, also while the box is hidden
+    this.heard = heard; // screen readers read it, also while the box is hidden
     this.changed = changed;
     this.done = done;
     this.open = [];
@@ -41,7 +41,7 @@ export class Approvals {
     try {
       if (!document.hidden) this.show((await json("/v1/approvals?status=pending&limit=50")).approvals.reverse());
     } catch (problem) {
-      if (problem instanceof Refused) this.show([]); // whoever may not see them is not asked
+      if (problem instanceof Refused) this.show([]); // the caller may not see approvals
     }
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.look(), often);
@@ -73,11 +73,11 @@ export class Approvals {
   fill(p, took) {
     const what = p.delivery ? "Send this message?" : `May ${visible(p.tool)} run?`;
     this.part.what.textContent = what;
-    this.part.who.textContent = visible([p.agent && "Agent " + p.agent, p.label, p.approvers && "left to " + p.approvers.map((list) => list.join(", ") || "the owners").join("; and ")].filter(Boolean).join(" · "));
+    this.part.who.textContent = visible([p.agent && "Agent " + p.agent, p.label, p.approvers && "to be decided by " + p.approvers.map((list) => list.join(", ") || "the owners").join("; and ")].filter(Boolean).join(" · "));
     this.part.why.textContent = visible(p.why ?? "");
     this.part.args.textContent = visible(JSON.stringify(p.args ?? {}, null, 2));
     this.part.problem.textContent = "";
-    this.heard.textContent = `A decision is wanted: ${what} Allow or deny it above the message field.`;
+    this.heard.textContent = `Please decide: ${what} Allow or deny it above the message field.`;
     this.enable(!took);
     if (took) setTimeout(() => this.enable(true), settle);
   }
@@ -86,12 +86,12 @@ export class Approvals {
     this.part.allow.disabled = this.part.deny.disabled = !on;
   }
 
-  // left says how much time there is, and what silence means.
+  // left shows the remaining time, and what happens after it.
   left() {
     const p = this.open.find((one) => one.id === this.shown);
     if (!p) return;
     const seconds = Math.max(0, Math.round((Date.parse(p.expires) - Date.now()) / 1000));
-    const words = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} left, then ${p.on_timeout === "allow" ? "it is allowed" : "it is denied"}`;
+    const words = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} left, then ${p.on_timeout === "allow" ? "allowed" : "denied"} automatically`;
     if (this.part.left.textContent !== words) this.part.left.textContent = words;
     if (seconds === 0) this.stale();
   }
@@ -103,7 +103,7 @@ export class Approvals {
       await json(`/v1/approvals/${encodeURIComponent(id)}/${verb}`, { method: "POST" });
       this.heard.textContent = verb === "allow" ? "Allowed." : "Denied.";
     } catch (problem) {
-      if (this.shown === id) this.part.problem.textContent = problem instanceof Refused ? problem.message : "The gateway does not answer; nothing was decided. Try again.";
+      if (this.shown === id) this.part.problem.textContent = problem instanceof Refused ? problem.message : "The gateway does not answer. Your decision was not saved; try again.";
     }
     if (this.shown === id) this.enable(true);
     await this.look();

@@ -1,4 +1,4 @@
-// The conversation as it is shown: what is stored, and what happens now.
+// The conversation: what is stored, and what happens now.
 
 import { call, json } from "./api.js";
 import { Drawing, markdown } from "./markdown.js";
@@ -19,7 +19,7 @@ async function save(f) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
-// isDecision: the button belongs to a question that is shown above the composer, as long as it is open.
+// isDecision: the button belongs to a question that the page shows above the message field while it is open.
 function isDecision(button) {
   return /^\/approve apr_/.test(button.value ?? "");
 }
@@ -29,8 +29,8 @@ export class Log {
     this.box = box;
     this.retry = retry;
     this.suggest = suggest;
-    this.users = new Map(); // run → entry of what was said
-    this.answers = new Map(); // run → entry of its answer, while it works
+    this.users = new Map(); // run → entry of the message
+    this.answers = new Map(); // run → entry of its answer, during the run
     this.seen = new Set(); // ids of deliveries that are shown
     this.unsent = new Map(); // id → entry that has no run yet
     let last = true; // the end of the conversation is in sight
@@ -38,12 +38,12 @@ export class Log {
     new ResizeObserver(() => this.bottom(last)).observe(box); // it stays so when a question takes some of the room
   }
 
-  // busy is a run that works, if any.
+  // busy is the run in progress, if any.
   busy() {
     return [...this.answers.keys()][0];
   }
 
-  // show draws the stored conversation anew and keeps what is not stored yet.
+  // show redraws the stored conversation and keeps what is not stored yet.
   show(messages, running, queued) {
     const kept = [...this.unsent.values()];
     const partial = new Map([...this.answers].map(([run, entry]) => [run, entry.text]));
@@ -110,7 +110,7 @@ export class Log {
     for (const b of buttons ?? []) if (!isDecision(b)) bubble.append(this.button(b));
   }
 
-  // decided takes the buttons off a question and says what was decided.
+  // decided removes the buttons of a question and shows the decision.
   decided(id, text) {
     const bubble = this.box.querySelector(`[data-delivery="${CSS.escape(id)}"]`);
     if (!bubble) return;
@@ -118,7 +118,7 @@ export class Log {
     bubble.append(markdown(text));
   }
 
-  // button hands its press back. Without one it is the page's own suggestion, and says its value as if it had been typed.
+  // button sends its press. The page's own suggestions have none: they send their value as if it had been typed.
   button({ label, value, press }) {
     const b = document.createElement("button");
     b.className = "small";
@@ -129,20 +129,20 @@ export class Log {
     return b;
   }
 
-  // file shows a file as a link. Its content is read when somebody wants it, with the token that a link can't bear.
+  // file shows a file as a button. A click downloads it with the token, which a link cannot carry.
   file(f) {
     if (this.seen.has(f.id)) return;
     this.seen.add(f.id);
     const link = document.createElement("button");
     link.className = "small";
     link.type = "button";
-    link.textContent = f.name ? `${f.name} (${size(f.size ?? 0)})` : "a file that is not kept any more";
+    link.textContent = f.name ? `${f.name} (${size(f.size ?? 0)})` : "a file that is no longer kept";
     link.disabled = !f.name;
     link.addEventListener("click", () => save(f).catch((e) => { link.textContent = e.message; }));
     this.entry("notice").bubble.append(link);
   }
 
-  // files shows the files that a delivery has brought.
+  // files shows the files of a delivery.
   async files(delivery) {
     const d = await json("/v1/deliveries/" + encodeURIComponent(delivery));
     for (const f of d.files ?? []) this.file(f);
@@ -166,7 +166,7 @@ export class Log {
     entry.node.append(entry.under);
   }
 
-  // say shows what was just typed; the same id again is the same entry.
+  // say shows a message that was just typed; the same id is the same entry.
   say(text, id) {
     const entry = this.unsent.get(id) ?? this.user(text);
     entry.id = id;
@@ -190,10 +190,10 @@ export class Log {
   }
 
   failed(entry, why) {
-    this.under(entry, "not sent: " + why, true, { label: "Retry", run: () => this.retry(entry.text, entry.id, entry.press) });
+    this.under(entry, "Not sent: " + why, true, { label: "Retry", run: () => this.retry(entry.text, entry.id, entry.press) });
   }
 
-  // think shows that a run works; it gives the answer's entry.
+  // think shows that a run is in progress and returns the entry of its answer.
   think(run, text = "") {
     let entry = this.answers.get(run);
     if (!entry) {
@@ -271,16 +271,16 @@ export class Log {
       case "run.retrying": {
         const entry = this.think(e.run);
         this.write(entry, "");
-        return this.under(entry, "the model failed; trying again");
+        return this.under(entry, "The model failed; trying again.");
       }
       case "run.done": return this.done(e);
-      case "run.failed": return this.ended(e, said, "no answer", true);
-      case "run.aborted": return this.ended(e, said, "stopped");
-      case "run.dropped": return this.ended(e, said, "left out: too much was waiting", true);
+      case "run.failed": return this.ended(e, said, "No answer.", true);
+      case "run.aborted": return this.ended(e, said, "Stopped.");
+      case "run.dropped": return this.ended(e, said, "Not processed: too many messages were waiting.", true);
     }
   }
 
-  // heard shows what somebody said, unless it was typed here.
+  // heard shows a message, unless it was typed here.
   heard(e) {
     if (this.users.has(e.run)) return;
     const mine = [...this.unsent.values()].find((entry) => entry.text === e.text);
@@ -301,7 +301,7 @@ export class Log {
     if (!e.text || e.withheld) {
       if (entry && !entry.tools) entry.node.remove();
       else entry?.bubble.remove();
-      if (said) this.under(said, e.text || "worked on; it had nothing to say");
+      if (said) this.under(said, e.text || "Processed; there was nothing to say.");
       return;
     }
     if (!entry) return; // merged into another message's answer, or stored before this page looked
@@ -309,7 +309,7 @@ export class Log {
     this.finish(entry, e.text);
   }
 
-  // ended shows at what was said that it has no answer. Why is told by a notice.
+  // ended shows below a message that it has no answer. A notice says why.
   ended(e, said, word, bad = false) {
     const entry = this.answers.get(e.run);
     this.answers.delete(e.run);
@@ -317,7 +317,7 @@ export class Log {
     else entry?.bubble.classList.remove("thinking");
     if (!said) return;
     const again = { label: "Ask again", run: () => this.retry(said.text, undefined, said.press) };
-    const typed = said.press || !said.text.startsWith("/"); // else it may be an agent's button that was pressed before a reload: typed, it would be a command
+    const typed = said.press || !said.text.startsWith("/"); // otherwise it may be an agent's button pressed before a reload, which would become a command if typed
     this.under(said, word, bad, typed ? again : undefined);
   }
 
@@ -325,7 +325,7 @@ export class Log {
     if (this.box.children.length) return;
     const node = document.createElement("li");
     node.className = "welcome";
-    node.append("Nothing was said here yet. Try:", document.createElement("br"));
+    node.append("No messages yet. Try:", document.createElement("br"));
     for (const text of suggestions) {
       node.append(this.button({ label: text, value: text }));
     }

@@ -1,4 +1,4 @@
-// What stands beside the chat: sessions, deliveries, the gateway's state.
+// The panel beside the chat: sessions, deliveries, the gateway's state.
 
 import { json } from "./api.js";
 
@@ -48,7 +48,7 @@ export class Panel {
   async deliveries() {
     const { deliveries, counts } = await json("/v1/deliveries?limit=50");
     const waiting = Object.entries(counts).map(([status, n]) => n + " " + status).join(", ");
-    const rows = [text(waiting ? "Unsettled: " + waiting : "Nothing is unsettled.")];
+    const rows = [text(waiting ? "Unsettled: " + waiting : "All deliveries are settled.")];
     for (const d of deliveries) {
       const r = row(`${d.route.channel} ${d.route.title || d.route.conversation}`, d.text.slice(0, 160), tones[d.status] ?? "bad", d.status);
       if (d.error) r.append(text(d.error));

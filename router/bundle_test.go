@@ -51,6 +51,7 @@ type bundle struct {
 	now      func() time.Time
 	commands int // that tell has given
 	registry *prometheus.Registry
+	room     router.Room
 
 	carries func(sessions.Route) flow.Level // what may be said by a route, for the monitor; nil: everything
 }
@@ -112,7 +113,7 @@ func (b *bundle) start() {
 		Store: b.routerStore(), Bus: b.bus, Agent: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: b.now, Log: b.log,
-		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour,
+		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Room: b.room,
 	})
 	require.NoError(b.t, err)
 	b.Router.Start()

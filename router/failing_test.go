@@ -239,6 +239,10 @@ func (f *failing) Media(ctx context.Context, id sessions.MediaID) (ledger.Media,
 	return unless(f.breaks(ctx), func() (ledger.Media, error) { return f.DB.Media(ctx, id) })
 }
 
+func (f *failing) MediaHeld(ctx context.Context, id sessions.ID, each int64) (int64, error) {
+	return unless(f.breaks(ctx), func() (int64, error) { return f.DB.MediaHeld(ctx, id, each) })
+}
+
 func (f *failing) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
 	return unless(f.breaks(ctx), func() (int, error) { return f.DB.SweepMemories(ctx, now, limit) })
 }

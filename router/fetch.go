@@ -39,8 +39,8 @@ type fetched struct {
 }
 
 // fetch reads the files of a message from their platform. What can't be had is
-// said in the attachment's note; it is never a reason not to answer.
-func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run) fetched {
+// said in the attachment's note; it is never a reason not to answer. The files take the room.
+func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run, room *fileRoom) fetched {
 	var got fetched
 	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
 	fetcher, able := a.(adapters.FileFetcher)
@@ -58,7 +58,7 @@ func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run) fetched {
 	left := 2 * most
 	attachments := make([]sessions.Attachment, len(run.Input.Attachments))
 	for i, at := range run.Input.Attachments {
-		attachments[i] = w.fetchOne(ctx, fetcher, at, *run, min(most, left), &got)
+		attachments[i] = w.fetchOne(ctx, source{fetcher, min(most, left), room}, at, *run, &got)
 		if attachments[i].Media != "" {
 			left -= attachments[i].Size
 		}
@@ -70,15 +70,27 @@ func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run) fetched {
 // errTooLarge: a file is larger than what is taken in.
 var errTooLarge = errors.New("file is too large")
 
+// source is where a file comes from, and how much of it may be stored.
+type source struct {
+	adapters.FileFetcher
+	most int64
+	room *fileRoom
+}
+
 // fetchOne gives the attachment with what is then known of it.
-func (w *sessionWorker) fetchOne(ctx context.Context, f adapters.FileFetcher, at sessions.Attachment, run sessions.Run, most int64, got *fetched) sessions.Attachment {
+func (w *sessionWorker) fetchOne(ctx context.Context, from source, at sessions.Attachment, run sessions.Run, got *fetched) sessions.Attachment {
 	if at.Ref == "" || at.Media != "" {
 		return at
 	}
-	content, err := download(ctx, f, at, most)
+	content, err := from.download(ctx, at)
+	why, full := notKept(err)
 	switch {
+	case full:
+		at.Note = why
+		w.log.Warn("attachment not kept", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
+		return at
 	case errors.Is(err, errTooLarge):
-		at.Note = fmt.Sprintf("it is too large to be fetched: the most is %d bytes", most)
+		at.Note = fmt.Sprintf("it is too large to be fetched: the most is %d bytes", from.most)
 		return at
 	case err != nil:
 		at.Note = "it could not be fetched"
@@ -94,6 +106,7 @@ func (w *sessionWorker) fetchOne(ctx context.Context, f adapters.FileFetcher, at
 		SHA256: hex.EncodeToString(sum[:]), Content: content, Label: run.Label, Created: now,
 	}
 	at.Media = m.ID
+	from.room.take(at.Size)
 	got.media = append(got.media, m)
 	got.show(&at, content)
 	return at
@@ -125,24 +138,27 @@ func shownFile(name string) string {
 	return cmp.Or(sessions.HeadWord(name), "without a name")
 }
 
-// download reads a file of at most so many bytes.
-func download(ctx context.Context, f adapters.FileFetcher, at sessions.Attachment, most int64) (content []byte, err error) {
-	if at.Size > most {
+// download reads a file, if it is not too large and there is room for it.
+func (f source) download(ctx context.Context, at sessions.Attachment) (content []byte, err error) {
+	if at.Size > f.most {
 		return nil, errTooLarge
+	}
+	if err := f.room.admit(ctx, max(at.Size, 0)); err != nil {
+		return nil, err
 	}
 	body, err := f.Fetch(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("fetch attachment: %w", err)
 	}
 	defer func() { err = errors.Join(err, body.Close()) }()
-	content, err = io.ReadAll(io.LimitReader(body, most+1))
+	content, err = io.ReadAll(io.LimitReader(body, f.most+1))
 	if err != nil {
 		return nil, fmt.Errorf("read attachment: %w", err)
 	}
-	if int64(len(content)) > most {
+	if int64(len(content)) > f.most {
 		return nil, errTooLarge
 	}
-	return content, nil
+	return content, f.room.admit(ctx, int64(len(content))) // the platform may have given no size, or a wrong one
 }
 
 // mimeOf is the type of a file: what a picture is says its content, for models

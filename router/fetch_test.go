@@ -22,8 +22,9 @@ var png = append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 100)...) //nolint:goc
 // filing is a chat whose files can be fetched.
 type filing struct {
 	*chat
-	files map[string][]byte // by reference; nil hangs
-	open  int               // bodies that nobody has closed
+	files   map[string][]byte // by reference; nil hangs
+	open    int               // bodies that nobody has closed
+	fetched int
 }
 
 func (f *filing) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error) {
@@ -35,6 +36,7 @@ func (f *filing) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadClos
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	f.fetched++
 	f.open++
 	return closing{bytes.NewReader(content), f}, nil
 }

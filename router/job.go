@@ -149,11 +149,12 @@ func (w *sessionWorker) letIn(ctx context.Context, j *job) (letInBatch, error) {
 	}
 	said := queue.Messages(j.batch)
 	b := letInBatch{runs: j.batch}
+	room := w.roomOf(w.id)
 	for _, message := range said {
 		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {
 			whole := queue.Joined(message)
 			w.readThread(ctx, &whole)
-			got := w.fetch(ctx, &whole)
+			got := w.fetch(ctx, &whole, room)
 			err := w.admitText(j.session, &whole, got.texts)
 			if err != nil && len(said) == 1 {
 				return b, err

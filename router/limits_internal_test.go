@@ -131,7 +131,7 @@ func TestDownload(t *testing.T) {
 		"larger than it was said to be": {1, make([]byte, 11), nil, errTooLarge},
 		"that breaks off":               {3, make([]byte, 2), broken, broken},
 	} {
-		content, err := download(t.Context(), oneFile{c.content, c.read}, sessions.Attachment{Size: c.said}, 10)
+		content, err := source{oneFile{c.content, c.read}, 10, &fileRoom{}}.download(t.Context(), sessions.Attachment{Size: c.said})
 		if c.err != nil {
 			require.ErrorIs(t, err, c.err, name)
 			continue
@@ -139,7 +139,7 @@ func TestDownload(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, c.content, content, name)
 	}
-	_, err := download(t.Context(), oneFile{}, sessions.Attachment{}, 10)
+	_, err := source{oneFile{}, 10, &fileRoom{}}.download(t.Context(), sessions.Attachment{})
 	require.ErrorContains(t, err, "fetch attachment: no such file")
 }
 

@@ -38,7 +38,7 @@ type Monitor interface {
 // Adapters finds the adapter of an account.
 type Adapters func(channel, account string) (adapters.Adapter, bool)
 
-// Config is what a Router is made of. All fields but Grace, SweepEvery and CachedSessions are required.
+// Config is what a Router is made of. All fields but Grace, SweepEvery, CachedSessions and Room are required.
 type Config struct {
 	Store      ledger.Store
 	Bus        Bus
@@ -56,6 +56,8 @@ type Config struct {
 	Grace          time.Duration // for work under way when a partition is released; default 4 s
 	SweepEvery     time.Duration // between two looks for lost wakes; default 30 s
 	CachedSessions int           // default 512
+
+	Room Room // for stored files; nil: no bound
 }
 
 // Router takes messages in, has them worked and sends the answers out. Its
@@ -81,6 +83,7 @@ type Router struct {
 	lanes      *lanes.Lanes
 	receipts   *receipts
 
+	room     Room
 	fetches  chan struct{} // holds one for each run that fetches files
 	guess    sync.Mutex    // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
@@ -106,6 +109,7 @@ func New(c Config) (*Router, error) {
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: orDefault(c.Grace, 4*time.Second), sweepEvery: orDefault(c.SweepEvery, 30*time.Second),
 		cache:   newSessionCache(orDefault(c.CachedSessions, 512)),
+		room:    c.Room,
 		fetches: make(chan struct{}, fetchesMost), receipts: newReceipts(),
 	}
 	r.settings.Store(c.Settings)

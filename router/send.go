@@ -55,6 +55,9 @@ func (r *Router) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 		return ledger.Delivery{}, err
 	}
 	decision := r.gate.Decide(leaving)
+	if full := r.roomOf("").admitAll(ctx, fresh); full != nil {
+		return r.sentBeforeOr(ctx, p, decision, full)
+	}
 	err = r.lanes.Commit(ctx, ledger.Change{Media: fresh, Deliver: []ledger.Delivery{d}, Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: d.Label,
 		Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
@@ -67,6 +70,18 @@ func (r *Router) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 	}
 	d.Decision, d.Session = &decision, known.ID
 	return d, nil
+}
+
+// sentBeforeOr is the delivery of a request that was made before, which needs no room any more, or else the error.
+func (r *Router) sentBeforeOr(ctx context.Context, p Proactive, decision policy.Decision, otherwise error) (ledger.Delivery, error) {
+	if p.Idempotency == "" {
+		return ledger.Delivery{}, otherwise
+	}
+	d, err := r.sentBefore(ctx, p, decision)
+	if errors.Is(err, sessions.ErrNotFound) {
+		err = otherwise
+	}
+	return d, err
 }
 
 // sentBefore is the delivery that a repeated request gave. Where its session is above the reader, it is as it was then.

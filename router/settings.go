@@ -30,6 +30,10 @@ type Settings struct {
 	Retention     Retention
 	MaxTextBytes  int // of one inbound message; a longer one is refused and its sender told
 	MaxMediaBytes int // of one file on its way out; 0: no bound
+
+	SessionFileBytes int64 // that the stored attachments of one session may take; 0: no bound
+	ProgramFileBytes int64 // the same for the files of all proactive messages
+
 	HistoryKeep   int // unmentioned messages kept a group
 	MaxRunAttempt int // starts of one run before it counts as poisonous
 }

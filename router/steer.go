@@ -51,9 +51,10 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	var media []ledger.Media
 	var taken []sessions.Run
 	steered := 0
+	room := b.w.roomOf(b.w.id)
 	for _, message := range said {
 		whole := queue.Joined(message)
-		got := b.w.fetch(ctx, &whole)
+		got := b.w.fetch(ctx, &whole, room)
 		if err := b.w.admitText(session, &whole, got.texts); err != nil {
 			b.refused[message[0].ID] = true // it fails in its own turn, where its sender is told so
 			continue

@@ -43,6 +43,15 @@ func (db *DB) MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media,
 	})
 }
 
+// MediaHeld implements [ledger.Store].
+func (db *DB) MediaHeld(ctx context.Context, id sessions.ID, each int64) (int64, error) {
+	return single(ctx, db, `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT), COUNT(*) FROM media WHERE session_id = ?`, []any{string(id)}, func(row Row) (int64, error) {
+		var bytes, files int64
+		err := row.Scan(&bytes, &files)
+		return bytes + files*each, err
+	})
+}
+
 func scanMedia(row Row, more ...any) (ledger.Media, error) {
 	var m ledger.Media
 	var id, session string

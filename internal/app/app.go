@@ -205,6 +205,7 @@ func (a *App) wire() error {
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Agent: a.loop, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
 		Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
+		Room: a.room,
 	})
 	if err != nil {
 		return fmt.Errorf("make router: %w", err)

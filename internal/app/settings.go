@@ -24,7 +24,7 @@ func routerSettings(c *config.Config) *router.Settings {
 			DropNew: c.Session.Queue.Drop == "new", Debounce: time.Duration(c.Session.Queue.DebounceMs) * time.Millisecond,
 		},
 		RunTimeout: c.Session.RunTimeout.Std(), DeliveryLife: c.Limits.DeliveryLife.Std(),
-		MaxTextBytes: c.Limits.MaxMessageBytes, MaxMediaBytes: c.Limits.MaxMediaBytes, HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
+		MaxTextBytes: c.Limits.MaxMessageBytes, MaxMediaBytes: c.Limits.MaxMediaBytes, SessionFileBytes: int64(c.Limits.SessionBytes), ProgramFileBytes: int64(c.Limits.WorkspaceBytes), HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
 	}
 	s.Clearance = c.Policy.Clearance
 	s.Retention = retention(c.Retention)

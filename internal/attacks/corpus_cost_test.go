@@ -2,6 +2,7 @@ package attacks_test
 
 import (
 	"bufio"
+	"database/sql"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -11,9 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-telegram/bot/models"
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy"
+	"sluice/store/sqlite"
 )
 
 // costAttacks take what others need: time, disk and memory. What they take is counted in work and bytes, and others must be answered meanwhile.
@@ -75,6 +78,22 @@ func costAttacks() []attack {
 			}
 			s.answered(s.open(masterToken))
 			s.emptied(row)
+		}},
+		{path: "cost", name: "attachments: a guest fills the database", without: []policy.Checkpoint{policy.CheckSpace}, act: func(s *scene) {
+			row := s.grouped()
+			for range 4 {
+				s.telegram.Upload(s.group(), s.guest(), models.Document{FileName: "film.bin"}, make([]byte, 400<<10))
+				require.NoError(s.t, s.telegram.WaitConfirmed(s.t.Context()))
+				s.settle()
+			}
+			if held := s.stored(row.ID); held > sessionMost {
+				s.leak("database: the attachments of one session have %d bytes", held)
+			} else if held == 0 {
+				s.lacks = append(s.lacks, "no attachment was kept")
+			}
+			s.has(s.as(masterToken, http.MethodGet, "/v1/sessions/"+row.ID+"/messages", "").body, "it was not kept", "limits.sessionBytes")
+			s.say(s.group(), s.guest(), "and I?")
+			s.has(s.shown(s.group()), "and I?")
 		}},
 		{path: "cost", name: "files: many sessions fill the disk", without: []policy.Checkpoint{policy.CheckSpace}, act: func(s *scene) {
 			var rows []sessionRow
@@ -159,6 +178,16 @@ func (s *scene) held(id string) (held int) {
 		return err
 	})
 	require.NoError(s.t, err)
+	return held
+}
+
+// stored is how many bytes the attachments of a session have in the database.
+func (s *scene) stored(id string) (held int) {
+	s.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(s.state, sqlite.FileName)+"?_pragma=busy_timeout(5000)")
+	require.NoError(s.t, err)
+	defer db.Close() //nolint:errcheck // only read from
+	require.NoError(s.t, db.QueryRowContext(s.t.Context(), "SELECT COALESCE(SUM(LENGTH(content)), 0) FROM media WHERE session_id = ?", id).Scan(&held))
 	return held
 }
 

@@ -387,9 +387,9 @@ type Limits struct {
 	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"How many times a run is started, if crashes interrupt it, before it counts as failed."`
 	Partitions      int      `yaml:"partitions" min:"1" max:"256" doc:"Number of partitions into which replicas divide the work. Fixed by the first start of a store."`
 
-	WorkspaceBytes Bytes `yaml:"workspaceBytes" doc:"Disk space for the files of all sessions of an agent; each file and folder counts 4 KiB more than its content. Writes above the limit are refused, and commands that exceed it are stopped."`
-	SessionBytes   Bytes `yaml:"sessionBytes" doc:"The same for the files of one session."`
-	ReserveBytes   Bytes `yaml:"reserveBytes" doc:"Free space on the disk of the workspaces (by default the disk of the state) that session files may not use, so that messages can still be received and answered. A tenth of the disk if the disk is smaller than ten times this."`
+	WorkspaceBytes Bytes `yaml:"workspaceBytes" doc:"Disk space for the files of all sessions of an agent; each file and folder counts 4 KiB more than its content. Writes above the limit are refused, and commands that exceed it are stopped. It also limits, separately, the stored files of POST /v1/messages."`
+	SessionBytes   Bytes `yaml:"sessionBytes" doc:"The same for the files of one session. It also limits, separately, the stored attachments of a session."`
+	ReserveBytes   Bytes `yaml:"reserveBytes" doc:"Free space on the disk of the workspaces (by default the disk of the state) that session files may not use, so that messages can still be received and answered. With SQLite, stored attachments leave the same space on the disk of the state. A tenth of the disk if the disk is smaller than ten times this."`
 
 	CommandMemory    Bytes `yaml:"commandMemory" doc:"Memory for a command of the tool exec and everything it starts, together."`
 	CommandProcesses int   `yaml:"commandProcesses" min:"8" max:"32768" doc:"Processes and threads of a command of the tool exec at the same time."`

@@ -27,6 +27,9 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	if bad, ok := errors.AsType[*router.RequestError](err); ok {
 		return wire.BadRequest(bad.Error()), false
 	}
+	if full, ok := errors.AsType[*router.NoRoomError](err); ok {
+		return wire.NoSpace(full.Text), false
+	}
 	if left, ok := errors.AsType[*router.NotApproverError](err); ok {
 		return wire.Forbidden(left.Error()), false
 	}

@@ -27,6 +27,7 @@ func TestErrorsBecomeResponses(t *testing.T) {
 		"bad request":     {&router.RequestError{Field: "to", Text: "is empty"}, 400, "invalid_request", "to: is empty", false},
 		"pairing code":    {router.ErrPairingCode, 404, "not_found", router.ErrPairingCode.Text, false},
 		"pairing locked":  {router.ErrPairingLocked, 429, "pairing_locked", router.ErrPairingLocked.Text, false},
+		"no room":         {&router.NoRoomError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
 		"caller has gone": {fmt.Errorf("wait: %w", context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping":        {router.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping store":  {errors.Join(&store.Unavailable{Reason: "closed"}, context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},

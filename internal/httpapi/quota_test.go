@@ -10,8 +10,19 @@ import (
 
 	"sluice/internal/httpapi"
 	"sluice/internal/workspace"
+	"sluice/router"
 	"sluice/sessions"
 )
+
+// Files of a proactive message for which there is no room are refused in the same way.
+func TestFilesOfAMessageBeyondTheirBounds(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	g.fail = &router.NoRoomError{Text: "the disk is short of space (limits.reserveBytes)"}
+	w := call(newServer(t, g).Handler(), "POST", "/v1/messages", `{"channel":"telegram","to":"1","text":"x","files":[{"name":"a","data":"eA=="}]}`)
+	require.Equal(t, 507, w.Code, w.Body)
+	require.JSONEq(t, `{"error":"no_space","message":"the disk is short of space (limits.reserveBytes)"}`, w.Body.String())
+}
 
 // A file that would go beyond a bound is refused with the bound's name, and nothing of it is left.
 func TestAFileBeyondItsBounds(t *testing.T) {

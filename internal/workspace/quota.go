@@ -99,6 +99,15 @@ func (q *Quota) Admit(ctx context.Context, folder string, n int64) error {
 	return nil
 }
 
+// Reserve says why a file of n bytes in a folder, of which no session is bounded, would touch the disk's reserve; nil: it would not.
+// A nil Quota has no bounds.
+func (q *Quota) Reserve(folder string, n int64) error {
+	if q == nil {
+		return nil
+	}
+	return q.reserved(folder, q.bounds(), n)
+}
+
 // reserved says whether the disk's reserve is touched when n bytes more are written.
 func (q *Quota) reserved(folder string, b Bounds, n int64) error {
 	free, total, err := q.disk(folder)

@@ -72,6 +72,11 @@ func TestQuotas(t *testing.T) {
 	err = write("c", "z", 20<<10)
 	require.ErrorIs(t, err, workspace.ErrNoSpace)
 	require.ErrorContains(t, err, "limits.reserveBytes")
+	require.NoError(t, s.Reserve(s.root, 10<<10))
+	require.ErrorIs(t, s.Reserve(s.root, 10<<10+1), workspace.ErrNoSpace)
+	s.bounds.Reserve = 0
+	require.NoError(t, s.Reserve(s.root, 10<<10+1), "without a reserve there is no bound")
+	s.bounds.Reserve = 1 << 30
 	s.free.Store(1<<30 - 1)
 	_, err = s.Watch(t.Context(), s.session(t, "c"))
 	require.ErrorIs(t, err, workspace.ErrNoSpace, "no command begins")
@@ -151,6 +156,11 @@ func TestWatch(t *testing.T) {
 	require.NoError(t, err, "a session without room may tidy up")
 	require.NoError(t, w.Check(t.Context()))
 	require.EqualValues(t, 1<<20, w.Room())
+	require.NoError(t, s.Reserve(s.root, 10<<10))
+	require.ErrorIs(t, s.Reserve(s.root, 10<<10+1), workspace.ErrNoSpace)
+	s.bounds.Reserve = 0
+	require.NoError(t, s.Reserve(s.root, 10<<10+1), "without a reserve there is no bound")
+	s.bounds.Reserve = 1 << 30
 	s.free.Store(1<<30 - 1)
 	require.ErrorContains(t, w.Check(t.Context()), "limits.reserveBytes")
 	w.End()

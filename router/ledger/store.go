@@ -136,6 +136,8 @@ type Store interface {
 	MediaInfo(ctx context.Context, id sessions.MediaID) (Media, error)
 	// Media reads a file with its content; ErrNotFound if it is not kept any more.
 	Media(ctx context.Context, id sessions.MediaID) (Media, error)
+	// MediaHeld counts the bytes of the files of a session, each with so much more for itself. An empty id: of those without a session.
+	MediaHeld(ctx context.Context, id sessions.ID, each int64) (int64, error)
 	// SweepMemories ends memories that have expired, and deletes versions that ended long before now; at most limit of each. It returns how many.
 	SweepMemories(ctx context.Context, now time.Time, limit int) (int, error)
 

@@ -37,6 +37,18 @@ func testMedia(t *testing.T, b *bundle) {
 	}
 }
 
+// testMediaHeld: what the files of one session take, and those of none.
+func testMediaHeld(t *testing.T, b *bundle) {
+	m, second, other, empty := newMedia(at(1)), newMedia(at(2)), newMedia(at(3)), newMedia(at(4))
+	second.Size, other.Session, empty.Session = 20_000_000_000, "", ""
+	b.commit(ledger.Change{Media: []ledger.Media{m, second, other, empty}})
+	for id, want := range map[sessions.ID]int64{"sess_1": 20_000_000_204, "": 208, "sess_2": 0} {
+		held, err := b.MediaHeld(b.ctx, id, 100)
+		require.NoError(t, err)
+		require.Equal(t, want, held, "session %q", id)
+	}
+}
+
 // testPruneMedia: old files go, unless a delivery that is not settled has them or a run of their session is not finished.
 func testPruneMedia(t *testing.T, b *bundle) {
 	s := b.create(newSession("agent:main:main"))

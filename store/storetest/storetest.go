@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"lane is in order":                  testLane,
 		"waiting lanes":                     testWaitingLanes,
 		"media are kept as they were":       testMedia,
+		"files of a session count":          testMediaHeld,
 		"old rows are pruned":               testPrune,
 		"old rows go while messages come":   testPruneIntake,
 		"old events are emptied":            testPruneEvents,

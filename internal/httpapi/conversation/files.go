@@ -136,7 +136,7 @@ func fileError(err error) error {
 	case errors.Is(err, workspace.ErrTooLarge), tooLong:
 		return wire.TooLarge(workspace.ErrTooLarge.Error())
 	case errors.Is(err, workspace.ErrNoSpace):
-		return wire.NewError(http.StatusInsufficientStorage, "no_space", err.Error())
+		return wire.NoSpace(err.Error())
 	}
 	return err
 }

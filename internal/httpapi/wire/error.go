@@ -65,6 +65,11 @@ func Unavailable(message string) *Error {
 	return NewError(http.StatusServiceUnavailable, "unavailable", message)
 }
 
+// NoSpace reports that a file would exceed a limit of disk space.
+func NoSpace(message string) *Error {
+	return NewError(http.StatusInsufficientStorage, "no_space", message)
+}
+
 // codeOf is the code of the statuses that the API library sets itself.
 func codeOf(status int) string {
 	switch status {

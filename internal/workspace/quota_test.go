@@ -156,11 +156,6 @@ func TestWatch(t *testing.T) {
 	require.NoError(t, err, "a session without room may tidy up")
 	require.NoError(t, w.Check(t.Context()))
 	require.EqualValues(t, 1<<20, w.Room())
-	require.NoError(t, s.Reserve(s.root, 10<<10))
-	require.ErrorIs(t, s.Reserve(s.root, 10<<10+1), workspace.ErrNoSpace)
-	s.bounds.Reserve = 0
-	require.NoError(t, s.Reserve(s.root, 10<<10+1), "without a reserve there is no bound")
-	s.bounds.Reserve = 1 << 30
 	s.free.Store(1<<30 - 1)
 	require.ErrorContains(t, w.Check(t.Context()), "limits.reserveBytes")
 	w.End()

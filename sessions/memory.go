@@ -104,7 +104,9 @@ type MemoryDelete struct {
 // MemoryQuery lists what is in a scope by key and audience.
 type MemoryQuery struct {
 	MemoryScope
-	Tag   string // only what has it; empty: all
+	Tag string // only what has it; empty: all
+	// Tags asks for up to Limit memories of each of these, tag after tag, instead of Tag and After. A memory with several of them comes several times.
+	Tags  []string
 	Limit int
 	After MemoryPlace // behind this place; zero: from the beginning
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -197,6 +198,9 @@ func (db *DB) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key str
 
 // Memories lists what is in a scope.
 func (db *DB) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
+	if len(q.Tags) > 0 {
+		return db.taggedMemories(ctx, q)
+	}
 	f := inScope(q.MemoryScope)
 	from := ` FROM memories m`
 	if q.Tag != "" {
@@ -211,6 +215,19 @@ func (db *DB) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.
 		f.add(`(m.namespace, m.mkey, m.audience) > (?, ?, ?)`, a.Namespace, a.Key, string(a.Audience))
 	}
 	return all(ctx, db, `SELECT `+memoryColumns+from+f.where()+` ORDER BY m.namespace, m.mkey, m.audience`+most(q.Limit), f.args, scanMemory)
+}
+
+// taggedMemories reads the memories of several tags with one statement.
+func (db *DB) taggedMemories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
+	parts, args := make([]string, len(q.Tags)), []any(nil)
+	for i, tag := range q.Tags {
+		f := inScope(q.MemoryScope)
+		f.add(`t.tag = ?`, tag)
+		parts[i] = `SELECT * FROM (SELECT ` + memoryColumns + `, ` + strconv.Itoa(i) + ` AS n FROM memories m JOIN memory_tags t ON t.seq = m.seq` + f.where() +
+			` ORDER BY m.namespace, m.mkey, m.audience` + most(q.Limit) + `) t` + strconv.Itoa(i)
+		args = append(args, f.args...)
+	}
+	return all(ctx, db, `SELECT `+memoryColumns+` FROM (`+strings.Join(parts, ` UNION ALL `)+`) u ORDER BY n, namespace, mkey, audience`, args, scanMemory)
 }
 
 // inScope selects what a reader may see, before anything else selects.

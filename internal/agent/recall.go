@@ -91,13 +91,9 @@ func (w *work) letIn(found []sessions.Memory) (in []sessions.Memory) {
 // not: they could put anything there.
 func (w *work) tagged(ctx context.Context, scope sessions.MemoryScope, audience sessions.Audience) ([]sessions.Memory, error) {
 	scope.Audience = audience
-	var found []sessions.Memory
-	for _, tag := range recallTags() {
-		some, err := w.store.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope, Tag: tag, Limit: recallTagged})
-		if err != nil {
-			return nil, fmt.Errorf("recall memories: %w", err)
-		}
-		found = append(found, some...)
+	found, err := w.store.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope, Tags: recallTags(), Limit: recallTagged})
+	if err != nil {
+		return nil, fmt.Errorf("recall memories: %w", err)
 	}
 	return found, nil
 }

@@ -142,6 +142,17 @@ func testMemoryVersions(t *testing.T, b *bundle) {
 	require.Equal(t, []any{"first 14", sessions.MemoryDeleted, at(21)}, []any{versions[11].Content, versions[11].Ending, versions[11].Ended})
 }
 
+// testMemoriesOfTags: each tag has its own limit, and the tags come in their order.
+func testMemoriesOfTags(t *testing.T, b *bundle) {
+	b.save(newMemory("a", "tea", flow.Public, "food", "rule"))
+	b.save(newMemory("b", "rice", flow.Public, "food"))
+	b.save(newMemory("c", "salt", flow.Public, "food"))
+	b.save(newMemory("d", "quiet", flow.Public, "rule"))
+	b.save(newMemory("e", "vault", flow.Restricted, "rule"))
+	q := sessions.MemoryQuery{MemoryScope: scope(flow.Internal, at(1)), Tags: []string{"rule", "none", "food"}, Limit: 2}
+	require.Equal(t, []string{"tea", "quiet", "tea", "rice"}, b.listed(q))
+}
+
 // testMemoryShadows: of one key the highest visible version counts, whatever is asked for.
 func testMemoryShadows(t *testing.T, b *bundle) {
 	b.save(newMemory("plan", "low tea", flow.Public, "food"))
@@ -157,6 +168,7 @@ func testMemoryShadows(t *testing.T, b *bundle) {
 	require.Empty(t, b.listed(sessions.MemoryQuery{MemoryScope: high, Tag: "food"}), "the higher one lacks the tag, the lower one is not there")
 	require.Equal(t, []string{"low tea"}, b.listed(sessions.MemoryQuery{MemoryScope: scope(flow.Internal, at(1)), Tag: "food"}))
 	require.Equal(t, []string{"low tea", "high coffee"}, b.listed(sessions.MemoryQuery{MemoryScope: high}))
+	require.Empty(t, b.listed(sessions.MemoryQuery{MemoryScope: high, Tags: []string{"food", "rule"}, Limit: 10}), "the same with several tags")
 	require.Len(t, b.searched(high, "tea"), 1, "the higher one does not match, the lower one is not there")
 	require.Len(t, b.searched(scope(flow.Internal, at(1)), "tea"), 2)
 

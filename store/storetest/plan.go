@@ -229,6 +229,11 @@ func memoryReads(ctx context.Context, db *store.DB) []func() error {
 			_, err := db.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10, Tag: "food"})
 			return err
 		},
+		func() error {
+			q := sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10, Tags: []string{"rule", "food"}}
+			_, err := db.Memories(ctx, q)
+			return err
+		},
 		func() error { _, err := db.SweepMemories(ctx, start, 10); return err },
 	}
 }

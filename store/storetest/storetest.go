@@ -104,6 +104,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 		"memory is kept as it was":          testMemoryRoundTrip,
 		"versions of a memory":              testMemoryVersions,
 		"a higher memory covers":            testMemoryShadows,
+		"memories of several tags":          testMemoriesOfTags,
 		"memories expire":                   testMemoryExpiry,
 		"audiences of memories":             testMemoryAudiences,
 		"bounds of memory":                  testMemoryQuota,

@@ -19,13 +19,13 @@ func approvalsCommand(g *gateway) *cobra.Command {
 
 func approvalsList(g *gateway) *cobra.Command {
 	var all bool
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval", Args: cobra.NoArgs}, get("/v1/approvals", func() url.Values {
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval", Args: arguments(0, 0)}, get("/v1/approvals", func() url.Values {
 		if all {
 			return api.Query("status", "all")
 		}
 		return nil
 	}), printApprovals)
-	cmd.Flags().BoolVar(&all, "all", false, "include what is decided already")
+	cmd.Flags().BoolVar(&all, "all", false, "also list decided ones")
 	return cmd
 }
 
@@ -37,7 +37,7 @@ func printApprovals(s terminal.Screen, got api.ApprovalList) error {
 
 func approvalsShow(g *gateway) *cobra.Command {
 	return asking(g, &cobra.Command{
-		Use: "show ID", Short: "Show a tool call or message in full, why it waits, and who may decide", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show a tool call or message in full, why it waits, and who may decide", Args: arguments(1, 1),
 	}, one("approvals"), printApproval)
 }
 
@@ -86,13 +86,13 @@ func decided(s terminal.Screen, p api.Approval) string {
 
 func approvalsAllow(g *gateway) *cobra.Command {
 	var none string
-	return decide(g, &cobra.Command{Use: "allow ID", Short: "Allow a tool call or a message", Args: cobra.ExactArgs(1)}, "allow", &none)
+	return decide(g, &cobra.Command{Use: "allow ID", Short: "Allow a tool call or a message", Args: arguments(1, 1)}, "allow", &none)
 }
 
 func approvalsDeny(g *gateway) *cobra.Command {
 	var reason string
-	cmd := decide(g, &cobra.Command{Use: "deny ID", Short: "Deny a tool call or a message", Args: cobra.ExactArgs(1)}, "deny", &reason)
-	cmd.Flags().StringVar(&reason, "reason", "", "`text` that the agent is told")
+	cmd := decide(g, &cobra.Command{Use: "deny ID", Short: "Deny a tool call or a message", Args: arguments(1, 1)}, "deny", &reason)
+	cmd.Flags().StringVar(&reason, "reason", "", "tell the agent this `reason`")
 	return cmd
 }
 

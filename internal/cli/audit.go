@@ -58,7 +58,7 @@ func sinceOf(text string, now time.Time) (string, error) {
 
 func auditList(g *gateway) *cobra.Command {
 	var f auditFilter
-	return f.add(asking(g, &cobra.Command{Use: "list", Short: "List audit entries, newest first", Args: cobra.NoArgs}, func([]string) (api.Request, error) {
+	return f.add(asking(g, &cobra.Command{Use: "list", Short: "List audit entries, newest first", Args: arguments(0, 0)}, func([]string) (api.Request, error) {
 		query, err := f.query(g.screen.Now())
 		return api.Request{Path: "/v1/audit", Query: query}, err
 	}, printAudit))
@@ -82,7 +82,7 @@ Keep these heads where the database's administrator can't change them, and pass
 them with --head the next time. Only a kept head reveals that all hashes were
 recomputed, or that the newest entries were removed together with the database's
 record of them.`,
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: g.run(func(ctx context.Context, _ []string) error {
 			c, err := g.connect()
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"strings"
@@ -79,9 +80,6 @@ func Execute(ctx context.Context, d Deps) int {
 	defer client.CloseIdleConnections()
 	root := newRoot(d, client)
 	root.SetArgs(d.Args)
-	root.SetIn(d.Stdin)
-	root.SetOut(d.Stdout)
-	root.SetErr(d.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	return exitCode(d.Stderr, cmd, err)
 }
@@ -147,6 +145,9 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 		RunE:    help,
 		Version: d.Version,
 	}
+	root.SetIn(d.Stdin)
+	root.SetOut(d.Stdout) // before the completion command is made, which keeps it
+	root.SetErr(d.Stderr)
 	root.SetVersionTemplate("sluice {{.Version}}\n")
 	root.PersistentFlags().StringVar(&locator.Config, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
 	root.AddCommand(
@@ -181,6 +182,25 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		text += ": did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return terminal.UsageError{Text: text}
+}
+
+const unlimited = math.MaxInt
+
+// arguments is how many arguments a command takes.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least && most == least:
+			return terminal.Usagef("expected %s, got %d", terminal.Plural(least, "argument", "arguments"), len(args))
+		case len(args) < least:
+			return terminal.Usagef("expected at least %s, got %d", terminal.Plural(least, "argument", "arguments"), len(args))
+		case len(args) > most && most == 0:
+			return terminal.Usagef("unexpected argument %q", args[0])
+		case len(args) > most:
+			return terminal.Usagef("unexpected argument %q: put texts of several words in quotes", args[most])
+		}
+		return nil
+	}
 }
 
 // requireFlags marks flags as required.

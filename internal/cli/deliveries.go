@@ -12,15 +12,15 @@ import (
 )
 
 func deliveriesCommand(g *gateway) *cobra.Command {
-	return group("deliveries", "Outgoing messages: queued, sent, blocked, failed or of unknown fate",
+	return group("deliveries", "Outgoing messages and what happened to them",
 		deliveriesList(g), deliveriesShow(g),
-		deliveriesChange(g, "retry", "Send again what failed, expired, was blocked or is of unknown fate"),
-		deliveriesChange(g, "discard", "Give up a delivery"))
+		deliveriesChange(g, "retry", "Send a failed, expired, blocked or unknown delivery again"),
+		deliveriesChange(g, "discard", "Give up a delivery that was not sent"))
 }
 
 func deliveriesList(g *gateway) *cobra.Command {
 	var p page
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: cobra.NoArgs}, get("/v1/deliveries", p.query), printDeliveries)
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: arguments(0, 0)}, get("/v1/deliveries", p.query), printDeliveries)
 	return p.addStatus(cmd, "queued, held, sending, sent, blocked, failed, unknown, expired or discarded")
 }
 
@@ -35,7 +35,7 @@ func printDeliveries(s terminal.Screen, got api.DeliveryList) error {
 }
 
 func deliveriesShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show DELIVERY", Short: "Show a delivery and the gate's decision", Args: cobra.ExactArgs(1)}, one("deliveries"), printDelivery)
+	return asking(g, &cobra.Command{Use: "show DELIVERY", Short: "Show a delivery and the gate's decision", Args: arguments(1, 1)}, one("deliveries"), printDelivery)
 }
 
 func printDelivery(s terminal.Screen, d api.Delivery) error {
@@ -85,7 +85,7 @@ func printRules(s terminal.Screen, rules []api.Rule) error {
 }
 
 func deliveriesChange(g *gateway, verb, short string) *cobra.Command {
-	return asking(g, &cobra.Command{Use: verb + " DELIVERY", Short: short, Args: cobra.ExactArgs(1)}, func(args []string) (api.Request, error) {
+	return asking(g, &cobra.Command{Use: verb + " DELIVERY", Short: short, Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("deliveries", args[0], verb)}, nil
 	}, func(s terminal.Screen, d api.Delivery) error { return s.Printf("%s: %s", d.ID, d.Status) })
 }
@@ -96,7 +96,7 @@ func runsCommand(g *gateway) *cobra.Command {
 
 func runsList(g *gateway) *cobra.Command {
 	var p page
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List runs, newest first", Args: cobra.NoArgs}, get("/v1/runs", p.query), printRuns)
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List runs, newest first", Args: arguments(0, 0)}, get("/v1/runs", p.query), printRuns)
 	return p.addStatus(cmd, "queued, running, done, failed, timeout, aborted or dropped")
 }
 
@@ -107,7 +107,7 @@ func printRuns(s terminal.Screen, got api.RunList) error {
 }
 
 func runsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its answer", Args: cobra.ExactArgs(1)}, one("runs"), printRun)
+	return asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its answer", Args: arguments(1, 1)}, one("runs"), printRun)
 }
 
 func printRun(s terminal.Screen, r api.Run) error {

@@ -19,7 +19,7 @@ import (
 func serveCommand(d Deps, r runner, locator *api.Locator) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Run the gateway", Args: cobra.NoArgs,
+		Use: "serve", Short: "Run the gateway", Args: arguments(0, 0),
 		Long: `Run the gateway until Ctrl-C or SIGTERM. A second one stops it at once, without
 waiting for work in progress.
 
@@ -41,9 +41,9 @@ and an offline demo model.`,
 
 func versionCommand(version string, screen terminal.Screen) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return screen.Printf("sluice %s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return failed(screen.Printf("sluice %s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
 		},
 	}
 }
@@ -51,7 +51,7 @@ func versionCommand(version string, screen terminal.Screen) *cobra.Command {
 func initCommand(d Deps, r runner, locator *api.Locator) *cobra.Command {
 	var yes, force bool
 	cmd := &cobra.Command{
-		Use: "init", Short: "Create a configuration, asking a few questions", Args: cobra.NoArgs,
+		Use: "init", Short: "Create a configuration, asking a few questions", Args: arguments(0, 0),
 		Long: `Create a commented configuration file, by default ./` + config.FileName + `. Use --config for
 another path. Only you can read the file.
 
@@ -78,7 +78,7 @@ answer with a reference such as ${TELEGRAM_TOKEN} or ${file:/path}.`,
 func chatCommand(d Deps, screen terminal.Screen, locator *api.Locator) *cobra.Command {
 	var session string
 	cmd := &cobra.Command{
-		Use: "chat [TEXT]", Short: "Talk to an agent from the terminal", Args: cobra.MaximumNArgs(1),
+		Use: "chat [TEXT]", Short: "Talk to an agent from the terminal", Args: arguments(0, 1),
 		Long: `Talk to an agent from the terminal. With TEXT, send one message and print the
 answer.
 
@@ -107,7 +107,7 @@ end the chat.`,
 
 func doctorCommand(d Deps, r runner, locator *api.Locator, screen terminal.Screen) *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check every component and suggest fixes", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check every component and suggest fixes", Args: arguments(0, 0),
 		RunE: r.run(func(ctx context.Context, _ []string) error {
 			return (&doctor.Doctor{Screen: screen, Locator: locator, HTTP: locator.HTTP, Version: d.Version, Probe: d.Probe}).Run(ctx)
 		}),
@@ -116,7 +116,7 @@ func doctorCommand(d Deps, r runner, locator *api.Locator, screen terminal.Scree
 
 func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobra.Command {
 	check := &cobra.Command{
-		Use: "check [FILE]", Short: "Check a configuration and list every mistake with its place", Args: cobra.MaximumNArgs(1),
+		Use: "check [FILE]", Short: "Check a configuration and list every mistake with its place", Args: arguments(0, 1),
 		RunE: r.run(func(_ context.Context, args []string) error {
 			given := locator.Config
 			if len(args) > 0 {
@@ -126,7 +126,7 @@ func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobr
 		}),
 	}
 	schema := &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of sluice.yaml", Args: cobra.NoArgs,
+		Use: "schema", Short: "Print the JSON Schema of sluice.yaml", Args: arguments(0, 0),
 		RunE: r.run(func(context.Context, []string) error {
 			data, err := config.Schema()
 			if err != nil {
@@ -137,7 +137,7 @@ func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobr
 		}),
 	}
 	show := &cobra.Command{
-		Use: "show", Short: "Print the configuration with all defaults; secrets are hidden", Args: cobra.NoArgs,
+		Use: "show", Short: "Print the configuration with all defaults; secrets are hidden", Args: arguments(0, 0),
 		RunE: r.run(func(context.Context, []string) error {
 			cfg, err := locator.Load()
 			if err != nil {

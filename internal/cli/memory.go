@@ -27,7 +27,7 @@ func memoryList(g *gateway) *cobra.Command {
 	var f memoryFlags
 	var p page
 	var tag string
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: cobra.NoArgs}, func([]string) (api.Request, error) {
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: arguments(0, 0)}, func([]string) (api.Request, error) {
 		return api.Request{Path: "/v1/memory", Query: p.with("namespace", f.namespace, "audience", f.audience, "tag", tag)}, nil
 	}, printMemories)
 	f.add(cmd)
@@ -38,7 +38,7 @@ func memoryList(g *gateway) *cobra.Command {
 func memorySearch(g *gateway) *cobra.Command {
 	var f memoryFlags
 	p := page{limit: 50}
-	cmd := asking(g, &cobra.Command{Use: "search WORDS", Short: "Search memories, best match first", Args: cobra.MinimumNArgs(1)}, func(args []string) (api.Request, error) {
+	cmd := asking(g, &cobra.Command{Use: "search WORDS", Short: "Search memories, best match first", Args: arguments(1, unlimited)}, func(args []string) (api.Request, error) {
 		return api.Request{Path: "/v1/memory", Query: p.with("namespace", f.namespace, "audience", f.audience, "q", strings.Join(args, " "))}, nil
 	}, printMemories)
 	f.add(cmd)
@@ -57,7 +57,7 @@ func printMemories(s terminal.Screen, got api.MemoryList) error {
 }
 
 func memoryShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show ID", Short: "Show a memory and the earlier versions of its key", Args: cobra.ExactArgs(1)}, one("memory"), printMemory)
+	return asking(g, &cobra.Command{Use: "show ID", Short: "Show a memory and the earlier versions of its key", Args: arguments(1, 1)}, one("memory"), printMemory)
 }
 
 func printMemory(s terminal.Screen, got api.MemoryHistory) error {
@@ -81,7 +81,7 @@ func printMemory(s terminal.Screen, got api.MemoryHistory) error {
 func memoryDelete(g *gateway) *cobra.Command {
 	var uncover bool
 	cmd := doing(g, &cobra.Command{
-		Use: "delete ID", Short: "Delete a memory", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete a memory", Args: arguments(1, 1),
 		Long: `Delete a memory: agents no longer see it, nor what less confidential
 conversations saved under its key. The deleted version stays in the history of
 the key, where "sluice memory show" finds it.`,

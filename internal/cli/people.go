@@ -18,7 +18,7 @@ func pairingCommand(g *gateway) *cobra.Command {
 }
 
 func pairingList(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: cobra.NoArgs}, get("/v1/pairings", nil), printPairings)
+	return asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: arguments(0, 0)}, get("/v1/pairings", nil), printPairings)
 }
 
 func printPairings(s terminal.Screen, got api.PairingList) error {
@@ -28,11 +28,11 @@ func printPairings(s terminal.Screen, got api.PairingList) error {
 }
 
 func pairingApprove(g *gateway) *cobra.Command {
-	return settle(g, &cobra.Command{Use: "approve CODE", Short: "Admit the person who was given this code", Args: cobra.ExactArgs(1)}, "approve", "is admitted")
+	return settle(g, &cobra.Command{Use: "approve CODE", Short: "Admit the person who was given this code", Args: arguments(1, 1)}, "approve", "is admitted")
 }
 
 func pairingDeny(g *gateway) *cobra.Command {
-	return settle(g, &cobra.Command{Use: "deny CODE", Short: "Turn down the person who was given this code; they may ask again after a day", Args: cobra.ExactArgs(1)}, "deny", "is turned down")
+	return settle(g, &cobra.Command{Use: "deny CODE", Short: "Turn down the person who was given this code; they may ask again after a day", Args: arguments(1, 1)}, "deny", "is turned down")
 }
 
 // settle is the command that decides about a code; result is what then holds for the person.
@@ -54,7 +54,7 @@ func settle(g *gateway, cmd *cobra.Command, verb, result string) *cobra.Command 
 func pairingRevoke(g *gateway) *cobra.Command {
 	var account string
 	cmd := &cobra.Command{
-		Use: "revoke CHANNEL USER", Short: "Withdraw a person's access", Args: cobra.ExactArgs(2),
+		Use: "revoke CHANNEL USER", Short: "Withdraw a person's access", Args: arguments(2, 2),
 		RunE: g.run(func(ctx context.Context, args []string) error {
 			c, err := g.connect()
 			if err != nil {
@@ -72,21 +72,21 @@ func pairingRevoke(g *gateway) *cobra.Command {
 			return g.screen.Printf("%s no longer has access", person)
 		}),
 	}
-	cmd.Flags().StringVar(&account, "account", "default", "the account of the channel")
+	cmd.Flags().StringVar(&account, "account", "default", "the `account` of the channel")
 	return cmd
 }
 
 func directoryCommand(g *gateway) *cobra.Command {
 	var channel, account string
 	cmd := asking(g, &cobra.Command{
-		Use: "directory --channel CHANNEL TO", Short: "Look up a conversation and its members", Args: cobra.ExactArgs(1),
+		Use: "directory --channel CHANNEL TO", Short: "Look up a conversation and its members", Args: arguments(1, 1),
 		Long: `Look up a conversation by its ID, by #name or @name, or as "owner". The members
 are listed where the platform tells them.`,
 	}, func(args []string) (api.Request, error) {
 		return api.Request{Path: "/v1/directory", Query: api.Query("channel", channel, "to", args[0], "account", account)}, nil
 	}, printConversation)
-	cmd.Flags().StringVar(&channel, "channel", "", "the platform, for example slack")
-	cmd.Flags().StringVar(&account, "account", "", `the account on it (default: the only one, or "default")`)
+	cmd.Flags().StringVar(&channel, "channel", "", "the `platform`, for example slack")
+	cmd.Flags().StringVar(&account, "account", "", "the `account` on it (default: the only one, or \"default\")")
 	requireFlags(cmd, "channel")
 	return cmd
 }

@@ -19,15 +19,15 @@ func policyCommand(g *gateway) *cobra.Command {
 func policyCheck(g *gateway) *cobra.Command {
 	var f struct{ channel, chatType, account, to, thread, session, label, kind, text string }
 	cmd := asking(g, &cobra.Command{
-		Use: "check --channel CHANNEL --chat-type TYPE", Short: "Show what the gate would decide about a message, and every rule it checks", Args: cobra.NoArgs,
+		Use: "check --channel CHANNEL --chat-type TYPE", Short: "Show what the gate would decide about a message, and every rule it checks", Args: arguments(0, 0),
 	}, get("/v1/policy/check", func() url.Values {
 		return api.Query("channel", f.channel, "chatType", f.chatType, "account", f.account, "to", f.to, "thread", f.thread,
 			"session", f.session, "label", f.label, "kind", f.kind, "text", f.text)
 	}), printDecision)
 	flags := cmd.Flags()
-	flags.StringVar(&f.channel, "channel", "", "the platform, for example telegram")
+	flags.StringVar(&f.channel, "channel", "", "the `platform`, for example telegram")
 	flags.StringVar(&f.chatType, "chat-type", "", "direct, group or channel")
-	flags.StringVar(&f.account, "account", "", "the account on it")
+	flags.StringVar(&f.account, "account", "", "the `account` on it")
 	flags.StringVar(&f.to, "to", "", "`ID` of the conversation")
 	flags.StringVar(&f.thread, "thread", "", "`ID` of the thread")
 	flags.StringVar(&f.session, "session", "", "the session that sends it, by `key` or ID")
@@ -41,7 +41,7 @@ func policyCheck(g *gateway) *cobra.Command {
 func policySimulate(g *gateway) *cobra.Command {
 	var args, session string
 	cmd := asking(g, &cobra.Command{
-		Use: "simulate TOOL --args JSON", Short: "Show what would happen to a tool call, without running it", Args: cobra.ExactArgs(1),
+		Use: "simulate TOOL --args JSON", Short: "Show what would happen to a tool call, without running it", Args: arguments(1, 1),
 	}, func(words []string) (api.Request, error) {
 		var call map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(cmp.Or(args, "{}")), &call); err != nil {

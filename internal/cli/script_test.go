@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(leakChecked{m}, map[string]func(){"sluice": program})
+	testscript.Main(leakChecked{m}, map[string]func(){"sluice": scripted})
 }
 
 // leakChecked runs the tests and then looks for goroutines that were left behind.
@@ -31,8 +31,8 @@ func (m leakChecked) Run() int {
 	return code
 }
 
-// program is the command as the scripts run it, with a gateway that serves nothing.
-func program() {
+// scripted is the command as the scripts run it, with a gateway that serves nothing.
+func scripted() {
 	serve := func(_ context.Context, o cli.ServeOptions) error {
 		path, err := config.Find(o.ConfigPath)
 		if err != nil {

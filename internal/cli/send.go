@@ -23,7 +23,7 @@ type sendFlags struct {
 func sendCommand(g *gateway) *cobra.Command {
 	var f sendFlags
 	cmd := asking(g, &cobra.Command{
-		Use: "send --channel CHANNEL --to CONVERSATION [TEXT]", Short: "Send a message through the gate", Args: cobra.MaximumNArgs(1),
+		Use: "send --channel CHANNEL --to CONVERSATION [TEXT]", Short: "Send a message through the gate", Args: arguments(0, 1),
 		Long: `Send a message through the gate, as any other message. The delivery's ID and the
 gate's decision are printed.
 
@@ -42,8 +42,8 @@ text; TEXT may be left out then.`,
 		return r, err
 	}, printSent)
 	flags := cmd.Flags()
-	flags.StringVar(&f.channel, "channel", "", "the platform, for example telegram")
-	flags.StringVar(&f.account, "account", "", `the account on it (default: the only one, or "default")`)
+	flags.StringVar(&f.channel, "channel", "", "the `platform`, for example telegram")
+	flags.StringVar(&f.account, "account", "", "the `account` on it (default: the only one, or \"default\")")
 	flags.StringVar(&f.to, "to", "", "`ID` of the conversation, or owner")
 	flags.StringVar(&f.thread, "thread", "", "`ID` of a thread or topic in it")
 	flags.StringVar(&f.label, "label", "", "`level` of the text: PUBLIC (default), INTERNAL, CONFIDENTIAL or RESTRICTED")

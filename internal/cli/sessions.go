@@ -26,7 +26,7 @@ func sessionsCommand(g *gateway) *cobra.Command {
 
 func sessionsList(g *gateway) *cobra.Command {
 	var after string
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List sessions", Args: cobra.NoArgs},
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List sessions", Args: arguments(0, 0)},
 		get("/v1/sessions", func() url.Values { return api.Query("after", after) }), printSessions)
 	cmd.Flags().StringVar(&after, "after", "", "show the sessions after this `ID`, from the end of the previous page")
 	return cmd
@@ -39,7 +39,7 @@ func printSessions(s terminal.Screen, found []api.Session) error {
 }
 
 func sessionsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show SESSION", Short: "Show a session, by key or ID", Args: cobra.ExactArgs(1)}, one("sessions"), printSession)
+	return asking(g, &cobra.Command{Use: "show SESSION", Short: "Show a session, by key or ID", Args: arguments(1, 1)}, one("sessions"), printSession)
 }
 
 func printSession(s terminal.Screen, got api.Session) error {
@@ -56,7 +56,7 @@ func printSession(s terminal.Screen, got api.Session) error {
 
 func sessionsHistory(g *gateway) *cobra.Command {
 	var limit int
-	cmd := asking(g, &cobra.Command{Use: "history SESSION", Short: "Print a session's transcript", Args: cobra.ExactArgs(1)}, func(args []string) (api.Request, error) {
+	cmd := asking(g, &cobra.Command{Use: "history SESSION", Short: "Print a session's transcript", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Path: api.Path("sessions", args[0], "history"), Query: api.Query("limit", strconv.Itoa(limit))}, nil
 	}, printTranscript)
 	cmd.Flags().IntVar(&limit, "limit", 50, "show at most this `number` of messages, the newest ones")
@@ -79,7 +79,7 @@ func printTranscript(s terminal.Screen, got api.Transcript) error {
 func sessionsSend(g *gateway) *cobra.Command {
 	var asJSON jsonFlag
 	var timeout time.Duration
-	cmd := &cobra.Command{Use: "send SESSION TEXT", Short: "Send a message to a session and print the answer", Args: cobra.ExactArgs(2)}
+	cmd := &cobra.Command{Use: "send SESSION TEXT", Short: "Send a message to a session and print the answer", Args: arguments(2, 2)}
 	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
 		c, err := g.connect()
 		if err != nil {
@@ -112,13 +112,13 @@ func printTurn(s terminal.Screen, got api.Turn) error {
 }
 
 func sessionsReset(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "reset SESSION", Short: "Start the session over: same key, no history, lowest level", Args: cobra.ExactArgs(1)}, func(args []string) (api.Request, error) {
+	return asking(g, &cobra.Command{Use: "reset SESSION", Short: "Start the session over: same key, no history, lowest level", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("sessions", args[0], "reset")}, nil
 	}, printSession)
 }
 
 func sessionsDelete(g *gateway) *cobra.Command {
-	return doing(g, &cobra.Command{Use: "delete SESSION", Short: "End and delete a session", Args: cobra.ExactArgs(1)}, func(args []string) (api.Request, error) {
+	return doing(g, &cobra.Command{Use: "delete SESSION", Short: "End and delete a session", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodDelete, Path: api.Path("sessions", args[0])}, nil
 	}, func(s terminal.Screen, _ api.Answer, args []string) error {
 		return s.Printf("%s: deleted", terminal.Line(args[0]))
@@ -134,7 +134,7 @@ type patchFlags struct {
 func sessionsPatch(g *gateway) *cobra.Command {
 	f := patchFlags{named: map[string]*string{}}
 	cmd := &cobra.Command{
-		Use: "patch SESSION", Short: "Change a session's settings", Args: cobra.ExactArgs(1),
+		Use: "patch SESSION", Short: "Change a session's settings", Args: arguments(1, 1),
 		Long: `Change a session's settings: sendPolicy, groupActivation, queueMode, model,
 thinkingLevel, verboseLevel, label, title and metadata (a JSON object). A setting
 that you clear follows the configuration again.`,
@@ -211,7 +211,7 @@ func sessionsExchanges(g *gateway) *cobra.Command {
 	var kind string
 	var open bool
 	var limit int
-	cmd := asking(g, &cobra.Command{Use: "exchanges [SESSION]", Short: "List requests between sessions and tasks of sub-agents", Args: cobra.MaximumNArgs(1)}, func(args []string) (api.Request, error) {
+	cmd := asking(g, &cobra.Command{Use: "exchanges [SESSION]", Short: "List requests between sessions and tasks of sub-agents", Args: arguments(0, 1)}, func(args []string) (api.Request, error) {
 		query := api.Query("kind", kind, "limit", strconv.Itoa(limit))
 		if len(args) > 0 {
 			query.Set("session", args[0])
@@ -221,7 +221,7 @@ func sessionsExchanges(g *gateway) *cobra.Command {
 		}
 		return api.Request{Path: "/v1/exchanges", Query: query}, nil
 	}, printExchanges)
-	cmd.Flags().StringVar(&kind, "kind", "", "show only requests (`send`) or only tasks of sub-agents (spawn)")
+	cmd.Flags().StringVar(&kind, "kind", "", "show only one `kind`: send (requests) or spawn (tasks of sub-agents)")
 	cmd.Flags().BoolVar(&open, "open", false, "show only those that have not ended")
 	cmd.Flags().IntVar(&limit, "limit", 50, "show at most this `number`, the newest ones")
 	return cmd
@@ -243,7 +243,7 @@ type taskFlags struct {
 
 func sessionsSpawn(g *gateway) *cobra.Command {
 	var t taskFlags
-	cmd := asking(g, &cobra.Command{Use: "spawn SESSION TASK", Short: "Give a task to a sub-agent, which reports back to the session", Args: cobra.ExactArgs(2)}, func(args []string) (api.Request, error) {
+	cmd := asking(g, &cobra.Command{Use: "spawn SESSION TASK", Short: "Give a task to a sub-agent, which reports back to the session", Args: arguments(2, 2)}, func(args []string) (api.Request, error) {
 		body, err := t.body(args[1])
 		return api.Request{Method: http.MethodPost, Path: api.Path("sessions", args[0], "tasks"), Body: body}, err
 	}, func(s terminal.Screen, x api.Exchange) error {

@@ -11,7 +11,7 @@ import (
 )
 
 func statusCommand(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "status", Short: "Show the state of a running gateway", Args: cobra.NoArgs}, get("/v1/status", nil), printStatus)
+	return asking(g, &cobra.Command{Use: "status", Short: "Show the state of a running gateway", Args: arguments(0, 0)}, get("/v1/status", nil), printStatus)
 }
 
 func printStatus(s terminal.Screen, got api.Status) error {

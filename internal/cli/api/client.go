@@ -121,8 +121,8 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 		body = bytes.NewReader(data)
 	}
 	address := c.base + r.Path
-	if len(r.Query) > 0 {
-		address += "?" + r.Query.Encode()
+	if query := r.Query.Encode(); query != "" {
+		address += "?" + query
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, address, body)
 	if err != nil {

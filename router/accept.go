@@ -12,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -73,8 +74,8 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 	case in.Deleted:
 		return r.admitDeletion(ctx, in)
 	}
-	owner := s.isOwner(in.Route.Channel, in.Sender.ID)
-	how, err := r.access(ctx, s, in, owner)
+	owner := s.IsOwner(in.Route.Channel, in.Sender.ID)
+	how, err := r.places.Access(ctx, s, in.arrival(), owner)
 	if err != nil {
 		return Admitted{}, err
 	}
@@ -83,11 +84,11 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 		return r.admitReaction(ctx, s, in, how, owner)
 	case asksWhoami(in, how):
 		return r.tellStranger(ctx, s, in)
-	case how == admitPairing:
+	case how == place.AdmitPairing:
 		return r.requestPairing(ctx, s, in)
 	case addressesUnlisted(in, how, owner):
 		return r.tellUnlisted(ctx, s, in)
-	case how == admitNone, how == admitCommand && in.Press == "" && !givesCommand(in.Inbound):
+	case how == place.AdmitNone, how == place.AdmitCommand && in.Press == "" && !givesCommand(in.Inbound):
 		return r.refuse(ctx, s, in)
 	}
 	if ignore, err := r.countTurn(ctx, s, &in, how); ignore || err != nil {
@@ -96,7 +97,7 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 	if in.Press != "" {
 		return r.admitPress(ctx, s, in, how, owner)
 	}
-	if how == admitHistory {
+	if how == place.AdmitHistory {
 		return r.admitHistory(ctx, s, in, owner)
 	}
 	return r.admitSaid(ctx, s, in, owner)
@@ -104,7 +105,7 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 
 // refuse ignores who is not admitted. Who used the platform's own menu sees why:
 // only they do, and the platform would else say that the bot is broken.
-func (r *Router) refuse(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+func (r *Router) refuse(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
 	r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
 	if !fromMenu(in) {
 		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
@@ -119,7 +120,7 @@ func fromMenu(in Admission) bool {
 }
 
 // admitSaid takes what an admitted person says to the agent.
-func (r *Router) admitSaid(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
+func (r *Router) admitSaid(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
 	if s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes {
 		text := fmt.Sprintf("That message is too long for me (%d bytes; the most is %d). Please send it in pieces or as a file.", len(in.Text), s.MaxTextBytes)
 		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, text)
@@ -199,7 +200,7 @@ func heardFrom(in Admission) ledger.DirectPeer {
 }
 
 // answerEvent stores the gateway's own answer to an event and nothing else.
-func (r *Router) answerEvent(ctx context.Context, s *Settings, in Admission, outcome ledger.Outcome, text string) (Admitted, error) {
+func (r *Router) answerEvent(ctx context.Context, s *place.Settings, in Admission, outcome ledger.Outcome, text string) (Admitted, error) {
 	notice := r.newNotice(s, in.Route, text)
 	notice.Session = in.Session
 	err := r.commitEvent(ctx, in, outcome, ledger.Change{Deliver: []ledger.Delivery{notice}})
@@ -214,7 +215,7 @@ func (r *Router) admitMigration(ctx context.Context, in Admission) (Admitted, er
 }
 
 // admitHistory keeps what was said in a group without addressing the agent.
-func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
+func (r *Router) admitHistory(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
 	if in.Text == "" && !passesOn(in.Inbound) {
 		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
@@ -227,7 +228,7 @@ func (r *Router) admitHistory(ctx context.Context, s *Settings, in Admission, ow
 }
 
 // remember keeps a line for the next run in the conversation.
-func (r *Router) remember(ctx context.Context, s *Settings, in Admission, line sessions.HistoryLine) (Admitted, error) {
+func (r *Router) remember(ctx context.Context, s *place.Settings, in Admission, line sessions.HistoryLine) (Admitted, error) {
 	err := r.commitEvent(ctx, in, ledger.OutcomeHistory, ledger.Change{Remember: []ledger.Remembered{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
 	return Admitted{Outcome: ledger.OutcomeHistory}, err
 }

@@ -7,12 +7,13 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
 // admitRun queues a run for the message, in the session that its route names.
-func (r *Router) admitRun(ctx context.Context, s *Settings, in Admission, owner bool) (Admitted, error) {
-	record, change, err := r.place(ctx, s, in, owner)
+func (r *Router) admitRun(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
+	record, change, err := r.places.SessionOf(ctx, s, in.arrival(), owner)
 	if err != nil {
 		return Admitted{}, err
 	}

@@ -77,7 +77,7 @@ func (w *sessionWorker) nextStep(ctx context.Context, change *ledger.Change, x *
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 			return nil, fmt.Errorf("read chain: %w", err)
 		}
-		if why := w.settings.Load().Exchanges.spent(use, w.now()); why != "" {
+		if why := w.settings.Load().Exchanges.Spent(use, w.now()); why != "" {
 			if x.Kind == announce.Spawn { // its report, which is all that is left, costs no step
 				x.Detail = why
 				x.Exchange, _ = announce.Next(x.Exchange, leftOut(*x), w.now())
@@ -215,7 +215,7 @@ func (w *sessionWorker) endTask(ctx context.Context, change *ledger.Change, x le
 	after := w.settings.Load().Exchanges.ArchiveAfter
 	switch {
 	case x.Discard:
-		entry, kept := w.mayEnd(child, "gateway", false)
+		entry, kept := w.places.MayEnd(child, "gateway", false)
 		change.Audit = append(change.Audit, entry)
 		if kept == "" {
 			change.End = append(change.End, sessions.End{ID: child.ID, At: w.now()})

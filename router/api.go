@@ -8,6 +8,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -53,6 +54,11 @@ type Admission struct {
 	anew  bool             // it begins a new session: what follows /new
 	order *sessions.Order  // nil: it is an ordinary message
 	turns *ledger.BotTurns // to be stored with the event; nil: none are counted
+}
+
+// arrival is the event as its place is decided about.
+func (in Admission) arrival() place.Arrival {
+	return place.Arrival{Inbound: in.Inbound, Session: in.Session, New: in.anew, Order: in.order, Command: commandKind(in.Inbound)}
 }
 
 // speaker is who has sent the event, as a principal.

@@ -16,6 +16,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
@@ -48,7 +49,7 @@ type Task struct {
 // NewSubAgent is the record of a session that is made for a task. It knows what the
 // task says, and may never reach or do more than the session that gives it.
 func (r *Router) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	child := r.newRecord("", agent, sessions.Route{})
+	child := r.places.NewRecord("", agent, sessions.Route{})
 	child.Key = sessions.SubAgentKey(agent, uuid.NewString())
 	child.Taint, child.Clearance = label, parent.Clearance
 	child.SpawnedBy, child.FileAccess = parent.ID, parent.FileAccess
@@ -58,7 +59,7 @@ func (r *Router) NewSubAgent(parent sessions.Record, agent, model, name string, 
 
 // NewAgentSession is the record of an agent's main session, for a request to an agent whom nobody has spoken to yet.
 func (r *Router) NewAgentSession(agent string) sessions.Record {
-	return r.newRecord(r.settings.Load().Keyer.Main(agent), agent, sessions.Route{})
+	return r.places.NewRecord(r.settings.Load().Keyer.Main(agent), agent, sessions.Route{})
 }
 
 // NewExchangeID makes an exchange's id: "xch_" and 32 hex digits that sort by time.
@@ -151,7 +152,7 @@ func (r *Router) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, err
 }
 
 // hasRoom refuses a request for whose target too much waits already, and a task of a session that has too many.
-func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
+func (r *Router) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
 	if a.Kind == announce.Spawn {
 		open, err := r.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
 		if err != nil {
@@ -175,7 +176,7 @@ func (r *Router) hasRoom(ctx context.Context, s *Settings, a Ask) error {
 // nextHop is the chain that the request belongs to, or why it must not go on: it
 // has come round to a session that waits for it, or has used up what it may. A sub-agent's word to its parent is
 // no circle, as a parent does not wait for its tasks; what the two say to each other still uses up the chain.
-func (r *Router) nextHop(ctx context.Context, s *Settings, a Ask) (sessions.Chain, error) {
+func (r *Router) nextHop(ctx context.Context, s *place.Settings, a Ask) (sessions.Chain, error) {
 	chain := a.Caller.Chain
 	if chain.ID == "" {
 		chain.ID = newChainID()
@@ -199,7 +200,7 @@ func (r *Router) nextHop(ctx context.Context, s *Settings, a Ask) (sessions.Chai
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return chain, fmt.Errorf("read chain: %w", err)
 	}
-	if why := s.Exchanges.spent(use, r.now()); why != "" {
+	if why := s.Exchanges.Spent(use, r.now()); why != "" {
 		return chain, &RequestError{Text: why + " (session.agentToAgent): answer with what you know"}
 	}
 	return chain, nil

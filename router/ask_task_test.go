@@ -11,6 +11,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -73,7 +74,7 @@ func TestTaskIsKnownWhenItsTextsAreGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, func(b *bundle) {
-			b.settings.Retention = router.Retention{Runs: 10 * day, Archived: 10 * day}
+			b.settings.Retention = place.Retention{Runs: 10 * day, Archived: 10 * day}
 			b.settings.Exchanges.ArchiveAfter = time.Hour
 		})
 		ann := k.session("ann")
@@ -109,7 +110,7 @@ func TestTaskIsKnownWhenItsTextsAreGone(t *testing.T) {
 func TestRequestThatIsNotKeptIsNotDoneTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := newTalk(t, func(b *bundle) { b.settings.Retention = router.Retention{Runs: 10 * day} })
+		k := newTalk(t, func(b *bundle) { b.settings.Retention = place.Retention{Runs: 10 * day} })
 		ann, bob := k.session("ann"), k.session("bob")
 		ask := router.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: ledger.ToolCallPrefix + "run_1/1"}
 		x, err := k.StartExchange(t.Context(), ask)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -19,11 +20,6 @@ const (
 	botTurnsWithin = 10 * time.Minute
 )
 
-// hears reports whether a bot is heard at all.
-func (p BotPolicy) hears(in Admission) bool {
-	return p == BotsOn || (p == BotsMentions && (in.Mentioned || in.Press != ""))
-}
-
 // botPlace is the conversation whose turns are counted: threads count with it, because
 // each answer may begin one.
 func botPlace(route sessions.Route) sessions.Lane {
@@ -34,12 +30,12 @@ func botPlace(route sessions.Route) sessions.Lane {
 // countTurn notes in the admission what its commit must store of who took turns.
 // It reports whether a bot is to be ignored. The count is stored with the input
 // that it counts, so that a restart doesn't begin it anew.
-func (r *Router) countTurn(ctx context.Context, s *Settings, in *Admission, how verdict) (ignore bool, err error) {
+func (r *Router) countTurn(ctx context.Context, s *place.Settings, in *Admission, how place.Admit) (ignore bool, err error) {
 	bots := s.Channels[in.Route.Channel].AllowBots
 	switch {
-	case bots != BotsOn && bots != BotsMentions:
+	case bots != place.BotsOn && bots != place.BotsMentions:
 		return false, nil
-	case in.Sender.Bot && how == admitHistory: // nobody answers it
+	case in.Sender.Bot && how == place.AdmitHistory: // nobody answers it
 		return false, nil
 	}
 	place := botPlace(in.Route)

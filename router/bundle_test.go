@@ -20,6 +20,7 @@ import (
 	"sluice/router"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 	"sluice/store"
@@ -45,7 +46,7 @@ type bundle struct {
 	agent    *scriptedAgent
 	gate     *testGate
 	rules    []policy.Rule // of the monitor
-	settings *router.Settings
+	settings *place.Settings
 	dir      string
 	log      *slog.Logger
 	now      func() time.Time
@@ -61,14 +62,14 @@ func newBundle(t testing.TB, options ...func(*bundle)) *bundle {
 	b := &bundle{
 		t: t, dir: sqlitetest.Dir(t), now: time.Now, log: slog.New(slog.DiscardHandler), chat: newChat(), gate: &testGate{},
 		agent: &scriptedAgent{answer: echo},
-		settings: &router.Settings{
+		settings: &place.Settings{
 			Owners: []string{"test:owner"}, Agent: "main",
-			Channels: map[string]router.ChannelSettings{"test": {
-				DMPolicy: router.AccessOpen, GroupPolicy: router.AccessOpen,
-				Groups: map[string]router.GroupSettings{"*": {RequireMention: true}},
+			Channels: map[string]place.ChannelSettings{"test": {
+				DMPolicy: place.AccessOpen, GroupPolicy: place.AccessOpen,
+				Groups: map[string]place.GroupSettings{"*": {RequireMention: true}},
 			}},
 			Queue:      queue.Settings{Mode: sessions.QueueFollowup, Cap: 20},
-			Retention:  router.Retention{Media: 7 * 24 * time.Hour},
+			Retention:  place.Retention{Media: 7 * 24 * time.Hour},
 			RunTimeout: time.Minute, DeliveryLife: 24 * time.Hour, MaxTextBytes: 1000, HistoryKeep: 50, MaxRunAttempt: 3,
 			Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer},
 		},

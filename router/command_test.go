@@ -13,6 +13,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -136,7 +137,7 @@ func TestSendOffInAGroupThatMoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, func(b *bundle) {
-			b.settings.Bindings = []router.Binding{{Group: "g1", Agent: "other"}}
+			b.settings.Bindings = []place.Binding{{Group: "g1", Agent: "other"}}
 		})
 		move := inGroup("g2", "owner", "1", "", true)
 		move.Migrated = &adapters.Migration{From: "g1", To: "g2"}

@@ -10,6 +10,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
@@ -109,10 +110,16 @@ func givesCommand(in adapters.Inbound) bool {
 	return ok
 }
 
-// givesOwners reports whether an event gives a command that only an owner may give.
-func givesOwners(in adapters.Inbound) bool {
+// commandKind says whether an event gives a chat command, and whose.
+func commandKind(in adapters.Inbound) place.CommandKind {
 	cmd, ok := commandOf(in)
-	return ok && slices.ContainsFunc(commandTable(), func(c commandSpec) bool { return c.name == cmd.name && c.owner })
+	switch {
+	case !ok:
+		return place.NoCommand
+	case slices.ContainsFunc(commandTable(), func(c commandSpec) bool { return c.name == cmd.name && c.owner }):
+		return place.OwnersCommand
+	}
+	return place.AnyonesCommand
 }
 
 // parseCommand reads a command; a text that names none is not one, but talk. An
@@ -138,7 +145,7 @@ func parseCommand(text string) (command, bool) {
 
 // command carries out a chat command and answers its sender. The answer and the
 // effect are one transaction with the event, so a repeated event does nothing.
-func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner bool, cmd command) (Admitted, error) {
+func (r *Router) command(ctx context.Context, s *place.Settings, in Admission, owner bool, cmd command) (Admitted, error) {
 	table := commandTable()
 	spec := table[slices.IndexFunc(table, func(c commandSpec) bool { return c.name == cmd.name })]
 	if !owner && (spec.owner || spec.ownerArgs && cmd.args != "") {
@@ -162,7 +169,7 @@ func (r *Router) command(ctx context.Context, s *Settings, in Admission, owner b
 	if in.OpensThread {
 		place.Route.Thread = "" // only its answer will stand in the thread
 	}
-	record, fresh, err := r.sessionFor(ctx, s, place, owner)
+	record, fresh, err := r.places.SessionFor(ctx, s, place.arrival(), owner)
 	if err != nil {
 		return Admitted{}, err
 	}
@@ -206,7 +213,7 @@ func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (or
 
 // denyCommand audits an owner's command given by somebody else. The sender is told
 // so where nobody else sees it; a group hears nothing.
-func (r *Router) denyCommand(ctx context.Context, s *Settings, in Admission, cmd command) (Admitted, error) {
+func (r *Router) denyCommand(ctx context.Context, s *place.Settings, in Admission, cmd command) (Admitted, error) {
 	label := r.inboundLabel(in.Route, false)
 	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: in.speaker(), Action: "command.denied",
@@ -254,7 +261,7 @@ func (r *Router) commandReset(_ context.Context, c commandCall) (ledger.Change, 
 	if c.fresh {
 		return ledger.Change{}, "This is a new session already.", nil
 	}
-	change, _, kept := r.renew(c.in, c.owner, c.session, "asked for")
+	change, _, kept := r.places.Renew(c.in.arrival(), c.owner, c.session, "asked for")
 	if kept != "" {
 		return change, "I may not forget this conversation: a rule forbids it. My owner can see why with `sluice audit list`.", nil
 	}

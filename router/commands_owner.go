@@ -81,7 +81,7 @@ func (r *Router) commandPair(ctx context.Context, c commandCall) (ledger.Change,
 	}
 	answer := fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done)
 	if to == ledger.PairingApproved {
-		answer = r.settings.Load().warnShared(answer)
+		answer = r.settings.Load().WarnShared(answer)
 	}
 	return change, answer, nil
 }

@@ -38,7 +38,7 @@ func (r *Router) override(c commandCall, p sessions.Patch, setting, value string
 // commandQueue shows a session's queue mode, and sets the session's own one.
 func (r *Router) commandQueue(_ context.Context, c commandCall) (ledger.Change, string, error) {
 	if c.args == "" {
-		mode := r.settings.Load().queueMode(c.session)
+		mode := r.settings.Load().QueueMode(c.session)
 		from := "as configured"
 		if c.session.QueueMode != sessions.QueueInherit {
 			from = "set for this session"

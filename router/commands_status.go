@@ -7,6 +7,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
@@ -45,8 +46,8 @@ func (r *Router) modelWord(c commandCall) string {
 }
 
 // sendLine says what /send has set for a session, and whether that was said in the conversation whose thread it is.
-func sendLine(ctx context.Context, store keyReader, record sessions.Record) (string, error) {
-	send, err := inheritedSend(ctx, store, record)
+func sendLine(ctx context.Context, store place.KeyReader, record sessions.Record) (string, error) {
+	send, err := place.InheritedSend(ctx, store, record)
 	if err != nil || send == sessions.SendInherit || record.SendPolicy != sessions.SendInherit {
 		return cmp.Or(string(send), "inherit"), err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -33,7 +34,7 @@ type NewFile struct {
 }
 
 // check says what is wrong with a proactive message, as far as it shows in itself.
-func (p Proactive) check(s *Settings) error {
+func (p Proactive) check(s *place.Settings) error {
 	files := len(p.Files) + len(p.Media)
 	switch text := strings.TrimSpace(p.Text); {
 	case text == "" && len(p.Buttons) > 0:
@@ -67,7 +68,7 @@ func (p Proactive) checkButtons() error {
 	return nil
 }
 
-func (p Proactive) checkFiles(s *Settings) error {
+func (p Proactive) checkFiles(s *place.Settings) error {
 	together := 0
 	for i, f := range p.Files {
 		together += len(f.Content)

@@ -19,12 +19,6 @@ type Token struct {
 	Operator  bool       // a reader decides nothing
 }
 
-// tokenUser begins the user id of whoever speaks with a named token.
-const tokenUser = "token:"
-
-// TokenUser is the user id of whoever speaks with a named token.
-func TokenUser(name string) sessions.UserID { return sessions.UserID(tokenUser + name) }
-
 // refusal says why a token may not decide about an approval; empty: it may. Without an operator's role, or above its level, it never
 // decides. Where a rule names approvers it has to be one of them. speaker is who spoke in the run that asks, empty where that is
 // unknown: nobody decides about what their own words led to. All that a token says is untrusted, so an untrusted approval may be the
@@ -96,3 +90,9 @@ func mayDecide(ctx context.Context, store speakerStore, v Verdict, p ledger.Appr
 func decider(in Admission, owner bool) Verdict {
 	return Verdict{Actor: in.speaker(), Owner: owner && in.Token == nil, Token: in.Token}
 }
+
+// tokenUser begins the user id of whoever speaks with a named token.
+const tokenUser = "token:"
+
+// TokenUser is the user id of whoever speaks with a named token.
+func TokenUser(name string) sessions.UserID { return sessions.UserID(tokenUser + name) }

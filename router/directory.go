@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -15,7 +16,7 @@ const findTimeout = 10 * time.Second
 
 // proactiveRoute finds where a proactive message goes. Its words "owner" and
 // "last", and names such as "#ops" and "@ada", are the only guesses that are made.
-func (r *Router) proactiveRoute(ctx context.Context, s *Settings, p Proactive) (sessions.Route, error) {
+func (r *Router) proactiveRoute(ctx context.Context, s *place.Settings, p Proactive) (sessions.Route, error) {
 	if p.To == toLast {
 		return r.lastRoute(ctx, p)
 	}
@@ -36,7 +37,7 @@ func (r *Router) proactiveRoute(ctx context.Context, s *Settings, p Proactive) (
 	case p.To == "":
 		return route, &RequestError{Field: "to", Text: "is empty: want a conversation id, or \"owner\""}
 	case p.To == toOwner:
-		id, err := s.ownerOn(p.Channel)
+		id, err := ownerOn(s, p.Channel)
 		if err != nil || known {
 			return r.found(ctx, directory, string(id), route, err)
 		}
@@ -112,7 +113,7 @@ func (r *Router) lastRoute(ctx context.Context, p Proactive) (sessions.Route, er
 }
 
 // ownerOn is the first owner on a channel.
-func (s *Settings) ownerOn(channel string) (sessions.UserID, error) {
+func ownerOn(s *place.Settings, channel string) (sessions.UserID, error) {
 	for _, o := range s.Owners {
 		if c, id, _ := strings.Cut(o, ":"); c == channel {
 			return sessions.UserID(id), nil

@@ -9,6 +9,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -96,8 +97,8 @@ func (r *Router) runIDOf(ctx context.Context, in Admission) (sessions.RunID, err
 
 // admitReaction keeps a reaction to one of the bot's own messages for the next
 // run of the conversation. It is no reason to answer.
-func (r *Router) admitReaction(ctx context.Context, s *Settings, in Admission, how verdict, owner bool) (Admitted, error) {
-	if !in.Reaction.Own || in.Reaction.Removed || in.Sender.Bot || (how != admitRun && how != admitHistory) {
+func (r *Router) admitReaction(ctx context.Context, s *place.Settings, in Admission, how place.Admit, owner bool) (Admitted, error) {
+	if !in.Reaction.Own || in.Reaction.Removed || in.Sender.Bot || (how != place.AdmitRun && how != place.AdmitHistory) {
 		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
 	line := sessions.HistoryLine{

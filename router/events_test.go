@@ -12,6 +12,7 @@ import (
 	"sluice/adapters"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -181,7 +182,7 @@ func TestOneOfTwoExclusiveTurnsIsRefused(t *testing.T) {
 // bots are heard like people.
 func bots(b *bundle) {
 	ch := b.settings.Channels["test"]
-	ch.AllowBots = router.BotsOn
+	ch.AllowBots = place.BotsOn
 	b.settings.Channels["test"] = ch
 }
 
@@ -241,11 +242,11 @@ func TestSlowBotsMayTalk(t *testing.T) {
 
 func TestWhichBotsAreHeard(t *testing.T) {
 	t.Parallel()
-	for policy, want := range map[router.BotPolicy][2]ledger.Outcome{
-		"":                  {ledger.OutcomeIgnored, ledger.OutcomeIgnored},
-		router.BotsOff:      {ledger.OutcomeIgnored, ledger.OutcomeIgnored},
-		router.BotsMentions: {ledger.OutcomeRun, ledger.OutcomeIgnored},
-		router.BotsOn:       {ledger.OutcomeRun, ledger.OutcomeHistory},
+	for policy, want := range map[place.BotPolicy][2]ledger.Outcome{
+		"":                 {ledger.OutcomeIgnored, ledger.OutcomeIgnored},
+		place.BotsOff:      {ledger.OutcomeIgnored, ledger.OutcomeIgnored},
+		place.BotsMentions: {ledger.OutcomeRun, ledger.OutcomeIgnored},
+		place.BotsOn:       {ledger.OutcomeRun, ledger.OutcomeHistory},
 	} {
 		b := newBundle(t, bots, func(b *bundle) {
 			ch := b.settings.Channels["test"]

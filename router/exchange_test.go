@@ -16,6 +16,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -29,8 +30,8 @@ type talk struct {
 }
 
 // exchangeBounds are wide enough for most tests.
-func exchangeBounds() router.ExchangeSettings {
-	return router.ExchangeSettings{
+func exchangeBounds() place.ExchangeSettings {
+	return place.ExchangeSettings{
 		MaxTurns: announce.MostTurns, MaxHops: 6, MaxSteps: 60, MaxTokens: 1_000_000, MaxAge: time.Hour,
 		MaxTasks: 8, MaxChildren: 5, ArchiveAfter: time.Hour,
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -32,7 +33,7 @@ func over(e ledger.Expiry, r sessions.Record) (why string) {
 }
 
 // expiry is what is over at a time.
-func expiry(keep Retention, now time.Time) ledger.Expiry {
+func expiry(keep place.Retention, now time.Time) ledger.Expiry {
 	e := ledger.Expiry{Now: now, IdleSince: now.Add(-idleLife)}
 	if keep.Sessions > 0 {
 		e.KeptSince = now.Add(-keep.Sessions)
@@ -74,7 +75,7 @@ func (r *Router) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (k
 	if why == "" || !record.Ended.IsZero() {
 		return false, nil // something has happened since it was found
 	}
-	entry, kept := r.mayEnd(record, "gateway", false)
+	entry, kept := r.places.MayEnd(record, "gateway", false)
 	entry.Detail = map[string]any{"reason": why, "decision": entry.Detail}
 	var change ledger.Change
 	switch {
@@ -93,7 +94,7 @@ func (r *Router) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (k
 // again in a place because nobody has said anything there for a while.
 func (r *Router) ending(record sessions.Record) (change ledger.Change) {
 	if adjusted(record) {
-		change, _ = r.reset(record, flow.Level{})
+		change, _ = r.places.Reset(record, flow.Level{})
 	} else {
 		change.End = []sessions.End{{ID: record.ID, At: r.now()}}
 	}

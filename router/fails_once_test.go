@@ -14,6 +14,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -37,7 +38,7 @@ func alone(request func(context.Context) error) func(context.Context) (struct{},
 func TestEventsWhileTheDatabaseFails(t *testing.T) {
 	t.Parallel()
 	noPeople := func(b *bundle) {
-		b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: router.AccessAllowlist, DMPolicy: router.AccessAllowlist}
+		b.settings.Channels["test"] = place.ChannelSettings{GroupPolicy: place.AccessAllowlist, DMPolicy: place.AccessAllowlist}
 	}
 	for name, c := range map[string]struct {
 		option func(*bundle)
@@ -90,7 +91,7 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			require.Equal(b.t, ledger.OutcomeMoved, b.admitting(adapters.Inbound{Event: "moved", Route: shown.Route, Migrated: &adapters.Migration{From: "g", To: "g2"}}).Outcome)
 		}},
 		"a group that is known by an older id": {func(b *bundle) {
-			b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: map[string]router.GroupSettings{"g": {RequireMention: true}}}
+			b.settings.Channels["test"] = place.ChannelSettings{GroupPolicy: place.AccessAllowlist, Groups: map[string]place.GroupSettings{"g": {RequireMention: true}}}
 		}, func(b *bundle) {
 			b.admitting(adapters.Inbound{Event: "moved", Route: inGroup("g", "ann", "1", "", false).Route, Migrated: &adapters.Migration{From: "g", To: "g2"}})
 			require.Equal(b.t, ledger.OutcomeRun, b.admitting(inGroup("g2", "ann", "2", "hello", true)).Outcome)
@@ -118,7 +119,7 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(fromBot("z", "")).Outcome)
 			require.Equal(b.t, 1, b.audited("bots.stopped"))
 		}},
-		"a session whose time is over": {withReset(router.ResetPolicy{Mode: router.ResetIdle, Idle: time.Hour}), func(b *bundle) {
+		"a session whose time is over": {withReset(place.ResetPolicy{Mode: place.ResetIdle, Idle: time.Hour}), func(b *bundle) {
 			first := b.admitting(in("ann", "1", "one"))
 			time.Sleep(2 * time.Hour)
 			require.NotEqual(b.t, first.Session, b.admitting(in("ann", "2", "two")).Session)

@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -26,7 +27,7 @@ func (r *Router) egress(ctx context.Context, d ledger.Delivery, record sessions.
 		return e, err
 	}
 	e.Text = strings.Join(e.Pieces, "\n")
-	if e.Oldest, err = r.oldestID(ctx, d.Route); err != nil {
+	if e.Oldest, err = r.places.OldestID(ctx, d.Route); err != nil {
 		return e, err
 	}
 	if err := r.speaker(ctx, d, &e); err != nil {
@@ -101,18 +102,18 @@ func (r *Router) recipient(ctx context.Context, d ledger.Delivery, record sessio
 }
 
 // stranger reports whether the person of a direct chat is nobody that the gateway talks to.
-func (r *Router) stranger(ctx context.Context, s *Settings, route sessions.Route, heard bool) (bool, error) {
-	in := Admission{}
+func (r *Router) stranger(ctx context.Context, s *place.Settings, route sessions.Route, heard bool) (bool, error) {
+	in := place.Arrival{}
 	in.Route, in.Sender.ID = route, route.Person()
 	ch := s.Channels[route.Channel]
-	how, err := r.accessDirect(ctx, ch, in, s.isOwner(route.Channel, in.Sender.ID))
+	how, err := r.places.AccessDirect(ctx, ch, in, s.IsOwner(route.Channel, in.Sender.ID))
 	switch {
-	case err != nil || how != admitRun:
+	case err != nil || how != place.AdmitRun:
 		return true, err
-	case s.isOwner(route.Channel, in.Sender.ID), slices.Contains(ch.AllowFrom, string(in.Sender.ID)):
+	case s.IsOwner(route.Channel, in.Sender.ID), slices.Contains(ch.AllowFrom, string(in.Sender.ID)):
 		return false, nil
 	}
-	anybody := ch.DMPolicy == AccessOpen || slices.Contains(ch.AllowFrom, "*")
+	anybody := ch.DMPolicy == place.AccessOpen || slices.Contains(ch.AllowFrom, "*")
 	return anybody && !heard, nil
 }
 

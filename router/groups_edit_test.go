@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 )
 
 // An owner's edit that looks like a command is none, and so no way to the agent where nobody is heard.
@@ -15,8 +15,8 @@ func TestEditIsNoWayIn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, func(b *bundle) {
-			b.settings.Channels["test"] = router.ChannelSettings{
-				GroupPolicy: router.AccessAllowlist, Groups: map[string]router.GroupSettings{"known": {RequireMention: true}},
+			b.settings.Channels["test"] = place.ChannelSettings{
+				GroupPolicy: place.AccessAllowlist, Groups: map[string]place.GroupSettings{"known": {RequireMention: true}},
 			}
 		})
 		for _, group := range []string{"known", "unknown"} {

@@ -10,6 +10,7 @@ import (
 	"sluice/adapters"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -22,15 +23,15 @@ func inSpace(space, group, thread, who string, mentioned bool) adapters.Inbound 
 
 // policies are the settings of groups that the table below looks at.
 func policies(b *bundle) {
-	b.settings.Channels["test"] = router.ChannelSettings{
-		GroupPolicy: router.AccessAllowlist,
-		Groups: map[string]router.GroupSettings{
+	b.settings.Channels["test"] = place.ChannelSettings{
+		GroupPolicy: place.AccessAllowlist,
+		Groups: map[string]place.GroupSettings{
 			"open":    {AllowFrom: []string{"*"}},
 			"staff":   {RequireMention: true, AllowFrom: []string{"ann"}, AllowRoles: []string{"mods"}},
-			"forum":   {RequireMention: true, Topics: map[string]router.TopicSettings{"12": {RequireMention: false}}},
+			"forum":   {RequireMention: true, Topics: map[string]place.TopicSettings{"12": {RequireMention: false}}},
 			"inherit": {RequireMention: false},
 		},
-		Spaces: map[string]router.GroupSettings{"guild": {RequireMention: true, AllowRoles: []string{"members"}}},
+		Spaces: map[string]place.GroupSettings{"guild": {RequireMention: true, AllowRoles: []string{"members"}}},
 	}
 }
 
@@ -132,8 +133,8 @@ func TestActivationMention(t *testing.T) {
 func TestBindingsOfASpace(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(b *bundle) {
-		b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: router.AccessOpen}
-		b.settings.Bindings = []router.Binding{{Space: "guild", Group: "special", Agent: "first"}, {Space: "guild", Agent: "second"}, {Space: "team", Agent: "third"}}
+		b.settings.Channels["test"] = place.ChannelSettings{GroupPolicy: place.AccessOpen}
+		b.settings.Bindings = []place.Binding{{Space: "guild", Group: "special", Agent: "first"}, {Space: "guild", Agent: "second"}, {Space: "team", Agent: "third"}}
 	})
 	agentOf := func(m adapters.Inbound) string {
 		record, err := b.store.Session(t.Context(), b.hear(m).Session)

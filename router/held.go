@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -140,7 +141,7 @@ func shows(id ledger.ApprovalID) string { return "`sluice approvals show " + str
 // sent or not at all: what a rule took out of the question alone would be taken for what is taken out of the message.
 func (r *Router) askDeciders(ctx context.Context, p ledger.Approval, channel, whole, bare string) ([]ledger.Delivery, error) {
 	s := r.settings.Load()
-	for _, who := range s.deciders(p.Terms, channel) {
+	for _, who := range deciders(s, p.Terms, channel) {
 		channel, id, _ := strings.Cut(who, ":")
 		route, err := r.proactiveRoute(ctx, s, Proactive{Channel: channel, To: id})
 		if err != nil || route.ChatType != sessions.Direct {
@@ -165,26 +166,6 @@ func (r *Router) askDeciders(ctx context.Context, p ledger.Approval, channel, wh
 
 func heldQuestion(d ledger.Delivery, p ledger.Approval, text string) string {
 	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, silence(p))
-}
-
-// deciders are those who may decide alone, whoever is on the channel first.
-func (s *Settings) deciders(terms sessions.Terms, channel string) []string {
-	all := slices.Clone(s.Owners)
-	for _, list := range terms.Approvers {
-		all = append(all, list...)
-	}
-	var here, elsewhere []string
-	for _, who := range all {
-		switch on, id, _ := strings.Cut(who, ":"); {
-		case strings.HasPrefix(id, tokenUser): // it has no chat in which it could be asked
-		case !(Verdict{Actor: who, Owner: slices.Contains(s.Owners, who)}).may(terms):
-		case on == channel:
-			here = append(here, who)
-		default:
-			elsewhere = append(elsewhere, who)
-		}
-	}
-	return append(here, elsewhere...)
 }
 
 // decideHeld adds what a decision makes of the delivery that waits for it.
@@ -252,4 +233,24 @@ func (r *Router) lapse(ctx context.Context, d ledger.Delivery) error {
 		moved.Status = ledger.DeliveryExpired
 	}
 	return r.lanes.Commit(ctx, change)
+}
+
+// deciders are those who may decide alone, whoever is on the channel first.
+func deciders(s *place.Settings, terms sessions.Terms, channel string) []string {
+	all := slices.Clone(s.Owners)
+	for _, list := range terms.Approvers {
+		all = append(all, list...)
+	}
+	var here, elsewhere []string
+	for _, who := range all {
+		switch on, id, _ := strings.Cut(who, ":"); {
+		case strings.HasPrefix(id, tokenUser): // it has no chat in which it could be asked
+		case !(Verdict{Actor: who, Owner: slices.Contains(s.Owners, who)}).may(terms):
+		case on == channel:
+			here = append(here, who)
+		default:
+			elsewhere = append(elsewhere, who)
+		}
+	}
+	return append(here, elsewhere...)
 }

@@ -15,6 +15,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
@@ -187,24 +188,24 @@ func TestAccess(t *testing.T) {
 	quiet := inGroup("g1", "ann", "1", "hi", false)
 	owners := inGroup("g1", "owner", "1", "/send off", false)
 	for name, c := range map[string]struct {
-		channel router.ChannelSettings
+		channel place.ChannelSettings
 		event   func() router.Admission
 		want    ledger.Outcome
 	}{
-		"open":                        {router.ChannelSettings{DMPolicy: router.AccessOpen}, admission(direct), ledger.OutcomeRun},
-		"disabled":                    {router.ChannelSettings{DMPolicy: router.AccessDisabled}, admission(direct), ledger.OutcomeIgnored},
-		"listed":                      {router.ChannelSettings{DMPolicy: router.AccessAllowlist, AllowFrom: []string{"ann"}}, admission(direct), ledger.OutcomeRun},
-		"anyone is listed":            {router.ChannelSettings{DMPolicy: router.AccessAllowlist, AllowFrom: []string{"*"}}, admission(direct), ledger.OutcomeRun},
-		"not listed":                  {router.ChannelSettings{DMPolicy: router.AccessAllowlist}, admission(direct), ledger.OutcomeIgnored},
-		"unpaired":                    {router.ChannelSettings{DMPolicy: router.AccessPairing}, admission(direct), ledger.OutcomePairing},
-		"nothing set":                 {router.ChannelSettings{}, admission(direct), ledger.OutcomeIgnored},
-		"group open":                  {router.ChannelSettings{GroupPolicy: router.AccessOpen}, admission(group), ledger.OutcomeRun},
-		"group not listed":            {router.ChannelSettings{GroupPolicy: router.AccessAllowlist}, admission(group), ledger.OutcomeIgnored},
-		"group listed":                {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}, admission(group), ledger.OutcomeRun},
-		"not mentioned":               {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}, admission(quiet), ledger.OutcomeHistory},
-		"needs no mention":            {router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", false)}, admission(quiet), ledger.OutcomeRun},
-		"group disabled":              {router.ChannelSettings{GroupPolicy: router.AccessDisabled, Groups: listed("g1", false)}, admission(group), ledger.OutcomeIgnored},
-		"owner commands in any group": {router.ChannelSettings{GroupPolicy: router.AccessDisabled}, admission(owners), ledger.OutcomeCommand},
+		"open":                        {place.ChannelSettings{DMPolicy: place.AccessOpen}, admission(direct), ledger.OutcomeRun},
+		"disabled":                    {place.ChannelSettings{DMPolicy: place.AccessDisabled}, admission(direct), ledger.OutcomeIgnored},
+		"listed":                      {place.ChannelSettings{DMPolicy: place.AccessAllowlist, AllowFrom: []string{"ann"}}, admission(direct), ledger.OutcomeRun},
+		"anyone is listed":            {place.ChannelSettings{DMPolicy: place.AccessAllowlist, AllowFrom: []string{"*"}}, admission(direct), ledger.OutcomeRun},
+		"not listed":                  {place.ChannelSettings{DMPolicy: place.AccessAllowlist}, admission(direct), ledger.OutcomeIgnored},
+		"unpaired":                    {place.ChannelSettings{DMPolicy: place.AccessPairing}, admission(direct), ledger.OutcomePairing},
+		"nothing set":                 {place.ChannelSettings{}, admission(direct), ledger.OutcomeIgnored},
+		"group open":                  {place.ChannelSettings{GroupPolicy: place.AccessOpen}, admission(group), ledger.OutcomeRun},
+		"group not listed":            {place.ChannelSettings{GroupPolicy: place.AccessAllowlist}, admission(group), ledger.OutcomeIgnored},
+		"group listed":                {place.ChannelSettings{GroupPolicy: place.AccessAllowlist, Groups: listed("g1", true)}, admission(group), ledger.OutcomeRun},
+		"not mentioned":               {place.ChannelSettings{GroupPolicy: place.AccessAllowlist, Groups: listed("g1", true)}, admission(quiet), ledger.OutcomeHistory},
+		"needs no mention":            {place.ChannelSettings{GroupPolicy: place.AccessAllowlist, Groups: listed("g1", false)}, admission(quiet), ledger.OutcomeRun},
+		"group disabled":              {place.ChannelSettings{GroupPolicy: place.AccessDisabled, Groups: listed("g1", false)}, admission(group), ledger.OutcomeIgnored},
+		"owner commands in any group": {place.ChannelSettings{GroupPolicy: place.AccessDisabled}, admission(owners), ledger.OutcomeCommand},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,8 +228,8 @@ func admission(m adapters.Inbound) func() router.Admission {
 	return func() router.Admission { return router.Admission{Inbound: m} }
 }
 
-func listed(group string, mention bool) map[string]router.GroupSettings {
-	return map[string]router.GroupSettings{group: {RequireMention: mention}}
+func listed(group string, mention bool) map[string]place.GroupSettings {
+	return map[string]place.GroupSettings{group: {RequireMention: mention}}
 }
 
 func TestGroupHistory(t *testing.T) {
@@ -291,7 +292,7 @@ func TestGroupMovesToANewID(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, func(b *bundle) {
-			b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: router.AccessAllowlist, Groups: listed("g1", true)}
+			b.settings.Channels["test"] = place.ChannelSettings{GroupPolicy: place.AccessAllowlist, Groups: listed("g1", true)}
 		})
 		before := b.hear(inGroup("g1", "ann", "1", "hi", true))
 		b.await(1)

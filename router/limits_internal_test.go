@@ -18,13 +18,14 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
 // What is exactly as large as it may be is taken, and one more of it is refused.
 func TestLimitsOfAMessage(t *testing.T) {
 	t.Parallel()
-	settings := &Settings{MaxTextBytes: 100, MaxMediaBytes: 10}
+	settings := &place.Settings{MaxTextBytes: 100, MaxMediaBytes: 10}
 	file := func(name string, size int) NewFile { return NewFile{Name: name, Content: make([]byte, size)} }
 	button := func(label, value string) []adapters.Button { return []adapters.Button{{Label: label, Value: value}} }
 	many := func(n int) (files []NewFile) {
@@ -74,7 +75,7 @@ func TestLimitsOfAMessage(t *testing.T) {
 		require.ErrorContains(t, err, c.want, name)
 	}
 	unbounded := Proactive{Text: strings.Repeat("x", 1000), Files: []NewFile{file("a", 1000)}}
-	require.NoError(t, unbounded.check(&Settings{}), "what has no bound is not bounded")
+	require.NoError(t, unbounded.check(&place.Settings{}), "what has no bound is not bounded")
 }
 
 func slicesOf[T any](one T, n int) (all []T) {
@@ -257,7 +258,7 @@ func TestNumberUpTo(t *testing.T) {
 func TestBoundsOfAChain(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
-	s := ExchangeSettings{MaxSteps: 3, MaxTokens: 100, MaxAge: time.Hour}
+	s := place.ExchangeSettings{MaxSteps: 3, MaxTokens: 100, MaxAge: time.Hour}
 	for name, c := range map[string]struct {
 		use  ledger.ChainUse
 		want string
@@ -269,12 +270,12 @@ func TestBoundsOfAChain(t *testing.T) {
 		"a chain that is no": {ledger.ChainUse{Steps: 9, Tokens: 999}, ""},
 	} {
 		if c.want == "" {
-			require.Empty(t, s.spent(c.use, now), name)
+			require.Empty(t, s.Spent(c.use, now), name)
 		} else {
-			require.Contains(t, s.spent(c.use, now), c.want, name)
+			require.Contains(t, s.Spent(c.use, now), c.want, name)
 		}
 	}
-	require.Empty(t, ExchangeSettings{}.spent(ledger.ChainUse{ID: "c", Steps: 1000, Tokens: 1 << 40, Started: now.Add(-10_000 * time.Hour)}, now))
+	require.Empty(t, place.ExchangeSettings{}.Spent(ledger.ChainUse{ID: "c", Steps: 1000, Tokens: 1 << 40, Started: now.Add(-10_000 * time.Hour)}, now))
 }
 
 // Waits double up to their bound.

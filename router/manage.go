@@ -16,7 +16,7 @@ import (
 func (r *Router) ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error) {
 	s := r.settings.Load()
 	if id, err := sessions.ParseID(keyOrID); err == nil {
-		return r.liveSession(ctx, id)
+		return r.places.LiveSession(ctx, id)
 	}
 	key, err := s.Keyer.Resolve(keyOrID, s.Agent)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *Router) MainSession(ctx context.Context) (sessions.Record, error) {
 		if !errors.Is(err, sessions.ErrNotFound) {
 			return record, err
 		}
-		record = r.newRecord(key, s.Agent, sessions.Route{})
+		record = r.places.NewRecord(key, s.Agent, sessions.Route{})
 		err = r.store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}})
 		if !errors.Is(err, sessions.ErrConflict) {
 			return record, err
@@ -78,7 +78,7 @@ func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Reco
 	if size := pathBytes(n.FileAccess); size > sessions.MetadataMost {
 		return sessions.Record{}, &RequestError{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the most is %d", size, sessions.MetadataMost)}
 	}
-	record := r.newRecord("", agent, sessions.Route{})
+	record := r.places.NewRecord("", agent, sessions.Route{})
 	record.Key = sessions.Key("agent:" + agent + ":http:" + string(record.ID))
 	record.Persistent, record.TTL, record.Metadata, record.Title = n.Persistent, n.TTL, n.Metadata, n.Title
 	if n.FileAccess.Read != nil || n.FileAccess.Write != nil {
@@ -118,7 +118,7 @@ func (r *Router) PatchSession(ctx context.Context, p sessions.Patch, actor strin
 // last stored step, by what the session then has learnt.
 func (r *Router) Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error {
 	for range admitTries {
-		record, err := r.liveSession(ctx, id)
+		record, err := r.places.LiveSession(ctx, id)
 		if err != nil {
 			return fmt.Errorf("read session: %w", err)
 		}
@@ -148,11 +148,11 @@ func (r *Router) ResetSession(ctx context.Context, id sessions.ID, actor string)
 	if err != nil {
 		return old, err
 	}
-	entry, kept := r.operatorMayEnd(old, actor)
+	entry, kept := r.places.OperatorMayEnd(old, actor)
 	if kept != "" {
 		return sessions.Record{}, r.keep(ctx, entry, kept)
 	}
-	change, fresh := r.reset(old, flow.Level{})
+	change, fresh := r.places.Reset(old, flow.Level{})
 	change.Audit = []sessions.AuditEntry{entry}
 	if err := r.store.Commit(ctx, change); err != nil {
 		return sessions.Record{}, fmt.Errorf("reset session: %w", err)
@@ -166,7 +166,7 @@ func (r *Router) DeleteSession(ctx context.Context, id sessions.ID, actor string
 	if err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
-	entry, kept := r.operatorMayEnd(record, actor)
+	entry, kept := r.places.OperatorMayEnd(record, actor)
 	if kept != "" {
 		return r.keep(ctx, entry, kept)
 	}

@@ -5,15 +5,16 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
 // newNotice makes the gateway's own word to a conversation.
-func (r *Router) newNotice(s *Settings, route sessions.Route, text string) ledger.Delivery {
+func (r *Router) newNotice(s *place.Settings, route sessions.Route, text string) ledger.Delivery {
 	return r.newDelivery(s, ledger.KindNotice, route, text, ledger.NoticeLabel())
 }
 
-func (r *Router) newDelivery(s *Settings, kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery {
+func (r *Router) newDelivery(s *place.Settings, kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery {
 	now := r.now()
 	lane := route.Lane()
 	return ledger.Delivery{
@@ -28,14 +29,14 @@ func (r *Router) newDelivery(s *Settings, kind ledger.DeliveryKind, route sessio
 const handleLife = 15 * time.Minute
 
 // lifeOf is the life of a delivery by a route: one that only the sender is to see can't wait longer than its handle holds.
-func lifeOf(s *Settings, route sessions.Route) time.Duration {
+func lifeOf(s *place.Settings, route sessions.Route) time.Duration {
 	if route.Handle != "" {
 		return min(life(s), handleLife)
 	}
 	return life(s)
 }
 
-func life(s *Settings) time.Duration {
+func life(s *place.Settings) time.Duration {
 	if s.DeliveryLife > 0 {
 		return s.DeliveryLife
 	}

@@ -8,6 +8,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -26,7 +27,7 @@ type Compacted struct {
 }
 
 // admitOrder queues a run that carries out an order.
-func (r *Router) admitOrder(ctx context.Context, s *Settings, in Admission, owner bool, order *sessions.Order) (Admitted, error) {
+func (r *Router) admitOrder(ctx context.Context, s *place.Settings, in Admission, owner bool, order *sessions.Order) (Admitted, error) {
 	in.order, in.More = order, false
 	return r.admitRun(ctx, s, in, owner)
 }

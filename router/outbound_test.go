@@ -16,6 +16,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -115,7 +116,7 @@ func TestRevokedTokenHoldsUntilItExpires(t *testing.T) {
 
 func TestLostResponseIsUnknown(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []router.UnknownPolicy{router.UnknownResend, router.UnknownHold} {
+	for _, policy := range []place.UnknownPolicy{place.UnknownResend, place.UnknownHold} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestLostResponseIsUnknown(t *testing.T) {
 				synctest.Wait()
 				unknown := b.deliveries(ledger.DeliveryUnknown)
 				require.Len(t, unknown, 1, "it stays visible as unknown")
-				if policy == router.UnknownHold {
+				if policy == place.UnknownHold {
 					require.Len(t, b.chat.texts("ann"), 1)
 					_, err := b.DiscardDelivery(t.Context(), unknown[0].ID, router.Verdict{Actor: "operator", Owner: true})
 					require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"sluice/policy"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -111,18 +112,6 @@ func (w *outboxWorker) sessionOf(ctx context.Context, d ledger.Delivery) (sessio
 	return record, nil
 }
 
-// oldestID is what a conversation was first known by. Direct chats keep their ids.
-func (r *Router) oldestID(ctx context.Context, route sessions.Route) (sessions.ConversationID, error) {
-	if route.ChatType == sessions.Direct || route.Conversation == "" {
-		return route.Conversation, nil
-	}
-	oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
-	if err != nil {
-		return "", fmt.Errorf("resolve conversation: %w", err)
-	}
-	return oldest, nil
-}
-
 // lost settles a send whose answer never came. What was tried is listed as
 // unknown. If the channel is set to resend, that is a row of its own, and the
 // delivery keeps its place in the conversation and goes on with what is left of
@@ -137,7 +126,7 @@ func (w *outboxWorker) lost(ctx context.Context, d ledger.Delivery, cause error)
 	tried.Status, tried.Finished, tried.LastError = ledger.DeliveryUnknown, w.now(), "not known whether it arrived: "+cause.Error()
 	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliverySending, Delivery: tried}}}
 	wait := time.Duration(0)
-	if w.settings.Load().Channels[d.Route.Channel].OnUnknown != UnknownHold {
+	if w.settings.Load().Channels[d.Route.Channel].OnUnknown != place.UnknownHold {
 		wait = time.Nanosecond // at once, but after a fresh look at the lane
 		if d.Attempts > 0 {
 			wait = retryWait(d.Attempts + 1)

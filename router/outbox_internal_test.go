@@ -14,6 +14,7 @@ import (
 	"sluice/announce"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -104,7 +105,7 @@ func TestDropSame(t *testing.T) {
 // worker is the worker of a lane on a store.
 func laneWorker(store ledger.Store) *outboxWorker {
 	r := &Router{store: store, receipts: newReceipts(), log: slog.New(slog.DiscardHandler)}
-	r.settings.Store(&Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}})
+	r.settings.Store(&place.Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}})
 	return &outboxWorker{Router: r, lane: ownedLane(9)}
 }
 

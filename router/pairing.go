@@ -14,6 +14,7 @@ import (
 	"sluice/internal/visible"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -34,7 +35,7 @@ const (
 
 // requestPairing gives an unknown person a code, once; while it is valid the
 // person is not told again. Nothing of what was said is kept.
-func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+func (r *Router) requestPairing(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
 	now := r.now()
 	route := in.Route
 	old, err := r.store.PairingOf(ctx, route.Channel, route.Account, in.Sender.ID)
@@ -76,7 +77,7 @@ func (r *Router) requestPairing(ctx context.Context, s *Settings, in Admission) 
 }
 
 // pairingPending says nothing to who was told before, but for what the platform's own menu must have.
-func (r *Router) pairingPending(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+func (r *Router) pairingPending(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
 	if !fromMenu(in) {
 		return Admitted{Outcome: ledger.OutcomePairing}, nil
 	}
@@ -84,7 +85,7 @@ func (r *Router) pairingPending(ctx context.Context, s *Settings, in Admission) 
 }
 
 // tellOwners asks the owners on a person's channel, in their direct chats, whether to admit the person.
-func (r *Router) tellOwners(ctx context.Context, s *Settings, p ledger.Pairing) []ledger.Delivery {
+func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pairing) []ledger.Delivery {
 	a, ok := r.adapter(p.Channel, p.Account)
 	if !ok {
 		return nil
@@ -93,7 +94,7 @@ func (r *Router) tellOwners(ctx context.Context, s *Settings, p ledger.Pairing) 
 	deny := ledger.Control{Label: "Deny", Command: "pair", Args: "deny " + p.Code}
 	text := fmt.Sprintf("%s (`%s`) asks to talk to me. The code is `%s`; it holds for an hour.",
 		codeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
-	text = s.warnShared(text)
+	text = s.WarnShared(text)
 	var controls []ledger.Control
 	if b, ok := a.(adapters.Buttoner); ok && b.MaxButtons() >= 2 {
 		controls = []ledger.Control{approve, deny}
@@ -103,7 +104,7 @@ func (r *Router) tellOwners(ctx context.Context, s *Settings, p ledger.Pairing) 
 	ctx, cancel := context.WithTimeout(ctx, directoryWithin)
 	defer cancel()
 	var told []ledger.Delivery
-	for _, owner := range s.ownersOn(p.Channel) {
+	for _, owner := range s.OwnersOn(p.Channel) {
 		d := r.newNotice(s, r.directRoute(ctx, a, owner), text)
 		d.Controls, d.Label = controls, r.pairingLabel(p)
 		if len(controls) > 0 {
@@ -124,17 +125,6 @@ func codeSpan(name string) string {
 	const most = 60
 	runes := []rune(visible.Line(strings.Join(strings.Fields(strings.ReplaceAll(name, "`", "'")), " ")))
 	return "`" + string(runes[:min(len(runes), most)]) + "`"
-}
-
-// ownersOn are the owners on a channel.
-func (s *Settings) ownersOn(channel string) []sessions.UserID {
-	var ids []sessions.UserID
-	for _, o := range s.Owners {
-		if c, id, _ := strings.Cut(o, ":"); c == channel {
-			ids = append(ids, sessions.UserID(id))
-		}
-	}
-	return ids
 }
 
 // directRoute is the direct chat with a person. Platforms where it has an id of its own are asked for it.

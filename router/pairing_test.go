@@ -14,11 +14,12 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
 func pairing(b *bundle) {
-	b.settings.Channels["test"] = router.ChannelSettings{DMPolicy: router.AccessPairing}
+	b.settings.Channels["test"] = place.ChannelSettings{DMPolicy: place.AccessPairing}
 }
 
 // code is the only one that waits.
@@ -173,7 +174,7 @@ func TestOnlyWordsOfAPersonAskToBeLetIn(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, pairing, func(b *bundle) {
 		ch := b.settings.Channels["test"]
-		ch.AllowBots = router.BotsOn
+		ch.AllowBots = place.BotsOn
 		b.settings.Channels["test"] = ch
 	})
 	press, bot := in("ann", "1", ""), in("bot", "2", "hi")

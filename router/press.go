@@ -8,6 +8,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -84,7 +85,7 @@ func shownHere(ctx context.Context, store pressStore, d ledger.Delivery, in Admi
 }
 
 // admitPress takes the press of a button by somebody who is admitted.
-func (r *Router) admitPress(ctx context.Context, s *Settings, in Admission, how verdict, owner bool) (Admitted, error) {
+func (r *Router) admitPress(ctx context.Context, s *place.Settings, in Admission, how place.Admit, owner bool) (Admitted, error) {
 	p, err := findPress(ctx, r.store, in)
 	switch {
 	case errors.Is(err, errNoButton):
@@ -93,7 +94,7 @@ func (r *Router) admitPress(ctx context.Context, s *Settings, in Admission, how 
 		return Admitted{}, err
 	case p.control != (ledger.Control{}):
 		return r.admitControl(ctx, s, in, owner, p)
-	case how == admitCommand:
+	case how == place.AdmitCommand:
 		return r.refuse(ctx, s, in)
 	}
 	in.Text, in.carries = p.text, p.label
@@ -104,7 +105,7 @@ func (r *Router) admitPress(ctx context.Context, s *Settings, in Admission, how 
 }
 
 // admitControl carries out the command of a button of the gateway's own, as if who presses had typed it.
-func (r *Router) admitControl(ctx context.Context, s *Settings, in Admission, owner bool, p pressed) (Admitted, error) {
+func (r *Router) admitControl(ctx context.Context, s *place.Settings, in Admission, owner bool, p pressed) (Admitted, error) {
 	decided, err := outcomeOf(ctx, r.store, p.asks, r.now())
 	if err != nil {
 		return Admitted{}, err

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
 
 // makeRoom looks at what already waits in the session before a run is added to
 // it. It either changes the change so that there is room, or returns what became of the event instead.
-func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, record sessions.Record, change *ledger.Change) (*Admitted, error) {
+func (r *Router) makeRoom(ctx context.Context, s *place.Settings, in Admission, record sessions.Record, change *ledger.Change) (*Admitted, error) {
 	waiting, err := r.store.WaitingRuns(ctx, record.ID, queue.MaxWaiting)
 	if err != nil {
 		return nil, fmt.Errorf("read queue: %w", err)
@@ -25,7 +26,7 @@ func (r *Router) makeRoom(ctx context.Context, s *Settings, in Admission, record
 		change.Idle = append(change.Idle, record.ID)
 	}
 	if in.order == nil || in.order.Do == sessions.OrderEdit {
-		if s.queueMode(record) == sessions.QueueInterrupt {
+		if s.QueueMode(record) == sessions.QueueInterrupt {
 			change.Interrupt = append(change.Interrupt, queue.Interrupted(waiting, in.Route)...)
 		}
 	}
@@ -71,7 +72,7 @@ func (r *Router) replaceEdited(ctx context.Context, in Admission, queued []sessi
 
 // overflow drops a message, as configured the oldest that waits or the new one,
 // and tells the conversation once for each turn that holds the queue up.
-func (r *Router) overflow(ctx context.Context, s *Settings, in Admission, queued, waiting []sessions.Run, change *ledger.Change) (*Admitted, error) {
+func (r *Router) overflow(ctx context.Context, s *place.Settings, in Admission, queued, waiting []sessions.Run, change *ledger.Change) (*Admitted, error) {
 	if s.Queue.DropNew {
 		r.metrics.dropped.WithLabelValues("new").Inc()
 		text := fmt.Sprintf("I am still busy and %d messages wait already. I did not take your last one; please send it again later.", len(queued))

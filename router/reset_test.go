@@ -11,10 +11,11 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
-func withReset(p router.ResetPolicy) func(*bundle) {
+func withReset(p place.ResetPolicy) func(*bundle) {
 	return func(b *bundle) { b.settings.Reset.Default = p }
 }
 
@@ -23,16 +24,16 @@ func withReset(p router.ResetPolicy) func(*bundle) {
 func TestResetPolicies(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		policy router.ResetPolicy
+		policy place.ResetPolicy
 		said   []time.Duration // after each other
 		reset  []bool          // by each of them
 	}{
-		"none":                  {router.ResetPolicy{Mode: router.ResetNone, Idle: time.Minute}, []time.Duration{100 * time.Hour}, []bool{false}},
-		"idle, in time":         {router.ResetPolicy{Mode: router.ResetIdle, Idle: time.Hour}, []time.Duration{59 * time.Minute, 59 * time.Minute, time.Hour}, []bool{false, false, true}},
-		"idle, begins anew":     {router.ResetPolicy{Mode: router.ResetIdle, Idle: time.Hour}, []time.Duration{time.Hour, 59 * time.Minute}, []bool{true, false}},
-		"daily":                 {router.ResetPolicy{Mode: router.ResetDaily, AtHour: 4}, []time.Duration{3 * time.Hour, time.Hour, time.Hour, 23 * time.Hour}, []bool{false, true, false, true}},
-		"daily and idle: idle":  {router.ResetPolicy{Mode: router.ResetDaily, AtHour: 4, Idle: time.Hour}, []time.Duration{time.Hour, 30 * time.Minute}, []bool{true, false}},
-		"daily and idle: daily": {router.ResetPolicy{Mode: router.ResetDaily, AtHour: 1, Idle: 2 * time.Hour}, []time.Duration{90 * time.Minute, time.Hour}, []bool{true, false}},
+		"none":                  {place.ResetPolicy{Mode: place.ResetNone, Idle: time.Minute}, []time.Duration{100 * time.Hour}, []bool{false}},
+		"idle, in time":         {place.ResetPolicy{Mode: place.ResetIdle, Idle: time.Hour}, []time.Duration{59 * time.Minute, 59 * time.Minute, time.Hour}, []bool{false, false, true}},
+		"idle, begins anew":     {place.ResetPolicy{Mode: place.ResetIdle, Idle: time.Hour}, []time.Duration{time.Hour, 59 * time.Minute}, []bool{true, false}},
+		"daily":                 {place.ResetPolicy{Mode: place.ResetDaily, AtHour: 4}, []time.Duration{3 * time.Hour, time.Hour, time.Hour, 23 * time.Hour}, []bool{false, true, false, true}},
+		"daily and idle: idle":  {place.ResetPolicy{Mode: place.ResetDaily, AtHour: 4, Idle: time.Hour}, []time.Duration{time.Hour, 30 * time.Minute}, []bool{true, false}},
+		"daily and idle: daily": {place.ResetPolicy{Mode: place.ResetDaily, AtHour: 1, Idle: 2 * time.Hour}, []time.Duration{90 * time.Minute, time.Hour}, []bool{true, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +58,7 @@ func TestResetPolicies(t *testing.T) {
 func TestOnlyPeopleResetAndKeepASession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t, withReset(router.ResetPolicy{Mode: router.ResetIdle, Idle: time.Hour}))
+		b := newBundle(t, withReset(place.ResetPolicy{Mode: place.ResetIdle, Idle: time.Hour}))
 		first := b.hear(in("ann", "1", "hi"))
 		b.await(1)
 		synctest.Wait()
@@ -91,7 +92,7 @@ func TestOnlyPeopleResetAndKeepASession(t *testing.T) {
 func TestBusySessionIsNotReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t, withReset(router.ResetPolicy{Mode: router.ResetIdle, Idle: time.Second}))
+		b := newBundle(t, withReset(place.ResetPolicy{Mode: place.ResetIdle, Idle: time.Second}))
 		release := b.busy()
 		first := b.hear(in("ann", "1", "hi"))
 		synctest.Wait()
@@ -106,7 +107,7 @@ func TestBusySessionIsNotReset(t *testing.T) {
 func TestResetHappensOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t, withReset(router.ResetPolicy{Mode: router.ResetIdle, Idle: time.Hour}))
+		b := newBundle(t, withReset(place.ResetPolicy{Mode: place.ResetIdle, Idle: time.Hour}))
 		b.hear(in("ann", "0", "hi"))
 		b.await(1)
 		synctest.Wait()

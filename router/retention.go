@@ -5,10 +5,8 @@ import (
 	"time"
 
 	"sluice/router/ledger"
+	"sluice/router/place"
 )
-
-// Retention says how long what has ended is kept; 0 keeps for ever.
-type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media time.Duration }
 
 // age is a kind and how long its rows are kept.
 type age struct {
@@ -17,7 +15,7 @@ type age struct {
 }
 
 // ages are the kinds in the order in which a round goes over them: what needs other rows goes before them.
-func (r Retention) ages() []age {
+func ages(r place.Retention) []age {
 	return []age{
 		{ledger.PruneDeliveries, r.Deliveries},
 		{ledger.PruneExchanges, r.Runs},
@@ -46,7 +44,7 @@ type pruneStore interface {
 type pruner struct {
 	store pruneStore
 	now   func() time.Time
-	keeps func() Retention
+	keeps func() place.Retention
 	mine  func() bool // this replica is the one that prunes
 	step  func(kind ledger.PruneKind, err error, p ledger.Pruned)
 }
@@ -61,7 +59,7 @@ func (p *pruner) run(ctx context.Context) {
 // round goes once over the old rows of each kind.
 func (p *pruner) round(ctx context.Context) {
 	now := p.now()
-	for _, a := range p.keeps().ages() {
+	for _, a := range ages(p.keeps()) {
 		if a.keep > 0 {
 			p.kind(ctx, ledger.Prune{Kind: a.kind, Before: now.Add(-a.keep)})
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/router/ledger"
+	"sluice/router/place"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,11 +41,11 @@ func (s *steps) kinds() (kinds []ledger.PruneKind) {
 }
 
 // prune lets a pruner work for a while; mine is asked before each step.
-func (s *steps) prune(t *testing.T, keep Retention, mine func() bool, d time.Duration) (removed int, failed []error) {
+func (s *steps) prune(t *testing.T, keep place.Retention, mine func() bool, d time.Duration) (removed int, failed []error) {
 	t.Helper()
 	s.began = time.Now()
 	day := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	p := pruner{store: s, now: func() time.Time { return day }, keeps: func() Retention { return keep }, mine: mine, step: func(_ ledger.PruneKind, err error, p ledger.Pruned) {
+	p := pruner{store: s, now: func() time.Time { return day }, keeps: func() place.Retention { return keep }, mine: mine, step: func(_ ledger.PruneKind, err error, p ledger.Pruned) {
 		removed += p.Removed
 		if err != nil {
 			failed = append(failed, err)
@@ -66,7 +67,7 @@ func TestPrunerGoesInPacedSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 3, ledger.PruneDeliveries: 1}}
-		removed, failed := s.prune(t, Retention{Runs: 48 * time.Hour, Deliveries: 24 * time.Hour}, always, pruneEvery+time.Minute)
+		removed, failed := s.prune(t, place.Retention{Runs: 48 * time.Hour, Deliveries: 24 * time.Hour}, always, pruneEvery+time.Minute)
 		require.Empty(t, failed)
 		require.Equal(t, 42, removed)
 		runs := time.Date(2026, 5, 2, 12, 0, 0, 0, time.UTC)
@@ -86,7 +87,7 @@ func TestPrunerStopsWhenItsPartitionIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneDeliveries: 100}}
-		s.prune(t, Retention{Deliveries: time.Hour, Events: time.Hour}, func() bool { return len(s.seen) < 2 }, 3*pruneEvery)
+		s.prune(t, place.Retention{Deliveries: time.Hour, Events: time.Hour}, func() bool { return len(s.seen) < 2 }, 3*pruneEvery)
 		require.Equal(t, []ledger.PruneKind{ledger.PruneDeliveries, ledger.PruneDeliveries}, s.kinds())
 	})
 }
@@ -95,7 +96,7 @@ func TestPrunerGoesOnAfterAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &steps{most: map[ledger.PruneKind]int{}, fails: ledger.PruneSessions}
-		_, failed := s.prune(t, Retention{Sessions: time.Hour, Events: time.Hour}, always, 2*pruneEvery+time.Minute)
+		_, failed := s.prune(t, place.Retention{Sessions: time.Hour, Events: time.Hour}, always, 2*pruneEvery+time.Minute)
 		require.Equal(t, []error{errPrune, errPrune}, failed)
 		require.Equal(t, []ledger.PruneKind{ledger.PruneSessions, ledger.PruneEvents, ledger.PruneSessions, ledger.PruneEvents}, s.kinds(), "the other kinds and the next round still come")
 	})
@@ -105,7 +106,7 @@ func TestPrunerEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneSessions: 1 << 30}}
-		s.prune(t, Retention{Sessions: time.Hour}, always, pruneEvery+prunePause*10)
+		s.prune(t, place.Retention{Sessions: time.Hour}, always, pruneEvery+prunePause*10)
 		require.Len(t, s.seen, 11)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -46,7 +47,7 @@ type Config struct {
 	Gate       Gate
 	Monitor    Monitor
 	Adapters   Adapters
-	Settings   *Settings
+	Settings   *place.Settings
 	Partitions int    // the same on all replicas, for ever
 	Replica    string // names this process among the replicas
 	Now        func() time.Time
@@ -69,7 +70,7 @@ type Router struct {
 	gate       Gate
 	monitor    Monitor
 	adapter    Adapters
-	settings   atomic.Pointer[Settings]
+	settings   atomic.Pointer[place.Settings]
 	partitions int
 	replica    string
 	now        func() time.Time
@@ -81,6 +82,7 @@ type Router struct {
 	acks       *acks
 	retirer    *retirer
 	lanes      *lanes.Lanes
+	places     *place.Places
 	receipts   *receipts
 
 	room     Room
@@ -122,6 +124,9 @@ func New(c Config) (*Router, error) {
 	}
 	r.store = decidingStore{c.Store, r.retirer.look}
 	r.retirer.store = r.store
+	r.places = &place.Places{
+		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
+	}
 	r.lanes = lanes.New(lanes.Config{
 		Store: r.store, Bus: c.Bus, Worker: r.worker, Released: r.forget, Partitions: c.Partitions, Replica: c.Replica,
 		Grace: r.grace, Log: c.Log, Owned: r.metrics.partitions,
@@ -156,7 +161,7 @@ func (r *Router) forget(partition int) {
 }
 
 // Configure gives the router new settings. What is under way ends under the old ones.
-func (r *Router) Configure(s *Settings) {
+func (r *Router) Configure(s *place.Settings) {
 	r.settings.Store(s)
 	r.cache.drop(func(sessions.Record) bool { return true }) // opened with the old agents
 }
@@ -167,7 +172,7 @@ func (r *Router) Start() {
 	r.retirer.start()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
-	pruner := pruner{store: r.store, now: r.now, keeps: func() Retention { return r.settings.Load().Retention }, mine: func() bool { return r.lanes.Owns(0) }, step: r.pruned}
+	pruner := pruner{store: r.store, now: r.now, keeps: func() place.Retention { return r.settings.Load().Retention }, mine: func() bool { return r.lanes.Owns(0) }, step: r.pruned}
 	keeper := keeper{store: r.store, receipts: r.receipts, owned: r.lanes.Owns, wake: r.lanes.Wake}
 	go func() {
 		defer close(r.sweepDone)
@@ -218,3 +223,6 @@ func (r *Router) pruned(kind ledger.PruneKind, err error, p ledger.Pruned) {
 		r.log.Error("old rows not removed", "kind", string(kind), "err", err)
 	}
 }
+
+// SharedMain is [SharedMain] of the present settings.
+func (r *Router) SharedMain() string { return place.SharedMain(r.settings.Load().Keyer) }

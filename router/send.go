@@ -9,6 +9,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -118,7 +119,7 @@ func NoChannel(name string) *RequestError {
 
 // conversationSession is the session whose send-policy override and key count
 // for what is said in a conversation; without an id if it has none yet.
-func (r *Router) conversationSession(ctx context.Context, s *Settings, agent string, route sessions.Route) (sessions.Record, error) {
+func (r *Router) conversationSession(ctx context.Context, s *place.Settings, agent string, route sessions.Route) (sessions.Record, error) {
 	peer := route.Person()
 	if route.ChatType == sessions.Direct && route.Peer == "" {
 		noted, err := r.store.PeerOf(ctx, route.Channel, route.Account, route.Conversation)
@@ -129,7 +130,7 @@ func (r *Router) conversationSession(ctx context.Context, s *Settings, agent str
 			return sessions.Record{}, fmt.Errorf("read peer: %w", err)
 		}
 	}
-	return r.sessionAt(ctx, s, agent, route, peer)
+	return r.places.SessionAt(ctx, s, agent, route, peer)
 }
 
 // listens is the session that listens in a place.
@@ -177,7 +178,7 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 }
 
 // checkedRoute is where a message to c.To would go: what is only named, or of no kind, is looked up as [Router.Send] does.
-func (r *Router) checkedRoute(ctx context.Context, s *Settings, c Check) (sessions.Route, error) {
+func (r *Router) checkedRoute(ctx context.Context, s *place.Settings, c Check) (sessions.Route, error) {
 	if c.To != "" && (c.ChatType == "" || c.To == toOwner || isName(c.To)) {
 		return r.proactiveRoute(ctx, s, Proactive{Channel: c.Channel, Account: c.Account, To: c.To, ChatType: c.ChatType, Thread: c.Thread})
 	}
@@ -187,7 +188,7 @@ func (r *Router) checkedRoute(ctx context.Context, s *Settings, c Check) (sessio
 	}, nil
 }
 
-func (r *Router) checkedSession(ctx context.Context, s *Settings, c Check, route sessions.Route) (sessions.Record, error) {
+func (r *Router) checkedSession(ctx context.Context, s *place.Settings, c Check, route sessions.Route) (sessions.Record, error) {
 	switch {
 	case c.Session != "":
 		return r.ResolveSession(ctx, c.Session)

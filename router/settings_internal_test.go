@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
@@ -30,7 +30,7 @@ func (namingAgent) ModelName(string) string { return "test/model" }
 // settingsRouter is as much of a router as commands need that change a session's settings.
 func settingsRouter() *Router {
 	r := &Router{store: nobodyBelow{}, agent: namingAgent{}, gate: carrying{level: flow.Public}, now: time.Now, partitions: 4}
-	r.settings.Store(&Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: queue.Settings{Mode: sessions.QueueCollect}})
+	r.settings.Store(&place.Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: queue.Settings{Mode: sessions.QueueCollect}})
 	return r
 }
 
@@ -103,57 +103,14 @@ func TestWordsOfSettings(t *testing.T) {
 	}
 }
 
-// A session that begins under an old one's key has its settings, and nothing that it has learnt.
-func TestWhatAResetKeeps(t *testing.T) {
-	t.Parallel()
-	r := settingsRouter()
-	route := sessions.Route{Channel: "test", Account: "default", ChatType: sessions.Direct, Conversation: "c"}
-	old := r.newRecord("agent:main:direct:ann", "main", route)
-	old.Clearance, old.SpawnedBy = flow.Internal, "sess_parent"
-	old.FileAccess = sessions.FileAccess{Read: []string{"a"}, Write: []string{"b"}}
-	old.SendPolicy, old.Activation, old.QueueMode = sessions.SendDeny, sessions.ActivationAlways, sessions.QueueSteer
-	old.ThinkingLevel, old.VerboseLevel = sessions.ThinkingHigh, sessions.VerboseFull
-	old.Persistent, old.TTL, old.Metadata = false, time.Hour, json.RawMessage(`{"a":1}`)
-	old.Label = flow.NewText("a name", flow.Bottom())
-	for name, c := range map[string]struct {
-		taint     flow.Label
-		label     flow.Label
-		least     flow.Level
-		clearance flow.Level
-		metadata  bool
-		named     bool
-	}{
-		"it has learnt nothing":            {flow.Bottom(), flow.Bottom(), flow.Level{}, flow.Internal, true, true},
-		"it has learnt something":          {flow.NewLabel(flow.Internal, flow.Trusted), flow.Bottom(), flow.Level{}, flow.Internal, false, true},
-		"a stranger has named it":          {flow.Bottom(), flow.NewLabel(flow.Public, flow.Untrusted), flow.Level{}, flow.Internal, true, false},
-		"it may learn more from now on":    {flow.Bottom(), flow.Bottom(), flow.Confidential, flow.Confidential, true, true},
-		"it may learn no less than it did": {flow.Bottom(), flow.Bottom(), flow.Public, flow.Internal, true, true},
-	} {
-		before := old
-		before.Taint, before.Label = c.taint, flow.NewText("a name", c.label)
-		change, fresh := r.reset(before, c.least)
-		require.Equal(t, []sessions.End{{ID: old.ID, At: fresh.Created}}, change.End, name)
-		require.Equal(t, []sessions.Record{fresh}, change.Create, name)
-		require.NotEqual(t, old.ID, fresh.ID)
-		require.Equal(t, flow.Bottom(), fresh.Taint, name)
-		require.Equal(t, c.clearance, fresh.Clearance, name)
-		require.Equal(t, c.metadata, fresh.Metadata != nil, name)
-		require.Equal(t, c.named, fresh.Label.Raw() != "", name)
-		want := old
-		want.ID, want.Partition, want.Created, want.LastActivity = fresh.ID, fresh.Partition, fresh.Created, fresh.LastActivity
-		want.Clearance, want.Metadata, want.Label = fresh.Clearance, fresh.Metadata, fresh.Label
-		require.Equal(t, want, fresh, name)
-	}
-}
-
 // An answer that only its asker is to see lives no longer than the platform takes it.
 func TestLifeOfADelivery(t *testing.T) {
 	t.Parallel()
 	private := sessions.Route{Handle: "h"}
-	require.Equal(t, 24*time.Hour, lifeOf(&Settings{}, sessions.Route{}))
-	require.Equal(t, time.Hour, lifeOf(&Settings{DeliveryLife: time.Hour}, sessions.Route{}))
-	require.Equal(t, handleLife, lifeOf(&Settings{DeliveryLife: time.Hour}, private))
-	require.Equal(t, time.Minute, lifeOf(&Settings{DeliveryLife: time.Minute}, private))
+	require.Equal(t, 24*time.Hour, lifeOf(&place.Settings{}, sessions.Route{}))
+	require.Equal(t, time.Hour, lifeOf(&place.Settings{DeliveryLife: time.Hour}, sessions.Route{}))
+	require.Equal(t, handleLife, lifeOf(&place.Settings{DeliveryLife: time.Hour}, private))
+	require.Equal(t, time.Minute, lifeOf(&place.Settings{DeliveryLife: time.Minute}, private))
 }
 
 // The lock is noted with the code that brings it, and once.

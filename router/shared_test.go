@@ -6,16 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
 func TestSharedMain(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, router.SharedMain(sessions.Keyer{}), "(`session.dmScope: main`)")
+	require.Contains(t, place.SharedMain(sessions.Keyer{}), "(`session.dmScope: main`)")
 	for _, scope := range []sessions.DMScope{sessions.ScopePerPeer, sessions.ScopePerChannelPeer, sessions.ScopePerAccountChannelPeer} {
-		require.Empty(t, router.SharedMain(sessions.Keyer{Scope: scope}))
-		require.Contains(t, router.SharedMain(sessions.Keyer{Scope: scope, Global: true}), "`session.scope: per-sender`")
+		require.Empty(t, place.SharedMain(sessions.Keyer{Scope: scope}))
+		require.Contains(t, place.SharedMain(sessions.Keyer{Scope: scope, Global: true}), "`session.scope: per-sender`")
 	}
 }
 

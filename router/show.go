@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -62,8 +63,8 @@ func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	s := &show{r: w.Router, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
 	s.pieces.publish = s.publish
 	var err error
-	if s.oldest, err = w.oldestID(ctx, run.Route); err == nil {
-		s.send, err = inheritedSend(ctx, w.store, j.record)
+	if s.oldest, err = w.places.OldestID(ctx, run.Route); err == nil {
+		s.send, err = place.InheritedSend(ctx, w.store, j.record)
 	}
 	if err != nil {
 		s.unsure = true

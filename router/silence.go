@@ -2,50 +2,20 @@ package router
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"sluice/policy"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
 // What `/send` sets counts for the place where it was said and for everything below it: a channel's word for its threads. A
 // thread may have a word of its own, which comes first; the next word of the channel takes it back.
 
-// keyReader finds the live session of a key.
-type keyReader interface {
-	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
-}
-
-// inheritedSend is what counts for a session: its own word, else that of the conversation whose thread it is.
-func inheritedSend(ctx context.Context, store keyReader, record sessions.Record) (sessions.SendPolicy, error) {
-	above := record.Key.Conversation()
-	if record.SendPolicy != sessions.SendInherit || above == record.Key || policy.CheckBelow.Skipped() {
-		return record.SendPolicy, nil
-	}
-	place, err := store.SessionByKey(ctx, above)
-	if errors.Is(err, sessions.ErrNotFound) {
-		return sessions.SendInherit, nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read session of the conversation: %w", err)
-	}
-	return place.SendPolicy, nil
-}
-
-// joinedSend is what counts for what a session says in a place that is not its own: each of the two may forbid it.
-func joinedSend(own, place sessions.SendPolicy) sessions.SendPolicy {
-	if own == sessions.SendDeny || place == sessions.SendInherit {
-		return own
-	}
-	return place
-}
-
 // sendOverride is what `/send` has set for a delivery of a session. An answer stands where its session listens; anything
 // else may go to another session's place, which at finds.
-func sendOverride(ctx context.Context, store keyReader, at func(context.Context, sessions.Route) (sessions.Record, error), d ledger.Delivery, from sessions.Record) (sessions.SendPolicy, error) {
-	own, err := inheritedSend(ctx, store, from)
+func sendOverride(ctx context.Context, store place.KeyReader, at func(context.Context, sessions.Route) (sessions.Record, error), d ledger.Delivery, from sessions.Record) (sessions.SendPolicy, error) {
+	own, err := place.InheritedSend(ctx, store, from)
 	if err != nil || d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce || d.Route.Conversation == "" {
 		return own, err
 	}
@@ -53,8 +23,8 @@ func sendOverride(ctx context.Context, store keyReader, at func(context.Context,
 	if err != nil || listens.Key == from.Key {
 		return own, err
 	}
-	place, err := inheritedSend(ctx, store, listens)
-	return joinedSend(own, place), err
+	there, err := place.InheritedSend(ctx, store, listens)
+	return place.JoinedSend(own, there), err
 }
 
 // followAgain lets sessions inherit what `/send` sets above them.

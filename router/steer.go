@@ -103,7 +103,7 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
 	}
-	if b.w.settings.Load().queueMode(record) != sessions.QueueSteer {
+	if b.w.settings.Load().QueueMode(record) != sessions.QueueSteer {
 		return nil, nil
 	}
 	waiting, err := b.w.store.WaitingRuns(ctx, b.w.id, queue.MaxWaiting)

@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -28,14 +29,14 @@ func whoamiKey(in Admission, now time.Time) string {
 }
 
 // asksWhoami reports whether somebody who is not admitted asks for their own id in a direct chat.
-func asksWhoami(in Admission, how verdict) bool {
+func asksWhoami(in Admission, how place.Admit) bool {
 	c, ok := commandOf(in.Inbound)
-	return (how == admitPairing || how == admitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && c.name == "whoami"
+	return (how == place.AdmitPairing || how == place.AdmitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && c.name == "whoami"
 }
 
 // tellStranger tells a stranger their id, which an owner needs to let them in, and nothing else. Who has asked before hears no
 // more of it for a while.
-func (r *Router) tellStranger(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+func (r *Router) tellStranger(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
 	text := "You are " + codeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID)) + "."
 	d := r.newNotice(s, in.Route, text)
 	d.Idempotency = whoamiKey(in, r.now())
@@ -63,13 +64,13 @@ func (r *Router) alreadyTold(ctx context.Context, key string) (bool, error) {
 }
 
 // addressesUnlisted reports whether an owner speaks to the bot in a group that the configuration does not admit.
-func addressesUnlisted(in Admission, how verdict, owner bool) bool {
-	return owner && how == admitCommand && in.Mentioned && !in.Edited && !fromMenu(in) && !givesCommand(in.Inbound)
+func addressesUnlisted(in Admission, how place.Admit, owner bool) bool {
+	return owner && how == place.AdmitCommand && in.Mentioned && !in.Edited && !fromMenu(in) && !givesCommand(in.Inbound)
 }
 
 // tellUnlisted tells an owner in their own chat, once for a group, what to set so that the bot answers there. In the group
 // nothing is said.
-func (r *Router) tellUnlisted(ctx context.Context, s *Settings, in Admission) (Admitted, error) {
+func (r *Router) tellUnlisted(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
 	a, ok := r.adapter(in.Route.Channel, in.Route.Account)
 	if !ok {
 		return r.refuse(ctx, s, in)
@@ -91,13 +92,13 @@ func (r *Router) tellUnlisted(ctx context.Context, s *Settings, in Admission) (A
 }
 
 // unlistedText says which lines of the configuration admit a group.
-func unlistedText(at sessions.Route, policy AccessPolicy) string {
+func unlistedText(at sessions.Route, policy place.AccessPolicy) string {
 	name := ""
 	if at.Title != "" {
 		name = codeSpan(at.Title) + ", "
 	}
 	lines := "channels:\n  " + at.Channel + ":\n"
-	if policy == AccessDisabled {
+	if policy == place.AccessDisabled {
 		lines += "    groupPolicy: allowlist # it is disabled: no group is heard\n"
 	}
 	lines += "    groups:\n      " + strconv.Quote(string(at.Conversation)) + ": { requireMention: true }\n"

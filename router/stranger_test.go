@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -19,16 +19,16 @@ import (
 func TestAnOwnerIsToldOfAnUnlistedGroup(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		policy router.AccessPolicy
+		policy place.AccessPolicy
 		want   string
 	}{
-		"not listed": {router.AccessAllowlist, "```yaml\nchannels:\n  test:\n    groups:\n      \"-100200\": { requireMention: true }\n```"},
-		"disabled":   {router.AccessDisabled, "```yaml\nchannels:\n  test:\n    groupPolicy: allowlist # it is disabled: no group is heard\n    groups:\n      \"-100200\": { requireMention: true }\n```"},
+		"not listed": {place.AccessAllowlist, "```yaml\nchannels:\n  test:\n    groups:\n      \"-100200\": { requireMention: true }\n```"},
+		"disabled":   {place.AccessDisabled, "```yaml\nchannels:\n  test:\n    groupPolicy: allowlist # it is disabled: no group is heard\n    groups:\n      \"-100200\": { requireMention: true }\n```"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := newBundle(t, func(b *bundle) { b.settings.Channels["test"] = router.ChannelSettings{GroupPolicy: c.policy} })
+				b := newBundle(t, func(b *bundle) { b.settings.Channels["test"] = place.ChannelSettings{GroupPolicy: c.policy} })
 				mention := inGroup("-100200", "owner", "1", "are you there?", true)
 				mention.Route.Title = "Team\n`x` \u202e"
 				require.Equal(t, ledger.OutcomeIgnored, b.hear(mention).Outcome)
@@ -58,12 +58,12 @@ func TestAnOwnerIsToldOfAnUnlistedGroup(t *testing.T) {
 // A stranger learns their own id in a direct chat, and nothing else; asking over and over is answered once an hour.
 func TestAStrangerLearnsTheirID(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []router.AccessPolicy{router.AccessPairing, router.AccessAllowlist, router.AccessDisabled} {
+	for _, policy := range []place.AccessPolicy{place.AccessPairing, place.AccessAllowlist, place.AccessDisabled} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBundle(t, func(b *bundle) {
-					b.settings.Channels["test"] = router.ChannelSettings{DMPolicy: policy, GroupPolicy: router.AccessAllowlist}
+					b.settings.Channels["test"] = place.ChannelSettings{DMPolicy: policy, GroupPolicy: place.AccessAllowlist}
 				})
 				for n := range 5 {
 					b.hear(in("ann", fmt.Sprint(n), "/whoami"))

@@ -16,6 +16,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -154,7 +155,7 @@ func TestNewWantsAllItIsMadeOf(t *testing.T) {
 	t.Parallel()
 	whole := Config{
 		Store: struct{ ledger.Store }{}, Bus: struct{ Bus }{}, Agent: struct{ Agent }{}, Gate: struct{ Gate }{}, Monitor: struct{ Monitor }{},
-		Adapters: func(string, string) (adapters.Adapter, bool) { return nil, false }, Settings: &Settings{}, Partitions: 1,
+		Adapters: func(string, string) (adapters.Adapter, bool) { return nil, false }, Settings: &place.Settings{}, Partitions: 1,
 		Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}
 	r, err := New(whole)
@@ -181,12 +182,12 @@ func TestConfigureForgetsOpenSessions(t *testing.T) {
 	t.Parallel()
 	r := &Router{cache: newSessionCache(2)}
 	r.cache.put("1", sessions.NewSession(nil, sessions.Record{ID: "1"}, time.Now))
-	settings := &Settings{Agent: "main", Keyer: sessions.Keyer{Scope: sessions.ScopeMain}}
+	settings := &place.Settings{Agent: "main", Keyer: sessions.Keyer{Scope: sessions.ScopeMain}}
 	r.Configure(settings)
 	require.Same(t, settings, r.settings.Load())
 	_, ok := r.cache.get("1")
 	require.False(t, ok)
-	require.Equal(t, SharedMain(settings.Keyer), r.SharedMain())
+	require.Equal(t, place.SharedMain(settings.Keyer), r.SharedMain())
 	require.EqualValues(t, "token:ops", TokenUser("ops"))
 }
 

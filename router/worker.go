@@ -50,7 +50,7 @@ func (w *sessionWorker) turn() (lanes.Rest, error) {
 	}
 	s := w.settings.Load()
 	rules := s.Queue
-	rules.Mode = s.queueMode(record)
+	rules.Mode = s.QueueMode(record)
 	batch, wait := queue.Pick(rules, waiting, w.now(), w.busy)
 	if len(batch) == 0 {
 		w.busy = w.busy && wait > 0

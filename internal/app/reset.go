@@ -4,17 +4,17 @@ import (
 	"time"
 
 	"sluice/internal/config"
-	"sluice/router"
+	"sluice/router/place"
 )
 
 // resetSettings is what the configuration says of sessions that begin anew by themselves.
-func resetSettings(c config.Session) router.ResetSettings {
-	s := router.ResetSettings{
+func resetSettings(c config.Session) place.ResetSettings {
+	s := place.ResetSettings{
 		Default: resetPolicy(c.Reset),
-		ByType:  map[router.ConversationType]router.ResetPolicy{}, ByChannel: map[string]router.ResetPolicy{},
+		ByType:  map[place.ConversationType]place.ResetPolicy{}, ByChannel: map[string]place.ResetPolicy{},
 	}
 	for name, r := range c.ResetByType {
-		s.ByType[router.ConversationType(name)] = resetPolicy(r)
+		s.ByType[place.ConversationType(name)] = resetPolicy(r)
 	}
 	for name, r := range c.ResetByChannel {
 		s.ByChannel[name] = resetPolicy(r)
@@ -22,6 +22,6 @@ func resetSettings(c config.Session) router.ResetSettings {
 	return s
 }
 
-func resetPolicy(r config.Reset) router.ResetPolicy {
-	return router.ResetPolicy{Mode: router.ResetMode(r.Mode), AtHour: r.AtHour, Idle: time.Duration(r.IdleMinutes) * time.Minute}
+func resetPolicy(r config.Reset) place.ResetPolicy {
+	return place.ResetPolicy{Mode: place.ResetMode(r.Mode), AtHour: r.AtHour, Idle: time.Duration(r.IdleMinutes) * time.Minute}
 }

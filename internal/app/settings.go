@@ -10,14 +10,14 @@ import (
 	"sluice/internal/config"
 	"sluice/internal/web"
 	"sluice/policy"
-	"sluice/router"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
 
 // routerSettings is what the configuration says to the router.
-func routerSettings(c *config.Config) *router.Settings {
-	s := &router.Settings{
+func routerSettings(c *config.Config) *place.Settings {
+	s := &place.Settings{
 		Owners: c.Owners, Channels: channelSettings(c), Keyer: c.Session.Keyer(),
 		Queue: queue.Settings{
 			Mode: sessions.QueueMode(c.Session.Queue.Mode), Cap: c.Session.Queue.Cap,
@@ -35,7 +35,7 @@ func routerSettings(c *config.Config) *router.Settings {
 		}
 	}
 	for _, b := range c.Bindings {
-		s.Bindings = append(s.Bindings, router.Binding{
+		s.Bindings = append(s.Bindings, place.Binding{
 			Channel: b.Match.Channel, Account: b.Match.Account, Peer: b.Match.Peer, Group: b.Match.Group,
 			Space: cmp.Or(b.Match.Guild, b.Match.Team), Agent: b.Agent,
 		})
@@ -44,32 +44,32 @@ func routerSettings(c *config.Config) *router.Settings {
 }
 
 // retention is how long what has ended is kept; the configuration was checked.
-func retention(c config.Retention) router.Retention {
+func retention(c config.Retention) place.Retention {
 	age := func(text string) time.Duration {
 		d, _ := config.Age(text)
 		return d
 	}
-	return router.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Media: age(c.Media)}
+	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Media: age(c.Media)}
 }
 
-func channelSettings(c *config.Config) map[string]router.ChannelSettings {
-	channels := map[string]router.ChannelSettings{}
+func channelSettings(c *config.Config) map[string]place.ChannelSettings {
+	channels := map[string]place.ChannelSettings{}
 	for _, p := range c.Channels.Platforms() {
 		if len(p.Accounts) > 0 {
 			channels[p.Name] = accessSettings(p.Access)
 		}
 	}
 	// Who speaks on the page, or in a session over the API, has the gateway's token.
-	channels[webchat.Channel] = router.ChannelSettings{DMPolicy: router.AccessOpen, GroupPolicy: router.AccessDisabled, OnUnknown: router.UnknownResend}
+	channels[webchat.Channel] = place.ChannelSettings{DMPolicy: place.AccessOpen, GroupPolicy: place.AccessDisabled, OnUnknown: place.UnknownResend}
 	return channels
 }
 
-func accessSettings(a config.Access) router.ChannelSettings {
-	s := router.ChannelSettings{
-		DMPolicy: router.AccessPolicy(a.DMPolicy), GroupPolicy: router.AccessPolicy(a.GroupPolicy), AllowFrom: a.AllowFrom,
-		OnUnknown: router.UnknownPolicy(a.OnUnknown), AllowBots: router.BotPolicy(a.AllowBots),
+func accessSettings(a config.Access) place.ChannelSettings {
+	s := place.ChannelSettings{
+		DMPolicy: place.AccessPolicy(a.DMPolicy), GroupPolicy: place.AccessPolicy(a.GroupPolicy), AllowFrom: a.AllowFrom,
+		OnUnknown: place.UnknownPolicy(a.OnUnknown), AllowBots: place.BotPolicy(a.AllowBots),
 		AckReaction: a.AckReaction, AckRemove: a.AckRemove,
-		Groups: map[string]router.GroupSettings{}, Spaces: map[string]router.GroupSettings{},
+		Groups: map[string]place.GroupSettings{}, Spaces: map[string]place.GroupSettings{},
 	}
 	for id, g := range a.Groups {
 		if space, ok := spaceOf(id); ok {
@@ -87,20 +87,20 @@ func spaceOf(key string) (string, bool) {
 	return id, ok && (kind == "guild" || kind == "team")
 }
 
-func groupSettings(g config.Group) router.GroupSettings {
-	s := router.GroupSettings{
-		RequireMention: g.RequireMention, AllowFrom: g.AllowFrom, AllowRoles: g.AllowRoles, Topics: map[string]router.TopicSettings{},
+func groupSettings(g config.Group) place.GroupSettings {
+	s := place.GroupSettings{
+		RequireMention: g.RequireMention, AllowFrom: g.AllowFrom, AllowRoles: g.AllowRoles, Topics: map[string]place.TopicSettings{},
 	}
 	for id, t := range g.Topics {
-		s.Topics[id] = router.TopicSettings{RequireMention: t.RequireMention}
+		s.Topics[id] = place.TopicSettings{RequireMention: t.RequireMention}
 	}
 	return s
 }
 
 // exchangeSettings are the bounds of what agents cause in one another.
-func exchangeSettings(c *config.Config) router.ExchangeSettings {
+func exchangeSettings(c *config.Config) place.ExchangeSettings {
 	between, sub := c.Session.AgentToAgent, c.Agents.Defaults.Subagents
-	return router.ExchangeSettings{
+	return place.ExchangeSettings{
 		MaxTurns: between.MaxPingPongTurns, MaxHops: between.MaxHops, MaxSteps: between.MaxSteps, MaxTokens: between.MaxTokens, MaxAge: between.MaxAge.Std(),
 		MaxTasks: sub.MaxConcurrent, MaxChildren: sub.MaxChildren, ArchiveAfter: time.Duration(sub.ArchiveAfterMinutes) * time.Minute,
 	}

@@ -8,7 +8,7 @@ import (
 
 	"sluice/internal/config"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -33,11 +33,11 @@ limits: { maxMediaBytes: 4096 }
 	require.NoError(t, err)
 	s := routerSettings(c)
 	discord := s.Channels["discord"]
-	require.Equal(t, router.BotsMentions, discord.AllowBots)
+	require.Equal(t, place.BotsMentions, discord.AllowBots)
 	require.Equal(t, []string{"70"}, discord.Spaces["7"].AllowRoles)
 	require.True(t, discord.Spaces["7"].RequireMention)
 	require.Equal(t, []string{"5"}, discord.Groups["42"].AllowFrom)
-	require.Equal(t, map[string]router.TopicSettings{"43": {RequireMention: true}}, discord.Groups["42"].Topics)
+	require.Equal(t, map[string]place.TopicSettings{"43": {RequireMention: true}}, discord.Groups["42"].Topics)
 	require.Contains(t, discord.Groups, "*")
 	require.Len(t, discord.Groups, 2)
 	require.Equal(t, "7", s.Bindings[0].Space)
@@ -60,6 +60,6 @@ func TestSettingsOfRetention(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	got := retention(config.Retention{Events: "1d", Runs: "2d", Deliveries: "3d", Sessions: "4d", Archived: "5d", Media: "6d"})
-	require.Equal(t, router.Retention{Events: day, Runs: 2 * day, Deliveries: 3 * day, Sessions: 4 * day, Archived: 5 * day, Media: 6 * day}, got)
+	require.Equal(t, place.Retention{Events: day, Runs: 2 * day, Deliveries: 3 * day, Sessions: 4 * day, Archived: 5 * day, Media: 6 * day}, got)
 	require.Zero(t, retention(config.Retention{}), "nothing keeps for ever")
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"sluice/internal/config"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 )
 
 // warnShared says in the log that others than owners talk in the owner's session, where they do.
 func (a *App) warnShared(ctx context.Context, cfg *config.Config) {
-	shared := router.SharedMain(cfg.Session.Keyer())
+	shared := place.SharedMain(cfg.Session.Keyer())
 	if shared == "" {
 		return
 	}

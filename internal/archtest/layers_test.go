@@ -23,7 +23,7 @@ func layers() [][]string {
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router/ledger", "router/queue"},
-		{"router/lanes"},
+		{"router/lanes", "router/place"},
 		{"router"},
 		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

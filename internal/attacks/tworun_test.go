@@ -19,6 +19,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 	"sluice/store"
@@ -70,9 +71,9 @@ func (w *twoRun) open() {
 		Store: db, Bus: w.bus, Agent: w.loop, Gate: gate, Monitor: monitor, Partitions: twoRunPartitions, Replica: "one", Now: w.clock,
 		Adapters: func(string, string) (adapters.Adapter, bool) { return w.chat, w.chat != nil },
 		Log:      slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), SweepEvery: time.Hour,
-		Settings: &router.Settings{
-			Owners: []string{"telegram:1"}, Agent: "main", Channels: map[string]router.ChannelSettings{"telegram": {DMPolicy: router.AccessOpen, GroupPolicy: router.AccessOpen}},
-			Queue: queue.Settings{Mode: sessions.QueueFollowup, Cap: 20}, Exchanges: router.ExchangeSettings{MaxTurns: 3, MaxTasks: 4},
+		Settings: &place.Settings{
+			Owners: []string{"telegram:1"}, Agent: "main", Channels: map[string]place.ChannelSettings{"telegram": {DMPolicy: place.AccessOpen, GroupPolicy: place.AccessOpen}},
+			Queue: queue.Settings{Mode: sessions.QueueFollowup, Cap: 20}, Exchanges: place.ExchangeSettings{MaxTurns: 3, MaxTasks: 4},
 			RunTimeout: patience, DeliveryLife: 24 * time.Hour, MaxTextBytes: 4000, MaxRunAttempt: 3,
 		},
 	})

@@ -14,8 +14,8 @@ import (
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/place"
 )
 
 const otherPort = "sluice serve --listen 127.0.0.1:8485"
@@ -133,7 +133,7 @@ func (d *Doctor) accounts(ctx context.Context, cfg *config.Config, found *findin
 // sharedChats warns where people who are not owners share the owner's session. Only a running gateway knows who was
 // admitted by a pairing code.
 func (d *Doctor) sharedChats(ctx context.Context, cfg *config.Config, running bool) []finding {
-	text := router.SharedMain(cfg.Session.Keyer())
+	text := place.SharedMain(cfg.Session.Keyer())
 	if text == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package router
+package place
 
 import (
 	"context"
@@ -21,8 +21,8 @@ type group struct {
 // groupAt looks at what is written about the conversation, then its space, then
 // any other group. The first entry that there is counts alone, but for who is
 // heard: lists that are left out are those of the next entry.
-func (r *Router) groupAt(ctx context.Context, ch ChannelSettings, route sessions.Route) (group, error) {
-	own, listed, err := r.conversationSettings(ctx, ch, route)
+func (pl *Places) groupAt(ctx context.Context, ch ChannelSettings, route sessions.Route) (group, error) {
+	own, listed, err := pl.conversationSettings(ctx, ch, route)
 	if err != nil {
 		return group{}, err
 	}
@@ -50,11 +50,11 @@ func (r *Router) groupAt(ctx context.Context, ch ChannelSettings, route sessions
 }
 
 // conversationSettings finds a group under its present or its oldest id.
-func (r *Router) conversationSettings(ctx context.Context, ch ChannelSettings, route sessions.Route) (GroupSettings, bool, error) {
+func (pl *Places) conversationSettings(ctx context.Context, ch ChannelSettings, route sessions.Route) (GroupSettings, bool, error) {
 	if g, ok := ch.Groups[string(route.Conversation)]; ok {
 		return g, true, nil
 	}
-	oldest, err := r.store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
+	oldest, err := pl.Store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
 	if err != nil {
 		return GroupSettings{}, false, fmt.Errorf("resolve conversation: %w", err)
 	}
@@ -70,26 +70,26 @@ func (g GroupSettings) hears(in adapters.Inbound) bool {
 }
 
 // accessGroup admits groups and, where they have lists, who is on them. Who talks there is an untrusted person.
-func (r *Router) accessGroup(ctx context.Context, s *Settings, ch ChannelSettings, in Admission, owner bool) (verdict, error) {
-	at, err := r.groupAt(ctx, ch, in.Route)
+func (pl *Places) accessGroup(ctx context.Context, s *Settings, ch ChannelSettings, in Arrival, owner bool) (Admit, error) {
+	at, err := pl.groupAt(ctx, ch, in.Route)
 	if err != nil {
-		return admitNone, err
+		return AdmitNone, err
 	}
 	admitted := ch.GroupPolicy == AccessOpen || (ch.GroupPolicy == AccessAllowlist && at.listed)
 	switch {
 	case !admitted && owner:
-		return admitCommand, nil
+		return AdmitCommand, nil
 	case !admitted, !owner && !at.allow.hears(in.Inbound):
-		return admitNone, nil
+		return AdmitNone, nil
 	case in.Mentioned || in.Press != "":
-		return admitRun, nil
+		return AdmitRun, nil
 	}
-	return r.accessUnmentioned(ctx, s, at, in, owner)
+	return pl.accessUnmentioned(ctx, s, at, in, owner)
 }
 
 // inheritedActivation is what counts for a session: its own setting, else that of the conversation whose thread it is. It
 // is only asked about talk that does not address the bot.
-func inheritedActivation(ctx context.Context, store keyReader, record sessions.Record) (sessions.Activation, error) {
+func inheritedActivation(ctx context.Context, store KeyReader, record sessions.Record) (sessions.Activation, error) {
 	above := record.Key.Conversation()
 	if record.Activation != sessions.ActivationInherit || above == record.Key {
 		return record.Activation, nil
@@ -106,37 +106,37 @@ func inheritedActivation(ctx context.Context, store keyReader, record sessions.R
 
 // accessUnmentioned decides about talk in a group that does not address the bot:
 // the session's own setting comes before the configured one, and what belongs to a message that waits is worked with it.
-func (r *Router) accessUnmentioned(ctx context.Context, s *Settings, at group, in Admission, owner bool) (verdict, error) {
-	record, err := r.sessionAt(ctx, s, "", in.Route, in.Sender.ID)
+func (pl *Places) accessUnmentioned(ctx context.Context, s *Settings, at group, in Arrival, owner bool) (Admit, error) {
+	record, err := pl.SessionAt(ctx, s, "", in.Route, in.Sender.ID)
 	if err != nil {
-		return admitNone, err
+		return AdmitNone, err
 	}
-	activation, err := inheritedActivation(ctx, r.store, record)
+	activation, err := inheritedActivation(ctx, pl.Store, record)
 	if err != nil {
-		return admitNone, err
+		return AdmitNone, err
 	}
 	switch activation {
 	case sessions.ActivationAlways:
-		return admitRun, nil
+		return AdmitRun, nil
 	case sessions.ActivationMention:
 		at.requireMention = true
 	}
 	switch {
 	case !at.requireMention:
-		return admitRun, nil
-	case (owner && givesCommand(in.Inbound) || givesOwners(in.Inbound)) && !isEvent(in.Inbound):
-		return admitCommand, nil // another's attempt is refused there, and audited
+		return AdmitRun, nil
+	case (owner && in.Command != NoCommand || in.Command == OwnersCommand) && !isEvent(in.Inbound):
+		return AdmitCommand, nil // another's attempt is refused there, and audited
 	case record.ID == "" || isEvent(in.Inbound):
-		return admitHistory, nil
+		return AdmitHistory, nil
 	}
-	waiting, err := r.store.WaitingRuns(ctx, record.ID, queue.MaxWaiting)
+	waiting, err := pl.Store.WaitingRuns(ctx, record.ID, queue.MaxWaiting)
 	if err != nil {
-		return admitNone, fmt.Errorf("read queue: %w", err)
+		return AdmitNone, fmt.Errorf("read queue: %w", err)
 	}
-	if queue.Continues(queue.Queued(waiting), in.Sender.ID, in.Route.Lane(), r.now()) {
-		return admitRun, nil
+	if queue.Continues(queue.Queued(waiting), in.Sender.ID, in.Route.Lane(), pl.Now()) {
+		return AdmitRun, nil
 	}
-	return admitHistory, nil
+	return AdmitHistory, nil
 }
 
 // isEvent reports whether something happened to a message that was said before.

@@ -1,14 +1,58 @@
-package router
+package place
 
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
+
+// ExchangeSettings bound what agents may cause in one another.
+type ExchangeSettings struct {
+	MaxTurns  int // answers to each other after the first; at most [announce.MostTurns]
+	MaxHops   int // sessions that one chain passes through
+	MaxSteps  int // runs of one chain
+	MaxTokens int // of all runs of one chain, in and out
+	MaxAge    time.Duration
+
+	MaxTasks     int           // sub-agents at work at once in this process
+	MaxChildren  int           // tasks of one session that have not ended
+	ArchiveAfter time.Duration // a sub-agent's session ends so long after its report; 0: never
+}
+
+// Spent says which bound a chain has reached; empty if none.
+func (s ExchangeSettings) Spent(u ledger.ChainUse, now time.Time) string {
+	switch {
+	case u.ID == "":
+		return ""
+	case s.MaxSteps > 0 && u.Steps >= s.MaxSteps:
+		return "the agents have talked for as many steps as one request may cause"
+	case s.MaxTokens > 0 && u.Tokens >= s.MaxTokens:
+		return "the agents have used as many tokens as one request may cost"
+	case s.MaxAge > 0 && now.Sub(u.Started) >= s.MaxAge:
+		return "the agents have talked for as long as one request may take"
+	}
+	return ""
+}
+
+// OwnersOn are the owners on a channel.
+func (s *Settings) OwnersOn(channel string) []sessions.UserID {
+	var ids []sessions.UserID
+	for _, o := range s.Owners {
+		if c, id, _ := strings.Cut(o, ":"); c == channel {
+			ids = append(ids, sessions.UserID(id))
+		}
+	}
+	return ids
+}
+
+// Retention says how long what has ended is kept; 0 keeps for ever.
+type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media time.Duration }
 
 // Settings is what the configuration says to the router. It is never changed
 // after it was given; a new configuration is a new Settings.
@@ -103,8 +147,8 @@ type Binding struct {
 	Agent                                string
 }
 
-// isOwner reports whether a peer of a channel is one of the owners.
-func (s *Settings) isOwner(channel string, id sessions.UserID) bool {
+// IsOwner reports whether a peer of a channel is one of the owners.
+func (s *Settings) IsOwner(channel string, id sessions.UserID) bool {
 	return slices.Contains(s.Owners, sessions.Principal(channel, id))
 }
 
@@ -145,7 +189,28 @@ func (s *Settings) clearance(owner bool, sink flow.Level) flow.Level {
 	return flow.Min(most, sink)
 }
 
-// queueMode is a session's queue mode.
-func (s *Settings) queueMode(record sessions.Record) sessions.QueueMode {
+// QueueMode is a session's queue mode.
+func (s *Settings) QueueMode(record sessions.Record) sessions.QueueMode {
 	return cmp.Or(record.QueueMode, s.Queue.Mode)
+}
+
+// SharedMain is what to tell who lets others in where the direct chats of different people are one session,
+// their owner's too: what that means, and the setting that separates them. Empty where each person has a session.
+func SharedMain(k sessions.Keyer) string {
+	const means = ": whoever is let in talks in the owner's own session and can ask for what was said there. To give each person a session, set "
+	switch {
+	case !k.SharesDirect():
+		return ""
+	case k.Global:
+		return "All that is said to an agent is one session (`session.scope: global`)" + means + "`session.scope: per-sender` and `session.dmScope: per-account-channel-peer`."
+	}
+	return "All direct chats with an agent are one session (`session.dmScope: main`)" + means + "`session.dmScope: per-account-channel-peer`."
+}
+
+// WarnShared puts what [SharedMain] says below a text.
+func (s *Settings) WarnShared(text string) string {
+	if shared := SharedMain(s.Keyer); shared != "" {
+		return text + "\n\n**Mind:** " + shared
+	}
+	return text
 }

@@ -1,0 +1,122 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// SessionFor finds the session that an event belongs to, or makes its record.
+func (pl *Places) SessionFor(ctx context.Context, s *Settings, in Arrival, owner bool) (record sessions.Record, fresh bool, err error) {
+	if in.Session != "" {
+		record, err = pl.LiveSession(ctx, in.Session)
+		return record, false, err
+	}
+	record, err = pl.SessionAt(ctx, s, "", in.Route, in.Sender.ID)
+	if err != nil || record.ID != "" {
+		return record, false, err
+	}
+	record = pl.NewRecord(record.Key, record.Agent, in.Route)
+	record.Clearance = pl.begunWith(in, owner)
+	return record, true, nil
+}
+
+// begunWith is what a session may learn that somebody begins in their conversation. Over the API none is begun, and it is no level.
+func (pl *Places) begunWith(in Arrival, owner bool) flow.Level {
+	if in.Session != "" {
+		return flow.Level{}
+	}
+	return pl.Settings().clearance(owner, pl.SinkLevel(in.Route))
+}
+
+// LiveSession reads a session that has not ended.
+func (pl *Places) LiveSession(ctx context.Context, id sessions.ID) (sessions.Record, error) {
+	record, err := pl.Store.Session(ctx, id)
+	if err == nil && !record.Ended.IsZero() {
+		err = sessions.ErrNotFound
+	}
+	return record, err
+}
+
+// SessionAt finds the session of a conversation, for what peer says there or is
+// told: the conversation counts under its oldest id. An empty agent means the one that listens
+// there. Where there is no session yet, the record has its key and agent alone.
+func (pl *Places) SessionAt(ctx context.Context, s *Settings, agent string, route sessions.Route, peer sessions.UserID) (sessions.Record, error) {
+	oldest, err := pl.OldestID(ctx, route)
+	if err != nil {
+		return sessions.Record{}, err
+	}
+	route.Conversation = oldest
+	agents := []string{agent}
+	if agent == "" {
+		agents = s.agentsFor(route, peer)
+	}
+	for _, agent := range agents {
+		record, err := pl.Store.SessionByKey(ctx, s.Keyer.Key(agent, route, peer))
+		switch {
+		case err == nil:
+			return record, nil
+		case !errors.Is(err, sessions.ErrNotFound):
+			return record, fmt.Errorf("read session: %w", err)
+		}
+	}
+	certain := agents[len(agents)-1]
+	return sessions.Record{Key: s.Keyer.Key(certain, route, peer), Agent: certain}, nil
+}
+
+// NewRecord makes the record of a new session.
+func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route) sessions.Record {
+	id := sessions.NewID()
+	now := pl.Now()
+	return sessions.Record{
+		ID: id, Key: key, Agent: agent, Partition: sessions.SessionLane(id).Partition(pl.Partitions),
+		Taint: flow.Bottom(), Clearance: pl.Settings().clearance(true, flow.Restricted), Route: route.Place(), Title: flow.NewText(route.Title, flow.NewLabel(pl.SinkLevel(route), flow.Trusted)),
+		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
+		Persistent: true, Created: now, LastActivity: now,
+	}
+}
+
+// OldestID is what a conversation was first known by. Direct chats keep their ids.
+func (pl *Places) OldestID(ctx context.Context, route sessions.Route) (sessions.ConversationID, error) {
+	if route.ChatType == sessions.Direct || route.Conversation == "" {
+		return route.Conversation, nil
+	}
+	oldest, err := pl.Store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
+	if err != nil {
+		return "", fmt.Errorf("resolve conversation: %w", err)
+	}
+	return oldest, nil
+}
+
+// KeyReader finds the live session of a key.
+type KeyReader interface {
+	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+}
+
+// InheritedSend is what counts for a session: its own word, else that of the conversation whose thread it is.
+func InheritedSend(ctx context.Context, store KeyReader, record sessions.Record) (sessions.SendPolicy, error) {
+	above := record.Key.Conversation()
+	if record.SendPolicy != sessions.SendInherit || above == record.Key || policy.CheckBelow.Skipped() {
+		return record.SendPolicy, nil
+	}
+	place, err := store.SessionByKey(ctx, above)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return sessions.SendInherit, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read session of the conversation: %w", err)
+	}
+	return place.SendPolicy, nil
+}
+
+// JoinedSend is what counts for what a session says in a place that is not its own: each of the two may forbid it.
+func JoinedSend(own, place sessions.SendPolicy) sessions.SendPolicy {
+	if own == sessions.SendDeny || place == sessions.SendInherit {
+		return own
+	}
+	return place
+}

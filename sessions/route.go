@@ -81,6 +81,3 @@ type Peer struct {
 	Username string `json:"username,omitempty"` // handle without @
 	Bot      bool   `json:"bot,omitempty"`
 }
-
-// Principal is a peer named across channels, "<channel>:<user id>", as in the owners list.
-func Principal(channel string, id UserID) string { return channel + ":" + string(id) }

@@ -44,8 +44,8 @@ func (s *Settings) ofOwners(key sessions.Key) bool {
 		return true
 	default:
 		return slices.ContainsFunc(s.Owners, func(owner string) bool {
-			channel, who, _ := strings.Cut(owner, ":")
-			return directWith(bare, channel, cmp.Or(s.Keyer.Links[owner], who))
+			channel, who, _ := sessions.ParsePrincipal(owner)
+			return directWith(bare, channel, cmp.Or(s.Keyer.Links[owner], string(who)))
 		})
 	}
 }

@@ -64,7 +64,7 @@ func (a *adviser) rules() {
 
 // canAnswer reports whether somebody is on a channel that is on.
 func (a *adviser) canAnswer(who string) bool {
-	channel, _, _ := strings.Cut(who, ":")
+	channel, _, _ := sessions.ParsePrincipal(who)
 	return slices.ContainsFunc(a.heard(), func(h heard) bool { return h.name == channel })
 }
 

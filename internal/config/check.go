@@ -123,12 +123,12 @@ func (k checker) owners() {
 
 // principal checks who somebody is: a channel and the person's id there.
 func (k checker) principal(path, who string) {
-	channel, id, ok := strings.Cut(who, ":")
-	k.must(ok && id != "" && printable(who), path, "%q: want <channel>:<user id>, for example telegram:1001", who)
+	channel, id, ok := sessions.ParsePrincipal(who)
+	k.must(ok && printable(who), path, "%q: want <channel>:<user id>, for example telegram:1001", who)
 	if ok && !k.faulty[path] {
 		k.channel(path, channel)
 		shape := idShapes[channel]
-		k.must(shape.isUser(id), path, "%q: want a user id such as %q behind %s:", who, shape.userLike, channel)
+		k.must(shape.isUser(string(id)), path, "%q: want a user id such as %q behind %s:", who, shape.userLike, channel)
 	}
 }
 
@@ -255,8 +255,8 @@ func (k checker) identityLinks() {
 		k.must(personShape.MatchString(name), path, "want a name of a-z 0-9 _ - that begins with a letter")
 		for i, id := range k.c.Session.IdentityLinks[name] {
 			at := fmt.Sprintf("%s[%d]", path, i)
-			channel, user, ok := strings.Cut(id, ":")
-			k.must(ok && user != "" && printable(id), at, "%q: want <channel>:<user id>, for example telegram:1001", id)
+			channel, _, ok := sessions.ParsePrincipal(id)
+			k.must(ok && printable(id), at, "%q: want <channel>:<user id>, for example telegram:1001", id)
 			if ok && !k.faulty[at] {
 				k.channel(at, channel)
 			}

@@ -193,6 +193,7 @@ func TestFaults(t *testing.T) {
 		"guild of another":  {"bindings: [{ match: { channel: slack, guild: 7 }, agent: main }]", "sluice.yaml:1:46: bindings[0].match.guild: guilds are Discord's: take it out, or make channel discord"},
 		"two spaces":        {"bindings: [{ match: { guild: 7, team: T1 }, agent: main }]", "sluice.yaml:1:39: bindings[0].match.team: nothing is in a guild and a team: keep one"},
 		"person is an id":   {"session: { identityLinks: { U1: [\"slack:U1\"] } }", "sluice.yaml:1:29: session.identityLinks.U1: want a name of a-z 0-9 _ - that begins with a letter"},
+		"no channel":        {"owners: [':1001']", "sluice.yaml:1:10: owners[0]: \":1001\": want <channel>:<user id>, for example telegram:1001"},
 		"bare id":           {"session: { identityLinks: { ada: [1001] } }", "sluice.yaml:1:35: session.identityLinks.ada[0]: \"1001\": want <channel>:<user id>, for example telegram:1001"},
 		"two people":        {"session: { identityLinks: { ada: [\"slack:U1\"], bob: [\"slack:U1\"] } }", "sluice.yaml:1:54: session.identityLinks.bob[0]: slack:U1 is ada already: keep one"},
 		"no action":         {"session: { sendPolicy: { rules: [{ match: { channel: telegram } }] } }", "sluice.yaml:1:34: session.sendPolicy.rules[0].action: is missing: want allow or deny"},

@@ -15,6 +15,8 @@ var arriving = []subtest{
 	{"in a group only who addresses the bot means it", groupMessages},
 	{"an answer to the bot means it", replyToBot},
 	{"what is forwarded is quoted, not said", forwarded},
+	{"a message with a field that can't be read comes all the same", garbled},
+	{"and holds up none of those that were missed", garbledMissed},
 	{"an event that comes again has the same name", redelivered},
 	{"a thread's answer goes to the thread", threads},
 	{"the bot does not hear itself", ownWords},
@@ -96,6 +98,34 @@ func forwarded(w *world) {
 			require.Equal(w.t, w.Person(2).ID, q.From.ID)
 		}
 		require.Equal(w.t, place.ChatType == sessions.Direct, in.Mentioned, "a mention in somebody else's words does not address the bot")
+	}
+}
+
+func garbled(w *world) {
+	garbler, ok := w.Platform.(Garbler)
+	w.needs(ok, "remote side")
+	w.warm()
+	said := garbler.SayGarbled(w.Direct(), w.Person(0), "/send off")
+	in := w.only(w.Direct(), w.Person(0))
+	requireFrom(w, in, said, w.Person(0))
+	require.Equal(w.t, "/send off", in.Text)
+	require.NotEmpty(w.t, in.Unread, "so that the gateway takes it for untrusted and no command")
+	w.confirmed(said)
+}
+
+// garbledMissed has people write while the adapter is away: it reads all of that at once.
+func garbledMissed(w *world) {
+	garbler, ok := w.Platform.(Garbler)
+	w.needs(ok && !w.limits.Posts, "messages that wait for the adapter")
+	w.warm()()
+	w.Say(w.Direct(), w.Person(0), "before")
+	garbler.SayGarbled(w.Direct(), w.Person(0), "garbled")
+	w.Say(w.Direct(), w.Person(0), "after")
+	w.runAs(w.Adapter(w.t))
+	for _, want := range []string{"before", "garbled", "after"} {
+		in := w.inbox.next(w.t)
+		require.Equal(w.t, want, in.Text)
+		require.Equal(w.t, want == "garbled", in.Unread != "", in.Unread)
 	}
 }
 

@@ -85,6 +85,12 @@ type Reorderer interface {
 	SayReordered(place sessions.Route, from sessions.Peer, texts ...string) []Said
 }
 
+// Garbler is what a Platform has besides if its events are read from what a remote side writes.
+type Garbler interface {
+	// SayGarbled lets a person write a text in a message with one more field, which the adapter uses and whose type is not the documented one.
+	SayGarbled(place sessions.Route, from sessions.Peer, text string) Said
+}
+
 // Limits is what a platform is like.
 type Limits struct {
 	Text       int  // most characters of one message, as the platform counts; 0 for no bound

@@ -40,7 +40,10 @@ type platform struct {
 	cursors *cursors
 }
 
-var _ adaptertest.Platform = (*platform)(nil)
+var (
+	_ adaptertest.Platform = (*platform)(nil)
+	_ adaptertest.Garbler  = (*platform)(nil)
+)
 
 func (p *platform) Adapter(t *testing.T) adapters.Adapter {
 	t.Helper()
@@ -110,6 +113,10 @@ func (p *platform) Forward(place sessions.Route, from, _ sessions.Peer, text str
 			"content": text, "timestamp": "2026-01-02T03:04:05Z", "embeds": []any{}, "attachments": []any{}, "mentions": []any{}, "type": 0,
 		}}},
 	}})
+}
+
+func (p *platform) SayGarbled(place sessions.Route, from sessions.Peer, text string) adaptertest.Said {
+	return p.said(place, discordtest.Writing{Person: personOf(from), Text: text, Extra: map[string]any{"attachments": "two"}})
 }
 
 func (p *platform) Upload(place sessions.Route, from sessions.Peer, name, mime string, content []byte) adaptertest.Said {

@@ -166,6 +166,12 @@ func (p *suitePlatform) Forward(place sessions.Route, from, writer sessions.Peer
 	}}))
 }
 
+func (p *suitePlatform) SayGarbled(place sessions.Route, from sessions.Peer, text string) adaptertest.Said {
+	m := p.message(place, from)
+	m.Text = text
+	return p.keep(place, m, p.PostWith(m, map[string]any{"reply_to_message": "gone"}))
+}
+
 func (p *suitePlatform) SayReordered(place sessions.Route, from sessions.Peer, texts ...string) []adaptertest.Said {
 	release := p.Hold()
 	defer release()

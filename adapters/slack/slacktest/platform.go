@@ -33,7 +33,10 @@ type Platform struct {
 	thread string // ts of the message that the thread hangs on
 }
 
-var _ adaptertest.Platform = (*Platform)(nil)
+var (
+	_ adaptertest.Platform = (*Platform)(nil)
+	_ adaptertest.Garbler  = (*Platform)(nil)
+)
 
 // StartPlatform starts a server for one test, with a group, a thread in it and three people.
 func StartPlatform(t *testing.T, opts Options) *Platform {

@@ -38,6 +38,15 @@ func (p *Platform) Forward(place sessions.Route, from, writer sessions.Peer, tex
 	return adaptertest.Said{Event: string(place.Conversation) + "/" + ts, Place: place, ID: sessions.PlatformMessageID(ts)}
 }
 
+// SayGarbled implements adaptertest.Garbler.
+func (p *Platform) SayGarbled(place sessions.Route, from sessions.Peer, text string) adaptertest.Said {
+	ts := p.Write(Line{
+		Channel: string(place.Conversation), Thread: string(place.Thread), User: string(from.ID), Text: p.typed(text),
+		Attachments: []any{"not an attachment"},
+	})
+	return adaptertest.Said{Event: string(place.Conversation) + "/" + ts, Place: place, ID: sessions.PlatformMessageID(ts)}
+}
+
 // typed is a text as Slack's apps send it: & < > encoded, but not those of the mention.
 func (p *Platform) typed(text string) string {
 	parts := strings.Split(text, p.Mention())

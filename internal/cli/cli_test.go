@@ -211,7 +211,7 @@ func TestAnInterruptEndsACommand(t *testing.T) {
 	d.Loader.Getenv = func(name string) (string, bool) { v, ok := g.env()[name]; return v, ok }
 	go func() { <-asked; signals <- os.Interrupt }()
 	require.Equal(t, cli.ExitFailed, cli.Execute(t.Context(), d))
-	require.Equal(t, "sluice: ask the gateway: context canceled\n", got.err)
+	require.Equal(t, "sluice: ask the gateway: interrupted\n", got.err)
 }
 
 func TestConfig(t *testing.T) {

@@ -25,8 +25,8 @@ type runner struct {
 // run makes a task end at the first interrupt. Its errors are failures, not wrong use.
 func (r runner) run(t task) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		ctx, cancel := context.WithCancel(cmd.Context())
-		defer cancel()
+		ctx, cancel := context.WithCancelCause(cmd.Context())
+		defer cancel(nil)
 		done, ended := make(chan struct{}), make(chan struct{})
 		go func() { // ends with this function
 			defer close(ended)
@@ -39,14 +39,16 @@ func (r runner) run(t task) func(*cobra.Command, []string) error {
 	}
 }
 
+var errInterrupted = errors.New("interrupted")
+
 // watch cancels at the first interrupt and ends the process at the second.
-func (r runner) watch(cancel context.CancelFunc, done <-chan struct{}) {
+func (r runner) watch(cancel context.CancelCauseFunc, done <-chan struct{}) {
 	for n := 0; ; n++ {
 		select {
 		case <-done:
 			return
 		case <-r.signals:
-			cancel()
+			cancel(errInterrupted)
 			if n > 0 && r.exit != nil {
 				r.exit(ExitFailed)
 			}

@@ -108,16 +108,16 @@ func (a *adviser) models() {
 		may := provider.Classification
 		mend := fmt.Sprintf("raise models.providers.%s.classification, or give agent %s another model", name, agent.ID)
 		if silent := channelsAbove(a.hears(agent), may); len(silent) > 0 {
-			a.wrong("levels", mend, "agent %s can't answer on %s: its model %s may be told only what is %s", agent.ID, strings.Join(silent, ", "), agent.Model, may)
+			a.wrong("levels", mend, "agent %s can't answer on %s: its model %s is limited to %s", agent.ID, strings.Join(silent, ", "), agent.Model, may)
 			continue
 		}
 		for _, s := range a.sources() {
 			if agent.has(s.tool) && above(s.level, may) {
-				a.note("levels", mend, "agent %s can't go on after it has used %s (%s): its model %s may be told only what is %s", agent.ID, s.setting, s.level, agent.Model, may)
+				a.note("levels", mend, "agent %s can't continue after using %s (%s): its model %s is limited to %s", agent.ID, s.setting, s.level, agent.Model, may)
 			}
 		}
 		if above(agent.WorkspaceLevel, may) && agent.WorkspaceLevel.Valid() {
-			a.wrong("levels", mend, "agent %s can't use its files (%s): its model %s may be told only what is %s", agent.ID, agent.WorkspaceLevel, agent.Model, may)
+			a.wrong("levels", mend, "agent %s can't use its files (%s): its model %s is limited to %s", agent.ID, agent.WorkspaceLevel, agent.Model, may)
 		}
 	}
 }
@@ -126,8 +126,8 @@ func (a *adviser) models() {
 func (a *adviser) tokens() {
 	note := func(path string, token Secret) {
 		if token != "" && short(token) {
-			a.note("token", "make one, for example with `openssl rand -base64 32`",
-				"%s has fewer than %d characters: every program on this machine can try to guess it", path, tokenLeast)
+			a.note("token", "generate one, for example with `openssl rand -base64 32`",
+				"%s has fewer than %d characters: other programs on this machine can guess it", path, tokenLeast)
 		}
 	}
 	note("gateway.token", a.Gateway.Token)
@@ -169,7 +169,7 @@ func (a *adviser) others() {
 		closed := channelsAbove(slices.DeleteFunc(a.heard(), func(h heard) bool { return h.name != p.Name }), g.Classification)
 		if ok && p.Access.GroupPolicy != "disabled" && len(closed) > 0 {
 			a.wrong("levels", `list those groups by their ids, or raise channels.`+p.Name+`.groups."*".classification`,
-				`groups of %s that are not listed can't be answered: what is heard there has the channel's level, and groups."*" carries only what is %s`, closed[0], g.Classification)
+				`unlisted groups of %s get no answers: messages from them have the channel's level, and groups."*" is limited to %s`, closed[0], g.Classification)
 		}
 	}
 }
@@ -179,14 +179,14 @@ func (a *adviser) outside() {
 	on := a.heard()
 	for _, s := range a.sources() {
 		closed := channelsAbove(on, s.level)
-		switch mend := "raise " + s.setting + ".classification, if it may be told that"; {
+		switch mend := "raise " + s.setting + ".classification if it may receive that"; {
 		case len(closed) > 0 && len(closed) == len(on):
-			a.wrong("levels", mend, "no conversation can use %s: it may be told only what is %s, and what is said on %s is above", s.setting, s.level, strings.Join(closed, ", "))
+			a.wrong("levels", mend, "no conversation can use %s: it is limited to %s, and these channels are above that: %s", s.setting, s.level, strings.Join(closed, ", "))
 		case len(closed) > 0:
-			a.note("levels", mend, "conversations on %s can't use %s: it may be told only what is %s", strings.Join(closed, ", "), s.setting, s.level)
+			a.note("levels", mend, "conversations on %s can't use %s: it is limited to %s", strings.Join(closed, ", "), s.setting, s.level)
 		case !slices.ContainsFunc(on, func(h heard) bool { return !above(s.level, h.level) }):
-			a.note("levels", "raise the classification of a channel that may carry it, or lower "+s.setting+".classification",
-				"what %s says is %s, and no channel carries that: answers from it can be said nowhere", s.setting, s.level)
+			a.note("levels", "raise the classification of a channel that may show it, or lower "+s.setting+".classification",
+				"%s returns %s content, and no channel allows that level: answers that use it are always withheld", s.setting, s.level)
 		}
 	}
 }

@@ -18,13 +18,13 @@ func (a *adviser) asked() {
 			continue
 		}
 		if !slices.ContainsFunc(a.Owners, func(who string) bool { return strings.HasPrefix(who, p.Name+":") }) {
-			a.note("owners", "add "+p.Name+":<user id> to owners (/whoami tells the id)",
-				"no owner is on %s: what has to be decided about in its conversations is asked nowhere there, and only `sluice approvals list` shows it", p.Name)
+			a.note("owners", "add "+p.Name+":<user id> to owners (/whoami shows the ID)",
+				"no owner is on %s: approvals for its conversations are asked nowhere there; only `sluice approvals list` shows them", p.Name)
 		}
 		groups := p.Access.GroupPolicy == "open" || p.Access.GroupPolicy == "allowlist" && len(p.Access.Groups) > 0
 		if groups && policy.Escalation(a.Policy.Escalation) == policy.EscalationAuto {
-			a.note("escalation", "set policy.escalation: ask, or deny",
-				"policy.escalation is auto, and groups of %s are heard: who speaks there may have a conversation learn more than it may then say, and nobody is asked", p.Name)
+			a.note("escalation", "set policy.escalation to ask or deny",
+				"policy.escalation is auto, and the agents listen to groups of %s: people there can make a session rise above the level of their group, without asking an owner", p.Name)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func (a *adviser) commands() {
 	}
 	if len(free) > 0 {
 		a.note("exec", "set sandbox.mode: required for them (docs/workspace.md)",
-			"commands of %s run as the gateway itself: they read and tell whatever it can, and no level holds them", strings.Join(free, ", "))
+			"commands of %s run outside a sandbox: they can read and send everything that the gateway can, whatever its level", strings.Join(free, ", "))
 	}
 }
 
@@ -48,16 +48,16 @@ func (a *adviser) rules() {
 	for _, r := range a.Policy.Rules {
 		mend := "edit policy.rules." + r.Name
 		if r.hook() == policy.MCPToolCall && len(a.MCP.Servers) == 0 {
-			a.wrong("rules", mend, "policy.rules.%s never applies: there is no MCP server", r.Name)
+			a.wrong("rules", mend, "policy.rules.%s never applies: no MCP server is configured", r.Name)
 			continue
 		}
 		for _, pattern := range r.Tools {
 			if len(a.named(pattern, r.hook() == policy.MCPToolCall)) == 0 {
-				a.wrong("rules", mend+", or configure what has that tool", "policy.rules.%s: no tool is named %q", r.Name, pattern)
+				a.wrong("rules", mend+", or configure the server that has the tool", "policy.rules.%s: no tool is named %q", r.Name, pattern)
 			}
 		}
 		if len(r.Approvers) > 0 && !slices.ContainsFunc(r.Approvers, a.canAnswer) {
-			a.wrong("rules", mend+".approvers", "policy.rules.%s: nobody of %s can decide: their channels are off", r.Name, strings.Join(r.Approvers, ", "))
+			a.wrong("rules", mend+".approvers", "policy.rules.%s: none of its approvers can decide, because their channels are off: %s", r.Name, strings.Join(r.Approvers, ", "))
 		}
 	}
 }
@@ -115,12 +115,12 @@ func (a *adviser) secrets() {
 		}
 		switch {
 		case len(tools) == 0:
-			a.wrong("secrets", "edit secrets."+name+".tools, or configure what has such a tool", "no tool gets secrets.%s: none is named %s", name, strings.Join(s.Tools, ", "))
+			a.wrong("secrets", "edit secrets."+name+".tools, or configure the server that has such a tool", "no tool gets secrets.%s: no tool matches %s", name, strings.Join(s.Tools, ", "))
 		case len(low) == len(tools):
-			a.wrong("secrets", "raise the classification of what is to get it, or lower secrets."+name+".classification",
-				"no tool gets secrets.%s: it is %s, which is above %s", name, s.Classification, strings.Join(low, ", "))
+			a.wrong("secrets", "raise the classification of the tool's server, or lower secrets."+name+".classification",
+				"no tool gets secrets.%s: its level %s is above %s", name, s.Classification, strings.Join(low, ", "))
 		case above(s.Classification, a.Policy.Clearance):
-			a.wrong("secrets", "raise policy.clearance, or lower secrets."+name+".classification", "no conversation gets secrets.%s: it is %s, and policy.clearance is %s", name, s.Classification, a.Policy.Clearance)
+			a.wrong("secrets", "raise policy.clearance, or lower secrets."+name+".classification", "no session gets secrets.%s: its level is %s, and policy.clearance is %s", name, s.Classification, a.Policy.Clearance)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestAdvice(t *testing.T) {
 		}},
 		"levels that fit": {carries + crm + "secrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", nil},
 		"low model": {
-			carries + local, []string{"wrong levels agent main can't answer on webchat (CONFIDENTIAL), telegram (CONFIDENTIAL): its model local/m may be told only what is INTERNAL"},
+			carries + local, []string{"wrong levels agent main can't answer on webchat (CONFIDENTIAL), telegram (CONFIDENTIAL): its model local/m is limited to INTERNAL"},
 		},
 		"low model of another agent": {
 			carries + local + "agents: { list: [{ id: a, default: true, model: offline/guide }, { id: b }, { id: c }] }\nbindings: [{ match: { channel: slack }, agent: b }, { match: { channel: telegram }, agent: c }]\n",
@@ -36,27 +36,27 @@ func TestAdvice(t *testing.T) {
 		"low account": {
 			local + owned + `channels: { telegram: { classification: CONFIDENTIAL, accounts: { default: { token: "1:a", classification: INTERNAL } } }, webchat: { enabled: false } }`, nil,
 		},
-		"low model for a server":             {local + crm + "channels: { webchat: { classification: INTERNAL } }\n", []string{"note levels agent main can't go on after it has used mcp.servers.crm (CONFIDENTIAL)", "note levels what mcp.servers.crm says is CONFIDENTIAL, and no channel carries that"}},
+		"low model for a server":             {local + crm + "channels: { webchat: { classification: INTERNAL } }\n", []string{"note levels agent main can't continue after using mcp.servers.crm (CONFIDENTIAL)", "note levels mcp.servers.crm returns CONFIDENTIAL content, and no channel allows that"}},
 		"low model for a server not allowed": {local + "agents: { defaults: { tools: { deny: [mcp_*] } } }\n" + crm + "channels: { webchat: { classification: CONFIDENTIAL } }\n", []string{"wrong levels agent main can't answer on webchat"}},
 		"low model for files":                {local + "agents: { list: [{ id: a, workspaceClassification: RESTRICTED }] }\n", []string{"wrong levels agent a can't use its files (RESTRICTED)"}},
-		"low server":                         {carries + "mcp: { servers: { crm: { command: [crm] } } }\n", []string{"wrong levels no conversation can use mcp.servers.crm: it may be told only what is PUBLIC, and what is said on webchat (CONFIDENTIAL), telegram (CONFIDENTIAL) is above"}},
+		"low server":                         {carries + "mcp: { servers: { crm: { command: [crm] } } }\n", []string{"wrong levels no conversation can use mcp.servers.crm: it is limited to PUBLIC, and these channels are above that: webchat (CONFIDENTIAL), telegram (CONFIDENTIAL)"}},
 		"low pages for one": {
 			owned + "channels: { telegram: { " + bot + " }, webchat: { classification: INTERNAL } }\ntools: { web: { enabled: true } }\n",
 			[]string{"note levels conversations on webchat (INTERNAL) can't use tools.web"},
 		},
 		"low groups": {
 			owned + "channels: { telegram: { classification: INTERNAL, groups: { \"*\": { classification: PUBLIC }, \"-1\": { classification: PUBLIC } }, " + bot + " } }\n",
-			[]string{"wrong levels groups of telegram (INTERNAL) that are not listed can't be answered"},
+			[]string{"wrong levels unlisted groups of telegram (INTERNAL) get no answers"},
 		},
 		"groups as the channel": {owned + "channels: { telegram: { classification: INTERNAL, groups: { \"*\": {}, \"-1\": { classification: PUBLIC } }, " + bot + " } }\n", nil},
 		"nobody to ask":         {"channels: { telegram: { " + bot + " } }\n", []string{"note owners no owner is on telegram"}},
 		"auto in groups": {
-			owned + "channels: { telegram: { groupPolicy: open, " + bot + " } }\npolicy: { escalation: auto }\n", []string{"note escalation policy.escalation is auto, and groups of telegram are heard"},
+			owned + "channels: { telegram: { groupPolicy: open, " + bot + " } }\npolicy: { escalation: auto }\n", []string{"note escalation policy.escalation is auto, and the agents listen to groups of telegram"},
 		},
 		"auto without groups": {owned + "channels: { telegram: { " + bot + " } }\npolicy: { escalation: auto }\n", nil},
 		"free commands": {
 			"agents: { list: [{ id: a, tools: { allow: [\"*\", exec] } }, { id: b, tools: { allow: [exec] }, sandbox: { mode: required } }, { id: c }] }\n",
-			[]string{"note exec commands of a run as the gateway itself"},
+			[]string{"note exec commands of a run outside a sandbox"},
 		},
 		"rules that apply": {crm + "channels: { webchat: { classification: CONFIDENTIAL } }\npolicy: { rules: [" +
 			"{ name: a, hook: PRE_TOOL_CALL, tools: [\"web_*\", exec, \"*_send\"], action: block }, { name: b, hook: MCP_TOOL_CALL, tools: [mcp_crm_find, \"mcp_*\"], action: block }] }\n", nil},
@@ -67,13 +67,13 @@ func TestAdvice(t *testing.T) {
 		},
 		"no server for a rule": {"policy: { rules: [{ name: a, hook: MCP_TOOL_CALL, action: block }] }\n", []string{"wrong rules policy.rules.a never applies"}},
 		"nobody approves": {
-			"policy: { rules: [{ name: a, hook: PRE_OUTPUT, action: require_approval, approvers: [\"telegram:1\"] }] }\n", []string{"wrong rules policy.rules.a: nobody of telegram:1 can decide"},
+			"policy: { rules: [{ name: a, hook: PRE_OUTPUT, action: require_approval, approvers: [\"telegram:1\"] }] }\n", []string{"wrong rules policy.rules.a: none of its approvers can decide"},
 		},
-		"secret for nobody": {"secrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", []string{"wrong secrets no tool gets secrets.a: none is named mcp_crm_*"}},
+		"secret for nobody": {"secrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", []string{"wrong secrets no tool gets secrets.a: no tool matches mcp_crm_*"}},
 		"secret above its tool": {
-			"mcp: { servers: { crm: { command: [crm] } } }\nsecrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", []string{"wrong secrets no tool gets secrets.a: it is INTERNAL, which is above mcp.servers.crm (PUBLIC)"},
+			"mcp: { servers: { crm: { command: [crm] } } }\nsecrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", []string{"wrong secrets no tool gets secrets.a: its level INTERNAL is above mcp.servers.crm (PUBLIC)"},
 		},
-		"secret above all": {"policy: { clearance: PUBLIC }\nsecrets: { a: { value: 123456, tools: [exec] } }\n", []string{"wrong secrets no conversation gets secrets.a"}},
+		"secret above all": {"policy: { clearance: PUBLIC }\nsecrets: { a: { value: 123456, tools: [exec] } }\n", []string{"wrong secrets no session gets secrets.a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -247,6 +248,13 @@ func TestMetricsAreForWhoSeesEverything(t *testing.T) {
 func TestAHiddenChannelIsAsNone(t *testing.T) {
 	t.Parallel()
 	g := withLevels(t, flow.Confidential, "mcp: { servers: { gone: { command: [/nowhere/server], classification: INTERNAL } } }\n")
+	const simulate = "/v1/policy/simulate"
+	owners := func(channel string) string {
+		var answer struct{ Decision, Reason string }
+		read(t, g.call("POST", simulate, `{"tool_name":"message","args":{"channel":"`+channel+`","to":"local","message":"hi"}}`), http.StatusOK, &answer)
+		return strings.ReplaceAll(answer.Decision+" "+answer.Reason, channel, "CHANNEL")
+	}
+	require.NotEqual(t, owners("nowhere"), owners("webchat"), "an owner's simulated message depends on the channel")
 	for _, l := range flow.Levels() {
 		for _, c := range []struct{ method, path, body string }{
 			{"GET", "/v1/directory?channel=CHANNEL&to=local", ""},
@@ -254,8 +262,8 @@ func TestAHiddenChannelIsAsNone(t *testing.T) {
 			{"GET", "/v1/policy/check?channel=CHANNEL&to=local&label=RESTRICTED", ""},
 			{"POST", "/v1/messages", `{"channel":"CHANNEL","to":"local","text":"hi"}`},
 			{"POST", "/v1/pairings/revoke", `{"channel":"CHANNEL","user":"1"}`},
-			{"POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"CHANNEL","to":"local","message":"hi"}}`},
-			{"POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"CHANNEL","accountId":"x","to":"owner","message":"hi"}}`},
+			{"POST", simulate, `{"tool_name":"message","args":{"channel":"CHANNEL","to":"local","message":"hi"}}`},
+			{"POST", simulate, `{"tool_name":"message","args":{"channel":"CHANNEL","accountId":"x","to":"owner","message":"hi"}}`},
 		} {
 			of := func(channel string) answered {
 				a := g.ask(l, c.method, strings.ReplaceAll(c.path, "CHANNEL", channel), strings.ReplaceAll(c.body, "CHANNEL", channel))
@@ -265,7 +273,7 @@ func TestAHiddenChannelIsAsNone(t *testing.T) {
 			hidden, absent := of("webchat"), of("nowhere")
 			if !flow.CanFlow(flow.Confidential, l) {
 				require.Equal(t, absent, hidden, "%s %s", l, c.path)
-			} else if c.path != "/v1/pairings/revoke" { // where nobody is paired
+			} else if c.path != "/v1/pairings/revoke" && c.path != simulate { // nobody is paired; only an owner may have messages sent elsewhere
 				require.NotEqual(t, absent, hidden, "%s %s", l, c.path)
 			}
 		}

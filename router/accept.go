@@ -68,6 +68,7 @@ func eventKey(in Admission) string {
 // admitOnce is one attempt; ErrDuplicate and ErrConflict ask for another look.
 func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) {
 	s := r.settings.Load()
+	in.found = &place.Found{}
 	switch {
 	case in.Migrated != nil:
 		return r.admitMigration(ctx, in)

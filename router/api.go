@@ -54,11 +54,12 @@ type Admission struct {
 	anew  bool             // it begins a new session: what follows /new
 	order *sessions.Order  // nil: it is an ordinary message
 	turns *ledger.BotTurns // to be stored with the event; nil: none are counted
+	found *place.Found     // what this attempt has read already
 }
 
 // arrival is the event as its place is decided about.
 func (in Admission) arrival() place.Arrival {
-	return place.Arrival{Inbound: in.Inbound, Session: in.Session, New: in.anew, Order: in.order, Command: commandKind(in.Inbound)}
+	return place.Arrival{Inbound: in.Inbound, Session: in.Session, New: in.anew, Order: in.order, Command: commandKind(in.Inbound), Found: in.found}
 }
 
 // speaker is who has sent the event, as a principal.

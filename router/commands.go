@@ -165,6 +165,7 @@ func (r *Router) command(ctx context.Context, s *place.Settings, in Admission, o
 		r.guess.Lock()
 		defer r.guess.Unlock()
 	}
+	in.found = nil // a command decides about the session as it is now
 	place := in
 	if in.OpensThread {
 		place.Route.Thread = "" // only its answer will stand in the thread

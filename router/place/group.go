@@ -21,8 +21,9 @@ type group struct {
 // groupAt looks at what is written about the conversation, then its space, then
 // any other group. The first entry that there is counts alone, but for who is
 // heard: lists that are left out are those of the next entry.
-func (pl *Places) groupAt(ctx context.Context, ch ChannelSettings, route sessions.Route) (group, error) {
-	own, listed, err := pl.conversationSettings(ctx, ch, route)
+func (pl *Places) groupAt(ctx context.Context, ch ChannelSettings, in Arrival) (group, error) {
+	route := in.Route
+	own, listed, err := pl.conversationSettings(ctx, ch, in)
 	if err != nil {
 		return group{}, err
 	}
@@ -50,13 +51,13 @@ func (pl *Places) groupAt(ctx context.Context, ch ChannelSettings, route session
 }
 
 // conversationSettings finds a group under its present or its oldest id.
-func (pl *Places) conversationSettings(ctx context.Context, ch ChannelSettings, route sessions.Route) (GroupSettings, bool, error) {
-	if g, ok := ch.Groups[string(route.Conversation)]; ok {
+func (pl *Places) conversationSettings(ctx context.Context, ch ChannelSettings, in Arrival) (GroupSettings, bool, error) {
+	if g, ok := ch.Groups[string(in.Route.Conversation)]; ok {
 		return g, true, nil
 	}
-	oldest, err := pl.Store.CanonicalConversation(ctx, route.Channel, route.Account, route.Conversation)
+	oldest, err := pl.oldestOf(ctx, in)
 	if err != nil {
-		return GroupSettings{}, false, fmt.Errorf("resolve conversation: %w", err)
+		return GroupSettings{}, false, err
 	}
 	g, ok := ch.Groups[string(oldest)]
 	return g, ok, nil
@@ -71,7 +72,7 @@ func (g GroupSettings) hears(in adapters.Inbound) bool {
 
 // accessGroup admits groups and, where they have lists, who is on them. Who talks there is an untrusted person.
 func (pl *Places) accessGroup(ctx context.Context, s *Settings, ch ChannelSettings, in Arrival, owner bool) (Admit, error) {
-	at, err := pl.groupAt(ctx, ch, in.Route)
+	at, err := pl.groupAt(ctx, ch, in)
 	if err != nil {
 		return AdmitNone, err
 	}
@@ -107,7 +108,7 @@ func inheritedActivation(ctx context.Context, store KeyReader, record sessions.R
 // accessUnmentioned decides about talk in a group that does not address the bot:
 // the session's own setting comes before the configured one, and what belongs to a message that waits is worked with it.
 func (pl *Places) accessUnmentioned(ctx context.Context, s *Settings, at group, in Arrival, owner bool) (Admit, error) {
-	record, err := pl.SessionAt(ctx, s, "", in.Route, in.Sender.ID)
+	record, err := pl.sessionHere(ctx, s, in)
 	if err != nil {
 		return AdmitNone, err
 	}

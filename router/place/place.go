@@ -48,6 +48,7 @@ type Arrival struct {
 	New     bool            // it asks for a new session
 	Order   *sessions.Order // a command that the session's worker carries out; nil for other events
 	Command CommandKind
+	Found   *Found // of one attempt to admit the event; nil: everything is read again
 }
 
 // Speaker is who has sent the event, as a principal.

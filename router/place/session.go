@@ -16,7 +16,7 @@ func (pl *Places) SessionFor(ctx context.Context, s *Settings, in Arrival, owner
 		record, err = pl.LiveSession(ctx, in.Session)
 		return record, false, err
 	}
-	record, err = pl.SessionAt(ctx, s, "", in.Route, in.Sender.ID)
+	record, err = pl.sessionHere(ctx, s, in)
 	if err != nil || record.ID != "" {
 		return record, false, err
 	}
@@ -51,6 +51,11 @@ func (pl *Places) SessionAt(ctx context.Context, s *Settings, agent string, rout
 		return sessions.Record{}, err
 	}
 	route.Conversation = oldest
+	return pl.sessionIn(ctx, s, agent, route, peer)
+}
+
+// sessionIn is SessionAt for a route with the conversation's oldest id.
+func (pl *Places) sessionIn(ctx context.Context, s *Settings, agent string, route sessions.Route, peer sessions.UserID) (sessions.Record, error) {
 	agents := []string{agent}
 	if agent == "" {
 		agents = s.agentsFor(route, peer)

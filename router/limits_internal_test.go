@@ -16,7 +16,6 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -281,9 +280,6 @@ func TestBoundsOfAChain(t *testing.T) {
 // Waits double up to their bound.
 func TestWaits(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int]time.Duration{0: 100 * time.Millisecond, 1: 200 * time.Millisecond, 5: 3200 * time.Millisecond, 9: 30 * time.Second, 10: 30 * time.Second, 1000: 30 * time.Second} {
-		require.Equal(t, want, lanes.Backoff(n), n)
-	}
 	for n, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 1000: 5 * time.Minute} {
 		require.Equal(t, want, retryWait(n), n)
 	}

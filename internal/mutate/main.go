@@ -23,7 +23,7 @@ var targets = []struct {
 	{"./announce", []string{"./announce"}},
 	{"./router", []string{"./router"}},
 	{"./router/ledger", []string{"./router/ledger", "./router"}},
-	{"./router/lanes", []string{"./router/lanes", "./router"}},
+	{"./router/lanes", []string{"./router/lanes"}},
 	{"./router/queue", []string{"./router/queue"}},
 	{"./sessions", []string{"./sessions"}},
 	{"./store", []string{"./store", "./store/sqlite"}},

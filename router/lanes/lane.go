@@ -182,10 +182,9 @@ func (l *Lane) settle(next Rest) bool {
 		o.mu.Unlock()
 		return false
 	}
-	looks := l.dirty || next.Again
 	l.dirty = false
 	o.mu.Unlock()
-	if looks && next.Wait == 0 {
+	if next.Wait == 0 {
 		return true
 	}
 	timer := time.NewTimer(next.Wait)

@@ -64,7 +64,7 @@ func programFull(_, most int64) *NoRoomError {
 		humanBytes(most))}
 }
 
-func humanBytes(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // it is not negative
+func humanBytes(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
 // admit says whether a file of so many bytes may be stored.
 func (f *fileRoom) admit(ctx context.Context, size int64) error {

@@ -22,8 +22,8 @@ func placeAttacks() []attack {
 	thread := []policy.Checkpoint{policy.CheckThread}
 	return []attack{
 		{path: "L8", name: "Slack: the threads of a silenced channel", without: silenced, act: func(s *scene) {
-			at, old := s.room(), ""
-			old = s.onSlackAt(slacktest.Line{Channel: at, User: s.slackGuest(), Text: slackMention + "hello"})
+			at := s.room()
+			old := s.onSlackAt(slacktest.Line{Channel: at, User: s.slackGuest(), Text: slackMention + "hello"})
 			s.onSlackAt(slacktest.Line{Channel: at, User: s.slackOwner(), Text: slackMention + "/send off"})
 			before := len(s.slack.Shown(at))
 			s.onSlackAt(slacktest.Line{Channel: at, User: s.slackGuest(), Text: slackMention + "a new thread?"})

@@ -19,7 +19,7 @@ func quotedAttacks() []attack {
 	// shapes are the ways in which Slack shows a text below a message.
 	shapes := map[string]func(text string) args{
 		"a message that was shared":         func(text string) args { return args{"is_share": true, "author_name": "Mallory", "text": text} },
-		"the blocks of a shared message":    func(text string) args { return sharedBlocks(text) },
+		"the blocks of a shared message":    sharedBlocks,
 		"the message that a link leads to":  func(text string) args { return args{"is_msg_unfurl": true, "author_name": "Mallory", "text": text} },
 		"what the platform shows of a link": func(text string) args { return args{"from_url": "https://example.org", "title": text, "text": text} },
 		"blocks that an app has put there":  func(text string) args { return args{"blocks": blocksOf(text)} },

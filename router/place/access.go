@@ -13,6 +13,7 @@ import (
 // Admit says how an event is admitted.
 type Admit int
 
+// How an event can be admitted.
 const (
 	AdmitRun     Admit = iota // to a run or a command
 	AdmitCommand              // to a command only: an owner in a place that is not admitted

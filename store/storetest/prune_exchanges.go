@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ func testPruneExchanges(t *testing.T, b *bundle) {
 	b.prune(ledger.PruneExchanges, at(50), 0)
 	for i, x := range gone {
 		_, err := b.Exchange(b.ctx, x.ID)
-		require.ErrorIs(t, err, sessions.ErrNotFound, fmt.Sprint(i))
+		require.ErrorIs(t, err, sessions.ErrNotFound, strconv.Itoa(i))
 		b.refuse(sessions.ErrDuplicate, ledger.Change{Event: &ledger.Event{Key: x.Key, Outcome: ledger.OutcomeRun, Accepted: at(60)}})
 	}
 	for why, x := range kept {

@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -19,103 +20,9 @@ import (
 // Open gives an empty store that nobody else uses, and closes it when the test ends.
 func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 	t.Helper()
-	cases := map[string]func(*testing.T, *bundle){
-		"session is kept as it was":         testSessionRoundTrip,
-		"session key is taken once":         testSessionKey,
-		"senders below a conversation":      testSendersBelow,
-		"save expects the revision":         testSaveRevision,
-		"save leaves settings alone":        testSaveFields,
-		"patch and end":                     testPatchEnd,
-		"thread follows parents":            testThread,
-		"thread begins at the summary":      testCompactedThread,
-		"message is edited by revision":     testMessageEdit,
-		"message of the tree":               testTreeMessage,
-		"branches of a message":             testChildren,
-		"newest leaf":                       testNewestLeaf,
-		"summary of a way":                  testSummary,
-		"thread above a summary":            testThreadAboveSummary,
-		"run is kept as it was":             testRunRoundTrip,
-		"waiting runs are in order":         testWaitingRuns,
-		"run move expects status and epoch": testRunMove,
-		"runs that were worked together":    testRunBatch,
-		"run move is fenced":                testRunFence,
-		"abort":                             testAbort,
-		"abort of a step":                   testAbortOfStep,
-		"abort of a note":                   testAbortOfNote,
-		"interrupt":                         testInterrupt,
-		"last heard":                        testLastHeard,
-		"change is all or nothing":          testAtomic,
-		"group of writes fails one by one":  testGroup,
-		"event is known for ever":           testEvent,
-		"delivery is kept as it was":        testDeliveryRoundTrip,
-		"delivery is inserted once":         testDeliveryDuplicate,
-		"delivery moves":                    testDeliveryMove,
-		"deliveries that are held":          testHeld,
-		"questions that are decided":        testDecidedQuestions,
-		"answers that are withheld":         testWithheldAnswer,
-		"delivery read before a try":        testDeliveryStale,
-		"lane is in order":                  testLane,
-		"waiting lanes":                     testWaitingLanes,
-		"media are kept as they were":       testMedia,
-		"files of a session count":          testMediaHeld,
-		"old rows are pruned":               testPrune,
-		"old rows go while messages come":   testPruneIntake,
-		"old events are emptied":            testPruneEvents,
-		"archived sessions are removed":     testPruneArchived,
-		"ended sessions are removed":        testPruneSessions,
-		"old media are removed":             testPruneMedia,
-		"history keeps the newest":          testHistory,
-		"history is taken back":             testUnsaid,
-		"whose a direct chat is":            testPeers,
-		"newest run of an edited message":   testRevisions,
-		"turns of bots":                     testBotTurns,
-		"pairing requests in parallel":      testPairingRequests,
-		"audit entries are counted":         testCountAudit,
-		"delivery of a posted message":      testPosted,
-		"idle session is taken once":        testIdle,
-		"cursors":                           testCursors,
-		"pairings":                          testPairings,
-		"aliases":                           testAliases,
-		"partitions":                        testPartitions,
-		"partition takers in parallel":      testPartitionRace,
-		"expired sessions":                  testExpired,
-		"sessions that nobody uses":         testExpiredIdle,
-		"lists of sessions":                 testListSessions,
-		"lists of runs and deliveries":      testLists,
-		"lists bounded in bytes":            testBoundedLists,
-		"audit":                             testAudit,
-		"audit in pages":                    testAuditPages,
-		"audit is a chain":                  testAuditChain,
-		"audit of foreign texts":            testAuditForeign,
-		"levels of lists":                   testLevels,
-		"foreign texts":                     testForeignText,
-		"whatever platforms say":            testForeignValues,
-		"exchange is kept as it was":        testExchangeRoundTrip,
-		"exchange expects the revision":     testExchangeRevision,
-		"exchange by its key":               testExchangeByKey,
-		"old exchanges go":                  testPruneExchanges,
-		"old chains go":                     testPruneChains,
-		"revisions go with their run":       testPruneRevisions,
-		"chain use adds up":                 testChains,
-		"lists of exchanges":                testListExchanges,
-		"every list of exchanges":           testListExchangesProperty,
-		"todos":                             testTodos,
-		"approvals":                         testApprovals,
-		"memory is kept as it was":          testMemoryRoundTrip,
-		"versions of a memory":              testMemoryVersions,
-		"a higher memory covers":            testMemoryShadows,
-		"memories of several tags":          testMemoriesOfTags,
-		"memories expire":                   testMemoryExpiry,
-		"audiences of memories":             testMemoryAudiences,
-		"bounds of memory":                  testMemoryQuota,
-		"memories saved in parallel":        testMemoryRace,
-		"memory search":                     testMemorySearch,
-		"foreign texts in memory":           testForeignMemory,
-		"every program of saves":            testMemoryProperty,
-		"hidden memories change nothing":    testMemoryTwoRuns,
-		"ended callers":                     testCancelled,
-		"closed store":                      testClosed,
-		"readiness":                         testReady,
+	cases := map[string]func(*testing.T, *bundle){}
+	for _, group := range []map[string]func(*testing.T, *bundle){conversationCases(), deliveryCases(), peopleCases(), operatorCases(), memoryCases()} {
+		maps.Copy(cases, group)
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -228,4 +135,130 @@ func moveRun(from sessions.RunStatus, r sessions.Run) ledger.Change {
 
 func moveDelivery(from ledger.DeliveryStatus, d ledger.Delivery) ledger.Change {
 	return ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}}
+}
+
+// conversationCases are about sessions, their messages and their runs.
+func conversationCases() map[string]func(*testing.T, *bundle) {
+	return map[string]func(*testing.T, *bundle){
+		"session is kept as it was":         testSessionRoundTrip,
+		"session key is taken once":         testSessionKey,
+		"senders below a conversation":      testSendersBelow,
+		"save expects the revision":         testSaveRevision,
+		"save leaves settings alone":        testSaveFields,
+		"patch and end":                     testPatchEnd,
+		"thread follows parents":            testThread,
+		"thread begins at the summary":      testCompactedThread,
+		"message is edited by revision":     testMessageEdit,
+		"message of the tree":               testTreeMessage,
+		"branches of a message":             testChildren,
+		"newest leaf":                       testNewestLeaf,
+		"summary of a way":                  testSummary,
+		"thread above a summary":            testThreadAboveSummary,
+		"run is kept as it was":             testRunRoundTrip,
+		"waiting runs are in order":         testWaitingRuns,
+		"run move expects status and epoch": testRunMove,
+		"runs that were worked together":    testRunBatch,
+		"run move is fenced":                testRunFence,
+		"abort":                             testAbort,
+		"abort of a step":                   testAbortOfStep,
+		"abort of a note":                   testAbortOfNote,
+		"interrupt":                         testInterrupt,
+		"last heard":                        testLastHeard,
+		"change is all or nothing":          testAtomic,
+		"group of writes fails one by one":  testGroup,
+	}
+}
+
+// deliveryCases are about events, deliveries, files and what retention removes.
+func deliveryCases() map[string]func(*testing.T, *bundle) {
+	return map[string]func(*testing.T, *bundle){
+		"event is known for ever":         testEvent,
+		"delivery is kept as it was":      testDeliveryRoundTrip,
+		"delivery is inserted once":       testDeliveryDuplicate,
+		"delivery moves":                  testDeliveryMove,
+		"deliveries that are held":        testHeld,
+		"questions that are decided":      testDecidedQuestions,
+		"answers that are withheld":       testWithheldAnswer,
+		"delivery read before a try":      testDeliveryStale,
+		"lane is in order":                testLane,
+		"waiting lanes":                   testWaitingLanes,
+		"media are kept as they were":     testMedia,
+		"files of a session count":        testMediaHeld,
+		"old rows are pruned":             testPrune,
+		"old rows go while messages come": testPruneIntake,
+		"old events are emptied":          testPruneEvents,
+		"archived sessions are removed":   testPruneArchived,
+		"ended sessions are removed":      testPruneSessions,
+		"old media are removed":           testPruneMedia,
+	}
+}
+
+// peopleCases are about who speaks in a conversation.
+func peopleCases() map[string]func(*testing.T, *bundle) {
+	return map[string]func(*testing.T, *bundle){
+		"history keeps the newest":        testHistory,
+		"history is taken back":           testUnsaid,
+		"whose a direct chat is":          testPeers,
+		"newest run of an edited message": testRevisions,
+		"turns of bots":                   testBotTurns,
+		"pairing requests in parallel":    testPairingRequests,
+		"audit entries are counted":       testCountAudit,
+		"delivery of a posted message":    testPosted,
+		"idle session is taken once":      testIdle,
+		"cursors":                         testCursors,
+		"pairings":                        testPairings,
+		"aliases":                         testAliases,
+	}
+}
+
+// operatorCases are about partitions, lists, the audit trail and exchanges.
+func operatorCases() map[string]func(*testing.T, *bundle) {
+	return map[string]func(*testing.T, *bundle){
+		"partitions":                    testPartitions,
+		"partition takers in parallel":  testPartitionRace,
+		"expired sessions":              testExpired,
+		"sessions that nobody uses":     testExpiredIdle,
+		"lists of sessions":             testListSessions,
+		"lists of runs and deliveries":  testLists,
+		"lists bounded in bytes":        testBoundedLists,
+		"audit":                         testAudit,
+		"audit in pages":                testAuditPages,
+		"audit is a chain":              testAuditChain,
+		"audit of foreign texts":        testAuditForeign,
+		"levels of lists":               testLevels,
+		"foreign texts":                 testForeignText,
+		"whatever platforms say":        testForeignValues,
+		"exchange is kept as it was":    testExchangeRoundTrip,
+		"exchange expects the revision": testExchangeRevision,
+		"exchange by its key":           testExchangeByKey,
+		"old exchanges go":              testPruneExchanges,
+		"old chains go":                 testPruneChains,
+		"revisions go with their run":   testPruneRevisions,
+		"chain use adds up":             testChains,
+		"lists of exchanges":            testListExchanges,
+		"every list of exchanges":       testListExchangesProperty,
+	}
+}
+
+// memoryCases are about todos, approvals, memories and the store itself.
+func memoryCases() map[string]func(*testing.T, *bundle) {
+	return map[string]func(*testing.T, *bundle){
+		"todos":                          testTodos,
+		"approvals":                      testApprovals,
+		"memory is kept as it was":       testMemoryRoundTrip,
+		"versions of a memory":           testMemoryVersions,
+		"a higher memory covers":         testMemoryShadows,
+		"memories of several tags":       testMemoriesOfTags,
+		"memories expire":                testMemoryExpiry,
+		"audiences of memories":          testMemoryAudiences,
+		"bounds of memory":               testMemoryQuota,
+		"memories saved in parallel":     testMemoryRace,
+		"memory search":                  testMemorySearch,
+		"foreign texts in memory":        testForeignMemory,
+		"every program of saves":         testMemoryProperty,
+		"hidden memories change nothing": testMemoryTwoRuns,
+		"ended callers":                  testCancelled,
+		"closed store":                   testClosed,
+		"readiness":                      testReady,
+	}
 }

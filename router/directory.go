@@ -114,10 +114,8 @@ func (r *Router) lastRoute(ctx context.Context, p Proactive) (sessions.Route, er
 
 // ownerOn is the first owner on a channel.
 func ownerOn(s *place.Settings, channel string) (sessions.UserID, error) {
-	for _, o := range s.Owners {
-		if c, id, _ := strings.Cut(o, ":"); c == channel {
-			return sessions.UserID(id), nil
-		}
+	if owners := s.OwnersOn(channel); len(owners) > 0 {
+		return owners[0], nil
 	}
 	return "", &RequestError{Field: "to", Text: fmt.Sprintf("no owner on channel %q: add %q to owners in the configuration", channel, channel+":<user id>")}
 }

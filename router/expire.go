@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// idleLife is how long a session that was made over HTTP and is not persistent
-	// lives after its last response.
+	// idleLife is how long a session that was made over HTTP and is not persistent lives after its last response.
 	idleLife = 5 * time.Minute
 	// expireBatch is how many sessions one sweep ends at most.
 	expireBatch = 500

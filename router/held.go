@@ -142,8 +142,8 @@ func shows(id ledger.ApprovalID) string { return "`sluice approvals show " + str
 func (r *Router) askDeciders(ctx context.Context, p ledger.Approval, channel, whole, bare string) ([]ledger.Delivery, error) {
 	s := r.settings.Load()
 	for _, who := range deciders(s, p.Terms, channel) {
-		channel, id, _ := strings.Cut(who, ":")
-		route, err := r.proactiveRoute(ctx, s, Proactive{Channel: channel, To: id})
+		channel, id, _ := sessions.ParsePrincipal(who)
+		route, err := r.proactiveRoute(ctx, s, Proactive{Channel: channel, To: string(id)})
 		if err != nil || route.ChatType != sessions.Direct {
 			continue
 		}
@@ -243,8 +243,8 @@ func deciders(s *place.Settings, terms sessions.Terms, channel string) []string 
 	}
 	var here, elsewhere []string
 	for _, who := range all {
-		switch on, id, _ := strings.Cut(who, ":"); {
-		case strings.HasPrefix(id, tokenUser): // it has no chat in which it could be asked
+		switch on, id, _ := sessions.ParsePrincipal(who); {
+		case strings.HasPrefix(string(id), tokenUser): // it has no chat in which it could be asked
 		case !(Verdict{Actor: who, Owner: slices.Contains(s.Owners, who)}).may(terms):
 		case on == channel:
 			here = append(here, who)

@@ -3,7 +3,6 @@ package place
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"sluice/policy/flow"
@@ -44,8 +43,8 @@ func (s ExchangeSettings) Spent(u ledger.ChainUse, now time.Time) string {
 func (s *Settings) OwnersOn(channel string) []sessions.UserID {
 	var ids []sessions.UserID
 	for _, o := range s.Owners {
-		if c, id, _ := strings.Cut(o, ":"); c == channel {
-			ids = append(ids, sessions.UserID(id))
+		if c, id, ok := sessions.ParsePrincipal(o); ok && c == channel {
+			ids = append(ids, id)
 		}
 	}
 	return ids

@@ -81,7 +81,7 @@ func TestDocumentedBackupsAreTheirOwnersAlone(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(guide), "\n## Back-up\n")
+	_, section, found := strings.Cut(string(guide), "\n## Backup\n")
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n## ")
 	blocks := strings.Split(section, "```sh\n")[1:]

@@ -24,7 +24,7 @@ func TestWriteReport(t *testing.T) {
 	var two twoRuns
 	for name, into := range map[string]any{
 		"corpus.json": &corpus, "benign.json": &work, "cost.json": &costs, "mutants.json": &mutants,
-		"tworun.json": &two.calls, "talk.json": &two.talk, "leaks.json": &two.leaks,
+		"tworun.json": &two.calls, "talk.json": &two.talk, "commands.json": &two.commands, "threads.json": &two.threads, "leaks.json": &two.leaks,
 	} {
 		text, err := os.ReadFile(filepath.Join(*reportDir, name))
 		require.NoError(t, err)
@@ -92,8 +92,8 @@ func writeCorpus(out *strings.Builder, rows []attackRow) {
 
 // twoRuns is what the comparisons of two runs have shown.
 type twoRuns struct {
-	calls, talk twoRunRow
-	leaks       []struct{ Leak, Found, Why string }
+	calls, talk, commands, threads twoRunRow
+	leaks                          []struct{ Leak, Found, Why string }
 }
 
 func (two twoRuns) write(out *strings.Builder) {
@@ -105,13 +105,16 @@ are told is the same, byte for byte: texts, errors, labels, counts, orders.
 
 - %s: %d calls of tools in %d programs, most of them about what is hidden or not there.
 - %s: %d orders in %d programs, in which agents ask each other, start sub-agents and answer people, and one of those who are asked learns more than who has asked may know.
+- %s: %d orders in %d programs, in which people give commands and decide about calls of a session that knows more.
+- %s: %d orders in %d programs, in which people open threads in the conversation of a session that knows more, and quote others.
 - %s compares the answers of the HTTP API and its event streams so, and %s those of memory.
 
 A check is taken away, and the programs have to notice:
 
 | taken away | found by |
 | --- | --- |
-`, "`TestTwoRunNoninterference`", two.calls.Calls, two.calls.Programs, "`TestTwoRunTalk`", two.talk.Calls, two.talk.Programs, "`internal/app`", "`store/storetest`")
+`, "`TestTwoRunNoninterference`", two.calls.Calls, two.calls.Programs, "`TestTwoRunTalk`", two.talk.Calls, two.talk.Programs,
+		"`TestTwoRunCommands`", two.commands.Calls, two.commands.Programs, "`TestTwoRunThreads`", two.threads.Calls, two.threads.Programs, "`internal/app`", "`store/storetest`")
 	for _, l := range two.leaks {
 		if l.Found != "" {
 			fmt.Fprintf(out, "| %s | %s |\n", codeOf(l.Leak), l.Found)

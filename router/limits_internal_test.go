@@ -16,7 +16,6 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/sessions"
 )
@@ -251,30 +250,6 @@ func TestNumberUpTo(t *testing.T) {
 		_, ok := numberUpTo(7, text)
 		require.Equal(t, want, ok, text)
 	}
-}
-
-// A chain has reached a bound when it has used that much, and no bound is none.
-func TestBoundsOfAChain(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_800_000_000, 0)
-	s := place.ExchangeSettings{MaxSteps: 3, MaxTokens: 100, MaxAge: time.Hour}
-	for name, c := range map[string]struct {
-		use  ledger.ChainUse
-		want string
-	}{
-		"little":             {ledger.ChainUse{ID: "c", Steps: 2, Tokens: 99, Started: now.Add(-time.Hour + 1)}, ""},
-		"as many steps":      {ledger.ChainUse{ID: "c", Steps: 3, Started: now}, "steps"},
-		"as many tokens":     {ledger.ChainUse{ID: "c", Tokens: 100, Started: now}, "tokens"},
-		"as long":            {ledger.ChainUse{ID: "c", Started: now.Add(-time.Hour)}, "as long as"},
-		"a chain that is no": {ledger.ChainUse{Steps: 9, Tokens: 999}, ""},
-	} {
-		if c.want == "" {
-			require.Empty(t, s.Spent(c.use, now), name)
-		} else {
-			require.Contains(t, s.Spent(c.use, now), c.want, name)
-		}
-	}
-	require.Empty(t, place.ExchangeSettings{}.Spent(ledger.ChainUse{ID: "c", Steps: 1000, Tokens: 1 << 40, Started: now.Add(-10_000 * time.Hour)}, now))
 }
 
 // Waits double up to their bound.

@@ -24,6 +24,7 @@ var targets = []struct {
 	{"./router", []string{"./router"}},
 	{"./router/ledger", []string{"./router/ledger", "./router"}},
 	{"./router/lanes", []string{"./router/lanes"}},
+	{"./router/place", []string{"./router/place"}},
 	{"./router/queue", []string{"./router/queue"}},
 	{"./sessions", []string{"./sessions"}},
 	{"./store", []string{"./store", "./store/sqlite"}},

@@ -39,10 +39,6 @@ func TestMain(m *testing.M) {
 		useKeys(strings.Join(os.Args[2:], ""))
 		return
 	}
-	if len(os.Args) > 1 && os.Args[1] == hoardArg {
-		hoard()
-		return
-	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -125,7 +125,7 @@ func costAttacks() []attack {
 			if a.status < 300 {
 				s.leak("metadata: 70 KiB are kept")
 			} else {
-				s.has(a.body, "metadata: is")
+				s.has(a.body, "metadata: it has")
 			}
 			for range 20 {
 				s.read(s.as(lowToken, http.MethodPost, "/v1/sessions", large(60<<10)), nil)

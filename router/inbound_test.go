@@ -32,6 +32,7 @@ func TestMessageIsAnsweredOnce(t *testing.T) {
 		run := b.ended(first.Run)
 		require.Equal(t, sessions.RunDone, run.Status)
 		require.Equal(t, "echo: hello", run.Reply)
+		synctest.Wait() // events follow the commit
 		require.Equal(t, []sessions.EventType{sessions.EventUser, sessions.EventStarted, sessions.EventDone}, b.bus.seen(first.Run))
 
 		again := b.hear(m)

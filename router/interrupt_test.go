@@ -44,6 +44,7 @@ func TestInterruptReplacesTheRun(t *testing.T) {
 		require.Equal(t, sessions.RunAborted, ended.Status)
 		require.Equal(t, "Replaced by a newer message.", ended.Error)
 		require.Equal(t, sessions.RunDone, b.ended(second.Run).Status)
+		synctest.Wait() // events follow the commit
 		require.Equal(t, []sessions.EventType{sessions.EventUser, sessions.EventStarted, sessions.EventAborted}, b.bus.seen(first.Run))
 	})
 }

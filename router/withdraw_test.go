@@ -155,6 +155,7 @@ func TestPreviewOfABlockedAnswerIsTakenBack(t *testing.T) {
 		require.Len(t, b.chat.texts("ann"), 1)
 		require.Contains(t, b.chat.texts("ann")[0], "may not be said")
 		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 1)
+		require.Empty(t, b.deliveries(ledger.DeliveryBlocked)[0].PreviewID, "sent again, it is a new message")
 		require.Len(t, b.deliveries(ledger.DeliveryDiscarded), 1)
 	})
 }

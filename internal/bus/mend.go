@@ -86,9 +86,10 @@ func (b *Bus) ensure(ctx context.Context) error {
 	}
 	err := b.ensureOn(ctx, clusterCopies)
 	var refused *jetstream.APIError
+	// A node that led the cluster refuses for a while what it has lost the quorum for.
 	if errors.As(err, &refused) && refused.ErrorCode == noSuitablePeers {
 		b.cfg.Log.Warn("the NATS cluster has too few nodes to outlive one", "want", clusterCopies)
-		return b.ensureOn(ctx, 1)
+		err = b.ensureOn(ctx, 1)
 	}
 	if errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &refused) && refused.ErrorCode == noLeader) {
 		return fmt.Errorf("%w (%w)", errNoQuorum, err)

@@ -13,6 +13,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -27,10 +28,10 @@ func (r *Router) Accept(ctx context.Context, in adapters.Inbound) error {
 
 // Admit takes one inbound event. When it returns without an error, whatever
 // must follow from the event is durable; a repeated event changes nothing.
-// Errors: [ErrStopping], [ErrBusy], a *[RequestError], or the store's.
+// Errors: [request.ErrStopping], [request.ErrBusy], a *[request.Error], or the store's.
 func (r *Router) Admit(ctx context.Context, in Admission) (Admitted, error) {
 	if r.stopping.Load() {
-		return Admitted{}, ErrStopping
+		return Admitted{}, request.ErrStopping
 	}
 	started := r.now()
 	in.Quotations = boundQuotations(in.Quotations, quotedMost)

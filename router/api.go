@@ -2,7 +2,6 @@ package router
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
 	"sluice/adapters"
@@ -12,30 +11,6 @@ import (
 	"sluice/sessions"
 )
 
-// Errors that callers branch on, besides the sentinels of package sessions.
-var (
-	// ErrBusy: the session has a run and the request asked not to queue behind it.
-	ErrBusy = errors.New("session is busy")
-	// ErrStopping: the gateway takes nothing in any more.
-	ErrStopping = errors.New("gateway is stopping")
-	// ErrQueueFull: the new message itself was refused because the session's queue is full.
-	ErrQueueFull = errors.New("queue is full")
-)
-
-// RequestError is a problem with what a caller asked for; its text may be shown to the caller.
-type RequestError struct {
-	Field string // the parameter, for example "channel"
-	Text  string // what is wrong and what to do
-}
-
-// Error implements error.
-func (e *RequestError) Error() string {
-	if e.Field == "" {
-		return e.Text
-	}
-	return e.Field + ": " + e.Text
-}
-
 // Admission is an inbound event with what a program's request says besides.
 type Admission struct {
 	adapters.Inbound
@@ -44,7 +19,7 @@ type Admission struct {
 	// Label is that of the text where a program says it; invalid: what is said at the route is as secret as the
 	// place. Its trust is never more than the sender's.
 	Label flow.Label
-	// Exclusive asks for [ErrBusy] where the session has unfinished runs.
+	// Exclusive asks for [request.ErrBusy] where the session has unfinished runs.
 	Exclusive bool
 	// Token is the named token of the API with which it is said; nil: there is none.
 	Token *Token

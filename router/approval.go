@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -172,7 +173,7 @@ func (a *approver) question(ctx context.Context, p ledger.Approval) ([]ledger.De
 	}
 	if route.ChatType == sessions.Direct && !a.run.Input.Owner {
 		there, err := a.w.proactiveRoute(ctx, s, Proactive{Channel: route.Channel, Account: route.Account, To: toOwner})
-		if _, nobody := errors.AsType[*RequestError](err); nobody {
+		if _, nobody := errors.AsType[*request.Error](err); nobody {
 			route = sessions.Route{}
 		} else if err != nil {
 			return nil, fmt.Errorf("find owner: %w", err)

@@ -15,6 +15,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -136,7 +137,7 @@ func approvers(t sessions.Terms) string {
 }
 
 // DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
-// [RequestError], one that is left to others a [NotApproverError], an unknown one [sessions.ErrNotFound].
+// [request.Error], one that is left to others a [NotApproverError], an unknown one [sessions.ErrNotFound].
 func (r *Router) DecideApproval(ctx context.Context, id ledger.ApprovalID, v Verdict) (ledger.Approval, error) {
 	for range decideTries {
 		change, p, err := r.verdict(ctx, id, v) // anew, it says what somebody else has decided
@@ -185,11 +186,11 @@ func (r *Router) verdict(ctx context.Context, id ledger.ApprovalID, v Verdict) (
 	}
 	switch {
 	case p.Status != ledger.ApprovalPending:
-		return ledger.Change{}, p, &RequestError{Text: fmt.Sprintf("%s is %s already", id, wordOf(p))}
+		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s is %s already", id, wordOf(p))}
 	case !p.Expires.After(r.now()):
-		return ledger.Change{}, p, &RequestError{Text: fmt.Sprintf("%s is too late: it was to be decided until %s", id, p.Expires.UTC().Format("15:04 MST"))}
+		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s is too late: it was to be decided until %s", id, p.Expires.UTC().Format("15:04 MST"))}
 	case len(v.Reason.Raw()) > reasonMost:
-		return ledger.Change{}, p, &RequestError{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason.Raw()), reasonMost)}
+		return ledger.Change{}, p, &request.Error{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason.Raw()), reasonMost)}
 	}
 	to, reason := ledger.ApprovalAllowed, ledger.GatewaySays("")
 	if !v.Allow {
@@ -238,7 +239,7 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (ledger.Chan
 	v := decider(c.in, c.owner)
 	v.Allow, v.Reason = words[1] == "allow", flow.NewText(strings.Join(words[2:], " "), r.inboundLabel(c.in.Route, c.owner))
 	change, p, err := r.verdict(ctx, ledger.ApprovalID(words[0]), v)
-	bad, refused := errors.AsType[*RequestError](err)
+	bad, refused := errors.AsType[*request.Error](err)
 	if left, ok := errors.AsType[*NotApproverError](err); ok {
 		return r.leftToOthers(c, p, left)
 	}

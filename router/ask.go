@@ -18,6 +18,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/queue"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -74,11 +75,11 @@ func newChainID() string {
 }
 
 // StartExchange stores a request and the target's run on it, in one transaction.
-// The run's end brings the next step about. Errors: a *[RequestError] for what
+// The run's end brings the next step about. Errors: a *[request.Error] for what
 // the caller can mend, with [ErrQueueFull] where too much waits for the target, or the store's.
 func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	if r.stopping.Load() {
-		return ledger.Exchange{}, ErrStopping
+		return ledger.Exchange{}, request.ErrStopping
 	}
 	if x, err := r.startedBefore(ctx, a); err != nil || x.ID != "" {
 		return x, err
@@ -126,7 +127,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 	if errors.Is(err, sessions.ErrDuplicate) {
 		x, err := r.startedBefore(ctx, a)
 		if err == nil && x.ID == "" {
-			err = &RequestError{Text: "this request was made before, and what came of it is not kept any more (retention.runs): make a new one"}
+			err = &request.Error{Text: "this request was made before, and what came of it is not kept any more (retention.runs): make a new one"}
 		}
 		return x, err
 	}
@@ -159,7 +160,7 @@ func (r *Router) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
 			return fmt.Errorf("list exchanges: %w", err)
 		}
 		if most := s.Exchanges.MaxChildren; most > 0 && len(open) >= most {
-			return &RequestError{Text: fmt.Sprintf("%d sub-agents of this session are at work, which is the most (agents.defaults.subagents.maxChildren): wait for one to report", len(open))}
+			return &request.Error{Text: fmt.Sprintf("%d sub-agents of this session are at work, which is the most (agents.defaults.subagents.maxChildren): wait for one to report", len(open))}
 		}
 		return nil
 	}
@@ -168,7 +169,7 @@ func (r *Router) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
 		return fmt.Errorf("read queue: %w", err)
 	}
 	if len(waiting) == queue.MaxWaiting {
-		return fmt.Errorf("%w: %w", ErrQueueFull, &RequestError{Field: "sessionKey", Text: "too much waits for that session: try again later"})
+		return fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "too much waits for that session: try again later"})
 	}
 	return nil
 }
@@ -191,17 +192,17 @@ func (r *Router) nextHop(ctx context.Context, s *place.Settings, a Ask) (session
 		round = !up
 	}
 	if round {
-		return chain, &RequestError{Field: "sessionKey", Text: "this request came from that session, directly or through others: answer it instead of asking back"}
+		return chain, &request.Error{Field: "sessionKey", Text: "this request came from that session, directly or through others: answer it instead of asking back"}
 	}
 	if most := s.Exchanges.MaxHops; most > 0 && len(chain.Hops) > most {
-		return chain, &RequestError{Field: "sessionKey", Text: fmt.Sprintf("this request has been passed on %d times, which is the most (session.agentToAgent.maxHops): answer with what you know", most)}
+		return chain, &request.Error{Field: "sessionKey", Text: fmt.Sprintf("this request has been passed on %d times, which is the most (session.agentToAgent.maxHops): answer with what you know", most)}
 	}
 	use, err := r.store.Chain(ctx, chain.ID)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return chain, fmt.Errorf("read chain: %w", err)
 	}
 	if why := s.Exchanges.Spent(use, r.now()); why != "" {
-		return chain, &RequestError{Text: why + " (session.agentToAgent): answer with what you know"}
+		return chain, &request.Error{Text: why + " (session.agentToAgent): answer with what you know"}
 	}
 	return chain, nil
 }

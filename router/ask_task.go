@@ -8,6 +8,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -26,18 +27,18 @@ type NewTask struct {
 }
 
 // StartTask gives a task to a sub-agent of a session, as the session's own agent
-// does with sessions_spawn, and returns at once. An agent that is not configured is a *[RequestError].
+// does with sessions_spawn, and returns at once. An agent that is not configured is a *[request.Error].
 func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, error) {
 	if n.Agent == "" {
 		n.Agent = n.Session.Agent
 	}
 	switch {
 	case strings.TrimSpace(n.Text) == "":
-		return ledger.Exchange{}, &RequestError{Field: "task", Text: "is required"}
+		return ledger.Exchange{}, &request.Error{Field: "task", Text: "is required"}
 	case n.Session.Key.SubAgent():
-		return ledger.Exchange{}, &RequestError{Field: "session", Text: "a sub-agent's session has no sub-agents of its own"}
+		return ledger.Exchange{}, &request.Error{Field: "session", Text: "a sub-agent's session has no sub-agents of its own"}
 	case r.agent.ModelName(n.Agent) == "":
-		return ledger.Exchange{}, &RequestError{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", n.Agent)}
+		return ledger.Exchange{}, &request.Error{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", n.Agent)}
 	}
 	if n.Key != "" {
 		n.Key = "task/" + n.Key
@@ -47,7 +48,7 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, err
 		label = r.inboundLabel(n.Route, true)
 	}
 	if !flow.CanFlow(label.Level(), n.Session.Clearance) {
-		return ledger.Exchange{}, &RequestError{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
+		return ledger.Exchange{}, &request.Error{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
 	}
 	return r.StartExchange(ctx, Ask{
 		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: n.Key, Task: n.Task, Actor: n.Actor,

@@ -12,6 +12,7 @@ import (
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -57,8 +58,8 @@ func TestTaskIsRefused(t *testing.T) {
 			"agent: ":   {Session: ann, Text: "look", Agent: "ghost"},
 		} {
 			_, err := k.StartTask(t.Context(), task)
-			var request *router.RequestError
-			require.ErrorAs(t, err, &request)
+			var refused *request.Error
+			require.ErrorAs(t, err, &refused)
 			require.ErrorContains(t, err, field)
 		}
 		k.gate.mu.Lock()
@@ -122,8 +123,8 @@ func TestRequestThatIsNotKeptIsNotDoneTwice(t *testing.T) {
 		_, err = k.store.Exchange(t.Context(), x.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound)
 		_, err = k.StartExchange(t.Context(), ask)
-		var request *router.RequestError
-		require.ErrorAs(t, err, &request)
+		var refused *request.Error
+		require.ErrorAs(t, err, &refused)
 		require.ErrorContains(t, err, "retention.runs")
 		synctest.Wait()
 		require.Len(t, k.heard(), told)

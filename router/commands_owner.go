@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -72,7 +73,7 @@ func (r *Router) commandPair(ctx context.Context, c commandCall) (ledger.Change,
 		return ledger.Change{}, "Usage: `/pair approve CODE` or `/pair deny CODE`.", nil
 	}
 	p, change, err := r.settlement(ctx, code, c.in.speaker(), to)
-	var bad *RequestError
+	var bad *request.Error
 	switch {
 	case errors.As(err, &bad):
 		return change, bad.Text, nil

@@ -14,6 +14,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -38,15 +39,15 @@ func (p Proactive) check(s *place.Settings) error {
 	files := len(p.Files) + len(p.Media)
 	switch text := strings.TrimSpace(p.Text); {
 	case text == "" && len(p.Buttons) > 0:
-		return &RequestError{Field: "text", Text: "is empty: buttons need a text above them"}
+		return &request.Error{Field: "text", Text: "is empty: buttons need a text above them"}
 	case text == "" && files == 0:
-		return &RequestError{Field: "text", Text: "is empty: say what is to be sent"}
+		return &request.Error{Field: "text", Text: "is empty: say what is to be sent"}
 	case s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes:
-		return &RequestError{Field: "text", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(p.Text), s.MaxTextBytes)}
+		return &request.Error{Field: "text", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(p.Text), s.MaxTextBytes)}
 	case len(p.Buttons) > buttonsMost:
-		return &RequestError{Field: "buttons", Text: fmt.Sprintf("are %d, the most is %d", len(p.Buttons), buttonsMost)}
+		return &request.Error{Field: "buttons", Text: fmt.Sprintf("are %d, the most is %d", len(p.Buttons), buttonsMost)}
 	case files > filesMost:
-		return &RequestError{Field: "files", Text: fmt.Sprintf("are %d, the most is %d", files, filesMost)}
+		return &request.Error{Field: "files", Text: fmt.Sprintf("are %d, the most is %d", files, filesMost)}
 	}
 	return errors.Join(p.checkButtons(), p.checkFiles(s))
 }
@@ -56,13 +57,13 @@ func (p Proactive) checkButtons() error {
 		field := fmt.Sprintf("buttons[%d]", i)
 		switch {
 		case strings.TrimSpace(b.Label) == "" || strings.TrimSpace(b.Value) == "":
-			return &RequestError{Field: field, Text: "want a label and a value"}
+			return &request.Error{Field: field, Text: "want a label and a value"}
 		case utf8.RuneCountInString(b.Label) > buttonLabelMax:
-			return &RequestError{Field: field, Text: fmt.Sprintf("the label has %d characters, the most is %d", utf8.RuneCountInString(b.Label), buttonLabelMax)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("the label has %d characters, the most is %d", utf8.RuneCountInString(b.Label), buttonLabelMax)}
 		case len(b.Value) > buttonValueMax:
-			return &RequestError{Field: field, Text: fmt.Sprintf("the value has %d bytes, the most is %d", len(b.Value), buttonValueMax)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("the value has %d bytes, the most is %d", len(b.Value), buttonValueMax)}
 		case strings.ContainsAny(b.Label+b.Value, "\n\r\x00") || !utf8.ValidString(b.Label+b.Value):
-			return &RequestError{Field: field, Text: "want one line of valid UTF-8"}
+			return &request.Error{Field: field, Text: "want one line of valid UTF-8"}
 		}
 	}
 	return nil
@@ -75,15 +76,15 @@ func (p Proactive) checkFiles(s *place.Settings) error {
 		field := fmt.Sprintf("files[%d]", i)
 		switch {
 		case cleanName(f.Name) == "" || len(f.Name) > fileNameMax:
-			return &RequestError{Field: field, Text: fmt.Sprintf("want a name of at most %d bytes", fileNameMax)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("want a name of at most %d bytes", fileNameMax)}
 		case s.MaxMediaBytes > 0 && len(f.Content) > s.MaxMediaBytes:
-			return &RequestError{Field: field, Text: fmt.Sprintf("is %d bytes large, the most is %d (limits.maxMediaBytes)", len(f.Content), s.MaxMediaBytes)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("is %d bytes large, the most is %d (limits.maxMediaBytes)", len(f.Content), s.MaxMediaBytes)}
 		}
 		if s.MaxMediaBytes > 0 && together > 2*s.MaxMediaBytes {
-			return &RequestError{Field: field, Text: fmt.Sprintf("the files are %d bytes large together, the most is %d", together, 2*s.MaxMediaBytes)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("the files are %d bytes large together, the most is %d", together, 2*s.MaxMediaBytes)}
 		}
 		if _, _, err := mime.ParseMediaType(orDefault(f.MIME, "application/octet-stream")); err != nil {
-			return &RequestError{Field: field, Text: fmt.Sprintf("mime: %q is no media type", f.MIME)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("mime: %q is no media type", f.MIME)}
 		}
 	}
 	return nil
@@ -125,7 +126,7 @@ func (r *Router) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([
 	for _, id := range p.Media {
 		m, err := r.store.MediaInfo(ctx, id)
 		if errors.Is(err, sessions.ErrNotFound) || err == nil && m.Session != p.Session {
-			return nil, &RequestError{Field: "media", Text: fmt.Sprintf("no file %q came into this session, or it is not kept any more", id)}
+			return nil, &request.Error{Field: "media", Text: fmt.Sprintf("no file %q came into this session, or it is not kept any more", id)}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read file: %w", err)

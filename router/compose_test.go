@@ -17,6 +17,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -134,7 +135,7 @@ func TestBoundsOfAMessage(t *testing.T) {
 				p.To = "ann"
 			}
 			_, err := b.Send(t.Context(), p)
-			var bad *router.RequestError
+			var bad *request.Error
 			require.ErrorAs(t, err, &bad, want)
 			require.Contains(t, bad.Error(), want)
 		}

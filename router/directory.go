@@ -8,6 +8,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -26,7 +27,7 @@ func (r *Router) proactiveRoute(ctx context.Context, s *place.Settings, p Proact
 	account := orDefault(p.Account, "default")
 	a, ok := r.adapter(p.Channel, account)
 	if !ok {
-		return sessions.Route{}, &RequestError{Field: "account", Text: fmt.Sprintf("no account %q on channel %q", account, p.Channel)}
+		return sessions.Route{}, &request.Error{Field: "account", Text: fmt.Sprintf("no account %q on channel %q", account, p.Channel)}
 	}
 	route := sessions.Route{
 		Channel: p.Channel, Account: account, ChatType: p.ChatType,
@@ -35,7 +36,7 @@ func (r *Router) proactiveRoute(ctx context.Context, s *place.Settings, p Proact
 	directory, known := a.(adapters.Directory)
 	switch {
 	case p.To == "":
-		return route, &RequestError{Field: "to", Text: "is empty: want a conversation id, or \"owner\""}
+		return route, &request.Error{Field: "to", Text: "is empty: want a conversation id, or \"owner\""}
 	case p.To == toOwner:
 		id, err := ownerOn(s, p.Channel)
 		if err != nil || known {
@@ -43,7 +44,7 @@ func (r *Router) proactiveRoute(ctx context.Context, s *place.Settings, p Proact
 		}
 		route.Conversation, route.ChatType = sessions.ConversationID(id), sessions.Direct
 	case isName(p.To) && !known:
-		return route, &RequestError{Field: "to", Text: fmt.Sprintf("%q is a name, and channel %q can't look up names: want a conversation id", p.To, p.Channel)}
+		return route, &request.Error{Field: "to", Text: fmt.Sprintf("%q is a name, and channel %q can't look up names: want a conversation id", p.To, p.Channel)}
 	case isName(p.To):
 		return r.found(ctx, directory, p.To, route, nil)
 	}
@@ -87,9 +88,9 @@ func (r *Router) found(ctx context.Context, directory adapters.Directory, name s
 		f := adapters.AsFailure(err)
 		r.metrics.failures.WithLabelValues(at.Channel, string(f.Kind)).Inc()
 		if f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported {
-			return at, &RequestError{Field: "to", Text: fmt.Sprintf("nothing and nobody that can be written to is called %q on channel %q", name, at.Channel)}
+			return at, &request.Error{Field: "to", Text: fmt.Sprintf("nothing and nobody that can be written to is called %q on channel %q", name, at.Channel)}
 		}
-		return at, &RequestError{Field: "to", Text: fmt.Sprintf("%q could not be looked up on channel %q (%s): try again, or give a conversation's id with its chat_type", name, at.Channel, f.Kind)}
+		return at, &request.Error{Field: "to", Text: fmt.Sprintf("%q could not be looked up on channel %q (%s): try again, or give a conversation's id with its chat_type", name, at.Channel, f.Kind)}
 	}
 	route.Channel, route.Account, route.ReplyTo, route.Handle = at.Channel, at.Account, "", ""
 	route.Thread = orDefault(at.Thread, route.Thread)
@@ -98,7 +99,7 @@ func (r *Router) found(ctx context.Context, directory adapters.Directory, name s
 }
 
 func (r *Router) lastRoute(ctx context.Context, p Proactive) (sessions.Route, error) {
-	none := &RequestError{Field: "to", Text: "\"last\" wants a session that somebody has spoken to"}
+	none := &request.Error{Field: "to", Text: "\"last\" wants a session that somebody has spoken to"}
 	if p.Session == "" {
 		return sessions.Route{}, none
 	}
@@ -117,5 +118,5 @@ func ownerOn(s *place.Settings, channel string) (sessions.UserID, error) {
 	if owners := s.OwnersOn(channel); len(owners) > 0 {
 		return owners[0], nil
 	}
-	return "", &RequestError{Field: "to", Text: fmt.Sprintf("no owner on channel %q: add %q to owners in the configuration", channel, channel+":<user id>")}
+	return "", &request.Error{Field: "to", Text: fmt.Sprintf("no owner on channel %q: add %q to owners in the configuration", channel, channel+":<user id>")}
 }

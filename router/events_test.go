@@ -13,6 +13,7 @@ import (
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -173,7 +174,7 @@ func TestOneOfTwoExclusiveTurnsIsRefused(t *testing.T) {
 		if err == nil {
 			taken++
 		} else {
-			require.ErrorIs(t, err, router.ErrBusy)
+			require.ErrorIs(t, err, request.ErrBusy)
 		}
 	}
 	require.Equal(t, 1, taken)

@@ -15,6 +15,7 @@ import (
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -164,7 +165,7 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			synctest.Wait()
 			require.Equal(b.t, got.Run, insisting(b, exclusive(first)).Run, "told again")
 			_, err := exclusive(in("ann", "2", "two"))(b.t.Context())
-			require.ErrorIs(b.t, err, router.ErrBusy)
+			require.ErrorIs(b.t, err, request.ErrBusy)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -178,7 +179,7 @@ func (r *Router) decideHeld(ctx context.Context, change *ledger.Change, p ledger
 		return fmt.Errorf("read delivery: %w", err)
 	}
 	if d.Status != ledger.DeliveryHeld {
-		return &RequestError{Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
+		return &request.Error{Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
 	}
 	d.Epoch, d.NextTry, d.LastError = 0, r.now(), ""
 	d.Status = ledger.DeliveryQueued

@@ -17,6 +17,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/queue"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -285,7 +286,7 @@ func TestBadInputLosesNothing(t *testing.T) {
 
 		b.StopIntake()
 		_, err := b.Admit(t.Context(), router.Admission{Inbound: in("ann", "4", "late")})
-		require.ErrorIs(t, err, router.ErrStopping)
+		require.ErrorIs(t, err, request.ErrStopping)
 	})
 }
 

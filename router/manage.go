@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -20,7 +21,7 @@ func (r *Router) ResolveSession(ctx context.Context, keyOrID string) (sessions.R
 	}
 	key, err := s.Keyer.Resolve(keyOrID, s.Agent)
 	if err != nil {
-		return sessions.Record{}, &RequestError{Field: "session", Text: err.Error()}
+		return sessions.Record{}, &request.Error{Field: "session", Text: err.Error()}
 	}
 	return r.store.SessionByKey(ctx, key)
 }
@@ -63,20 +64,20 @@ func (r *Router) MainSession(ctx context.Context) (sessions.Record, error) {
 // CreateSession makes a session that is spoken to over HTTP.
 func (r *Router) CreateSession(ctx context.Context, n NewSession) (sessions.Record, error) {
 	if r.stopping.Load() {
-		return sessions.Record{}, ErrStopping
+		return sessions.Record{}, request.ErrStopping
 	}
 	agent := n.Agent
 	if agent == "" {
 		agent = r.settings.Load().Agent
 	}
 	if r.agent.ModelName(agent) == "" {
-		return sessions.Record{}, &RequestError{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", agent)}
+		return sessions.Record{}, &request.Error{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", agent)}
 	}
 	if len(n.Metadata) > sessions.MetadataMost {
-		return sessions.Record{}, &RequestError{Field: "metadata", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(n.Metadata), sessions.MetadataMost)}
+		return sessions.Record{}, &request.Error{Field: "metadata", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(n.Metadata), sessions.MetadataMost)}
 	}
 	if size := pathBytes(n.FileAccess); size > sessions.MetadataMost {
-		return sessions.Record{}, &RequestError{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the most is %d", size, sessions.MetadataMost)}
+		return sessions.Record{}, &request.Error{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the most is %d", size, sessions.MetadataMost)}
 	}
 	record := r.places.NewRecord("", agent, sessions.Route{})
 	record.Key = sessions.Key("agent:" + agent + ":http:" + string(record.ID))
@@ -104,7 +105,7 @@ func pathBytes(a sessions.FileAccess) (size int) {
 // PatchSession changes a session's settings.
 func (r *Router) PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error) {
 	if err := p.Check(); err != nil {
-		return sessions.Record{}, &RequestError{Text: err.Error()}
+		return sessions.Record{}, &request.Error{Text: err.Error()}
 	}
 	entry := sessions.AuditEntry{At: r.now(), Actor: actor, Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: ledger.NoticeLabel()}
 	if err := r.store.Commit(ctx, ledger.Change{Change: sessions.Change{Patch: []sessions.Patch{p}, Audit: []sessions.AuditEntry{entry}}}); err != nil {
@@ -127,7 +128,7 @@ func (r *Router) Learn(ctx context.Context, id sessions.ID, label flow.Label, ac
 			return nil
 		}
 		if !taint.FlowsTo(record.Clearance) {
-			return &RequestError{Field: "label", Text: aboveClearance(record, taint.Level())}
+			return &request.Error{Field: "label", Text: aboveClearance(record, taint.Level())}
 		}
 		entry := sessions.AuditEntry{
 			At: r.now(), Actor: actor, Action: "session.learn", Object: string(record.Key), Session: id, Label: taint,
@@ -142,7 +143,7 @@ func (r *Router) Learn(ctx context.Context, id sessions.ID, label flow.Label, ac
 	return fmt.Errorf("raise session: %w", sessions.ErrConflict)
 }
 
-// ResetSession begins a new session under the key of an old one, for who has asked for it with a token. What a rule keeps is a [RequestError].
+// ResetSession begins a new session under the key of an old one, for who has asked for it with a token. What a rule keeps is a [request.Error].
 func (r *Router) ResetSession(ctx context.Context, id sessions.ID, actor string) (sessions.Record, error) {
 	old, err := r.store.Session(ctx, id)
 	if err != nil {
@@ -160,7 +161,7 @@ func (r *Router) ResetSession(ctx context.Context, id sessions.ID, actor string)
 	return fresh, nil
 }
 
-// DeleteSession ends a session and stops what works in it and for it, for who has asked for that with a token. What a rule keeps is a [RequestError].
+// DeleteSession ends a session and stops what works in it and for it, for who has asked for that with a token. What a rule keeps is a [request.Error].
 func (r *Router) DeleteSession(ctx context.Context, id sessions.ID, actor string) error {
 	record, err := r.store.Session(ctx, id)
 	if err != nil {
@@ -185,7 +186,7 @@ func (r *Router) keep(ctx context.Context, entry sessions.AuditEntry, why string
 	if err := r.store.Commit(ctx, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}); err != nil {
 		return fmt.Errorf("record refusal: %w", err)
 	}
-	return &RequestError{Text: why}
+	return &request.Error{Text: why}
 }
 
 // AbortSession stops what works and what waits in a session, and its sub-agents.
@@ -248,13 +249,13 @@ func (r *Router) RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor 
 	switch from {
 	case ledger.DeliveryFailed, ledger.DeliveryUnknown, ledger.DeliveryBlocked, ledger.DeliveryExpired, ledger.DeliveryQueued:
 	default:
-		return d, &RequestError{Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued ones can be sent again", from)}
+		return d, &request.Error{Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued ones can be sent again", from)}
 	}
 	now := r.now()
 	expires := now.Add(life(r.settings.Load()))
 	if d.Route.Handle != "" { // it must not go to everybody instead
 		if expires = d.Created.Add(handleLife); !expires.After(now) {
-			return d, &RequestError{Text: fmt.Sprintf("the delivery is an answer that only one person was to see, and the platform takes it no later than %s after the question: discard it", handleLife)}
+			return d, &request.Error{Text: fmt.Sprintf("the delivery is an answer that only one person was to see, and the platform takes it no later than %s after the question: discard it", handleLife)}
 		}
 	}
 	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = ledger.DeliveryQueued, now, expires, time.Time{}, ""
@@ -271,7 +272,7 @@ func (r *Router) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by V
 	}
 	from := d.Status
 	if from == ledger.DeliverySent || from == ledger.DeliverySending || from == ledger.DeliveryPreview || from == ledger.DeliveryDiscarded {
-		return d, &RequestError{Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
+		return d, &request.Error{Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
 	}
 	d.Status, d.Finished, d.Epoch = ledger.DeliveryDiscarded, r.now(), 0
 	var unask []ledger.ApprovalMove

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sluice/adapters"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -12,7 +13,7 @@ import (
 const membersMost = 200
 
 // LookUp finds a conversation by its id or a name, and who is in it, at most
-// 200. members is nil where the platform does not tell. Errors: a *[RequestError] for what can be mended.
+// 200. members is nil where the platform does not tell. Errors: a *[request.Error] for what can be mended.
 func (r *Router) LookUp(ctx context.Context, channel, account, to string) (route sessions.Route, members []sessions.Peer, err error) {
 	route, err = r.proactiveRoute(ctx, r.settings.Load(), Proactive{Channel: channel, Account: account, To: to})
 	if err != nil {
@@ -32,7 +33,7 @@ func (r *Router) LookUp(ctx context.Context, channel, account, to string) (route
 	case f.Kind == adapters.Unsupported:
 		return route, nil, nil
 	case f.Kind == adapters.Permanent:
-		return route, nil, &RequestError{Field: "to", Text: fmt.Sprintf("%q on channel %q has no members to be told: %v", to, channel, f.Err)}
+		return route, nil, &request.Error{Field: "to", Text: fmt.Sprintf("%q on channel %q has no members to be told: %v", to, channel, f.Err)}
 	}
-	return route, nil, &RequestError{Field: "to", Text: fmt.Sprintf("the members of %q could not be looked up on channel %q: try again", to, channel)}
+	return route, nil, &request.Error{Field: "to", Text: fmt.Sprintf("the members of %q could not be looked up on channel %q: try again", to, channel)}
 }

@@ -17,6 +17,7 @@ import (
 	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -88,7 +89,7 @@ func TestPermanentFailureIsADeadLetter(t *testing.T) {
 				b.await(1)
 				require.Equal(t, []string{"echo: not lost", "echo: lost"}, b.chat.texts("ann"))
 				_, err = b.RetryDelivery(t.Context(), dead[0].ID, "operator")
-				var bad *router.RequestError
+				var bad *request.Error
 				require.ErrorAs(t, err, &bad, "what was sent can't be sent again")
 				_, err = b.DiscardDelivery(t.Context(), dead[0].ID, router.Verdict{Actor: "operator", Owner: true})
 				require.ErrorAs(t, err, &bad)
@@ -220,7 +221,7 @@ func TestProactiveMessage(t *testing.T) {
 			"to":      {Channel: "test", Text: "hi"},
 		} {
 			_, err := b.Send(t.Context(), p)
-			var bad *router.RequestError
+			var bad *request.Error
 			require.ErrorAs(t, err, &bad)
 			require.Equal(t, field, bad.Field)
 		}

@@ -15,6 +15,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -163,9 +164,9 @@ func newPairingCode() string {
 // Errors of an owner's word about a pairing.
 var (
 	// ErrPairingCode: no pending pairing has the code.
-	ErrPairingCode = &RequestError{Field: "code", Text: "no pending pairing has this code; it may have expired: see `sluice pairing list`"}
+	ErrPairingCode = &request.Error{Field: "code", Text: "no pending pairing has this code; it may have expired: see `sluice pairing list`"}
 	// ErrPairingLocked: too many codes were wrong.
-	ErrPairingLocked = &RequestError{Field: "code", Text: fmt.Sprintf(
+	ErrPairingLocked = &request.Error{Field: "code", Text: fmt.Sprintf(
 		"%d codes were wrong within an hour, so no code is taken before that hour is over; `sluice pairing list` shows the right ones", wrongCodesMost)}
 )
 

@@ -327,7 +327,7 @@ func TestConflictsEnd(t *testing.T) {
 		b := newBundle(t, func(b *bundle) { b.dying = d })
 		run := b.hear(in("owner", "1", "one"))
 		synctest.Wait()
-		for name, request := range map[string]func(context.Context) error{
+		for name, ask := range map[string]func(context.Context) error{
 			"stop":  func(ctx context.Context) error { return b.AbortSession(ctx, run.Session, "operator") },
 			"admit": func(ctx context.Context) error { return b.Accept(ctx, in("owner", "2", "two")) },
 			"learn": func(ctx context.Context) error {
@@ -341,12 +341,12 @@ func TestConflictsEnd(t *testing.T) {
 			d.mu.Lock()
 			d.busy = 1000
 			d.mu.Unlock()
-			require.ErrorIs(t, request(t.Context()), sessions.ErrConflict, name)
+			require.ErrorIs(t, ask(t.Context()), sessions.ErrConflict, name)
 			d.mu.Lock()
 			require.Equal(t, 1000-5, d.busy, "%s is tried so often", name)
 			d.busy = 4
 			d.mu.Unlock()
-			require.NoError(t, request(t.Context()), name)
+			require.NoError(t, ask(t.Context()), name)
 			synctest.Wait() // what follows from it commits, too
 		}
 		d.mu.Lock()

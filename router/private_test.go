@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -80,7 +80,7 @@ func TestPrivateAnswer(t *testing.T) {
 		b.hear(inPrivate("g", "ann", "6", "much too late"))
 		time.Sleep(15 * time.Minute)
 		_, err = b.RetryDelivery(t.Context(), b.deliveries(ledger.DeliveryFailed)[0].ID, "operator")
-		var bad *router.RequestError
+		var bad *request.Error
 		require.ErrorAs(t, err, &bad)
 		require.Contains(t, bad.Text, "only one person was to see")
 		require.Len(t, b.chat.texts("g"), 2)

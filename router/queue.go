@@ -9,6 +9,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/queue"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -44,7 +45,7 @@ func (r *Router) makeRoom(ctx context.Context, s *place.Settings, in Admission, 
 func (r *Router) busyOrRepeat(ctx context.Context, in Admission) (*Admitted, error) {
 	got, err := r.repeated(ctx, in)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return nil, ErrBusy
+		return nil, request.ErrBusy
 	}
 	return &got, err
 }

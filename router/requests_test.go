@@ -15,6 +15,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -28,7 +29,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 		path := strings.Repeat("p", sessions.MetadataMost-3)
 		_, err = b.CreateSession(t.Context(), router.NewSession{FileAccess: sessions.FileAccess{Read: []string{path}}})
 		require.NoError(t, err, "as much as may be")
-		for want, request := range map[string]func(context.Context) error{
+		for want, ask := range map[string]func(context.Context) error{
 			`agent: no agent "ghost"`: func(ctx context.Context) error {
 				_, err := b.CreateSession(ctx, router.NewSession{Agent: "ghost"})
 				return err
@@ -66,14 +67,14 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 				return err
 			},
 		} {
-			err := request(t.Context())
-			var wrong *router.RequestError
+			err := ask(t.Context())
+			var wrong *request.Error
 			require.ErrorAs(t, err, &wrong, want)
 			require.ErrorContains(t, err, want)
 		}
 		require.Empty(t, b.deliveries(""))
 		b.StopIntake()
-		for name, request := range map[string]func(context.Context) error{
+		for name, ask := range map[string]func(context.Context) error{
 			"admit": func(ctx context.Context) error { return b.Accept(ctx, in("ann", "1", "hi")) },
 			"send": func(ctx context.Context) error {
 				_, err := b.Send(ctx, router.Proactive{Channel: "test", To: "x", Text: "hi"})
@@ -82,7 +83,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 			"session": func(ctx context.Context) error { _, err := b.CreateSession(ctx, router.NewSession{}); return err },
 			"ask":     func(ctx context.Context) error { _, err := b.StartExchange(ctx, router.Ask{}); return err },
 		} {
-			require.ErrorIs(t, request(t.Context()), router.ErrStopping, name)
+			require.ErrorIs(t, ask(t.Context()), request.ErrStopping, name)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -24,7 +25,7 @@ const (
 // repeated idempotency key gives the first delivery.
 func (r *Router) Send(ctx context.Context, p Proactive) (ledger.Delivery, error) {
 	if r.stopping.Load() {
-		return ledger.Delivery{}, ErrStopping
+		return ledger.Delivery{}, request.ErrStopping
 	}
 	s := r.settings.Load()
 	if err := p.check(s); err != nil {
@@ -113,8 +114,8 @@ func (r *Router) hidesChannel(c Check) bool {
 }
 
 // NoChannel says that a channel is not configured.
-func NoChannel(name string) *RequestError {
-	return &RequestError{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", name)}
+func NoChannel(name string) *request.Error {
+	return &request.Error{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", name)}
 }
 
 // conversationSession is the session whose send-policy override and key count
@@ -145,7 +146,7 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 		return policy.Decision{}, NoChannel(c.Channel)
 	}
 	if c.ChatType != "" && !c.ChatType.Valid() {
-		return policy.Decision{}, &RequestError{Field: "chat_type", Text: fmt.Sprintf("%q is not direct, group or channel", c.ChatType)}
+		return policy.Decision{}, &request.Error{Field: "chat_type", Text: fmt.Sprintf("%q is not direct, group or channel", c.ChatType)}
 	}
 	route, err := r.checkedRoute(ctx, s, c)
 	if err != nil {

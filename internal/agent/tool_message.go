@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -120,17 +122,12 @@ func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, erro
 		p.Buttons = append(p.Buttons, adapters.Button{Label: b.Label, Value: b.Value})
 	}
 	own := caller.Route
-	if p.Channel == "" {
-		p.Channel = own.Channel
-	}
-	if p.Channel == own.Channel && p.Account == "" {
-		p.Account = own.Account
+	p.Channel = cmp.Or(p.Channel, own.Channel)
+	if p.Channel == own.Channel {
+		p.Account = cmp.Or(p.Account, own.Account)
 	}
 	if p.To == "" && p.Channel == own.Channel {
-		p.To = string(own.Conversation)
-		if p.Thread == "" {
-			p.Thread = string(own.Thread)
-		}
+		p.To, p.Thread = string(own.Conversation), cmp.Or(p.Thread, string(own.Thread))
 	}
 	switch {
 	case p.Channel == "":
@@ -154,8 +151,8 @@ func here(caller sessions.Caller, p router.Proactive) bool {
 
 // publicSendError lets a model see what is wrong with what it asked for, and nothing else.
 func publicSendError(err error) error {
-	if request, ok := errors.AsType[*router.RequestError](err); ok {
-		return request
+	if wrong, ok := errors.AsType[*request.Error](err); ok {
+		return wrong
 	}
 	return inside("queue message", err)
 }

@@ -15,6 +15,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -103,7 +104,7 @@ func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawM
 	x, err := l.exchanges.StartExchange(ctx, router.Ask{
 		Kind: announce.Send, Caller: caller, Target: to.record, Create: to.create, Text: args.Message, Label: caller.Taint, Key: callKey(caller, raw), Blind: to.blind,
 	})
-	if to.blind && errors.Is(err, router.ErrQueueFull) {
+	if to.blind && errors.Is(err, request.ErrQueueFull) {
 		l.log.Warn("message dropped: its sender must not learn that too much waits there", "session", string(to.record.ID), "run", string(caller.Run))
 		x.First, err = sessions.NewRunID(), nil
 	}

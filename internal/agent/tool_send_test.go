@@ -14,8 +14,8 @@ import (
 	"sluice/announce"
 	"sluice/internal/agent"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -269,7 +269,7 @@ func TestSendUpIsBlind(t *testing.T) {
 	}
 	require.Empty(t, b.waited)
 
-	b.refuse = fmt.Errorf("%w: %w", router.ErrQueueFull, &router.RequestError{Field: "sessionKey", Text: "too much waits"})
+	b.refuse = fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "too much waits"})
 	full := b.tool(t, "sessions_send", `{"sessionKey":"main","message":"x"}`)
 	require.False(t, full.Error, "that it is full is not told either")
 	require.Contains(t, full.Text, `"status":"accepted"`)
@@ -281,7 +281,7 @@ func TestFullQueueIsTold(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	b.record(group, public)
-	b.refuse = fmt.Errorf("%w: %w", router.ErrQueueFull, &router.RequestError{Field: "sessionKey", Text: "too much waits for that session: try again later"})
+	b.refuse = fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "too much waits for that session: try again later"})
 	result := b.tool(t, "sessions_send", `{"sessionKey":"`+string(group)+`","message":"x"}`)
 	require.True(t, result.Error)
 	require.Equal(t, "sessionKey: too much waits for that session: try again later", result.Text)

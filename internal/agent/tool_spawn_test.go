@@ -12,6 +12,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/agent"
 	"sluice/router"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -92,7 +93,7 @@ func TestSpawnFindsItsRoute(t *testing.T) {
 func TestSpawnIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.refuse = &router.RequestError{Text: "5 sub-agents of this session are at work"}
+	b.refuse = &request.Error{Text: "5 sub-agents of this session are at work"}
 	require.Equal(t, "5 sub-agents of this session are at work", b.tool(t, "sessions_spawn", `{"task":"x"}`).Text)
 	b.refuse = errors.New("password of the database is 123")
 	require.NotContains(t, b.tool(t, "sessions_spawn", `{"task":"x"}`).Text, "123")

@@ -10,7 +10,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -117,7 +117,7 @@ func TestMessageGoesWhereTheRunCameFrom(t *testing.T) {
 	require.Equal(t, b.session.Taint(), b.sent[0].Label)
 
 	require.Contains(t, b.tool(t, "message", `{"message":"x","to":"forbidden"}`).Text, `"status":"blocked"`)
-	b.refuse = &router.RequestError{Field: "channel", Text: "no channel"}
+	b.refuse = &request.Error{Field: "channel", Text: "no channel"}
 	require.Contains(t, b.tool(t, "message", `{"message":"x","channel":"fax","to":"1"}`).Text, "channel: no channel")
 	b.refuse = errors.New("password of the database is 123")
 	require.NotContains(t, b.tool(t, "message", `{"message":"x"}`).Text, "123", "an internal text never leaves")

@@ -22,7 +22,7 @@ func layers() [][]string {
 		{"policy/flow", "internal/faultpoint", "internal/visible", "internal/archtest"},
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
-		{"router/ledger", "router/queue"},
+		{"router/ledger", "router/queue", "router/request"},
 		{"router/lanes", "router/place"},
 		{"router"},
 		{"store", "store/trace", "internal/model/wire"},

@@ -13,6 +13,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -46,7 +47,7 @@ func (g *gateway) DecideApproval(_ context.Context, id ledger.ApprovalID, v rout
 			return *p, &router.NotApproverError{Actor: v.Actor, Terms: p.Terms}
 		}
 		if p.Status != ledger.ApprovalPending {
-			return *p, &router.RequestError{Field: "id", Text: string(id) + " is " + string(p.Status) + " already"}
+			return *p, &request.Error{Field: "id", Text: string(id) + " is " + string(p.Status) + " already"}
 		}
 		p.Status, p.Reason, p.By, p.Decided = ledger.ApprovalDenied, v.Reason, v.Actor, clock
 		if v.Allow {

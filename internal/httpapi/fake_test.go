@@ -27,6 +27,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -314,7 +315,7 @@ func (g *gateway) Follow(ctx context.Context, _ sessions.ID, after uint64) (<-ch
 
 func (g *gateway) LookUp(_ context.Context, channel, _, to string) (sessions.Route, []sessions.Peer, error) {
 	if to != "#ops" {
-		return sessions.Route{}, nil, &router.RequestError{Field: "to", Text: "nobody is called so"}
+		return sessions.Route{}, nil, &request.Error{Field: "to", Text: "nobody is called so"}
 	}
 	return sessions.Route{Channel: channel, Account: "default", ChatType: sessions.Group, Conversation: "C1", Title: "ops", Handle: "secret"},
 		[]sessions.Peer{{ID: "U1", Name: "Ada"}}, nil

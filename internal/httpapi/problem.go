@@ -8,6 +8,7 @@ import (
 
 	"sluice/internal/httpapi/wire"
 	"sluice/router"
+	"sluice/router/request"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -24,7 +25,7 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	case errors.Is(err, router.ErrPairingCode):
 		return wire.NewError(http.StatusNotFound, wire.ErrNotFound.Code, router.ErrPairingCode.Text), false
 	}
-	if bad, ok := errors.AsType[*router.RequestError](err); ok {
+	if bad, ok := errors.AsType[*request.Error](err); ok {
 		return wire.BadRequest(bad.Error()), false
 	}
 	if full, ok := errors.AsType[*router.NoRoomError](err); ok {
@@ -33,7 +34,7 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	if left, ok := errors.AsType[*router.NotApproverError](err); ok {
 		return wire.Forbidden(left.Error()), false
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, router.ErrStopping) { // if the caller has gone, nobody reads the answer
+	if errors.Is(err, context.Canceled) || errors.Is(err, request.ErrStopping) { // if the caller has gone, nobody reads the answer
 		return wire.ErrStopping, false
 	}
 	if down, ok := errors.AsType[*store.Unavailable](err); ok {
@@ -46,9 +47,9 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
 		return wire.ErrNotFound, false
-	case errors.Is(err, router.ErrBusy):
+	case errors.Is(err, request.ErrBusy):
 		return wire.NewError(http.StatusConflict, "busy", "the session is working on another message; wait for it to finish, or cancel it"), false
-	case errors.Is(err, router.ErrQueueFull):
+	case errors.Is(err, request.ErrQueueFull):
 		return wire.NewError(http.StatusTooManyRequests, "queue_full", "the session's queue is full; try again later"), false
 	case errors.Is(err, sessions.ErrConflict), errors.Is(err, sessions.ErrFenced):
 		return wire.Conflict("another request changed it at the same time; read it again and retry"), false

@@ -10,6 +10,7 @@ import (
 
 	"sluice/internal/httpapi/wire"
 	"sluice/router"
+	"sluice/router/request"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -24,17 +25,17 @@ func TestErrorsBecomeResponses(t *testing.T) {
 		fault  bool
 	}{
 		"own":             {fmt.Errorf("read: %w", wire.Conflict("taken")), 409, "conflict", "taken", false},
-		"bad request":     {&router.RequestError{Field: "to", Text: "is empty"}, 400, "invalid_request", "to: is empty", false},
+		"bad request":     {&request.Error{Field: "to", Text: "is empty"}, 400, "invalid_request", "to: is empty", false},
 		"pairing code":    {router.ErrPairingCode, 404, "not_found", router.ErrPairingCode.Text, false},
 		"pairing locked":  {router.ErrPairingLocked, 429, "pairing_locked", router.ErrPairingLocked.Text, false},
 		"no room":         {&router.NoRoomError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
 		"caller has gone": {fmt.Errorf("wait: %w", context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
-		"stopping":        {router.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},
+		"stopping":        {request.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping store":  {errors.Join(&store.Unavailable{Reason: "closed"}, context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
 		"store":           {&store.Unavailable{Reason: "the disk is full", Fix: "make room"}, 503, "unavailable", "the store is not available: the disk is full; make room", true},
 		"not found":       {fmt.Errorf("read session: %w", sessions.ErrNotFound), 404, "not_found", wire.ErrNotFound.Message, false},
-		"busy":            {router.ErrBusy, 409, "busy", "the session is working on another message; wait for it to finish, or cancel it", false},
-		"queue full":      {router.ErrQueueFull, 429, "queue_full", "the session's queue is full; try again later", false},
+		"busy":            {request.ErrBusy, 409, "busy", "the session is working on another message; wait for it to finish, or cancel it", false},
+		"queue full":      {request.ErrQueueFull, 429, "queue_full", "the session's queue is full; try again later", false},
 		"conflict":        {sessions.ErrConflict, 409, "conflict", "another request changed it at the same time; read it again and retry", false},
 		"fenced":          {sessions.ErrFenced, 409, "conflict", "another request changed it at the same time; read it again and retry", false},
 		"anything else":   {errors.New("a secret path"), 500, "internal", wire.ErrInternal.Message, true},

@@ -17,6 +17,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -172,7 +173,7 @@ func TestTurnIsNamedByItsCaller(t *testing.T) {
 	require.Contains(t, text, "event: message.notice\n")
 	require.Contains(t, text, `"text":"Done."`)
 
-	g.fail = router.ErrBusy
+	g.fail = request.ErrBusy
 	w = call(h, "POST", "/v1/sessions/sess_000000000002/messages", `{"message":"x"}`)
 	require.Equal(t, http.StatusConflict, w.Code)
 	require.Contains(t, w.Body.String(), `{"error":"busy"`)

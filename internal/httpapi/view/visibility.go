@@ -11,6 +11,7 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -53,7 +54,7 @@ func (v *Visibility) Session(ctx context.Context, name string) (sessions.Record,
 // Existing finds the session that a name means, if the caller may know of it.
 func (v *Visibility) Existing(ctx context.Context, name string) (sessions.Record, error) {
 	r, err := v.Resolver.ResolveSession(ctx, name)
-	if _, bad := errors.AsType[*router.RequestError](err); bad {
+	if _, bad := errors.AsType[*request.Error](err); bad {
 		return r, wire.ErrNotFound // it cannot be a key, so it names nothing
 	}
 	if err != nil {

@@ -36,12 +36,12 @@ func layers() [][]string {
 			"store/sqlite", "store/postgres", "store/storetest",
 			"adapters/telegram", "adapters/slack", "adapters/discord", "adapters/webchat", "adapters/template", "adapters/adaptertest", "adapters/adaptertest/wire",
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
-			"internal/mcp", "internal/metrics", "internal/model", "internal/supervisor",
+			"internal/mcp", "internal/model", "internal/supervisor",
 		},
 		{"internal/cli/terminal"},
 		{"internal/cli/api"},
 		{"internal/cli/chat", "internal/cli/doctor", "internal/cli/setup"},
-		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/bus/bustest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest"},
+		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest"},
 		{"cmd/sluice"},
 		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside
 		{"internal/attacks", "internal/budget", "internal/chaos", "internal/bench", "internal/mutate", "internal/structure"},
@@ -51,7 +51,7 @@ func layers() [][]string {
 // testSupport are packages that only tests import.
 func testSupport() []string {
 	return []string{
-		"store/storetest", "store/sqlite/sqlitetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/webchat/webchattest", "adapters/template", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/bus/bustest", "internal/sandbox/sandboxtest",
+		"store/storetest", "store/sqlite/sqlitetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/template", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest",
 		"internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions",
 	}
 }
@@ -152,13 +152,17 @@ func TestTheLowestLayerIsStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-func TestNoPackageStandsTwice(t *testing.T) {
+func TestEachEntryIsAPackageAndStandsOnce(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, layer := range layers() {
-		for _, path := range layer {
-			require.False(t, seen[path], path)
-			seen[path] = true
-		}
+	for _, path := range slices.Concat(layers()...) {
+		require.False(t, seen[path], "%s stands twice", path)
+		seen[path] = true
+		files, err := filepath.Glob(filepath.Join("..", "..", path, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files, "%s has no Go file: take it out of the table", path)
+	}
+	for _, path := range testSupport() {
+		require.True(t, seen[path], "%s is test support and in no layer", path)
 	}
 }

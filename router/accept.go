@@ -245,9 +245,5 @@ func (r *Router) saidLabel(in Admission, owner bool) flow.Label {
 // inboundLabel is the label of what is heard in a conversation: the
 // conversation's own level, trusted only from an owner.
 func (r *Router) inboundLabel(route sessions.Route, owner bool) flow.Label {
-	trust := flow.Untrusted
-	if owner {
-		trust = flow.Trusted
-	}
-	return flow.NewLabel(r.gate.SinkLevel(route), trust)
+	return r.places.Label(route, owner)
 }

@@ -9,6 +9,7 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -22,7 +23,7 @@ type stepEnd struct {
 
 // advancePatiently is advance while the database is away: what an agent has said is kept meanwhile, so that it is asked once.
 func (w *sessionWorker) advancePatiently(ctx context.Context, change *ledger.Change, end stepEnd) (say string, err error) {
-	err = patiently(ctx, func() (err error) {
+	err = lanes.Patiently(ctx, func() (err error) {
 		next := *change // without what a try that failed has added
 		if say, err = w.advance(ctx, &next, end); err == nil {
 			*change = next

@@ -47,20 +47,14 @@ type Task struct {
 	Discard bool          // the sub-agent's session ends with its report
 }
 
-// NewSubAgent is the record of a session that is made for a task. It knows what the
-// task says, and may never reach or do more than the session that gives it.
+// NewSubAgent is [place.Places.NewSubAgent].
 func (r *Router) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	child := r.places.NewRecord("", agent, sessions.Route{})
-	child.Key = sessions.SubAgentKey(agent, uuid.NewString())
-	child.Taint, child.Clearance = label, parent.Clearance
-	child.SpawnedBy, child.FileAccess = parent.ID, parent.FileAccess
-	child.Model, child.Title = flow.NewText(model, label), flow.NewText(name, label)
-	return child
+	return r.places.NewSubAgent(parent, agent, model, name, label)
 }
 
-// NewAgentSession is the record of an agent's main session, for a request to an agent whom nobody has spoken to yet.
+// NewAgentSession is [place.Places.NewAgentSession].
 func (r *Router) NewAgentSession(agent string) sessions.Record {
-	return r.places.NewRecord(r.settings.Load().Keyer.Main(agent), agent, sessions.Route{})
+	return r.places.NewAgentSession(agent)
 }
 
 // NewExchangeID makes an exchange's id: "xch_" and 32 hex digits that sort by time.

@@ -9,6 +9,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/faultpoint"
 	"sluice/policy/flow"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -185,7 +186,7 @@ func (w *sessionWorker) touch(change *ledger.Change, route sessions.Route) {
 func (w *sessionWorker) commitEnd(ctx context.Context, change ledger.Change) error {
 	faultpoint.Hit(faultpoint.FinishBeforeCommit)
 	tries := 0
-	err := patiently(ctx, func() error { tries++; return w.store.Commit(ctx, change) })
+	err := lanes.Patiently(ctx, func() error { tries++; return w.store.Commit(ctx, change) })
 	if tries > 1 && (errors.Is(err, sessions.ErrConflict) || errors.Is(err, sessions.ErrDuplicate)) && endStored(ctx, w.store, change) {
 		err = nil // by a try whose answer was lost
 	}

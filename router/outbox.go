@@ -172,7 +172,7 @@ func (w *outboxWorker) close(ctx context.Context, from ledger.DeliveryStatus, d 
 		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}},
 		Change:     sessions.Change{Audit: append(judged, w.audit(d, "delivery."+string(status), why))},
 	}
-	if err := patiently(ctx, func() error { return w.store.Commit(ctx, change) }); err != nil {
+	if err := lanes.Patiently(ctx, func() error { return w.store.Commit(ctx, change) }); err != nil {
 		return fmt.Errorf("store %s delivery: %w", status, err)
 	}
 	w.log.Warn("delivery ended undelivered", "delivery", string(d.ID), "channel", d.Route.Channel, "status", string(status), "err", why)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -251,26 +250,4 @@ func TestWordToParent(t *testing.T) {
 		require.ErrorIs(t, err, c.err, name)
 		require.Equal(t, c.want, got, name)
 	}
-}
-
-// What can't be done while the database is away is done when it is back, and given up with the one who waits.
-func TestPatiently(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tries := 0
-		again := func() error {
-			if tries++; tries < 4 {
-				return sessions.ErrUnavailable
-			}
-			return nil
-		}
-		require.NoError(t, patiently(t.Context(), again))
-		require.Equal(t, 4, tries)
-		require.ErrorIs(t, patiently(t.Context(), func() error { return errDisk }), errDisk)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		tries = 0
-		require.ErrorIs(t, patiently(ctx, again), sessions.ErrUnavailable)
-		require.Equal(t, 1, tries)
-	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -202,7 +203,7 @@ func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error 
 // findIntent looks for the row of a preview that was not sent, as its intent may have been stored: the answer takes its place.
 func (s *show) findIntent() {
 	var row ledger.Delivery
-	err := patiently(s.ctx, func() (err error) {
+	err := lanes.Patiently(s.ctx, func() (err error) {
 		row, err = s.r.store.RunDelivery(s.ctx, s.run.ID)
 		return err
 	})

@@ -13,31 +13,6 @@ import (
 	"sluice/sessions"
 )
 
-// outagePause is the longest pause between two tries to store something while the database is away.
-const outagePause = 5 * time.Second
-
-// patiently repeats what the store can't do while it is away. It ends with another outcome, or with ctx.
-func patiently(ctx context.Context, do func() error) error {
-	for failures := 1; ; failures++ {
-		err := do()
-		if !errors.Is(err, sessions.ErrUnavailable) || rested(ctx, min(lanes.Backoff(failures), outagePause)) != nil {
-			return err
-		}
-	}
-}
-
-// rested waits, but not beyond ctx, whose error it gives.
-func rested(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // receipts are what platforms have answered and the store has not yet: the deliveries as their rows are to become.
 // A process that forgot one would send the message again. Each lane has at most one. It is safe for concurrent use.
 type receipts struct {
@@ -117,7 +92,7 @@ func (w *outboxWorker) recordOr(ctx context.Context, d, later ledger.Delivery) e
 			return err
 		}
 		w.log.Error("receipt not stored", "delivery", string(d.ID), "err", err)
-		_ = rested(ctx, min(lanes.Backoff(failures), outagePause)) // when ctx ends there is one more try
+		_ = lanes.Pause(ctx, lanes.OutagePause(failures)) // when ctx ends there is one more try
 	}
 }
 
@@ -169,7 +144,7 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		case <-k.receipts.left:
 		}
-		for k.storeLeft(ctx) && rested(ctx, keepEvery) == nil { // until none is left
+		for k.storeLeft(ctx) && lanes.Pause(ctx, keepEvery) == nil { // until none is left
 		}
 	}
 }
@@ -198,7 +173,7 @@ func (r *Router) leaveReceipts(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	for _, d := range r.receipts.all() {
-		err := patiently(ctx, func() error { return storeReceipt(ctx, r.store, d) })
+		err := lanes.Patiently(ctx, func() error { return storeReceipt(ctx, r.store, d) })
 		r.receipts.drop(d.ID)
 		if err == nil || errors.Is(err, sessions.ErrConflict) {
 			continue

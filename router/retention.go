@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/place"
 )
@@ -51,7 +52,7 @@ type pruner struct {
 
 // run prunes every hour until ctx ends; the first round begins an hour after the start.
 func (p *pruner) run(ctx context.Context) {
-	for rested(ctx, pruneEvery) == nil {
+	for lanes.Pause(ctx, pruneEvery) == nil {
 		p.round(ctx)
 	}
 }
@@ -71,7 +72,7 @@ func (p *pruner) kind(ctx context.Context, step ledger.Prune) {
 	for p.mine() && ctx.Err() == nil {
 		done, err := p.store.Prune(ctx, step)
 		p.step(step.Kind, err, done)
-		if err != nil || !done.More || rested(ctx, prunePause) != nil {
+		if err != nil || !done.More || lanes.Pause(ctx, prunePause) != nil {
 			return
 		}
 		step.After = done.Next

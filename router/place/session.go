@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -83,6 +85,31 @@ func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route
 		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
 		Persistent: true, Created: now, LastActivity: now,
 	}
+}
+
+// NewSubAgent makes the record of a session for a task of another one. It knows what the task says, and may never
+// reach or do more than the session that gives the task.
+func (pl *Places) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
+	child := pl.NewRecord("", agent, sessions.Route{})
+	child.Key = sessions.SubAgentKey(agent, uuid.NewString())
+	child.Taint, child.Clearance = label, parent.Clearance
+	child.SpawnedBy, child.FileAccess = parent.ID, parent.FileAccess
+	child.Model, child.Title = flow.NewText(model, label), flow.NewText(name, label)
+	return child
+}
+
+// NewAgentSession makes the record of an agent's main session, for a request to an agent with which no conversation has begun.
+func (pl *Places) NewAgentSession(agent string) sessions.Record {
+	return pl.NewRecord(pl.Settings().Keyer.Main(agent), agent, sessions.Route{})
+}
+
+// Label is the label of what is said in a conversation: the conversation's own level, and trusted only from an owner.
+func (pl *Places) Label(route sessions.Route, owner bool) flow.Label {
+	trust := flow.Untrusted
+	if owner {
+		trust = flow.Trusted
+	}
+	return flow.NewLabel(pl.SinkLevel(route), trust)
 }
 
 // OldestID is what a conversation was first known by. Direct chats keep their ids.

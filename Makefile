@@ -57,10 +57,10 @@ lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, forma
 fmt: $(BIN)/gofumpt ## format the code
 	git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r $(BIN)/gofumpt -w
 
-bench: ## measure the gateway as people run it (BENCHFLAGS: see go run ./internal/bench -h)
+bench: ## measure the gateway as people run it (BENCHFLAGS='-only http,alone' measures parts; -h lists them)
 	go run ./internal/bench $(BENCHFLAGS)
-	go test ./router -run '^$$' -bench Exchanges -benchtime 3x
-	go test ./internal/markdown -run '^$$' -bench HostileTexts -benchtime 1x
+	$(if $(findstring -only,$(BENCHFLAGS)),,go test ./router -run '^$$' -bench Exchanges -benchtime 3x)
+	$(if $(findstring -only,$(BENCHFLAGS)),,go test ./internal/markdown -run '^$$' -bench HostileTexts -benchtime 1x)
 
 budget: ## lower what a message may cost to what it costs now; raise it only with WHY="the reason"
 	CI=true go test -v -count 1 ./internal/budget -update -why '$(WHY)'

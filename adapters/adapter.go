@@ -13,6 +13,9 @@ import (
 	"sluice/sessions"
 )
 
+// Finder finds the adapter of an account; false if none is configured. It is safe for concurrent use.
+type Finder func(channel, account string) (Adapter, bool)
+
 // Adapter is one account (a bot) on one channel (a platform). All methods are
 // safe for concurrent use.
 type Adapter interface {

@@ -203,7 +203,7 @@ func heardFrom(in Admission) ledger.DirectPeer {
 
 // answerEvent stores the gateway's own answer to an event and nothing else.
 func (r *Router) answerEvent(ctx context.Context, s *place.Settings, in Admission, outcome ledger.Outcome, text string) (Admitted, error) {
-	notice := r.newNotice(s, in.Route, text)
+	notice := r.compose.Notice(in.Route, text)
 	notice.Session = in.Session
 	err := r.commitEvent(ctx, in, outcome, ledger.Change{Deliver: []ledger.Delivery{notice}})
 	return Admitted{Outcome: outcome, Session: in.Session, Notice: text, NoticeID: notice.ID}, err

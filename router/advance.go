@@ -123,7 +123,7 @@ func leftOut(x ledger.Exchange) announce.Result {
 
 // lateReport is the delivery of a task's report where the sub-agent can't say anything for it any more.
 func (w *sessionWorker) lateReport(x ledger.Exchange, end stepEnd, text string) ledger.Delivery {
-	d := w.newDelivery(w.settings.Load(), ledger.KindAnnounce, x.Route, text, x.Label)
+	d := w.compose.Delivery(ledger.KindAnnounce, x.Route, text, x.Label)
 	d.Session, d.Run = end.run.Session, end.run.ID
 	return d
 }

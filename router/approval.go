@@ -185,7 +185,7 @@ func (a *approver) question(ctx context.Context, p ledger.Approval) ([]ledger.De
 		a.w.log.Warn("nobody can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
 		return nil, nil
 	}
-	d := a.w.newDelivery(s, ledger.KindNotice, route, questionText(p), p.Label)
+	d := a.w.compose.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
 	d.Session, d.Run = p.Session, p.Run
 	d.AskAbout(p.ID)
 	return []ledger.Delivery{d}, nil

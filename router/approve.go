@@ -34,7 +34,7 @@ func questionText(p ledger.Approval) string {
 	if p.Why != "" {
 		why = " Why you are asked: " + visible.Line(p.Why) + "."
 	}
-	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", codeSpan(p.Tool), why, shownArgs(p), silence(p))
+	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", visible.CodeSpan(p.Tool), why, shownArgs(p), silence(p))
 }
 
 // bareQuestion asks about a call where nothing of it may be said, not even which tool it is.
@@ -245,7 +245,7 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (ledger.Chan
 	}
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
-		return ledger.Change{}, fmt.Sprintf("Nothing waits under %s.", codeSpan(words[0])), nil
+		return ledger.Change{}, fmt.Sprintf("Nothing waits under %s.", visible.CodeSpan(words[0])), nil
 	case refused:
 		return ledger.Change{}, bad.Error() + ".", nil
 	case err != nil:
@@ -257,7 +257,7 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (ledger.Chan
 	}
 	tool := "It"
 	if name, ok := c.quotes.Show(flow.NewText(p.Tool, p.Label)); ok {
-		tool = codeSpan(name)
+		tool = visible.CodeSpan(name)
 	}
 	if v.Allow {
 		return change, tool + " runs.", nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/visible"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -27,7 +28,7 @@ func TestQuestionsHideNothing(t *testing.T) {
 		"a call":            questionText(p),
 		"no JSON":           questionText(ledger.Approval{ID: p.ID, Tool: "exec", Args: json.RawMessage(hidden)}),
 		"a message":         heldQuestion(d, p, shown(p.ID, hidden)),
-		"somebody's name":   codeSpan(hidden),
+		"somebody's name":   visible.CodeSpan(hidden),
 		"a cut text":        shown(p.ID, string(make([]byte, questionMost))),
 		"a file of several": shown(p.ID, "one\n\ttwo\r\nthree"),
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/adapters"
+	"sluice/internal/visible"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -182,7 +183,7 @@ func (r *Router) command(ctx context.Context, s *place.Settings, in Admission, o
 	if order != nil {
 		return r.admitOrder(ctx, s, in, owner, order)
 	}
-	notice := r.newNotice(s, in.Route, answer)
+	notice := r.compose.Notice(in.Route, answer)
 	notice.Label = call.quotes.Label()
 	if !fresh {
 		notice.Session = record.ID
@@ -224,7 +225,7 @@ func (r *Router) denyCommand(ctx context.Context, s *place.Settings, in Admissio
 	got := Admitted{Outcome: ledger.OutcomeCommand}
 	if in.Route.ChatType == sessions.Direct || fromMenu(in) {
 		got.Notice = "Only my owner may use /" + cmd.name + "."
-		notice := r.newNotice(s, in.Route, got.Notice)
+		notice := r.compose.Notice(in.Route, got.Notice)
 		got.NoticeID, change.Deliver = notice.ID, []ledger.Delivery{notice}
 	}
 	return got, r.commitEvent(ctx, in, ledger.OutcomeCommand, change)
@@ -248,9 +249,9 @@ func (r *Router) commandWhoami(_ context.Context, c commandCall) (ledger.Change,
 		who = "my owner"
 	}
 	if given, ok := c.quotes.Show(flow.NewText(c.in.Sender.Name, r.inboundLabel(c.in.Route, c.owner))); ok && given != "" {
-		name = codeSpan(given) // people choose their names: none may read as the gateway's own words
+		name = visible.CodeSpan(given) // people choose their names: none may read as the gateway's own words
 	}
-	text := fmt.Sprintf("You are %s (%s), %s.", codeSpan(c.in.speaker()), name, who)
+	text := fmt.Sprintf("You are %s (%s), %s.", visible.CodeSpan(c.in.speaker()), name, who)
 	if at := c.in.Route; at.ChatType != sessions.Direct {
 		text += fmt.Sprintf(" This %s is `%s`.", at.ChatType, at.Conversation)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sluice/internal/visible"
 	"sluice/router/ledger"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -80,7 +81,7 @@ func (r *Router) commandPair(ctx context.Context, c commandCall) (ledger.Change,
 	case err != nil:
 		return ledger.Change{}, "", err
 	}
-	answer := fmt.Sprintf("%s (`%s`) is %s.", codeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done)
+	answer := fmt.Sprintf("%s (`%s`) is %s.", visible.CodeSpan(p.User.Name), sessions.Principal(p.Channel, p.User.ID), done)
 	if to == ledger.PairingApproved {
 		answer = r.settings.Load().WarnShared(answer)
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"sluice/internal/visible"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -94,7 +95,7 @@ func (r *Router) commandModel(_ context.Context, c commandCall) (ledger.Change, 
 	if name == "" {
 		return change, fmt.Sprintf("The agent's model answers again: `%s`.", agents), nil
 	}
-	return change, fmt.Sprintf("From your next message on %s answers.", codeSpan(name)), nil
+	return change, fmt.Sprintf("From your next message on %s answers.", visible.CodeSpan(name)), nil
 }
 
 // presentModel is the answer to /model.
@@ -103,7 +104,7 @@ func presentModel(c commandCall, agents string) string {
 	case !shown && c.private():
 		return fmt.Sprintf("Model: set for this session, and not shown here; the agent's is `%s`. `/model default` takes it back.", agents)
 	case name != "":
-		return fmt.Sprintf("Model: %s (set for this session; the agent's is `%s`).", codeSpan(name), agents)
+		return fmt.Sprintf("Model: %s (set for this session; the agent's is `%s`).", visible.CodeSpan(name), agents)
 	}
 	return fmt.Sprintf("Model: `%s` (the agent's).", agents)
 }

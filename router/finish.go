@@ -80,7 +80,7 @@ func (w *sessionWorker) excuse(taint flow.Label, route sessions.Route, why *sess
 
 // reply makes the delivery of a run's answer.
 func (w *sessionWorker) reply(run sessions.Run, kind ledger.DeliveryKind, text string, label flow.Label) ledger.Delivery {
-	d := w.newDelivery(w.settings.Load(), kind, run.Route, text, label)
+	d := w.compose.Delivery(kind, run.Route, text, label)
 	d.Session, d.Run = run.Session, run.ID
 	return d
 }
@@ -222,7 +222,7 @@ func (w *sessionWorker) emitEnd(batch []sessions.Run, event sessions.Event) {
 // handBack gives up runs that are under way because the partition goes elsewhere: they stay running, for the
 // next owner to go on with, and this start counts as no attempt.
 func (w *sessionWorker) handBack(batch []sessions.Run, cause error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
 	defer cancel()
 	var change sessions.Change
 	for _, run := range batch {

@@ -76,7 +76,7 @@ func (w *outboxWorker) hold(ctx context.Context, from ledger.DeliveryStatus, d l
 	}
 	change := ledger.Change{Change: sessions.Change{Audit: judged}}
 	if p.Status == "" {
-		texts, err := w.texts(ctx, d)
+		texts, err := w.compose.Texts(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -148,10 +148,10 @@ func (r *Router) askDeciders(ctx context.Context, p ledger.Approval, channel, wh
 		if err != nil || route.ChatType != sessions.Direct {
 			continue
 		}
-		for i, q := range []ledger.Delivery{r.newDelivery(s, ledger.KindNotice, route, whole, p.Label), r.newNotice(s, route, bare)} {
+		for i, q := range []ledger.Delivery{r.compose.Delivery(ledger.KindNotice, route, whole, p.Label), r.compose.Notice(route, bare)} {
 			q.Session, q.Run = p.Session, p.Run
 			q.AskAbout(p.ID)
-			leaving, err := r.egress(ctx, q, sessions.Record{})
+			leaving, err := r.compose.Egress(ctx, q, sessions.Record{})
 			if err != nil {
 				return nil, fmt.Errorf("ask the gate about a question: %w", err)
 			}
@@ -166,7 +166,7 @@ func (r *Router) askDeciders(ctx context.Context, p ledger.Approval, channel, wh
 }
 
 func heldQuestion(d ledger.Delivery, p ledger.Approval, text string) string {
-	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, codeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, silence(p))
+	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, visible.CodeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, silence(p))
 }
 
 // decideHeld adds what a decision makes of the delivery that waits for it.

@@ -30,7 +30,7 @@ type job struct {
 
 // speak gives the run that leads the batch the speaker of it all.
 func (j *job) speak(run *sessions.Run) {
-	speakFor(run, j.batch)
+	queue.SpeakFor(run, j.batch)
 	said := *run
 	j.spoken.Store(&said)
 }

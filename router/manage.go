@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -252,10 +253,10 @@ func (r *Router) RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor 
 		return d, &request.Error{Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued ones can be sent again", from)}
 	}
 	now := r.now()
-	expires := now.Add(life(r.settings.Load()))
+	expires := now.Add(outbound.LifeOf(r.settings.Load(), sessions.Route{}))
 	if d.Route.Handle != "" { // it must not go to everybody instead
-		if expires = d.Created.Add(handleLife); !expires.After(now) {
-			return d, &request.Error{Text: fmt.Sprintf("the delivery is an answer that only one person was to see, and the platform takes it no later than %s after the question: discard it", handleLife)}
+		if expires = d.Created.Add(outbound.HandleLife); !expires.After(now) {
+			return d, &request.Error{Text: fmt.Sprintf("the delivery is an answer that only one person was to see, and the platform takes it no later than %s after the question: discard it", outbound.HandleLife)}
 		}
 	}
 	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = ledger.DeliveryQueued, now, expires, time.Time{}, ""

@@ -17,7 +17,7 @@ import (
 const (
 	laneBatch   = 32               // deliveries of a lane read at a time
 	sendTimeout = 90 * time.Second // bound of one platform call; adapters have their own, shorter ones
-	retryMost   = 5 * time.Minute  // longest wait between two tries of our own choosing
+	retryMax    = 5 * time.Minute  // longest wait between two tries of our own choosing
 )
 
 // outboxWorker sends the deliveries of one conversation, one after the other. It is used by its lane's goroutine alone.
@@ -101,7 +101,7 @@ func (w *outboxWorker) deliver(ctx context.Context, d ledger.Delivery) (time.Dur
 func (w *outboxWorker) sessionOf(ctx context.Context, d ledger.Delivery) (sessions.Record, error) {
 	switch {
 	case d.Session == "" && d.Kind == ledger.KindMessage:
-		return w.conversationSession(ctx, w.settings.Load(), "", d.Route)
+		return w.compose.SessionAt(ctx, "", d.Route)
 	case d.Session == "":
 		return sessions.Record{}, nil
 	}
@@ -118,7 +118,7 @@ func (w *outboxWorker) sessionOf(ctx context.Context, d ledger.Delivery) (sessio
 // it. It says how long the lane must wait for that.
 func (w *outboxWorker) lost(ctx context.Context, d ledger.Delivery, cause error) (time.Duration, error) {
 	if ctx.Err() != nil {
-		fresh, cancel := context.WithTimeout(context.Background(), settleTimeout)
+		fresh, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
 		defer cancel()
 		ctx = fresh
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"sluice/adapters"
@@ -64,7 +63,7 @@ func (r *Router) requestPairing(ctx context.Context, s *place.Settings, in Admis
 		text = "I don't know you yet. I have asked my owner, who may also run"
 	}
 	text += fmt.Sprintf("\n\n`sluice pairing approve %s`\n\nwithin an hour.", p.Code)
-	notice := r.newNotice(s, in.Route, text)
+	notice := r.compose.Notice(in.Route, text)
 	notice.Label = r.pairingLabel(p)
 	err = r.commitEvent(ctx, in, ledger.OutcomePairing, ledger.Change{
 		Requests: []ledger.Pairing{p}, // a conflict with another first message of the person is looked at again
@@ -94,7 +93,7 @@ func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pai
 	approve := ledger.Control{Label: "Approve", Command: "pair", Args: "approve " + p.Code}
 	deny := ledger.Control{Label: "Deny", Command: "pair", Args: "deny " + p.Code}
 	text := fmt.Sprintf("%s (`%s`) asks to talk to me. The code is `%s`; it holds for an hour.",
-		codeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
+		visible.CodeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
 	text = s.WarnShared(text)
 	var controls []ledger.Control
 	if b, ok := a.(adapters.Buttoner); ok && b.MaxButtons() >= 2 {
@@ -106,7 +105,7 @@ func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pai
 	defer cancel()
 	var told []ledger.Delivery
 	for _, owner := range s.OwnersOn(p.Channel) {
-		d := r.newNotice(s, r.directRoute(ctx, a, owner), text)
+		d := r.compose.Notice(r.directRoute(ctx, a, owner), text)
 		d.Controls, d.Label = controls, r.pairingLabel(p)
 		if len(controls) > 0 {
 			d.Asks = p.Question()
@@ -119,13 +118,6 @@ func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pai
 // pairingLabel is the label of what tells of a pairing: who asks is heard on their channel.
 func (r *Router) pairingLabel(p ledger.Pairing) flow.Label {
 	return r.inboundLabel(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
-}
-
-// codeSpan is somebody's own word as text that can't be taken for markup.
-func codeSpan(name string) string {
-	const most = 60
-	runes := []rune(visible.Line(strings.Join(strings.Fields(strings.ReplaceAll(name, "`", "'")), " ")))
-	return "`" + string(runes[:min(len(runes), most)]) + "`"
 }
 
 // directRoute is the direct chat with a person. Platforms where it has an id of its own are asked for it.
@@ -220,7 +212,7 @@ func (r *Router) settlement(ctx context.Context, code, actor string, to ledger.P
 		p.Expires = now.Add(pairingDeniedLife)
 	} else {
 		route := sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}
-		change.Deliver = []ledger.Delivery{r.newNotice(r.settings.Load(), route, "You are admitted. Say something!")}
+		change.Deliver = []ledger.Delivery{r.compose.Notice(route, "You are admitted. Say something!")}
 	}
 	change.Pairings = []ledger.Pairing{p}
 	return p, change, nil

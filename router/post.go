@@ -7,6 +7,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -133,14 +134,12 @@ func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d ledger.
 	return wait, nil
 }
 
-// retryWait doubles from one second.
-func retryWait(attempts int) time.Duration {
-	return min(time.Second<<min(attempts-1, 20), retryMost)
-}
+// retryWait is the pause before a delivery is tried again.
+func retryWait(attempts int) time.Duration { return lanes.Doubled(time.Second, retryMax, attempts) }
 
 // handBack puts a delivery that was certainly not sent back into the queue when its partition goes elsewhere.
 func (w *outboxWorker) handBack(d ledger.Delivery) error {
-	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
 	defer cancel()
 	d.Status = ledger.DeliveryQueued
 	w.receipts.keep(d)

@@ -158,7 +158,7 @@ func (s *show) intend(ctx context.Context, text string) error {
 		s.row = &again
 		return nil
 	}
-	d := s.r.newDelivery(s.r.settings.Load(), ledger.KindReply, s.run.Route, text, s.taint())
+	d := s.r.compose.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
 	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, ledger.DeliveryPreview, s.r.now()
 	e := s.egress()
 	e.Partial, e.Effects, e.Text = true, true, text // it counts once, with the answer that it becomes

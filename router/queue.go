@@ -92,7 +92,7 @@ func (r *Router) overflow(ctx context.Context, s *place.Settings, in Admission, 
 	} else {
 		text += "."
 	}
-	notice := r.newNotice(s, in.Route, text)
+	notice := r.compose.Notice(in.Route, text)
 	notice.Session, notice.Label = queued[0].Session, queued[0].Label // it quotes it
 	notice.Idempotency = "overflow/" + string(waiting[0].ID)
 	_, err := r.store.DeliveryByIdempotency(ctx, notice.Idempotency)

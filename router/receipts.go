@@ -80,7 +80,7 @@ func (w *outboxWorker) recordOr(ctx context.Context, d, later ledger.Delivery) e
 		if ctx.Err() != nil {
 			d = later
 		}
-		settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+		settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), lanes.SettleTimeout)
 		err := storeReceipt(settle, w.Router.store, d)
 		cancel()
 		if err == nil || errors.Is(err, sessions.ErrConflict) { // an earlier try was stored, or somebody has moved the row
@@ -155,7 +155,7 @@ func (k *keeper) storeLeft(ctx context.Context) (left bool) {
 		if k.owned(d.Partition) { // its lane does it
 			continue
 		}
-		settle, cancel := context.WithTimeout(ctx, settleTimeout)
+		settle, cancel := context.WithTimeout(ctx, lanes.SettleTimeout)
 		err := storeReceipt(settle, k.store, d)
 		cancel()
 		if err != nil && !errors.Is(err, sessions.ErrConflict) {
@@ -170,7 +170,7 @@ func (k *keeper) storeLeft(ctx context.Context) (left bool) {
 
 // leaveReceipts makes a last try to store what is in hand when the process ends, and writes down the rest.
 func (r *Router) leaveReceipts(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lanes.SettleTimeout)
 	defer cancel()
 	for _, d := range r.receipts.all() {
 		err := lanes.Patiently(ctx, func() error { return storeReceipt(ctx, r.store, d) })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 )
 
@@ -158,7 +159,7 @@ func (w *outboxWorker) notAnswered(ctx context.Context, d ledger.Delivery, f *ad
 	}
 	w.look.err = f
 	w.look.failures++
-	wait := max(f.RetryAfter, min(settleAfter<<min(w.look.failures-1, 20), retryMost))
+	wait := max(f.RetryAfter, lanes.Doubled(settleAfter, retryMax, w.look.failures))
 	w.look.next = w.now().Add(wait)
 	w.log.Info("lost message not looked up", "delivery", string(d.ID), "part", len(d.Receipts), "retry_in", wait.String(), "err", f.Error())
 	return w.lookupIn(d), nil

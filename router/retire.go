@@ -48,7 +48,7 @@ func (s decidingStore) Commit(ctx context.Context, change ledger.Change) error {
 // runs between start and stop.
 type retirer struct {
 	store   retireStore
-	adapter Adapters
+	adapter adapters.Finder
 	order   func(question ledger.Delivery, text string) ledger.Delivery // to change the message of the question
 	wake    func(ledger.Change)
 	now     func() time.Time

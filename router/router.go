@@ -15,18 +15,10 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/sessions"
 )
-
-// Gate decides what may leave. Its methods have no effects.
-type Gate interface {
-	Decide(e policy.Egress) policy.Decision
-	// Carries is the highest level that may be said where a text is to go.
-	Carries(e policy.Egress) flow.Level
-	// SinkLevel is the highest level that may be said by a route.
-	SinkLevel(route sessions.Route) flow.Level
-}
 
 // Monitor judges what enters sessions, ends them and makes one work for another, see [policy.Monitor].
 type Monitor interface {
@@ -36,17 +28,14 @@ type Monitor interface {
 	Invoke(v policy.Invocation) policy.Decision
 }
 
-// Adapters finds the adapter of an account.
-type Adapters func(channel, account string) (adapters.Adapter, bool)
-
 // Config is what a Router is made of. All fields but Grace, SweepEvery, CachedSessions and Room are required.
 type Config struct {
 	Store      ledger.Store
 	Bus        Bus
 	Agent      Agent
-	Gate       Gate
+	Gate       outbound.Gate
 	Monitor    Monitor
-	Adapters   Adapters
+	Adapters   adapters.Finder
 	Settings   *place.Settings
 	Partitions int    // the same on all replicas, for ever
 	Replica    string // names this process among the replicas
@@ -67,9 +56,10 @@ type Router struct {
 	store      ledger.Store
 	bus        Bus
 	agent      Agent
-	gate       Gate
+	gate       outbound.Gate
+	compose    *outbound.Composer
 	monitor    Monitor
-	adapter    Adapters
+	adapter    adapters.Finder
 	settings   atomic.Pointer[place.Settings]
 	partitions int
 	replica    string
@@ -119,13 +109,16 @@ func New(c Config) (*Router, error) {
 	r.retirer = &retirer{
 		adapter: c.Adapters, wake: func(change ledger.Change) { r.lanes.WakeFor(change) }, now: c.Now, log: c.Log, every: r.sweepEvery, due: make(chan struct{}, 1),
 		order: func(q ledger.Delivery, text string) ledger.Delivery {
-			return r.newDelivery(r.settings.Load(), ledger.KindNotice, q.Route, text, q.Label)
+			return r.compose.Delivery(ledger.KindNotice, q.Route, text, q.Label)
 		},
 	}
 	r.store = decidingStore{c.Store, r.retirer.look}
 	r.retirer.store = r.store
 	r.places = &place.Places{
 		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
+	}
+	r.compose = &outbound.Composer{
+		Store: r.store, Gate: c.Gate, Places: r.places, Settings: r.settings.Load, Partitions: c.Partitions, Now: c.Now,
 	}
 	r.lanes = lanes.New(lanes.Config{
 		Store: r.store, Bus: c.Bus, Worker: r.worker, Released: r.forget, Partitions: c.Partitions, Replica: c.Replica,

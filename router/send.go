@@ -9,6 +9,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -35,14 +36,14 @@ func (r *Router) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
-	target, err := r.conversationSession(ctx, s, p.Agent, route)
+	target, err := r.compose.SessionAt(ctx, p.Agent, route)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
 	if p.Label == (flow.Label{}) {
 		p.Label = flow.Bottom() // a program's or person's own words, unless they say otherwise
 	}
-	d := r.newDelivery(s, ledger.KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
+	d := r.compose.Delivery(ledger.KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
 	d.Idempotency, d.Session, d.Buttons = p.Idempotency, target.ID, p.Buttons
 	fresh, err := r.attach(ctx, &d, p)
 	if err != nil {
@@ -52,7 +53,7 @@ func (r *Router) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 	if hides(p.Reader, target) {
 		known = sessions.Record{Key: target.Key, Agent: target.Agent}
 	}
-	leaving, err := r.egress(ctx, d, known)
+	leaving, err := r.compose.Egress(ctx, d, known)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
@@ -98,7 +99,7 @@ func (r *Router) sentBefore(ctx context.Context, p Proactive, decision policy.De
 	}
 	return ledger.Delivery{
 		ID: d.ID, Kind: d.Kind, Route: d.Route, Text: d.Text, Label: d.Label, Buttons: d.Buttons, Files: d.Files, Status: ledger.DeliveryQueued,
-		Created: d.Created, NextTry: d.Created, Expires: d.Created.Add(lifeOf(r.settings.Load(), d.Route)), Decision: &decision,
+		Created: d.Created, NextTry: d.Created, Expires: d.Created.Add(outbound.LifeOf(r.settings.Load(), d.Route)), Decision: &decision,
 	}, nil
 }
 
@@ -116,27 +117,6 @@ func (r *Router) hidesChannel(c Check) bool {
 // NoChannel says that a channel is not configured.
 func NoChannel(name string) *request.Error {
 	return &request.Error{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", name)}
-}
-
-// conversationSession is the session whose send-policy override and key count
-// for what is said in a conversation; without an id if it has none yet.
-func (r *Router) conversationSession(ctx context.Context, s *place.Settings, agent string, route sessions.Route) (sessions.Record, error) {
-	peer := route.Person()
-	if route.ChatType == sessions.Direct && route.Peer == "" {
-		noted, err := r.store.PeerOf(ctx, route.Channel, route.Account, route.Conversation)
-		switch {
-		case err == nil:
-			peer = noted
-		case !errors.Is(err, sessions.ErrNotFound):
-			return sessions.Record{}, fmt.Errorf("read peer: %w", err)
-		}
-	}
-	return r.places.SessionAt(ctx, s, agent, route, peer)
-}
-
-// listens is the session that listens in a place.
-func (r *Router) listens(ctx context.Context, route sessions.Route) (sessions.Record, error) {
-	return r.conversationSession(ctx, r.settings.Load(), "", route)
 }
 
 // CheckPolicy says what the gate would decide. It is the same decision as at a delivery, with no effect.
@@ -171,7 +151,7 @@ func (r *Router) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 		label = flow.Bottom()
 	}
 	d := ledger.Delivery{Kind: orDefault(c.Kind, ledger.KindReply), Route: route, Label: label, Text: c.Text}
-	leaving, err := r.egress(ctx, d, record)
+	leaving, err := r.compose.Egress(ctx, d, record)
 	if err != nil {
 		return policy.Decision{}, err
 	}
@@ -194,7 +174,7 @@ func (r *Router) checkedSession(ctx context.Context, s *place.Settings, c Check,
 	case c.Session != "":
 		return r.ResolveSession(ctx, c.Session)
 	case c.To != "":
-		return r.conversationSession(ctx, s, "", route)
+		return r.compose.SessionAt(ctx, "", route)
 	}
 	return sessions.Record{}, nil
 }

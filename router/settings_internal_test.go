@@ -103,16 +103,6 @@ func TestWordsOfSettings(t *testing.T) {
 	}
 }
 
-// An answer that only its asker is to see lives no longer than the platform takes it.
-func TestLifeOfADelivery(t *testing.T) {
-	t.Parallel()
-	private := sessions.Route{Handle: "h"}
-	require.Equal(t, 24*time.Hour, lifeOf(&place.Settings{}, sessions.Route{}))
-	require.Equal(t, time.Hour, lifeOf(&place.Settings{DeliveryLife: time.Hour}, sessions.Route{}))
-	require.Equal(t, handleLife, lifeOf(&place.Settings{DeliveryLife: time.Hour}, private))
-	require.Equal(t, time.Minute, lifeOf(&place.Settings{DeliveryLife: time.Minute}, private))
-}
-
 // The lock is noted with the code that brings it, and once.
 func TestWrongCodesAreCounted(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/sessions"
 )
@@ -151,14 +152,10 @@ func (s *show) final(text string) string {
 func (s *show) egress() policy.Egress {
 	record := *s.record
 	record.Taint = s.taint()
-	e := policy.Egress{
-		ID: answerTo(*s.run), Now: s.r.now(), Label: record.Taint, Route: s.run.Route, Oldest: s.oldest, Agent: record.Agent, Kind: string(ledger.KindReply),
-		Key: record.Key, Override: s.send, Session: policy.SessionOf(record),
-	}
-	if run := s.spoken.Load(); run != nil {
-		e.Session.SpokenTo(run.Route, run.Speaker(), run.Input.Owner)
-	}
-	return e
+	return outbound.Leaving{
+		ID: outbound.AnswerID(*s.run), Now: s.r.now(), Kind: ledger.KindReply, Route: s.run.Route, Label: record.Taint, Record: record, Oldest: s.oldest,
+		Override: s.send, Spoken: s.spoken.Load(),
+	}.Egress()
 }
 
 // emit takes the agent's live events.

@@ -1,31 +1,13 @@
 package router
 
 import (
-	"context"
 	"fmt"
 
-	"sluice/router/ledger"
-	"sluice/router/place"
 	"sluice/sessions"
 )
 
 // What `/send` sets counts for the place where it was said and for everything below it: a channel's word for its threads. A
 // thread may have a word of its own, which comes first; the next word of the channel takes it back.
-
-// sendOverride is what `/send` has set for a delivery of a session. An answer stands where its session listens; anything
-// else may go to another session's place, which at finds.
-func sendOverride(ctx context.Context, store place.KeyReader, at func(context.Context, sessions.Route) (sessions.Record, error), d ledger.Delivery, from sessions.Record) (sessions.SendPolicy, error) {
-	own, err := place.InheritedSend(ctx, store, from)
-	if err != nil || d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce || d.Route.Conversation == "" {
-		return own, err
-	}
-	listens, err := at(ctx, d.Route)
-	if err != nil || listens.Key == from.Key {
-		return own, err
-	}
-	there, err := place.InheritedSend(ctx, store, listens)
-	return place.JoinedSend(own, there), err
-}
 
 // followAgain lets sessions inherit what `/send` sets above them.
 func followAgain(below []sessions.Record) []sessions.Patch {

@@ -19,7 +19,7 @@ type Standing struct {
 
 // Standing says what a session may say in a place.
 func (r *Router) Standing(ctx context.Context, record sessions.Record, route sessions.Route) (Standing, error) {
-	leaving, err := r.egress(ctx, ledger.Delivery{Kind: ledger.KindReply, Route: route, Label: record.Taint}, record)
+	leaving, err := r.compose.Egress(ctx, ledger.Delivery{Kind: ledger.KindReply, Route: route, Label: record.Taint}, record)
 	if err != nil {
 		return Standing{}, fmt.Errorf("look at place: %w", err)
 	}

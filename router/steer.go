@@ -128,17 +128,3 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	}
 	return said, nil
 }
-
-// speakFor gives a run the speaker of its batch: nobody where several have spoken, and an owner only where owners have said all.
-func speakFor(run *sessions.Run, batch []sessions.Run) {
-	run.Input.Owner = ownersOnly(batch)
-	if slices.ContainsFunc(batch, func(other sessions.Run) bool { return other.Input.Sender.ID != run.Input.Sender.ID }) {
-		run.Input.Sender = sessions.Peer{}
-	}
-}
-
-// ownersOnly reports whether owners have said all that a batch works on. Who speaks
-// into an owner's run must not speak with the owner's word.
-func ownersOnly(batch []sessions.Run) bool {
-	return !slices.ContainsFunc(batch, func(run sessions.Run) bool { return !run.Input.Owner })
-}

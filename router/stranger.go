@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/internal/visible"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
@@ -37,8 +38,8 @@ func asksWhoami(in Admission, how place.Admit) bool {
 // tellStranger tells a stranger their id, which an owner needs to let them in, and nothing else. Who has asked before hears no
 // more of it for a while.
 func (r *Router) tellStranger(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
-	text := "You are " + codeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID)) + "."
-	d := r.newNotice(s, in.Route, text)
+	text := "You are " + visible.CodeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID)) + "."
+	d := r.compose.Notice(in.Route, text)
 	d.Idempotency = whoamiKey(in, r.now())
 	told, err := r.alreadyTold(ctx, d.Idempotency)
 	if err != nil {
@@ -85,7 +86,7 @@ func (r *Router) tellUnlisted(ctx context.Context, s *place.Settings, in Admissi
 	}
 	within, cancel := context.WithTimeout(ctx, directoryWithin)
 	defer cancel()
-	d := r.newDelivery(s, ledger.KindNotice, r.directRoute(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(r.inboundLabel(in.Route, false).Level(), flow.Untrusted))
+	d := r.compose.Delivery(ledger.KindNotice, r.directRoute(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(r.inboundLabel(in.Route, false).Level(), flow.Untrusted))
 	d.Idempotency = key
 	r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
 	return Admitted{Outcome: ledger.OutcomeIgnored}, r.commitEvent(ctx, in, ledger.OutcomeIgnored, ledger.Change{Deliver: []ledger.Delivery{d}})
@@ -95,7 +96,7 @@ func (r *Router) tellUnlisted(ctx context.Context, s *place.Settings, in Admissi
 func unlistedText(at sessions.Route, policy place.AccessPolicy) string {
 	name := ""
 	if at.Title != "" {
-		name = codeSpan(at.Title) + ", "
+		name = visible.CodeSpan(at.Title) + ", "
 	}
 	lines := "channels:\n  " + at.Channel + ":\n"
 	if policy == place.AccessDisabled {
@@ -103,5 +104,5 @@ func unlistedText(at sessions.Route, policy place.AccessPolicy) string {
 	}
 	lines += "    groups:\n      " + strconv.Quote(string(at.Conversation)) + ": { requireMention: true }\n"
 	return fmt.Sprintf("You spoke to me in a %s on %s (%s%s), which I may not answer: it is not in the configuration. To have me answer there, put this into it:\n\n```yaml\n%s```\n\nI say this once for each group.",
-		at.ChatType, at.Channel, name, codeSpan(string(at.Conversation)), lines)
+		at.ChatType, at.Channel, name, visible.CodeSpan(string(at.Conversation)), lines)
 }

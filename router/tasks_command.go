@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/announce"
+	"sluice/internal/visible"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 )
@@ -61,7 +62,7 @@ func (r *Router) taskList(c commandCall, tasks []ledger.Exchange) string {
 		}
 		name := ""
 		if x.Name != "" {
-			name = codeSpan(x.Name) + ", "
+			name = visible.CodeSpan(x.Name) + ", "
 		}
 		line := fmt.Sprintf("- `%s` %sagent %s: %s", shortID(x.ID), name, x.Target.Agent, taskState(x, r.now()))
 		if line, ok := c.quotes.Show(flow.NewText(line, x.Label)); ok {

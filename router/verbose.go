@@ -3,6 +3,7 @@ package router
 import (
 	"errors"
 
+	"sluice/internal/visible"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -21,7 +22,7 @@ func (s *show) tell(e sessions.Event) {
 	if leaving.Text = text; !s.lets(leaving) {
 		return
 	}
-	d := s.r.newDelivery(s.r.settings.Load(), ledger.KindReply, s.run.Route, text, s.taint())
+	d := s.r.compose.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
 	d.Session, d.Run = s.run.Session, s.run.ID
 	d.Idempotency = "tool/" + string(s.run.ID) + "/" + e.CallID + "/" + string(e.Type) // a run that is gone on with tells nothing twice
 	change := ledger.Change{Deliver: []ledger.Delivery{d}}
@@ -40,11 +41,11 @@ func verboseText(level sessions.VerboseLevel, e sessions.Event) string {
 	}
 	switch {
 	case e.Type == sessions.EventToolCall:
-		return toolSign + codeSpan(e.Tool)
+		return toolSign + visible.CodeSpan(e.Tool)
 	case e.Type == sessions.EventToolDone && level == sessions.VerboseFull && e.Failed:
-		return toolSign + codeSpan(e.Tool) + " failed"
+		return toolSign + visible.CodeSpan(e.Tool) + " failed"
 	case e.Type == sessions.EventToolDone && level == sessions.VerboseFull:
-		return toolSign + codeSpan(e.Tool) + " done"
+		return toolSign + visible.CodeSpan(e.Tool) + " done"
 	}
 	return ""
 }

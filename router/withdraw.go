@@ -34,7 +34,7 @@ func (r *Router) deletable(d ledger.Delivery) bool {
 
 // withdrawal is the order to take back the preview of a delivery that is not sent.
 func (r *Router) withdrawal(d ledger.Delivery) ledger.Delivery {
-	order := r.newDelivery(r.settings.Load(), d.Kind, d.Route, "", d.Label)
+	order := r.compose.Delivery(d.Kind, d.Route, "", d.Label)
 	order.Session, order.Run, order.PreviewID = d.Session, d.Run, d.PreviewID
 	return order
 }

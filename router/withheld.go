@@ -24,7 +24,7 @@ func (r *Router) withheldNotice(d ledger.Delivery) ledger.Delivery {
 	if d.Decision.AbovePlace() {
 		label = ledger.NoticeLabel()
 	}
-	notice := r.newDelivery(r.settings.Load(), ledger.KindNotice, d.Route, withheldText, label)
+	notice := r.compose.Delivery(ledger.KindNotice, d.Route, withheldText, label)
 	notice.Session, notice.Run = d.Session, d.Run
 	return notice
 }
@@ -80,7 +80,7 @@ func (r *Router) Teller(ctx context.Context, run sessions.Run, reader flow.Level
 	if run.Kind == sessions.KindCommand {
 		kind, label = ledger.KindCommand, ledger.NoticeLabel()
 	}
-	leaving, err := r.egress(ctx, ledger.Delivery{Kind: kind, Route: run.Route, Label: label, Run: run.ID}, record)
+	leaving, err := r.compose.Egress(ctx, ledger.Delivery{Kind: kind, Route: run.Route, Label: label, Run: run.ID}, record)
 	if err != nil {
 		return nil, err
 	}

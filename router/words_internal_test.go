@@ -16,6 +16,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/sessions"
 )
@@ -154,7 +155,7 @@ func TestMagnitude(t *testing.T) {
 func TestNewWantsAllItIsMadeOf(t *testing.T) {
 	t.Parallel()
 	whole := Config{
-		Store: struct{ ledger.Store }{}, Bus: struct{ Bus }{}, Agent: struct{ Agent }{}, Gate: struct{ Gate }{}, Monitor: struct{ Monitor }{},
+		Store: struct{ ledger.Store }{}, Bus: struct{ Bus }{}, Agent: struct{ Agent }{}, Gate: struct{ outbound.Gate }{}, Monitor: struct{ Monitor }{},
 		Adapters: func(string, string) (adapters.Adapter, bool) { return nil, false }, Settings: &place.Settings{}, Partitions: 1,
 		Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}
@@ -217,7 +218,7 @@ func (c compacting) Compact(context.Context, Assignment) (Compacted, error) { re
 
 // carrying is a gate of one level.
 type carrying struct {
-	Gate
+	outbound.Gate
 	level flow.Level
 }
 

@@ -2,7 +2,6 @@ package router
 
 import (
 	"fmt"
-	"time"
 
 	"sluice/router/lanes"
 	"sluice/router/queue"
@@ -13,8 +12,6 @@ import (
 // that says that it is not available doesn't count.
 const (
 	opensMost = 8
-	// settleTimeout bounds the writes that a worker still makes when its own context has ended.
-	settleTimeout = 3 * time.Second
 )
 
 // sessionWorker works the runs of one session, one after the other. It is used by its lane's goroutine alone.

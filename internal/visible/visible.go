@@ -19,6 +19,15 @@ func Line(s string) string {
 	return escape(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s), false)
 }
 
+// spanMax is how many characters of a name are shown.
+const spanMax = 60
+
+// CodeSpan is a name that somebody chose, as Markdown that can't be taken for markup or for words of the gateway: on one line, between backticks.
+func CodeSpan(name string) string {
+	runes := []rune(Line(strings.Join(strings.Fields(strings.ReplaceAll(name, "`", "'")), " ")))
+	return "`" + string(runes[:min(len(runes), spanMax)]) + "`"
+}
+
 // JSON is a JSON text that means the same and has what can't be seen in its strings made visible.
 func JSON(s string) string { return escape(s, true) }
 

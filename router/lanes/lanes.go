@@ -268,13 +268,6 @@ func guarded(turn Turn) (next Rest, err error) {
 	return turn()
 }
 
-// Backoff is the pause before another try after n failures in a row.
-func Backoff(n int) time.Duration {
-	const most = 30 * time.Second
-	d := 100 * time.Millisecond << min(n, 10)
-	return min(d, most)
-}
-
 // wakeAbort asks the owner of a session to look whether its run was asked to end.
 func (l *Lanes) wakeAbort(id sessions.ID) {
 	name := sessions.SessionLane(id)

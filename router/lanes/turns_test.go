@@ -160,14 +160,6 @@ func TestSecondHalfOfATurn(t *testing.T) {
 	})
 }
 
-// Waits double up to their bound.
-func TestBackoff(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]time.Duration{0: 100 * time.Millisecond, 1: 200 * time.Millisecond, 5: 3200 * time.Millisecond, 9: 30 * time.Second, 10: 30 * time.Second, 1000: 30 * time.Second} {
-		require.Equal(t, want, Backoff(n), n)
-	}
-}
-
 // A lane that finds no place for its task is woken when one is free; one that has got a place since is not.
 func TestTasksWaitForPlaces(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {

@@ -1,0 +1,83 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/router/place"
+	"sluice/sessions"
+)
+
+// Gate decides what may leave. Its methods have no effects.
+type Gate interface {
+	Decide(e policy.Egress) policy.Decision
+	// Carries is the highest level that may be said where a text is to go.
+	Carries(e policy.Egress) flow.Level
+	// SinkLevel is the highest level that may be said by a route.
+	SinkLevel(route sessions.Route) flow.Level
+}
+
+// Reader is what a Composer reads of the store.
+type Reader interface {
+	place.KeyReader
+	// Batch reads the runs that are or were worked together with a run, itself among them, in no order; none if the run is unknown.
+	Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error)
+	// MediaInfo reads what a file is, without its content; ErrNotFound if it is no longer kept.
+	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
+	// PeerOf reads whose a direct chat is, and nobody for other conversations; ErrNotFound where nobody was noted as heard.
+	PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error)
+}
+
+// Composer makes deliveries and asks the gate about them. All its fields are required. It is safe for concurrent use.
+type Composer struct {
+	Store      Reader
+	Gate       Gate
+	Places     *place.Places
+	Settings   func() *place.Settings
+	Partitions int // the same on all replicas
+	Now        func() time.Time
+}
+
+// Delivery makes a queued delivery.
+func (c *Composer) Delivery(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery {
+	now := c.Now()
+	lane := route.Lane()
+	return ledger.Delivery{
+		ID: ledger.NewDeliveryID(), Lane: lane, Partition: lane.Partition(c.Partitions),
+		Kind: kind, Route: route, Text: text, Label: label,
+		Status: ledger.DeliveryQueued, Created: now, NextTry: now, Expires: now.Add(LifeOf(c.Settings(), route)),
+	}
+}
+
+// Notice makes a delivery of the gateway's own words. They tell nothing that a session has learnt.
+func (c *Composer) Notice(route sessions.Route, text string) ledger.Delivery {
+	return c.Delivery(ledger.KindNotice, route, text, ledger.NoticeLabel())
+}
+
+// Decide asks the gate about a delivery of a session, without effects.
+func (c *Composer) Decide(ctx context.Context, d ledger.Delivery, record sessions.Record) (policy.Decision, error) {
+	leaving, err := c.Egress(ctx, d, record)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	return c.Gate.Decide(leaving), nil
+}
+
+// HandleLife is the longest time for which a platform's handle for a private answer
+// is valid: 15 minutes at Discord, 30 at Slack.
+const HandleLife = 15 * time.Minute
+
+// LifeOf is the life of a delivery by a route. A private answer expires with its handle.
+func LifeOf(s *place.Settings, route sessions.Route) time.Duration {
+	life := s.DeliveryLife
+	if life <= 0 {
+		life = 24 * time.Hour // an older message would only flood the conversation
+	}
+	if route.Handle != "" {
+		return min(life, HandleLife)
+	}
+	return life
+}

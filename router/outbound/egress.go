@@ -1,0 +1,185 @@
+package outbound
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/router/place"
+	"sluice/router/queue"
+	"sluice/sessions"
+)
+
+// Leaving is what the gate must know of a text that is to leave. [Leaving.Egress] is the only place where the gate's input is made.
+type Leaving struct {
+	ID       string // of the delivery, or of the answer that it is, see [AnswerID]
+	Now      time.Time
+	Kind     ledger.DeliveryKind
+	Route    sessions.Route
+	Label    flow.Label
+	Pieces   []string                // all that is said, each piece as it is sent
+	Record   sessions.Record         // of the session that speaks; zero if none does
+	Oldest   sessions.ConversationID // the conversation's first id; may be empty
+	Override sessions.SendPolicy     // what /send has set
+	Unheard  bool                    // see [policy.Egress]
+	Spoken   *sessions.Run           // the run that is answered, with the speaker of its batch; nil: none
+}
+
+// Egress is the gate's input, without effects.
+func (l Leaving) Egress() policy.Egress {
+	e := policy.Egress{
+		ID: l.ID, Now: l.Now, Label: l.Label, Route: l.Route, Oldest: l.Oldest, Kind: string(l.Kind), Text: strings.Join(l.Pieces, "\n"), Pieces: l.Pieces,
+		Agent: l.Record.Agent, Key: l.Record.Key, Override: l.Override, Unheard: l.Unheard, Session: policy.SessionOf(l.Record),
+	}
+	if run := l.Spoken; run != nil {
+		e.Session.SpokenTo(run.Route, run.Speaker(), run.Input.Owner)
+	}
+	return e
+}
+
+// AnswerID names the answer to a run and to those that are worked with it. It is the same for whoever is told the answer: the caller
+// that waits for it, those who follow the session, and the conversation that it is delivered to.
+func AnswerID(run sessions.Run) string { return string(cmp.Or(run.Leader, run.ID)) }
+
+// Egress is a delivery as the gate sees it, without effects.
+func (c *Composer) Egress(ctx context.Context, d ledger.Delivery, record sessions.Record) (policy.Egress, error) {
+	l := Leaving{ID: string(d.ID), Now: c.Now(), Kind: d.Kind, Route: d.Route, Label: d.Label, Record: record}
+	var err error
+	if l.Override, err = c.sendOverride(ctx, d, record); err != nil {
+		return policy.Egress{}, err
+	}
+	if l.Pieces, err = c.Texts(ctx, d); err != nil {
+		return policy.Egress{}, err
+	}
+	if l.Oldest, err = c.Places.OldestID(ctx, d.Route); err != nil {
+		return policy.Egress{}, err
+	}
+	if err := c.addSpeaker(ctx, d, &l); err != nil {
+		return policy.Egress{}, err
+	}
+	if err := c.addRecipient(ctx, d, &l); err != nil {
+		return policy.Egress{}, err
+	}
+	return l.Egress(), nil
+}
+
+// answers reports whether a delivery is the answer to what was said to a session.
+func answers(d ledger.Delivery) bool {
+	return d.Kind == ledger.KindReply || d.Kind == ledger.KindCommand
+}
+
+// Texts are all that a delivery says: its text, its buttons, and the names of its files.
+func (c *Composer) Texts(ctx context.Context, d ledger.Delivery) ([]string, error) {
+	texts := []string{d.Text}
+	for _, b := range d.ShownButtons() {
+		texts = append(texts, b.Label, b.Value)
+	}
+	for _, id := range d.Files {
+		m, err := c.Store.MediaInfo(ctx, id)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return nil, fmt.Errorf("read file: %w", err)
+		}
+		texts = append(texts, m.FileName())
+	}
+	return texts, nil
+}
+
+// addSpeaker adds the run that a delivery answers, with the speaker of all runs that are worked together with it.
+func (c *Composer) addSpeaker(ctx context.Context, d ledger.Delivery, l *Leaving) error {
+	if d.Run == "" {
+		return nil
+	}
+	batch, err := c.Store.Batch(ctx, d.Run)
+	if err != nil {
+		return fmt.Errorf("read runs: %w", err)
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	run := batch[0]
+	if answers(d) {
+		l.ID = AnswerID(run)
+	}
+	queue.SpeakFor(&run, batch)
+	l.Spoken = &run
+	return nil
+}
+
+// addRecipient adds who is spoken to, and for a proactive message whether anybody has been heard there.
+func (c *Composer) addRecipient(ctx context.Context, d ledger.Delivery, l *Leaving) error {
+	if d.Run != "" && d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce {
+		return nil // it answers where it was heard
+	}
+	noted, err := c.Store.PeerOf(ctx, d.Route.Channel, d.Route.Account, d.Route.Conversation)
+	heard := err == nil
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return fmt.Errorf("read peer: %w", err)
+	}
+	if d.Route.ChatType == sessions.Direct && l.Route.Peer == "" && string(noted) != string(d.Route.Conversation) {
+		l.Route.Peer = noted
+	}
+	if d.Kind != ledger.KindMessage || d.Route.Conversation == "" {
+		return nil // without a conversation only a channel is asked about
+	}
+	s := c.Settings()
+	if d.Route.ChatType != sessions.Direct {
+		l.Unheard = !heard && (l.Record.ID == "" || s.Keyer.Global)
+		return nil
+	}
+	l.Unheard, err = c.stranger(ctx, s, l.Route, heard)
+	return err
+}
+
+// stranger reports whether the gateway does not talk to the person of a direct chat.
+func (c *Composer) stranger(ctx context.Context, s *place.Settings, route sessions.Route, heard bool) (bool, error) {
+	in := place.Arrival{}
+	in.Route, in.Sender.ID = route, route.Person()
+	ch := s.Channels[route.Channel]
+	how, err := c.Places.AccessDirect(ctx, ch, in, s.IsOwner(route.Channel, in.Sender.ID))
+	switch {
+	case err != nil || how != place.AdmitRun:
+		return true, err
+	case s.IsOwner(route.Channel, in.Sender.ID), slices.Contains(ch.AllowFrom, string(in.Sender.ID)):
+		return false, nil
+	}
+	anybody := ch.DMPolicy == place.AccessOpen || slices.Contains(ch.AllowFrom, "*")
+	return anybody && !heard, nil
+}
+
+// sendOverride is what /send has set for a delivery of a session. The answer to a message goes to the conversation where its session
+// listens; other deliveries may go to the conversation of another session, whose setting then counts too.
+func (c *Composer) sendOverride(ctx context.Context, d ledger.Delivery, from sessions.Record) (sessions.SendPolicy, error) {
+	own, err := place.InheritedSend(ctx, c.Store, from)
+	if err != nil || d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce || d.Route.Conversation == "" {
+		return own, err
+	}
+	listens, err := c.SessionAt(ctx, "", d.Route)
+	if err != nil || listens.Key == from.Key {
+		return own, err
+	}
+	there, err := place.InheritedSend(ctx, c.Store, listens)
+	return place.JoinedSend(own, there), err
+}
+
+// SessionAt is the session whose key and send-policy override count for what is said in a
+// conversation; without an id if the conversation has no session yet. An empty agent means the one that is bound there.
+func (c *Composer) SessionAt(ctx context.Context, agent string, route sessions.Route) (sessions.Record, error) {
+	peer := route.Person()
+	if route.ChatType == sessions.Direct && route.Peer == "" {
+		noted, err := c.Store.PeerOf(ctx, route.Channel, route.Account, route.Conversation)
+		switch {
+		case err == nil:
+			peer = noted
+		case !errors.Is(err, sessions.ErrNotFound):
+			return sessions.Record{}, fmt.Errorf("read peer: %w", err)
+		}
+	}
+	return c.Places.SessionAt(ctx, c.Settings(), agent, route, peer)
+}

@@ -14,6 +14,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/request"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -34,7 +35,7 @@ func (r *Router) Admit(ctx context.Context, in Admission) (Admitted, error) {
 		return Admitted{}, request.ErrStopping
 	}
 	started := r.now()
-	in.Quotations = boundQuotations(in.Quotations, quotedMost)
+	in.Quotations = speech.Bound(in.Quotations, speech.MaxQuoted)
 	in.Inbound = in.Fit(started)
 	if in.Route.ChatType == sessions.Direct && string(in.Sender.ID) != string(in.Route.Conversation) {
 		in.Route.Peer = in.Sender.ID
@@ -134,7 +135,7 @@ func (r *Router) admitSaid(ctx context.Context, s *place.Settings, in Admission,
 		name, _, _ := strings.Cut(in.Text, " ")
 		return r.answerEvent(ctx, s, in, ledger.OutcomeCommand, fmt.Sprintf("I know no command `%s`. `/help` lists those that there are.", name))
 	}
-	if saysNothing(in.Inbound) {
+	if speech.Nothing(in.Inbound) {
 		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
 	return r.admitRun(ctx, s, in, owner)
@@ -218,7 +219,7 @@ func (r *Router) admitMigration(ctx context.Context, in Admission) (Admitted, er
 
 // admitHistory keeps what was said in a group without addressing the agent.
 func (r *Router) admitHistory(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
-	if in.Text == "" && !passesOn(in.Inbound) {
+	if in.Text == "" && !speech.PassesOn(in.Inbound) {
 		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
 	if in.Edited {
@@ -239,11 +240,5 @@ func (r *Router) remember(ctx context.Context, s *place.Settings, in Admission, 
 // be read of it may have said that it is a quotation.
 func (r *Router) saidLabel(in Admission, owner bool) flow.Label {
 	whole := in.Unread == "" || policy.CheckUnread.Skipped()
-	return r.inboundLabel(in.Route, owner && len(in.Quotations) == 0 && whole)
-}
-
-// inboundLabel is the label of what is heard in a conversation: the
-// conversation's own level, trusted only from an owner.
-func (r *Router) inboundLabel(route sessions.Route, owner bool) flow.Label {
-	return r.places.Label(route, owner)
+	return r.places.Label(in.Route, owner && len(in.Quotations) == 0 && whole)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -111,6 +113,37 @@ func (r *Router) emitUser(run sessions.Run) {
 	sender := run.Input.Sender
 	r.bus.Emit(sessions.Event{
 		Session: run.Session, Run: run.ID, Type: sessions.EventUser,
-		Text: InputText(run.Input), Sender: &sender, At: run.Accepted, Label: run.Label,
+		Text: speech.Text(run.Input), Sender: &sender, At: run.Accepted, Label: run.Label,
 	})
+}
+
+// admitOrder queues a run that carries out an order.
+func (r *Router) admitOrder(ctx context.Context, s *place.Settings, in Admission, owner bool, order *sessions.Order) (Admitted, error) {
+	in.order, in.More = order, false
+	return r.admitRun(ctx, s, in, owner)
+}
+
+// editOrder is the order of an edit: the message that was edited gets another version. It is nil for the
+// edit of a message that no run has worked on.
+func (r *Router) editOrder(ctx context.Context, in Admission, session sessions.ID) (*sessions.Order, error) {
+	last, err := r.runOf(ctx, in)
+	switch {
+	case err != nil || last == nil || last.Session != session:
+		return nil, err
+	case last.Status == sessions.RunQueued: // this run takes its place, see replaceEdited
+		return last.Input.Order, nil
+	}
+	return &sessions.Order{Do: sessions.OrderEdit, Run: last.ID}, nil
+}
+
+// beginsInThread reports whether a message is the first that its session hears of a thread that others have begun.
+func beginsInThread(in adapters.Inbound, change ledger.Change) bool {
+	return in.Route.Thread != "" && !in.OpensThread && len(change.Create) > 0 && len(change.End) == 0
+}
+
+// threadTold drops the message that a thread hangs on from what its channel's next turn is told: the thread's session reads it.
+func threadTold(in adapters.Inbound) ledger.Unsaid {
+	at := in.Route
+	at.Thread = ""
+	return ledger.Unsaid{Lane: at.Lane(), Message: sessions.PlatformMessageID(in.Route.Thread)}
 }

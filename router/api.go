@@ -6,6 +6,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -22,7 +23,7 @@ type Admission struct {
 	// Exclusive asks for [request.ErrBusy] where the session has unfinished runs.
 	Exclusive bool
 	// Token is the named token of the API with which it is said; nil: there is none.
-	Token *Token
+	Token *decider.Token
 
 	carries flow.Label // of the delivery whose button was pressed; invalid: none was
 

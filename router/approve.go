@@ -2,18 +2,17 @@ package router
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"sluice/internal/visible"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -79,66 +78,9 @@ func shown(id ledger.ApprovalID, text string) string {
 	return fence + "\n" + text + "\n" + fence + more
 }
 
-// Verdict is a person's decision about a tool call.
-type Verdict struct {
-	Allow  bool
-	Reason flow.Text // of a denial; the model may read it; at most 500 bytes
-	Actor  string    // who decides: a principal, or a program with a token of the API
-	Owner  bool      // an owner, or a program with the gateway's own token
-	Token  *Token    // the named token of the API with which it is decided; nil: there is none
-}
-
-// may reports whether who decides may: somebody of each list, and an owner where a list is empty.
-func (v Verdict) may(t sessions.Terms) bool {
-	if len(t.Approvers) == 0 {
-		return v.Owner
-	}
-	for _, list := range t.Approvers {
-		if len(list) == 0 && !v.Owner || len(list) > 0 && !slices.Contains(list, v.Actor) {
-			return false
-		}
-	}
-	return true
-}
-
-// NotApproverError refuses the decision of somebody to whom it is not left. Its text, which says to whom it is, is for owners.
-type NotApproverError struct {
-	Actor string
-	Terms sessions.Terms
-	Why   string // why not; empty: it is left to others
-}
-
-// Error implements error.
-func (e *NotApproverError) Error() string {
-	return fmt.Sprintf("%s may not decide about this: %s", e.Actor, cmp.Or(e.Why, leftTo(e.Terms)))
-}
-
-// leftTo says who may decide where somebody else tries.
-func leftTo(t sessions.Terms) string {
-	return fmt.Sprintf("it is left to %s (approvers of policy.rules)", approvers(t))
-}
-
-// approvers names those who may decide: who is in each of the lists.
-func approvers(t sessions.Terms) string {
-	var lists []string
-	for _, list := range t.Approvers {
-		who := "the owners"
-		if len(list) > 0 {
-			who = strings.Join(list, ", ")
-		}
-		if !slices.Contains(lists, who) {
-			lists = append(lists, who)
-		}
-	}
-	if len(lists) == 0 {
-		return "the owners"
-	}
-	return strings.Join(lists, "; and of these only to ")
-}
-
 // DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
 // [request.Error], one that is left to others a [NotApproverError], an unknown one [sessions.ErrNotFound].
-func (r *Router) DecideApproval(ctx context.Context, id ledger.ApprovalID, v Verdict) (ledger.Approval, error) {
+func (r *Router) DecideApproval(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Approval, error) {
 	for range decideTries {
 		change, p, err := r.verdict(ctx, id, v) // anew, it says what somebody else has decided
 		if err != nil {
@@ -155,33 +97,13 @@ func (r *Router) DecideApproval(ctx context.Context, id ledger.ApprovalID, v Ver
 	return ledger.Approval{}, fmt.Errorf("decide approval %s: others change it over and over: %w", id, sessions.ErrConflict)
 }
 
-// denial is a refusal with its reason.
-func (v Verdict) denial() flow.Text {
-	text := v.who() + " denied it"
-	if v.Reason.Empty() {
-		return ledger.GatewaySays(text)
-	}
-	return flow.NewText(text+": "+v.Reason.Raw(), v.Reason.Label())
-}
-
-// who decides, as the model is told.
-func (v Verdict) who() string {
-	switch {
-	case v.Token != nil:
-		return "an operator"
-	case v.Owner:
-		return "the owner"
-	}
-	return "an approver"
-}
-
 // verdict is the change that a decision makes.
-func (r *Router) verdict(ctx context.Context, id ledger.ApprovalID, v Verdict) (ledger.Change, ledger.Approval, error) {
+func (r *Router) verdict(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Change, ledger.Approval, error) {
 	p, err := r.store.Approval(ctx, id)
 	if err != nil {
 		return ledger.Change{}, p, err
 	}
-	if err := mayDecide(ctx, r.store, v, p); err != nil {
+	if err := decider.Check(ctx, r.store, v, p); err != nil {
 		return ledger.Change{}, p, err
 	}
 	switch {
@@ -194,7 +116,7 @@ func (r *Router) verdict(ctx context.Context, id ledger.ApprovalID, v Verdict) (
 	}
 	to, reason := ledger.ApprovalAllowed, ledger.GatewaySays("")
 	if !v.Allow {
-		to, reason = ledger.ApprovalDenied, v.denial()
+		to, reason = ledger.ApprovalDenied, v.Denial()
 	}
 	change := ledger.Change{
 		Approvals: []ledger.ApprovalMove{p.Move(to, reason, v.Actor, r.now())},
@@ -222,9 +144,9 @@ func (r *Router) isApprover(ctx context.Context, in Admission, args string) (boo
 		return false, nil
 	}
 	if err == nil {
-		err = mayDecide(ctx, r.store, decider(in, false), p)
+		err = decider.Check(ctx, r.store, verdictBy(in, false), p)
 	}
-	if _, refused := errors.AsType[*NotApproverError](err); refused {
+	if _, refused := errors.AsType[*decider.NotApproverError](err); refused {
 		return false, nil
 	}
 	return err == nil, err
@@ -236,11 +158,11 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (ledger.Chan
 	if len(words) < 2 || (words[1] != "allow" && words[1] != "deny") {
 		return ledger.Change{}, "Usage: `/approve ID allow` or `/approve ID deny`, and behind it a reason if you like.", nil
 	}
-	v := decider(c.in, c.owner)
-	v.Allow, v.Reason = words[1] == "allow", flow.NewText(strings.Join(words[2:], " "), r.inboundLabel(c.in.Route, c.owner))
+	v := verdictBy(c.in, c.owner)
+	v.Allow, v.Reason = words[1] == "allow", flow.NewText(strings.Join(words[2:], " "), r.places.Label(c.in.Route, c.owner))
 	change, p, err := r.verdict(ctx, ledger.ApprovalID(words[0]), v)
 	bad, refused := errors.AsType[*request.Error](err)
-	if left, ok := errors.AsType[*NotApproverError](err); ok {
+	if left, ok := errors.AsType[*decider.NotApproverError](err); ok {
 		return r.leftToOthers(c, p, left)
 	}
 	switch {
@@ -266,7 +188,7 @@ func (r *Router) commandApprove(ctx context.Context, c commandCall) (ledger.Chan
 }
 
 // leftToOthers tells an owner that a rule leaves the decision to others, and where nobody else reads it to whom.
-func (r *Router) leftToOthers(c commandCall, p ledger.Approval, left *NotApproverError) (ledger.Change, string, error) {
+func (r *Router) leftToOthers(c commandCall, p ledger.Approval, left *decider.NotApproverError) (ledger.Change, string, error) {
 	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: left.Actor, Action: "command.denied", Object: "/approve", Session: p.Session, Label: p.Label,
 		Detail: map[string]string{"conversation": string(c.in.Route.Conversation), "approval": string(p.ID), "reason": left.Error()},
@@ -276,7 +198,12 @@ func (r *Router) leftToOthers(c commandCall, p ledger.Approval, left *NotApprove
 	}
 	who := "others" // which of the rules it is says something of the call
 	if c.in.Route.ChatType == sessions.Direct {
-		who = c.quotes.Or(flow.NewText(approvers(left.Terms), p.Label), who)
+		who = c.quotes.Or(flow.NewText(decider.Names(left.Terms), p.Label), who)
 	}
 	return change, fmt.Sprintf("A rule leaves that decision to %s.", who), nil
+}
+
+// verdictBy is who gives a chat command, as one who decides. A token is one also where its bearer speaks in a chat.
+func verdictBy(in Admission, owner bool) decider.Verdict {
+	return decider.Verdict{Actor: in.speaker(), Owner: owner && in.Token == nil, Token: in.Token}
 }

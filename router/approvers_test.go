@@ -12,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -88,9 +89,9 @@ func TestWhoMayDecideAboutACall(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, p.ID, b.onlyApproval(ledger.ApprovalPending).ID, "none of it has decided")
 
-				_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true, Reason: flow.NewText(string(make([]byte, 501)), flow.Bottom())})
+				_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true, Reason: flow.NewText(string(make([]byte, 501)), flow.Bottom())})
 				if c.operator != "" {
-					var left *router.NotApproverError
+					var left *decider.NotApproverError
 					require.ErrorAs(t, err, &left)
 					require.EqualError(t, err, "operator may not decide about this: it is left to "+c.operator+" (approvers of policy.rules)")
 				} else {
@@ -187,7 +188,7 @@ func TestWhatSilenceMeansForACall(t *testing.T) {
 				require.Len(t, entries, 1)
 				require.Equal(t, "gateway", entries[0].Actor)
 				require.Equal(t, string(p.ID), entries[0].Object)
-				_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Actor: "operator", Owner: true})
+				_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
 				require.ErrorContains(t, err, "already", "who comes later changes nothing")
 			})
 		})

@@ -45,7 +45,7 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, err
 	}
 	label := n.Label
 	if !label.Valid() {
-		label = r.inboundLabel(n.Route, true)
+		label = r.places.Label(n.Route, true)
 	}
 	if !flow.CanFlow(label.Level(), n.Session.Clearance) {
 		return ledger.Exchange{}, &request.Error{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}

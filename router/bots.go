@@ -67,7 +67,7 @@ func (r *Router) stopBots(ctx context.Context, in Admission, turns ledger.BotTur
 	in.turns = &turns
 	err := r.commitEvent(ctx, in, ledger.OutcomeIgnored, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: in.speaker(), Action: "bots.stopped",
-		Object: string(in.Route.Conversation), Label: r.inboundLabel(in.Route, false),
+		Object: string(in.Route.Conversation), Label: r.places.Label(in.Route, false),
 		Detail: map[string]string{"account": in.Route.Account, "turns": strconv.Itoa(len(turns.Turns))},
 	}}}})
 	if err != nil {

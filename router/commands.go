@@ -13,6 +13,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/queue"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -97,9 +98,9 @@ func commandOf(in adapters.Inbound) (command, bool) {
 		return command{}, false
 	case in.Unread != "" && !policy.CheckUnread.Skipped():
 		return command{}, false
-	case passesOn(in) && policy.CheckForward.Skipped():
+	case speech.PassesOn(in) && policy.CheckForward.Skipped():
 		text = in.Quotations[0].Text
-	case passesOn(in):
+	case speech.PassesOn(in):
 		return command{}, false
 	}
 	return parseCommand(text)
@@ -216,7 +217,7 @@ func (s commandSpec) carryOut(ctx context.Context, r *Router, c commandCall) (or
 // denyCommand audits an owner's command given by somebody else. The sender is told
 // so where nobody else sees it; a group hears nothing.
 func (r *Router) denyCommand(ctx context.Context, s *place.Settings, in Admission, cmd command) (Admitted, error) {
-	label := r.inboundLabel(in.Route, false)
+	label := r.places.Label(in.Route, false)
 	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: r.now(), Actor: in.speaker(), Action: "command.denied",
 		Object: "/" + cmd.name, Label: label,
@@ -248,7 +249,7 @@ func (r *Router) commandWhoami(_ context.Context, c commandCall) (ledger.Change,
 	if c.owner {
 		who = "my owner"
 	}
-	if given, ok := c.quotes.Show(flow.NewText(c.in.Sender.Name, r.inboundLabel(c.in.Route, c.owner))); ok && given != "" {
+	if given, ok := c.quotes.Show(flow.NewText(c.in.Sender.Name, r.places.Label(c.in.Route, c.owner))); ok && given != "" {
 		name = visible.CodeSpan(given) // people choose their names: none may read as the gateway's own words
 	}
 	text := fmt.Sprintf("You are %s (%s), %s.", visible.CodeSpan(c.in.speaker()), name, who)

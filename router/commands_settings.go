@@ -23,7 +23,7 @@ func inherits(args string) bool {
 func (r *Router) override(c commandCall, p sessions.Patch, setting, value string) (change ledger.Change) {
 	change.Audit = []sessions.AuditEntry{{
 		At: r.now(), Actor: c.in.speaker(), Action: "session." + setting,
-		Object: string(c.session.Key), Session: c.session.ID, Label: r.inboundLabel(c.in.Route, c.owner), Detail: map[string]string{"override": value},
+		Object: string(c.session.Key), Session: c.session.ID, Label: r.places.Label(c.in.Route, c.owner), Detail: map[string]string{"override": value},
 	}}
 	if !c.fresh {
 		p.ID = c.session.ID
@@ -91,7 +91,7 @@ func (r *Router) commandModel(_ context.Context, c commandCall) (ledger.Change, 
 	} else if err := r.checkModel(name); err != nil {
 		return ledger.Change{}, sentence(err.Error()), nil
 	}
-	change := r.override(c, sessions.Patch{Model: new(flow.NewText(name, r.inboundLabel(c.in.Route, c.owner)))}, "model", name)
+	change := r.override(c, sessions.Patch{Model: new(flow.NewText(name, r.places.Label(c.in.Route, c.owner)))}, "model", name)
 	if name == "" {
 		return change, fmt.Sprintf("The agent's model answers again: `%s`.", agents), nil
 	}

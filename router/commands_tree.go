@@ -10,6 +10,8 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/place"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -53,7 +55,7 @@ func (r *Router) orderRaise(_ context.Context, c commandCall) (*sessions.Order, 
 	case err != nil:
 		return nil, "Usage: `/raise LEVEL`, with PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED. It is taken back by `/new` alone.", nil //nolint:nilerr // it is the answer to who has asked
 	case !flow.CanFlow(level, c.session.Clearance):
-		return nil, aboveClearance(c.session, level), nil
+		return nil, place.AboveClearance(c.session, level), nil
 	}
 	return &sessions.Order{Do: sessions.OrderRaise, Level: level}, "", nil
 }
@@ -98,7 +100,7 @@ func (r *Router) branches(ctx context.Context, record sessions.Record) ([]branch
 	if err != nil {
 		return nil, err
 	}
-	question := newestOf(session)
+	question := speech.Newest(session.Messages())
 	siblings, err := r.store.Children(ctx, record.ID, question.Parent)
 	if err != nil {
 		return nil, fmt.Errorf("read branches: %w", err)
@@ -169,7 +171,7 @@ func listBranches(quotes *policy.Quotation, branches []branch) string {
 			here = " (we are here)"
 		}
 		question, answer := quotes.Or(br.question, "not shown here"), cmp.Or(quotes.Or(br.answer, "not shown here"), "no answer")
-		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, quote(question), quote(answer), here)
+		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, speech.Quote(question), speech.Quote(answer), here)
 	}
 	return b.String()
 }

@@ -8,13 +8,14 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // byToken is a decision with the named token ops of the API.
-func byToken(level flow.Level) router.Verdict {
-	return router.Verdict{Actor: "token:ops", Token: &router.Token{Principal: "test:token:ops", Level: level, Operator: true}}
+func byToken(level flow.Level) decider.Verdict {
+	return decider.Verdict{Actor: "token:ops", Token: &decider.Token{Principal: "test:token:ops", Level: level, Operator: true}}
 }
 
 // A named token decides up to its level, whoever has asked, and its name stands in the approval, the audit trail and the answer.
@@ -29,7 +30,7 @@ func TestATokenDecidesUpToItsLevel(t *testing.T) {
 		v := byToken(flow.Internal)
 		v.Allow = true
 		_, err := b.DecideApproval(t.Context(), p.ID, v)
-		var left *router.NotApproverError
+		var left *decider.NotApproverError
 		require.ErrorAs(t, err, &left)
 		require.EqualError(t, err, "token:ops may not decide about this: a yes may let the conversation learn or tell what is above INTERNAL, the most that the token may see")
 		require.Equal(t, ledger.ApprovalPending, b.onlyApproval(ledger.ApprovalPending).Status)
@@ -73,7 +74,7 @@ func TestATokenDiscardsWhatItMayDecideAbout(t *testing.T) {
 		_, err := b.DiscardDelivery(t.Context(), p.Delivery, byToken(flow.Restricted))
 		require.ErrorContains(t, err, "its own words led to it")
 		require.Equal(t, ledger.ApprovalPending, b.waiting().Status)
-		_, err = b.DiscardDelivery(t.Context(), p.Delivery, router.Verdict{Actor: "operator", Owner: true})
+		_, err = b.DiscardDelivery(t.Context(), p.Delivery, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Equal(t, "operator", b.entries("delivery.discard")[0].Actor)
 	})

@@ -10,6 +10,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -102,14 +103,14 @@ func (r *Router) admitReaction(ctx context.Context, s *place.Settings, in Admiss
 		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
 	line := sessions.HistoryLine{
-		Sender: in.Sender, Text: "reacted with " + in.Reaction.Emoji, At: r.now(), Label: r.inboundLabel(in.Route, owner),
+		Sender: in.Sender, Text: "reacted with " + in.Reaction.Emoji, At: r.now(), Label: r.places.Label(in.Route, owner),
 	}
 	text, label, err := r.reactedTo(ctx, in)
 	if err != nil {
 		return Admitted{}, err
 	}
 	if text != "" {
-		line.Text += " to: " + quote(text)
+		line.Text += " to: " + speech.Quote(text)
 		line.Label = line.Label.Join(label)
 	}
 	return r.remember(ctx, s, in, line)

@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/request"
@@ -322,7 +323,7 @@ func TestMessagesWhileTheDatabaseFails(t *testing.T) {
 		insisting(b, func(ctx context.Context) (ledger.Delivery, error) { return b.RetryDelivery(ctx, d.ID, "operator") })
 		synctest.Wait()
 		insisting(b, func(ctx context.Context) (ledger.Delivery, error) {
-			return b.DiscardDelivery(ctx, d.ID, router.Verdict{Actor: "operator", Owner: true})
+			return b.DiscardDelivery(ctx, d.ID, decider.Verdict{Actor: "operator", Owner: true})
 		})
 		require.Equal(t, ledger.DeliveryDiscarded, b.delivery(d.ID).Status)
 	})
@@ -348,8 +349,8 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 			return insisting(b, func(ctx context.Context) (router.Told, error) { return b.Told(ctx, run, flow.Level{}) })
 		}
 		require.Equal(t, of["echo: the plan"].ID, told().Withheld.Approval)
-		owner := router.Verdict{Actor: "test:owner", Owner: true}
-		decide := func(text string, v router.Verdict) ledger.Approval {
+		owner := decider.Verdict{Actor: "test:owner", Owner: true}
+		decide := func(text string, v decider.Verdict) ledger.Approval {
 			return insisting(b, func(ctx context.Context) (ledger.Approval, error) { return b.DecideApproval(ctx, of[text].ID, v) })
 		}
 		allow := owner

@@ -12,6 +12,7 @@ import (
 	"sluice/internal/visible"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/request"
@@ -245,8 +246,8 @@ func deciders(s *place.Settings, terms sessions.Terms, channel string) []string 
 	var here, elsewhere []string
 	for _, who := range all {
 		switch on, id, _ := sessions.ParsePrincipal(who); {
-		case strings.HasPrefix(string(id), tokenUser): // it has no chat in which it could be asked
-		case !(Verdict{Actor: who, Owner: slices.Contains(s.Owners, who)}).may(terms):
+		case strings.HasPrefix(string(id), decider.TokenPrefix): // it has no chat in which it could be asked
+		case !(decider.Verdict{Actor: who, Owner: slices.Contains(s.Owners, who)}).May(terms):
 		case on == channel:
 			here = append(here, who)
 		default:

@@ -12,6 +12,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -76,7 +77,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		synctest.Wait()
 		first := b.waiting()
 		require.Empty(t, b.chat.texts("ann"), "the question is not asked where others read")
-		_, err := b.DecideApproval(t.Context(), first.ID, router.Verdict{Actor: "test:owner", Owner: true, Reason: flow.NewText("not yet", flow.Bottom())})
+		_, err := b.DecideApproval(t.Context(), first.ID, decider.Verdict{Actor: "test:owner", Owner: true, Reason: flow.NewText("not yet", flow.Bottom())})
 		require.NoError(t, err)
 		synctest.Wait()
 		blocked := b.deliveries(ledger.DeliveryBlocked)
@@ -89,9 +90,9 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		synctest.Wait()
 		second := b.waiting()
 		require.NotEqual(t, first.ID, second.ID, "tried again, it is asked about again")
-		_, err = b.DiscardDelivery(t.Context(), blocked[0].ID, router.Verdict{Actor: "operator", Owner: true})
+		_, err = b.DiscardDelivery(t.Context(), blocked[0].ID, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
-		_, err = b.DecideApproval(t.Context(), second.ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
+		_, err = b.DecideApproval(t.Context(), second.ID, decider.Verdict{Allow: true, Actor: "test:owner", Owner: true})
 		require.ErrorContains(t, err, "is denied already")
 		require.Empty(t, b.approvals(ledger.ApprovalPending), "nobody is to decide about what is gone")
 	})
@@ -178,7 +179,7 @@ func TestADecisionThatMeetsAnotherChangeIsStored(t *testing.T) {
 		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
 		require.NoError(t, err)
 		synctest.Wait()
-		yes := router.Verdict{Allow: true, Actor: "test:owner", Owner: true}
+		yes := decider.Verdict{Allow: true, Actor: "test:owner", Owner: true}
 		b.dying.busy = 1000
 		_, err = b.DecideApproval(t.Context(), b.waiting().ID, yes)
 		require.ErrorIs(t, err, sessions.ErrConflict)
@@ -204,7 +205,7 @@ func TestAHeldMessageIsShownAsItIsSent(t *testing.T) {
 		p := b.waiting()
 		require.Contains(t, b.last("owner"), "It can't be shown here: `sluice approvals show "+string(p.ID)+"` shows it.", "a rule would take it out of the question, though not out of the message")
 		require.Contains(t, string(p.Args), "pay bob")
-		_, err = b.DecideApproval(t.Context(), p.ID, router.Verdict{Allow: true, Actor: "test:owner", Owner: true})
+		_, err = b.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "test:owner", Owner: true})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(t, b.chat.texts("team")[0], "pay bob")

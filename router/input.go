@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"sluice/router/queue"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -21,19 +22,19 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 		var b strings.Builder
 		b.WriteString("[Said here since your last answer, not to you]")
 		for _, l := range in.History {
-			b.WriteString("\n" + saidText(l.Sender, l.Text, l.Quotations))
+			b.WriteString("\n" + speech.Said(l.Sender, l.Text, l.Quotations))
 		}
 		add(b.String())
 	}
 	for _, q := range in.Quotations {
-		add(quotationText(q))
+		add(speech.Quotation(q))
 	}
 	if in.Unread != "" {
 		add("[Part of this message could not be read: " + in.Unread + "]")
 	}
 	text := in.Text
 	if run.Route.ChatType != sessions.Direct && text != "" {
-		text = saidText(in.Sender, text, nil)
+		text = speech.Said(in.Sender, text, nil)
 	}
 	if text != "" {
 		add(text)
@@ -45,14 +46,4 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 		add(text)
 	}
 	return m
-}
-
-func speaker(p sessions.Peer) string {
-	switch {
-	case p.Name != "":
-		return p.Name
-	case p.Username != "":
-		return p.Username
-	}
-	return string(p.ID)
 }

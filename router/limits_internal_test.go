@@ -288,10 +288,3 @@ func TestPiecesAreDue(t *testing.T) {
 		}, seen)
 	})
 }
-
-// A quotation in a notice is short.
-func TestQuoteIsShort(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "“"+strings.Repeat("ü", 60)+"”", quote(strings.Repeat("ü", 60)))
-	require.Equal(t, "“"+strings.Repeat("ü", 60)+"…”", quote(strings.Repeat("ü", 61)))
-}

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
+	"sluice/router/place"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -129,7 +131,7 @@ func (r *Router) Learn(ctx context.Context, id sessions.ID, label flow.Label, ac
 			return nil
 		}
 		if !taint.FlowsTo(record.Clearance) {
-			return &request.Error{Field: "label", Text: aboveClearance(record, taint.Level())}
+			return &request.Error{Field: "label", Text: place.AboveClearance(record, taint.Level())}
 		}
 		entry := sessions.AuditEntry{
 			At: r.now(), Actor: actor, Action: "session.learn", Object: string(record.Key), Session: id, Label: taint,
@@ -266,7 +268,7 @@ func (r *Router) RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor 
 
 // DiscardDelivery takes a delivery off the list of what a person must look at. One that is held is denied by that, so who discards it
 // must be one who may decide about it; else it is a [NotApproverError].
-func (r *Router) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by Verdict) (ledger.Delivery, error) {
+func (r *Router) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by decider.Verdict) (ledger.Delivery, error) {
 	d, err := r.store.Delivery(ctx, id)
 	if err != nil {
 		return d, err
@@ -283,7 +285,7 @@ func (r *Router) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by V
 			return d, err
 		}
 		if p.Status == ledger.ApprovalPending { // nobody need decide any more
-			if err := mayDecide(ctx, r.store, by, p); err != nil {
+			if err := decider.Check(ctx, r.store, by, p); err != nil {
 				return d, err
 			}
 			unask = append(unask, p.Move(ledger.ApprovalDenied, ledger.GatewaySays("the message was discarded"), by.Actor, r.now()))

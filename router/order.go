@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/place"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -26,25 +26,6 @@ type Compacted struct {
 	Usage         sessions.Usage
 }
 
-// admitOrder queues a run that carries out an order.
-func (r *Router) admitOrder(ctx context.Context, s *place.Settings, in Admission, owner bool, order *sessions.Order) (Admitted, error) {
-	in.order, in.More = order, false
-	return r.admitRun(ctx, s, in, owner)
-}
-
-// editOrder is the order of an edit: the message that was edited gets another version. It is nil for the
-// edit of a message that no run has worked on.
-func (r *Router) editOrder(ctx context.Context, in Admission, session sessions.ID) (*sessions.Order, error) {
-	last, err := r.runOf(ctx, in)
-	switch {
-	case err != nil || last == nil || last.Session != session:
-		return nil, err
-	case last.Status == sessions.RunQueued: // this run takes its place, see replaceEdited
-		return last.Input.Order, nil
-	}
-	return &sessions.Order{Do: sessions.OrderEdit, Run: last.ID}, nil
-}
-
 // takeUp brings a run's input into the thread, in memory: as its newest message, or as its order says.
 func takeUp(ctx context.Context, session *sessions.Session, run sessions.Run, files []string) error {
 	order := run.Input.Order
@@ -52,7 +33,7 @@ func takeUp(ctx context.Context, session *sessions.Session, run sessions.Run, fi
 	case order == nil:
 		session.Append(userMessage(run, files))
 	case order.Do == sessions.OrderEdit:
-		if old := newestOf(session); old.Run == order.Run {
+		if old := speech.Newest(session.Messages()); old.Run == order.Run {
 			_, err := session.EditMessage(ctx, old.ID, userMessage(run, files))
 			return err
 		}
@@ -61,16 +42,6 @@ func takeUp(ctx context.Context, session *sessions.Session, run sessions.Run, fi
 		return refusal(session.Retry(ctx, ""), "There is nothing here that I could answer anew.")
 	}
 	return nil
-}
-
-// newestOf is the newest message of a user in the selected thread; a zero one if there is none.
-func newestOf(session *sessions.Session) sessions.Message {
-	for _, m := range slices.Backward(session.Messages()) {
-		if m.Role == sessions.RoleUser {
-			return m
-		}
-	}
-	return sessions.Message{}
 }
 
 // refusal makes a sentence of the error that there is no turn.
@@ -149,7 +120,7 @@ func (w *sessionWorker) compact(ctx context.Context, a Assignment) (Answer, erro
 func (w *sessionWorker) raise(session *sessions.Session, run *sessions.Run) (Answer, error) {
 	level, record := run.Input.Order.Level, session.Record()
 	if !flow.CanFlow(level, record.Clearance) {
-		return Answer{Text: aboveClearance(record, level)}, nil
+		return Answer{Text: place.AboveClearance(record, level)}, nil
 	}
 	session.Raise(flow.NewLabel(level, flow.Trusted))
 	session.Audit(sessions.AuditEntry{
@@ -165,10 +136,6 @@ func (w *sessionWorker) raise(session *sessions.Session, run *sessions.Run) (Ans
 		text += fmt.Sprintf(" What I then answer may not be said here, where only %s is carried.", carries)
 	}
 	return Answer{Text: text}, nil
-}
-
-func aboveClearance(record sessions.Record, level flow.Level) string {
-	return fmt.Sprintf("This conversation may learn only what is %s, not what is %s. An owner's `/new` in it begins one that may learn what policy.clearance says.", record.Clearance, level)
 }
 
 // bytesPerToken is a rough measure, for people.

@@ -15,6 +15,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/request"
@@ -91,7 +92,7 @@ func TestPermanentFailureIsADeadLetter(t *testing.T) {
 				_, err = b.RetryDelivery(t.Context(), dead[0].ID, "operator")
 				var bad *request.Error
 				require.ErrorAs(t, err, &bad, "what was sent can't be sent again")
-				_, err = b.DiscardDelivery(t.Context(), dead[0].ID, router.Verdict{Actor: "operator", Owner: true})
+				_, err = b.DiscardDelivery(t.Context(), dead[0].ID, decider.Verdict{Actor: "operator", Owner: true})
 				require.ErrorAs(t, err, &bad)
 			})
 		})
@@ -141,7 +142,7 @@ func TestLostResponseIsUnknown(t *testing.T) {
 				require.Len(t, unknown, 1, "it stays visible as unknown")
 				if policy == place.UnknownHold {
 					require.Len(t, b.chat.texts("ann"), 1)
-					_, err := b.DiscardDelivery(t.Context(), unknown[0].ID, router.Verdict{Actor: "operator", Owner: true})
+					_, err := b.DiscardDelivery(t.Context(), unknown[0].ID, decider.Verdict{Actor: "operator", Owner: true})
 					require.NoError(t, err)
 					return
 				}
@@ -250,7 +251,7 @@ func TestDiscardLetsTheNextOneGo(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("x"), "a conversation stays in order")
-		_, err = b.DiscardDelivery(t.Context(), first.ID, router.Verdict{Actor: "operator", Owner: true})
+		_, err = b.DiscardDelivery(t.Context(), first.ID, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, []string{"second"}, b.chat.texts("x"))

@@ -117,7 +117,7 @@ func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pai
 
 // pairingLabel is the label of what tells of a pairing: who asks is heard on their channel.
 func (r *Router) pairingLabel(p ledger.Pairing) flow.Label {
-	return r.inboundLabel(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
+	return r.places.Label(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
 }
 
 // directRoute is the direct chat with a person. Platforms where it has an id of its own are asked for it.

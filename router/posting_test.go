@@ -14,6 +14,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -352,7 +353,7 @@ func TestConflictsEnd(t *testing.T) {
 		d.mu.Lock()
 		d.busy = 0
 		d.mu.Unlock()
-		_, err := b.DecideApproval(t.Context(), "apr_none", router.Verdict{Actor: "test:owner", Owner: true})
+		_, err := b.DecideApproval(t.Context(), "apr_none", decider.Verdict{Actor: "test:owner", Owner: true})
 		require.ErrorIs(t, err, sessions.ErrNotFound)
 	})
 }

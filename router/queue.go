@@ -10,6 +10,7 @@ import (
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/router/request"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -88,7 +89,7 @@ func (r *Router) overflow(ctx context.Context, s *place.Settings, in Admission, 
 	}
 	text := fmt.Sprintf("I am still busy and more than %d messages wait. I leave out the oldest of them", s.Queue.Cap)
 	if queue.SameAudience(queued[0].Route, in.Route) { // else it is nobody's business here what was said there
-		text += ", starting with: " + quote(InputText(queued[0].Input))
+		text += ", starting with: " + speech.Quote(speech.Text(queued[0].Input))
 	} else {
 		text += "."
 	}
@@ -103,14 +104,4 @@ func (r *Router) overflow(ctx context.Context, s *place.Settings, in Admission, 
 		return nil, fmt.Errorf("read notice: %w", err)
 	}
 	return nil, nil
-}
-
-// quote shortens a text for a notice.
-func quote(text string) string {
-	const most = 60
-	runes := []rune(text)
-	if len(runes) > most {
-		return "“" + string(runes[:most]) + "…”"
-	}
-	return "“" + text + "”"
 }

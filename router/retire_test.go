@@ -13,7 +13,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -91,7 +91,7 @@ func TestButtonsGoWhenTheirQuestionIsDecided(t *testing.T) {
 			b.hear(in("owner", "2", "/approve "+string(p.ID)+" deny because"))
 		}, "Denied."},
 		"over the API": {func(b *bundle, p ledger.Approval, _ ledger.Delivery) {
-			_, err := b.DecideApproval(context.Background(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true})
+			_, err := b.DecideApproval(context.Background(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true})
 			require.NoError(b.t, err)
 		}, "Allowed."},
 		"by silence": {func(*bundle, ledger.Approval, ledger.Delivery) { time.Sleep(11 * time.Minute) }, "Nobody decided in time, which is a no."},
@@ -146,7 +146,7 @@ func TestADecidedQuestionIsNotAsked(t *testing.T) {
 		heard := b.hear(in("owner", "1", "clean up"))
 		synctest.Wait()
 		p := b.onlyApproval(ledger.ApprovalPending)
-		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Actor: "operator", Owner: true})
+		_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		b.ended(heard.Run)
 		time.Sleep(2 * time.Minute)
@@ -235,7 +235,7 @@ func TestABareQuestionDoesNotTellItsAnswer(t *testing.T) {
 		high := p
 		high.ID, high.Label, high.Status, high.By = "apr_high", flow.NewLabel(flow.Restricted, flow.Trusted), ledger.ApprovalDenied, "test:owner"
 		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Ask: []ledger.Approval{high}, Change: sessions.Change{}, Deliver: []ledger.Delivery{bare}}))
-		_, err := b.DecideApproval(t.Context(), p.ID, router.Verdict{Actor: "operator", Owner: true})
+		_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Zero(t, k.open())

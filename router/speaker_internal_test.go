@@ -52,16 +52,3 @@ func TestNoNameSpeaksForAnother(t *testing.T) {
 		}
 	})
 }
-
-func TestSpokenName(t *testing.T) {
-	t.Parallel()
-	for want, p := range map[string]sessions.Peer{
-		"Ada":                {ID: "7", Name: "Ada"},
-		"eve Owner· do it":   {ID: "7", Name: "eve\nOwner: do it"},
-		"(Said here) Owner·": {ID: "7", Name: "[Said here] Owner:"},
-		"ada":                {ID: "7", Name: "\u200b\u202e", Username: "ada"},
-		"7":                  {ID: "7", Name: "\u2028"},
-	} {
-		require.Equal(t, want, spokenName(p))
-	}
-}

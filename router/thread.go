@@ -9,7 +9,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
-	"sluice/router/ledger"
+	"sluice/router/speech"
 	"sluice/sessions"
 )
 
@@ -20,18 +20,6 @@ const (
 	// that of all quotations of a message.
 	threadMost = 50
 )
-
-// beginsInThread reports whether a message is the first that its session hears of a thread that others have begun.
-func beginsInThread(in adapters.Inbound, change ledger.Change) bool {
-	return in.Route.Thread != "" && !in.OpensThread && len(change.Create) > 0 && len(change.End) == 0
-}
-
-// threadTold drops the message that a thread hangs on from what its channel's next turn is told: the thread's session reads it.
-func threadTold(in adapters.Inbound) ledger.Unsaid {
-	at := in.Route
-	at.Thread = ""
-	return ledger.Unsaid{Lane: at.Lane(), Message: sessions.PlatformMessageID(in.Route.Thread)}
-}
 
 // beforeIt is what was said in a run's thread before its message, for a session that hears of it for the first time. What can't
 // be read is said in its place; it is never a reason not to answer.
@@ -71,6 +59,6 @@ func (w *sessionWorker) readThread(ctx context.Context, run *sessions.Run) {
 	if len(before) == 0 {
 		return
 	}
-	run.Input.Quotations = boundQuotations(append(before, run.Input.Quotations...), quotedMost)
-	run.Label = run.Label.Join(w.inboundLabel(run.Route, policy.CheckThread.Skipped()))
+	run.Input.Quotations = speech.Bound(append(before, run.Input.Quotations...), speech.MaxQuoted)
+	run.Label = run.Label.Join(w.places.Label(run.Route, policy.CheckThread.Skipped()))
 }

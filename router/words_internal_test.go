@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -102,21 +102,6 @@ func TestStateOfATask(t *testing.T) {
 	require.Empty(t, namedBy(tasks, "0000"))
 }
 
-func TestQuotedName(t *testing.T) {
-	t.Parallel()
-	for want, p := range map[string]sessions.Peer{
-		"an unknown person":                  {},
-		`"Ann" (id "1")`:                     {Name: "Ann", Username: "ann", ID: "1"},
-		`"ann" (id "1")`:                     {Username: "ann", ID: "1"},
-		`"1"`:                                {ID: "1"},
-		`"Ann"`:                              {Name: "Ann"},
-		`"` + strings.Repeat("ü", 60) + `"`:  {Name: strings.Repeat("ü", 60)},
-		`"` + strings.Repeat("ü", 60) + `…"`: {Name: strings.Repeat("ü", 61)},
-	} {
-		require.Equal(t, want, quotedName(p))
-	}
-}
-
 // What shows as nothing reaches no agent, and what shows as something does.
 func TestVerboseText(t *testing.T) {
 	t.Parallel()
@@ -189,7 +174,7 @@ func TestConfigureForgetsOpenSessions(t *testing.T) {
 	_, ok := r.cache.get("1")
 	require.False(t, ok)
 	require.Equal(t, place.SharedMain(settings.Keyer), r.SharedMain())
-	require.EqualValues(t, "token:ops", TokenUser("ops"))
+	require.EqualValues(t, "token:ops", decider.TokenUser("ops"))
 }
 
 // orders is an agent that has nothing to do.

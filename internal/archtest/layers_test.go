@@ -23,7 +23,7 @@ func layers() [][]string {
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router/ledger", "router/queue", "router/request"},
-		{"router/lanes", "router/place"},
+		{"router/decider", "router/lanes", "router/place", "router/speech"},
 		{"router/outbound"},
 		{"router"},
 		{"store", "store/trace", "internal/model/wire"},

@@ -18,7 +18,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite"
@@ -204,7 +204,7 @@ func (w *rumours) decidedAndIdle() bool {
 	waiting, err := w.db.ListApprovals(w.Context(), ledger.Query{MaxLevel: flow.Restricted, Status: string(ledger.ApprovalPending), Limit: 50})
 	require.NoError(w, err)
 	for _, p := range waiting {
-		_, _ = w.router.DecideApproval(w.Context(), p.ID, router.Verdict{Allow: true, Actor: "operator", Owner: true}) // its run may have ended
+		_, _ = w.router.DecideApproval(w.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true}) // its run may have ended
 	}
 	return len(waiting) == 0 && w.idle()
 }

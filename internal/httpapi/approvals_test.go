@@ -11,7 +11,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -36,7 +36,7 @@ func (g *gateway) Approval(_ context.Context, id ledger.ApprovalID) (ledger.Appr
 	return ledger.Approval{}, sessions.ErrNotFound
 }
 
-func (g *gateway) DecideApproval(_ context.Context, id ledger.ApprovalID, v router.Verdict) (ledger.Approval, error) {
+func (g *gateway) DecideApproval(_ context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Approval, error) {
 	g.verdicts = append(g.verdicts, v)
 	for i := range g.approvals {
 		p := &g.approvals[i]
@@ -44,7 +44,7 @@ func (g *gateway) DecideApproval(_ context.Context, id ledger.ApprovalID, v rout
 			continue
 		}
 		if len(p.Terms.Approvers) > 0 {
-			return *p, &router.NotApproverError{Actor: v.Actor, Terms: p.Terms}
+			return *p, &decider.NotApproverError{Actor: v.Actor, Terms: p.Terms}
 		}
 		if p.Status != ledger.ApprovalPending {
 			return *p, &request.Error{Field: "id", Text: string(id) + " is " + string(p.Status) + " already"}
@@ -107,7 +107,7 @@ func TestATokenDecidesWithItsOwnRight(t *testing.T) {
 	require.Len(t, g.verdicts, 1)
 	require.False(t, g.verdicts[0].Owner, "a named token counts as an owner")
 	require.Equal(t, "token:ops", g.verdicts[0].Actor)
-	require.Equal(t, &router.Token{Principal: "webchat:token:ops", Level: flow.Public, Operator: true}, g.verdicts[0].Token)
+	require.Equal(t, &decider.Token{Principal: "webchat:token:ops", Level: flow.Public, Operator: true}, g.verdicts[0].Token)
 	require.Equal(t, 400, call(h, "POST", "/v1/approvals/apr_1/allow", "").Code)
 	require.True(t, g.verdicts[1].Owner, "the gateway's own token stands for an owner")
 	require.Nil(t, g.verdicts[1].Token)

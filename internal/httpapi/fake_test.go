@@ -26,6 +26,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -70,7 +71,7 @@ type gateway struct {
 
 	exchanges []ledger.Exchange
 	approvals []ledger.Approval
-	verdicts  []router.Verdict
+	verdicts  []decider.Verdict
 	shared    string // what is warned of where all direct chats are one session
 	pairings  []ledger.Pairing
 	memories  *store.DB
@@ -218,7 +219,7 @@ func (g *gateway) AbortSession(_ context.Context, id sessions.ID, actor string) 
 	return nil
 }
 
-func (g *gateway) DiscardDelivery(_ context.Context, _ ledger.DeliveryID, by router.Verdict) (ledger.Delivery, error) {
+func (g *gateway) DiscardDelivery(_ context.Context, _ ledger.DeliveryID, by decider.Verdict) (ledger.Delivery, error) {
 	g.verdicts = append(g.verdicts, by)
 	return g.sent[0], nil
 }

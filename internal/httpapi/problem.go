@@ -8,6 +8,7 @@ import (
 
 	"sluice/internal/httpapi/wire"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/request"
 	"sluice/sessions"
 	"sluice/store"
@@ -31,7 +32,7 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	if full, ok := errors.AsType[*router.NoRoomError](err); ok {
 		return wire.NoSpace(full.Text), false
 	}
-	if left, ok := errors.AsType[*router.NotApproverError](err); ok {
+	if left, ok := errors.AsType[*decider.NotApproverError](err); ok {
 		return wire.Forbidden(left.Error()), false
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, request.ErrStopping) { // if the caller has gone, nobody reads the answer

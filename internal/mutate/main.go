@@ -23,9 +23,11 @@ var targets = []struct {
 	{"./announce", []string{"./announce"}},
 	{"./router", []string{"./router"}},
 	{"./router/ledger", []string{"./router/ledger", "./router"}},
+	{"./router/decider", []string{"./router/decider", "./router"}},
 	{"./router/lanes", []string{"./router/lanes"}},
 	{"./router/place", []string{"./router/place"}},
 	{"./router/queue", []string{"./router/queue"}},
+	{"./router/speech", []string{"./router/speech"}},
 	{"./sessions", []string{"./sessions"}},
 	{"./store", []string{"./store", "./store/sqlite"}},
 }

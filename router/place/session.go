@@ -152,3 +152,9 @@ func JoinedSend(own, place sessions.SendPolicy) sessions.SendPolicy {
 	}
 	return place
 }
+
+// AboveClearance says that a session may not learn what is of a level, and how a person gets one that may.
+func AboveClearance(record sessions.Record, level flow.Level) string {
+	return fmt.Sprintf("This conversation may learn only what is %s, not what is %s. "+
+		"An owner can say `/new` here to start one that may learn as much as policy.clearance allows.", record.Clearance, level)
+}

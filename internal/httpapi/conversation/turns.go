@@ -21,6 +21,7 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/sessions"
 )
 
@@ -155,7 +156,7 @@ func (a *TurnAPI) admission(ctx context.Context, record sessions.Record, t turnR
 	who := auth.CallerOf(ctx)
 	event, sender := string(record.Key)+"/"+t.ID, a.Identity.Person
 	if !who.Owner() { // no session key begins like this
-		event, sender = "token:"+who.Name+"/"+event, sessions.Peer{ID: router.TokenUser(who.Name), Name: who.Name}
+		event, sender = "token:"+who.Name+"/"+event, sessions.Peer{ID: decider.TokenUser(who.Name), Name: who.Name}
 	}
 	return router.Admission{
 		Inbound: adapters.Inbound{

@@ -10,14 +10,14 @@ import (
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // Approver decides about what waits for a person.
 type Approver interface {
-	DecideApproval(ctx context.Context, id ledger.ApprovalID, v router.Verdict) (ledger.Approval, error)
+	DecideApproval(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Approval, error)
 }
 
 // ApprovalRows reads approvals.

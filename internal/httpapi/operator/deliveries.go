@@ -14,6 +14,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -28,7 +29,7 @@ type Outbox interface {
 	// RetryDelivery queues a delivery again that has failed.
 	RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor string) (ledger.Delivery, error)
 	// DiscardDelivery gives a delivery up; a held one is denied by that.
-	DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by router.Verdict) (ledger.Delivery, error)
+	DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by decider.Verdict) (ledger.Delivery, error)
 	// LookUp finds a conversation by its name or id, and who is in it.
 	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
 }

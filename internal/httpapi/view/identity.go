@@ -2,7 +2,7 @@ package view
 
 import (
 	"sluice/internal/httpapi/auth"
-	"sluice/router"
+	"sluice/router/decider"
 	"sluice/sessions"
 )
 
@@ -18,18 +18,18 @@ func (i Identity) Principal(who auth.Caller) string {
 	if who.Owner() {
 		return ""
 	}
-	return sessions.Principal(i.Route.Channel, router.TokenUser(who.Name))
+	return sessions.Principal(i.Route.Channel, decider.TokenUser(who.Name))
 }
 
 // Token is a caller's named token; nil for the gateway's own.
-func (i Identity) Token(who auth.Caller) *router.Token {
+func (i Identity) Token(who auth.Caller) *decider.Token {
 	if who.Owner() {
 		return nil
 	}
-	return &router.Token{Principal: i.Principal(who), Level: who.Level, Operator: who.Role == auth.RoleOperator}
+	return &decider.Token{Principal: i.Principal(who), Level: who.Level, Operator: who.Role == auth.RoleOperator}
 }
 
 // Verdict is the caller as one who decides: the gateway's own token stands for an owner, a named one for itself alone.
-func (i Identity) Verdict(who auth.Caller) router.Verdict {
-	return router.Verdict{Actor: who.Actor(), Owner: who.Owner(), Token: i.Token(who)}
+func (i Identity) Verdict(who auth.Caller) decider.Verdict {
+	return decider.Verdict{Actor: who.Actor(), Owner: who.Owner(), Token: i.Token(who)}
 }

@@ -1,16 +1,97 @@
-package router
+// Package decider says who may decide about what waits for a person: an owner, the approvers that a rule names, or a
+// named token of the API.
+package decider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
+
+// Verdict is a person's decision about a tool call.
+type Verdict struct {
+	Allow  bool
+	Reason flow.Text // of a denial; the model may read it; at most 500 bytes
+	Actor  string    // who decides: a principal, or a program with a token of the API
+	Owner  bool      // an owner, or a program with the gateway's own token
+	Token  *Token    // the named token of the API with which it is decided; nil: there is none
+}
+
+// May reports whether the person is in each list of approvers. An empty list stands for the owners.
+func (v Verdict) May(t sessions.Terms) bool {
+	if len(t.Approvers) == 0 {
+		return v.Owner
+	}
+	for _, list := range t.Approvers {
+		if len(list) == 0 && !v.Owner || len(list) > 0 && !slices.Contains(list, v.Actor) {
+			return false
+		}
+	}
+	return true
+}
+
+// NotApproverError refuses a decision by somebody who may not make it. Its text names those who may, and is for owners.
+type NotApproverError struct {
+	Actor string
+	Terms sessions.Terms
+	Why   string // why not; empty: it is left to others
+}
+
+// Error implements error.
+func (e *NotApproverError) Error() string {
+	return fmt.Sprintf("%s may not decide about this: %s", e.Actor, cmp.Or(e.Why, leftTo(e.Terms)))
+}
+
+// leftTo says who may decide where somebody else tries.
+func leftTo(t sessions.Terms) string {
+	return fmt.Sprintf("it is left to %s (approvers of policy.rules)", Names(t))
+}
+
+// Names lists those who may decide: who is in each of the lists.
+func Names(t sessions.Terms) string {
+	var lists []string
+	for _, list := range t.Approvers {
+		who := "the owners"
+		if len(list) > 0 {
+			who = strings.Join(list, ", ")
+		}
+		if !slices.Contains(lists, who) {
+			lists = append(lists, who)
+		}
+	}
+	if len(lists) == 0 {
+		return "the owners"
+	}
+	return strings.Join(lists, "; and of these only to ")
+}
+
+// Denial is a refusal with its reason.
+func (v Verdict) Denial() flow.Text {
+	text := v.who() + " denied it"
+	if v.Reason.Empty() {
+		return ledger.GatewaySays(text)
+	}
+	return flow.NewText(text+": "+v.Reason.Raw(), v.Reason.Label())
+}
+
+// who decides, as the model is told.
+func (v Verdict) who() string {
+	switch {
+	case v.Token != nil:
+		return "an operator"
+	case v.Owner:
+		return "the owner"
+	}
+	return "an approver"
+}
 
 // Token is what the bearer of a named token of the API may do. The gateway's own token has none: it stands for an owner.
 type Token struct {
@@ -68,10 +149,11 @@ func speakerOf(ctx context.Context, store speakerStore, p ledger.Approval) (stri
 	return run.Speaker(), nil
 }
 
-// mayDecide is a [NotApproverError] where who decides may not: people by the terms alone, a named token as [Token.refusal] says.
-func mayDecide(ctx context.Context, store speakerStore, v Verdict, p ledger.Approval) error {
+// Check gives a [*NotApproverError] if the one who decides may not: the terms alone count for people, for a named token
+// also its role, its level and whose words led to the question.
+func Check(ctx context.Context, store speakerStore, v Verdict, p ledger.Approval) error {
 	if v.Token == nil {
-		if !v.may(p.Terms) {
+		if !v.May(p.Terms) {
 			return &NotApproverError{Actor: v.Actor, Terms: p.Terms}
 		}
 		return nil
@@ -86,13 +168,8 @@ func mayDecide(ctx context.Context, store speakerStore, v Verdict, p ledger.Appr
 	return nil
 }
 
-// decider is who gives a chat command, as one who decides. A token is one also where its bearer speaks in a chat.
-func decider(in Admission, owner bool) Verdict {
-	return Verdict{Actor: in.speaker(), Owner: owner && in.Token == nil, Token: in.Token}
-}
-
-// tokenUser begins the user id of whoever speaks with a named token.
-const tokenUser = "token:"
+// TokenPrefix begins the user id of whoever speaks with a named token.
+const TokenPrefix = "token:"
 
 // TokenUser is the user id of whoever speaks with a named token.
-func TokenUser(name string) sessions.UserID { return sessions.UserID(tokenUser + name) }
+func TokenUser(name string) sessions.UserID { return sessions.UserID(TokenPrefix + name) }

@@ -1,0 +1,171 @@
+// Package speech shows what people said: to the model, and in the gateway's own messages. It is pure.
+//
+// People choose their names and their words, and write in them what they like. So nothing that they say may read as
+// another person's words or as the gateway's: a quotation has a mark before each line, a name stays on one line.
+package speech
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// MaxQuoted bounds the quotations of one message together, in bytes.
+const MaxQuoted = 60000
+
+const (
+	maxQuotations = 50 // of one message; the model is told how many were left out
+	maxSpeaker    = 60 // characters of a name before what somebody said
+)
+
+// PassesOn reports whether a message forwards what somebody else said. Such a message is never a command.
+func PassesOn(in adapters.Inbound) bool {
+	return slices.ContainsFunc(in.Quotations, sessions.Quotation.PassedOn)
+}
+
+// Nothing reports whether a message gives an agent nothing to work on. What it answers or links to is not enough.
+func Nothing(in adapters.Inbound) bool {
+	return in.Text == "" && len(in.Attachments) == 0 && in.Unread == "" && !PassesOn(in)
+}
+
+// Bound cuts the quotations of a message to so many bytes together. A text that is cut says how much is missing.
+func Bound(all []sessions.Quotation, most int) []sessions.Quotation {
+	kept := slices.Clone(all)
+	if left := len(kept) - maxQuotations; left > 0 {
+		kept = kept[:maxQuotations]
+		last := &kept[len(kept)-1]
+		last.Text += fmt.Sprintf("\n… and %d quotations more, which are left out", left)
+	}
+	for i := range kept {
+		q := &kept[i]
+		if len(q.Text) > most {
+			q.Text = strings.ToValidUTF8(q.Text[:most], "") + fmt.Sprintf("\n… and %d bytes more, which are left out", len(q.Text)-most)
+			most = 0
+		}
+		most = max(0, most-len(q.Text))
+		q.Files = q.Files[:min(len(q.Files), maxQuotations)]
+	}
+	return kept
+}
+
+// Text is what a message says, in one text: what its sender wrote, and what it forwards.
+func Text(in sessions.Input) string {
+	texts := make([]string, 0, 1)
+	if in.Text != "" {
+		texts = append(texts, in.Text)
+	}
+	for _, q := range in.Quotations {
+		if q.PassedOn() {
+			texts = append(texts, Quotation(q))
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// Quotation shows a quotation to the model: a line that says whose words follow, and the words, each line of them behind "> ",
+// so that nothing in them can end the quotation or begin somebody else's words.
+func Quotation(q sessions.Quotation) string {
+	lead := "In reply to what this message answers"
+	switch q.Kind {
+	case sessions.QuoteForward:
+		lead = "Passed on by the sender, not said by the sender"
+	case sessions.QuoteThread:
+		lead = "Said before in this thread"
+	case sessions.QuoteLink:
+		lead = "Shown by the platform of a link in this message"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s; words of %s:]", lead, quotedName(q.From))
+	for _, line := range lines(q.Text) {
+		b.WriteString("\n> " + line)
+	}
+	for _, file := range q.Files {
+		b.WriteString("\n> (file) " + strconv.QuoteToGraphic(file))
+	}
+	return b.String()
+}
+
+// quotedName names a writer in quotes, on one line and without invisible characters.
+func quotedName(p sessions.Peer) string {
+	if p == (sessions.Peer{}) {
+		return "an unknown person"
+	}
+	name := speaker(p)
+	if utf8.RuneCountInString(name) > maxSpeaker {
+		name = string([]rune(name)[:maxSpeaker]) + "…"
+	}
+	quoted := strconv.QuoteToGraphic(name)
+	if p.ID != "" && string(p.ID) != name {
+		quoted += " (id " + strconv.QuoteToGraphic(string(p.ID)) + ")"
+	}
+	return quoted
+}
+
+// lines cuts a text wherever something may show it as a new line.
+func lines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(lineBreaks.Replace(text), "\n")
+}
+
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
+// spokenName names somebody before what they said. A name of which nothing can be shown is their id.
+func spokenName(p sessions.Peer) string {
+	if policy.CheckSpeaker.Skipped() {
+		return speaker(p)
+	}
+	return cmp.Or(sessions.HeadWord(speaker(p)), sessions.HeadWord(p.Username), sessions.HeadWord(string(p.ID)), "somebody")
+}
+
+// Said is what somebody said where several people speak. Only the first line begins with a name: the others are indented, so that
+// nobody can write a line in another one's name.
+func Said(from sessions.Peer, text string, quoted []sessions.Quotation) string {
+	parts := make([]string, 0, 1+len(quoted))
+	if text != "" {
+		parts = append(parts, strings.Join(lines(text), "\n  "))
+	}
+	for _, q := range quoted {
+		parts = append(parts, strings.ReplaceAll(Quotation(q), "\n", "\n  "))
+	}
+	return spokenName(from) + ": " + strings.Join(parts, "\n  ")
+}
+
+// Quote puts a text in quotation marks and shortens it to 60 characters.
+func Quote(text string) string {
+	const most = 60
+	runes := []rune(text)
+	if len(runes) > most {
+		return "“" + string(runes[:most]) + "…”"
+	}
+	return "“" + text + "”"
+}
+
+// speaker is the best name of a person: as shown, as written, or the id.
+func speaker(p sessions.Peer) string {
+	switch {
+	case p.Name != "":
+		return p.Name
+	case p.Username != "":
+		return p.Username
+	}
+	return string(p.ID)
+}
+
+// Newest is the newest message of a user in a thread; a zero one if there is none.
+func Newest(thread []sessions.Message) sessions.Message {
+	for _, m := range slices.Backward(thread) {
+		if m.Role == sessions.RoleUser {
+			return m
+		}
+	}
+	return sessions.Message{}
+}

@@ -37,7 +37,7 @@ const (
 // no POST, 404 in mode socket, and 503 where Slack shall try again. What Slack tries again has
 // the name that it had, so that the acceptor knows it.
 func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
-	body, status := a.readCallback(w, r)
+	body, status := a.intake.readCallback(w, r)
 	if status != http.StatusOK {
 		http.Error(w, http.StatusText(status), status)
 		return
@@ -51,15 +51,15 @@ func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapt
 	// An answer without a body: Slack would show it to who gave a slash command.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), takeWithin)
 	defer cancel()
-	w.WriteHeader(a.takePosted(ctx, r.Header, body, in))
+	w.WriteHeader(a.intake.takePosted(ctx, r.Header, body, in))
 }
 
 // readCallback gives the body of a request that Slack has signed.
-func (a *Adapter) readCallback(w http.ResponseWriter, r *http.Request) ([]byte, int) {
+func (i *intake) readCallback(w http.ResponseWriter, r *http.Request) ([]byte, int) {
 	switch {
 	case r.Method != http.MethodPost:
 		return nil, http.StatusMethodNotAllowed
-	case a.cfg.Mode != HTTP:
+	case i.cfg.Mode != HTTP:
 		return nil, http.StatusNotFound
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallback))
@@ -69,7 +69,7 @@ func (a *Adapter) readCallback(w http.ResponseWriter, r *http.Request) ([]byte, 
 	if err != nil {
 		return nil, http.StatusBadRequest
 	}
-	if !signed(a.cfg.SigningSecret, r.Header, body, a.cfg.Now()) {
+	if !signed(i.cfg.SigningSecret, r.Header, body, i.cfg.Now()) {
 		return nil, http.StatusUnauthorized
 	}
 	return body, http.StatusOK
@@ -107,28 +107,28 @@ func challenged(body []byte) (string, bool) {
 }
 
 // takePosted takes a request and gives the status of its answer.
-func (a *Adapter) takePosted(ctx context.Context, h http.Header, body []byte, in adapters.Acceptor) int {
+func (i *intake) takePosted(ctx context.Context, h http.Header, body []byte, in adapters.Acceptor) int {
 	retry := h.Get(retryHeader)
 	it, err := readPosted(h.Get("Content-Type"), body)
 	switch {
 	case err != nil:
-		a.malformed(body, err)
+		i.malformed(body, err)
 		return http.StatusOK // it will never be readable: Slack must not give it for ever
 	case it.gone != "":
-		a.removed(it.gone)
+		i.web.removed(it.gone)
 		return http.StatusOK
 	case it.empty():
-		a.metrics.event(a.cfg.Account, outcomeIgnored)
+		i.metrics.event(i.cfg.Account, outcomeIgnored)
 		return http.StatusOK
 	}
-	place, ok := a.lanes.take(it)
+	place, ok := i.lanes.take(it)
 	if !ok {
-		a.metrics.event(a.cfg.Account, outcomeDropped)
-		a.cfg.Log.Warn("too many slack events wait, leaving one to be given again", "most", maxPending, "retry", retry)
+		i.metrics.event(i.cfg.Account, outcomeDropped)
+		i.cfg.Log.Warn("too many slack events wait, leaving one to be given again", "most", maxPending, "retry", retry)
 		return http.StatusServiceUnavailable
 	}
-	if err := place.pass(ctx, func() error { return a.acceptOne(ctx, in, it) }); err != nil {
-		a.cfg.Log.Warn("slack event refused, Slack will give it again", "retry", retry, "error", err)
+	if err := place.pass(ctx, func() error { return i.acceptOne(ctx, in, it) }); err != nil {
+		i.cfg.Log.Warn("slack event refused, Slack will give it again", "retry", retry, "error", err)
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

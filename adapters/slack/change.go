@@ -9,7 +9,7 @@ import (
 
 // changed normalises an edit. Slack tells of a message's change as well when it has shown a
 // link's preview, or a thread has grown below it: the text is the same then.
-func (a *Adapter) changed(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
+func (n *reader) changed(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
 	now := e.Message
 	if now == nil || now.TS == "" {
 		return in, false, errMalformed
@@ -17,14 +17,14 @@ func (a *Adapter) changed(ctx context.Context, me *self, e *event) (in adapters.
 	if now.Subtype == "tombstone" { // deleted, but a thread hangs on it
 		gone := *e
 		gone.DeletedTS = now.TS
-		return a.deleted(ctx, me, &gone)
+		return n.deleted(ctx, me, &gone)
 	}
 	if e.Previous != nil && e.Previous.source() == now.source() {
 		return in, false, nil
 	}
 	edited := *now
 	edited.Type, edited.Channel, edited.ChannelType, edited.unread = e.Type, e.Channel, e.ChannelType, e.unread
-	in, ok, err = a.said(ctx, me, &edited)
+	in, ok, err = n.said(ctx, me, &edited)
 	in.Event += "/edit/" + or(now.Edited.TS, e.EventTS)
 	if e.EventTS != "" {
 		in.Event = e.Channel + "/" + now.TS + "/edit/" + e.EventTS // an edit's own time has whole seconds
@@ -34,7 +34,7 @@ func (a *Adapter) changed(ctx context.Context, me *self, e *event) (in adapters.
 }
 
 // deleted normalises that somebody took a message back.
-func (a *Adapter) deleted(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
+func (n *reader) deleted(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
 	if e.DeletedTS == "" {
 		return in, false, errMalformed
 	}
@@ -47,23 +47,23 @@ func (a *Adapter) deleted(ctx context.Context, me *self, e *event) (in adapters.
 	}
 	in = adapters.Inbound{
 		Event:     e.Channel + "/" + e.DeletedTS + "/delete",
-		Route:     a.route(ctx, me, e.Channel, e.ChannelType),
+		Route:     n.route(ctx, me, e.Channel, e.ChannelType),
 		MessageID: sessions.PlatformMessageID(e.DeletedTS),
 		Deleted:   true,
 		SentAt:    momentOf(e.EventTS),
 	}
 	if was.User != "" || was.BotID != "" {
-		in.Sender = a.sender(ctx, was)
+		in.Sender = n.sender(ctx, was)
 	}
 	in.Route.ReplyTo = in.MessageID
-	_, meant := plain(was.Text, string(me.User), a.names.dictionary(ctx))
+	_, meant := plain(was.Text, string(me.User), n.names.dictionary(ctx))
 	in.Mentioned = in.Route.ChatType == sessions.Direct
-	in.Route.Thread = a.thread(was, meant && !in.Mentioned)
+	in.Route.Thread = n.thread(was, meant && !in.Mentioned)
 	return in, true, nil
 }
 
 // reacted normalises a reaction. Slack does not say in which thread the message stands.
-func (a *Adapter) reacted(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
+func (n *reader) reacted(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
 	if e.Item.Type != "message" || e.User == string(me.User) {
 		return in, false, nil
 	}
@@ -72,8 +72,8 @@ func (a *Adapter) reacted(ctx context.Context, me *self, e *event) (in adapters.
 	}
 	in = adapters.Inbound{
 		Event:     e.Item.Channel + "/" + e.Item.TS + "/" + e.Type + "/" + e.User + "/" + e.Reaction + "/" + e.EventTS,
-		Route:     a.route(ctx, me, e.Item.Channel, e.ChannelType),
-		Sender:    a.names.user(ctx, e.User),
+		Route:     n.route(ctx, me, e.Item.Channel, e.ChannelType),
+		Sender:    n.names.user(ctx, e.User),
 		MessageID: sessions.PlatformMessageID(e.Item.TS),
 		Reaction: &adapters.Reaction{
 			Emoji: emojiOf(e.Reaction), Removed: e.Type == "reaction_removed", Own: e.ItemUser == string(me.User),

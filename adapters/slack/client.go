@@ -2,7 +2,6 @@ package slack
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -148,9 +147,4 @@ func (c *client) closeIdle() { c.http.CloseIdleConnections() }
 func newAPI(cfg Config, c *client) *slackapi.Client {
 	return slackapi.New(string(cfg.BotToken), slackapi.OptionAppLevelToken(string(cfg.AppToken)),
 		slackapi.OptionAPIURL(cfg.APIBase), slackapi.OptionHTTPClient(c))
-}
-
-// bounded gives a call its deadline.
-func (a *Adapter) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, a.cfg.CallTimeout)
 }

@@ -10,28 +10,28 @@ import (
 
 // commanded normalises a slash command. Its answer goes to the one who gave it: the
 // route's handle is Slack's response_url, good for half an hour.
-func (a *Adapter) commanded(ctx context.Context, me *self, c *command) (in adapters.Inbound, ok bool, err error) {
-	if a.foreign(me, c.Team) {
+func (n *reader) commanded(ctx context.Context, me *self, c *command) (in adapters.Inbound, ok bool, err error) {
+	if n.foreign(me, c.Team) {
 		return in, false, nil
 	}
-	text, _ := plain(a.commandLine(c), string(me.User), a.names.dictionary(ctx))
+	text, _ := plain(n.commandLine(c), string(me.User), n.names.dictionary(ctx))
 	in = adapters.Inbound{
 		Event:     c.Channel + "/command/" + c.Trigger,
-		Route:     a.route(ctx, me, c.Channel, ""),
-		Sender:    a.names.user(ctx, c.User),
+		Route:     n.route(ctx, me, c.Channel, ""),
+		Sender:    n.names.user(ctx, c.User),
 		Text:      text,
 		Mentioned: true,
-		SentAt:    a.cfg.Now(),
+		SentAt:    n.cfg.Now(),
 	}
 	in.Route.Handle = c.ResponseURL
 	return in, true, nil
 }
 
 // commandLine is what was meant: the text of the gateway's own slash command, and any other by its name.
-func (a *Adapter) commandLine(c *command) string {
+func (n *reader) commandLine(c *command) string {
 	name, text := strings.TrimPrefix(c.Command, "/"), strings.TrimSpace(c.Text)
 	switch {
-	case name != a.cfg.Command:
+	case name != n.cfg.Command:
 		return strings.TrimSpace("/" + name + " " + text)
 	case text == "":
 		return "/help"
@@ -40,15 +40,15 @@ func (a *Adapter) commandLine(c *command) string {
 }
 
 // pressed normalises the press of a button below a message.
-func (a *Adapter) pressed(ctx context.Context, me *self, p *press) (in adapters.Inbound, ok bool, err error) {
-	if a.foreign(me, p.Team.ID) {
+func (n *reader) pressed(ctx context.Context, me *self, p *press) (in adapters.Inbound, ok bool, err error) {
+	if n.foreign(me, p.Team.ID) {
 		return in, false, nil
 	}
 	at, action := p.Container, p.Actions[0]
 	in = adapters.Inbound{
 		Event:     at.Channel + "/" + at.TS + "/press/" + p.User.ID + "/" + action.TS,
-		Route:     a.route(ctx, me, at.Channel, ""),
-		Sender:    a.names.user(ctx, p.User.ID),
+		Route:     n.route(ctx, me, at.Channel, ""),
+		Sender:    n.names.user(ctx, p.User.ID),
 		Press:     valid(action.Value),
 		Mentioned: true,
 		MessageID: sessions.PlatformMessageID(at.TS),

@@ -16,21 +16,28 @@ const (
 	directoryPages = 100 // 20,000 people or channels; those behind go by their ids
 )
 
+// directory looks for people and channels by name.
+type directory struct {
+	web    *web
+	bot    *identity
+	reader *reader
+}
+
 // Find resolves "#name", "@name", a person's id or a conversation's id to the conversation to write to.
 func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error) {
-	me, err := a.whoami(ctx)
+	me, err := a.bot.whoami(ctx)
 	if err != nil {
 		return sessions.Route{}, err
 	}
 	switch {
 	case strings.HasPrefix(name, "#"):
-		return a.findChannel(ctx, me, name[1:])
+		return a.directory.findChannel(ctx, me, name[1:])
 	case strings.HasPrefix(name, "@"):
-		return a.findPerson(ctx, me, name[1:])
+		return a.directory.findPerson(ctx, me, name[1:])
 	case isID(name, "UW"):
-		return a.openDirect(ctx, me, name)
+		return a.directory.openDirect(ctx, me, name)
 	case isID(name, "CGD"):
-		return a.route(ctx, me, name, ""), nil
+		return a.reader.route(ctx, me, name, ""), nil
 	}
 	return sessions.Route{}, nobody(name)
 }
@@ -47,14 +54,14 @@ func isID(text, letters string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
 }
 
-func (a *Adapter) findChannel(ctx context.Context, me *self, name string) (sessions.Route, error) {
+func (d *directory) findChannel(ctx context.Context, me *self, name string) (sessions.Route, error) {
 	params := slackapi.GetConversationsParameters{
 		Types: []string{"public_channel", "private_channel"}, ExcludeArchived: true, Limit: directoryPage,
 	}
 	for range directoryPages {
 		var page []slackapi.Channel
-		err := a.call(ctx, paceKey{method: "conversations.list"}, func(ctx context.Context) (err error) {
-			page, params.Cursor, err = a.api.GetConversationsContext(ctx, &params)
+		err := d.web.call(ctx, paceKey{method: "conversations.list"}, func(ctx context.Context) (err error) {
+			page, params.Cursor, err = d.web.api.GetConversationsContext(ctx, &params)
 			return err
 		})
 		if err != nil {
@@ -62,7 +69,7 @@ func (a *Adapter) findChannel(ctx context.Context, me *self, name string) (sessi
 		}
 		for i := range page {
 			if strings.EqualFold(page[i].Name, name) {
-				return a.route(ctx, me, page[i].ID, ""), nil
+				return d.reader.route(ctx, me, page[i].ID, ""), nil
 			}
 		}
 		if params.Cursor == "" {
@@ -73,10 +80,10 @@ func (a *Adapter) findChannel(ctx context.Context, me *self, name string) (sessi
 }
 
 // findPerson looks for a name as the person chose it, or as the workspace spells it.
-func (a *Adapter) findPerson(ctx context.Context, me *self, name string) (sessions.Route, error) {
-	people := a.api.GetUsersPaginated(slackapi.GetUsersOptionLimit(directoryPage))
+func (d *directory) findPerson(ctx context.Context, me *self, name string) (sessions.Route, error) {
+	people := d.web.api.GetUsersPaginated(slackapi.GetUsersOptionLimit(directoryPage))
 	for range directoryPages {
-		err := a.call(ctx, paceKey{method: "users.list"}, func(ctx context.Context) (err error) {
+		err := d.web.call(ctx, paceKey{method: "users.list"}, func(ctx context.Context) (err error) {
 			people, err = people.Next(ctx)
 			if people.Done(err) {
 				return nil
@@ -88,7 +95,7 @@ func (a *Adapter) findPerson(ctx context.Context, me *self, name string) (sessio
 		}
 		for i := range people.Users {
 			if called(&people.Users[i], name) {
-				return a.openDirect(ctx, me, people.Users[i].ID)
+				return d.openDirect(ctx, me, people.Users[i].ID)
 			}
 		}
 		if people.Cursor == "" {
@@ -110,18 +117,18 @@ func called(u *slackapi.User, name string) bool {
 	return false
 }
 
-func (a *Adapter) openDirect(ctx context.Context, me *self, user string) (sessions.Route, error) {
+func (d *directory) openDirect(ctx context.Context, me *self, user string) (sessions.Route, error) {
 	var channel *slackapi.Channel
-	err := a.call(ctx, paceKey{method: "conversations.open"}, func(ctx context.Context) (err error) {
-		channel, _, _, err = a.api.OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}, ReturnIM: true})
+	err := d.web.call(ctx, paceKey{method: "conversations.open"}, func(ctx context.Context) (err error) {
+		channel, _, _, err = d.web.api.OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}, ReturnIM: true})
 		return err
 	})
 	if err != nil {
 		return sessions.Route{}, err
 	}
-	route := a.route(ctx, me, channel.ID, "im")
+	route := d.reader.route(ctx, me, channel.ID, "im")
 	route.Peer = sessions.UserID(user)
-	route.Title = a.names.user(ctx, user).Name
+	route.Title = d.reader.names.user(ctx, user).Name
 	return route, nil
 }
 
@@ -132,15 +139,15 @@ func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) 
 	for len(members) < limit {
 		params.Limit = min(limit-len(members), directoryPage)
 		var page []string
-		err := a.call(ctx, paceKey{method: "conversations.members"}, func(ctx context.Context) (err error) {
-			page, params.Cursor, err = a.api.GetUsersInConversationContext(ctx, &params)
+		err := a.web.call(ctx, paceKey{method: "conversations.members"}, func(ctx context.Context) (err error) {
+			page, params.Cursor, err = a.web.api.GetUsersInConversationContext(ctx, &params)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range page[:min(len(page), limit-len(members))] {
-			members = append(members, a.names.user(ctx, id))
+			members = append(members, a.reader.names.user(ctx, id))
 		}
 		if params.Cursor == "" {
 			break

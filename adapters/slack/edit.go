@@ -21,7 +21,7 @@ func (a *Adapter) PreviewEvery() time.Duration { return previewEvery }
 
 // Edit replaces the text and the buttons of a message.
 func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out adapters.Outbound) error {
-	text := a.render(out)
+	text := render(out)
 	if n := utf8.RuneCountInString(text); n > maxText {
 		return tooLarge(n)
 	}
@@ -31,16 +31,16 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 	} else {
 		options = append(options, slackapi.MsgOptionBlocks()) // none, or Slack keeps the old ones
 	}
-	return a.call(ctx, paceKey{method: "chat.update"}, func(ctx context.Context) error {
-		_, _, _, err := a.api.UpdateMessageContext(ctx, string(out.Route.Conversation), string(id), options...)
+	return a.web.call(ctx, paceKey{method: "chat.update"}, func(ctx context.Context) error {
+		_, _, _, err := a.web.api.UpdateMessageContext(ctx, string(out.Route.Conversation), string(id), options...)
 		return err
 	})
 }
 
 // Delete takes a message back.
 func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID) error {
-	err := a.call(ctx, paceKey{method: "chat.delete"}, func(ctx context.Context) error {
-		_, _, err := a.api.DeleteMessageContext(ctx, string(route.Conversation), string(id))
+	err := a.web.call(ctx, paceKey{method: "chat.delete"}, func(ctx context.Context) error {
+		_, _, err := a.web.api.DeleteMessageContext(ctx, string(route.Conversation), string(id))
 		return err
 	})
 	if refusedWith(err, "message_not_found") {
@@ -59,11 +59,11 @@ func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.P
 		return &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: fmt.Errorf("react with %q: %w", r.Emoji, errNoEmoji)}
 	}
 	item := slackapi.NewRefToMessage(string(route.Conversation), string(id))
-	method, done, do := "reactions.add", "already_reacted", a.api.AddReactionContext
+	method, done, do := "reactions.add", "already_reacted", a.web.api.AddReactionContext
 	if r.Removed {
-		method, done, do = "reactions.remove", "no_reaction", a.api.RemoveReactionContext
+		method, done, do = "reactions.remove", "no_reaction", a.web.api.RemoveReactionContext
 	}
-	err := a.call(ctx, paceKey{method: method}, func(ctx context.Context) error { return do(ctx, name, item) })
+	err := a.web.call(ctx, paceKey{method: method}, func(ctx context.Context) error { return do(ctx, name, item) })
 	switch {
 	case refusedWith(err, done):
 		return nil

@@ -132,15 +132,3 @@ func refusedWith(err error, codes ...string) bool {
 func permanent(err error) *adapters.Failure {
 	return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: err}
 }
-
-// failure maps a call's error for the port. One of the token shows in the state, and makes Run ask whether it is so.
-func (a *Adapter) failure(method string, err error) *adapters.Failure {
-	f := asFailure(method, a.client.redact(err))
-	if f.Kind == adapters.Auth {
-		a.state.fail(f)
-		if method != methodIdentity {
-			a.doubt()
-		}
-	}
-	return f
-}

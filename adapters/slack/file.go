@@ -30,6 +30,11 @@ var (
 	errPrivateFile = errors.New("slack shows no file to one person alone")
 )
 
+// uploads gives files to Slack and finds the messages that show them.
+type uploads struct {
+	web *web
+}
+
 // SendFile posts a file, with the text as its comment. Only the last of the three calls shows
 // anything; where its answer is lost, the file itself tells whether it was shared.
 func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
@@ -43,22 +48,22 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	case f.Size <= 0:
 		return adapters.Receipt{}, permanent(errEmptyFile)
 	}
-	id, err := a.upload(ctx, f)
+	id, err := a.uploads.upload(ctx, f)
 	if err != nil {
 		return adapters.Receipt{}, certain(err) // nothing shows yet
 	}
 	share := slackapi.CompleteUploadExternalParameters{
 		Files: []slackapi.FileSummary{{ID: id, Title: f.Name}}, Channel: string(out.Route.Conversation),
-		InitialComment: a.render(out), ThreadTimestamp: string(out.Route.Thread),
+		InitialComment: render(out), ThreadTimestamp: string(out.Route.Thread),
 	}
-	err = a.call(ctx, paceKey{method: "files.completeUploadExternal"}, func(ctx context.Context) error {
-		_, err := a.api.CompleteUploadExternalContext(ctx, share)
+	err = a.web.call(ctx, paceKey{method: "files.completeUploadExternal"}, func(ctx context.Context) error {
+		_, err := a.web.api.CompleteUploadExternalContext(ctx, share)
 		return err
 	})
 	if err != nil && adapters.AsFailure(err).Certain {
 		return adapters.Receipt{}, err
 	}
-	posted, ok := a.shared(ctx, id, out.Route)
+	posted, ok := a.uploads.shared(ctx, id, out.Route)
 	switch {
 	case ok:
 		return posted, nil
@@ -76,16 +81,16 @@ func certain(err error) *adapters.Failure {
 }
 
 // upload gives a file to Slack, shown to nobody yet, and returns its id.
-func (a *Adapter) upload(ctx context.Context, f adapters.File) (id string, err error) {
+func (u *uploads) upload(ctx context.Context, f adapters.File) (id string, err error) {
 	var place *slackapi.GetUploadURLExternalResponse
-	err = a.call(ctx, paceKey{method: "files.getUploadURLExternal"}, func(ctx context.Context) (err error) {
-		place, err = a.api.GetUploadURLExternalContext(ctx, slackapi.GetUploadURLExternalParameters{FileName: or(f.Name, "file"), FileSize: int(f.Size)})
+	err = u.web.call(ctx, paceKey{method: "files.getUploadURLExternal"}, func(ctx context.Context) (err error) {
+		place, err = u.web.api.GetUploadURLExternalContext(ctx, slackapi.GetUploadURLExternalParameters{FileName: or(f.Name, "file"), FileSize: int(f.Size)})
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	u, err := a.slackURL(place.UploadURL)
+	target, err := u.web.slackURL(place.UploadURL)
 	if err != nil {
 		return "", permanent(fmt.Errorf("upload file: %w", err))
 	}
@@ -96,36 +101,36 @@ func (a *Adapter) upload(ctx context.Context, f adapters.File) (id string, err e
 		return "", &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("open file %s: %w", f.Name, err)}
 	}
 	defer func() { _ = content.Close() }() // only read from
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u, io.NopCloser(io.LimitReader(content, f.Size)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, io.NopCloser(io.LimitReader(content, f.Size)))
 	if err != nil {
 		return "", permanent(fmt.Errorf("upload file: %w", err))
 	}
 	r.ContentLength = f.Size
 	r.Header.Set("Content-Type", "application/octet-stream")
-	if _, err := a.files.do(r, "upload"); err != nil {
-		return "", a.failure("upload", err)
+	if _, err := u.web.files.do(r, "upload"); err != nil {
+		return "", u.web.failure("upload", err)
 	}
 	return place.FileID, nil
 }
 
 // shared finds the message that a file was shared with in a conversation.
-func (a *Adapter) shared(ctx context.Context, id string, route sessions.Route) (adapters.Receipt, bool) {
+func (u *uploads) shared(ctx context.Context, id string, route sessions.Route) (adapters.Receipt, bool) {
 	for try := range shareTries {
 		if try > 0 && !adapters.Sleep(ctx, shareWait<<try) {
 			break
 		}
 		var f *slackapi.File
-		err := a.call(ctx, paceKey{method: "files.info"}, func(ctx context.Context) (err error) {
-			f, _, _, err = a.api.GetFileInfoContext(ctx, id, 0, 0)
+		err := u.web.call(ctx, paceKey{method: "files.info"}, func(ctx context.Context) (err error) {
+			f, _, _, err = u.web.api.GetFileInfoContext(ctx, id, 0, 0)
 			return err
 		})
 		if err != nil {
-			a.cfg.Log.Warn("slack does not tell where a file was shared", "file", id, "try", try+1, "error", err)
+			u.web.cfg.Log.Warn("slack does not tell where a file was shared", "file", id, "try", try+1, "error", err)
 			continue
 		}
 		for _, shares := range []map[string][]slackapi.ShareFileInfo{f.Shares.Public, f.Shares.Private} {
 			if at := shares[string(route.Conversation)]; len(at) > 0 {
-				return a.receipt(at[0].Ts), true
+				return receipt(at[0].Ts, u.web.cfg.Now()), true
 			}
 		}
 	}
@@ -138,11 +143,11 @@ func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadClo
 	ref := at.Ref
 	if !strings.Contains(ref, "://") {
 		var err error
-		if ref, err = a.fileURL(ctx, ref); err != nil {
+		if ref, err = a.uploads.fileURL(ctx, ref); err != nil {
 			return nil, err
 		}
 	}
-	u, err := a.slackURL(ref)
+	u, err := a.web.slackURL(ref)
 	if err != nil {
 		return nil, permanent(fmt.Errorf("fetch file %s: %w", at.Name, err))
 	}
@@ -153,24 +158,24 @@ func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadClo
 		return nil, permanent(fmt.Errorf("fetch file %s: %w", at.Name, err))
 	}
 	r.Header.Set("Authorization", "Bearer "+string(a.cfg.BotToken))
-	resp, err := a.files.open(r)
+	resp, err := a.web.files.open(r)
 	if err != nil {
 		cancel()
-		return nil, a.failure("fetch file", err)
+		return nil, a.web.failure("fetch file", err)
 	}
 	if err := readable(resp, at); err != nil {
 		_ = resp.Body.Close() // only read from
 		cancel()
-		return nil, a.failure("fetch file", err)
+		return nil, a.web.failure("fetch file", err)
 	}
 	return &download{ReadCloser: resp.Body, cancel: cancel}, nil
 }
 
 // fileURL asks where a file is that an event named by its id alone.
-func (a *Adapter) fileURL(ctx context.Context, id string) (string, error) {
+func (u *uploads) fileURL(ctx context.Context, id string) (string, error) {
 	var f *slackapi.File
-	err := a.call(ctx, paceKey{method: "files.info"}, func(ctx context.Context) (err error) {
-		f, _, _, err = a.api.GetFileInfoContext(ctx, id, 0, 0)
+	err := u.web.call(ctx, paceKey{method: "files.info"}, func(ctx context.Context) (err error) {
+		f, _, _, err = u.web.api.GetFileInfoContext(ctx, id, 0, 0)
 		return err
 	})
 	if err != nil {

@@ -8,39 +8,45 @@ import (
 	"sluice/sessions"
 )
 
+// reader makes the port's events of Slack's. Safe for concurrent use.
+type reader struct {
+	cfg   Config
+	names *names
+}
+
 // normalise makes an Inbound of an item. ok is false for what is no message to the
 // agent: service messages, the bot's own words, other workspaces.
-func (a *Adapter) normalise(ctx context.Context, me *self, it item) (in adapters.Inbound, ok bool, err error) {
+func (n *reader) normalise(ctx context.Context, me *self, it item) (in adapters.Inbound, ok bool, err error) {
 	switch {
 	case it.command != nil:
-		return a.commanded(ctx, me, it.command)
+		return n.commanded(ctx, me, it.command)
 	case it.press != nil:
-		return a.pressed(ctx, me, it.press)
+		return n.pressed(ctx, me, it.press)
 	case it.event == nil:
 		return in, false, nil
 	}
 	e := it.event
-	if a.foreign(me, e.team) {
+	if n.foreign(me, e.team) {
 		return in, false, nil
 	}
 	switch {
 	case e.Type == "reaction_added" || e.Type == "reaction_removed":
-		return a.reacted(ctx, me, e)
+		return n.reacted(ctx, me, e)
 	case e.Subtype == "message_changed":
-		return a.changed(ctx, me, e)
+		return n.changed(ctx, me, e)
 	case e.Subtype == "message_deleted":
-		return a.deleted(ctx, me, e)
+		return n.deleted(ctx, me, e)
 	}
-	return a.said(ctx, me, e)
+	return n.said(ctx, me, e)
 }
 
 // foreign reports whether something is meant for another workspace. One app in several
 // workspaces gets all their events on each of its sockets.
-func (a *Adapter) foreign(me *self, team string) bool {
+func (n *reader) foreign(me *self, team string) bool {
 	if team == "" || team == me.Team {
 		return false
 	}
-	a.cfg.Log.Warn("slack event of another workspace ignored: give each workspace an app of its own", "team", team)
+	n.cfg.Log.Warn("slack event of another workspace ignored: give each workspace an app of its own", "team", team)
 	return true
 }
 
@@ -59,20 +65,20 @@ func (e *event) mine(me *self) bool {
 }
 
 // said normalises a message. The mention of it is an event of its own at Slack, but has the same name here.
-func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
+func (n *reader) said(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
 	if !isMessage(e.Subtype) || e.mine(me) {
 		return in, false, nil
 	}
 	if e.Channel == "" || e.TS == "" {
 		return in, false, errMalformed
 	}
-	text, mentioned := a.words(ctx, me, e)
+	text, mentioned := n.words(ctx, me, e)
 	in = adapters.Inbound{
 		Event:       e.Channel + "/" + e.TS,
-		Route:       a.route(ctx, me, e.Channel, e.ChannelType),
-		Sender:      a.sender(ctx, e),
+		Route:       n.route(ctx, me, e.Channel, e.ChannelType),
+		Sender:      n.sender(ctx, e),
 		Text:        text,
-		Quotations:  a.quotations(ctx, me, e),
+		Quotations:  n.quotations(ctx, me, e),
 		Attachments: attachments(e.allFiles()),
 		MessageID:   sessions.PlatformMessageID(e.TS),
 		SentAt:      momentOf(e.TS),
@@ -80,7 +86,7 @@ func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inb
 	direct := in.Route.ChatType == sessions.Direct
 	in.Mentioned = mentioned || direct || e.Type == "app_mention" || e.ParentUser == string(me.User)
 	in.Route.ReplyTo = in.MessageID
-	in.Route.Thread = a.thread(e, in.Mentioned && !direct)
+	in.Route.Thread = n.thread(e, in.Mentioned && !direct)
 	in.OpensThread = in.Route.Thread != "" && string(in.Route.Thread) == e.TS
 	if direct {
 		in.Route.Title = in.Sender.Name
@@ -91,40 +97,40 @@ func (a *Adapter) said(ctx context.Context, me *self, e *event) (in adapters.Inb
 
 // thread is where an answer goes: the thread that a message stands in, or one below it if it means the bot
 // and that is configured. The message that a thread hangs on stands in the channel itself.
-func (a *Adapter) thread(e *event, meant bool) sessions.ThreadID {
+func (n *reader) thread(e *event, meant bool) sessions.ThreadID {
 	switch {
 	case e.ThreadTS != "" && e.ThreadTS != e.TS:
 		return sessions.ThreadID(e.ThreadTS)
-	case meant && a.cfg.ReplyInThread:
+	case meant && n.cfg.ReplyInThread:
 		return sessions.ThreadID(e.TS)
 	}
 	return ""
 }
 
 // words are the plain text of what a message's sender says.
-func (a *Adapter) words(ctx context.Context, me *self, e *event) (text string, mentioned bool) {
-	text, mentioned = plain(e.source(), string(me.User), a.names.dictionary(ctx))
+func (n *reader) words(ctx context.Context, me *self, e *event) (text string, mentioned bool) {
+	text, mentioned = plain(e.source(), string(me.User), n.names.dictionary(ctx))
 	if !mentioned && e.BotID != "" { // its text is what notifies people, though its blocks are shown
 		mentioned = strings.Contains(e.Text, "<@"+string(me.User)+">")
 	}
 	return text, mentioned
 }
 
-func (a *Adapter) sender(ctx context.Context, e *event) sessions.Peer {
+func (n *reader) sender(ctx context.Context, e *event) sessions.Peer {
 	if e.BotID == "" {
-		return a.names.user(ctx, e.User)
+		return n.names.user(ctx, e.User)
 	}
 	name := or(or(e.Username, e.BotProfile.Name), e.BotID)
 	return sessions.Peer{ID: sessions.UserID(or(e.User, e.BotID)), Name: valid(name), Bot: true}
 }
 
-func (a *Adapter) route(ctx context.Context, me *self, channel, kind string) sessions.Route {
+func (n *reader) route(ctx context.Context, me *self, channel, kind string) sessions.Route {
 	r := sessions.Route{
-		Channel: channelName, Account: a.cfg.Account, Space: me.Team,
+		Channel: channelName, Account: n.cfg.Account, Space: me.Team,
 		ChatType: chatType(channel, kind), Conversation: sessions.ConversationID(channel),
 	}
 	if r.ChatType != sessions.Direct {
-		r.Title = a.names.channel(ctx, channel)
+		r.Title = n.names.channel(ctx, channel)
 	}
 	return r
 }

@@ -37,7 +37,7 @@ func (r *receiver) link(ctx context.Context) error {
 			r.cfg.Log.Info("slack connection ended, opening another", "error", c.err)
 			c.close()
 			if errors.Is(c.err, errDeaf) {
-				r.client.closeIdle() // they may be as dead
+				r.web.client.closeIdle() // they may be as dead
 			}
 		case <-ctx.Done():
 			c.close()
@@ -87,11 +87,11 @@ func ignoreEnd(ctx context.Context, err error) error {
 // connect opens a connection and waits for Slack's greeting, trying until it comes. After
 // connections that did not hold, it waits first.
 func (r *receiver) connect(ctx context.Context, tries int) (*conn, error) {
-	if tries > 1 && !adapters.Sleep(ctx, r.again(nil).Pause(tries-2, 0)) {
+	if tries > 1 && !adapters.Sleep(ctx, r.web.again(nil).Pause(tries-2, 0)) {
 		return nil, context.Cause(ctx)
 	}
 	var c *conn
-	err := r.retry(ctx, "apps.connections.open", func(ctx context.Context) (err error) {
+	err := r.web.retry(ctx, "apps.connections.open", func(ctx context.Context) (err error) {
 		c, err = r.open(ctx)
 		return err
 	}, r.failing)
@@ -108,11 +108,11 @@ func (r *receiver) failing(f *adapters.Failure) {
 }
 
 func (r *receiver) open(ctx context.Context) (*conn, error) {
-	callCtx, cancel := r.bounded(ctx)
+	callCtx, cancel := r.web.bounded(ctx)
 	defer cancel()
-	_, url, err := r.api.StartSocketModeContext(callCtx)
+	_, url, err := r.web.api.StartSocketModeContext(callCtx)
 	if err != nil {
-		return nil, r.failure("apps.connections.open", err)
+		return nil, r.web.failure("apps.connections.open", err)
 	}
 	c, err := dial(callCtx, url, r.cfg.PingTimeout, owner{
 		up:    r.connected,

@@ -24,13 +24,13 @@ const slackbot = "USLACKBOT"
 // names remembers what people and conversations are called. What Slack does not tell
 // in time goes by its id. Safe for concurrent use.
 type names struct {
-	a        *Adapter
+	web      *web
 	users    *cache[sessions.Peer]
 	channels *cache[string]
 }
 
-func newNames(a *Adapter) *names {
-	return &names{a: a, users: newCache[sessions.Peer](a.cfg.Now), channels: newCache[string](a.cfg.Now)}
+func newNames(w *web) *names {
+	return &names{web: w, users: newCache[sessions.Peer](w.cfg.Now), channels: newCache[string](w.cfg.Now)}
 }
 
 // user is a person of the workspace; with nothing but the id if Slack does not tell more.
@@ -41,9 +41,9 @@ func (n *names) user(ctx context.Context, id string) sessions.Peer {
 	return n.users.get(id, func() (sessions.Peer, bool) {
 		ctx, cancel := context.WithTimeout(ctx, nameTimeout)
 		defer cancel()
-		u, err := n.a.api.GetUserInfoContext(ctx, id)
+		u, err := n.web.api.GetUserInfoContext(ctx, id)
 		if err != nil {
-			n.untold(n.a.failure("users.info", err), id)
+			n.untold(n.web.failure("users.info", err), id)
 			return sessions.Peer{ID: sessions.UserID(id), Name: id}, false
 		}
 		return peerOf(u), true
@@ -55,9 +55,9 @@ func (n *names) channel(ctx context.Context, id string) string {
 	return n.channels.get(id, func() (string, bool) {
 		ctx, cancel := context.WithTimeout(ctx, nameTimeout)
 		defer cancel()
-		c, err := n.a.api.GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id})
+		c, err := n.web.api.GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id})
 		if err != nil {
-			n.untold(n.a.failure("conversations.info", err), id)
+			n.untold(n.web.failure("conversations.info", err), id)
 			return "", false
 		}
 		return valid(c.Name), true
@@ -65,7 +65,7 @@ func (n *names) channel(ctx context.Context, id string) string {
 }
 
 func (n *names) untold(why error, id string) {
-	n.a.cfg.Log.Warn("slack does not tell a name, the id stands for it", "id", id, "error", why)
+	n.web.cfg.Log.Warn("slack does not tell a name, the id stands for it", "id", id, "error", why)
 }
 
 // dictionary finds the names that one text mentions. Slack is asked for asksMost of them; of the others it knows what it

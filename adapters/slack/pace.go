@@ -131,22 +131,3 @@ func (p *pacer) forget(now time.Time) {
 		delete(p.paces, key)
 	}
 }
-
-// call makes one call of the Web API at its pace and within its time. Its error is a
-// *[adapters.Failure].
-func (a *Adapter) call(ctx context.Context, key paceKey, do func(context.Context) error) error {
-	if err := a.pacer.wait(ctx, key); err != nil {
-		return err
-	}
-	ctx, cancel := a.bounded(ctx)
-	defer cancel()
-	err := do(ctx)
-	if err == nil {
-		return nil
-	}
-	f := a.failure(key.method, err)
-	if f.Kind == adapters.RateLimited {
-		a.pacer.pause(key, f.RetryAfter)
-	}
-	return f
-}

@@ -7,15 +7,15 @@ import (
 )
 
 // quotations are what others say below a message.
-func (a *Adapter) quotations(ctx context.Context, me *self, e *event) []sessions.Quotation {
+func (n *reader) quotations(ctx context.Context, me *self, e *event) []sessions.Quotation {
 	var all []sessions.Quotation
-	names := a.names.dictionary(ctx) // one for all: it bounds what Slack is asked
+	names := n.names.dictionary(ctx) // one for all: it bounds what Slack is asked
 	for i := range e.Attachments {
 		at := &e.Attachments[i]
 		if !at.others(e) {
 			continue
 		}
-		q := sessions.Quotation{Kind: sessions.QuoteLink, From: a.quotedAuthor(ctx, at)}
+		q := sessions.Quotation{Kind: sessions.QuoteLink, From: n.quotedAuthor(ctx, at)}
 		if at.Shared {
 			q.Kind = sessions.QuoteForward
 		}
@@ -28,9 +28,9 @@ func (a *Adapter) quotations(ctx context.Context, me *self, e *event) []sessions
 	return all
 }
 
-func (a *Adapter) quotedAuthor(ctx context.Context, at *attached) sessions.Peer {
+func (n *reader) quotedAuthor(ctx context.Context, at *attached) sessions.Peer {
 	if at.AuthorID != "" {
-		return a.names.user(ctx, at.AuthorID)
+		return n.names.user(ctx, at.AuthorID)
 	}
 	return sessions.Peer{Name: valid(at.AuthorName)}
 }

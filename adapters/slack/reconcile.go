@@ -28,7 +28,7 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 			Kind: adapters.Unsupported, Certain: true, Err: fmt.Errorf("look up delivery %s: an answer that only one person sees can't be looked up", out.DeliveryID),
 		}
 	}
-	me, err := a.whoami(ctx)
+	me, err := a.bot.whoami(ctx)
 	if err != nil {
 		return adapters.Receipt{}, false, err
 	}
@@ -46,7 +46,7 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 			}
 		}
 		if next == "" {
-			return a.receipt(found), found != "", nil
+			return receipt(found, a.cfg.Now()), found != "", nil
 		}
 		cursor = next
 	}
@@ -61,8 +61,8 @@ func (a *Adapter) page(ctx context.Context, out adapters.Outbound, since, cursor
 		ChannelID: channel, Cursor: cursor, Oldest: since, Inclusive: true, Limit: historyPage, IncludeAllMetadata: true,
 	}
 	if out.Route.Thread == "" {
-		err = a.call(ctx, paceKey{method: "conversations.history"}, func(ctx context.Context) error {
-			answer, err := a.api.GetConversationHistoryContext(ctx, &history)
+		err = a.web.call(ctx, paceKey{method: "conversations.history"}, func(ctx context.Context) error {
+			answer, err := a.web.api.GetConversationHistoryContext(ctx, &history)
 			if err == nil {
 				page, next = answer.Messages, answer.ResponseMetaData.NextCursor
 			}
@@ -74,8 +74,8 @@ func (a *Adapter) page(ctx context.Context, out adapters.Outbound, since, cursor
 		ChannelID: channel, Timestamp: string(out.Route.Thread), Cursor: cursor, Oldest: since,
 		Inclusive: true, Limit: historyPage, IncludeAllMetadata: true,
 	}
-	err = a.call(ctx, paceKey{method: "conversations.replies"}, func(ctx context.Context) (err error) {
-		page, _, next, err = a.api.GetConversationRepliesContext(ctx, &replies)
+	err = a.web.call(ctx, paceKey{method: "conversations.replies"}, func(ctx context.Context) (err error) {
+		page, _, next, err = a.web.api.GetConversationRepliesContext(ctx, &replies)
 		return err
 	})
 	return page, next, err

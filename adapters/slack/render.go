@@ -24,7 +24,7 @@ func (a *Adapter) Split(text string) []string { return markdown.SplitSlack(text)
 func (a *Adapter) MaxButtons() int { return maxButtons }
 
 // render is an outbound text as Slack takes it: mrkdwn, or plain text with & < > encoded.
-func (a *Adapter) render(out adapters.Outbound) string {
+func render(out adapters.Outbound) string {
 	if out.Plain {
 		return escape(out.Text)
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 
 	slackapi "github.com/slack-go/slack"
 
@@ -39,17 +37,17 @@ func (a *Adapter) respond(ctx context.Context, out adapters.Outbound, text strin
 	if err != nil {
 		return adapters.Receipt{}, permanent(fmt.Errorf("write response: %w", err))
 	}
-	u, err := a.slackURL(out.Route.Handle)
+	u, err := a.web.slackURL(out.Route.Handle)
 	if err != nil {
 		return adapters.Receipt{}, permanent(fmt.Errorf("answer slash command: %w", err))
 	}
-	err = a.call(ctx, paceKey{method: "response_url"}, func(ctx context.Context) error {
+	err = a.web.call(ctx, paceKey{method: "response_url"}, func(ctx context.Context) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, u, bytes.NewReader(body))
 		if err != nil {
 			return err
 		}
 		r.Header.Set("Content-Type", "application/json; charset=utf-8")
-		_, err = a.client.do(r, "response_url")
+		_, err = a.web.client.do(r, "response_url")
 		return expired(err)
 	})
 	if err != nil {
@@ -70,23 +68,4 @@ func expired(err error) error {
 		return err
 	}
 	return slackapi.SlackErrorResponse{Err: or(status.Text, "expired_url")}
-}
-
-// slackURL checks that a URL leads to Slack, or to where the configured API is.
-func (a *Adapter) slackURL(raw string) (string, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "", errForeignHost // the error would quote the URL
-	}
-	base, err := url.Parse(a.cfg.APIBase)
-	if err == nil && u.Scheme == base.Scheme && strings.EqualFold(u.Host, base.Host) {
-		return raw, nil
-	}
-	host := strings.ToLower(u.Hostname())
-	for _, domain := range []string{"slack.com", "slack-files.com", "slack-gov.com"} {
-		if u.Scheme == "https" && (host == domain || strings.HasSuffix(host, "."+domain)) {
-			return raw, nil
-		}
-	}
-	return "", fmt.Errorf("%s: %w", host, errForeignHost)
 }

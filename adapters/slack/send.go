@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	slackapi "github.com/slack-go/slack"
@@ -20,22 +21,22 @@ const metadataType = "sluice_delivery"
 // Send posts one message. A route with a handle is answered there: only the
 // one who gave the command sees it.
 func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
-	text := a.render(out)
+	text := render(out)
 	if n := utf8.RuneCountInString(text); n > maxText {
 		return adapters.Receipt{}, tooLarge(n)
 	}
 	if out.Route.Handle != "" {
 		return a.respond(ctx, out, text)
 	}
-	options := append(a.message(out, text), slackapi.MsgOptionMetadata(deliveryMetadata(out)),
+	options := append(message(out, text), slackapi.MsgOptionMetadata(deliveryMetadata(out)),
 		slackapi.MsgOptionDisableLinkUnfurl(), slackapi.MsgOptionDisableMediaUnfurl())
 	if out.Route.Thread != "" {
 		options = append(options, slackapi.MsgOptionTS(string(out.Route.Thread)))
 	}
 	channel := string(out.Route.Conversation)
 	var ts string
-	err := a.call(ctx, paceKey{methodPost, channel}, func(ctx context.Context) (err error) {
-		_, ts, err = a.api.PostMessageContext(ctx, channel, options...)
+	err := a.web.call(ctx, paceKey{methodPost, channel}, func(ctx context.Context) (err error) {
+		_, ts, err = a.web.api.PostMessageContext(ctx, channel, options...)
 		if err == nil && ts == "" {
 			err = errNoTimestamp
 		}
@@ -44,11 +45,11 @@ func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Rec
 	if err != nil {
 		return adapters.Receipt{}, err
 	}
-	return a.receipt(ts), nil
+	return receipt(ts, a.cfg.Now()), nil
 }
 
-func (a *Adapter) receipt(ts string) adapters.Receipt {
-	return adapters.NewReceipt(ts, momentOf(ts), a.cfg.Now())
+func receipt(ts string, now time.Time) adapters.Receipt {
+	return adapters.NewReceipt(ts, momentOf(ts), now)
 }
 
 func tooLarge(n int) *adapters.Failure {
@@ -59,7 +60,7 @@ func tooLarge(n int) *adapters.Failure {
 }
 
 // message is what a message shows, for posting and for editing.
-func (a *Adapter) message(out adapters.Outbound, text string) []slackapi.MsgOption {
+func message(out adapters.Outbound, text string) []slackapi.MsgOption {
 	options := []slackapi.MsgOption{slackapi.MsgOptionText(text, false)}
 	if out.Plain {
 		options = append(options, slackapi.MsgOptionDisableMarkdown())

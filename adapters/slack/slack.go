@@ -3,39 +3,23 @@ package slack
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	slackapi "github.com/slack-go/slack"
 
 	"sluice/adapters"
 	"sluice/sessions"
 )
 
-const (
-	channelName    = "slack"
-	methodIdentity = "auth.test"
-)
-
-// identityCheck is how often Slack is asked whether the token still holds.
-const identityCheck = 10 * time.Minute
+const channelName = "slack"
 
 // Adapter is one Slack app in one workspace.
 type Adapter struct {
-	cfg     Config
-	client  *client
-	files   *client          // for uploads and downloads, which take longer
-	api     *slackapi.Client // over client
-	state   *state
-	metrics *metrics
-	names   *names
-	lanes   *lanes
-	pacer   *pacer
-
-	self atomic.Pointer[self] // set by the first auth.test that succeeds
-	ask  sync.Mutex           // one auth.test at a time
-	gone chan struct{}        // capacity 1: somebody doubts that the token holds
+	cfg       Config
+	state     *state
+	web       *web
+	bot       *identity
+	reader    *reader
+	intake    *intake
+	directory *directory
+	uploads   *uploads
 }
 
 var (
@@ -58,18 +42,6 @@ var (
 	_ adapters.ConversationTyper = (*Adapter)(nil)
 )
 
-// self is who the bot is.
-type self struct {
-	User sessions.UserID // of the bot user, "U…"
-	Bot  string          // of the bot, "B…"
-	Team string          // the workspace, "T…"
-	Name string
-}
-
-func (s self) peer() sessions.Peer {
-	return sessions.Peer{ID: s.User, Name: s.Name, Username: s.Name, Bot: true}
-}
-
 // New makes the adapter of one app. It does not call Slack. An error names every
 // fault of the configuration.
 func New(config Config) (*Adapter, error) {
@@ -81,13 +53,16 @@ func New(config Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register slack metrics: %w", err)
 	}
-	c := newClient(cfg, m, cfg.CallTimeout)
-	a := &Adapter{
-		cfg: cfg, client: c, files: newClient(cfg, m, uploadTimeout), api: newAPI(cfg, c), metrics: m, state: newState(cfg),
-		lanes: newLanes(), pacer: newPacer(cfg.Now), gone: make(chan struct{}, 1),
-	}
-	a.names = newNames(a)
-	return a, nil
+	s := newState(cfg)
+	w := newWeb(cfg, m, s)
+	bot := &identity{web: w, state: s}
+	r := &reader{cfg: cfg, names: newNames(w)}
+	return &Adapter{
+		cfg: cfg, state: s, web: w, bot: bot, reader: r,
+		intake:    &intake{cfg: cfg, state: s, metrics: m, lanes: newLanes(), web: w, bot: bot, reader: r},
+		directory: &directory{web: w, bot: bot, reader: r},
+		uploads:   &uploads{web: w},
+	}, nil
 }
 
 // Channel is "slack".
@@ -115,7 +90,7 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 }
 
 func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
-	if err := a.retry(ctx, methodIdentity, a.identify, a.state.fail); err != nil {
+	if err := a.web.retry(ctx, methodIdentity, a.bot.identify, a.state.fail); err != nil {
 		return err
 	}
 	if a.cfg.Mode == Socket {
@@ -123,69 +98,12 @@ func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
 	}
 	connected := func() { a.state.set(adapters.Connected, "") }
 	connected()
-	return a.keepIdentity(ctx, connected)
-}
-
-// keepIdentity asks whether the token still holds, from time to time and when Slack says
-// that the app was removed, until ctx ends or it holds no more. It calls holds if it does.
-func (a *Adapter) keepIdentity(ctx context.Context, holds func()) error {
-	ticker := time.NewTicker(identityCheck)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-a.gone:
-		case <-ticker.C:
-		case <-ctx.Done():
-			return nil
-		}
-		if err := a.retry(ctx, methodIdentity, a.identify, a.state.fail); err != nil {
-			return ignoreEnd(ctx, err)
-		}
-		holds()
-	}
-}
-
-// identify asks Slack who the bot is and remembers it.
-func (a *Adapter) identify(ctx context.Context) error {
-	me, err := a.authTest(ctx)
-	if err != nil {
-		return err
-	}
-	a.state.heard()
-	a.self.Store(me)
-	a.state.identify(me.peer())
-	return nil
-}
-
-// whoami is the bot itself, asked for once.
-func (a *Adapter) whoami(ctx context.Context) (*self, error) {
-	if me := a.self.Load(); me != nil {
-		return me, nil
-	}
-	a.ask.Lock()
-	defer a.ask.Unlock()
-	if me := a.self.Load(); me != nil {
-		return me, nil
-	}
-	if err := a.identify(ctx); err != nil {
-		return nil, err
-	}
-	return a.self.Load(), nil
-}
-
-func (a *Adapter) authTest(ctx context.Context) (*self, error) {
-	ctx, cancel := a.bounded(ctx)
-	defer cancel()
-	who, err := a.api.AuthTestContext(ctx)
-	if err != nil {
-		return nil, a.failure(methodIdentity, err)
-	}
-	return &self{User: sessions.UserID(who.UserID), Bot: who.BotID, Team: who.TeamID, Name: who.User}, nil
+	return a.bot.keepIdentity(ctx, connected)
 }
 
 // Probe asks Slack who the bot is.
 func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
-	me, err := a.authTest(ctx)
+	me, err := a.bot.authTest(ctx)
 	if err != nil {
 		return sessions.Peer{}, err
 	}
@@ -194,6 +112,6 @@ func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 
 // Close drops the idle connections. Call it when the adapter is not used any more.
 func (a *Adapter) Close() {
-	a.client.closeIdle()
-	a.files.closeIdle()
+	a.web.client.closeIdle()
+	a.web.files.closeIdle()
 }

@@ -25,7 +25,10 @@ const (
 // has a successor, those of the connections, one that looks after the token, and one for each event that
 // waits or is being accepted (at most maxPending); receive waits for all.
 type receiver struct {
-	*Adapter
+	cfg      Config
+	state    *state
+	web      *web
+	intake   *intake
 	in       adapters.Acceptor
 	handlers sync.WaitGroup
 
@@ -35,13 +38,13 @@ type receiver struct {
 
 // receive keeps the links up until ctx ends or one of them fails for good.
 func (a *Adapter) receive(ctx context.Context, in adapters.Acceptor) error {
-	r := &receiver{Adapter: a, in: in}
+	r := &receiver{cfg: a.cfg, state: a.state, web: a.web, intake: a.intake, in: in}
 	defer r.handlers.Wait()
 	group, ctx := errgroup.WithContext(ctx)
 	for range links {
 		group.Go(func() error { return r.link(ctx) })
 	}
-	group.Go(func() error { return a.keepIdentity(ctx, func() { r.connected(0, false) }) })
+	group.Go(func() error { return a.bot.keepIdentity(ctx, func() { r.connected(0, false) }) })
 	return group.Wait()
 }
 
@@ -50,21 +53,21 @@ func (r *receiver) take(ctx context.Context, c *conn, raw []byte, e envelope) {
 	it, err := readEnvelope(e)
 	switch {
 	case err != nil:
-		r.malformed(raw, err)
+		r.intake.malformed(raw, err)
 		r.confirm(c, e.ID)
 		return
 	case it.gone != "":
 		r.confirm(c, e.ID)
-		r.removed(it.gone)
+		r.web.removed(it.gone)
 		return
 	case it.empty():
-		r.metrics.event(r.cfg.Account, outcomeIgnored)
+		r.intake.metrics.event(r.cfg.Account, outcomeIgnored)
 		r.confirm(c, e.ID)
 		return
 	}
-	place, ok := r.lanes.take(it)
+	place, ok := r.intake.lanes.take(it)
 	if !ok {
-		r.metrics.event(r.cfg.Account, outcomeDropped)
+		r.intake.metrics.event(r.cfg.Account, outcomeDropped)
 		r.cfg.Log.Warn("too many slack events wait, leaving one to be given again", "most", maxPending, "retry", e.Retry)
 		return
 	}
@@ -92,11 +95,11 @@ func (r *receiver) confirm(c *conn, id string) {
 func (r *receiver) accept(ctx context.Context, it item) error {
 	began := time.Now()
 	for tries := 0; ; tries++ {
-		err := r.acceptOne(ctx, r.in, it)
+		err := r.intake.acceptOne(ctx, r.in, it)
 		if err == nil || ctx.Err() != nil || time.Since(began) > keepTrying {
 			return err
 		}
-		wait := r.again(nil).Pause(tries, 0)
+		wait := r.web.again(nil).Pause(tries, 0)
 		r.cfg.Log.Warn("slack event refused, offering it again", "try", tries+1, "wait", wait, "error", err)
 		if !adapters.Sleep(ctx, wait) {
 			return err
@@ -117,18 +120,4 @@ func readEnvelope(e envelope) (item, error) {
 		return item{}, errors.New("not an envelope")
 	}
 	return item{}, fmt.Errorf("envelope of unknown type %q", e.Type)
-}
-
-// removed makes Run ask whether the token still holds.
-func (a *Adapter) removed(event string) {
-	a.cfg.Log.Warn("slack says that the app was removed, asking whether its token still holds", "event", event)
-	a.doubt()
-}
-
-// doubt makes Run ask whether the token still holds; it does not wait for the answer.
-func (a *Adapter) doubt() {
-	select {
-	case a.gone <- struct{}{}:
-	default: // it will be asked
-	}
 }

@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -42,44 +43,36 @@ func TestReadThread(t *testing.T) {
 	require.Empty(t, s.srv.Violations())
 }
 
-// However long a thread is and however unevenly it was written, the newest messages are found, in few calls.
-func TestReadThreadFindsTheNewestOfMany(t *testing.T) {
+// A thread of several pages is read to its end; one of more than 16 pages gives the newest messages of those.
+func TestReadThreadOfManyPages(t *testing.T) {
 	t.Parallel()
-	const replies, limit = 3000, 50
-	for name, pause := range map[string]func(n int) time.Duration{
-		"even": func(int) time.Duration { return time.Minute },
-		"all at once at the end": func(n int) time.Duration {
-			return map[bool]time.Duration{true: 30 * 24 * time.Hour, false: time.Millisecond}[n == 10]
-		},
-		"all at once at the start": func(n int) time.Duration {
-			return map[bool]time.Duration{true: time.Millisecond, false: 24 * time.Hour}[n < replies-20]
-		},
-		"slower and slower": func(n int) time.Duration { return time.Duration(n) * time.Second },
+	const limit = 50
+	for _, c := range []struct{ replies, last, calls int }{
+		{replies: 3000, last: 2999, calls: 4},
+		{replies: 16*999 + 100, last: 16*999 - 2, calls: 16}, // the first page has the root as well
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(strconv.Itoa(c.replies), func(t *testing.T) {
 			t.Parallel()
 			s := newSetup(t, slacktest.Options{}, nil)
 			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			line := func(thread, text string) string {
+				at = at.Add(time.Second)
 				return s.srv.Write(slacktest.Line{Channel: "C0GENERAL", Thread: thread, User: slacktest.Person(1), Text: text, At: at})
 			}
 			root := line("", "the port is 9999")
-			for n := range replies {
-				at = at.Add(pause(n))
+			for n := range c.replies {
 				line(root, fmt.Sprint("reply ", n))
 			}
-			at = at.Add(time.Second)
 			asked := line(root, "what port?")
 			route := sessions.Route{Channel: "slack", Conversation: "C0GENERAL", Thread: sessions.ThreadID(root)}
 			said, err := s.adapter.ReadThread(t.Context(), route, sessions.PlatformMessageID(asked), limit)
 			require.NoError(t, err)
+			require.Len(t, said, limit)
 			require.Equal(t, "the port is 9999", said[0].Text)
-			require.LessOrEqual(t, len(said), limit)
-			require.GreaterOrEqual(t, len(said), 20)
 			for i, m := range said[1:] {
-				require.Equal(t, fmt.Sprint("reply ", replies-len(said)+1+i), m.Text)
+				require.Equal(t, fmt.Sprint("reply ", c.last-len(said)+2+i), m.Text)
 			}
-			require.LessOrEqual(t, s.srv.Calls("conversations.replies"), 20)
+			require.Equal(t, c.calls, s.srv.Calls("conversations.replies"))
 			require.Empty(t, s.srv.Violations())
 		})
 	}

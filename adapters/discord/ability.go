@@ -18,13 +18,13 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 	}
 	if app, token, ok := strings.Cut(out.Route.Handle, "/"); ok {
 		p := at("/webhooks/{}/{}/messages/{}", app, token, string(id))
-		return a.call(ctx, request{method: http.MethodPatch, path: p, open: true, body: changed(body)}, nil)
+		return a.api.call(ctx, request{method: http.MethodPatch, path: p, open: true, body: changed(body)}, nil)
 	}
 	p, err := messagePath(out.Route, id)
 	if err != nil {
 		return err
 	}
-	return a.call(ctx, request{method: http.MethodPatch, path: p, body: changed(body)}, nil)
+	return a.api.call(ctx, request{method: http.MethodPatch, path: p, body: changed(body)}, nil)
 }
 
 func messagePath(r sessions.Route, id sessions.PlatformMessageID) (path, error) {
@@ -38,7 +38,7 @@ func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.
 	if err != nil {
 		return err
 	}
-	err = a.call(ctx, request{method: http.MethodDelete, path: p}, nil)
+	err = a.api.call(ctx, request{method: http.MethodDelete, path: p}, nil)
 	if refusedWith(err, codeUnknownMessage) {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.P
 	if r.Removed {
 		req.method = http.MethodDelete
 	}
-	err = a.call(ctx, req, nil)
+	err = a.api.call(ctx, req, nil)
 	if r.Removed && refusedWith(err, codeUnknownMessage, codeUnknownEmoji) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
 	if err != nil || route.Handle != "" {
 		return err
 	}
-	return a.call(ctx, request{method: http.MethodPost, path: at("/channels/{}/typing", channelID)}, nil)
+	return a.api.call(ctx, request{method: http.MethodPost, path: at("/channels/{}/typing", channelID)}, nil)
 }
 
 // PreviewEvery is a second and a half. Discord allows five edits in five seconds in a channel, and the answer needs some of them.

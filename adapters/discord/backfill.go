@@ -31,19 +31,19 @@ func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 	case <-ctx.Done():
 		return false
 	}
-	missed, err := s.missed(ctx, channelID, s.cursors.place(channelID))
+	missed, err := s.missed(ctx, channelID, s.inbox.cursors.place(channelID))
 	if err != nil {
 		s.cfg.Log.Error("discord messages of the silence not fetched", "conversation", channelID, "error", err)
 		return ctx.Err() == nil
 	}
-	self := s.self.Load()
+	self := s.bot.self.Load()
 	for i := range missed {
 		m := &missed[i]
 		if m.Author != nil && m.Author.ID == self.ID {
 			s.posted.note(m.ID, m.nonce())
 			continue
 		}
-		if !s.take(ctx, m, false) {
+		if !s.inbox.take(ctx, m, false) {
 			return false
 		}
 	}
@@ -54,8 +54,8 @@ func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 func (s *shard) missed(ctx context.Context, channelID, last string) (missed []message, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	err = s.retry(ctx, "fetch what was missed", func(ctx context.Context) error {
-		route, err := s.route(ctx, channelID, "")
+	err = s.api.retry(ctx, "fetch what was missed", func(ctx context.Context) error {
+		route, err := s.lookup.route(ctx, channelID, "")
 		if err != nil || !s.owns(route) {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *shard) after(ctx context.Context, channelID, last string) (all []messag
 		last = oldest
 	}
 	for range maxCalls {
-		page, end, err := s.history(ctx, channelID, last)
+		page, end, err := s.messages.history(ctx, channelID, last)
 		if err != nil {
 			return nil, err
 		}
@@ -97,20 +97,20 @@ func (s *shard) after(ctx context.Context, channelID, last string) (all []messag
 }
 
 // history is a page of a channel's messages after an id, oldest first, without those that can't be read at all. last says that no more follow.
-func (a *Adapter) history(ctx context.Context, channelID, after string) (page []message, last bool, err error) {
+func (ms *messages) history(ctx context.Context, channelID, after string) (page []message, last bool, err error) {
 	req := request{
 		method: http.MethodGet, path: at("/channels/{}/messages", channelID),
 		query: url.Values{"after": {after}, "limit": {strconv.Itoa(maxMissed)}}.Encode(),
 	}
 	var raw []json.RawMessage
-	if err := a.call(ctx, req, &raw); err != nil {
+	if err := ms.api.call(ctx, req, &raw); err != nil {
 		return nil, false, err
 	}
 	page = make([]message, 0, len(raw))
 	for _, r := range raw {
-		m, err := a.readMessage("history", r)
+		m, err := ms.readMessage("history", r)
 		if err != nil {
-			a.malformed(r, err)
+			ms.malformed(r, err)
 			continue
 		}
 		page = append(page, m)
@@ -139,12 +139,12 @@ func (s *shard) complete(ctx context.Context, page []message, guildID string) er
 	for i := range page {
 		m := &page[i]
 		m.GuildID = guildID
-		if m.Author == nil || m.WebhookID != "" || m.Author.ID == s.self.Load().ID {
+		if m.Author == nil || m.WebhookID != "" || m.Author.ID == s.bot.self.Load().ID {
 			continue
 		}
 		if members[m.Author.ID] == nil {
 			found := &member{}
-			if err := s.optional(ctx, at("/guilds/{}/members/{}", guildID, m.Author.ID), found); err != nil {
+			if err := s.api.optional(ctx, at("/guilds/{}/members/{}", guildID, m.Author.ID), found); err != nil {
 				return err
 			}
 			members[m.Author.ID] = found

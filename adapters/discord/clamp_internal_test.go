@@ -53,8 +53,8 @@ func TestBudgetIsClamped(t *testing.T) {
 	t.Cleanup(srv.Close)
 	a, err := New(Config{Account: "default", Token: "MTAwMDAwMA.test.token-of-the-bot", APIBase: srv.URL, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	require.NoError(t, err)
-	t.Cleanup(a.client.closeIdle)
-	g, err := a.newGate(t.Context())
+	t.Cleanup(a.Close)
+	g, err := newGate(t.Context(), a.api)
 	require.NoError(t, err)
 	require.Equal(t, 2, len(g.buckets)) //nolint:testifylint // a failure must not print a million of them
 	wait, left := g.budget()

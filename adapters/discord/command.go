@@ -43,7 +43,7 @@ type menuOption struct {
 // SetCommands puts the commands into Discord's menu, everywhere where the bot is. A command
 // whose name Discord doesn't take is left out: it can be written all the same.
 func (a *Adapter) SetCommands(ctx context.Context, commands []adapters.Command) error {
-	app, err := a.application(ctx)
+	app, err := a.bot.application(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *Adapter) SetCommands(ctx context.Context, commands []adapters.Command) 
 		}
 		a.cfg.Log.Warn("discord takes no such command into its menu", "command", c.Name)
 	}
-	return a.call(ctx, request{method: http.MethodPut, path: at("/applications/{}/commands", app.ID), body: menu}, nil)
+	return a.api.call(ctx, request{method: http.MethodPut, path: at("/applications/{}/commands", app.ID), body: menu}, nil)
 }
 
 func menuEntry(name, description string) menuCommand {

@@ -27,41 +27,47 @@ var (
 	errNoMembers   = errors.New("discord shows the members of a server only to bots with the Server Members intent")
 )
 
+// directory looks for channels and people by name.
+type directory struct {
+	api    *api
+	lookup *lookup
+}
+
 // Find resolves "#channel", "@user name", a channel's or a user's id. For a person it opens the direct chat.
 // A name that several channels or people have is nobody's.
 func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error) {
 	switch {
 	case isID(name):
-		return a.byID(ctx, name)
+		return a.directory.byID(ctx, name)
 	case strings.HasPrefix(name, "#") && len(name) > 1:
-		return a.search(ctx, func(guildID string) ([]string, error) { return a.channelsNamed(ctx, guildID, name[1:]) }, a.placeOf)
+		return a.directory.search(ctx, func(guildID string) ([]string, error) { return a.directory.channelsNamed(ctx, guildID, name[1:]) }, a.directory.placeOf)
 	case strings.HasPrefix(name, "@") && len(name) > 1:
-		return a.search(ctx, func(guildID string) ([]string, error) { return a.peopleNamed(ctx, guildID, name[1:]) }, a.openDirect)
+		return a.directory.search(ctx, func(guildID string) ([]string, error) { return a.directory.peopleNamed(ctx, guildID, name[1:]) }, a.directory.openDirect)
 	}
 	return sessions.Route{}, permanent(fmt.Errorf("find %q: %w", valid(name), errNobodyThere))
 }
 
 // byID goes to the channel with an id, or where there is none to the person: Discord's ids don't show whose they are.
-func (a *Adapter) byID(ctx context.Context, id string) (sessions.Route, error) {
-	if _, ok := a.places.channel(id); ok {
-		return a.route(ctx, id, "")
+func (d *directory) byID(ctx context.Context, id string) (sessions.Route, error) {
+	if _, ok := d.lookup.places.channel(id); ok {
+		return d.lookup.route(ctx, id, "")
 	}
 	var c channel
-	switch err := a.call(ctx, request{method: http.MethodGet, path: at("/channels/{}", id)}, &c); {
+	switch err := d.api.call(ctx, request{method: http.MethodGet, path: at("/channels/{}", id)}, &c); {
 	case err == nil:
 		c.ID = id
-		a.places.putChannel(c)
-		return a.route(ctx, id, "")
+		d.lookup.places.putChannel(c)
+		return d.lookup.route(ctx, id, "")
 	case adapters.AsFailure(err).Kind == adapters.Permanent:
-		return a.openDirect(ctx, id)
+		return d.openDirect(ctx, id)
 	default:
 		return sessions.Route{}, err
 	}
 }
 
 // search looks through the bot's guilds for the one id that in gives, and goes to it with open.
-func (a *Adapter) search(ctx context.Context, in func(guildID string) ([]string, error), open func(context.Context, string) (sessions.Route, error)) (sessions.Route, error) {
-	guilds, err := a.guilds(ctx)
+func (d *directory) search(ctx context.Context, in func(guildID string) ([]string, error), open func(context.Context, string) (sessions.Route, error)) (sessions.Route, error) {
+	guilds, err := d.guilds(ctx)
 	if err != nil {
 		return sessions.Route{}, err
 	}
@@ -84,39 +90,39 @@ func (a *Adapter) search(ctx context.Context, in func(guildID string) ([]string,
 	return sessions.Route{}, permanent(errNobodyThere)
 }
 
-func (a *Adapter) guilds(ctx context.Context) ([]guild, error) {
+func (d *directory) guilds(ctx context.Context) ([]guild, error) {
 	var all []guild
-	err := a.call(ctx, request{method: http.MethodGet, path: at("/users/@me/guilds"), query: "limit=" + strconv.Itoa(maxSearched)}, &all)
+	err := d.api.call(ctx, request{method: http.MethodGet, path: at("/users/@me/guilds"), query: "limit=" + strconv.Itoa(maxSearched)}, &all)
 	return all, err
 }
 
-func (a *Adapter) channelsNamed(ctx context.Context, guildID, name string) ([]string, error) {
+func (d *directory) channelsNamed(ctx context.Context, guildID, name string) ([]string, error) {
 	var all []channel
-	if err := a.optional(ctx, at("/guilds/{}/channels", guildID), &all); err != nil {
+	if err := d.api.optional(ctx, at("/guilds/{}/channels", guildID), &all); err != nil {
 		return nil, err
 	}
 	var ids []string
 	for _, c := range all {
 		if strings.EqualFold(c.Name, name) && c.Type != discordgo.ChannelTypeGuildCategory {
 			c.GuildID = guildID
-			a.places.putChannel(c)
+			d.lookup.places.putChannel(c)
 			ids = append(ids, c.ID)
 		}
 	}
 	return ids, nil
 }
 
-func (a *Adapter) placeOf(ctx context.Context, channelID string) (sessions.Route, error) {
-	return a.route(ctx, channelID, "")
+func (d *directory) placeOf(ctx context.Context, channelID string) (sessions.Route, error) {
+	return d.lookup.route(ctx, channelID, "")
 }
 
-func (a *Adapter) peopleNamed(ctx context.Context, guildID, name string) ([]string, error) {
+func (d *directory) peopleNamed(ctx context.Context, guildID, name string) ([]string, error) {
 	var all []member
 	req := request{
 		method: http.MethodGet, path: at("/guilds/{}/members/search", guildID),
 		query: url.Values{"query": {name}, "limit": {"10"}}.Encode(),
 	}
-	if err := a.call(ctx, req, &all); err != nil && adapters.AsFailure(err).Kind != adapters.Permanent {
+	if err := d.api.call(ctx, req, &all); err != nil && adapters.AsFailure(err).Kind != adapters.Permanent {
 		return nil, err
 	}
 	var ids []string
@@ -129,17 +135,17 @@ func (a *Adapter) peopleNamed(ctx context.Context, guildID, name string) ([]stri
 }
 
 // openDirect gives the direct chat with a person; it may exist already.
-func (a *Adapter) openDirect(ctx context.Context, userID string) (sessions.Route, error) {
+func (d *directory) openDirect(ctx context.Context, userID string) (sessions.Route, error) {
 	var c channel
 	req := request{method: http.MethodPost, path: at("/users/@me/channels"), body: map[string]string{"recipient_id": userID}}
-	if err := a.call(ctx, req, &c); err != nil {
+	if err := d.api.call(ctx, req, &c); err != nil {
 		return sessions.Route{}, err
 	}
 	if !isID(c.ID) {
 		return sessions.Route{}, asFailure(req, &lostError{Sent: true, Err: errNoConversation})
 	}
-	a.places.putChannel(c)
-	route, err := a.route(ctx, c.ID, "")
+	d.lookup.places.putChannel(c)
+	route, err := d.lookup.route(ctx, c.ID, "")
 	route.Peer = sessions.UserID(userID)
 	return route, err
 }
@@ -151,7 +157,7 @@ func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.channel(ctx, id, route.Space)
+	c, err := a.lookup.channel(ctx, id, route.Space)
 	if err != nil {
 		return nil, err
 	}
@@ -160,19 +166,19 @@ func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) 
 	case c.GuildID == "":
 		return peers(c.Recipients, limit), nil
 	case isThread(c):
-		return a.threadMembers(ctx, id, limit)
+		return a.directory.threadMembers(ctx, id, limit)
 	}
 	var all []member
-	err = a.call(ctx, request{method: http.MethodGet, path: at("/guilds/{}/members", c.GuildID), query: "limit=" + strconv.Itoa(limit)}, &all)
+	err = a.api.call(ctx, request{method: http.MethodGet, path: at("/guilds/{}/members", c.GuildID), query: "limit=" + strconv.Itoa(limit)}, &all)
 	return memberPeers(all), membersFailure(err)
 }
 
-func (a *Adapter) threadMembers(ctx context.Context, id string, limit int) ([]sessions.Peer, error) {
+func (d *directory) threadMembers(ctx context.Context, id string, limit int) ([]sessions.Peer, error) {
 	var joined []struct {
 		Member member `json:"member"`
 	}
 	query := url.Values{"with_member": {"true"}, "limit": {strconv.Itoa(min(limit, 100))}}.Encode()
-	err := a.call(ctx, request{method: http.MethodGet, path: at("/channels/{}/thread-members", id), query: query}, &joined)
+	err := d.api.call(ctx, request{method: http.MethodGet, path: at("/channels/{}/thread-members", id), query: query}, &joined)
 	all := make([]member, 0, len(joined))
 	for _, j := range joined {
 		all = append(all, j.Member)

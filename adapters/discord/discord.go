@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"sync"
-	"sync/atomic"
 
 	"sluice/adapters"
 	"sluice/sessions"
@@ -16,17 +13,15 @@ const channelName = "discord"
 
 // Adapter is one Discord bot.
 type Adapter struct {
-	cfg     Config
-	client  *client
-	state   *state
-	metrics *metrics
-	places  *places
-	posted  *posted
-	acks    *acks
-
-	ask  sync.Mutex // one question who the bot is at a time
-	self atomic.Pointer[user]
-	app  atomic.Pointer[application]
+	cfg       Config
+	state     *state
+	metrics   *metrics
+	api       *api
+	bot       *identity
+	lookup    *lookup
+	messages  *messages
+	sender    *sender
+	directory *directory
 }
 
 var (
@@ -60,9 +55,15 @@ func New(config Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register discord metrics: %w", err)
 	}
+	s := newState(cfg)
+	c := &api{cfg: cfg, client: newClient(cfg, m), state: s}
+	bot := &identity{api: c, state: s}
+	l := &lookup{cfg: cfg, api: c, places: newPlaces()}
 	return &Adapter{
-		cfg: cfg, client: newClient(cfg, m), metrics: m, state: newState(cfg),
-		places: newPlaces(), posted: newPosted(), acks: newAcks(),
+		cfg: cfg, state: s, metrics: m, api: c, bot: bot, lookup: l,
+		messages:  &messages{cfg: cfg, metrics: m, state: s, api: c, bot: bot, lookup: l},
+		sender:    &sender{cfg: cfg, api: c, posted: newPosted(), acks: newAcks()},
+		directory: &directory{api: c, lookup: l},
 	}, nil
 }
 
@@ -76,7 +77,7 @@ func (a *Adapter) Account() string { return a.cfg.Account }
 func (a *Adapter) State() adapters.State { return a.state.read() }
 
 // Close drops the idle connections. Call it when the adapter is not used any more.
-func (a *Adapter) Close() { a.client.closeIdle() }
+func (a *Adapter) Close() { a.api.client.closeIdle() }
 
 // Run holds the gateway connections until ctx ends. A Failure of kind Auth says
 // what a person must change: the token, the intents or the shards.
@@ -93,74 +94,6 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	return err
 }
 
-// call makes a REST call and gives its error as a Failure.
-func (a *Adapter) call(ctx context.Context, req request, result any) error {
-	err := a.client.call(ctx, req, result)
-	if err == nil {
-		return nil
-	}
-	f := asFailure(req, err)
-	if f.Kind == adapters.Auth {
-		a.state.refused(f)
-	}
-	return f
-}
-
-// whoami is the bot itself, asked for once.
-func (a *Adapter) whoami(ctx context.Context) (*user, error) {
-	if me := a.self.Load(); me != nil {
-		return me, nil
-	}
-	a.ask.Lock()
-	defer a.ask.Unlock()
-	if me := a.self.Load(); me != nil {
-		return me, nil
-	}
-	me, err := a.getMe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a.know(me)
-	return me, nil
-}
-
-func (a *Adapter) know(me *user) {
-	a.self.Store(me)
-	a.state.identify(peer(me, nil))
-}
-
-var errNobody = errors.New("discord did not say who the bot is")
-
-func (a *Adapter) getMe(ctx context.Context) (*user, error) {
-	var me user
-	if err := a.call(ctx, request{method: http.MethodGet, path: at("/users/@me")}, &me); err != nil {
-		return nil, err
-	}
-	if me.ID == "" {
-		return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: errNobody}
-	}
-	return &me, nil
-}
-
-// application is the bot's application, asked for once. Its id is the bot's own
-// for young bots only.
-func (a *Adapter) application(ctx context.Context) (*application, error) {
-	if app := a.app.Load(); app != nil {
-		return app, nil
-	}
-	app, err := a.getApplication(ctx)
-	if err == nil {
-		a.app.Store(app)
-	}
-	return app, err
-}
-
-func (a *Adapter) getApplication(ctx context.Context) (*application, error) {
-	var app application
-	err := a.call(ctx, request{method: http.MethodGet, path: at("/applications/@me")}, &app)
-	return &app, err
-}
-
 // The application's flags that say that it may see what is written: approved, or a bot in few guilds.
 const contentFlags = 1<<18 | 1<<19
 
@@ -169,11 +102,11 @@ const noContent = "the Message Content intent is off, so that the bot sees only 
 
 // Probe asks Discord who the bot is, and whether it may read what people write.
 func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
-	me, err := a.getMe(ctx)
+	me, err := a.bot.getMe(ctx)
 	if err != nil {
 		return sessions.Peer{}, err
 	}
-	app, err := a.getApplication(ctx)
+	app, err := a.bot.getApplication(ctx)
 	if err != nil {
 		return sessions.Peer{}, err
 	}

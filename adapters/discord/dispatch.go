@@ -31,7 +31,7 @@ func (s *shard) dispatch(ctx context.Context, c *connection, f frame) error {
 	finish := s.position().take(f.Seq)
 	key, do, err := s.prepare(f)
 	if err != nil {
-		s.malformed(f.Data, fmt.Errorf("%s: %w", valid(f.Type), err))
+		s.messages.malformed(f.Data, fmt.Errorf("%s: %w", valid(f.Type), err))
 	}
 	if do == nil {
 		finish()
@@ -59,24 +59,24 @@ type work func(ctx context.Context) bool
 func (s *shard) prepare(f frame) (key string, do work, err error) {
 	switch f.Type {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
-		m, err := s.readMessage(f.Type, f.Data)
+		m, err := s.messages.readMessage(f.Type, f.Data)
 		if err != nil {
 			return "", nil, err
 		}
 		return m.ChannelID, s.onMessage(&m, f.Type == "MESSAGE_UPDATE"), nil
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
 		var d deletion
-		unread, err := s.decode(f.Type, f.Data, &d)
+		unread, err := s.messages.decode(f.Type, f.Data, &d)
 		do = s.onDeletion(d)
 		return d.ChannelID, do, usable(do, unread, err)
 	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
 		var r reaction
-		unread, err := s.decode(f.Type, f.Data, &r)
+		unread, err := s.messages.decode(f.Type, f.Data, &r)
 		do = s.onReaction(r, f.Type == "MESSAGE_REACTION_REMOVE", s.position().session+"/"+strconv.FormatInt(f.Seq, 10))
 		return r.ChannelID, do, usable(do, unread, err)
 	case "INTERACTION_CREATE":
 		var i interaction
-		unread, err := s.decode(f.Type, f.Data, &i)
+		unread, err := s.messages.decode(f.Type, f.Data, &i)
 		i.unread = unread
 		do = s.onInteraction(&i)
 		return i.ChannelID, do, usable(do, unread, err)
@@ -93,8 +93,8 @@ func usable(do work, unread string, err error) error {
 }
 
 // readMessage reads a message as far as it can be read. One without its ids is an error: nothing could tell it from others.
-func (a *Adapter) readMessage(kind string, raw []byte) (m message, err error) {
-	m.unread, err = a.decode(kind, raw, &m)
+func (ms *messages) readMessage(kind string, raw []byte) (m message, err error) {
+	m.unread, err = ms.decode(kind, raw, &m)
 	if err == nil && (m.ID == "" || m.ChannelID == "") {
 		err = errNameless
 	}
@@ -105,11 +105,11 @@ func (a *Adapter) readMessage(kind string, raw []byte) (m message, err error) {
 var errNameless = errors.New("message without its id or its channel's")
 
 // decode reads what Discord sent as far as it can be read, and records what is left out.
-func (a *Adapter) decode(kind string, raw []byte, v any) (unread string, err error) {
+func (ms *messages) decode(kind string, raw []byte, v any) (unread string, err error) {
 	unread, err = adapters.Decode(raw, v)
 	if unread != "" {
-		a.metrics.event(a.cfg.Account, outcomePartial)
-		a.cfg.Log.Warn("discord event read in part: a field has a type that is not expected", "kind", valid(kind), "field", unread, "event", excerpt(raw), "bytes", len(raw))
+		ms.metrics.event(ms.cfg.Account, outcomePartial)
+		ms.cfg.Log.Warn("discord event read in part: a field has a type that is not expected", "kind", valid(kind), "field", unread, "event", excerpt(raw), "bytes", len(raw))
 	}
 	return unread, err
 }
@@ -117,7 +117,7 @@ func (a *Adapter) decode(kind string, raw []byte, v any) (unread string, err err
 // onMessage is nil for what says nothing to the agent: the bot's own words, and
 // updates that only show a link's preview.
 func (s *shard) onMessage(m *message, edited bool) work {
-	self := s.self.Load()
+	self := s.bot.self.Load()
 	if m.Author != nil && self != nil && m.Author.ID == self.ID {
 		s.posted.note(m.ID, m.nonce())
 		return nil
@@ -125,65 +125,65 @@ func (s *shard) onMessage(m *message, edited bool) work {
 	if _, _, changed := m.edited(); edited && (!changed || m.Content == nil && m.unread == "") {
 		return nil
 	}
-	return func(ctx context.Context) bool { return s.take(ctx, m, edited) }
+	return func(ctx context.Context) bool { return s.inbox.take(ctx, m, edited) }
 }
 
 // take brings a message to the acceptor, and then moves the channel's place.
-func (r *receiver) take(ctx context.Context, m *message, edited bool) bool {
-	in, ok, done := r.understand(ctx, m, edited)
+func (b *inbox) take(ctx context.Context, m *message, edited bool) bool {
+	in, ok, done := b.understand(ctx, m, edited)
 	if !done {
 		return false
 	}
 	if !ok {
-		r.metrics.event(r.cfg.Account, outcomeIgnored)
+		b.metrics.event(b.cfg.Account, outcomeIgnored)
 		return true
 	}
 	if edited {
-		return r.accept(ctx, in)
+		return b.accept(ctx, in)
 	}
-	err := r.retry(ctx, "keep the place of a new channel", func(ctx context.Context) error {
-		return r.cursors.meet(ctx, m.ChannelID, m.ID)
+	err := b.api.retry(ctx, "keep the place of a new channel", func(ctx context.Context) error {
+		return b.cursors.meet(ctx, m.ChannelID, m.ID)
 	})
 	if err != nil {
 		return false
 	}
 	faultpoint.Hit(faultpoint.PollBeforeAccept)
-	if !r.accept(ctx, in) {
+	if !b.accept(ctx, in) {
 		return false
 	}
-	r.cursors.move(m.ChannelID, m.ID)
+	b.cursors.move(m.ChannelID, m.ID)
 	return true
 }
 
 // understand normalises, trying again where a question to Discord fails. done is false when ctx ends. A message on
 // which it panics is stepped over: it would do so again.
-func (r *receiver) understand(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok, done bool) {
+func (b *inbox) understand(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok, done bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.malformed([]byte(m.ChannelID+"/"+m.ID), fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack()))
+			b.messages.malformed([]byte(m.ChannelID+"/"+m.ID), fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack()))
 			ok, done = false, true
 		}
 	}()
-	err := r.retry(ctx, "read message", func(ctx context.Context) (err error) {
-		in, ok, err = r.normalise(ctx, m, edited)
+	err := b.api.retry(ctx, "read message", func(ctx context.Context) (err error) {
+		in, ok, err = b.messages.normalise(ctx, m, edited)
 		return err
 	})
 	return in, ok, err == nil
 }
 
 // offer gives an event to the acceptor once. A panic there is its failure.
-func (r *receiver) offer(ctx context.Context, in adapters.Inbound) (err error) {
+func (b *inbox) offer(ctx context.Context, in adapters.Inbound) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("accept %s: %w: %v\n%s", in.Event, errPanic, p, debug.Stack())
 		}
 	}()
-	done, err := r.turns.take(ctx, in.Route.Conversation)
+	done, err := b.turns.take(ctx, in.Route.Conversation)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := r.in.Accept(ctx, in); err != nil {
+	if err := b.in.Accept(ctx, in); err != nil {
 		return &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("accept %s: %w", in.Event, err)}
 	}
 	return nil
@@ -193,9 +193,9 @@ func (r *receiver) offer(ctx context.Context, in adapters.Inbound) (err error) {
 var interactionToken = regexp.MustCompile(`("token"\s*:\s*")[^"]*`)
 
 // malformed records what can't be read, before it is stepped over.
-func (a *Adapter) malformed(raw []byte, why error) {
-	a.metrics.event(a.cfg.Account, outcomeMalformed)
-	a.cfg.Log.Error("malformed discord event skipped", "error", why, "event", excerpt(raw), "bytes", len(raw))
+func (ms *messages) malformed(raw []byte, why error) {
+	ms.metrics.event(ms.cfg.Account, outcomeMalformed)
+	ms.cfg.Log.Error("malformed discord event skipped", "error", why, "event", excerpt(raw), "bytes", len(raw))
 }
 
 // excerpt is the beginning of an event for the log, without what answers an interaction.

@@ -19,7 +19,7 @@ func (s *shard) onDeletion(d deletion) work {
 	}
 	now := s.cfg.Now()
 	return func(ctx context.Context) bool {
-		route, err := s.place(ctx, d.ChannelID, d.GuildID)
+		route, err := s.inbox.place(ctx, d.ChannelID, d.GuildID)
 		if err != nil {
 			return false
 		}
@@ -29,7 +29,7 @@ func (s *shard) onDeletion(d deletion) work {
 				Event: d.ChannelID + "/" + id + "/delete", Route: route, MessageID: route.ReplyTo,
 				Deleted: true, SentAt: now,
 			}
-			if !s.accept(ctx, in) {
+			if !s.inbox.accept(ctx, in) {
 				return false
 			}
 		}
@@ -40,19 +40,19 @@ func (s *shard) onDeletion(d deletion) work {
 // onReaction tells that somebody put an emoji on a message, or took it off. seq names the
 // event: nothing in it tells two of them apart.
 func (s *shard) onReaction(r reaction, removed bool, seq string) work {
-	self := s.self.Load()
+	self := s.bot.self.Load()
 	if r.UserID == "" || r.MessageID == "" || self != nil && r.UserID == self.ID {
 		return nil
 	}
 	now := s.cfg.Now()
 	return func(ctx context.Context) bool {
-		route, err := s.place(ctx, r.ChannelID, r.GuildID)
+		route, err := s.inbox.place(ctx, r.ChannelID, r.GuildID)
 		if err != nil {
 			return false
 		}
 		route.ReplyTo = sessions.PlatformMessageID(r.MessageID)
-		who := s.reactor(ctx, &r, route.Space)
-		return s.accept(ctx, adapters.Inbound{
+		who := s.lookup.reactor(ctx, &r, route.Space)
+		return s.inbox.accept(ctx, adapters.Inbound{
 			Event:  r.ChannelID + "/" + r.MessageID + "/reaction/" + seq,
 			Route:  route,
 			Sender: who.peer, Roles: who.roles, MessageID: route.ReplyTo, SentAt: now,
@@ -62,7 +62,7 @@ func (s *shard) onReaction(r reaction, removed bool, seq string) work {
 }
 
 func (r *reaction) own(s *shard) bool {
-	self := s.self.Load()
+	self := s.bot.self.Load()
 	return self != nil && r.AuthorID == self.ID || s.posted.is(r.MessageID)
 }
 
@@ -75,13 +75,13 @@ type person struct {
 // reactor is who put a reaction on a message, or took it off. Only a reaction that is put on in a guild comes with its
 // member. The others are asked for each time, as their roles decide what they may; one that Discord does not tell goes by
 // the id and has no roles.
-func (a *Adapter) reactor(ctx context.Context, r *reaction, guildID string) person {
+func (l *lookup) reactor(ctx context.Context, r *reaction, guildID string) person {
 	if r.Member != nil && r.Member.User != nil {
 		return person{peer(r.Member.User, r.Member), r.Member.roles()}
 	}
-	who, err := a.askPerson(ctx, r, guildID)
+	who, err := l.askPerson(ctx, r, guildID)
 	if err != nil {
-		a.cfg.Log.Warn("discord does not tell who reacted, the id stands for the name", "user", r.UserID, "error", err)
+		l.cfg.Log.Warn("discord does not tell who reacted, the id stands for the name", "user", r.UserID, "error", err)
 	}
 	if who.peer.ID == "" {
 		return person{peer: sessions.Peer{ID: sessions.UserID(r.UserID)}}
@@ -90,16 +90,16 @@ func (a *Adapter) reactor(ctx context.Context, r *reaction, guildID string) pers
 }
 
 // askPerson asks Discord for the member of a guild, or for the other person of a direct chat, whom its channel names.
-func (a *Adapter) askPerson(ctx context.Context, r *reaction, guildID string) (person, error) {
+func (l *lookup) askPerson(ctx context.Context, r *reaction, guildID string) (person, error) {
 	if guildID != "" {
 		m := member{}
-		err := a.optional(ctx, at("/guilds/{}/members/{}", guildID, r.UserID), &m)
+		err := l.api.optional(ctx, at("/guilds/{}/members/{}", guildID, r.UserID), &m)
 		if m.User == nil {
 			return person{}, err
 		}
 		return person{peer(m.User, &m), m.roles()}, err
 	}
-	if c, ok := a.places.channel(r.ChannelID); ok {
+	if c, ok := l.places.channel(r.ChannelID); ok {
 		for i := range c.Recipients {
 			if c.Recipients[i].ID == r.UserID {
 				return person{peer: peer(&c.Recipients[i], nil)}, nil
@@ -107,7 +107,7 @@ func (a *Adapter) askPerson(ctx context.Context, r *reaction, guildID string) (p
 		}
 	}
 	u := user{}
-	err := a.optional(ctx, at("/users/{}", r.UserID), &u)
+	err := l.api.optional(ctx, at("/users/{}", r.UserID), &u)
 	return person{peer: peer(&u, nil)}, err
 }
 

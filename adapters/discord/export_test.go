@@ -27,6 +27,6 @@ var HeaderTime = header
 
 // Trusted reports whether a session may be resumed at an address where the usual one is known.
 func Trusted(usual, address string) bool {
-	s := &shard{receiver: &receiver{gate: &gate{info: gatewayInfo{URL: usual}}}}
+	s := &shard{gate: &gate{info: gatewayInfo{URL: usual}}}
 	return s.trusted(address)
 }

@@ -88,11 +88,11 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	}
 	f.Name = or(valid(f.Name), "file")
 	body.Attachments = []attachmentName{{ID: "0", Filename: f.Name}}
-	return a.post(ctx, out, request{body: body, file: &fileBody{f}})
+	return a.sender.post(ctx, out, request{body: body, file: &fileBody{f}})
 }
 
 func (a *Adapter) maxFile(r sessions.Route) int64 {
-	switch known(a.places, r.Space, func(g *guildInfo) int { return g.tier }) {
+	switch known(a.lookup.places, r.Space, func(g *guildInfo) int { return g.tier }) {
 	case 2:
 		return maxFileTier2
 	case 3:
@@ -119,7 +119,7 @@ func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadClo
 		return nil, permanent(errForeignFile)
 	}
 	r.Header.Set("User-Agent", userAgent)
-	resp, err := a.client.http.Do(r)
+	resp, err := a.api.client.http.Do(r)
 	if err != nil {
 		return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("fetch file: %w", unaddressed(err))}
 	}

@@ -15,7 +15,9 @@ const budgetTime = 24 * time.Hour
 // gate lets shards identify: one each five seconds in a bucket, where the bucket of
 // a shard is its number modulo Discord's max_concurrency, and no more than the day's budget.
 type gate struct {
-	*Adapter
+	cfg     Config
+	api     *api
+	state   *state
 	buckets []*bucket
 
 	mu        sync.Mutex
@@ -29,9 +31,9 @@ type bucket struct {
 }
 
 // newGate asks Discord for the address and the number of shards.
-func (a *Adapter) newGate(ctx context.Context) (*gate, error) {
-	g := &gate{Adapter: a}
-	if err := a.retry(ctx, "ask for the gateway", g.refresh); err != nil {
+func newGate(ctx context.Context, c *api) (*gate, error) {
+	g := &gate{cfg: c.cfg, api: c, state: c.state}
+	if err := g.api.retry(ctx, "ask for the gateway", g.refresh); err != nil {
 		return nil, err
 	}
 	for range min(max(1, g.info.Limit.MaxConcurrency), g.info.Shards) { // more would stay empty
@@ -43,7 +45,7 @@ func (a *Adapter) newGate(ctx context.Context) (*gate, error) {
 func (g *gate) refresh(ctx context.Context) error {
 	var info gatewayInfo
 	if g.cfg.GatewayURL == "" || g.cfg.Shards == 0 {
-		if err := g.call(ctx, request{method: http.MethodGet, path: at("/gateway/bot")}, &info); err != nil {
+		if err := g.api.call(ctx, request{method: http.MethodGet, path: at("/gateway/bot")}, &info); err != nil {
 			return err
 		}
 	} else {
@@ -94,7 +96,7 @@ func (g *gate) enter(ctx context.Context, shard int) (leave func(identified bool
 // afford takes one identify from the budget of the day, and waits for the next day where it is used up.
 func (g *gate) afford(ctx context.Context, shard int) error {
 	for !g.takeOne() {
-		if err := g.retry(ctx, "ask for the gateway", g.refresh); err != nil {
+		if err := g.api.retry(ctx, "ask for the gateway", g.refresh); err != nil {
 			return err
 		}
 		wait, left := g.budget()

@@ -11,22 +11,32 @@ import (
 	"sluice/sessions"
 )
 
+// messages makes the port's events of Discord's messages. Safe for concurrent use.
+type messages struct {
+	cfg     Config
+	metrics *metrics
+	state   *state
+	api     *api
+	bot     *identity
+	lookup  *lookup
+}
+
 // normalise makes an Inbound of a message that was written or, with edited, changed. ok is
 // false for what is no message to the agent: Discord's own notices, the bot's own words.
 // An error is a call that failed; the same message may be tried again.
-func (a *Adapter) normalise(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok bool, err error) {
-	self, err := a.whoami(ctx)
+func (ms *messages) normalise(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok bool, err error) {
+	self, err := ms.bot.whoami(ctx)
 	if err != nil {
 		return in, false, err
 	}
 	if !worded(m) || m.Author == nil || m.Author.ID == self.ID {
 		return in, false, nil
 	}
-	route, err := a.route(ctx, m.ChannelID, m.GuildID)
+	route, err := ms.lookup.route(ctx, m.ChannelID, m.GuildID)
 	if err != nil {
 		return in, false, err
 	}
-	if err := a.ensureGuild(ctx, route.Space, self.ID); err != nil {
+	if err := ms.lookup.ensureGuild(ctx, route.Space, self.ID); err != nil {
 		return in, false, err
 	}
 	route.ReplyTo = sessions.PlatformMessageID(m.ID)
@@ -42,28 +52,28 @@ func (a *Adapter) normalise(ctx context.Context, m *message, edited bool) (in ad
 		in.Edited, in.SentAt = true, at
 		in.Event += "/edit/" + name
 	}
-	a.fill(&in, m, self)
+	ms.fill(&in, m, self)
 	if in.Text == "" && len(in.Attachments) == 0 && len(m.Snapshots) == 0 && !in.Mentioned && !edited && in.Unread == "" {
-		a.noteEmpty(m, route)
+		ms.noteEmpty(m, route)
 		return in, false, nil
 	}
 	if in.Text != "" && !in.Mentioned {
-		a.state.advise("") // what is not meant for the bot can be read, after all
+		ms.state.advise("") // what is not meant for the bot can be read, after all
 	}
 	return in, true, nil
 }
 
 // fill takes what a message says: its text, what it answers, and whether it is meant for the bot.
-func (a *Adapter) fill(in *adapters.Inbound, m *message, self *user) {
-	words := reader{places: a.places, guild: in.Route.Space, self: self, message: m}
+func (ms *messages) fill(in *adapters.Inbound, m *message, self *user) {
+	words := reader{places: ms.lookup.places, guild: in.Route.Space, self: self, message: m}
 	text, named := words.read(m.text())
 	in.Text = text
 	if m.program() { // its embeds are its own words, but address nobody
 		cards, _ := words.read(m.cards())
 		in.Text = joined([]string{text, cards})
 	}
-	in.Quotations = a.quotations(in.Route.Space, m, self)
-	own := known(a.places, in.Route.Space, func(g *guildInfo) []string { return g.own })
+	in.Quotations = ms.quotations(in.Route.Space, m, self)
+	own := known(ms.lookup.places, in.Route.Space, func(g *guildInfo) []string { return g.own })
 	in.Mentioned = named || in.Route.ChatType == sessions.Direct ||
 		m.Reply != nil && m.Reply.Author != nil && m.Reply.Author.ID == self.ID ||
 		slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == self.ID }) ||
@@ -89,21 +99,21 @@ func (m *message) text() string {
 
 // noteEmpty tells the state of a message that came without anything in it, which is what a
 // bot gets that may not read messages.
-func (a *Adapter) noteEmpty(m *message, route sessions.Route) {
+func (ms *messages) noteEmpty(m *message, route sessions.Route) {
 	empty := blank(m.Embeds) && blank(m.Components) && blank(m.Poll)
 	if empty && route.ChatType != sessions.Direct && !m.Author.Bot {
-		a.state.advise(noContent)
+		ms.state.advise(noContent)
 	}
 }
 
 // route is where something was said. A thread's conversation is the channel that it belongs to.
-func (a *Adapter) route(ctx context.Context, id, guildID string) (sessions.Route, error) {
-	c, err := a.channel(ctx, id, guildID)
+func (l *lookup) route(ctx context.Context, id, guildID string) (sessions.Route, error) {
+	c, err := l.channel(ctx, id, guildID)
 	if err != nil {
 		return sessions.Route{}, err
 	}
 	r := sessions.Route{
-		Channel: channelName, Account: a.cfg.Account, ChatType: sessions.Group,
+		Channel: channelName, Account: l.cfg.Account, ChatType: sessions.Group,
 		Conversation: sessions.ConversationID(id), Space: or(c.GuildID, guildID), Title: title(c),
 	}
 	switch {
@@ -111,7 +121,7 @@ func (a *Adapter) route(ctx context.Context, id, guildID string) (sessions.Route
 		r.ChatType = sessions.Direct
 	case isThread(c) && c.ParentID != "":
 		r.Conversation, r.Thread = sessions.ConversationID(c.ParentID), sessions.ThreadID(id)
-		if parent, ok := a.places.channel(c.ParentID); ok {
+		if parent, ok := l.places.channel(c.ParentID); ok {
 			r.Title = title(parent) + " › " + r.Title
 		}
 	}

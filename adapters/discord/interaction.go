@@ -32,11 +32,11 @@ func (s *shard) onInteraction(i *interaction) work {
 	}
 	return func(ctx context.Context) bool {
 		defer s.acks.begin(i.handle())()
-		route, err := s.place(ctx, i.ChannelID, i.GuildID)
-		if err != nil || !s.accept(ctx, i.inbound(route, peer(by, i.Member), s)) {
+		route, err := s.inbox.place(ctx, i.ChannelID, i.GuildID)
+		if err != nil || !s.inbox.accept(ctx, i.inbound(route, peer(by, i.Member), s)) {
 			return false
 		}
-		s.acknowledge(ctx, i, reply)
+		s.inbox.acknowledge(ctx, i, reply)
 		return true
 	}
 }
@@ -95,11 +95,11 @@ type interactionData struct {
 
 // acknowledge answers within Discord's three seconds. When it fails, the person is told so
 // by Discord, and the event is durable all the same.
-func (r *receiver) acknowledge(ctx context.Context, i *interaction, reply interactionReply) {
-	err := r.call(ctx, request{
+func (b *inbox) acknowledge(ctx context.Context, i *interaction, reply interactionReply) {
+	err := b.api.call(ctx, request{
 		method: http.MethodPost, path: at("/interactions/{}/{}/callback", i.ID, i.Token), body: reply, open: true,
 	}, nil)
 	if err != nil && !refusedWith(err, codeAlreadyAcked) {
-		r.cfg.Log.Warn("discord interaction not acknowledged", "conversation", i.ChannelID, "error", err)
+		b.cfg.Log.Warn("discord interaction not acknowledged", "conversation", i.ChannelID, "error", err)
 	}
 }

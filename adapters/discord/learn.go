@@ -9,18 +9,18 @@ func (s *shard) learn(f frame) error {
 	case "GUILD_DELETE":
 		return teach(s, f, func(g guild) {
 			if !g.Unavailable { // an outage; else the bot was sent away
-				s.places.dropGuild(g.ID)
+				s.lookup.places.dropGuild(g.ID)
 			}
 		})
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		return teach(s, f, func(c channel) { s.places.putChannel(c) })
+		return teach(s, f, func(c channel) { s.lookup.places.putChannel(c) })
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		return teach(s, f, func(c channel) { s.places.dropChannel(c.ID) })
+		return teach(s, f, func(c channel) { s.lookup.places.dropChannel(c.ID) })
 	case "THREAD_LIST_SYNC":
 		return teach(s, f, func(e threadSync) {
 			for _, c := range e.Threads {
 				c.GuildID = e.GuildID
-				s.places.putChannel(c)
+				s.lookup.places.putChannel(c)
 			}
 		})
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE", "GUILD_MEMBER_UPDATE":
@@ -37,7 +37,7 @@ type threadSync struct {
 // teach decodes an event and gives it to what learns from it.
 func teach[E any](s *shard, f frame, learn func(E)) error {
 	var e E
-	if _, err := s.decode(f.Type, f.Data, &e); err != nil {
+	if _, err := s.messages.decode(f.Type, f.Data, &e); err != nil {
 		return err
 	}
 	learn(e)
@@ -46,15 +46,15 @@ func teach[E any](s *shard, f frame, learn func(E)) error {
 
 func (s *shard) learnGuild(f frame) error {
 	return teach(s, f, func(g guild) {
-		self := s.self.Load()
+		self := s.bot.self.Load()
 		if g.Unavailable || self == nil {
 			return
 		}
 		if f.Type == "GUILD_CREATE" {
-			s.places.learn(&g, self.ID)
+			s.lookup.places.learn(&g, self.ID)
 			return
 		}
-		s.places.change(g.ID, func(info *guildInfo) { // an update has neither members nor channels
+		s.lookup.places.change(g.ID, func(info *guildInfo) { // an update has neither members nor channels
 			info.name, info.tier = g.Name, g.PremiumTier
 			clear(info.roles)
 			for _, r := range g.Roles {
@@ -74,11 +74,11 @@ type roleEvent struct {
 
 func (s *shard) learnRoles(f frame) error {
 	return teach(s, f, func(e roleEvent) {
-		self := s.self.Load()
+		self := s.bot.self.Load()
 		if self == nil {
 			return
 		}
-		s.places.change(e.GuildID, func(g *guildInfo) {
+		s.lookup.places.change(e.GuildID, func(g *guildInfo) {
 			switch {
 			case e.RoleID != "":
 				delete(g.roles, e.RoleID)

@@ -109,51 +109,49 @@ func known[V any](p *places, guildID string, read func(*guildInfo) V) (v V) {
 	return v
 }
 
+// lookup finds out where something happened and who did it: from what is remembered, or by asking Discord.
+type lookup struct {
+	cfg    Config
+	api    *api
+	places *places
+}
+
 // channel is a channel or thread, asked for where it isn't known. One that the bot may
 // not look at is taken for a channel of its own: what it is part of is then not known.
-func (a *Adapter) channel(ctx context.Context, id, guildID string) (channel, error) {
-	if c, ok := a.places.channel(id); ok {
+func (l *lookup) channel(ctx context.Context, id, guildID string) (channel, error) {
+	if c, ok := l.places.channel(id); ok {
 		return c, nil
 	}
 	c := channel{ID: id, GuildID: guildID}
-	err := a.call(ctx, request{method: http.MethodGet, path: at("/channels/{}", id)}, &c)
+	err := l.api.call(ctx, request{method: http.MethodGet, path: at("/channels/{}", id)}, &c)
 	if f, ok := errors.AsType[*adapters.Failure](err); ok && f.Kind == adapters.Permanent {
-		a.cfg.Log.Warn("discord does not show a channel, taking it for no thread", "conversation", id, "error", f.Err)
+		l.cfg.Log.Warn("discord does not show a channel, taking it for no thread", "conversation", id, "error", f.Err)
 		return channel{ID: id, GuildID: guildID}, nil
 	}
 	if err != nil {
 		return channel{}, err
 	}
 	c.ID = id
-	a.places.putChannel(c)
+	l.places.putChannel(c)
 	return c, nil
 }
 
 // ensureGuild makes sure that a guild's roles are known: what is fetched after a
 // silence may come before the guild's own event.
-func (a *Adapter) ensureGuild(ctx context.Context, id, self string) error {
-	if id == "" || known(a.places, id, func(*guildInfo) bool { return true }) {
+func (l *lookup) ensureGuild(ctx context.Context, id, self string) error {
+	if id == "" || known(l.places, id, func(*guildInfo) bool { return true }) {
 		return nil
 	}
 	var g guild
-	if err := a.optional(ctx, at("/guilds/{}", id), &g); err != nil {
+	if err := l.api.optional(ctx, at("/guilds/{}", id), &g); err != nil {
 		return err
 	}
 	me := member{}
-	if err := a.optional(ctx, at("/guilds/{}/members/{}", id, self), &me); err != nil {
+	if err := l.api.optional(ctx, at("/guilds/{}/members/{}", id, self), &me); err != nil {
 		return err
 	}
 	g.ID = id
 	g.Members = append(g.Members, me)
-	a.places.learn(&g, self)
+	l.places.learn(&g, self)
 	return nil
-}
-
-// optional reads what Discord may refuse to show; result is then left as it is.
-func (a *Adapter) optional(ctx context.Context, p path, result any) error {
-	err := a.call(ctx, request{method: http.MethodGet, path: p}, result)
-	if f, ok := errors.AsType[*adapters.Failure](err); ok && f.Kind == adapters.Permanent {
-		return nil
-	}
-	return err
 }

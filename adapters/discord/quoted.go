@@ -3,36 +3,36 @@ package discord
 import "sluice/sessions"
 
 // quotations are what a message answers and what it forwards.
-func (a *Adapter) quotations(guild string, m *message, self *user) []sessions.Quotation {
+func (ms *messages) quotations(guild string, m *message, self *user) []sessions.Quotation {
 	var all []sessions.Quotation
 	if r := m.Reply; r != nil {
-		for _, q := range a.written(guild, r, self) {
+		for _, q := range ms.written(guild, r, self) {
 			if q.Text != "" { // a file alone can't be quoted: it does not come with the answer
 				all = append(all, sessions.Quotation{Kind: sessions.QuoteReply, From: q.From, Text: q.Text})
 			}
 		}
 	}
-	all = append(all, a.forwarded(guild, m, self)...)
-	return append(all, m.previews(reader{places: a.places, guild: guild, self: self, message: m})...)
+	all = append(all, ms.forwarded(guild, m, self)...)
+	return append(all, m.previews(reader{places: ms.lookup.places, guild: guild, self: self, message: m})...)
 }
 
 // written is what stands in a message that is answered: its writer's words, and those that it forwards.
-func (a *Adapter) written(guild string, m *message, self *user) []sessions.Quotation {
+func (ms *messages) written(guild string, m *message, self *user) []sessions.Quotation {
 	q := sessions.Quotation{}
-	q.Text, _ = reader{places: a.places, guild: guild, self: self, message: m}.read(m.shown())
+	q.Text, _ = reader{places: ms.lookup.places, guild: guild, self: self, message: m}.read(m.shown())
 	if m.Author != nil {
 		q.From = peer(m.Author, m.Member)
 	}
-	return append([]sessions.Quotation{q}, a.forwarded(guild, m, self)...)
+	return append([]sessions.Quotation{q}, ms.forwarded(guild, m, self)...)
 }
 
 // forwarded are the messages that a message passes on. Discord does not say who wrote them.
-func (a *Adapter) forwarded(guild string, m *message, self *user) []sessions.Quotation {
+func (ms *messages) forwarded(guild string, m *message, self *user) []sessions.Quotation {
 	var all []sessions.Quotation
 	for i := range m.Snapshots {
 		f := &m.Snapshots[i].Message
 		q := sessions.Quotation{Kind: sessions.QuoteForward}
-		q.Text, _ = reader{places: a.places, guild: guild, self: self, message: f}.read(f.shown())
+		q.Text, _ = reader{places: ms.lookup.places, guild: guild, self: self, message: f}.read(f.shown())
 		for _, at := range attachments(f) {
 			q.Files = append(q.Files, or(at.Name, at.Kind))
 		}

@@ -33,20 +33,20 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 	if err != nil {
 		return adapters.Receipt{}, false, err
 	}
-	self, err := a.whoami(ctx)
+	self, err := a.bot.whoami(ctx)
 	if err != nil {
 		return adapters.Receipt{}, false, err
 	}
 	want := wanted{nonce: nonceOf(out), text: strings.TrimSpace(render(out)), from: self.ID}
 	after := previous(snowflake(sentAt))
 	for range maxLooked {
-		page, last, err := a.history(ctx, channelID, after)
+		page, last, err := a.messages.history(ctx, channelID, after)
 		if err != nil {
 			return adapters.Receipt{}, false, err
 		}
 		if m := a.find(page, want); m != nil {
-			a.posted.note(m.ID, want.nonce)
-			return a.receiptOf(m), true, nil
+			a.sender.posted.note(m.ID, want.nonce)
+			return a.sender.receiptOf(m), true, nil
 		}
 		if last {
 			return adapters.Receipt{}, false, nil
@@ -70,7 +70,7 @@ func (a *Adapter) find(page []message, want wanted) *message {
 		if m.Author == nil || m.Author.ID != want.from {
 			continue
 		}
-		switch nonce := or(m.nonce(), a.posted.nonce(m.ID)); {
+		switch nonce := or(m.nonce(), a.sender.posted.nonce(m.ID)); {
 		case nonce == want.nonce:
 			return m
 		case nonce == "" && same == nil && strings.TrimSpace(m.text()) == want.text:

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"context"
 	"time"
 
 	"sluice/adapters"
@@ -18,9 +17,4 @@ func (c Config) again() adapters.Retry {
 // pause is how long to wait after so many tries.
 func (p pace) pause(tries int, asked time.Duration) time.Duration {
 	return adapters.Retry{First: p.firstPause, Longest: p.longest}.Pause(tries, asked)
-}
-
-// retry calls until it succeeds, ctx ends, or trying again would be of no use.
-func (a *Adapter) retry(ctx context.Context, what string, call func(context.Context) error) error {
-	return a.cfg.again().Do(ctx, what, call)
 }

@@ -54,6 +54,14 @@ var (
 	errTooLong        = fmt.Errorf("text is longer than %d characters", maxText)
 )
 
+// sender posts messages and remembers them. Safe for concurrent use.
+type sender struct {
+	cfg    Config
+	api    *api
+	posted *posted
+	acks   *acks
+}
+
 // Send posts one message. A retry with the same delivery and part is, for some minutes, the same message to Discord.
 // The answer to a command of Discord's menu replaces its "thinking…".
 func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
@@ -62,35 +70,35 @@ func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Rec
 		return adapters.Receipt{}, err
 	}
 	if out.Route.Handle != "" {
-		return a.answer(ctx, out, body)
+		return a.sender.answer(ctx, out, body)
 	}
-	return a.post(ctx, out, request{body: body})
+	return a.sender.post(ctx, out, request{body: body})
 }
 
 // post sends a message to the channel or thread of its route.
-func (a *Adapter) post(ctx context.Context, out adapters.Outbound, req request) (adapters.Receipt, error) {
+func (s *sender) post(ctx context.Context, out adapters.Outbound, req request) (adapters.Receipt, error) {
 	channelID, err := target(out.Route)
 	if err != nil {
 		return adapters.Receipt{}, err
 	}
 	req.method, req.path = http.MethodPost, at("/channels/{}/messages", channelID)
 	var m message
-	if err := a.call(ctx, req, &m); err != nil {
+	if err := s.api.call(ctx, req, &m); err != nil {
 		return adapters.Receipt{}, err
 	}
-	return a.receipt(req, &m, nonceOf(out))
+	return s.receipt(req, &m, nonceOf(out))
 }
 
-func (a *Adapter) receipt(req request, m *message, nonce string) (adapters.Receipt, error) {
+func (s *sender) receipt(req request, m *message, nonce string) (adapters.Receipt, error) {
 	if m.ID == "" {
 		return adapters.Receipt{}, asFailure(req, &lostError{Sent: true, Err: errors.New("no message in the answer")})
 	}
-	a.posted.note(m.ID, nonce)
-	return a.receiptOf(m), nil
+	s.posted.note(m.ID, nonce)
+	return s.receiptOf(m), nil
 }
 
-func (a *Adapter) receiptOf(m *message) adapters.Receipt {
-	return adapters.NewReceipt(m.ID, m.at(), a.cfg.Now())
+func (s *sender) receiptOf(m *message) adapters.Receipt {
+	return adapters.NewReceipt(m.ID, m.at(), s.cfg.Now())
 }
 
 // target is the channel, thread or direct chat that a route leads to.
@@ -126,34 +134,34 @@ func compose(out adapters.Outbound) (newMessage, error) {
 
 // answer replaces the "thinking…" of a command, and adds what doesn't fit below it. Only
 // who gave the command sees either.
-func (a *Adapter) answer(ctx context.Context, out adapters.Outbound, body newMessage) (adapters.Receipt, error) {
+func (s *sender) answer(ctx context.Context, out adapters.Outbound, body newMessage) (adapters.Receipt, error) {
 	app, token, ok := strings.Cut(out.Route.Handle, "/")
 	if !ok {
 		return adapters.Receipt{}, permanent(errors.New("handle of an answer is not one of this adapter"))
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()
-	a.acks.wait(ctx, out.Route.Handle)
+	s.acks.wait(ctx, out.Route.Handle)
 	req := request{method: http.MethodPatch, path: at("/webhooks/{}/{}/messages/@original", app, token), open: true, body: changed(body)}
 	if out.Part > 0 {
 		body.Nonce, body.EnforceNonce, body.Reference = "", false, nil // webhooks know neither
 		body.Flags |= discordgo.MessageFlagsEphemeral
 		req = request{method: http.MethodPost, path: at("/webhooks/{}/{}", app, token), query: "wait=true", open: true, body: body}
 	}
-	m, err := a.answerSoon(ctx, req)
+	m, err := s.answerSoon(ctx, req)
 	if err != nil {
 		return adapters.Receipt{}, err
 	}
-	return a.receipt(req, m, nonceOf(out))
+	return s.receipt(req, m, nonceOf(out))
 }
 
 // answerSoon calls again where Discord does not know the answer that is to be changed: another replica
 // may be about to make it. It has three seconds for that, and then it is over.
-func (a *Adapter) answerSoon(ctx context.Context, req request) (*message, error) {
+func (s *sender) answerSoon(ctx context.Context, req request) (*message, error) {
 	for tries := 0; ; tries++ {
 		var m message
-		err := a.call(ctx, req, &m)
-		if tries == 3 || !refusedWith(err, codeUnknownWebhook, codeUnknownMessage) || !adapters.Sleep(ctx, 2*a.cfg.pace.firstPause) {
+		err := s.api.call(ctx, req, &m)
+		if tries == 3 || !refusedWith(err, codeUnknownWebhook, codeUnknownMessage) || !adapters.Sleep(ctx, 2*s.cfg.pace.firstPause) {
 			return &m, err
 		}
 	}

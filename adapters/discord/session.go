@@ -11,12 +11,12 @@ import (
 // each channel before what is said from now on.
 func (s *shard) onReady(ctx context.Context, c *connection, f frame) error {
 	var r ready
-	if _, err := s.decode(f.Type, f.Data, &r); err != nil || r.SessionID == "" || r.User == nil {
+	if _, err := s.messages.decode(f.Type, f.Data, &r); err != nil || r.SessionID == "" || r.User == nil {
 		return fmt.Errorf("read READY: no session in it (%w)", or(err, errInvalid))
 	}
-	s.know(r.User)
+	s.bot.know(r.User)
 	at := newPosition(r.SessionID, r.ResumeURL, f.Seq, s.moved)
-	channels := s.cursors.channels()
+	channels := s.inbox.cursors.channels()
 	at.behind = len(channels)
 	s.at.Store(at)
 	s.save(ctx)

@@ -19,7 +19,20 @@ import (
 
 // shard is one connection of the account, made again whenever it breaks.
 type shard struct {
-	*receiver
+	cfg      Config
+	state    *state
+	metrics  *metrics
+	api      *api
+	bot      *identity
+	lookup   *lookup
+	messages *messages
+	posted   *posted
+	acks     *acks
+	gate     *gate
+	lanes    *lanes
+	inbox    *inbox
+	fetches  chan struct{} // capacity: how many channels are fetched at a time after a silence
+
 	id, of int
 	name   string // under which its position is kept
 	ready  bool   // the present connection has a session; only for the reader
@@ -31,11 +44,11 @@ type shard struct {
 	saved  string // the position as it is stored
 }
 
-func (r *receiver) newShard(id, of int, stored map[string]string) *shard {
-	s := &shard{receiver: r, id: id, of: of, name: sessionName(id, of), moved: make(chan struct{}, 1)}
+// restore takes up the position that was stored, if any.
+func (s *shard) restore(stored map[string]string) {
+	s.moved = make(chan struct{}, 1)
 	s.saved = stored[s.name]
 	s.at.Store(parsePosition(s.saved, s.moved))
-	return s
 }
 
 func sessionName(shard, of int) string {
@@ -64,7 +77,7 @@ func (s *shard) run(ctx context.Context) error {
 			tries = 0 // one that ends at once again and again must not use up the day's identifies
 		}
 		s.forget(err)
-		s.client.closeIdle() // what has broken or deafened this connection may have done so to them
+		s.api.client.closeIdle() // what has broken or deafened this connection may have done so to them
 		wait := s.cfg.pace.pause(tries, 0)
 		if errors.Is(err, errInvalid) {
 			wait = s.cfg.pace.invalid + time.Duration(rand.Int64N(int64(4*s.cfg.pace.invalid)))
@@ -170,7 +183,7 @@ func (s *shard) read(ctx context.Context, c *connection) error {
 			}
 			err = errInvalid
 		default:
-			s.malformed(f.Data, fmt.Errorf("gateway operation %d", f.Op))
+			s.messages.malformed(f.Data, fmt.Errorf("gateway operation %d", f.Op))
 		}
 		if err != nil {
 			return err

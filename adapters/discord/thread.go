@@ -20,7 +20,7 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 	if !isID(thread) || limit <= 0 {
 		return nil, nil
 	}
-	self, err := a.whoami(ctx)
+	self, err := a.bot.whoami(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -29,48 +29,48 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 		query.Set("before", string(before))
 	}
 	var raw []json.RawMessage
-	if err := a.call(ctx, request{method: http.MethodGet, path: at("/channels/{}/messages", thread), query: query.Encode()}, &raw); err != nil {
+	if err := a.api.call(ctx, request{method: http.MethodGet, path: at("/channels/{}/messages", thread), query: query.Encode()}, &raw); err != nil {
 		return nil, err
 	}
 	var said []message
 	for _, r := range raw {
-		m, err := a.readMessage("thread", r)
+		m, err := a.messages.readMessage("thread", r)
 		if err != nil {
-			a.malformed(r, err)
+			a.messages.malformed(r, err)
 		} else if worded(&m) {
 			said = append(said, m)
 		}
 	}
 	slices.SortFunc(said, byID)
-	if root, ok, err := a.starter(ctx, route, said); err != nil {
+	if root, ok, err := a.messages.starter(ctx, route, said); err != nil {
 		return nil, err
 	} else if ok {
 		said = append([]message{root}, said[max(0, len(said)-limit+1):]...)
 	}
 	all := make([]adapters.ThreadMessage, 0, len(said))
 	for i := range said {
-		all = append(all, a.threadMessage(route.Space, &said[i], self))
+		all = append(all, a.messages.threadMessage(route.Space, &said[i], self))
 	}
 	return all, nil
 }
 
 // starter is the message that a thread hangs on, where it is not among those that were read; ok is false if the thread has no such message.
-func (a *Adapter) starter(ctx context.Context, route sessions.Route, said []message) (root message, ok bool, err error) {
+func (ms *messages) starter(ctx context.Context, route sessions.Route, said []message) (root message, ok bool, err error) {
 	thread := string(route.Thread)
 	if slices.ContainsFunc(said, func(m message) bool { return m.ID == thread }) {
 		return root, false, nil
 	}
 	for _, channel := range []string{string(route.Conversation), thread} {
 		var raw json.RawMessage
-		if err := a.optional(ctx, at("/channels/{}/messages/{}", channel, thread), &raw); err != nil {
+		if err := ms.api.optional(ctx, at("/channels/{}/messages/{}", channel, thread), &raw); err != nil {
 			return root, false, err
 		}
 		if len(raw) == 0 {
 			continue // a thread that was begun without a message, or one that is gone
 		}
-		root, err := a.readMessage("thread", raw)
+		root, err := ms.readMessage("thread", raw)
 		if err != nil {
-			a.malformed(raw, err)
+			ms.malformed(raw, err)
 			return root, false, nil
 		}
 		return root, worded(&root), nil
@@ -78,9 +78,9 @@ func (a *Adapter) starter(ctx context.Context, route sessions.Route, said []mess
 	return root, false, nil
 }
 
-func (a *Adapter) threadMessage(guild string, m *message, self *user) adapters.ThreadMessage {
+func (ms *messages) threadMessage(guild string, m *message, self *user) adapters.ThreadMessage {
 	out := adapters.ThreadMessage{ID: sessions.PlatformMessageID(m.ID)}
-	for _, q := range a.written(guild, m, self) {
+	for _, q := range ms.written(guild, m, self) {
 		if q.Kind == "" {
 			out.From = q.From
 		}

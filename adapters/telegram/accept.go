@@ -25,11 +25,21 @@ const (
 	outcomePartial   = "partial"
 )
 
+// intake makes the port's events of updates and brings them to the acceptor. Safe for concurrent use.
+type intake struct {
+	cfg     Config
+	metrics *metrics
+	state   *state
+	api     *api
+	bot     *identity
+	own     *ownMessages
+}
+
 // acceptBatch gives a batch to the acceptor: each chat in order, chats in
 // parallel. It returns the lowest id that was not accepted and why; 0 and nil if all were.
-func (a *Adapter) acceptBatch(ctx context.Context, in adapters.Acceptor, updates []update, self *models.User) (int64, error) {
+func (k *intake) acceptBatch(ctx context.Context, in adapters.Acceptor, updates []update, self *models.User) (int64, error) {
 	if len(updates) == 1 {
-		return a.acceptChat(ctx, in, updates, self)
+		return k.acceptChat(ctx, in, updates, self)
 	}
 	var (
 		mu     sync.Mutex
@@ -40,7 +50,7 @@ func (a *Adapter) acceptBatch(ctx context.Context, in adapters.Acceptor, updates
 	group.SetLimit(acceptParallel)
 	for _, chat := range byChat(updates) {
 		group.Go(func() error {
-			id, err := a.acceptChat(ctx, in, chat, self)
+			id, err := k.acceptChat(ctx, in, chat, self)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil && (failed == 0 || id < failed) {
@@ -71,9 +81,9 @@ func byChat(updates []update) [][]update {
 }
 
 // acceptChat gives updates one after the other and stops at the first that fails.
-func (a *Adapter) acceptChat(ctx context.Context, in adapters.Acceptor, updates []update, self *models.User) (int64, error) {
+func (k *intake) acceptChat(ctx context.Context, in adapters.Acceptor, updates []update, self *models.User) (int64, error) {
 	for i := range updates {
-		if err := a.acceptOne(ctx, in, &updates[i], self); err != nil {
+		if err := k.acceptOne(ctx, in, &updates[i], self); err != nil {
 			return updates[i].ID, err
 		}
 	}
@@ -81,31 +91,31 @@ func (a *Adapter) acceptChat(ctx context.Context, in adapters.Acceptor, updates 
 }
 
 // acceptOne takes one update. A panic is its failure: on a batch's goroutine it would end the process, again at each start.
-func (a *Adapter) acceptOne(ctx context.Context, in adapters.Acceptor, u *update, self *models.User) (err error) {
+func (k *intake) acceptOne(ctx context.Context, in adapters.Acceptor, u *update, self *models.User) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a.metrics.update(a.cfg.Account, outcomeFailed)
+			k.metrics.update(k.cfg.Account, outcomeFailed)
 			err = fmt.Errorf("accept update %d: panic: %v\n%s", u.ID, p, debug.Stack())
 		}
 	}()
-	events, err := a.events(u, self)
+	events, err := k.events(u, self)
 	switch {
 	case err != nil:
-		a.malformed(fmt.Appendf(nil, "update_id %d", u.ID), err)
+		k.malformed(fmt.Appendf(nil, "update_id %d", u.ID), err)
 		return nil
 	case len(events) == 0:
-		a.metrics.update(a.cfg.Account, outcomeIgnored)
+		k.metrics.update(k.cfg.Account, outcomeIgnored)
 		return nil
 	}
 	for _, event := range events {
 		if err := in.Accept(ctx, event); err != nil {
-			a.metrics.update(a.cfg.Account, outcomeFailed)
+			k.metrics.update(k.cfg.Account, outcomeFailed)
 			return fmt.Errorf("accept update %d: %w", u.ID, err)
 		}
 	}
-	a.metrics.update(a.cfg.Account, outcomeAccepted)
+	k.metrics.update(k.cfg.Account, outcomeAccepted)
 	if u.CallbackQuery != nil {
-		a.answerPress(ctx, u.CallbackQuery.ID)
+		k.answerPress(ctx, u.CallbackQuery.ID)
 	}
 	return nil
 }

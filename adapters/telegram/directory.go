@@ -25,7 +25,7 @@ func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error)
 	if !chatName.MatchString(name) {
 		return sessions.Route{}, permanent(fmt.Errorf("%q is neither a Telegram id nor the @name of a public chat", name))
 	}
-	c, err := a.getChat(ctx, name)
+	c, err := a.api.getChat(ctx, name)
 	if err != nil {
 		return sessions.Route{}, err
 	}
@@ -43,7 +43,7 @@ func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) 
 		return nil, err
 	}
 	if route.ChatType == sessions.Direct {
-		c, err := a.getChat(ctx, strconv.FormatInt(to.chat, 10))
+		c, err := a.api.getChat(ctx, strconv.FormatInt(to.chat, 10))
 		if err != nil {
 			return nil, err
 		}
@@ -54,8 +54,8 @@ func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) 
 	var admins []struct {
 		User models.User `json:"user"`
 	}
-	if err := a.client.call(ctx, methodAdmins, chatParams{strconv.FormatInt(to.chat, 10)}, &admins); err != nil {
-		return nil, a.failure(methodAdmins, err)
+	if err := a.api.client.call(ctx, methodAdmins, chatParams{strconv.FormatInt(to.chat, 10)}, &admins); err != nil {
+		return nil, a.api.failure(methodAdmins, err)
 	}
 	people := make([]sessions.Peer, 0, len(admins))
 	for _, m := range admins[:min(limit, len(admins))] {
@@ -66,14 +66,4 @@ func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) 
 
 type chatParams struct {
 	ChatID string `json:"chat_id"` // Telegram takes an id as a text too
-}
-
-func (a *Adapter) getChat(ctx context.Context, name string) (*models.Chat, error) {
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
-	defer cancel()
-	var c models.Chat
-	if err := a.client.call(ctx, methodChat, chatParams{name}, &c); err != nil {
-		return nil, a.failure(methodChat, err)
-	}
-	return &c, nil
 }

@@ -3,4 +3,4 @@ package telegram
 import "net/http"
 
 // SetTransport replaces the network, for tests in a bubble of fake time.
-func (a *Adapter) SetTransport(t http.RoundTripper) { a.client.http.Transport = t }
+func (a *Adapter) SetTransport(t http.RoundTripper) { a.api.client.http.Transport = t }

@@ -37,14 +37,14 @@ func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadClo
 	var file struct {
 		Path string `json:"file_path"`
 	}
-	if err := a.client.call(ctx, methodFile, params, &file); err != nil {
+	if err := a.api.client.call(ctx, methodFile, params, &file); err != nil {
 		cancel()
-		return nil, a.failure(methodFile, err)
+		return nil, a.api.failure(methodFile, err)
 	}
-	body, err := a.client.download(ctx, file.Path)
+	body, err := a.api.client.download(ctx, file.Path)
 	if err != nil {
 		cancel()
-		return nil, a.failure(callDownload, err)
+		return nil, a.api.failure(callDownload, err)
 	}
 	return &download{body, cancel}, nil
 }

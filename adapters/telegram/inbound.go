@@ -22,18 +22,18 @@ var errMalformed = errors.New("update without chat or message id")
 
 // events makes of an update what the port knows; none of what is nothing to the
 // agent: other kinds of update, service messages, the bot's own words.
-func (a *Adapter) events(u *update, self *models.User) ([]adapters.Inbound, error) {
+func (k *intake) events(u *update, self *models.User) ([]adapters.Inbound, error) {
 	var in adapters.Inbound
 	var ok bool
 	var err error
 	switch {
 	case u.MessageReaction != nil:
-		return a.reactions(u)
+		return k.reactions(u)
 	case u.CallbackQuery != nil:
-		in, ok, err = a.pressed(u.CallbackQuery)
+		in, ok, err = k.pressed(u.CallbackQuery)
 		in.Unread = u.unread
 	default:
-		in, ok, err = a.normalise(u, self)
+		in, ok, err = k.normalise(u, self)
 	}
 	if err != nil || !ok {
 		return nil, err
@@ -42,7 +42,7 @@ func (a *Adapter) events(u *update, self *models.User) ([]adapters.Inbound, erro
 }
 
 // normalise makes an Inbound of a message.
-func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, ok bool, err error) {
+func (k *intake) normalise(u *update, self *models.User) (in adapters.Inbound, ok bool, err error) {
 	m, edited := u.message()
 	if m == nil {
 		return in, false, nil
@@ -55,8 +55,8 @@ func (a *Adapter) normalise(u *update, self *models.User) (in adapters.Inbound, 
 	}
 	in = adapters.Inbound{
 		Event:     eventName(u, m, edited),
-		Route:     a.route(m),
-		Sender:    sender(m),
+		Route:     k.route(m),
+		Sender:    speaker(m),
 		MessageID: messageID(m.ID),
 		Edited:    edited,
 		SentAt:    time.Unix(m.Date, 0),
@@ -107,9 +107,9 @@ func eventName(u *update, m *message, edited bool) string {
 	return name
 }
 
-func (a *Adapter) route(m *message) sessions.Route {
+func (k *intake) route(m *message) sessions.Route {
 	r := sessions.Route{
-		Channel: channelName, Account: a.cfg.Account, ChatType: chatType(m.Chat.Type),
+		Channel: channelName, Account: k.cfg.Account, ChatType: chatType(m.Chat.Type),
 		Conversation: conversation(m.Chat.ID), ReplyTo: messageID(m.ID), Title: valid(chatTitle(m.Chat)),
 	}
 	switch {
@@ -139,8 +139,8 @@ func chatTitle(c models.Chat) string {
 	return strings.TrimSpace(c.FirstName + " " + c.LastName)
 }
 
-// sender is who spoke: a chat where it speaks for itself (channel posts, anonymous admins), else the user.
-func sender(m *message) sessions.Peer {
+// speaker is who spoke: a chat where it speaks for itself (channel posts, anonymous admins), else the user.
+func speaker(m *message) sessions.Peer {
 	switch {
 	case m.SenderChat != nil:
 		return peerOfChat(*m.SenderChat)

@@ -21,8 +21,12 @@ const pollLimit = 100
 
 // poller asks for updates and confirms those that were accepted.
 type poller struct {
-	*Adapter
-	in adapters.Acceptor
+	cfg    Config
+	state  *state
+	api    *api
+	bot    *identity
+	intake *intake
+	in     adapters.Acceptor
 
 	offset int64 // the first update that is not confirmed; 0 if Telegram holds none that is confirmed and not forgotten
 	single bool  // ask for one update at a time: a batch could not be read
@@ -46,11 +50,11 @@ type getUpdatesParams struct {
 
 // run polls until ctx ends or the token is refused.
 func (p *poller) run(ctx context.Context) error {
-	if err := p.retry(ctx, "deleteWebhook", p.dropWebhook); err != nil {
+	if err := p.api.retry(ctx, "deleteWebhook", p.dropWebhook); err != nil {
 		return err
 	}
 	for {
-		err := p.retry(ctx, methodGetUpdates, p.step)
+		err := p.api.retry(ctx, methodGetUpdates, p.step)
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -61,8 +65,8 @@ func (p *poller) run(ctx context.Context) error {
 func (p *poller) dropWebhook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.CallTimeout)
 	defer cancel()
-	if _, err := p.sdk.DeleteWebhook(ctx, &bot.DeleteWebhookParams{}); err != nil {
-		return p.failure("deleteWebhook", err)
+	if _, err := p.api.sdk.DeleteWebhook(ctx, &bot.DeleteWebhookParams{}); err != nil {
+		return p.api.failure("deleteWebhook", err)
 	}
 	return nil
 }
@@ -74,7 +78,7 @@ func (p *poller) step(ctx context.Context) error {
 	p.proven = err == nil
 	if err != nil {
 		if f := adapters.AsFailure(err); f.Kind == adapters.Transient && !f.Certain {
-			p.client.closeIdle() // the connection may be the one that went deaf
+			p.api.client.closeIdle() // the connection may be the one that went deaf
 		}
 		return err
 	}
@@ -82,14 +86,14 @@ func (p *poller) step(ctx context.Context) error {
 	if len(updates) == 0 {
 		return p.rest(ctx, began, waits)
 	}
-	self, err := p.whoami(ctx)
+	self, err := p.bot.whoami(ctx)
 	if err != nil {
 		return err
 	}
 	// Confirming one confirms all before it, so what is before it must have been taken before.
 	slices.SortFunc(updates, func(x, y update) int { return cmp.Compare(x.ID, y.ID) })
 	faultpoint.Hit(faultpoint.PollBeforeAccept)
-	failed, err := p.acceptBatch(ctx, p.in, updates, self)
+	failed, err := p.intake.acceptBatch(ctx, p.in, updates, self)
 	p.advance(updates, failed)
 	if err != nil {
 		return &adapters.Failure{Kind: adapters.Transient, Err: err}
@@ -130,12 +134,12 @@ func (p *poller) fetch(ctx context.Context) ([]update, error) {
 		params.Limit = 1
 	}
 	var updates []update
-	err := p.client.call(ctx, methodGetUpdates, params, &updates)
+	err := p.api.client.call(ctx, methodGetUpdates, params, &updates)
 	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
 		return p.salvage(ctx, unreadable)
 	}
 	if err != nil {
-		return nil, p.failure(methodGetUpdates, err)
+		return nil, p.api.failure(methodGetUpdates, err)
 	}
 	p.single = false
 	if len(updates) == 0 {
@@ -155,7 +159,7 @@ func (p *poller) salvage(ctx context.Context, unreadable *unreadableError) ([]up
 	p.single = false
 	updates := make([]update, 0, len(raw))
 	for _, r := range raw {
-		if u := p.readUpdate(r); u.ID > 0 {
+		if u := p.intake.readUpdate(r); u.ID > 0 {
 			updates = append(updates, u)
 		}
 	}
@@ -163,12 +167,12 @@ func (p *poller) salvage(ctx context.Context, unreadable *unreadableError) ([]up
 }
 
 // readUpdate reads an update as far as it can be read. One of which nothing can be has only its id, and is stepped over.
-func (a *Adapter) readUpdate(raw []byte) update {
+func (k *intake) readUpdate(raw []byte) update {
 	var u update
 	unread, err := adapters.Decode(raw, &u)
 	switch {
 	case err != nil:
-		a.malformed(raw, err)
+		k.malformed(raw, err)
 		return update{ID: idOf(raw)}
 	case unread == "":
 		return u
@@ -177,8 +181,8 @@ func (a *Adapter) readUpdate(raw []byte) update {
 		u.ID = idOf(raw)
 	}
 	u.unread = unread
-	a.metrics.update(a.cfg.Account, outcomePartial)
-	a.cfg.Log.Warn("telegram update read in part: a field has a type that is not expected", "field", unread, "update", excerpt(raw), "bytes", len(raw))
+	k.metrics.update(k.cfg.Account, outcomePartial)
+	k.cfg.Log.Warn("telegram update read in part: a field has a type that is not expected", "field", unread, "update", excerpt(raw), "bytes", len(raw))
 	return u
 }
 
@@ -191,13 +195,13 @@ func excerpt(raw []byte) string {
 func (p *poller) isolate(ctx context.Context, unreadable *unreadableError) ([]update, error) {
 	id := idOf(unreadable.Answer)
 	if id == 0 { // it comes from something on the way to Telegram: no update may be confirmed by it
-		return nil, p.failure(methodGetUpdates, unreadable)
+		return nil, p.api.failure(methodGetUpdates, unreadable)
 	}
 	if !p.single {
 		p.single = true
 		return p.fetch(ctx)
 	}
-	p.malformed(unreadable.Answer, unreadable.Err)
+	p.intake.malformed(unreadable.Answer, unreadable.Err)
 	p.single = false
 	return []update{{ID: id}}, nil
 }
@@ -218,7 +222,7 @@ func idOf(raw []byte) int64 {
 }
 
 // malformed records an update that can't be read, before it is stepped over.
-func (a *Adapter) malformed(raw []byte, why error) {
-	a.metrics.update(a.cfg.Account, outcomeMalformed)
-	a.cfg.Log.Error("malformed telegram update skipped", "error", why, "update", excerpt(raw), "bytes", len(raw))
+func (k *intake) malformed(raw []byte, why error) {
+	k.metrics.update(k.cfg.Account, outcomeMalformed)
+	k.cfg.Log.Error("malformed telegram update skipped", "error", why, "update", excerpt(raw), "bytes", len(raw))
 }

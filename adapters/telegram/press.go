@@ -61,7 +61,7 @@ func rowWidth(buttons []adapters.Button) int {
 }
 
 // pressed normalises a press. Its data may be any: an app can send what no button has.
-func (a *Adapter) pressed(q *callbackQuery) (in adapters.Inbound, ok bool, err error) {
+func (k *intake) pressed(q *callbackQuery) (in adapters.Inbound, ok bool, err error) {
 	switch {
 	case q.Message == nil || q.Data == "":
 		return in, false, nil // below what the bot wrote into others' chats; a game
@@ -70,25 +70,25 @@ func (a *Adapter) pressed(q *callbackQuery) (in adapters.Inbound, ok bool, err e
 	}
 	return adapters.Inbound{
 		Event:     "cb/" + q.ID,
-		Route:     a.route(q.Message),
+		Route:     k.route(q.Message),
 		Sender:    peerOf(*q.From),
 		Press:     valid(q.Data),
 		Mentioned: true,
 		MessageID: messageID(q.Message.ID),
-		SentAt:    a.cfg.Now(), // Telegram does not say when
+		SentAt:    k.cfg.Now(), // Telegram does not say when
 	}, true, nil
 }
 
 // answerPress ends the waiting sign on a button. Without it the sign goes by
 // itself after a while, so a failure harms nothing.
-func (a *Adapter) answerPress(ctx context.Context, query string) {
+func (k *intake) answerPress(ctx context.Context, query string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	params := struct {
 		ID string `json:"callback_query_id"`
 	}{query}
 	var done bool
-	if err := a.client.call(ctx, methodAnswerPress, params, &done); err != nil {
-		a.cfg.Log.Warn("telegram took no answer to a pressed button", "error", err)
+	if err := k.api.client.call(ctx, methodAnswerPress, params, &done); err != nil {
+		k.cfg.Log.Warn("telegram took no answer to a pressed button", "error", err)
 	}
 }

@@ -41,8 +41,8 @@ func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.P
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
 	var done bool
-	if err := a.client.call(ctx, methodReact, params, &done); err != nil && !notModified(err) {
-		return a.failure(methodReact, err)
+	if err := a.api.client.call(ctx, methodReact, params, &done); err != nil && !notModified(err) {
+		return a.api.failure(methodReact, err)
 	}
 	return nil
 }
@@ -60,9 +60,9 @@ func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
 	var done bool
-	err = a.client.call(ctx, methodDelete, params, &done)
+	err = a.api.client.call(ctx, methodDelete, params, &done)
 	if err != nil && !refusedWith(err, "message to delete not found", "message_id_invalid") {
-		return a.failure(methodDelete, err)
+		return a.api.failure(methodDelete, err)
 	}
 	return nil
 }
@@ -77,16 +77,16 @@ func messageAt(route sessions.Route, id sessions.PlatformMessageID) (address, in
 }
 
 // reactions are the changes that one update tells: what went first, then what came.
-func (a *Adapter) reactions(u *update) ([]adapters.Inbound, error) {
+func (k *intake) reactions(u *update) ([]adapters.Inbound, error) {
 	r := u.MessageReaction
 	if r.Chat.ID == 0 || r.MessageID == 0 {
 		return nil, errMalformed
 	}
 	m := &message{ID: r.MessageID, From: r.User, SenderChat: r.ActorChat, Chat: r.Chat}
 	in := adapters.Inbound{
-		Route: a.route(m), Sender: sender(m), MessageID: messageID(r.MessageID), SentAt: time.Unix(r.Date, 0),
+		Route: k.route(m), Sender: speaker(m), MessageID: messageID(r.MessageID), SentAt: time.Unix(r.Date, 0),
 	}
-	thread, own := a.own.find(r.Chat.ID, in.MessageID)
+	thread, own := k.own.find(r.Chat.ID, in.MessageID)
 	if own {
 		in.Route.Thread = thread
 	}

@@ -20,8 +20,8 @@ func replyParameters(out adapters.Outbound, to address) *models.ReplyParameters 
 	return &models.ReplyParameters{MessageID: to.replyTo, AllowSendingWithoutReply: true}
 }
 
-func (a *Adapter) linkPreviews() *models.LinkPreviewOptions {
-	if a.cfg.LinkPreviews {
+func (s *sender) linkPreviews() *models.LinkPreviewOptions {
+	if s.cfg.LinkPreviews {
 		return nil
 	}
 	off := true

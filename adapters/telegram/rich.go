@@ -34,11 +34,11 @@ type richMessage struct {
 	Markdown string `json:"markdown"`
 }
 
-func (a *Adapter) wantsRich(out adapters.Outbound) bool {
-	if out.Plain || a.noRich.Load() {
+func (s *sender) wantsRich(out adapters.Outbound) bool {
+	if out.Plain || s.noRich.Load() {
 		return false
 	}
-	switch a.cfg.RichMessages {
+	switch s.cfg.RichMessages {
 	case RichOn:
 		return true
 	case RichAuto:
@@ -49,7 +49,7 @@ func (a *Adapter) wantsRich(out adapters.Outbound) bool {
 
 // postRich tries a native rich message. done is false where the caller shall
 // send HTML instead: the server is too old, or refuses the text in this form.
-func (a *Adapter) postRich(ctx context.Context, out adapters.Outbound, to address) (receipt adapters.Receipt, done bool, err error) {
+func (s *sender) postRich(ctx context.Context, out adapters.Outbound, to address) (receipt adapters.Receipt, done bool, err error) {
 	p := richParams{
 		ChatID: to.chat, RichMessage: richMessage{Markdown: valid(out.Text)},
 		DisableNotification: out.Silent, ReplyParameters: replyParameters(out, to), ReplyMarkup: keyboardOf(out.Buttons),
@@ -58,16 +58,16 @@ func (a *Adapter) postRich(ctx context.Context, out adapters.Outbound, to addres
 		p.MessageThreadID = to.thread
 	}
 	var m sent
-	err = a.client.call(ctx, methodRich, p, &m)
+	err = s.api.client.call(ctx, methodRich, p, &m)
 	switch {
 	case err == nil:
-		return a.receiptOf(m), true, nil
+		return s.receiptOf(m), true, nil
 	case unknownMethod(err):
-		a.noRich.Store(true)
-		a.cfg.Log.Info("this Bot API server has no rich messages, sending HTML", "error", err)
+		s.noRich.Store(true)
+		s.cfg.Log.Info("this Bot API server has no rich messages, sending HTML", "error", err)
 		return receipt, false, nil
 	case badMarkup(err) || refusedWith(err, "rich"):
 		return receipt, false, nil
 	}
-	return receipt, true, a.failure(methodRich, err)
+	return receipt, true, s.api.failure(methodRich, err)
 }

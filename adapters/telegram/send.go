@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -27,16 +28,24 @@ type sent struct {
 	Date int64 `json:"date"`
 }
 
+// sender posts and edits messages. Safe for concurrent use.
+type sender struct {
+	cfg    Config
+	api    *api
+	own    *ownMessages // for reactions: Telegram does not say whose message it is
+	noRich atomic.Bool  // the server does not know sendRichMessage
+}
+
 // Send posts one message. A group that has become a supergroup is followed once:
 // the receipt then says where it went.
 func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
-	return a.follow(out.Route, func(to address) (adapters.Receipt, error) { return a.post(ctx, out, to) })
+	return a.sender.follow(out.Route, func(to address) (adapters.Receipt, error) { return a.sender.post(ctx, out, to) })
 }
 
 // follow posts to a route, and once more where the group has moved to.
-func (a *Adapter) follow(route sessions.Route, post func(address) (adapters.Receipt, error)) (adapters.Receipt, error) {
+func (s *sender) follow(route sessions.Route, post func(address) (adapters.Receipt, error)) (adapters.Receipt, error) {
 	to, err := target(route)
 	if err != nil {
 		return adapters.Receipt{}, err
@@ -54,7 +63,7 @@ func (a *Adapter) follow(route sessions.Route, post func(address) (adapters.Rece
 		receipt.Moved = &moved
 	}
 	if err == nil {
-		a.own.add(to.chat, thread, receipt.MessageID)
+		s.own.add(to.chat, thread, receipt.MessageID)
 	}
 	return receipt, err
 }
@@ -107,36 +116,36 @@ func permanent(err error) *adapters.Failure {
 
 // post sends to one address: rich where that is wanted and known, else HTML, and
 // as plain text what Telegram refuses as HTML.
-func (a *Adapter) post(ctx context.Context, out adapters.Outbound, to address) (adapters.Receipt, error) {
-	if a.wantsRich(out) {
-		receipt, done, err := a.postRich(ctx, out, to)
+func (s *sender) post(ctx context.Context, out adapters.Outbound, to address) (adapters.Receipt, error) {
+	if s.wantsRich(out) {
+		receipt, done, err := s.postRich(ctx, out, to)
 		if done {
 			return receipt, err
 		}
 	}
-	params := a.sendParams(out, to)
+	params := s.sendParams(out, to)
 	var m sent
-	err := a.client.call(ctx, methodSend, params, &m)
+	err := s.api.client.call(ctx, methodSend, params, &m)
 	if badMarkup(err) && params.ParseMode != "" {
-		a.cfg.Log.Warn("telegram refused the markup, sending plain text", "delivery", out.DeliveryID, "part", out.Part, "error", err)
+		s.cfg.Log.Warn("telegram refused the markup, sending plain text", "delivery", out.DeliveryID, "part", out.Part, "error", err)
 		params.Text, params.ParseMode = plain(out), ""
-		err = a.client.call(ctx, methodSend, params, &m)
+		err = s.api.client.call(ctx, methodSend, params, &m)
 	}
 	if err != nil {
-		return adapters.Receipt{}, a.failure(methodSend, err)
+		return adapters.Receipt{}, s.api.failure(methodSend, err)
 	}
-	return a.receiptOf(m), nil
+	return s.receiptOf(m), nil
 }
 
-func (a *Adapter) receiptOf(m sent) adapters.Receipt {
-	return adapters.NewReceipt(messageID(m.ID), time.Unix(m.Date, 0), a.cfg.Now())
+func (s *sender) receiptOf(m sent) adapters.Receipt {
+	return adapters.NewReceipt(messageID(m.ID), time.Unix(m.Date, 0), s.cfg.Now())
 }
 
-func (a *Adapter) sendParams(out adapters.Outbound, to address) *bot.SendMessageParams {
+func (s *sender) sendParams(out adapters.Outbound, to address) *bot.SendMessageParams {
 	text, mode := render(out)
 	p := &bot.SendMessageParams{
 		ChatID: to.chat, Text: text, ParseMode: mode,
-		DisableNotification: out.Silent, LinkPreviewOptions: a.linkPreviews(),
+		DisableNotification: out.Silent, LinkPreviewOptions: s.linkPreviews(),
 	}
 	if to.thread != generalTopic {
 		p.MessageThreadID = to.thread
@@ -160,33 +169,33 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 	if err != nil {
 		return err
 	}
-	err = a.edit(ctx, number, out, to)
+	err = a.sender.edit(ctx, number, out, to)
 	if err == nil || notModified(err) {
 		return nil
 	}
-	return a.failure(methodEdit, err)
+	return a.api.failure(methodEdit, err)
 }
 
 // edit tries the forms of a text in the same order as [Adapter.post].
-func (a *Adapter) edit(ctx context.Context, id int, out adapters.Outbound, to address) error {
+func (s *sender) edit(ctx context.Context, id int, out adapters.Outbound, to address) error {
 	var m sent
-	if a.wantsRich(out) {
+	if s.wantsRich(out) {
 		p := richEdit{ChatID: to.chat, MessageID: id, RichMessage: richMessage{Markdown: valid(out.Text)}, ReplyMarkup: keyboardOf(out.Buttons)}
-		if err := a.client.call(ctx, methodEdit, p, &m); !refusedWith(err, "") || notModified(err) {
+		if err := s.api.client.call(ctx, methodEdit, p, &m); !refusedWith(err, "") || notModified(err) {
 			return err
 		}
 	}
 	text, mode := render(out)
 	params := &bot.EditMessageTextParams{
-		ChatID: to.chat, MessageID: id, Text: text, ParseMode: mode, LinkPreviewOptions: a.linkPreviews(),
+		ChatID: to.chat, MessageID: id, Text: text, ParseMode: mode, LinkPreviewOptions: s.linkPreviews(),
 	}
 	if k := keyboardOf(out.Buttons); k != nil {
 		params.ReplyMarkup = k
 	}
-	err := a.client.call(ctx, methodEdit, params, &m)
+	err := s.api.client.call(ctx, methodEdit, params, &m)
 	if badMarkup(err) && mode != "" {
 		params.Text, params.ParseMode = plain(out), ""
-		err = a.client.call(ctx, methodEdit, params, &m)
+		err = s.api.client.call(ctx, methodEdit, params, &m)
 	}
 	return err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -19,18 +17,13 @@ const channelName = "telegram"
 
 // Adapter is one Telegram bot.
 type Adapter struct {
-	cfg     Config
-	client  *client
-	sdk     *bot.Bot // for the rare calls, over client
-	state   *state
-	metrics *metrics
-
-	self atomic.Pointer[models.User] // set by the first getMe that succeeds
-	ask  sync.Mutex                  // one getMe at a time
-
+	cfg    Config
+	state  *state
+	api    *api
+	bot    *identity
+	sender *sender
+	intake *intake
 	typing *rate.Limiter
-	own    *ownMessages // for reactions: Telegram does not say whose message it is
-	noRich atomic.Bool  // the server does not know sendRichMessage
 }
 
 var (
@@ -64,18 +57,17 @@ func New(config Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register telegram metrics: %w", err)
 	}
-	a := &Adapter{cfg: cfg, client: newClient(cfg, m), metrics: m, state: newState(cfg), typing: newTypingLimit(), own: newOwnMessages()}
-	a.sdk, err = bot.New(string(cfg.Token), bot.WithServerURL(cfg.APIBase), bot.WithSkipGetMe(),
-		bot.WithHTTPClient(cfg.CallTimeout, a.client), bot.WithErrorsHandler(a.sdkError))
+	s := newState(cfg)
+	w, err := newAPI(cfg, m, s)
 	if err != nil {
-		return nil, fmt.Errorf("make telegram client of account %s: %w", cfg.Account, a.client.redact(err))
+		return nil, err
 	}
-	return a, nil
-}
-
-// sdkError takes what the library can't return: failures to close pipes and bodies.
-func (a *Adapter) sdkError(err error) {
-	a.cfg.Log.Debug("telegram library reported", "error", a.client.redact(err))
+	who, own := &identity{api: w, state: s}, newOwnMessages()
+	return &Adapter{
+		cfg: cfg, state: s, api: w, bot: who, typing: newTypingLimit(),
+		sender: &sender{cfg: cfg, api: w, own: own},
+		intake: &intake{cfg: cfg, metrics: m, state: s, api: w, bot: who, own: own},
+	}, nil
 }
 
 // Channel is "telegram".
@@ -103,55 +95,18 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 }
 
 func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
-	if err := a.connect(ctx); err != nil {
+	if err := a.bot.connect(ctx); err != nil {
 		return err
 	}
 	if a.cfg.Mode == Webhook {
 		return a.keepWebhook(ctx)
 	}
-	return (&poller{Adapter: a, in: in}).run(ctx)
-}
-
-// connect learns who the bot is, trying until it knows.
-func (a *Adapter) connect(ctx context.Context) error {
-	return a.retry(ctx, "getMe", func(ctx context.Context) error {
-		_, err := a.whoami(ctx)
-		return err
-	})
-}
-
-// whoami is the bot itself, asked for once.
-func (a *Adapter) whoami(ctx context.Context) (*models.User, error) {
-	if me := a.self.Load(); me != nil {
-		return me, nil
-	}
-	a.ask.Lock()
-	defer a.ask.Unlock()
-	if me := a.self.Load(); me != nil {
-		return me, nil
-	}
-	me, err := a.getMe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a.self.Store(me)
-	a.state.identify(peerOf(*me))
-	return me, nil
-}
-
-func (a *Adapter) getMe(ctx context.Context) (*models.User, error) {
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
-	defer cancel()
-	me, err := a.sdk.GetMe(ctx)
-	if err != nil {
-		return nil, a.failure("getMe", err)
-	}
-	return me, nil
+	return (&poller{cfg: a.cfg, state: a.state, api: a.api, bot: a.bot, intake: a.intake, in: in}).run(ctx)
 }
 
 // Probe asks Telegram who the bot is.
 func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
-	me, err := a.getMe(ctx)
+	me, err := a.bot.getMe(ctx)
 	if err != nil {
 		return sessions.Peer{}, err
 	}
@@ -162,9 +117,9 @@ func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 func (a *Adapter) Backlog(ctx context.Context) (waiting int, detail string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
-	info, err := a.sdk.GetWebhookInfo(ctx)
+	info, err := a.api.sdk.GetWebhookInfo(ctx)
 	if err != nil {
-		return 0, "", a.failure("getWebhookInfo", err)
+		return 0, "", a.api.failure("getWebhookInfo", err)
 	}
 	if a.cfg.Mode == Webhook {
 		detail = valid(info.LastErrorMessage)
@@ -180,22 +135,13 @@ func (a *Adapter) SetCommands(ctx context.Context, commands []adapters.Command) 
 	for _, c := range commands {
 		params.Commands = append(params.Commands, models.BotCommand{Command: c.Name, Description: c.Description})
 	}
-	if _, err := a.sdk.SetMyCommands(ctx, params); err != nil {
-		return a.failure("setMyCommands", err)
+	if _, err := a.api.sdk.SetMyCommands(ctx, params); err != nil {
+		return a.api.failure("setMyCommands", err)
 	}
 	return nil
-}
-
-// failure maps a call's error for the port, and remembers a revoked token.
-func (a *Adapter) failure(method string, err error) error {
-	f := asFailure(method, a.client.redact(err))
-	if f.Kind == adapters.Auth {
-		a.state.fail(f)
-	}
-	return f
 }
 
 var errNoAnswer = errors.New("no answer from Telegram")
 
 // Close drops the idle connections. Call it when the adapter is not used any more.
-func (a *Adapter) Close() { a.client.closeIdle() }
+func (a *Adapter) Close() { a.api.client.closeIdle() }

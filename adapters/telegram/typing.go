@@ -28,11 +28,11 @@ func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
-	_, err = a.sdk.SendChatAction(ctx, &bot.SendChatActionParams{
+	_, err = a.api.sdk.SendChatAction(ctx, &bot.SendChatActionParams{
 		ChatID: to.chat, MessageThreadID: to.thread, Action: models.ChatActionTyping,
 	})
 	if err != nil {
-		return a.failure("sendChatAction", err)
+		return a.api.failure("sendChatAction", err)
 	}
 	return nil
 }

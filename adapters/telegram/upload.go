@@ -44,13 +44,13 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
-	return a.follow(out.Route, func(to address) (adapters.Receipt, error) {
+	return a.sender.follow(out.Route, func(to address) (adapters.Receipt, error) {
 		if !photo(f) {
-			return a.upload(ctx, asDocument, out, to, f)
+			return a.sender.upload(ctx, asDocument, out, to, f)
 		}
-		receipt, err := a.upload(ctx, asPhoto, out, to, f)
+		receipt, err := a.sender.upload(ctx, asPhoto, out, to, f)
 		if refusedWith(err, "photo_", "image_process_failed") { // very long and thin, or no picture at all
-			return a.upload(ctx, asDocument, out, to, f)
+			return a.sender.upload(ctx, asDocument, out, to, f)
 		}
 		return receipt, err
 	})
@@ -60,25 +60,25 @@ func photo(f adapters.File) bool {
 	return f.Size <= maxPhoto && (f.MIME == "image/jpeg" || f.MIME == "image/png" || f.MIME == "image/webp")
 }
 
-func (a *Adapter) upload(ctx context.Context, how upload, out adapters.Outbound, to address, f adapters.File) (adapters.Receipt, error) {
+func (s *sender) upload(ctx context.Context, how upload, out adapters.Outbound, to address, f adapters.File) (adapters.Receipt, error) {
 	content, err := f.Open(ctx)
 	if err != nil {
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("open file %q: %w", f.Name, err)}
 	}
 	defer func() { _ = content.Close() }() // only read from
-	r, err := a.uploadRequest(ctx, how, out, to, f, content)
+	r, err := s.uploadRequest(ctx, how, out, to, f, content)
 	if err != nil {
-		return adapters.Receipt{}, a.failure(how.method, err)
+		return adapters.Receipt{}, s.api.failure(how.method, err)
 	}
 	var m sent
-	if err := a.client.read(r, maxAnswer, &m); err != nil {
-		return adapters.Receipt{}, a.failure(how.method, err)
+	if err := s.api.client.read(r, maxAnswer, &m); err != nil {
+		return adapters.Receipt{}, s.api.failure(how.method, err)
 	}
-	return a.receiptOf(m), nil
+	return s.receiptOf(m), nil
 }
 
 // uploadRequest is a multipart body of known length around the content, which is read only once.
-func (a *Adapter) uploadRequest(ctx context.Context, how upload, out adapters.Outbound, to address, f adapters.File, content io.Reader) (*http.Request, error) {
+func (s *sender) uploadRequest(ctx context.Context, how upload, out adapters.Outbound, to address, f adapters.File, content io.Reader) (*http.Request, error) {
 	var frame bytes.Buffer
 	form := multipart.NewWriter(&frame)
 	errs := []error{form.WriteField("chat_id", strconv.FormatInt(to.chat, 10))}
@@ -94,9 +94,9 @@ func (a *Adapter) uploadRequest(ctx context.Context, how upload, out adapters.Ou
 		return nil, fmt.Errorf("write form: %w", err)
 	}
 	body := io.MultiReader(bytes.NewReader(frame.Bytes()[:head]), content, bytes.NewReader(frame.Bytes()[head:]))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.client.base+how.method, body)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.api.client.base+how.method, body)
 	if err != nil {
-		return nil, a.client.redact(err)
+		return nil, s.api.client.redact(err)
 	}
 	r.ContentLength = int64(frame.Len()) + f.Size
 	r.Header.Set("Content-Type", form.FormDataContentType())

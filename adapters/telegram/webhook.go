@@ -21,7 +21,7 @@ const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 // keepWebhook sets the webhook, and again from time to time, until ctx ends.
 func (a *Adapter) keepWebhook(ctx context.Context) error {
 	for {
-		if err := a.retry(ctx, "setWebhook", a.setWebhook); err != nil {
+		if err := a.api.retry(ctx, "setWebhook", a.setWebhook); err != nil {
 			return err
 		}
 		a.state.set(adapters.Connected, "")
@@ -34,11 +34,11 @@ func (a *Adapter) keepWebhook(ctx context.Context) error {
 func (a *Adapter) setWebhook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
-	_, err := a.sdk.SetWebhook(ctx, &bot.SetWebhookParams{
+	_, err := a.api.sdk.SetWebhook(ctx, &bot.SetWebhookParams{
 		URL: a.cfg.WebhookURL, SecretToken: string(a.cfg.WebhookSecret), AllowedUpdates: allowedUpdates,
 	})
 	if err != nil {
-		return a.failure("setWebhook", err)
+		return a.api.failure("setWebhook", err)
 	}
 	return nil
 }
@@ -49,18 +49,18 @@ func (a *Adapter) setWebhook(ctx context.Context) error {
 // bot polls, and 503 where Telegram shall try again.
 func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	status := a.serveCallback(w, r, in)
+	status := a.intake.serveCallback(w, r, in)
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, http.StatusText(status)) // the caller may have gone
 }
 
-func (a *Adapter) serveCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) int {
+func (k *intake) serveCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) int {
 	switch {
 	case r.Method != http.MethodPost:
 		return http.StatusMethodNotAllowed
-	case a.cfg.Mode != Webhook:
+	case k.cfg.Mode != Webhook:
 		return http.StatusNotFound
-	case subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(a.cfg.WebhookSecret)) != 1:
+	case subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(k.cfg.WebhookSecret)) != 1:
 		return http.StatusUnauthorized
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxWebhookBody))
@@ -70,19 +70,19 @@ func (a *Adapter) serveCallback(w http.ResponseWriter, r *http.Request, in adapt
 	if err != nil || !json.Valid(body) {
 		return http.StatusBadRequest
 	}
-	return a.takePosted(r.Context(), body, in)
+	return k.takePosted(r.Context(), body, in)
 }
 
-func (a *Adapter) takePosted(ctx context.Context, body []byte, in adapters.Acceptor) int {
-	u := a.readUpdate(body)
-	self, err := a.whoami(ctx)
+func (k *intake) takePosted(ctx context.Context, body []byte, in adapters.Acceptor) int {
+	u := k.readUpdate(body)
+	self, err := k.bot.whoami(ctx)
 	if err != nil {
-		a.cfg.Log.Warn("webhook update refused, the bot is not known yet", "error", err)
+		k.cfg.Log.Warn("webhook update refused, the bot is not known yet", "error", err)
 		return http.StatusServiceUnavailable
 	}
-	a.state.event()
-	if err := a.acceptOne(ctx, in, &u, self); err != nil {
-		a.cfg.Log.Warn("webhook update refused, Telegram will send it again", "error", err)
+	k.state.event()
+	if err := k.acceptOne(ctx, in, &u, self); err != nil {
+		k.cfg.Log.Warn("webhook update refused, Telegram will send it again", "error", err)
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

@@ -10,7 +10,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -67,7 +67,7 @@ func TestMutualRequestsEnd(t *testing.T) {
 			if run.Session == bob.ID {
 				from, to = bob, ann
 			}
-			x, err := k.StartExchange(ctx, router.Ask{Kind: announce.Send, Caller: caller(from), Target: to, Text: "from " + from.Key.Bare(), Label: from.Taint, Key: string(run.ID)})
+			x, err := k.Exchanges().Start(ctx, exchange.Ask{Kind: announce.Send, Caller: caller(from), Target: to, Text: "from " + from.Key.Bare(), Label: from.Taint, Key: string(run.ID)})
 			if err != nil {
 				return "", err
 			}
@@ -119,7 +119,7 @@ func TestSubAgentIsBoundByItsRequester(t *testing.T) {
 		parent := k.session("ann")
 		parent.Clearance = flow.Internal
 		parent.FileAccess = sessions.FileAccess{Read: []string{"docs"}, Write: []string{}}
-		child := k.NewSubAgent(parent, "main", "a/b", "prices", flow.NewLabel(flow.Internal, flow.Untrusted))
+		child := k.Places().NewSubAgent(parent, "main", "a/b", "prices", flow.NewLabel(flow.Internal, flow.Untrusted))
 		require.Equal(t, flow.Internal, child.Clearance)
 		require.Equal(t, parent.FileAccess, child.FileAccess)
 		require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), child.Taint)

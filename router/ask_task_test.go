@@ -9,7 +9,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/request"
@@ -23,10 +23,10 @@ func TestPersonGivesATask(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
 		k.await(1)
-		task := router.NewTask{Session: ann, Text: "look", Task: router.Task{Name: "prices"}, Route: ann.Route, Key: "1", Actor: "token:ops"}
-		x, err := k.StartTask(t.Context(), task)
+		task := exchange.NewTask{Session: ann, Text: "look", Task: exchange.Task{Name: "prices"}, Route: ann.Route, Key: "1", Actor: "token:ops"}
+		x, err := k.Exchanges().StartTask(t.Context(), task)
 		require.NoError(t, err)
-		again, err := k.StartTask(t.Context(), task)
+		again, err := k.Exchanges().StartTask(t.Context(), task)
 		require.NoError(t, err)
 		require.Equal(t, x.ID, again.ID, "the same key is the same task")
 		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
@@ -52,12 +52,12 @@ func TestTaskIsRefused(t *testing.T) {
 		child.Key = "agent:main:subagent:c"
 		low := ann
 		low.Clearance = flow.Public
-		for field, task := range map[string]router.NewTask{
+		for field, task := range map[string]exchange.NewTask{
 			"task: ":    {Session: ann, Text: " "},
 			"session: ": {Session: child, Text: "look"},
 			"agent: ":   {Session: ann, Text: "look", Agent: "ghost"},
 		} {
-			_, err := k.StartTask(t.Context(), task)
+			_, err := k.Exchanges().StartTask(t.Context(), task)
 			var refused *request.Error
 			require.ErrorAs(t, err, &refused)
 			require.ErrorContains(t, err, field)
@@ -65,7 +65,7 @@ func TestTaskIsRefused(t *testing.T) {
 		k.gate.mu.Lock()
 		k.gate.level = flow.Internal
 		k.gate.mu.Unlock()
-		_, err := k.StartTask(t.Context(), router.NewTask{Session: low, Text: "look", Route: ann.Route})
+		_, err := k.Exchanges().StartTask(t.Context(), exchange.NewTask{Session: low, Text: "look", Route: ann.Route})
 		require.ErrorContains(t, err, "session: it may learn at most what is PUBLIC")
 	})
 }
@@ -79,12 +79,12 @@ func TestTaskIsKnownWhenItsTextsAreGone(t *testing.T) {
 			b.settings.Exchanges.ArchiveAfter = time.Hour
 		})
 		ann := k.session("ann")
-		task := router.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "api/1", Actor: "operator"}
-		x, err := k.StartTask(t.Context(), task)
+		task := exchange.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "api/1", Actor: "operator"}
+		x, err := k.Exchanges().StartTask(t.Context(), task)
 		require.NoError(t, err)
 		unnamed := task
 		unnamed.Key = ""
-		once, err := k.StartTask(t.Context(), unnamed)
+		once, err := k.Exchanges().StartTask(t.Context(), unnamed)
 		require.NoError(t, err)
 		k.over(x.ID)
 		k.over(once.ID)
@@ -95,7 +95,7 @@ func TestTaskIsKnownWhenItsTextsAreGone(t *testing.T) {
 		_, err = k.store.Exchange(t.Context(), once.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound, "nobody can ask for it again")
 
-		again, err := k.StartTask(t.Context(), task)
+		again, err := k.Exchanges().StartTask(t.Context(), task)
 		require.NoError(t, err)
 		require.Equal(t, x.ID, again.ID)
 		require.Equal(t, announce.Ended, again.Phase)
@@ -113,8 +113,8 @@ func TestRequestThatIsNotKeptIsNotDoneTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, func(b *bundle) { b.settings.Retention = place.Retention{Runs: 10 * day} })
 		ann, bob := k.session("ann"), k.session("bob")
-		ask := router.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: ledger.ToolCallPrefix + "run_1/1"}
-		x, err := k.StartExchange(t.Context(), ask)
+		ask := exchange.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: ledger.ToolCallPrefix + "run_1/1"}
+		x, err := k.Exchanges().Start(t.Context(), ask)
 		require.NoError(t, err)
 		k.over(x.ID)
 		told := len(k.heard())
@@ -122,7 +122,7 @@ func TestRequestThatIsNotKeptIsNotDoneTwice(t *testing.T) {
 		synctest.Wait()
 		_, err = k.store.Exchange(t.Context(), x.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound)
-		_, err = k.StartExchange(t.Context(), ask)
+		_, err = k.Exchanges().Start(t.Context(), ask)
 		var refused *request.Error
 		require.ErrorAs(t, err, &refused)
 		require.ErrorContains(t, err, "retention.runs")

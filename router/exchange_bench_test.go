@@ -12,7 +12,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -59,7 +59,7 @@ func newTalkers(b *testing.B) *talkers {
 	k := &talkers{bundle: newBundle(b, func(b *bundle) { b.settings.Exchanges = exchangeBounds() })}
 	for i := range 64 {
 		for _, side := range []*[]sessions.Record{&k.from, &k.to} {
-			record := k.NewAgentSession("main")
+			record := k.Places().NewAgentSession("main")
 			record.Key = sessions.Key(fmt.Sprintf("agent:main:test:group:%d-%p", i, side))
 			record.Route = sessions.Route{Channel: "test", Account: "default", ChatType: sessions.Group, Conversation: sessions.ConversationID(record.ID)}
 			require.NoError(b, k.store.CommitSession(context.Background(), sessions.Change{Create: []sessions.Record{record}}))
@@ -72,7 +72,7 @@ func newTalkers(b *testing.B) *talkers {
 // begin starts an exchange.
 func (k *talkers) begin(name string, i int) ledger.Exchange {
 	from, to := k.from[i%len(k.from)], k.to[i%len(k.to)]
-	x, err := k.StartExchange(context.Background(), router.Ask{
+	x, err := k.Exchanges().Start(context.Background(), exchange.Ask{
 		Kind: announce.Send, Caller: caller(from), Target: to, Text: name, Label: from.Taint, Key: name,
 	})
 	require.NoError(k.t, err)

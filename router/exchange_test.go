@@ -14,7 +14,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -82,7 +82,7 @@ func caller(r sessions.Record) sessions.Caller {
 // ask begins an exchange.
 func (k *talk) ask(from, to sessions.Record, text string) ledger.Exchange {
 	k.t.Helper()
-	x, err := k.StartExchange(context.Background(), router.Ask{
+	x, err := k.Exchanges().Start(context.Background(), exchange.Ask{
 		Kind: announce.Send, Caller: caller(from), Target: to, Text: text, Label: from.Taint, Key: "tool/" + text,
 	})
 	require.NoError(k.t, err)
@@ -242,11 +242,11 @@ func TestCircleIsRefused(t *testing.T) {
 		first := k.ask(ann, bob, "one")
 		onward := caller(bob)
 		onward.Chain = first.Chain
-		second, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: onward, Target: cid, Text: "two", Label: bob.Taint, Key: "two"})
+		second, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: onward, Target: cid, Text: "two", Label: bob.Taint, Key: "two"})
 		require.NoError(t, err)
 		back := caller(cid)
 		back.Chain = second.Chain
-		_, err = k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: back, Target: ann, Text: "three", Label: cid.Taint, Key: "three"})
+		_, err = k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: back, Target: ann, Text: "three", Label: cid.Taint, Key: "three"})
 		require.ErrorContains(t, err, "came from that session")
 		k.over(first.ID)
 		k.over(second.ID)
@@ -260,12 +260,12 @@ func TestSubAgentSpeaksToItsParent(t *testing.T) {
 		k := newTalk(t)
 		ann, cid := k.session("ann"), k.session("cid")
 		k.settings.Exchanges.MaxHops = 4
-		child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
-		task, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
+		child := k.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		task, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
 		require.NoError(t, err)
 		who := caller(child)
 		who.Chain, who.Run = task.Chain, task.Run
-		word, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "which shop?", Label: ann.Taint, Key: "word"})
+		word, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "which shop?", Label: ann.Taint, Key: "word"})
 		require.NoError(t, err)
 		require.Equal(t, []sessions.ID{ann.ID, child.ID}, word.Chain.Hops)
 		k.over(word.ID)
@@ -273,11 +273,11 @@ func TestSubAgentSpeaksToItsParent(t *testing.T) {
 
 		back := caller(ann)
 		back.Chain, back.Run = word.Chain, word.First
-		_, err = k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: back, Target: child, Text: "that one", Label: ann.Taint, Key: "back"})
+		_, err = k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: back, Target: child, Text: "that one", Label: ann.Taint, Key: "back"})
 		require.ErrorContains(t, err, "came from that session", "the parent answers instead")
 		aside := caller(cid)
 		aside.Chain = word.Chain
-		_, err = k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: aside, Target: ann, Text: "x", Label: ann.Taint, Key: "aside"})
+		_, err = k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: aside, Target: ann, Text: "x", Label: ann.Taint, Key: "aside"})
 		require.ErrorContains(t, err, "came from that session", "nobody else may")
 		k.over(task.ID)
 	})
@@ -289,14 +289,14 @@ func TestSubAgentAnswersItsParentInstead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
-		child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
-		task, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
+		child := k.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		task, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
 		require.NoError(t, err)
 		k.over(task.ID)
 		asked := k.ask(ann, child, "how far?")
 		who := caller(child)
 		who.Chain, who.Run = asked.Chain, asked.Run
-		_, err = k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "what?", Label: ann.Taint, Key: "word"})
+		_, err = k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "what?", Label: ann.Taint, Key: "word"})
 		require.ErrorContains(t, err, "came from that session")
 		k.over(asked.ID)
 	})
@@ -312,8 +312,8 @@ func TestTalkWithAParentEnds(t *testing.T) {
 		chain, parent := sessions.Chain{}, caller(ann)
 		for i := range 10 {
 			parent.Chain = chain
-			child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
-			task, err := k.StartExchange(t.Context(), router.Ask{
+			child := k.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
+			task, err := k.Exchanges().Start(t.Context(), exchange.Ask{
 				Kind: announce.Spawn, Caller: parent, Target: child, Create: true, Text: "look", Label: ann.Taint, Key: fmt.Sprintf("spawn %d", i),
 			})
 			if err != nil {
@@ -323,7 +323,7 @@ func TestTalkWithAParentEnds(t *testing.T) {
 			}
 			who := caller(child)
 			who.Chain, who.Run = task.Chain, task.Run
-			word, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "?", Label: ann.Taint, Key: fmt.Sprintf("word %d", i)})
+			word, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: who, Target: ann, Text: "?", Label: ann.Taint, Key: fmt.Sprintf("word %d", i)})
 			require.NoError(t, err)
 			k.over(task.ID)
 			k.over(word.ID)
@@ -345,7 +345,7 @@ func TestChainHasABudget(t *testing.T) {
 		require.Len(t, k.heard(), 3)
 		spent := caller(ann)
 		spent.Chain = sessions.Chain{ID: x.Chain.ID}
-		_, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: spent, Target: bob, Text: "two", Label: ann.Taint, Key: "two"})
+		_, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: spent, Target: bob, Text: "two", Label: ann.Taint, Key: "two"})
 		require.ErrorContains(t, err, "as many steps")
 	})
 }
@@ -356,12 +356,12 @@ func TestTaskIsReportedToItsRequester(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
 		k.await(1)
-		child := k.NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		child := k.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
 		who := caller(ann)
 		who.Audience = sessions.AudienceOwner
-		x, err := k.StartExchange(t.Context(), router.Ask{
+		x, err := k.Exchanges().Start(t.Context(), exchange.Ask{
 			Kind: announce.Spawn, Caller: who, Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn",
-			Task: router.Task{Name: "prices"},
+			Task: exchange.Task{Name: "prices"},
 		})
 		require.NoError(t, err)
 		x = k.over(x.ID)
@@ -391,8 +391,8 @@ func TestStopStopsSubAgents(t *testing.T) {
 			<-ctx.Done()
 			return "", context.Cause(ctx)
 		}
-		child := k.NewSubAgent(ann, "main", "", "", ann.Taint)
-		x, err := k.StartExchange(t.Context(), router.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
+		child := k.Places().NewSubAgent(ann, "main", "", "", ann.Taint)
+		x, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
 		require.NoError(t, err)
 		synctest.Wait()
 		got := k.hear(in("ann", "2", "/stop"))
@@ -426,9 +426,9 @@ func TestTasksAreBounded(t *testing.T) {
 			return "done", nil
 		}
 		spawn := func(key string) (ledger.Exchange, error) {
-			child := k.NewSubAgent(ann, "main", "", key, ann.Taint)
-			return k.StartExchange(t.Context(), router.Ask{
-				Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: key, Label: ann.Taint, Key: key, Task: router.Task{Name: key, Discard: true},
+			child := k.Places().NewSubAgent(ann, "main", "", key, ann.Taint)
+			return k.Exchanges().Start(t.Context(), exchange.Ask{
+				Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: key, Label: ann.Taint, Key: key, Task: exchange.Task{Name: key, Discard: true},
 			})
 		}
 		var started []ledger.Exchange

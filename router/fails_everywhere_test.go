@@ -15,6 +15,7 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -254,15 +255,15 @@ func TestExchangesWhileTheDatabaseFails(t *testing.T) {
 			return x
 		}
 		x := try(func() (ledger.Exchange, error) {
-			return k.StartExchange(t.Context(), router.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: "tool/1"})
+			return k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: "tool/1"})
 		})
 		k.calm()
 		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
 		require.Len(t, k.heard(), 5)
 		require.Equal(t, "announce 5", k.last("bob"))
 
-		task := router.NewTask{Session: ann, Text: "look", Task: router.Task{Name: "prices"}, Route: ann.Route, Key: "1"}
-		x = try(func() (ledger.Exchange, error) { return k.StartTask(t.Context(), task) })
+		task := exchange.NewTask{Session: ann, Text: "look", Task: exchange.Task{Name: "prices"}, Route: ann.Route, Key: "1"}
+		x = try(func() (ledger.Exchange, error) { return k.Exchanges().StartTask(t.Context(), task) })
 		k.calm()
 		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
 		require.Len(t, k.heard(), 7, "the task and its announcement")
@@ -271,7 +272,7 @@ func TestExchangesWhileTheDatabaseFails(t *testing.T) {
 
 		k.hold()
 		task.Key, task.Text = "2", "look again"
-		x = try(func() (ledger.Exchange, error) { return k.StartTask(t.Context(), task) })
+		x = try(func() (ledger.Exchange, error) { return k.Exchanges().StartTask(t.Context(), task) })
 		time.Sleep(time.Minute)
 		require.Contains(t, k.persist(in("ann", "list", "/subagents")).Notice, "prices")
 		require.Contains(t, k.persist(in("ann", "stop", "/subagents stop all")).Notice, "All sub-agents of this conversation are stopped.")

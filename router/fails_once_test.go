@@ -14,6 +14,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/decider"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/request"
@@ -263,20 +264,20 @@ func TestRequestsWhileTheDatabaseFails(t *testing.T) {
 		insisting(b, alone(func(ctx context.Context) error { return b.DeleteSession(ctx, fresh.ID, "operator") }))
 
 		x := insisting(b, func(ctx context.Context) (ledger.Exchange, error) {
-			return b.StartExchange(ctx, router.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: "tool/1"})
+			return b.Exchanges().Start(ctx, exchange.Ask{Kind: announce.Send, Caller: caller(ann), Target: bob, Text: "how many?", Label: ann.Taint, Key: "tool/1"})
 		})
 		onward := caller(bob)
 		onward.Chain = x.Chain
 		insisting(b, func(ctx context.Context) (ledger.Exchange, error) {
-			return b.StartExchange(ctx, router.Ask{Kind: announce.Send, Caller: onward, Target: main, Text: "and you?", Label: bob.Taint, Key: "tool/2"})
+			return b.Exchanges().Start(ctx, exchange.Ask{Kind: announce.Send, Caller: onward, Target: main, Text: "and you?", Label: bob.Taint, Key: "tool/2"})
 		})
 		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
 		task := insisting(b, func(ctx context.Context) (ledger.Exchange, error) {
-			return b.StartTask(ctx, router.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "1"})
+			return b.Exchanges().StartTask(ctx, exchange.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "1"})
 		})
 		require.Equal(t, announce.Announced, k.over(task.ID).Outcome)
 		again := insisting(b, func(ctx context.Context) (ledger.Exchange, error) {
-			return b.StartTask(ctx, router.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "1"})
+			return b.Exchanges().StartTask(ctx, exchange.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "1"})
 		})
 		require.Equal(t, task.ID, again.ID)
 		standing := insisting(b, func(ctx context.Context) (router.Standing, error) { return b.Standing(ctx, ann, ann.Route) })

@@ -9,6 +9,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/faultpoint"
 	"sluice/policy/flow"
+	"sluice/router/exchange"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -29,7 +30,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	say, kind := answer.Text, ledger.KindReply
 	if last.Exchange != "" {
 		var err error
-		if say, err = w.advancePatiently(ctx, &change, w.stepEnd(&last, session.Taint(), announce.Result{Status: sessions.RunDone, Text: answer.Text, Usage: answer.Usage})); err != nil {
+		if say, err = w.exchanges.Advance(ctx, &change, w.stepEnd(&last, session.Taint(), announce.Result{Status: sessions.RunDone, Text: answer.Text, Usage: answer.Usage})); err != nil {
 			return err
 		}
 		kind = ledger.KindAnnounce
@@ -114,7 +115,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 	say := ""
 	if last.Exchange != "" {
 		var err error
-		if say, err = w.advancePatiently(ctx, &change, w.stepEnd(&last, taintOf(j), announce.Result{Status: why.Status, Error: why.Public})); err != nil {
+		if say, err = w.exchanges.Advance(ctx, &change, w.stepEnd(&last, taintOf(j), announce.Result{Status: why.Status, Error: why.Public})); err != nil {
 			return err
 		}
 	}
@@ -158,11 +159,11 @@ func (w *sessionWorker) fail(change *ledger.Change, j *job, batch []sessions.Run
 }
 
 // stepEnd says how the step of an exchange ended that a run worked.
-func (w *sessionWorker) stepEnd(run *sessions.Run, taint flow.Label, result announce.Result) stepEnd {
+func (w *sessionWorker) stepEnd(run *sessions.Run, taint flow.Label, result announce.Result) exchange.End {
 	if !run.Started.IsZero() {
 		result.Runtime = w.now().Sub(run.Started)
 	}
-	return stepEnd{run: run, taint: taint, result: result}
+	return exchange.End{Run: run, Taint: taint, Result: result}
 }
 
 // taintOf is what the session of a job has learnt, as far as that is known.

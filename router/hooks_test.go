@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -118,9 +119,9 @@ func TestRulesKeepASubAgent(t *testing.T) {
 				return "done", nil
 			}
 			key := fmt.Sprint("task ", i)
-			x, err := k.StartExchange(t.Context(), router.Ask{
-				Kind: announce.Spawn, Caller: caller(ann), Target: k.NewSubAgent(ann, "main", "", key, ann.Taint), Create: true, Text: key, Label: ann.Taint, Key: key,
-				Task: router.Task{Name: key, Discard: true},
+			x, err := k.Exchanges().Start(t.Context(), exchange.Ask{
+				Kind: announce.Spawn, Caller: caller(ann), Target: k.Places().NewSubAgent(ann, "main", "", key, ann.Taint), Create: true, Text: key, Label: ann.Taint, Key: key,
+				Task: exchange.Task{Name: key, Discard: true},
 			})
 			require.NoError(t, err)
 			child, err := k.store.Session(t.Context(), k.over(x.ID).Target.Session)

@@ -35,7 +35,7 @@ func (r *Router) SessionOrMain(ctx context.Context, keyOrID string) (sessions.Re
 		return r.ResolveSession(ctx, keyOrID)
 	}
 	agent := r.settings.Load().Agent
-	record := r.NewAgentSession(agent)
+	record := r.places.NewAgentSession(agent)
 	stored, err := r.store.SessionByKey(ctx, record.Key)
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):

@@ -5,20 +5,8 @@ import (
 	"fmt"
 
 	"sluice/policy/flow"
-	"sluice/router/ledger"
 	"sluice/sessions"
 )
-
-// noteRun puts a task's report into the requester's transcript, so that its
-// agent knows of it when somebody speaks to it next. It goes the way of every
-// input, as the session has one writer.
-func (w *sessionWorker) noteRun(to sessions.Record, x ledger.Exchange, report string, label flow.Label) sessions.Run {
-	return sessions.Run{
-		ID: sessions.NewRunID(), Session: to.ID, Partition: to.Partition, Kind: sessions.KindNote, Status: sessions.RunQueued,
-		Input: sessions.Input{Text: report, Sender: sessions.Peer{ID: sessions.UserID(x.Target.Key), Name: x.Target.Agent, Bot: true}},
-		Label: label, Chain: x.Chain, Accepted: w.now(), EventKey: "exchange/" + x.ID + "/note",
-	}
-}
 
 // note stores a note as a message that nobody answers, and ends its run with it.
 // A session that may never learn so much ends the run without it.

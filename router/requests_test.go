@@ -14,6 +14,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -81,7 +82,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 				return err
 			},
 			"session": func(ctx context.Context) error { _, err := b.CreateSession(ctx, router.NewSession{}); return err },
-			"ask":     func(ctx context.Context) error { _, err := b.StartExchange(ctx, router.Ask{}); return err },
+			"ask":     func(ctx context.Context) error { _, err := b.Exchanges().Start(ctx, exchange.Ask{}); return err },
 		} {
 			require.ErrorIs(t, ask(t.Context()), request.ErrStopping, name)
 		}

@@ -13,6 +13,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/exchange"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
@@ -74,6 +75,7 @@ type Router struct {
 	lanes      *lanes.Lanes
 	places     *place.Places
 	receipts   *receipts
+	exchanges  *exchange.Exchanges
 
 	room     Room
 	fetches  chan struct{} // holds one for each run that fetches files
@@ -124,8 +126,19 @@ func New(c Config) (*Router, error) {
 		Store: r.store, Bus: c.Bus, Worker: r.worker, Released: r.forget, Partitions: c.Partitions, Replica: c.Replica,
 		Grace: r.grace, Log: c.Log, Owned: r.metrics.partitions,
 	})
+	r.exchanges = exchange.New(exchange.Config{
+		Store: r.store, Commit: r.lanes.Commit, Places: r.places, Invoke: c.Monitor.Invoke, Now: c.Now, Ended: r.metrics.exchanges,
+		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Agent.ModelName(agent) != "" },
+		Delivery: r.compose.Delivery,
+	})
 	return r, nil
 }
+
+// Exchanges are what agents say to each other.
+func (r *Router) Exchanges() *exchange.Exchanges { return r.exchanges }
+
+// Places are who is heard where, and in which session.
+func (r *Router) Places() *place.Places { return r.places }
 
 func orDefault[T comparable](v, otherwise T) T {
 	var zero T

@@ -10,22 +10,22 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // spawn gives a task to a sub-agent of a session.
-func (k *talk) spawn(from sessions.Record, name string, change ...func(*router.Ask)) ledger.Exchange {
+func (k *talk) spawn(from sessions.Record, name string, change ...func(*exchange.Ask)) ledger.Exchange {
 	k.t.Helper()
-	a := router.Ask{
-		Kind: announce.Spawn, Caller: caller(from), Target: k.NewSubAgent(from, "main", "", name, from.Taint), Create: true,
-		Text: "look at " + name, Label: from.Taint, Key: "spawn/" + name, Task: router.Task{Name: name},
+	a := exchange.Ask{
+		Kind: announce.Spawn, Caller: caller(from), Target: k.Places().NewSubAgent(from, "main", "", name, from.Taint), Create: true,
+		Text: "look at " + name, Label: from.Taint, Key: "spawn/" + name, Task: exchange.Task{Name: name},
 	}
 	for _, f := range change {
 		f(&a)
 	}
-	x, err := k.StartExchange(context.Background(), a)
+	x, err := k.Exchanges().Start(context.Background(), a)
 	require.NoError(k.t, err)
 	return x
 }
@@ -95,7 +95,7 @@ func TestTasksStaySecret(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
 		k.hold()
-		x := k.spawn(ann, "takeover", func(a *router.Ask) { a.Label = flow.NewLabel(flow.Confidential, flow.Trusted) })
+		x := k.spawn(ann, "takeover", func(a *exchange.Ask) { a.Label = flow.NewLabel(flow.Confidential, flow.Trusted) })
 		synctest.Wait()
 		say := func(n, text string) string { return k.hear(in("ann", n, text)).Notice }
 		require.Equal(t, "There are no sub-agents here.", say("2", "/subagents"))

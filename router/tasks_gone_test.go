@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -25,7 +25,7 @@ func (k *talk) slowly(d time.Duration) {
 }
 
 // atWork is a talk in which a sub-agent of ann's has worked for a minute of the ten that it needs.
-func atWork(t *testing.T, change ...func(*router.Ask)) (k *talk, ann sessions.Record, x ledger.Exchange) {
+func atWork(t *testing.T, change ...func(*exchange.Ask)) (k *talk, ann sessions.Record, x ledger.Exchange) {
 	t.Helper()
 	k = newTalk(t)
 	ann = k.session("ann")
@@ -127,7 +127,7 @@ func TestReportWithoutARoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
-		x := k.over(k.spawn(ann, "prices", func(a *router.Ask) { a.Caller.Route = sessions.Route{} }).ID)
+		x := k.over(k.spawn(ann, "prices", func(a *exchange.Ask) { a.Caller.Route = sessions.Route{} }).ID)
 		require.Equal(t, announce.Silent, x.Outcome)
 		require.Equal(t, "nobody speaks to that session on a channel", x.Detail)
 		require.Equal(t, "task 1", x.Reply)
@@ -186,7 +186,7 @@ func TestSubAgentIsDiscarded(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
 		k.await(1)
-		x := k.over(k.spawn(ann, "prices", func(a *router.Ask) { a.Task.Discard = true }).ID)
+		x := k.over(k.spawn(ann, "prices", func(a *exchange.Ask) { a.Task.Discard = true }).ID)
 		require.False(t, k.live(x.Target.Session))
 		_, err := k.store.SessionByKey(t.Context(), x.Target.Key)
 		require.ErrorIs(t, err, sessions.ErrNotFound)
@@ -203,7 +203,7 @@ func TestSubAgentIsEndedAtWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				k, _, x := atWork(t, func(a *router.Ask) { a.Task.Discard = discard })
+				k, _, x := atWork(t, func(a *exchange.Ask) { a.Task.Discard = discard })
 				_, err := k.ResetSession(t.Context(), x.Target.Session, "operator")
 				require.NoError(t, err)
 				x = k.over(x.ID)
@@ -246,7 +246,7 @@ func TestReportIsNotLostToTheBudget(t *testing.T) {
 		k.await(1)
 		require.Contains(t, k.chat.texts("ann")[1], "**Result:** task 1\n\n**Notes:** the agents have talked")
 		require.Len(t, k.heard(), 1)
-		silent := k.over(k.spawn(ann, "no route", func(a *router.Ask) { a.Caller.Route = sessions.Route{} }).ID)
+		silent := k.over(k.spawn(ann, "no route", func(a *exchange.Ask) { a.Caller.Route = sessions.Route{} }).ID)
 		require.Equal(t, announce.Silent, silent.Outcome)
 		synctest.Wait()
 		require.Len(t, k.notes(ann.ID), 2)

@@ -20,6 +20,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
@@ -108,7 +109,7 @@ type bundle struct {
 	store   *store
 	model   *sessiontest.Scripted
 	sent    []router.Proactive
-	asked   []router.Ask
+	asked   []exchange.Ask
 	runs    map[sessions.RunID]sessions.Run // what is waited for
 	waited  []time.Duration                 // how long
 	begun   time.Duration                   // how long ago exchanges were started
@@ -210,7 +211,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 // exchanges is the router as far as the session tools need it.
 type exchanges struct{ *bundle }
 
-func (e exchanges) StartExchange(_ context.Context, a router.Ask) (ledger.Exchange, error) {
+func (e exchanges) StartExchange(_ context.Context, a exchange.Ask) (ledger.Exchange, error) {
 	if e.refuse != nil {
 		return ledger.Exchange{}, e.refuse
 	}

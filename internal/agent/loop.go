@@ -17,6 +17,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -92,7 +93,7 @@ type Sender func(ctx context.Context, p router.Proactive) (ledger.Delivery, erro
 
 // Exchanges begins exchanges with other sessions, see [router.Router].
 type Exchanges interface {
-	StartExchange(ctx context.Context, a router.Ask) (ledger.Exchange, error)
+	StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error)
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
 	NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record
 	NewAgentSession(agent string) sessions.Record

@@ -13,7 +13,7 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -101,7 +101,7 @@ func (l *Loop) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawM
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	x, err := l.exchanges.StartExchange(ctx, router.Ask{
+	x, err := l.exchanges.StartExchange(ctx, exchange.Ask{
 		Kind: announce.Send, Caller: caller, Target: to.record, Create: to.create, Text: args.Message, Label: caller.Taint, Key: callKey(caller, raw), Blind: to.blind,
 	})
 	if to.blind && errors.Is(err, request.ErrQueueFull) {

@@ -11,7 +11,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/sessions"
 )
 
@@ -85,10 +85,10 @@ func (l *Loop) spawn(ctx context.Context, caller sessions.Caller, raw json.RawMe
 	if caller.Route.IsZero() {
 		caller.Route = parent.Route
 	}
-	x, err := l.exchanges.StartExchange(ctx, router.Ask{
+	x, err := l.exchanges.StartExchange(ctx, exchange.Ask{
 		Kind: announce.Spawn, Caller: caller, Create: true, Text: args.Task, Label: caller.Taint, Key: callKey(caller, raw),
 		Target: l.exchanges.NewSubAgent(parent, args.AgentID, args.Model, args.Label, caller.Taint),
-		Task:   router.Task{Name: args.Label, Timeout: time.Duration(args.RunTimeoutSeconds) * time.Second, Discard: args.Cleanup == "delete"},
+		Task:   exchange.Task{Name: args.Label, Timeout: time.Duration(args.RunTimeoutSeconds) * time.Second, Discard: args.Cleanup == "delete"},
 	})
 	if err != nil {
 		return sessions.ToolResult{}, publicSendError(err)

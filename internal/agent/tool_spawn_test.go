@@ -11,7 +11,7 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/agent"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -58,7 +58,7 @@ func TestSpawnReturnsAtOnce(t *testing.T) {
 	require.Equal(t, announce.Spawn, ask.Kind)
 	require.Equal(t, "look", ask.Text)
 	require.True(t, ask.Create)
-	require.Equal(t, router.Task{Name: "prices", Timeout: 90 * time.Second, Discard: true}, ask.Task)
+	require.Equal(t, exchange.Task{Name: "prices", Timeout: 90 * time.Second, Discard: true}, ask.Task)
 	require.Equal(t, "other", ask.Target.Agent)
 	require.Equal(t, "test/scripted", ask.Target.Model.Raw())
 	require.Equal(t, b.run.Session, ask.Target.SpawnedBy)

@@ -9,7 +9,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
@@ -38,7 +38,7 @@ func (b *bundle) state(t *testing.T, args string) (got state) {
 // exchange is one that the tools can find.
 func (b *bundle) exchange(kind announce.Kind, from, to sessions.Record, change func(*ledger.Exchange)) {
 	x := ledger.Exchange{Label: public}
-	x.ID, x.Kind, x.Phase, x.Started = router.NewExchangeID(), kind, announce.Asking, start
+	x.ID, x.Kind, x.Phase, x.Started = exchange.NewID(), kind, announce.Asking, start
 	x.Requester = announce.Party{Session: from.ID, Key: from.Key, Agent: from.Agent}
 	x.Target = announce.Party{Session: to.ID, Key: to.Key, Agent: to.Agent}
 	change(&x)

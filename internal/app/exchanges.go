@@ -6,7 +6,7 @@ import (
 
 	"sluice/internal/agent"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -17,8 +17,8 @@ type exchanges struct{ *App }
 var _ agent.Exchanges = exchanges{}
 
 // StartExchange implements [agent.Exchanges].
-func (e exchanges) StartExchange(ctx context.Context, a router.Ask) (ledger.Exchange, error) {
-	return e.router.StartExchange(ctx, a)
+func (e exchanges) StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error) {
+	return e.router.Exchanges().Start(ctx, a)
 }
 
 // WaitRun implements [agent.Exchanges].
@@ -28,10 +28,10 @@ func (e exchanges) WaitRun(ctx context.Context, id sessions.RunID, d time.Durati
 
 // NewSubAgent implements [agent.Exchanges].
 func (e exchanges) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return e.router.NewSubAgent(parent, agent, model, name, label)
+	return e.router.Places().NewSubAgent(parent, agent, model, name, label)
 }
 
 // NewAgentSession implements [agent.Exchanges].
 func (e exchanges) NewAgentSession(agent string) sessions.Record {
-	return e.router.NewAgentSession(agent)
+	return e.router.Places().NewAgentSession(agent)
 }

@@ -35,7 +35,7 @@ func (a *App) newHTTP() error {
 	}
 	a.http = httpapi.New(httpapi.Config{
 		Gateway: httpapi.Gateway{
-			Resolver: a.router, Sessions: a.router, Turns: a.router, Gate: a.router, Checker: a.router, Outbox: a.router, Tasks: a.router,
+			Resolver: a.router, Sessions: a.router, Turns: a.router, Gate: a.router, Checker: a.router, Outbox: a.router, Tasks: a.router.Exchanges(),
 			Approver: a.router, Pairings: a.router, Events: a.bus, Simulator: simulator{a.loop},
 		},
 		Rows: httpapi.Rows{

@@ -20,7 +20,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite/sqlitetest"
@@ -96,7 +96,7 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 	shown.ID, shown.Status, shown.Files, shown.Finished = ledger.NewDeliveryID(), ledger.DeliverySent, nil, now
 	o.exchange = ledger.Exchange{Revision: 1, First: o.run.ID, Run: o.run.ID, Label: label, Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{r.ID}}}
 	o.exchange.Exchange = announce.Exchange{
-		ID: router.NewExchangeID(), Kind: announce.Send, Request: marker, Phase: announce.Ended, Started: now, Ended: now,
+		ID: exchange.NewID(), Kind: announce.Send, Request: marker, Phase: announce.Ended, Started: now, Ended: now,
 		Requester: announce.Party{Session: r.ID, Key: r.Key, Agent: "main"}, Target: announce.Party{Session: r.ID, Key: r.Key, Agent: "main"},
 	}
 	o.approval = ledger.Approval{

@@ -24,7 +24,7 @@ func layers() [][]string {
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router/ledger", "router/queue", "router/request"},
 		{"router/decider", "router/lanes", "router/place", "router/speech"},
-		{"router/outbound"},
+		{"router/outbound", "router/exchange"},
 		{"router"},
 		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

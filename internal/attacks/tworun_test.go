@@ -18,6 +18,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/queue"
@@ -101,8 +102,8 @@ func (w *twoRun) openLoop(monitor *policy.Monitor) {
 
 // The loop's exchanges are those of the router, which is made after it.
 
-func (w *twoRun) StartExchange(ctx context.Context, a router.Ask) (ledger.Exchange, error) {
-	return w.router.StartExchange(ctx, a)
+func (w *twoRun) StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error) {
+	return w.router.Exchanges().Start(ctx, a)
 }
 
 func (w *twoRun) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
@@ -113,11 +114,11 @@ func (w *twoRun) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration
 }
 
 func (w *twoRun) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return w.router.NewSubAgent(parent, agent, model, name, label)
+	return w.router.Places().NewSubAgent(parent, agent, model, name, label)
 }
 
 func (w *twoRun) NewAgentSession(agent string) sessions.Record {
-	return w.router.NewAgentSession(agent)
+	return w.router.Places().NewAgentSession(agent)
 }
 
 var anID = regexp.MustCompile(`(sess|run|dlv|xch|chn|mem|msg|todo|apr)_[0-9a-f]{12,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)

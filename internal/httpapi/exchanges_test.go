@@ -12,7 +12,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -36,15 +36,15 @@ func (g *gateway) ListExchanges(_ context.Context, q ledger.ExchangeQuery) ([]le
 	return found, g.fail
 }
 
-func (g *gateway) StartTask(_ context.Context, n router.NewTask) (ledger.Exchange, error) {
+func (g *gateway) StartTask(_ context.Context, n exchange.NewTask) (ledger.Exchange, error) {
 	g.tasks = append(g.tasks, n)
 	x := ledger.Exchange{First: "run_1", Label: flow.Bottom()}
 	x.ID, x.Kind, x.Request, x.Phase, x.Started = "xch_1", announce.Spawn, n.Text, announce.Asking, clock
 	return x, g.fail
 }
 
-// exchange is one between two sessions, n minutes old.
-func exchange(id string, from, to sessions.ID, kind announce.Kind, n int) ledger.Exchange {
+// storedExchange is one between two sessions, n minutes old.
+func storedExchange(id string, from, to sessions.ID, kind announce.Kind, n int) ledger.Exchange {
 	x := ledger.Exchange{Label: flow.Bottom(), Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{from}}}
 	x.ID, x.Kind, x.Phase, x.Started = id, kind, announce.Asking, clock.Add(-time.Duration(n)*time.Minute)
 	x.Requester, x.Target = announce.Party{Session: from}, announce.Party{Session: to}
@@ -55,13 +55,13 @@ func TestExchangesAreListed(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main"})
-	ended := exchange("xch_c", "sess_000000000001", "sess_000000000003", announce.Spawn, 1)
+	ended := storedExchange("xch_c", "sess_000000000001", "sess_000000000003", announce.Spawn, 1)
 	ended.Exchange = announce.Stop(ended.Exchange, "a person stopped it", clock)
 	ended.Route = sessions.Route{Channel: "telegram", Conversation: "42", Handle: "secret"}
 	g.exchanges = []ledger.Exchange{
-		exchange("xch_d", "sess_000000000002", "sess_000000000003", announce.Send, 0), ended,
-		exchange("xch_b", "sess_000000000002", "sess_000000000001", announce.Send, 2),
-		exchange("xch_a", "sess_000000000001", "sess_000000000002", announce.Send, 3),
+		storedExchange("xch_d", "sess_000000000002", "sess_000000000003", announce.Send, 0), ended,
+		storedExchange("xch_b", "sess_000000000002", "sess_000000000001", announce.Send, 2),
+		storedExchange("xch_a", "sess_000000000001", "sess_000000000002", announce.Send, 3),
 	}
 	h := serve(t, g)
 	for query, want := range map[string][]string{
@@ -106,10 +106,10 @@ func TestTaskIsStarted(t *testing.T) {
 	w := call(h, "POST", "/v1/sessions/main/tasks", `{"task":"look","name":"prices","agent":"other","model":"a/b","timeout":90,"cleanup":"delete"}`, "Idempotency-Key: k1")
 	require.Equal(t, http.StatusAccepted, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"first_run":"run_1"`)
-	require.Equal(t, router.NewTask{
+	require.Equal(t, exchange.NewTask{
 		Session: r, Text: "look", Agent: "other", Model: "a/b", Key: "api/k1", Label: flow.Bottom(), Actor: "operator",
 		Route: sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
-		Task:  router.Task{Name: "prices", Timeout: 90 * time.Second, Discard: true},
+		Task:  exchange.Task{Name: "prices", Timeout: 90 * time.Second, Discard: true},
 	}, g.tasks[0])
 	for _, body := range []string{`{}`, `{"task":""}`, `{"task":"x","timeout":-1}`, `{"task":"x","cleanup":"burn"}`, `{"task":"x","to":"42"}`} {
 		w := call(h, "POST", "/v1/sessions/main/tasks", body)

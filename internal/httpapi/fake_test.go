@@ -27,6 +27,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/decider"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -75,7 +76,7 @@ type gateway struct {
 	shared    string // what is warned of where all direct chats are one session
 	pairings  []ledger.Pairing
 	memories  *store.DB
-	tasks     []router.NewTask
+	tasks     []exchange.NewTask
 	files     map[sessions.MediaID]ledger.Media
 	messages  []router.Proactive
 	counts    map[ledger.DeliveryStatus]int

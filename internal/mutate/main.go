@@ -25,6 +25,7 @@ var targets = []struct {
 	{"./router/ledger", []string{"./router/ledger", "./router"}},
 	{"./router/decider", []string{"./router/decider", "./router"}},
 	{"./router/lanes", []string{"./router/lanes"}},
+	{"./router/exchange", []string{"./router/exchange", "./router"}},
 	{"./router/place", []string{"./router/place"}},
 	{"./router/queue", []string{"./router/queue"}},
 	{"./router/speech", []string{"./router/speech"}},

@@ -12,7 +12,7 @@ import (
 
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -24,7 +24,7 @@ func newExchange(requester, target sessions.ID) ledger.Exchange {
 		Chain: sessions.Chain{ID: "chn_1", Hops: []sessions.ID{"sess_0", requester}},
 	}
 	x.Exchange = announce.Exchange{
-		ID: router.NewExchangeID(), Kind: announce.Send, Request: "wie viele? ünï\n\"7\"", MaxTurns: 5, Phase: announce.Asking, Started: start,
+		ID: exchange.NewID(), Kind: announce.Send, Request: "wie viele? ünï\n\"7\"", MaxTurns: 5, Phase: announce.Asking, Started: start,
 		Requester: announce.Party{Session: requester, Key: "agent:main:main", Agent: "main"},
 		Target:    announce.Party{Session: target, Key: "agent:other:main", Agent: "other"},
 	}

@@ -11,7 +11,7 @@ import (
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
-	"sluice/router"
+	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -24,7 +24,7 @@ type ExchangeRows interface {
 
 // Tasks starts sub-agents.
 type Tasks interface {
-	StartTask(ctx context.Context, n router.NewTask) (ledger.Exchange, error)
+	StartTask(ctx context.Context, n exchange.NewTask) (ledger.Exchange, error)
 }
 
 // ExchangeAPI serves exchanges between sessions, and tasks for sub-agents.
@@ -185,9 +185,9 @@ func (a *ExchangeAPI) StartTask(ctx context.Context, in *taskInput) (*wire.Body[
 	if err != nil {
 		return nil, err
 	}
-	x, err := a.Tasks.StartTask(ctx, router.NewTask{
+	x, err := a.Tasks.StartTask(ctx, exchange.NewTask{
 		Session: r, Text: in.Body.Task, Agent: in.Body.Agent, Model: in.Body.Model, Route: a.Route, Label: label, Key: who.Key(in.Key), Actor: who.Actor(),
-		Task: router.Task{Name: in.Body.Name, Timeout: time.Duration(in.Body.Timeout) * time.Second, Discard: in.Body.Cleanup == "delete"},
+		Task: exchange.Task{Name: in.Body.Name, Timeout: time.Duration(in.Body.Timeout) * time.Second, Discard: in.Body.Cleanup == "delete"},
 	})
 	return a.show(ctx, x, err)
 }

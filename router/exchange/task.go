@@ -1,4 +1,4 @@
-package router
+package exchange
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type NewTask struct {
 
 // StartTask gives a task to a sub-agent of a session, as the session's own agent
 // does with sessions_spawn, and returns at once. An agent that is not configured is a *[request.Error].
-func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, error) {
+func (e *Exchanges) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, error) {
 	if n.Agent == "" {
 		n.Agent = n.Session.Agent
 	}
@@ -37,7 +37,7 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, err
 		return ledger.Exchange{}, &request.Error{Field: "task", Text: "is required"}
 	case n.Session.Key.SubAgent():
 		return ledger.Exchange{}, &request.Error{Field: "session", Text: "a sub-agent's session has no sub-agents of its own"}
-	case r.agent.ModelName(n.Agent) == "":
+	case !e.hasAgent(n.Agent):
 		return ledger.Exchange{}, &request.Error{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", n.Agent)}
 	}
 	if n.Key != "" {
@@ -45,14 +45,14 @@ func (r *Router) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, err
 	}
 	label := n.Label
 	if !label.Valid() {
-		label = r.places.Label(n.Route, true)
+		label = e.places.Label(n.Route, true)
 	}
 	if !flow.CanFlow(label.Level(), n.Session.Clearance) {
 		return ledger.Exchange{}, &request.Error{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
 	}
-	return r.StartExchange(ctx, Ask{
+	return e.Start(ctx, Ask{
 		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: n.Key, Task: n.Task, Actor: n.Actor,
 		Caller: sessions.Caller{Session: n.Session.ID, Key: n.Session.Key, Agent: n.Session.Agent, Route: n.Session.Route, Owner: label.Trust() == flow.Trusted},
-		Target: r.NewSubAgent(n.Session, n.Agent, n.Model, n.Name, label),
+		Target: e.places.NewSubAgent(n.Session, n.Agent, n.Model, n.Name, label),
 	})
 }

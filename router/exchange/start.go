@@ -1,4 +1,4 @@
-package router
+package exchange
 
 import (
 	"cmp"
@@ -21,6 +21,9 @@ import (
 	"sluice/router/request"
 	"sluice/sessions"
 )
+
+// queryLimit is how many rows a query gives at most.
+const queryLimit = 200
 
 // Ask is one session's request to another.
 type Ask struct {
@@ -47,18 +50,8 @@ type Task struct {
 	Discard bool          // the sub-agent's session ends with its report
 }
 
-// NewSubAgent is [place.Places.NewSubAgent].
-func (r *Router) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return r.places.NewSubAgent(parent, agent, model, name, label)
-}
-
-// NewAgentSession is [place.Places.NewAgentSession].
-func (r *Router) NewAgentSession(agent string) sessions.Record {
-	return r.places.NewAgentSession(agent)
-}
-
-// NewExchangeID makes an exchange's id: "xch_" and 32 hex digits that sort by time.
-func NewExchangeID() string {
+// NewID makes an exchange's id: "xch_" and 32 hex digits that sort by time.
+func NewID() string {
 	u := uuid.Must(uuid.NewV7())
 	return "xch_" + hex.EncodeToString(u[:])
 }
@@ -68,29 +61,29 @@ func newChainID() string {
 	return "chn_" + hex.EncodeToString(u[:])
 }
 
-// StartExchange stores a request and the target's run on it, in one transaction.
+// Start stores a request and the target's run on it, in one transaction.
 // The run's end brings the next step about. Errors: a *[request.Error] for what
 // the caller can mend, with [ErrQueueFull] where too much waits for the target, or the store's.
-func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, error) {
-	if r.stopping.Load() {
+func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
+	if e.stopping() {
 		return ledger.Exchange{}, request.ErrStopping
 	}
-	if x, err := r.startedBefore(ctx, a); err != nil || x.ID != "" {
+	if x, err := e.startedBefore(ctx, a); err != nil || x.ID != "" {
 		return x, err
 	}
-	s := r.settings.Load()
-	if err := r.hasRoom(ctx, s, a); err != nil {
+	s := e.settings()
+	if err := e.hasRoom(ctx, s, a); err != nil {
 		return ledger.Exchange{}, err
 	}
-	chain, err := r.nextHop(ctx, s, a)
+	chain, err := e.nextHop(ctx, s, a)
 	if err != nil {
 		return ledger.Exchange{}, err
 	}
-	now := r.now()
+	now := e.now()
 	x := ledger.Exchange{Key: a.Key, Chain: chain, Label: a.Label, Revision: 1}
 	var first announce.Step
 	x.Exchange, first = announce.Start(announce.Exchange{
-		ID: NewExchangeID(), Kind: a.Kind, Request: a.Text, MaxTurns: s.Exchanges.MaxTurns, Started: now,
+		ID: NewID(), Kind: a.Kind, Request: a.Text, MaxTurns: s.Exchanges.MaxTurns, Started: now,
 		Requester: announce.Party{Session: a.Caller.Session, Key: a.Caller.Key, Agent: a.Caller.Agent},
 		Target:    announce.Party{Session: a.Target.ID, Key: a.Target.Key, Agent: a.Target.Agent},
 		Name:      a.Task.Name, Discard: a.Task.Discard, Blind: a.Blind, Audience: a.Caller.Audience,
@@ -98,7 +91,7 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 	if a.Kind == announce.Spawn {
 		x.Route = a.Caller.Route.Place()
 	}
-	run := r.stepRun(x, first, a.Target, a.Label)
+	run := e.stepRun(x, first, a.Target, a.Label)
 	if a.Key != "" {
 		run.EventKey = a.Key
 	}
@@ -117,9 +110,9 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 	if a.Create {
 		change.Create = []sessions.Record{a.Target}
 	}
-	err = r.lanes.Commit(ctx, change)
+	err = e.commit(ctx, change)
 	if errors.Is(err, sessions.ErrDuplicate) {
-		x, err := r.startedBefore(ctx, a)
+		x, err := e.startedBefore(ctx, a)
 		if err == nil && x.ID == "" {
 			err = &request.Error{Text: "this request was made before, and what came of it is not kept any more (retention.runs): make a new one"}
 		}
@@ -132,11 +125,11 @@ func (r *Router) StartExchange(ctx context.Context, a Ask) (ledger.Exchange, err
 }
 
 // startedBefore is the exchange that the same request has begun already; a zero one if there is none.
-func (r *Router) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, error) {
+func (e *Exchanges) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	if a.Key == "" {
 		return ledger.Exchange{}, nil
 	}
-	x, err := r.store.ExchangeByKey(ctx, a.Key)
+	x, err := e.store.ExchangeByKey(ctx, a.Key)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return ledger.Exchange{}, nil
 	}
@@ -147,9 +140,9 @@ func (r *Router) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, err
 }
 
 // hasRoom refuses a request for whose target too much waits already, and a task of a session that has too many.
-func (r *Router) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
+func (e *Exchanges) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
 	if a.Kind == announce.Spawn {
-		open, err := r.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: mostPage})
+		open, err := e.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: queryLimit})
 		if err != nil {
 			return fmt.Errorf("list exchanges: %w", err)
 		}
@@ -158,7 +151,7 @@ func (r *Router) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
 		}
 		return nil
 	}
-	waiting, err := r.store.WaitingRuns(ctx, a.Target.ID, queue.MaxWaiting)
+	waiting, err := e.store.WaitingRuns(ctx, a.Target.ID, queue.MaxWaiting)
 	if err != nil {
 		return fmt.Errorf("read queue: %w", err)
 	}
@@ -171,7 +164,7 @@ func (r *Router) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
 // nextHop is the chain that the request belongs to, or why it must not go on: it
 // has come round to a session that waits for it, or has used up what it may. A sub-agent's word to its parent is
 // no circle, as a parent does not wait for its tasks; what the two say to each other still uses up the chain.
-func (r *Router) nextHop(ctx context.Context, s *place.Settings, a Ask) (sessions.Chain, error) {
+func (e *Exchanges) nextHop(ctx context.Context, s *place.Settings, a Ask) (sessions.Chain, error) {
 	chain := a.Caller.Chain
 	if chain.ID == "" {
 		chain.ID = newChainID()
@@ -179,7 +172,7 @@ func (r *Router) nextHop(ctx context.Context, s *place.Settings, a Ask) (session
 	chain.Hops = append(slices.Clone(chain.Hops), a.Caller.Session)
 	round := slices.Contains(chain.Hops, a.Target.ID)
 	if round {
-		up, err := wordToParent(ctx, r.store, a)
+		up, err := wordToParent(ctx, e.store, a)
 		if err != nil {
 			return chain, err
 		}
@@ -191,11 +184,11 @@ func (r *Router) nextHop(ctx context.Context, s *place.Settings, a Ask) (session
 	if most := s.Exchanges.MaxHops; most > 0 && len(chain.Hops) > most {
 		return chain, &request.Error{Field: "sessionKey", Text: fmt.Sprintf("this request has been passed on %d times, which is the most (session.agentToAgent.maxHops): answer with what you know", most)}
 	}
-	use, err := r.store.Chain(ctx, chain.ID)
+	use, err := e.store.Chain(ctx, chain.ID)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return chain, fmt.Errorf("read chain: %w", err)
 	}
-	if why := s.Exchanges.Spent(use, r.now()); why != "" {
+	if why := s.Exchanges.Spent(use, e.now()); why != "" {
 		return chain, &request.Error{Text: why + " (session.agentToAgent): answer with what you know"}
 	}
 	return chain, nil
@@ -203,7 +196,7 @@ func (r *Router) nextHop(ctx context.Context, s *place.Settings, a Ask) (session
 
 // wordToParent reports whether a sub-agent speaks to the session that has started it, and that one does not
 // wait for its answer in a request of its own.
-func wordToParent(ctx context.Context, store ledger.Store, a Ask) (bool, error) {
+func wordToParent(ctx context.Context, store Store, a Ask) (bool, error) {
 	child, err := store.Session(ctx, a.Caller.Session)
 	if errors.Is(err, sessions.ErrNotFound) || err == nil && child.SpawnedBy != a.Target.ID {
 		return false, nil
@@ -226,7 +219,7 @@ func wordToParent(ctx context.Context, store ledger.Store, a Ask) (bool, error) 
 }
 
 // stepRun is the run that works a step.
-func (r *Router) stepRun(x ledger.Exchange, step announce.Step, target sessions.Record, label flow.Label) sessions.Run {
+func (e *Exchanges) stepRun(x ledger.Exchange, step announce.Step, target sessions.Record, label flow.Label) sessions.Run {
 	other := x.Requester
 	if step.Party.Session == x.Requester.Session {
 		other = x.Target
@@ -234,7 +227,7 @@ func (r *Router) stepRun(x ledger.Exchange, step announce.Step, target sessions.
 	run := sessions.Run{
 		ID: sessions.NewRunID(), Session: target.ID, Partition: target.Partition, Kind: stepKind(x.Kind, step.Phase), Status: sessions.RunQueued,
 		Input: sessions.Input{Text: step.Text, Sender: sessions.Peer{ID: sessions.UserID(other.Key), Name: other.Agent, Bot: true}},
-		Label: label, Exchange: x.ID, Chain: x.Chain, Accepted: r.now(),
+		Label: label, Exchange: x.ID, Chain: x.Chain, Accepted: e.now(),
 		EventKey: strings.Join([]string{"exchange", x.ID, string(step.Phase), strconv.Itoa(step.Turn)}, "/"),
 	}
 	if step.Phase == announce.Announcing {

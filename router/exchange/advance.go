@@ -1,0 +1,240 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"sluice/announce"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/lanes"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// End is how a step of an exchange ended.
+type End struct {
+	Run    *sessions.Run
+	Taint  flow.Label // of its session: what was said there is as secret
+	Result announce.Result
+}
+
+// Advance takes the end of a step into its exchange. It adds to the change, which is that of the run's end, whatever
+// follows: the next step, or the end and what the end leaves. It returns what people shall hear; empty for nothing. While the
+// database is away it waits: what an agent has said is kept, so that the agent is asked once.
+func (e *Exchanges) Advance(ctx context.Context, change *ledger.Change, end End) (say string, err error) {
+	err = lanes.Patiently(ctx, func() (err error) {
+		next := *change // without what a try that failed has added
+		if say, err = e.advance(ctx, &next, end); err == nil {
+			*change = next
+		}
+		return err
+	})
+	return say, err
+}
+
+// advance is Advance, once.
+func (e *Exchanges) advance(ctx context.Context, change *ledger.Change, end End) (say string, err error) {
+	x, err := e.store.Exchange(ctx, end.Run.Exchange)
+	if err != nil {
+		return "", fmt.Errorf("read exchange: %w", err)
+	}
+	if x.Run != end.Run.ID || x.Phase == announce.Ended {
+		return "", nil // stopped meanwhile
+	}
+	x.Revision++
+	x.Label = x.Label.Join(end.Taint)
+	use := ledger.ChainUse{ID: x.Chain.ID, Tokens: end.Result.Usage.InputTokens + end.Result.Usage.OutputTokens, Started: x.Started}
+	var step *announce.Step
+	x.Exchange, step = announce.Next(x.Exchange, end.Result, e.now())
+	next, err := e.nextStep(ctx, change, &x, step, end)
+	if err != nil {
+		return "", err
+	}
+	if next != nil {
+		x.Run = next.ID
+		use.Steps = 1
+		change.Enqueue = append(change.Enqueue, *next)
+	} else {
+		if say, err = e.endExchange(ctx, change, x, end); err != nil {
+			return "", err
+		}
+		if say != "" && end.Run.Route.IsZero() { // a report that no run of its own brings there
+			change.Deliver = append(change.Deliver, e.lateReport(x, end, say))
+			say = ""
+		}
+	}
+	change.Exchanges = append(change.Exchanges, x)
+	change.Chains = append(change.Chains, use)
+	return say, nil
+}
+
+// nextStep is the run of the step that follows, after all that may hinder it; nil if the exchange has ended.
+func (e *Exchanges) nextStep(ctx context.Context, change *ledger.Change, x *ledger.Exchange, step *announce.Step, end End) (*sessions.Run, error) {
+	if step != nil {
+		use, err := e.store.Chain(ctx, x.Chain.ID)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return nil, fmt.Errorf("read chain: %w", err)
+		}
+		if why := e.settings().Exchanges.Spent(use, e.now()); why != "" {
+			if x.Kind == announce.Spawn { // its report, which is all that is left, costs no step
+				x.Detail = why
+				x.Exchange, _ = announce.Next(x.Exchange, leftOut(*x), e.now())
+			} else {
+				x.Exchange = announce.Stop(x.Exchange, why, e.now())
+			}
+			return nil, nil
+		}
+	}
+	for step != nil {
+		record, err := e.party(ctx, step.Party)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return nil, fmt.Errorf("read session: %w", err)
+		}
+		if record.ID == end.Run.Session {
+			record.Taint = end.Taint // what it has learnt in the step that ends is stored with it
+		}
+		label := end.Taint
+		if step.Phase == announce.Announcing {
+			label = x.Label // it is told all that was said
+		}
+		run := e.stepRun(*x, *step, record, label)
+		why := e.hindrance(change, x, step, &run, record, end)
+		if why == "" {
+			return &run, nil
+		}
+		x.Detail = why
+		x.Exchange, step = announce.Next(x.Exchange, leftOut(*x), e.now())
+	}
+	return nil, nil
+}
+
+// leftOut is the result of a step that can't be taken: nothing is said. A task is
+// reported all the same where there is somebody to hear it, without further words of the sub-agent.
+func leftOut(x ledger.Exchange) announce.Result {
+	r := announce.Result{Status: sessions.RunDone, Text: sessions.AnnounceSkip}
+	if x.Kind == announce.Spawn && !x.Route.IsZero() {
+		r.Text = ""
+	}
+	return r
+}
+
+// lateReport is the delivery of a task's report where the sub-agent can't say anything for it any more.
+func (e *Exchanges) lateReport(x ledger.Exchange, end End, text string) ledger.Delivery {
+	d := e.delivery(ledger.KindAnnounce, x.Route, text, x.Label)
+	d.Session, d.Run = end.Run.Session, end.Run.ID
+	return d
+}
+
+// hindrance says why a step can't be taken; it is then left out. What a rule takes out of what it is told goes out of the exchange, too.
+func (e *Exchanges) hindrance(change *ledger.Change, x *ledger.Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end End) string {
+	switch {
+	case record.ID == "":
+		return "one of the two sessions has ended"
+	case !(policy.Subject{Taint: run.Label}).MayTell(policy.CheckExchangeStep, record.Taint.Level()):
+		return "one side had learnt what the other may not be told"
+	case step.Phase == announce.Announcing && run.Route.IsZero():
+		return "nobody speaks to that session on a channel"
+	}
+	from := sessions.Record{ID: end.Run.Session, Key: x.Requester.Key, Agent: x.Requester.Agent, Taint: end.Taint}
+	if from.ID == x.Target.Session {
+		from.Key, from.Agent = x.Target.Key, x.Target.Agent
+	}
+	text := run.Input.Text
+	if step.Phase == announce.Announcing && from.ID != record.ID {
+		text = x.Latest // which its brief tells
+	}
+	d := e.invoke(policy.Invocation{ID: run.EventKey, From: from, To: record, Kind: string(run.Kind), Text: text})
+	change.Audit = append(change.Audit, sessions.AuditEntry{
+		At: e.now(), Actor: "agent:" + from.Agent, Action: "invocation." + string(d.Action), Object: x.ID, Session: record.ID, Label: run.Label, Detail: d,
+	})
+	if d.Action == policy.Block {
+		return "a rule forbids it: " + d.Reason
+	}
+	run.Input.Text, x.Latest = d.Redacted(run.Input.Text), d.Redacted(x.Latest)
+	return ""
+}
+
+// party is the session of one side: the one that was there at the beginning, or
+// the one that was begun under its key since; a zero one with ErrNotFound if there is neither.
+func (e *Exchanges) party(ctx context.Context, p announce.Party) (sessions.Record, error) {
+	record, err := e.store.Session(ctx, p.Session)
+	if err == nil && record.Ended.IsZero() {
+		return record, nil
+	}
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return sessions.Record{}, err
+	}
+	return e.store.SessionByKey(ctx, p.Key)
+}
+
+// endExchange adds what an exchange's end leaves: the requester of a task gets a
+// note, the sub-agent's session has done its work, and the audit trail says how it ended.
+func (e *Exchanges) endExchange(ctx context.Context, change *ledger.Change, x ledger.Exchange, end End) (say string, err error) {
+	change.Audit = append(change.Audit, sessions.AuditEntry{
+		At: e.now(), Actor: "agent:" + x.Target.Agent, Action: "exchange.ended", Object: x.ID, Session: x.Target.Session, Label: x.Label,
+		Detail: map[string]string{"outcome": string(x.Outcome), "detail": x.Detail, "turns": strconv.Itoa(x.Turn)},
+	})
+	e.ended.WithLabelValues(string(x.Kind), string(x.Outcome)).Inc()
+	if x.Kind != announce.Spawn {
+		if x.Outcome != announce.Announced {
+			return "", nil
+		}
+		return sessions.Shown(end.Result.Text), nil
+	}
+	if err := e.endTask(ctx, change, x, end); err != nil {
+		return "", err
+	}
+	report := announce.ReportOf(x.Exchange, sessions.Shown(end.Result.Text)).Text()
+	requester, err := e.party(ctx, x.Requester)
+	switch {
+	case err == nil:
+		change.Enqueue = append(change.Enqueue, e.noteRun(requester, x, report, x.Label))
+	case !errors.Is(err, sessions.ErrNotFound):
+		return "", fmt.Errorf("read session: %w", err)
+	}
+	if x.Outcome != announce.Announced {
+		return "", nil
+	}
+	return report, nil
+}
+
+// endTask lets a sub-agent's session end, if nobody has ended it already and no rule keeps it: at once, or some time after.
+func (e *Exchanges) endTask(ctx context.Context, change *ledger.Change, x ledger.Exchange, end End) error {
+	child, err := e.party(ctx, x.Target)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read session: %w", err)
+	}
+	if child.ID == end.Run.Session {
+		child.Taint = end.Taint // what it has learnt in the step that ends is stored with it
+	}
+	after := e.settings().Exchanges.ArchiveAfter
+	switch {
+	case x.Discard:
+		entry, kept := e.places.MayEnd(child, "gateway", false)
+		change.Audit = append(change.Audit, entry)
+		if kept == "" {
+			change.End = append(change.End, sessions.End{ID: child.ID, At: e.now()})
+		}
+	case after > 0:
+		ttl := e.now().Sub(child.Created) + after
+		change.Patch = append(change.Patch, sessions.Patch{ID: child.ID, TTL: &ttl})
+	}
+	return nil
+}
+
+// noteRun puts a task's report into the requester's transcript, so that its
+// agent knows of it when somebody speaks to it next. It goes the way of every
+// input, as the session has one writer.
+func (e *Exchanges) noteRun(to sessions.Record, x ledger.Exchange, report string, label flow.Label) sessions.Run {
+	return sessions.Run{
+		ID: sessions.NewRunID(), Session: to.ID, Partition: to.Partition, Kind: sessions.KindNote, Status: sessions.RunQueued,
+		Input: sessions.Input{Text: report, Sender: sessions.Peer{ID: sessions.UserID(x.Target.Key), Name: x.Target.Agent, Bot: true}},
+		Label: label, Chain: x.Chain, Accepted: e.now(), EventKey: "exchange/" + x.ID + "/note",
+	}
+}

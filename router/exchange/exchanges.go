@@ -1,0 +1,61 @@
+package exchange
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/router/place"
+	"sluice/sessions"
+)
+
+// Store is what exchanges read of the database.
+type Store interface {
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
+	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
+	ExchangeByKey(ctx context.Context, key string) (ledger.Exchange, error)
+	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
+	Chain(ctx context.Context, id string) (ledger.ChainUse, error)
+}
+
+// Config is what Exchanges are made of. All fields are required.
+type Config struct {
+	Store    Store
+	Commit   func(ctx context.Context, change ledger.Change) error // stores a change, and wakes those who have work by it
+	Places   *place.Places
+	Invoke   func(v policy.Invocation) policy.Decision // whether one agent may make another work
+	Delivery func(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery
+	HasAgent func(agent string) bool // whether an agent is configured
+	Stopping func() bool             // whether nothing new is begun any more
+	Now      func() time.Time
+	Ended    *prometheus.CounterVec // exchanges, by kind and outcome
+}
+
+// Exchanges begins exchanges and carries each from step to step. It is safe for concurrent use.
+type Exchanges struct {
+	store    Store
+	commit   func(ctx context.Context, change ledger.Change) error
+	places   *place.Places
+	settings func() *place.Settings
+	invoke   func(v policy.Invocation) policy.Decision
+	delivery func(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery
+	hasAgent func(agent string) bool
+	stopping func() bool
+	now      func() time.Time
+	ended    *prometheus.CounterVec
+}
+
+// New makes Exchanges.
+func New(c Config) *Exchanges {
+	return &Exchanges{
+		store: c.Store, commit: c.Commit, places: c.Places, settings: c.Places.Settings, invoke: c.Invoke, delivery: c.Delivery,
+		hasAgent: c.HasAgent, stopping: c.Stopping, now: c.Now, ended: c.Ended,
+	}
+}

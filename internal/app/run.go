@@ -24,11 +24,6 @@ type Options struct {
 	Stderr     io.Writer // the log
 }
 
-// gcPercent trades a tenth of the processor time under full load for a third
-// less memory where thousands of sessions wait for their models (see
-// docs/benchmarks.md). $GOGC overrides it.
-const gcPercent = 50
-
 // Run serves until ctx ends, then stops in an orderly way. A configuration error is a [config.Faults].
 func Run(ctx context.Context, o Options) error {
 	path, err := config.Find(o.ConfigPath)
@@ -52,7 +47,8 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv("GOGC") == "" {
+	ownSettings := os.Getenv("GOGC") == "" // else the operator has set it
+	if ownSettings {
 		debug.SetGCPercent(gcPercent)
 	}
 	a := New(cfg, o.Version, log)
@@ -65,6 +61,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	a.greet(o, path)
+	if ownSettings {
+		defer collectRarely()()
+	}
 	if path == "" {
 		<-ctx.Done()
 	} else {

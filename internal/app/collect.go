@@ -1,0 +1,72 @@
+package app
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+)
+
+const (
+	// gcPercent is how much may be allocated between two collections, in percent of what is in use. It keeps
+	// memory low where thousands of sessions wait for their models (see docs/benchmarks.md).
+	gcPercent = 50
+	// gcSpare is how many bytes may be allocated between two collections however little is in use: a gateway with
+	// little to do would else collect every few messages, and a collection costs as much as several messages.
+	gcSpare = 48 << 20
+	// gcPercentMax bounds the percentage.
+	gcPercentMax = 400
+)
+
+// collector sets after each collection how much may be allocated until the next one.
+type collector struct {
+	stopped atomic.Bool
+	percent int // that was set last; each collection's call comes after the one before
+}
+
+// marker is collected by the next collection, which calls its finalizer.
+type marker struct{ _ *byte }
+
+// collectRarely begins to set the percentage. The function that it gives ends that.
+func collectRarely() (stop func()) {
+	c := &collector{percent: gcPercent}
+	c.arm()
+	return func() { c.stopped.Store(true) }
+}
+
+func (c *collector) arm() {
+	runtime.SetFinalizer(&marker{}, func(*marker) {
+		if c.stopped.Load() {
+			return
+		}
+		if percent := percentFor(inUse()); percent != c.percent {
+			c.percent = percent
+			debug.SetGCPercent(percent)
+		}
+		c.arm()
+	})
+}
+
+// inUse is the memory that the percentage counts from: the objects in use after the last collection, the stacks and the
+// global variables.
+func inUse() uint64 {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(samples)
+	var sum uint64
+	for _, s := range samples {
+		if s.Value.Kind() == metrics.KindUint64 {
+			sum += s.Value.Uint64()
+		}
+	}
+	return sum
+}
+
+// percentFor is the percentage for so many bytes in use. It comes in steps of ten, as each change stops the program for a moment.
+func percentFor(used uint64) int {
+	const step = 10
+	if used == 0 {
+		return gcPercentMax
+	}
+	percent := gcSpare * 100 / used / step * step
+	return int(min(max(percent, gcPercent), gcPercentMax))
+}

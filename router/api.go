@@ -1,9 +1,6 @@
 package router
 
 import (
-	"encoding/json"
-	"time"
-
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router/decider"
@@ -90,15 +87,4 @@ type Check struct {
 	Kind     ledger.DeliveryKind
 	Text     string     // empty: rules see none
 	Reader   flow.Level // as in [Proactive]; so is a channel
-}
-
-// NewSession asks for a session over HTTP.
-type NewSession struct {
-	Agent      string
-	Persistent bool
-	TTL        time.Duration
-	Metadata   json.RawMessage
-	FileAccess sessions.FileAccess
-	Title      flow.Text
-	Clearance  flow.Level // the most that it may ever learn; invalid: everything
 }

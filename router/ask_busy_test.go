@@ -119,7 +119,7 @@ func TestSubAgentIsBoundByItsRequester(t *testing.T) {
 		parent := k.session("ann")
 		parent.Clearance = flow.Internal
 		parent.FileAccess = sessions.FileAccess{Read: []string{"docs"}, Write: []string{}}
-		child := k.Places().NewSubAgent(parent, "main", "a/b", "prices", flow.NewLabel(flow.Internal, flow.Untrusted))
+		child := k.Router.Places().NewSubAgent(parent, "main", "a/b", "prices", flow.NewLabel(flow.Internal, flow.Untrusted))
 		require.Equal(t, flow.Internal, child.Clearance)
 		require.Equal(t, parent.FileAccess, child.FileAccess)
 		require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), child.Taint)

@@ -20,6 +20,7 @@ import (
 	"sluice/router"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
@@ -35,6 +36,8 @@ const partitions = 4
 // bundle is a router on a real database, with a bus, a platform and an agent that tests control.
 type bundle struct {
 	*router.Router
+	*manage.Sessions
+	*manage.Deliveries
 	t        testing.TB
 	store    *store.DB
 	dying    *dying   // what the router has of it instead, in a test of deaths
@@ -117,6 +120,7 @@ func (b *bundle) start() {
 		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Room: b.room,
 	})
 	require.NoError(b.t, err)
+	b.Sessions, b.Deliveries = b.Router.Sessions(), b.Router.Deliveries()
 	b.Router.Start()
 	b.bus.own(b.t, b.Router.Owner())
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/router/place"
 	"sluice/sessions"
 )
@@ -213,7 +214,7 @@ func TestResetKeepsTheBounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		old, err := b.CreateSession(t.Context(), router.NewSession{
+		old, err := b.CreateSession(t.Context(), manage.NewSession{
 			TTL: time.Hour, Metadata: []byte(`{"a":1}`), FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{}},
 		})
 		require.NoError(t, err)
@@ -239,7 +240,7 @@ func TestResetAndDeletionNameWhoAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		old, err := b.CreateSession(t.Context(), router.NewSession{})
+		old, err := b.CreateSession(t.Context(), manage.NewSession{})
 		require.NoError(t, err)
 		fresh, err := b.ResetSession(t.Context(), old.ID, "token:ops")
 		require.NoError(t, err)
@@ -260,7 +261,7 @@ func TestResetLeavesWhatTheSessionWasCalled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		old, err := b.CreateSession(t.Context(), router.NewSession{Metadata: []byte(`{"a":1}`)})
+		old, err := b.CreateSession(t.Context(), manage.NewSession{Metadata: []byte(`{"a":1}`)})
 		require.NoError(t, err)
 		label := "Accounts"
 		old, err = b.PatchSession(t.Context(), sessions.Patch{ID: old.ID, Label: new(flow.NewText(label, flow.NewLabel(flow.Internal, flow.Trusted)))}, "token:ops")

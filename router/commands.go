@@ -280,13 +280,13 @@ func (r *Router) commandStop(ctx context.Context, c commandCall) (ledger.Change,
 		return ledger.Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
 	waiting = slices.DeleteFunc(waiting, func(run sessions.Run) bool { return run.Kind == sessions.KindNote }) // which no stop is for
-	change, err := r.stopIn(ctx, c.session.ID)
+	change, err := r.sessions.Stop(ctx, c.session.ID)
 	if err != nil {
 		return ledger.Change{}, "", err
 	}
 	if len(waiting) == 0 && len(change.Exchanges) == 0 {
 		return ledger.Change{}, "There is nothing to stop.", nil
 	}
-	change.Audit = []sessions.AuditEntry{r.stopped(c.session.ID, c.in.speaker())}
+	change.Audit = []sessions.AuditEntry{r.sessions.Stopped(c.session.ID, c.in.speaker())}
 	return change, fmt.Sprintf("Stopped; %d waiting messages are left unanswered. Sub-agents of this conversation are stopped too.", peopleWaiting(waiting)), nil
 }

@@ -79,7 +79,7 @@ func (r *Router) levelLines(ctx context.Context, c commandCall) (string, error) 
 	if c.in.Route.ChatType != sessions.Direct {
 		return fmt.Sprintf("\n- levels: others would read them here; `sluice sessions show %s` shows them", c.session.Key), nil
 	}
-	stands, err := r.Standing(ctx, c.session, c.in.Route)
+	stands, err := r.compose.Standing(ctx, c.session, c.in.Route)
 	if err != nil {
 		return "", err
 	}

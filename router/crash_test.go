@@ -43,7 +43,7 @@ func TestStaleOwnerWritesNothing(t *testing.T) {
 		synctest.Wait()
 		other := newChat()
 		rival := b.rival(t, other)
-		got, err := rival.WaitRun(t.Context(), run.Run, time.Minute)
+		got, err := rival.Sessions().WaitRun(t.Context(), run.Run, time.Minute)
 		require.NoError(t, err)
 		require.Equal(t, sessions.RunDone, got.Status)
 		require.Equal(t, 2, got.Attempts)

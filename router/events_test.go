@@ -12,6 +12,7 @@ import (
 	"sluice/adapters"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/router/place"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -158,7 +159,7 @@ func TestOneOfTwoExclusiveTurnsIsRefused(t *testing.T) {
 	b := newBundle(t)
 	release := b.busy()
 	defer release()
-	record, err := b.CreateSession(t.Context(), router.NewSession{Persistent: true})
+	record, err := b.CreateSession(t.Context(), manage.NewSession{Persistent: true})
 	require.NoError(t, err)
 	const callers = 8
 	got := make([]error, callers)

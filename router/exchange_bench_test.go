@@ -59,7 +59,7 @@ func newTalkers(b *testing.B) *talkers {
 	k := &talkers{bundle: newBundle(b, func(b *bundle) { b.settings.Exchanges = exchangeBounds() })}
 	for i := range 64 {
 		for _, side := range []*[]sessions.Record{&k.from, &k.to} {
-			record := k.Places().NewAgentSession("main")
+			record := k.Router.Places().NewAgentSession("main")
 			record.Key = sessions.Key(fmt.Sprintf("agent:main:test:group:%d-%p", i, side))
 			record.Route = sessions.Route{Channel: "test", Account: "default", ChatType: sessions.Group, Conversation: sessions.ConversationID(record.ID)}
 			require.NoError(b, k.store.CommitSession(context.Background(), sessions.Change{Create: []sessions.Record{record}}))

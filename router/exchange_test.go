@@ -260,7 +260,7 @@ func TestSubAgentSpeaksToItsParent(t *testing.T) {
 		k := newTalk(t)
 		ann, cid := k.session("ann"), k.session("cid")
 		k.settings.Exchanges.MaxHops = 4
-		child := k.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		child := k.Router.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
 		task, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
 		require.NoError(t, err)
 		who := caller(child)
@@ -289,7 +289,7 @@ func TestSubAgentAnswersItsParentInstead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
-		child := k.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		child := k.Router.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
 		task, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
 		require.NoError(t, err)
 		k.over(task.ID)
@@ -312,7 +312,7 @@ func TestTalkWithAParentEnds(t *testing.T) {
 		chain, parent := sessions.Chain{}, caller(ann)
 		for i := range 10 {
 			parent.Chain = chain
-			child := k.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
+			child := k.Router.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
 			task, err := k.Exchanges().Start(t.Context(), exchange.Ask{
 				Kind: announce.Spawn, Caller: parent, Target: child, Create: true, Text: "look", Label: ann.Taint, Key: fmt.Sprintf("spawn %d", i),
 			})
@@ -356,7 +356,7 @@ func TestTaskIsReportedToItsRequester(t *testing.T) {
 		k := newTalk(t)
 		ann := k.session("ann")
 		k.await(1)
-		child := k.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
+		child := k.Router.Places().NewSubAgent(ann, "main", "", "prices", ann.Taint)
 		who := caller(ann)
 		who.Audience = sessions.AudienceOwner
 		x, err := k.Exchanges().Start(t.Context(), exchange.Ask{
@@ -391,7 +391,7 @@ func TestStopStopsSubAgents(t *testing.T) {
 			<-ctx.Done()
 			return "", context.Cause(ctx)
 		}
-		child := k.Places().NewSubAgent(ann, "main", "", "", ann.Taint)
+		child := k.Router.Places().NewSubAgent(ann, "main", "", "", ann.Taint)
 		x, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: "look", Label: ann.Taint, Key: "spawn"})
 		require.NoError(t, err)
 		synctest.Wait()
@@ -426,7 +426,7 @@ func TestTasksAreBounded(t *testing.T) {
 			return "done", nil
 		}
 		spawn := func(key string) (ledger.Exchange, error) {
-			child := k.Places().NewSubAgent(ann, "main", "", key, ann.Taint)
+			child := k.Router.Places().NewSubAgent(ann, "main", "", key, ann.Taint)
 			return k.Exchanges().Start(t.Context(), exchange.Ask{
 				Kind: announce.Spawn, Caller: caller(ann), Target: child, Create: true, Text: key, Label: ann.Taint, Key: key, Task: exchange.Task{Name: key, Discard: true},
 			})

@@ -16,6 +16,8 @@ import (
 	"sluice/router/decider"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
+	"sluice/router/manage"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -246,7 +248,7 @@ func TestRequestsWhileTheDatabaseFails(t *testing.T) {
 		require.NotEmpty(t, insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.SessionOrMain(ctx, "") }).Key)
 		main := insisting(b, b.MainSession)
 		require.Equal(t, main.ID, insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.SessionOrMain(ctx, "") }).ID)
-		made := insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.CreateSession(ctx, router.NewSession{}) })
+		made := insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.CreateSession(ctx, manage.NewSession{}) })
 		title := flow.NewText("a title", flow.Bottom())
 		patched := insisting(b, func(ctx context.Context) (sessions.Record, error) {
 			return b.PatchSession(ctx, sessions.Patch{ID: made.ID, Title: &title}, "operator")
@@ -280,7 +282,9 @@ func TestRequestsWhileTheDatabaseFails(t *testing.T) {
 			return b.Exchanges().StartTask(ctx, exchange.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "1"})
 		})
 		require.Equal(t, task.ID, again.ID)
-		standing := insisting(b, func(ctx context.Context) (router.Standing, error) { return b.Standing(ctx, ann, ann.Route) })
+		standing := insisting(b, func(ctx context.Context) (outbound.Standing, error) {
+			return b.Standings().Standing(ctx, ann, ann.Route)
+		})
 		require.Equal(t, flow.Public, standing.Carries)
 		synctest.Wait()
 	})

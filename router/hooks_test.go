@@ -12,9 +12,9 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/sessions"
 )
 
@@ -74,7 +74,7 @@ func TestRulesKeepWhatWouldExpire(t *testing.T) {
 		b := newBundle(t, withRules(policy.Rule{
 			Name: "keep", Hook: policy.SessionReset, Action: policy.Block, When: `session.user == "gateway" && !session.owner && session.clearance == INTERNAL`,
 		}))
-		kept, err := b.CreateSession(t.Context(), router.NewSession{Clearance: flow.Internal})
+		kept, err := b.CreateSession(t.Context(), manage.NewSession{Clearance: flow.Internal})
 		require.NoError(t, err)
 		more := make([]sessions.Record, 500) // as many as one sweep looks at
 		for i := range more {
@@ -83,9 +83,9 @@ func TestRulesKeepWhatWouldExpire(t *testing.T) {
 			more[i].Key = sessions.Key("agent:main:http:" + string(more[i].ID))
 		}
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Create: more}))
-		idle, err := b.CreateSession(t.Context(), router.NewSession{})
+		idle, err := b.CreateSession(t.Context(), manage.NewSession{})
 		require.NoError(t, err)
-		old, err := b.CreateSession(t.Context(), router.NewSession{Persistent: true, TTL: time.Minute})
+		old, err := b.CreateSession(t.Context(), manage.NewSession{Persistent: true, TTL: time.Minute})
 		require.NoError(t, err)
 		time.Sleep(3*time.Hour + time.Minute) // three sweeps
 		synctest.Wait()
@@ -120,7 +120,7 @@ func TestRulesKeepASubAgent(t *testing.T) {
 			}
 			key := fmt.Sprint("task ", i)
 			x, err := k.Exchanges().Start(t.Context(), exchange.Ask{
-				Kind: announce.Spawn, Caller: caller(ann), Target: k.Places().NewSubAgent(ann, "main", "", key, ann.Taint), Create: true, Text: key, Label: ann.Taint, Key: key,
+				Kind: announce.Spawn, Caller: caller(ann), Target: k.Router.Places().NewSubAgent(ann, "main", "", key, ann.Taint), Create: true, Text: key, Label: ann.Taint, Key: key,
 				Task: exchange.Task{Name: key, Discard: true},
 			})
 			require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/sessions"
 )
 
@@ -57,7 +57,7 @@ func TestASessionLearnsWhileItWorks(t *testing.T) {
 func TestWhatASessionDoesNotLearn(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	low, err := b.CreateSession(t.Context(), router.NewSession{Clearance: flow.Internal})
+	low, err := b.CreateSession(t.Context(), manage.NewSession{Clearance: flow.Internal})
 	require.NoError(t, err)
 	require.ErrorContains(t, b.Learn(t.Context(), low.ID, confidential, "operator"), "may learn only what is INTERNAL")
 	require.NoError(t, b.DeleteSession(t.Context(), low.ID, "operator"))

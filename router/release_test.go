@@ -29,7 +29,7 @@ func TestReleaseDoesNotWaitForDeafWork(t *testing.T) {
 		require.LessOrEqual(t, time.Since(began), 7*time.Second)
 		other := newChat()
 		rival := b.rival(t, other)
-		got, err := rival.WaitRun(t.Context(), run.Run, time.Minute)
+		got, err := rival.Sessions().WaitRun(t.Context(), run.Run, time.Minute)
 		require.NoError(t, err)
 		require.Equal(t, sessions.RunDone, got.Status)
 		close(free)

@@ -16,6 +16,7 @@ import (
 	"sluice/router"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -25,22 +26,22 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		made, err := b.CreateSession(t.Context(), router.NewSession{Metadata: json.RawMessage(strings.Repeat("1", sessions.MetadataMost))})
+		made, err := b.CreateSession(t.Context(), manage.NewSession{Metadata: json.RawMessage(strings.Repeat("1", sessions.MetadataMost))})
 		require.NoError(t, err, "as much as may be")
 		path := strings.Repeat("p", sessions.MetadataMost-3)
-		_, err = b.CreateSession(t.Context(), router.NewSession{FileAccess: sessions.FileAccess{Read: []string{path}}})
+		_, err = b.CreateSession(t.Context(), manage.NewSession{FileAccess: sessions.FileAccess{Read: []string{path}}})
 		require.NoError(t, err, "as much as may be")
 		for want, ask := range map[string]func(context.Context) error{
 			`agent: no agent "ghost"`: func(ctx context.Context) error {
-				_, err := b.CreateSession(ctx, router.NewSession{Agent: "ghost"})
+				_, err := b.CreateSession(ctx, manage.NewSession{Agent: "ghost"})
 				return err
 			},
 			"metadata: is ": func(ctx context.Context) error {
-				_, err := b.CreateSession(ctx, router.NewSession{Metadata: make([]byte, sessions.MetadataMost+1)})
+				_, err := b.CreateSession(ctx, manage.NewSession{Metadata: make([]byte, sessions.MetadataMost+1)})
 				return err
 			},
 			"file_access: has paths": func(ctx context.Context) error {
-				_, err := b.CreateSession(ctx, router.NewSession{FileAccess: sessions.FileAccess{Write: []string{path + "p"}}})
+				_, err := b.CreateSession(ctx, manage.NewSession{FileAccess: sessions.FileAccess{Write: []string{path + "p"}}})
 				return err
 			},
 			`channel: no channel "none"`: func(ctx context.Context) error {
@@ -81,7 +82,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 				_, err := b.Send(ctx, router.Proactive{Channel: "test", To: "x", Text: "hi"})
 				return err
 			},
-			"session": func(ctx context.Context) error { _, err := b.CreateSession(ctx, router.NewSession{}); return err },
+			"session": func(ctx context.Context) error { _, err := b.CreateSession(ctx, manage.NewSession{}); return err },
 			"ask":     func(ctx context.Context) error { _, err := b.Exchanges().Start(ctx, exchange.Ask{}); return err },
 		} {
 			require.ErrorIs(t, ask(t.Context()), request.ErrStopping, name)

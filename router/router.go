@@ -16,6 +16,7 @@ import (
 	"sluice/router/exchange"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -77,12 +78,14 @@ type Router struct {
 	receipts   *receipts
 	exchanges  *exchange.Exchanges
 
+	sessions   *manage.Sessions
+	deliveries *manage.Deliveries
+	expirer    *manage.Expirer // of the sweeper alone
+
 	room     Room
 	fetches  chan struct{} // holds one for each run that fetches files
 	guess    sync.Mutex    // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
-
-	kept map[sessions.ID]bool // sessions that would have expired and that a rule keeps, by the last sweep, which alone looks at it
 
 	sweepStop context.CancelFunc
 	sweepDone chan struct{}
@@ -131,8 +134,28 @@ func New(c Config) (*Router, error) {
 		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Agent.ModelName(agent) != "" },
 		Delivery: r.compose.Delivery,
 	})
+	r.manage(c)
 	return r, nil
 }
+
+// manage makes the stage by which operators and programs see, change and end sessions and deliveries.
+func (r *Router) manage(c Config) {
+	r.sessions = &manage.Sessions{
+		Store: r.store, Places: r.places, Settings: r.settings.Load, Lanes: r.lanes, Events: c.Bus,
+		ModelName: c.Agent.ModelName, Stopping: r.stopping.Load, Now: c.Now,
+	}
+	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.approvalOf, Now: c.Now}
+	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}
+}
+
+// Sessions are sessions as operators and programs see, change and end them.
+func (r *Router) Sessions() *manage.Sessions { return r.sessions }
+
+// Deliveries sends deliveries again and discards them.
+func (r *Router) Deliveries() *manage.Deliveries { return r.deliveries }
+
+// Standings says what sessions may say.
+func (r *Router) Standings() *outbound.Composer { return r.compose }
 
 // Exchanges are what agents say to each other.
 func (r *Router) Exchanges() *exchange.Exchanges { return r.exchanges }
@@ -215,7 +238,7 @@ func (r *Router) sweep(ctx context.Context) {
 			return
 		case <-ticker.C:
 			r.lanes.RescanAll()
-			r.expireSessions(ctx)
+			r.expirer.Sweep(ctx)
 			r.lapseHeld(ctx)
 			r.sweepMemories(ctx)
 		}

@@ -172,7 +172,7 @@ func (r *Router) checkedRoute(ctx context.Context, s *place.Settings, c Check) (
 func (r *Router) checkedSession(ctx context.Context, s *place.Settings, c Check, route sessions.Route) (sessions.Record, error) {
 	switch {
 	case c.Session != "":
-		return r.ResolveSession(ctx, c.Session)
+		return r.places.Resolve(ctx, c.Session)
 	case c.To != "":
 		return r.compose.SessionAt(ctx, "", route)
 	}

@@ -30,6 +30,7 @@ func (namingAgent) ModelName(string) string { return "test/model" }
 // settingsRouter is as much of a router as commands need that change a session's settings.
 func settingsRouter() *Router {
 	r := &Router{store: nobodyBelow{}, agent: namingAgent{}, gate: carrying{level: flow.Public}, now: time.Now, partitions: 4}
+	r.places = &place.Places{SinkLevel: r.gate.SinkLevel}
 	r.settings.Store(&place.Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: queue.Settings{Mode: sessions.QueueCollect}})
 	return r
 }

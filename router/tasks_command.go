@@ -37,7 +37,7 @@ func (r *Router) commandSubAgents(ctx context.Context, c commandCall) (ledger.Ch
 	if all {
 		level = flow.Restricted
 	}
-	tasks, err := r.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: level, Requester: c.session.ID, Kind: announce.Spawn, Open: stop, Limit: mostPage})
+	tasks, err := r.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: level, Requester: c.session.ID, Kind: announce.Spawn, Open: stop, Limit: ledger.MaxPage})
 	switch {
 	case err != nil:
 		return ledger.Change{}, "", fmt.Errorf("list exchanges: %w", err)
@@ -111,7 +111,7 @@ func namedBy(tasks []ledger.Exchange, id string) (named []ledger.Exchange) {
 func (r *Router) stopTasks(ctx context.Context, tasks []ledger.Exchange) (ledger.Change, string, error) {
 	var change ledger.Change
 	for _, x := range tasks {
-		one, err := r.stopIn(ctx, x.Target.Session)
+		one, err := r.sessions.Stop(ctx, x.Target.Session)
 		if err != nil {
 			return ledger.Change{}, "", err
 		}

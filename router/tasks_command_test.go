@@ -19,7 +19,7 @@ import (
 func (k *talk) spawn(from sessions.Record, name string, change ...func(*exchange.Ask)) ledger.Exchange {
 	k.t.Helper()
 	a := exchange.Ask{
-		Kind: announce.Spawn, Caller: caller(from), Target: k.Places().NewSubAgent(from, "main", "", name, from.Taint), Create: true,
+		Kind: announce.Spawn, Caller: caller(from), Target: k.Router.Places().NewSubAgent(from, "main", "", name, from.Taint), Create: true,
 		Text: "look at " + name, Label: from.Taint, Key: "spawn/" + name, Task: exchange.Task{Name: name},
 	}
 	for _, f := range change {

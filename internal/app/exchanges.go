@@ -23,7 +23,7 @@ func (e exchanges) StartExchange(ctx context.Context, a exchange.Ask) (ledger.Ex
 
 // WaitRun implements [agent.Exchanges].
 func (e exchanges) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
-	return e.router.WaitRun(ctx, id, d)
+	return e.router.Sessions().WaitRun(ctx, id, d)
 }
 
 // NewSubAgent implements [agent.Exchanges].

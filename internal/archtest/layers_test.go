@@ -25,6 +25,7 @@ func layers() [][]string {
 		{"router/ledger", "router/queue", "router/request"},
 		{"router/decider", "router/lanes", "router/place", "router/speech"},
 		{"router/outbound", "router/exchange"},
+		{"router/manage"},
 		{"router"},
 		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

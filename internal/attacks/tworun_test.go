@@ -110,7 +110,7 @@ func (w *twoRun) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration
 	if w.chat == nil {
 		d = 0 // nobody works here
 	}
-	return w.router.WaitRun(ctx, id, d)
+	return w.router.Sessions().WaitRun(ctx, id, d)
 }
 
 func (w *twoRun) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {

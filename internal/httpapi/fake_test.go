@@ -29,6 +29,8 @@ import (
 	"sluice/router/decider"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
+	"sluice/router/manage"
+	"sluice/router/outbound"
 	"sluice/router/request"
 	"sluice/sessions"
 	"sluice/store"
@@ -46,8 +48,11 @@ type gateway struct {
 	view.Resolver
 	conversation.SessionKeeper
 	conversation.Turns
+	conversation.Work
 	conversation.Gate
+	conversation.Standings
 	operator.Outbox
+	operator.DeliveryKeeper
 	conversation.Tasks
 	operator.Approver
 	operator.Pairings
@@ -81,7 +86,7 @@ type gateway struct {
 	messages  []router.Proactive
 	counts    map[ledger.DeliveryStatus]int
 	asked     []router.Admission
-	created   []router.NewSession
+	created   []manage.NewSession
 	ended     []sessions.ID
 	enders    []string // who has ended or reset sessions
 	aborted   []sessions.ID
@@ -133,8 +138,8 @@ func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (rou
 	}, nil
 }
 
-func (g *gateway) Standing(_ context.Context, record sessions.Record, _ sessions.Route) (router.Standing, error) {
-	stands := router.Standing{Carries: flow.Internal}
+func (g *gateway) Standing(_ context.Context, record sessions.Record, _ sessions.Route) (outbound.Standing, error) {
+	stands := outbound.Standing{Carries: flow.Internal}
 	if !record.Taint.FlowsTo(stands.Carries) {
 		stands.Held = "the text is " + record.Taint.Level().String()
 	}
@@ -161,7 +166,7 @@ func (g *gateway) MainSession(ctx context.Context) (sessions.Record, error) {
 	return g.ResolveSession(ctx, "agent:main:main")
 }
 
-func (g *gateway) CreateSession(_ context.Context, n router.NewSession) (sessions.Record, error) {
+func (g *gateway) CreateSession(_ context.Context, n manage.NewSession) (sessions.Record, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.created = append(g.created, n)
@@ -352,7 +357,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 	t.Helper()
 	cfg := httpapi.Config{
 		Gateway: httpapi.Gateway{
-			Resolver: g, Sessions: g, Turns: g, Gate: g, Checker: g, Outbox: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
+			Resolver: g, Sessions: g, Turns: g, Work: g, Standings: g, Gate: g, Checker: g, Outbox: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
 		},
 		Rows: httpapi.Rows{
 			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g,

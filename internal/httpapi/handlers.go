@@ -45,15 +45,15 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	return &handlers{
 		cfg: cfg,
 
-		sessions:  &conversation.SessionAPI{Visible: visible, Keeper: gw.Sessions, Gate: gw.Gate, Rows: rows.Sessions, Models: cfg.Models, Now: cfg.Now},
+		sessions:  &conversation.SessionAPI{Visible: visible, Keeper: gw.Sessions, Standings: gw.Standings, Rows: rows.Sessions, Models: cfg.Models, Now: cfg.Now},
 		history:   &conversation.HistoryAPI{Visible: visible, Rows: rows.Sessions, Notices: rows.Deliveries, Names: names, Answers: answers, Channel: cfg.PageRoute.Channel},
-		turns:     &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log},
+		turns:     &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log},
 		events:    events,
-		runs:      &conversation.RunAPI{Visible: visible, Turns: gw.Turns, Rows: rows.Runs, Answers: answers, Ending: ctx},
+		runs:      &conversation.RunAPI{Visible: visible, Work: gw.Work, Rows: rows.Runs, Answers: answers, Ending: ctx},
 		exchanges: &conversation.ExchangeAPI{Visible: visible, Rows: rows.Exchanges, Tasks: gw.Tasks, Models: cfg.Models, Route: cfg.PageRoute},
 		files:     &conversation.FileAPI{Visible: visible, Keeper: gw.Sessions, Files: cfg.Files},
 
-		deliveries: &operator.DeliveryAPI{Visible: visible, Outbox: gw.Outbox, Rows: rows.Deliveries, Names: names, Identity: who},
+		deliveries: &operator.DeliveryAPI{Visible: visible, Outbox: gw.Outbox, Keeper: gw.Deliveries, Rows: rows.Deliveries, Names: names, Identity: who},
 		media:      &operator.MediaAPI{Visible: visible, Rows: rows.Media},
 		approvals:  &operator.ApprovalAPI{Visible: visible, Rows: rows.Approvals, Approver: gw.Approver, Identity: who, Now: cfg.Now},
 		policy:     &operator.PolicyAPI{Visible: visible, Checker: gw.Checker, Simulator: gw.Simulator, Identity: who},

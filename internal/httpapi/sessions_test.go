@@ -17,6 +17,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -61,7 +62,7 @@ func TestCreateSessionTakesAllFields(t *testing.T) {
 	g := newGateway()
 	w := call(serve(t, g), "POST", "/v1/sessions", `{"persistent":true,"ttl":60,"metadata":{"a":1},"file_access":{"read":["docs"]},"title":"T"}`)
 	require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
-	require.Equal(t, []router.NewSession{{
+	require.Equal(t, []manage.NewSession{{
 		Persistent: true, TTL: time.Minute, Metadata: json.RawMessage(`{"a":1}`), Title: flow.NewText("T", flow.Bottom()), Clearance: flow.Restricted,
 		FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{}},
 	}}, g.created)

@@ -26,6 +26,7 @@ var targets = []struct {
 	{"./router/decider", []string{"./router/decider", "./router"}},
 	{"./router/lanes", []string{"./router/lanes"}},
 	{"./router/exchange", []string{"./router/exchange", "./router"}},
+	{"./router/manage", []string{"./router/manage", "./router"}},
 	{"./router/place", []string{"./router/place"}},
 	{"./router/queue", []string{"./router/queue"}},
 	{"./router/speech", []string{"./router/speech"}},

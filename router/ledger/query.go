@@ -8,6 +8,9 @@ import (
 	"sluice/sessions"
 )
 
+// MaxPage is how many rows most queries give at most.
+const MaxPage = 200
+
 // Query selects rows for people and programs to look at. Zero fields but MaxLevel select everything.
 type Query struct {
 	Status  string

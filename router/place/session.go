@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -73,6 +74,19 @@ func (pl *Places) sessionIn(ctx context.Context, s *Settings, agent string, rout
 	}
 	certain := agents[len(agents)-1]
 	return sessions.Record{Key: s.Keyer.Key(certain, route, peer), Agent: certain}, nil
+}
+
+// Resolve finds a live session by its key, its id, or "main".
+func (pl *Places) Resolve(ctx context.Context, keyOrID string) (sessions.Record, error) {
+	if id, err := sessions.ParseID(keyOrID); err == nil {
+		return pl.LiveSession(ctx, id)
+	}
+	s := pl.Settings()
+	key, err := s.Keyer.Resolve(keyOrID, s.Agent)
+	if err != nil {
+		return sessions.Record{}, &request.Error{Field: "session", Text: err.Error()}
+	}
+	return pl.Store.SessionByKey(ctx, key)
 }
 
 // NewRecord makes the record of a new session.

@@ -12,6 +12,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -22,8 +23,12 @@ type Gate interface {
 	Told(ctx context.Context, run sessions.Run, reader flow.Level) (router.Told, error)
 	// Teller asks about everything that a run has said.
 	Teller(ctx context.Context, run sessions.Run, reader flow.Level) (router.Teller, error)
+}
+
+// Standings says what sessions may say.
+type Standings interface {
 	// Standing says what a session may say on a route.
-	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (router.Standing, error)
+	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (outbound.Standing, error)
 }
 
 // Answers asks the gate what callers may read of the agents' answers.

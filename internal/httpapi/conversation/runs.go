@@ -25,7 +25,7 @@ type RunRows interface {
 // RunAPI serves runs.
 type RunAPI struct {
 	Visible *view.Visibility
-	Turns   Turns
+	Work    Work
 	Rows    RunRows
 	Answers *Answers
 	Ending  context.Context // ends waiting when the server stops
@@ -127,7 +127,7 @@ func (a *RunAPI) Get(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if wait > 0 {
-		run, err = a.Turns.WaitRun(ctx, id, min(wait, runWaitMax))
+		run, err = a.Work.WaitRun(ctx, id, min(wait, runWaitMax))
 		if err := a.Visible.Check(ctx, err, runObject(run), run.Session); err != nil { // it may have risen in the meantime
 			return nil, err
 		}
@@ -173,7 +173,7 @@ func (a *RunAPI) Cancel(ctx context.Context, in *struct {
 	if run.Status.Terminal() {
 		return wire.NewBody(cancelled{"already_complete"}), nil
 	}
-	if err := a.Turns.AbortSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); err != nil {
+	if err := a.Work.AbortSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); err != nil {
 		return nil, err
 	}
 	return wire.NewBody(cancelled{"cancelling"}), nil

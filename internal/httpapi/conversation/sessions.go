@@ -13,8 +13,8 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/manage"
 	"sluice/sessions"
 )
 
@@ -31,7 +31,7 @@ type SessionPath struct {
 
 // SessionKeeper creates, changes and ends sessions. The actor is who the audit trail names.
 type SessionKeeper interface {
-	CreateSession(ctx context.Context, n router.NewSession) (sessions.Record, error)
+	CreateSession(ctx context.Context, n manage.NewSession) (sessions.Record, error)
 	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
 	ResetSession(ctx context.Context, id sessions.ID, actor string) (sessions.Record, error)
 	DeleteSession(ctx context.Context, id sessions.ID, actor string) error
@@ -60,12 +60,12 @@ type Models struct {
 
 // SessionAPI serves sessions as such: their records, settings and end.
 type SessionAPI struct {
-	Visible *view.Visibility
-	Keeper  SessionKeeper
-	Gate    Gate
-	Rows    SessionRows
-	Models  Models
-	Now     func() time.Time
+	Visible   *view.Visibility
+	Keeper    SessionKeeper
+	Standings Standings
+	Rows      SessionRows
+	Models    Models
+	Now       func() time.Time
 }
 
 type createInput struct {
@@ -85,7 +85,7 @@ type createInput struct {
 // Create creates a session with the caller's level as its clearance.
 func (a *SessionAPI) Create(ctx context.Context, in *createInput) (*wire.Body[sessionRecord], error) {
 	who := auth.CallerOf(ctx)
-	n := router.NewSession{TTL: defaultTTL, Clearance: who.Level}
+	n := manage.NewSession{TTL: defaultTTL, Clearance: who.Level}
 	if b := in.Body; b != nil {
 		label, err := who.Words("")
 		if err != nil {
@@ -181,7 +181,7 @@ func (a *SessionAPI) addStanding(ctx context.Context, r sessions.Record, out *se
 	if r.Route.IsZero() {
 		return nil
 	}
-	stands, err := a.Gate.Standing(ctx, r, r.Route)
+	stands, err := a.Standings.Standing(ctx, r, r.Route)
 	if err != nil {
 		return err
 	}

@@ -33,10 +33,14 @@ const (
 	turnIDMax    = 200 // bytes
 )
 
-// Turns takes messages in and works on them.
+// Turns takes messages in.
 type Turns interface {
 	// Admit accepts a message: it is durable when Admit returns.
 	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
+}
+
+// Work is what sessions work on.
+type Work interface {
 	// WaitRun waits until a run has ended, at most for d, and gives it as it is then.
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
 	// AbortSession stops what a session works on and what waits in it.
@@ -47,6 +51,7 @@ type Turns interface {
 type TurnAPI struct {
 	Visible  *view.Visibility
 	Turns    Turns
+	Work     Work
 	Events   *EventAPI
 	Runs     RunRows
 	Notices  NoticeRows
@@ -186,7 +191,7 @@ func (a *TurnAPI) reply(ctx context.Context, got router.Admitted) (turnReply, er
 		text, err := a.notice(ctx, got)
 		return turnReply{Status: "ok", Reply: text}, err
 	}
-	run, err := a.Turns.WaitRun(ctx, got.Run, turnTimeout)
+	run, err := a.Work.WaitRun(ctx, got.Run, turnTimeout)
 	if err != nil {
 		return turnReply{}, err
 	}

@@ -26,12 +26,16 @@ const MessagesPath = "/v1/messages"
 type Outbox interface {
 	// Send queues a message that answers nothing.
 	Send(ctx context.Context, p router.Proactive) (ledger.Delivery, error)
-	// RetryDelivery queues a delivery again that has failed.
-	RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor string) (ledger.Delivery, error)
-	// DiscardDelivery gives a delivery up; a held one is denied by that.
-	DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by decider.Verdict) (ledger.Delivery, error)
 	// LookUp finds a conversation by its name or id, and who is in it.
 	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
+}
+
+// DeliveryKeeper sends deliveries again and discards them.
+type DeliveryKeeper interface {
+	// RetryDelivery queues a delivery again that has failed.
+	RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor string) (ledger.Delivery, error)
+	// DiscardDelivery gives a delivery up. To discard a held one is to deny it.
+	DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by decider.Verdict) (ledger.Delivery, error)
 }
 
 // DeliveryRows reads deliveries.
@@ -46,6 +50,7 @@ type DeliveryRows interface {
 type DeliveryAPI struct {
 	Visible  *view.Visibility
 	Outbox   Outbox
+	Keeper   DeliveryKeeper
 	Rows     DeliveryRows
 	Names    view.FileNames
 	Identity view.Identity
@@ -184,7 +189,7 @@ func (a *DeliveryAPI) Retry(ctx context.Context, in *deliveryPath) (*wire.Body[d
 	if err != nil {
 		return nil, err
 	}
-	if d, err = a.Outbox.RetryDelivery(ctx, d.ID, auth.CallerOf(ctx).Actor()); err != nil {
+	if d, err = a.Keeper.RetryDelivery(ctx, d.ID, auth.CallerOf(ctx).Actor()); err != nil {
 		return nil, err
 	}
 	return wire.NewBody(a.record(ctx, d)), nil
@@ -196,7 +201,7 @@ func (a *DeliveryAPI) Discard(ctx context.Context, in *deliveryPath) (*wire.Body
 	if err != nil {
 		return nil, err
 	}
-	if d, err = a.Outbox.DiscardDelivery(ctx, d.ID, a.Identity.Verdict(auth.CallerOf(ctx))); err != nil {
+	if d, err = a.Keeper.DiscardDelivery(ctx, d.ID, a.Identity.Verdict(auth.CallerOf(ctx))); err != nil {
 		return nil, err
 	}
 	return wire.NewBody(a.record(ctx, d)), nil

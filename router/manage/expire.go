@@ -1,9 +1,10 @@
-package router
+package manage
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -12,6 +13,24 @@ import (
 	"sluice/router/place"
 	"sluice/sessions"
 )
+
+// ExpiryStore is what an Expirer reads and writes.
+type ExpiryStore interface {
+	ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) ([]sessions.ID, error)
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	Commit(ctx context.Context, c ledger.Change) error
+}
+
+// Expirer ends sessions whose time is over. All its exported fields are required. One goroutine at a time uses it.
+type Expirer struct {
+	Store    ExpiryStore
+	Places   *place.Places
+	Settings func() *place.Settings
+	Now      func() time.Time
+	Log      *slog.Logger
+
+	kept map[sessions.ID]bool // sessions that would have expired and that a rule keeps, by the last sweep
+}
 
 const (
 	// idleLife is how long a session that was made over HTTP and is not persistent lives after its last response.
@@ -40,33 +59,33 @@ func expiry(keep place.Retention, now time.Time) ledger.Expiry {
 	return e
 }
 
-// expireSessions ends the sessions that are over. Each sweep asks the rules again about those that a rule keeps.
-func (r *Router) expireSessions(ctx context.Context) {
-	e := expiry(r.settings.Load().Retention, r.now())
-	expired, err := r.store.ExpiredSessions(ctx, e, expireBatch+len(r.kept)) // what is kept hides no others
+// Sweep ends the sessions that are over. It asks the rules again about those that they kept at the last sweep.
+func (x *Expirer) Sweep(ctx context.Context) {
+	e := expiry(x.Settings().Retention, x.Now())
+	expired, err := x.Store.ExpiredSessions(ctx, e, expireBatch+len(x.kept)) // what is kept hides no others
 	if err != nil {
 		if ctx.Err() == nil {
-			r.log.Error("expired sessions not read", "err", err)
+			x.Log.Error("expired sessions not read", "err", err)
 		}
 		return
 	}
 	kept := map[sessions.ID]bool{}
 	for _, id := range expired {
-		keeps, err := r.expire(ctx, id, e)
+		keeps, err := x.expire(ctx, id, e)
 		changed := errors.Is(err, sessions.ErrNotFound) || errors.Is(err, sessions.ErrConflict) // by another replica, or by a message
 		if err != nil && !changed && ctx.Err() == nil {
-			r.log.Error("expired session not ended", "session", string(id), "err", err)
+			x.Log.Error("expired session not ended", "session", string(id), "err", err)
 		}
 		if keeps {
 			kept[id] = true
 		}
 	}
-	r.kept = kept
+	x.kept = kept
 }
 
 // expire ends a session that is over, or reports that a rule keeps it, which the audit trail has once.
-func (r *Router) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (keeps bool, err error) {
-	record, err := r.store.Session(ctx, id)
+func (x *Expirer) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (keeps bool, err error) {
+	record, err := x.Store.Session(ctx, id)
 	if err != nil {
 		return false, fmt.Errorf("read session: %w", err)
 	}
@@ -74,28 +93,28 @@ func (r *Router) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (k
 	if why == "" || !record.Ended.IsZero() {
 		return false, nil // something has happened since it was found
 	}
-	entry, kept := r.places.MayEnd(record, "gateway", false)
+	entry, kept := x.Places.MayEnd(record, "gateway", false)
 	entry.Detail = map[string]any{"reason": why, "decision": entry.Detail}
 	var change ledger.Change
 	switch {
 	case kept == "":
-		change = r.ending(record)
-	case r.kept[id]:
+		change = x.ending(record)
+	case x.kept[id]:
 		return true, nil
 	}
 	change.Audit = []sessions.AuditEntry{entry}
-	err = r.store.Commit(ctx, change)
+	err = x.Store.Commit(ctx, change)
 	return kept != "" && err == nil, err
 }
 
 // ending ends a session that is over, unless something happens in it first. Where people have set something for their
 // conversation, an empty session with these settings takes its place, as /new would make it: the gateway must not speak
 // again in a place because nobody has said anything there for a while.
-func (r *Router) ending(record sessions.Record) (change ledger.Change) {
+func (x *Expirer) ending(record sessions.Record) (change ledger.Change) {
 	if adjusted(record) {
-		change, _ = r.places.Reset(record, flow.Level{})
+		change, _ = x.Places.Reset(record, flow.Level{})
 	} else {
-		change.End = []sessions.End{{ID: record.ID, At: r.now()}}
+		change.End = []sessions.End{{ID: record.ID, At: x.Now()}}
 	}
 	change.Idle, change.Save = []sessions.ID{record.ID}, []sessions.Record{record}
 	return change

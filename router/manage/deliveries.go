@@ -1,0 +1,94 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/router/decider"
+	"sluice/router/ledger"
+	"sluice/router/outbound"
+	"sluice/router/place"
+	"sluice/router/request"
+	"sluice/sessions"
+)
+
+// DeliveryStore is what the stage reads about deliveries.
+type DeliveryStore interface {
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
+	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+}
+
+// Deliveries sends deliveries again and discards them, for operators and programs. All its fields are required. It is safe
+// for concurrent use.
+type Deliveries struct {
+	Store    DeliveryStore
+	Settings func() *place.Settings
+	Lanes    Lanes
+	// ApprovalOf reads the approval that a held delivery waits for.
+	ApprovalOf func(ctx context.Context, d ledger.Delivery) (ledger.Approval, error)
+	Now        func() time.Time
+}
+
+// RetryDelivery sends a delivery again that did not succeed, and a waiting one at once.
+func (l *Deliveries) RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor string) (ledger.Delivery, error) {
+	d, err := l.Store.Delivery(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	from := d.Status
+	switch from {
+	case ledger.DeliveryFailed, ledger.DeliveryUnknown, ledger.DeliveryBlocked, ledger.DeliveryExpired, ledger.DeliveryQueued:
+	default:
+		return d, &request.Error{Text: fmt.Sprintf("the delivery is %s: only failed, unknown, blocked, expired and queued deliveries can be sent again", from)}
+	}
+	now := l.Now()
+	expires := now.Add(outbound.LifeOf(l.Settings(), sessions.Route{}))
+	if d.Route.Handle != "" { // it must not go to everybody instead
+		if expires = d.Created.Add(outbound.HandleLife); !expires.After(now) {
+			return d, &request.Error{Text: fmt.Sprintf("the delivery is an answer for one person alone, which the platform accepts only within %s of the question: discard it", outbound.HandleLife)}
+		}
+	}
+	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = ledger.DeliveryQueued, now, expires, time.Time{}, ""
+	d.Epoch = 0
+	return d, l.change(ctx, from, d, "delivery.retry", actor)
+}
+
+// DiscardDelivery takes a delivery off the list of what a person must look at. To discard a held one is to deny it, so it
+// takes somebody who may decide about it; for others the error is a [*decider.NotApproverError].
+func (l *Deliveries) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by decider.Verdict) (ledger.Delivery, error) {
+	d, err := l.Store.Delivery(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	from := d.Status
+	if from == ledger.DeliverySent || from == ledger.DeliverySending || from == ledger.DeliveryPreview || from == ledger.DeliveryDiscarded {
+		return d, &request.Error{Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
+	}
+	d.Status, d.Finished, d.Epoch = ledger.DeliveryDiscarded, l.Now(), 0
+	var unask []ledger.ApprovalMove
+	if from == ledger.DeliveryHeld {
+		p, err := l.ApprovalOf(ctx, d)
+		if err != nil {
+			return d, err
+		}
+		if p.Status == ledger.ApprovalPending {
+			if err := decider.Check(ctx, l.Store, by, p); err != nil {
+				return d, err
+			}
+			unask = append(unask, p.Move(ledger.ApprovalDenied, ledger.GatewaySays("the message was discarded"), by.Actor, l.Now()))
+		}
+	}
+	return d, l.change(ctx, from, d, "delivery.discard", by.Actor, unask...)
+}
+
+func (l *Deliveries) change(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, action, actor string, unask ...ledger.ApprovalMove) error {
+	err := l.Lanes.Commit(ctx, ledger.Change{
+		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}, Approvals: unask,
+		Change: sessions.Change{Audit: []sessions.AuditEntry{{At: l.Now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", action, err)
+	}
+	return nil
+}

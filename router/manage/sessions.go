@@ -1,0 +1,284 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/router/place"
+	"sluice/router/request"
+	"sluice/sessions"
+)
+
+// tries bounds how often a change is tried that meets another one.
+const tries = 5
+
+// Store is what the stage reads and writes of sessions and their runs.
+type Store interface {
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
+	CommitSession(ctx context.Context, c sessions.Change) error
+	Commit(ctx context.Context, c ledger.Change) error
+}
+
+// Lanes commit a change and wake whom it concerns, see [lanes.Lanes.Commit].
+type Lanes interface {
+	Commit(ctx context.Context, c ledger.Change) error
+}
+
+// Events are the live events of sessions.
+type Events interface {
+	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
+}
+
+// Sessions finds, makes, changes and ends sessions for operators and programs. All its fields are required. It is safe for
+// concurrent use.
+type Sessions struct {
+	Store     Store
+	Places    *place.Places
+	Settings  func() *place.Settings
+	Lanes     Lanes
+	Events    Events
+	ModelName func(agent string) string // of an agent; empty for an agent that does not exist
+	Stopping  func() bool               // nothing new is taken in
+	Now       func() time.Time
+}
+
+// NewSession asks for a session over HTTP.
+type NewSession struct {
+	Agent      string
+	Persistent bool
+	TTL        time.Duration
+	Metadata   json.RawMessage
+	FileAccess sessions.FileAccess
+	Title      flow.Text
+	Clearance  flow.Level // the most that it may ever learn; invalid: everything
+}
+
+// ResolveSession finds a live session by its key, its id, or "main".
+func (k *Sessions) ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error) {
+	return k.Places.Resolve(ctx, keyOrID)
+}
+
+// SessionOrMain finds a session by its key or id. Without either it gives the default agent's main session, or the record
+// with which that session would be made.
+func (k *Sessions) SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error) {
+	if keyOrID != "" {
+		return k.ResolveSession(ctx, keyOrID)
+	}
+	agent := k.Settings().Agent
+	record := k.Places.NewAgentSession(agent)
+	stored, err := k.Store.SessionByKey(ctx, record.Key)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return record, nil
+	case err != nil:
+		return record, fmt.Errorf("read session: %w", err)
+	}
+	return stored, nil
+}
+
+// MainSession finds the default agent's main session, and makes it if it is missing.
+func (k *Sessions) MainSession(ctx context.Context) (sessions.Record, error) {
+	s := k.Settings()
+	key := s.Keyer.Main(s.Agent)
+	for range tries {
+		record, err := k.Store.SessionByKey(ctx, key)
+		if !errors.Is(err, sessions.ErrNotFound) {
+			return record, err
+		}
+		record = k.Places.NewRecord(key, s.Agent, sessions.Route{})
+		err = k.Store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}})
+		if !errors.Is(err, sessions.ErrConflict) {
+			return record, err
+		}
+	}
+	return sessions.Record{}, fmt.Errorf("make main session: %w", sessions.ErrConflict)
+}
+
+// CreateSession makes a session that is spoken to over HTTP.
+func (k *Sessions) CreateSession(ctx context.Context, n NewSession) (sessions.Record, error) {
+	if k.Stopping() {
+		return sessions.Record{}, request.ErrStopping
+	}
+	agent := n.Agent
+	if agent == "" {
+		agent = k.Settings().Agent
+	}
+	if k.ModelName(agent) == "" {
+		return sessions.Record{}, &request.Error{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", agent)}
+	}
+	if len(n.Metadata) > sessions.MetadataMost {
+		return sessions.Record{}, &request.Error{Field: "metadata", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(n.Metadata), sessions.MetadataMost)}
+	}
+	if size := pathBytes(n.FileAccess); size > sessions.MetadataMost {
+		return sessions.Record{}, &request.Error{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the most is %d", size, sessions.MetadataMost)}
+	}
+	record := k.Places.NewRecord("", agent, sessions.Route{})
+	record.Key = sessions.Key("agent:" + agent + ":http:" + string(record.ID))
+	record.Persistent, record.TTL, record.Metadata, record.Title = n.Persistent, n.TTL, n.Metadata, n.Title
+	if n.FileAccess.Read != nil || n.FileAccess.Write != nil {
+		record.FileAccess = n.FileAccess
+	}
+	if n.Clearance.Valid() {
+		record.Clearance = n.Clearance
+	}
+	if err := k.Store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}}); err != nil {
+		return sessions.Record{}, fmt.Errorf("create session: %w", err)
+	}
+	return record, nil
+}
+
+// pathBytes is the length of all paths of a file access, with 3 bytes for the marks of each.
+func pathBytes(a sessions.FileAccess) (size int) {
+	for _, path := range slices.Concat(a.Read, a.Write) {
+		size += len(path) + 3
+	}
+	return size
+}
+
+// PatchSession changes a session's settings.
+func (k *Sessions) PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error) {
+	if err := p.Check(); err != nil {
+		return sessions.Record{}, &request.Error{Text: err.Error()}
+	}
+	entry := sessions.AuditEntry{At: k.Now(), Actor: actor, Action: "session.patch", Object: string(p.ID), Session: p.ID, Label: ledger.NoticeLabel()}
+	if err := k.Store.Commit(ctx, ledger.Change{Change: sessions.Change{Patch: []sessions.Patch{p}, Audit: []sessions.AuditEntry{entry}}}); err != nil {
+		return sessions.Record{}, fmt.Errorf("patch session: %w", err)
+	}
+	return k.Store.Session(ctx, p.ID)
+}
+
+// Learn raises a session to a label that reaches it by another way than its runs, for example a file in its workspace. It
+// is called before the data can be read: a crash in between leaves a session that is too careful. A run that works
+// meanwhile continues from its last stored step, with what the session knows then.
+func (k *Sessions) Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error {
+	for range tries {
+		record, err := k.Places.LiveSession(ctx, id)
+		if err != nil {
+			return fmt.Errorf("read session: %w", err)
+		}
+		taint := record.Taint.Join(label)
+		if taint == record.Taint {
+			return nil
+		}
+		if !taint.FlowsTo(record.Clearance) {
+			return &request.Error{Field: "label", Text: place.AboveClearance(record, taint.Level())}
+		}
+		entry := sessions.AuditEntry{
+			At: k.Now(), Actor: actor, Action: "session.learn", Object: string(record.Key), Session: id, Label: taint,
+			Detail: map[string]string{"from": record.Taint.String(), "to": taint.String()},
+		}
+		record.Taint = taint
+		err = k.Store.Commit(ctx, ledger.Change{Change: sessions.Change{Save: []sessions.Record{record}, Audit: []sessions.AuditEntry{entry}}})
+		if !errors.Is(err, sessions.ErrConflict) { // else a run of it has stored a step since
+			return err
+		}
+	}
+	return fmt.Errorf("raise session: %w", sessions.ErrConflict)
+}
+
+// ResetSession starts a new session under the key of an old one, for the caller of the API. If a rule keeps the session, the
+// error is a [*request.Error].
+func (k *Sessions) ResetSession(ctx context.Context, id sessions.ID, actor string) (sessions.Record, error) {
+	old, err := k.Store.Session(ctx, id)
+	if err != nil {
+		return old, err
+	}
+	entry, kept := k.Places.OperatorMayEnd(old, actor)
+	if kept != "" {
+		return sessions.Record{}, k.keep(ctx, entry, kept)
+	}
+	change, fresh := k.Places.Reset(old, flow.Level{})
+	change.Audit = []sessions.AuditEntry{entry}
+	if err := k.Store.Commit(ctx, change); err != nil {
+		return sessions.Record{}, fmt.Errorf("reset session: %w", err)
+	}
+	return fresh, nil
+}
+
+// DeleteSession ends a session and stops its work and its sub-agents, for the caller of the API. If a rule keeps the
+// session, the error is a [*request.Error].
+func (k *Sessions) DeleteSession(ctx context.Context, id sessions.ID, actor string) error {
+	record, err := k.Store.Session(ctx, id)
+	if err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	entry, kept := k.Places.OperatorMayEnd(record, actor)
+	if kept != "" {
+		return k.keep(ctx, entry, kept)
+	}
+	end := func(c *ledger.Change) {
+		c.End = append(c.End, sessions.End{ID: id, At: k.Now()})
+		c.Audit = append(c.Audit, entry)
+	}
+	if err := k.commitStop(ctx, id, end); err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	return nil
+}
+
+// keep records why a session was not ended, and gives the error that says so.
+func (k *Sessions) keep(ctx context.Context, entry sessions.AuditEntry, why string) error {
+	if err := k.Store.Commit(ctx, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}); err != nil {
+		return fmt.Errorf("record refusal: %w", err)
+	}
+	return &request.Error{Text: why}
+}
+
+// AbortSession stops what a session works on, what waits in it, and its sub-agents.
+func (k *Sessions) AbortSession(ctx context.Context, id sessions.ID, actor string) error {
+	if err := k.commitStop(ctx, id, func(c *ledger.Change) { c.Audit = append(c.Audit, k.Stopped(id, actor)) }); err != nil {
+		return fmt.Errorf("abort session: %w", err)
+	}
+	return nil
+}
+
+// WaitRun waits at most for d until a run has ended, and returns the run as it is then.
+func (k *Sessions) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
+	run, err := k.Store.Run(ctx, id)
+	if err != nil || run.Status.Terminal() || d <= 0 {
+		return run, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	events, err := k.Events.Follow(waiting, run.Session, 0)
+	if err != nil {
+		return run, fmt.Errorf("follow session: %w", err)
+	}
+	// The run may have ended before the subscription began, and the bus may lose an event: so a ticker looks too.
+	ticker := time.NewTicker(2 * time.Second)
+	defer ticker.Stop()
+	for {
+		run, err = k.Store.Run(ctx, id)
+		if err != nil || run.Status.Terminal() || waiting.Err() != nil {
+			return run, err
+		}
+		k.awaitEnd(waiting, id, events, ticker.C)
+	}
+}
+
+// awaitEnd returns when the run may have ended.
+func (k *Sessions) awaitEnd(ctx context.Context, id sessions.RunID, events <-chan sessions.Event, tick <-chan time.Time) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+			return
+		case e, ok := <-events:
+			if !ok {
+				events = nil // the ticker goes on
+			} else if e.Run == id && e.Type.Terminal() {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/announce"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Stop is the change that stops what a session works on and what waits in it, the exchanges that wait for it, and its
+// sub-agents. It is not stored yet.
+func (k *Sessions) Stop(ctx context.Context, id sessions.ID) (change ledger.Change, err error) {
+	now := k.Now()
+	change.Abort = []sessions.Abort{{Session: id, At: now}}
+	for _, q := range []ledger.ExchangeQuery{{MaxLevel: flow.Restricted, Requester: id, Open: true, Limit: ledger.MaxPage}, {MaxLevel: flow.Restricted, Target: id, Open: true, Limit: ledger.MaxPage}} {
+		open, err := k.Store.ListExchanges(ctx, q)
+		if err != nil {
+			return change, fmt.Errorf("list exchanges: %w", err)
+		}
+		for _, x := range open {
+			child := x.Kind == announce.Spawn && x.Requester.Session == id
+			if !child && x.Speaker().Session != id {
+				continue // the other side is at work, and not stopped
+			}
+			if child {
+				change.Abort = append(change.Abort, sessions.Abort{Session: x.Target.Session, At: now})
+			}
+			x.Exchange = announce.Stop(x.Exchange, "a person stopped it", now)
+			x.Revision++
+			change.Exchanges = append(change.Exchanges, x)
+		}
+	}
+	return change, nil
+}
+
+// Stopped is the entry of the audit trail about who stopped a session.
+func (k *Sessions) Stopped(id sessions.ID, actor string) sessions.AuditEntry {
+	return sessions.AuditEntry{At: k.Now(), Actor: actor, Action: "session.stop", Object: string(id), Session: id, Label: ledger.NoticeLabel()}
+}
+
+// commitStop stores what stops a session. If one of its exchanges takes a step meanwhile, it tries again.
+func (k *Sessions) commitStop(ctx context.Context, id sessions.ID, add func(*ledger.Change)) error {
+	var err error
+	for range tries {
+		var change ledger.Change
+		if change, err = k.Stop(ctx, id); err != nil {
+			return err
+		}
+		add(&change)
+		if err = k.Lanes.Commit(ctx, change); !errors.Is(err, sessions.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}

@@ -52,6 +52,8 @@ type Bus struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	mend   chan struct{} // capacity 1: the mender has something to look at
+	roster *roster
+	owned  *owned
 
 	// soft ends when the time for an orderly hand-over is over.
 	soft    context.Context
@@ -62,11 +64,6 @@ type Bus struct {
 	leases   jetstream.KeyValue
 	quiet    time.Time // until then no lease is taken that this replica has not had
 	held     map[string]*lease
-	members  map[string]time.Time // when a replica was last heard of
-	changed  chan struct{}        // closed and replaced when members change
-	leaving  bool
-	owner    Owner
-	owned    map[int]bool
 	handover sync.WaitGroup // the partitions' goroutines
 }
 
@@ -75,8 +72,8 @@ var _ router.Bus = (*Bus)(nil)
 // Start connects, and with an empty URL starts the server first.
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
-		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, owned: map[int]bool{},
-		members: map[string]time.Time{}, changed: make(chan struct{}), mend: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, mend: make(chan struct{}, 1),
+		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.soft, b.endSoft = context.WithCancel(context.Background())

@@ -21,12 +21,7 @@ const (
 // Wake implements [router.Bus].
 func (b *Bus) Wake(partition int, lane sessions.Lane) {
 	if b.solo() {
-		b.mu.Lock()
-		owned := b.owned[partition]
-		b.mu.Unlock()
-		if owned {
-			b.woken(partition, lane)
-		}
+		b.owned.wake(partition, lane)
 		return
 	}
 	if err := b.conn.Publish(wakeSubject+strconv.Itoa(partition), []byte(lane)); err != nil {

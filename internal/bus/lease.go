@@ -132,7 +132,7 @@ func (b *Bus) release(l *lease) {
 }
 
 // renew asks for more time for a lease. Where the server has forgotten it, it
-// is asked for anew: nobody else had it, or the call fails.
+// is asked for again: nobody else had it, or the call fails.
 func (b *Bus) renew(ctx context.Context, l *lease) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

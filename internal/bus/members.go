@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -15,20 +16,35 @@ const (
 	farewell      = "-"             // before the name of a replica that leaves
 )
 
-// mine reports whether a partition falls to this replica: the member with the
-// highest hash has it (rendezvous hashing), so that a change of members moves few.
-func (b *Bus) mine(p int) (mine bool, changed <-chan struct{}, leaving bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// roster is who the replicas are, and which of them a partition falls to. Safe for concurrent use.
+type roster struct {
+	self string
+	now  func() time.Time
+
+	mu      sync.Mutex
+	seen    map[string]time.Time // when a replica was last heard of
+	changed chan struct{}        // closed and replaced when the replicas change, or this one leaves
+	leaving bool
+}
+
+func newRoster(self string, now func() time.Time) *roster {
+	return &roster{self: self, now: now, seen: map[string]time.Time{}, changed: make(chan struct{})}
+}
+
+// mine reports whether a partition falls to this replica: the one with the
+// highest hash has it (rendezvous hashing), so that a change of replicas moves few.
+func (r *roster) mine(p int) (mine bool, changed <-chan struct{}, leaving bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	best, bestHash := "", uint64(0)
-	for _, member := range slices.Sorted(maps.Keys(b.members)) {
+	for _, name := range slices.Sorted(maps.Keys(r.seen)) {
 		h := fnv.New64a()
-		_, _ = fmt.Fprintf(h, "%s/%d", member, p) // never fails
+		_, _ = fmt.Fprintf(h, "%s/%d", name, p) // never fails
 		if sum := mix(h.Sum64()); best == "" || sum > bestHash {
-			best, bestHash = member, sum
+			best, bestHash = name, sum
 		}
 	}
-	return best == b.cfg.Replica, b.changed, b.leaving
+	return best == r.self, r.changed, r.leaving
 }
 
 // mix spreads what FNV leaves close together for names that end alike (the finalizer of MurmurHash3).
@@ -40,52 +56,68 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// heard notes that a replica is there, or leaves.
-func (b *Bus) heard(name string) {
-	gone, leaves := strings.CutPrefix(name, farewell)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before := len(b.members)
+// heard notes a heartbeat or the farewell of a replica.
+func (r *roster) heard(message string) {
+	name, leaves := strings.CutPrefix(message, farewell)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := len(r.seen)
 	switch {
 	case !leaves:
-		b.members[name] = b.cfg.Now()
-	case gone != b.cfg.Replica:
-		delete(b.members, gone)
+		r.seen[name] = r.now()
+	case name != r.self:
+		delete(r.seen, name)
 	}
-	if len(b.members) != before {
-		b.membersChanged()
+	r.tell(before)
+}
+
+// forget drops replicas that were not heard of for long.
+func (r *roster) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := len(r.seen)
+	for name, seen := range r.seen {
+		if name != r.self && r.now().Sub(seen) > memberTTL {
+			delete(r.seen, name)
+		}
+	}
+	r.tell(before)
+}
+
+// tell wakes all who wait if the number of replicas has changed; mu is held.
+func (r *roster) tell(before int) {
+	if len(r.seen) != before {
+		r.wake()
 	}
 }
 
-// membersChanged tells all who wait; the caller holds the lock.
-func (b *Bus) membersChanged() {
-	close(b.changed)
-	b.changed = make(chan struct{})
+func (r *roster) wake() {
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
+// leave says that this replica takes no partitions any more, and reports whether this is the first call.
+func (r *roster) leave() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.leaving
+	r.leaving = true
+	r.wake()
+	return first
+}
+
+func (r *roster) left() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leaving
+}
+
+// greet sends this replica's heartbeat, until it leaves.
 func (b *Bus) greet() {
-	b.mu.Lock()
-	leaving := b.leaving
-	b.mu.Unlock()
-	if leaving {
+	if b.roster.left() {
 		return
 	}
 	if err := b.conn.Publish(memberSubject, []byte(b.cfg.Replica)); err != nil {
 		b.cfg.Log.Debug("heartbeat not sent", "err", err)
-	}
-}
-
-// forget drops replicas that were not heard of for long.
-func (b *Bus) forget() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before := len(b.members)
-	for name, seen := range b.members {
-		if name != b.cfg.Replica && b.cfg.Now().Sub(seen) > memberTTL {
-			delete(b.members, name)
-		}
-	}
-	if len(b.members) != before {
-		b.membersChanged()
 	}
 }

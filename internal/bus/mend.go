@@ -47,7 +47,7 @@ func (b *Bus) damaged() {
 	}
 }
 
-// mender makes anew what the server has lost, for as long as that takes, and
+// mender makes again what the server has lost, for as long as that takes, and
 // then lets the owner look at its rows: wakes may have been lost as well.
 func (b *Bus) mender() {
 	whole := true
@@ -70,7 +70,7 @@ func (b *Bus) mender() {
 				b.cfg.Log.Info("bus is whole again")
 				whole = true
 			}
-			b.rescan()
+			b.owned.rescan()
 		}
 		pause(b.ctx, mendEvery)
 	}

@@ -3,9 +3,11 @@ package bus
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"sluice/sessions"
 )
@@ -25,48 +27,79 @@ type Owner interface {
 	Rescan(partition int)
 }
 
+// owned are the partitions that the owner has here. Safe for concurrent use.
+type owned struct {
+	log *slog.Logger
+
+	mu         sync.Mutex
+	owner      Owner
+	partitions map[int]bool
+}
+
+func newOwned(log *slog.Logger) *owned { return &owned{log: log, partitions: map[int]bool{}} }
+
+func (o *owned) by(owner Owner) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.owner = owner
+}
+
+// all are the partitions in order.
+func (o *owned) all() []int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.partitions))
+}
+
 // take gives a partition to the owner.
-func (b *Bus) take(ctx context.Context, p int) (err error) {
+func (o *owned) take(ctx context.Context, p int) (err error) {
 	defer recovered(&err)
-	if err := b.owner.Acquire(ctx, p); err != nil {
+	if err := o.owner.Acquire(ctx, p); err != nil {
 		return fmt.Errorf("acquire partition %d: %w", p, err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.owned[p] = true
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.partitions[p] = true
 	return nil
 }
 
 // giveBack takes a partition from the owner and waits until it has let go.
-func (b *Bus) giveBack(ctx context.Context, p int) {
-	b.mu.Lock()
-	delete(b.owned, p)
-	b.mu.Unlock()
-	b.guarded("release", p, func() { b.owner.Release(ctx, p) })
+func (o *owned) giveBack(ctx context.Context, p int) {
+	o.mu.Lock()
+	delete(o.partitions, p)
+	o.mu.Unlock()
+	o.guarded("release", p, func() { o.owner.Release(ctx, p) })
 }
 
-func (b *Bus) woken(p int, lane sessions.Lane) {
-	b.guarded("wake", p, func() { b.owner.Woken(p, lane) })
+// wake wakes a lane of a partition, if the owner has it.
+func (o *owned) wake(p int, lane sessions.Lane) {
+	o.mu.Lock()
+	has := o.partitions[p]
+	o.mu.Unlock()
+	if has {
+		o.woken(p, lane)
+	}
 }
 
-func (b *Bus) rescan() {
-	b.mu.Lock()
-	partitions := slices.Sorted(maps.Keys(b.owned))
-	b.mu.Unlock()
-	for _, p := range partitions {
-		b.guarded("rescan", p, func() { b.owner.Rescan(p) })
+func (o *owned) woken(p int, lane sessions.Lane) {
+	o.guarded("wake", p, func() { o.owner.Woken(p, lane) })
+}
+
+func (o *owned) rescan() {
+	for _, p := range o.all() {
+		o.guarded("rescan", p, func() { o.owner.Rescan(p) })
 	}
 }
 
 // guarded keeps a panic of the owner from the goroutines of the bus and of NATS.
-func (b *Bus) guarded(what string, p int, call func()) {
+func (o *owned) guarded(what string, p int, call func()) {
 	var err error
 	func() {
 		defer recovered(&err)
 		call()
 	}()
 	if err != nil {
-		b.cfg.Log.Error("owner failed", "call", what, "partition", p, "err", err)
+		o.log.Error("owner failed", "call", what, "partition", p, "err", err)
 	}
 }
 

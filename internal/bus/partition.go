@@ -25,14 +25,12 @@ const (
 // Own begins to take partitions for the owner. With the embedded server it
 // returns when all are taken; else they come as other replicas let go of them.
 func (b *Bus) Own(ctx context.Context, owner Owner) error {
-	b.mu.Lock()
-	b.owner = owner
-	b.members[b.cfg.Replica] = b.cfg.Now()
-	b.mu.Unlock()
+	b.owned.by(owner)
+	b.roster.heard(b.cfg.Replica)
 	if b.solo() {
 		return b.ownAll()
 	}
-	if _, err := b.conn.Subscribe(memberSubject, func(m *nats.Msg) { b.heard(string(m.Data)) }); err != nil {
+	if _, err := b.conn.Subscribe(memberSubject, func(m *nats.Msg) { b.roster.heard(string(m.Data)) }); err != nil {
 		return fmt.Errorf("subscribe to members: %w", err)
 	}
 	b.greet()
@@ -46,7 +44,7 @@ func (b *Bus) Own(ctx context.Context, owner Owner) error {
 func (b *Bus) ownAll() error {
 	var g errgroup.Group
 	for p := range b.cfg.Partitions {
-		g.Go(func() error { return b.take(b.ctx, p) })
+		g.Go(func() error { return b.owned.take(b.ctx, p) })
 	}
 	return g.Wait()
 }
@@ -55,16 +53,11 @@ func (b *Bus) ownAll() error {
 // take them at once. It waits for work under way as long as the owner does; when
 // ctx ends, so does the owner's time.
 func (b *Bus) Handover(ctx context.Context) {
-	b.mu.Lock()
-	first := !b.leaving
-	b.leaving = true
-	owned := slices.Sorted(maps.Keys(b.owned))
-	b.membersChanged()
-	b.mu.Unlock()
+	first := b.roster.leave()
 	if b.solo() {
 		var all sync.WaitGroup
-		for _, p := range owned {
-			all.Go(func() { b.giveBack(ctx, p) })
+		for _, p := range b.owned.all() {
+			all.Go(func() { b.owned.giveBack(ctx, p) })
 		}
 		all.Wait()
 		return
@@ -99,7 +92,7 @@ func (b *Bus) tend(p int) {
 // it gives ends when it does so no more; nil when the replica leaves.
 func (b *Bus) whileMine(p int) (context.Context, context.CancelFunc) {
 	for {
-		mine, changed, leaving := b.mine(p)
+		mine, changed, leaving := b.roster.mine(p)
 		if leaving {
 			return nil, nil
 		}
@@ -111,7 +104,7 @@ func (b *Bus) whileMine(p int) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	b.wg.Go(func() {
 		for ctx.Err() == nil {
-			mine, changed, leaving := b.mine(p)
+			mine, changed, leaving := b.roster.mine(p)
 			if !mine || leaving {
 				cancel()
 				return
@@ -129,20 +122,20 @@ func (b *Bus) whileMine(p int) (context.Context, context.CancelFunc) {
 // looks at the rows: whatever is woken later is heard, whatever was before is seen.
 func (b *Bus) serve(ctx context.Context, p int) {
 	sub, err := b.conn.Subscribe(wakeSubject+strconv.Itoa(p), func(m *nats.Msg) {
-		b.woken(p, sessions.Lane(m.Data))
+		b.owned.woken(p, sessions.Lane(m.Data))
 	})
 	if err == nil {
 		err = b.conn.FlushTimeout(requestTimeout)
 	}
 	if err == nil {
-		err = b.take(ctx, p)
+		err = b.owned.take(ctx, p)
 	}
 	if err == nil {
 		b.cfg.Log.Info("partition taken", "partition", p)
 		<-ctx.Done()
 		releasing, cancel := context.WithTimeout(b.soft, releaseTimeout)
 		defer cancel()
-		b.giveBack(releasing, p)
+		b.owned.giveBack(releasing, p)
 		b.cfg.Log.Info("partition given back", "partition", p, "cause", context.Cause(ctx).Error())
 	} else if ctx.Err() == nil {
 		b.cfg.Log.Error("partition not taken", "partition", p, "err", err)
@@ -166,7 +159,7 @@ func (b *Bus) keeper() {
 		case <-ticker.C:
 		}
 		b.greet()
-		b.forget()
+		b.roster.forget()
 		b.renewAll()
 	}
 }

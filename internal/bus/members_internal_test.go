@@ -1,0 +1,81 @@
+package bus
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const partitions = 64
+
+// mineAll are the partitions that fall to a replica which hears some others.
+func mineAll(self string, heard ...string) map[int]bool {
+	r := newRoster(self, time.Now)
+	for _, message := range heard {
+		r.heard(message)
+	}
+	all := map[int]bool{}
+	for p := range partitions {
+		if mine, _, _ := r.mine(p); mine {
+			all[p] = true
+		}
+	}
+	return all
+}
+
+// Replicas that hear the same messages share the partitions out without a rest, and a farewell moves only those of the one that left.
+func TestPartitionsFallToOneReplicaEach(t *testing.T) {
+	t.Parallel()
+	owners := map[int]string{}
+	for _, name := range []string{"a", "b", "c"} {
+		mine := mineAll(name, "c", "a", "b")
+		require.Greater(t, len(mine), partitions/6, "the shares are about even")
+		for p := range mine {
+			require.Empty(t, owners[p], "partition %d has one owner", p)
+			owners[p] = name
+		}
+	}
+	require.Len(t, owners, partitions)
+	for _, name := range []string{"a", "b"} {
+		for p := range mineAll(name, "a", "b", "c", farewell+"c") {
+			require.Contains(t, []string{name, "c"}, owners[p])
+		}
+	}
+	require.Len(t, mineAll("a", "a", farewell+"a"), partitions, "a replica leaves by its own word alone")
+}
+
+// A replica that was not heard of for memberTTL is gone, this one never; each change wakes those who wait.
+func TestSilentReplicasAreForgotten(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	r := newRoster("a", func() time.Time { return now })
+	r.heard("a")
+	_, changed, _ := r.mine(0)
+	r.heard("b")
+	require.True(t, closed(changed), "a new replica")
+	_, changed, _ = r.mine(0)
+	now = now.Add(memberTTL)
+	r.forget()
+	require.False(t, closed(changed))
+	now = now.Add(time.Nanosecond)
+	r.forget()
+	require.True(t, closed(changed), "a silent replica")
+	mine, changed, leaving := r.mine(0)
+	require.True(t, mine)
+	require.False(t, leaving)
+	require.True(t, r.leave())
+	require.True(t, closed(changed), "this replica leaves")
+	require.False(t, r.leave())
+	_, _, leaving = r.mine(0)
+	require.True(t, leaving)
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -3,12 +3,13 @@ package adapters
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
-// Retry is how an adapter tries again what failed: after pauses that double, with
-// a quarter of jitter, and never sooner than the platform asked for.
+// Retry is how an adapter tries again what failed: after pauses that double, each up to
+// a quarter longer, and never sooner than the platform asked for.
 type Retry struct {
 	First, Longest time.Duration // pauses
 	Log            *slog.Logger
@@ -18,12 +19,10 @@ type Retry struct {
 	Show func(f *Failure)
 }
 
-// doublings is after how many tries a pause is the longest one at any rate.
-const doublings = 16
-
 // Do calls until it succeeds, ctx ends, or trying again is of no use.
 func (r Retry) Do(ctx context.Context, what string, call func(context.Context) error) error {
-	for tries := 0; ; tries++ {
+	pauses := r.Pauses()
+	for try := 1; ; try++ {
 		err := call(ctx)
 		if err == nil {
 			return nil
@@ -38,8 +37,8 @@ func (r Retry) Do(ctx context.Context, what string, call func(context.Context) e
 		if r.Show != nil {
 			r.Show(f)
 		}
-		wait := r.Pause(tries, f.RetryAfter)
-		r.Log.Warn("platform call failed, trying again", "call", what, "try", tries+1, "wait", wait, "error", f.Err)
+		wait := max(pauses.NextBackOff(), f.RetryAfter)
+		r.Log.Warn("platform call failed, trying again", "call", what, "try", try, "wait", wait, "error", f.Err)
 		if !Sleep(ctx, wait) {
 			return context.Cause(ctx)
 		}
@@ -53,11 +52,12 @@ func (r Retry) givesUp(f *Failure) bool {
 	return r.GiveUp(f)
 }
 
-// Pause is how long to wait after so many tries.
-func (r Retry) Pause(tries int, asked time.Duration) time.Duration {
-	d := min(r.Longest, r.First<<min(tries, doublings))
-	d = max(d, asked)
-	return d + time.Duration(rand.Int64N(int64(d)/4+1))
+// Pauses are the waits between tries, for one caller.
+func (r Retry) Pauses() *backoff.ExponentialBackOff {
+	// The library varies a pause to both sides of an interval: a ninth of 9/8 gives 1 to 5/4.
+	return &backoff.ExponentialBackOff{
+		InitialInterval: r.First * 9 / 8, MaxInterval: r.Longest * 9 / 8, Multiplier: 2, RandomizationFactor: 1. / 9,
+	}
 }
 
 // Sleep waits and reports whether it was not cut short.

@@ -41,3 +41,11 @@ func (c *api) optional(ctx context.Context, p path, result any) error {
 func (c *api) retry(ctx context.Context, what string, call func(context.Context) error) error {
 	return c.cfg.again().Do(ctx, what, call)
 }
+
+// again is how failures are tried again that may pass.
+func (c Config) again() adapters.Retry {
+	return adapters.Retry{
+		First: c.pace.firstPause, Longest: c.pace.longest, Log: c.Log,
+		GiveUp: func(f *adapters.Failure) bool { return f.Kind != adapters.Transient && f.Kind != adapters.RateLimited },
+	}
+}

@@ -152,12 +152,12 @@ func TestLRUForgetsTheOldest(t *testing.T) {
 
 func TestPauses(t *testing.T) {
 	t.Parallel()
-	for tries := range 20 {
-		d := defaultPace.pause(tries, 0)
+	pauses := Config{pace: defaultPace}.again().Pauses()
+	for range 20 {
+		d := pauses.NextBackOff()
 		require.GreaterOrEqual(t, d, defaultPace.firstPause)
 		require.LessOrEqual(t, d, defaultPace.longest*5/4)
 	}
-	require.GreaterOrEqual(t, defaultPace.pause(0, time.Hour), time.Hour, "never less than asked")
 }
 
 func TestIDs(t *testing.T) {

@@ -64,6 +64,7 @@ func (s *shard) dropSession() { s.at.Store(newPosition("", "", 0, s.moved)) }
 
 // run keeps the shard connected until ctx ends (nil) or a person must change something.
 func (s *shard) run(ctx context.Context) error {
+	pauses := s.cfg.again().Pauses()
 	for tries := 0; ; tries++ {
 		began := time.Now()
 		err := s.connect(ctx, tries)
@@ -75,10 +76,11 @@ func (s *shard) run(ctx context.Context) error {
 		}
 		if s.ready && time.Since(began) > s.cfg.pace.longest {
 			tries = 0 // one that ends at once again and again must not use up the day's identifies
+			pauses.Reset()
 		}
 		s.forget(err)
 		s.api.client.closeIdle() // what has broken or deafened this connection may have done so to them
-		wait := s.cfg.pace.pause(tries, 0)
+		wait := pauses.NextBackOff()
 		if errors.Is(err, errInvalid) {
 			wait = s.cfg.pace.invalid + time.Duration(rand.Int64N(int64(4*s.cfg.pace.invalid)))
 		}

@@ -21,8 +21,12 @@ const (
 func (r *receiver) link(ctx context.Context) error {
 	var old *conn
 	defer func() { r.retire(ctx, old) }()
-	for tries := 0; ; {
-		c, err := r.connect(ctx, tries)
+	pauses := r.web.again(nil).Pauses()
+	for brief := 0; ; { // connections in a row that did not hold; only the first is replaced at once
+		if brief > 1 && !adapters.Sleep(ctx, pauses.NextBackOff()) {
+			return nil
+		}
+		c, err := r.connect(ctx)
 		if err != nil {
 			return ignoreEnd(ctx, err)
 		}
@@ -45,8 +49,9 @@ func (r *receiver) link(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if tries++; time.Since(opened) >= steady {
-			tries = 0
+		if brief++; time.Since(opened) >= steady {
+			brief = 0
+			pauses.Reset()
 		}
 	}
 }
@@ -84,12 +89,8 @@ func ignoreEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// connect opens a connection and waits for Slack's greeting, trying until it comes. After
-// connections that did not hold, it waits first.
-func (r *receiver) connect(ctx context.Context, tries int) (*conn, error) {
-	if tries > 1 && !adapters.Sleep(ctx, r.web.again(nil).Pause(tries-2, 0)) {
-		return nil, context.Cause(ctx)
-	}
+// connect opens a connection and waits for Slack's greeting, trying until it comes.
+func (r *receiver) connect(ctx context.Context) (*conn, error) {
 	var c *conn
 	err := r.web.retry(ctx, "apps.connections.open", func(ctx context.Context) (err error) {
 		c, err = r.open(ctx)

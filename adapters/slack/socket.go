@@ -93,14 +93,14 @@ func (r *receiver) confirm(c *conn, id string) {
 
 // accept offers an item until it is taken, ctx ends, or it has been offered long enough.
 func (r *receiver) accept(ctx context.Context, it item) error {
-	began := time.Now()
-	for tries := 0; ; tries++ {
+	began, pauses := time.Now(), r.web.again(nil).Pauses()
+	for try := 1; ; try++ {
 		err := r.intake.acceptOne(ctx, r.in, it)
 		if err == nil || ctx.Err() != nil || time.Since(began) > keepTrying {
 			return err
 		}
-		wait := r.web.again(nil).Pause(tries, 0)
-		r.cfg.Log.Warn("slack event refused, offering it again", "try", tries+1, "wait", wait, "error", err)
+		wait := pauses.NextBackOff()
+		r.cfg.Log.Warn("slack event refused, offering it again", "try", try, "wait", wait, "error", err)
 		if !adapters.Sleep(ctx, wait) {
 			return err
 		}

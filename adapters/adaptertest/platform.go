@@ -91,6 +91,13 @@ type Garbler interface {
 	SayGarbled(place sessions.Route, from sessions.Peer, text string) Said
 }
 
+// Misdater is what a Platform has besides if receipts are read from what a remote side answers.
+type Misdater interface {
+	// Misdate lets the platform answer the next message with a date in milliseconds. It returns the receipt that the adapter
+	// should make of it; a zero At stands for the moment of the answer.
+	Misdate() adapters.Receipt
+}
+
 // Limits is what a platform is like.
 type Limits struct {
 	Text       int  // most characters of one message, as the platform counts; 0 for no bound

@@ -1,8 +1,10 @@
 package adaptertest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,6 +13,7 @@ import (
 
 var sending = []subtest{
 	{"a message has a receipt", receipt},
+	{"a receipt with an impossible date can be stored", misdated},
 	{"an answer refers to its question", answerRefers},
 	{"characters of the markup arrive as themselves", literal},
 	{"a plain text has no markup", plainText},
@@ -29,6 +32,22 @@ func receipt(w *world) {
 	require.Nil(w.t, first.Moved)
 	require.Equal(w.t, "hello you", shown[0].Plain)
 	require.Equal(w.t, "and again", shown[1].Plain)
+}
+
+// misdated: a receipt that can't be stored would block its conversation for ever.
+func misdated(w *world) {
+	misdater, ok := w.Platform.(Misdater)
+	w.needs(ok, "receipts of a remote side")
+	want := misdater.Misdate()
+	got := w.send(out("dlv_1", w.Direct(), "hello"))
+	require.Equal(w.t, want.MessageID, got.MessageID)
+	if want.At.IsZero() {
+		require.WithinDuration(w.t, time.Now(), got.At, time.Minute)
+	} else {
+		require.WithinDuration(w.t, want.At, got.At, 0)
+	}
+	_, err := json.Marshal(got)
+	require.NoError(w.t, err)
 }
 
 func answerRefers(w *world) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"sluice/adapters"
 	"sluice/adapters/adaptertest"
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/sessions"
@@ -43,6 +44,12 @@ func (p *suitePlatform) Fault(f adaptertest.Fault) {
 		adaptertest.Refused:     telegramtest.Blocked(),
 	}[f.Kind]
 	p.Inject(fault.On("sendMessage").For(max(1, f.Times)))
+}
+
+// Misdate implements adaptertest.Misdater.
+func (p *suitePlatform) Misdate() adapters.Receipt {
+	p.Inject(telegramtest.Status(200, `{"ok":true,"result":{"message_id":77,"date":1700000000000,"chat":{"id":1001,"type":"private"},"text":"hello"}}`).On("sendMessage"))
+	return adapters.Receipt{MessageID: "77"}
 }
 
 func (p *suitePlatform) Revoke() { p.Server.Revoke(true) }

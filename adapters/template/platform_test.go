@@ -78,11 +78,21 @@ func (p *platform) Limits() adaptertest.Limits {
 func (p *platform) Direct() sessions.Route {
 	return sessions.Route{Channel: "template", Account: "default", ChatType: sessions.Direct, Conversation: "c1"}
 }
-func (p *platform) Group() sessions.Route     { return sessions.Route{} }
-func (p *platform) Thread() sessions.Route    { return sessions.Route{} }
-func (p *platform) Person(int) sessions.Peer  { return sessions.Peer{ID: "u1", Name: "Ada"} }
-func (p *platform) DropConnections()          { p.net.Drop() }
-func (p *platform) Deafen()                   { p.net.Deafen() }
+func (p *platform) Group() sessions.Route    { return sessions.Route{} }
+func (p *platform) Thread() sessions.Route   { return sessions.Route{} }
+func (p *platform) Person(int) sessions.Peer { return sessions.Peer{ID: "u1", Name: "Ada"} }
+func (p *platform) DropConnections()         { p.net.Drop() }
+func (p *platform) Deafen()                  { p.net.Deafen() }
+
+// misdate is the fault of Misdate.
+const misdate adaptertest.FaultKind = "date in milliseconds"
+
+// Misdate implements adaptertest.Misdater.
+func (p *platform) Misdate() adapters.Receipt {
+	p.Fault(adaptertest.Fault{Kind: misdate})
+	return adapters.Receipt{MessageID: "b1"}
+}
+
 func (p *platform) Fault(f adaptertest.Fault) { p.change(func() { p.faults = append(p.faults, f) }) }
 
 func (p *platform) Revoke() { p.change(func() { p.revoked = true }); p.net.Drop() }
@@ -245,7 +255,11 @@ func (p *platform) serveMessage(w http.ResponseWriter, r *http.Request) {
 	if fault == adaptertest.ResetAfter {
 		panic(http.ErrAbortHandler)
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"id": s.ID, "at": time.Now().Unix()}) // the caller may have gone
+	at := time.Now().Unix()
+	if fault == misdate {
+		at *= 1000
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"id": s.ID, "at": at}) // the caller may have gone
 }
 
 // take is the fault that is due; empty for none.

@@ -2,16 +2,21 @@ package discordtest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
+	"sluice/adapters"
 	"sluice/adapters/adaptertest"
+	"sluice/sessions"
 )
 
 // fault is what goes wrong with calls that post a message.
 type fault struct {
 	adaptertest.Fault
-	left int
+	left   int
+	answer string // instead of the call, with status 200; empty for what Kind says
 }
 
 // Fault makes the next call that posts a message go wrong.
@@ -19,6 +24,15 @@ func (s *Server) Fault(f adaptertest.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, &fault{Fault: f, left: max(1, f.Times)})
+}
+
+// Misdate implements adaptertest.Misdater. The id of Discord's messages says when they were written.
+func (s *Server) Misdate() adapters.Receipt {
+	const id = 1174000000000000000
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &fault{left: 1, answer: fmt.Sprintf(`{"id":"%d","channel_id":"500","content":"hello","timestamp":1700000000000}`, id)})
+	return adapters.Receipt{MessageID: sessions.PlatformMessageID(strconv.Itoa(id)), At: time.UnixMilli(id>>22 + discordEpoch)}
 }
 
 func (s *Server) takeFault(rt route) *fault {
@@ -36,6 +50,11 @@ func (s *Server) takeFault(rt route) *fault {
 
 // before does what happens instead of the call. It reports whether the call takes effect all the same.
 func (f *fault) before(c *call) bool {
+	if f.answer != "" {
+		c.answered(http.StatusOK)
+		_, _ = c.w.Write([]byte(f.answer)) // the caller may have gone
+		return false
+	}
 	switch f.Kind {
 	case adaptertest.RateLimited:
 		tooMany(c, max(f.After, time.Millisecond), false)

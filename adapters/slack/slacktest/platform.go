@@ -171,6 +171,13 @@ func (p *Platform) Fault(f adaptertest.Fault) {
 	p.Inject(fault.For(f.Times))
 }
 
+// Misdate implements adaptertest.Misdater.
+func (p *Platform) Misdate() adapters.Receipt {
+	const ts = "1700000000000.000100"
+	p.Inject(Status(http.StatusOK, `{"ok":true,"channel":"D0001","ts":"`+ts+`"}`))
+	return adapters.Receipt{MessageID: ts}
+}
+
 // Shown implements adaptertest.Platform.
 func (p *Platform) Shown(place sessions.Route) []adaptertest.Shown {
 	p.mu.Lock()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
@@ -21,7 +21,7 @@ var strangers = flow.NewLabel(flow.Public, flow.Untrusted)
 func among(t *testing.T, taint flow.Label, o *owner) *bundle {
 	t.Helper()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Visibility, s.AgentToAgent.Enabled = agent.VisibleAll, true })
+	b.configure(func(s *roster.Settings) { s.Visibility, s.AgentToAgent.Enabled = roster.VisibleAll, true })
 	place := func(id string) sessions.Route {
 		return sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Group, Conversation: sessions.ConversationID(id)}
 	}
@@ -102,7 +102,7 @@ func TestNobodyIsAskedInVain(t *testing.T) {
 			t.Parallel()
 			o := answering(false)
 			b := among(t, strangers, o)
-			b.configure(func(*agent.Settings) {})
+			b.configure(func(*roster.Settings) {})
 			main := b.store.records[0]
 			main.Route = sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: "42"}
 			b.store.records[0] = main

@@ -15,6 +15,7 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/internal/sandbox"
 	"sluice/internal/workspace"
 	"sluice/policy"
@@ -172,8 +173,8 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 	}
 	var err error
 	b.Loop, err = agent.New(agent.Config{
-		Settings: agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}},
-		Store:    b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: b.registry,
+		Settings: roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}},
+		Store:    b.store, Memories: b.store, Todos: b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: b.registry,
 		Models: func(name string) (sessions.Model, error) {
 			if name != "test/scripted" {
 				return nil, errors.New("no such model")
@@ -262,8 +263,8 @@ func (b *bundle) as(t *testing.T, r sessions.Record, owner bool) {
 }
 
 // configure changes the settings: of two agents, main and other.
-func (b *bundle) configure(change func(*agent.Settings)) {
-	s := agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/scripted", Name: "Main"}, {ID: "other", Model: "test/scripted", Name: "Other"}}}
+func (b *bundle) configure(change func(*roster.Settings)) {
+	s := roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted", Name: "Main"}, {ID: "other", Model: "test/scripted", Name: "Other"}}}
 	change(&s)
 	b.Configure(s)
 }

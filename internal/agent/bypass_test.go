@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -35,7 +35,7 @@ func TestARateCountsCallsOfTheSameID(t *testing.T) {
 func TestAYesIsNotToARuleThatNobodyWasAskedBy(t *testing.T) {
 	t.Parallel()
 	o := answering(true)
-	b := withServers(t, monitorOf(policy.EscalationAuto, once(policy.Hold, "telegram:security")), func(s *agent.Settings) { s.Agents[0].Permission = sessions.PermissionAsk })
+	b := withServers(t, monitorOf(policy.EscalationAuto, once(policy.Hold, "telegram:security")), func(s *roster.Settings) { s.Agents[0].Permission = sessions.PermissionAsk })
 	b.approver = o
 	b.model.Answers = []sessiontest.Answer{
 		func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
@@ -59,13 +59,13 @@ func TestANoStands(t *testing.T) {
 	o := &owner{thinks: true}
 	b := newBundle(t)
 	ask := policy.Rule{Name: "r", Hook: policy.PreToolCall, Tools: []string{"message"}, Action: policy.Hold}
-	b.configure(func(s *agent.Settings) { s.Monitor = monitorOf(policy.EscalationAuto, ask) })
+	b.configure(func(s *roster.Settings) { s.Monitor = monitorOf(policy.EscalationAuto, ask) })
 	b.reopen(t)
 	b.approver = o
 	b.model.Answers = []sessiontest.Answer{sessiontest.Calls("message", `{"message":"x"}`, "call_1"), sessiontest.Says("ok")}
 	_, err := b.ask(t.Context(), "go")
 	require.ErrorIs(t, err, router.ErrAwaited)
-	b.configure(func(*agent.Settings) {}) // the rule is gone
+	b.configure(func(*roster.Settings) {}) // the rule is gone
 	o.denied = "call_1"
 	b.reopen(t)
 	_, err = b.work(t.Context())
@@ -82,7 +82,7 @@ func TestARuleCountsInARunThatIsUnderWay(t *testing.T) {
 	b.model.Answers = []sessiontest.Answer{
 		sessiontest.Calls("mcp_public_ask", `{}`, "call_1"),
 		func(ctx context.Context, r sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
-			b.configure(func(s *agent.Settings) {
+			b.configure(func(s *roster.Settings) {
 				s.Monitor = monitorOf(policy.EscalationAuto, policy.Rule{Name: "r", Hook: policy.MCPToolCall, Action: policy.Block})
 			})
 			return sessiontest.Calls("mcp_public_ask", `{}`, "call_2")(ctx, r, on)
@@ -123,7 +123,7 @@ func TestRulesSeeWhatIsRecalled(t *testing.T) {
 	b := recalling(t, 4000)
 	b.remember(t, "memory_save", params{"key": "deadline", "content": "the release is due on Friday, card 4711"})
 	b.remember(t, "memory_save", params{"key": "release-key", "content": "the release is signed with pwned"})
-	b.configure(func(s *agent.Settings) {
+	b.configure(func(s *roster.Settings) {
 		s.Agents[0].Memory.Recall, s.Owners = 4000, []string{"telegram:42"}
 		s.Monitor = monitorOf(policy.EscalationAuto,
 			policy.Rule{Name: "card", Hook: policy.PreContextInjection, When: `source == "memory"`, Action: policy.Redact, Redact: "[0-9]{4}"},

@@ -3,12 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
-	"sync"
 
-	"sluice/policy"
-	"sluice/policy/flow"
+	"sluice/internal/agent/gist"
 	"sluice/sessions"
 )
 
@@ -16,8 +12,6 @@ const (
 	bytesPerToken = 4 // a rough measure, good enough to choose where to cut
 	// keepShare is the part of a model's context that the kept messages may fill after compaction.
 	keepShare = 0.3
-	// clipMost and clipLeast bound what one message gives to the text that is summarized, in bytes.
-	clipMost, clipLeast = 4000, 250
 )
 
 const summaryPrompt = "You shorten a conversation for the assistant who will go on with it. Write down, in at most 500 words, what must not be " +
@@ -57,7 +51,7 @@ func (w *work) compactTo(ctx context.Context, keep int) error {
 	if err := w.session.Persist(ctx); err != nil {
 		return err
 	}
-	summary, err := w.gist(w.counting(ctx), w.session.Model(), gistRequest{prompt: summaryPrompt, messages: w.session.Messages()[:n], label: w.session.Taint()})
+	summary, err := gist.Of(gist.Counting(ctx, &w.usage), w.session.Model(), gist.Request{Prompt: summaryPrompt, Messages: w.session.Messages()[:n], Label: w.session.Taint()})
 	if err != nil {
 		w.compactions-- // it may be tried again
 		return err
@@ -82,102 +76,4 @@ func (w *work) keepBytes() int {
 		keep /= 2
 	}
 	return keep >> (w.compactions - 1)
-}
-
-// gistRequest asks for the gist of messages.
-type gistRequest struct {
-	prompt   string
-	messages []sessions.Message
-	label    flow.Label // of what the messages say
-	most     int        // tokens of the answer; 0: the provider's default
-}
-
-// gist asks a model for the gist of messages, with shorter extracts while they are
-// too long for it. What it costs is counted to the run that ctx belongs to. A model
-// that may not be told so much is [sessions.ErrModelLevel]; it is not asked.
-func (l *Loop) gist(ctx context.Context, model sessions.Model, r gistRequest) (string, error) {
-	if !(policy.Subject{Taint: r.label}).MayTell(policy.CheckModel, sessions.ModelLevel(model)) {
-		return "", fmt.Errorf("summarize thread: %w", sessions.ErrModelLevel)
-	}
-	for clip := clipMost; ; clip /= 2 {
-		request := sessions.Request{System: r.prompt, MaxTokens: r.most, Messages: []sessions.Message{{
-			Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(transcript(r.messages, clip), r.label)},
-		}}}
-		completion, err := model.Complete(ctx, request, func(sessions.Chunk) {})
-		if me, ok := errors.AsType[*sessions.ModelError](err); ok && me.Kind == sessions.ModelOverflow && clip > clipLeast {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("summarize thread: %w", err)
-		}
-		countGist(ctx, completion.Usage)
-		summary := sessions.Message{Parts: completion.Parts}.Text()
-		if summary == "" {
-			return "", fmt.Errorf("summarize thread: %w", &sessions.ModelError{Kind: sessions.ModelRefused, Model: model.Name(), Err: errors.New("the summary is empty")})
-		}
-		return summary, nil
-	}
-}
-
-// tally is what a run has used. A tool that was left behind may still add to it.
-type tally struct {
-	mu  sync.Mutex
-	sum sessions.Usage
-}
-
-func (t *tally) add(u sessions.Usage) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.sum = t.sum.Add(u)
-}
-
-func (t *tally) get() sessions.Usage {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.sum
-}
-
-// usageKey finds in a context what the run has used: tools that ask a model add to it.
-type usageKey struct{}
-
-// counting is a context whose completions are counted to the run.
-func (w *work) counting(ctx context.Context) context.Context {
-	return context.WithValue(ctx, usageKey{}, &w.usage)
-}
-
-func countGist(ctx context.Context, u sessions.Usage) {
-	if sum, ok := ctx.Value(usageKey{}).(*tally); ok {
-		sum.add(u)
-	}
-}
-
-// transcript writes messages as a text, each clipped to its beginning and end.
-func transcript(messages []sessions.Message, clip int) string {
-	var b strings.Builder
-	for _, m := range messages {
-		fmt.Fprintf(&b, "[%s]\n", m.Role)
-		for _, p := range m.Parts {
-			switch p.Type {
-			case sessions.PartText, sessions.PartToolResult:
-				b.WriteString(clipText(p.Text, clip))
-			case sessions.PartToolCall:
-				fmt.Fprintf(&b, "calls %s %s", p.Tool, clipText(string(p.Args), clip))
-			case sessions.PartAttachment:
-				fmt.Fprintf(&b, "sends a %s %s", p.Attachment.Kind, sessions.HeadWord(p.Attachment.Name))
-			default:
-				continue
-			}
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
-
-// clipText keeps the first three quarters and the last quarter of what fits.
-func clipText(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	head, tail := s[:most*3/4], s[len(s)-most/4:]
-	return strings.ToValidUTF8(head, "") + " […] " + strings.ToValidUTF8(tail, "")
 }

@@ -19,16 +19,12 @@ const commandKeeps = 4
 
 // CheckModel implements [router.ModelChecker].
 func (l *Loop) CheckModel(name string, knows flow.Level) error {
-	if l.choose != nil {
-		return l.choose(name, knows)
-	}
-	_, err := l.models(name)
-	return err
+	return l.checkModel(name, knows)
 }
 
 // Compact implements [router.Compactor].
 func (l *Loop) Compact(ctx context.Context, a router.Assignment) (router.Compacted, error) {
-	w := &work{Loop: l, session: a.Session, run: a.Run, emit: a.Emit}
+	w := &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit}
 	w.event(sessions.Event{Type: sessions.EventStarted})
 	before, messages := threadSize(a.Session)
 	w.compactions++
@@ -40,7 +36,7 @@ func (l *Loop) Compact(ctx context.Context, a router.Assignment) (router.Compact
 		return router.Compacted{}, w.ended(ctx, err)
 	}
 	after, kept := threadSize(a.Session)
-	return router.Compacted{Messages: messages - kept + 1, Before: before, After: after, Usage: w.usage.get()}, nil
+	return router.Compacted{Messages: messages - kept + 1, Before: before, After: after, Usage: w.usage.Get()}, nil
 }
 
 // threadSize is how much a model reads of a thread: its text in bytes, and its messages.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/router"
 	"sluice/sessions"
@@ -49,7 +49,7 @@ func (o *owner) Denied(_ context.Context, _ sessions.MessageID, calls []sessions
 // askingBundle is a bundle whose agent needs an owner's word.
 func askingBundle(t *testing.T, mode sessions.PermissionMode, o *owner) *bundle {
 	t.Helper()
-	b, _ := withFiles(t, everything, func(d *agent.Definition) { d.Permission = mode })
+	b, _ := withFiles(t, everything, func(d *roster.Definition) { d.Permission = mode })
 	b.approver = o
 	return b
 }
@@ -126,7 +126,7 @@ func TestCallsBesideAnAwaitedOneRunOnce(t *testing.T) {
 					return says(tool)()
 				}))
 			}
-			b.configure(func(s *agent.Settings) {
+			b.configure(func(s *roster.Settings) {
 				s.Monitor = monitorOf(policy.EscalationAuto, policy.Rule{Name: "b", Hook: policy.PreToolCall, Tools: []string{"mcp_far_b"}, Action: policy.Hold})
 			})
 			o := &owner{thinks: true, decides: func(c sessions.Part) sessions.Confirmation {

@@ -8,17 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
 
 // equipped is a bundle whose agent main has a workspace, and what else it is given.
-func equipped(t *testing.T, change func(*agent.Definition)) (b *bundle, workspace string) {
+func equipped(t *testing.T, change func(*roster.Definition)) (b *bundle, workspace string) {
 	t.Helper()
 	b, workspace = newBundle(t), filepath.Join(t.TempDir(), "main")
-	b.configure(func(s *agent.Settings) {
+	b.configure(func(s *roster.Settings) {
 		s.Agents[0].Workspace = workspace
 		if change != nil {
 			change(&s.Agents[0])
@@ -48,7 +48,7 @@ func TestInstructionsOfTheWorkspaceReachThePrompt(t *testing.T) {
 
 func TestTemplateOfAnAgent(t *testing.T) {
 	t.Parallel()
-	b, _ := equipped(t, func(d *agent.Definition) {
+	b, _ := equipped(t, func(d *roster.Definition) {
 		d.SystemPrompt = "{{.Agent.Name}} in {{.Session.Key}}"
 		d.Thinking = sessions.ThinkingHigh
 	})
@@ -61,7 +61,7 @@ func TestTemplateOfAnAgent(t *testing.T) {
 func TestASubAgentIsAllowedNoMoreThanWhoStartedIt(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Agents[0].Permission = sessions.PermissionDeny })
+	b.configure(func(s *roster.Settings) { s.Agents[0].Permission = sessions.PermissionDeny })
 	parent := b.session.Record().ID
 	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:other:subagent:1", Agent: "other", SpawnedBy: parent, Taint: flow.Bottom()})
 	opened, err := b.Open(t.Context(), child)
@@ -78,8 +78,8 @@ func TestASandboxNarrowsWhatIsSeen(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
 		b := newBundle(t)
-		b.configure(func(s *agent.Settings) {
-			s.Visibility = agent.VisibleAll
+		b.configure(func(s *roster.Settings) {
+			s.Visibility = roster.VisibleAll
 			s.Agents[0].Workspace, s.Agents[0].Sandbox, s.Agents[0].SeesAll = t.TempDir(), sessions.SandboxOptional, all
 		})
 		b.reopen(t)
@@ -99,18 +99,20 @@ func TestASandboxNarrowsWhatIsSeen(t *testing.T) {
 func TestWhichToolsAnAgentHas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*agent.Definition)
+		change func(*roster.Definition)
 		has    []string
 		lacks  []string
 	}{
-		"nothing said":            {func(*agent.Definition) {}, []string{"read", "message"}, []string{"exec"}},
-		"a sandbox":               {func(d *agent.Definition) { d.Sandbox = sessions.SandboxRequired }, []string{"exec"}, nil},
-		"a sandbox and no exec":   {func(d *agent.Definition) { d.Sandbox = sessions.SandboxRequired; d.Tools.Deny = []string{"exec"} }, []string{"read"}, []string{"exec"}},
-		"everything but exec":     {func(d *agent.Definition) { d.Tools.Allow = []string{"*"} }, []string{"read", "message"}, []string{"exec"}},
-		"exec outside a sandbox":  {func(d *agent.Definition) { d.Tools.Allow = []string{"*", "exec"} }, []string{"exec", "message"}, nil},
-		"two":                     {func(d *agent.Definition) { d.Tools.Allow = []string{"read", "list"} }, []string{"read", "list"}, []string{"write", "message", "exec"}},
-		"without a workspace":     {func(d *agent.Definition) { d.Workspace = ""; d.Tools.Allow = []string{"*", "exec"} }, []string{"message"}, []string{"read", "exec"}},
-		"denied although allowed": {func(d *agent.Definition) { d.Tools = agent.ToolFilter{Allow: []string{"read"}, Deny: []string{"read"}} }, nil, []string{"read"}},
+		"nothing said":           {func(*roster.Definition) {}, []string{"read", "message"}, []string{"exec"}},
+		"a sandbox":              {func(d *roster.Definition) { d.Sandbox = sessions.SandboxRequired }, []string{"exec"}, nil},
+		"a sandbox and no exec":  {func(d *roster.Definition) { d.Sandbox = sessions.SandboxRequired; d.Tools.Deny = []string{"exec"} }, []string{"read"}, []string{"exec"}},
+		"everything but exec":    {func(d *roster.Definition) { d.Tools.Allow = []string{"*"} }, []string{"read", "message"}, []string{"exec"}},
+		"exec outside a sandbox": {func(d *roster.Definition) { d.Tools.Allow = []string{"*", "exec"} }, []string{"exec", "message"}, nil},
+		"two":                    {func(d *roster.Definition) { d.Tools.Allow = []string{"read", "list"} }, []string{"read", "list"}, []string{"write", "message", "exec"}},
+		"without a workspace":    {func(d *roster.Definition) { d.Workspace = ""; d.Tools.Allow = []string{"*", "exec"} }, []string{"message"}, []string{"read", "exec"}},
+		"denied although allowed": {func(d *roster.Definition) {
+			d.Tools = roster.ToolFilter{Allow: []string{"read"}, Deny: []string{"read"}}
+		}, nil, []string{"read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

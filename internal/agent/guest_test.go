@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -91,7 +91,7 @@ func TestAGuestInTheMainSessionIsOneInItsTools(t *testing.T) {
 func TestAGuestInASessionOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Keyer = sessions.Keyer{Scope: sessions.ScopePerAccountChannelPeer} })
+	b.configure(func(s *roster.Settings) { s.Keyer = sessions.Keyer{Scope: sessions.ScopePerAccountChannelPeer} })
 	b.as(t, b.record("agent:main:telegram:default:direct:eve", flow.Bottom()), false)
 	require.False(t, b.tool(t, "sessions_history", `{"sessionKey":"current"}`).Error)
 }

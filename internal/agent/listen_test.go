@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -75,7 +75,7 @@ func TestSkippedCallsAreNotJudged(t *testing.T) {
 	t.Parallel()
 	m := &mail{}
 	b := newBundle(t, calls(func() { m.said = append(m.said, "stop that") }), sessiontest.Says("as you like"))
-	b.configure(func(s *agent.Settings) {
+	b.configure(func(s *roster.Settings) {
 		s.Monitor = monitorOf(policy.EscalationAuto, policy.Rule{Name: "once", Hook: policy.PreToolCall, Action: policy.Block, Rate: &policy.Rate{Limit: 1, Per: time.Hour}})
 	})
 	m.session, b.inbox = b.session, m

@@ -3,68 +3,37 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/internal/agent/roster"
+	"sluice/internal/agent/sight"
+	"sluice/internal/agent/tools/files"
+	"sluice/internal/agent/tools/memory"
+	"sluice/internal/agent/tools/session"
+	"sluice/internal/agent/tools/talk"
+	"sluice/internal/agent/tools/todo"
+	"sluice/internal/agent/tools/webfetch"
+	"sluice/internal/agent/toolset"
 	"sluice/internal/sandbox"
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
-	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-// Definition is one configured agent.
-type Definition struct {
-	ID           string
-	Name         string // how it calls itself; empty: the id
-	SystemPrompt string // template, see [sessions.ParsePrompt]; empty: a plain assistant's
-	Model        string // "<provider>/<model>"
-	Workspace    string // its folder, an absolute path; empty: its sessions have no files
-	Thinking     sessions.ThinkingLevel
-	Verbose      sessions.VerboseLevel
-	Permission   sessions.PermissionMode // empty is auto
-	Sandbox      sessions.SandboxMode    // empty is off
-	// SeesAll lifts, for its sessions with a sandbox, the clamp to what they have started.
-	SeesAll bool
-	Tools   ToolFilter
-	// FileLevel is that of its sessions' files; invalid: they are as secret as the session, which alone has them.
-	FileLevel flow.Level
-	Memory    MemorySettings
-	// AllowAgents are the agents that it may start as sub-agents besides itself; "*" is any.
-	AllowAgents []string
-
-	prompt  *sessions.Prompt // of SystemPrompt
-	unclear error            // why there is no prompt
-}
-
-// Settings is what the configuration says to the loop.
-type Settings struct {
-	Agents     []Definition
-	Keyer      sessions.Keyer
-	Owners     []string // principals, "<channel>:<user id>"
-	Visibility Visibility
-	// AgentToAgent says which agents may speak to each other.
-	AgentToAgent AgentToAgent
-	// SubagentTools are the tools of sub-agents: all but those of sessions, unless Allow names them, and but for Deny.
-	SubagentTools ToolFilter
-	Web           Web
-	// Monitor judges what their tools read and write; required.
-	Monitor *policy.Monitor
-}
-
 // Models finds a model by its name "<provider>/<model>". Its error names what to configure.
 type Models func(name string) (sessions.Model, error)
 
-// Store is what the loop and its tools read and write.
+// Store is what the loop and its tools read and write of sessions.
 type Store interface {
 	sessions.Store
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
@@ -72,20 +41,6 @@ type Store interface {
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
 	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
 	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
-	// Todos reads the items of a session, the oldest first.
-	Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error)
-	// ChangeTodos applies a change to the items of a session in one transaction.
-	ChangeTodos(ctx context.Context, c sessions.TodoChange) error
-	// SaveMemory applies a save in one transaction.
-	SaveMemory(ctx context.Context, s sessions.MemorySave) error
-	// DeleteMemory applies a deletion in one transaction.
-	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
-	// MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
-	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
-	// Memories lists what is in a scope.
-	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
-	// SearchMemories finds memories by words, the best first and of equals the newest.
-	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 }
 
 // Sender queues a proactive message.
@@ -93,16 +48,16 @@ type Sender func(ctx context.Context, p router.Proactive) (ledger.Delivery, erro
 
 // Exchanges begins exchanges with other sessions, see [router.Router].
 type Exchanges interface {
-	StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error)
-	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
-	NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record
+	talk.Exchanges
 	NewAgentSession(agent string) sessions.Record
 }
 
 // Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox, Remote, Pages, Quota and CommandLimits are required.
 type Config struct {
-	Settings   Settings
+	Settings   roster.Settings
 	Store      Store
+	Memories   memory.Store
+	Todos      todo.Store
 	Models     Models
 	Send       Sender
 	Exchanges  Exchanges
@@ -115,98 +70,147 @@ type Config struct {
 	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
 	// CheckPolicy says what the gate would decide, see [router.Router]; required.
 	CheckPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
-	Sandbox     Sandbox // runs the commands of the tool exec; nil: there is none
+	Sandbox     files.Sandbox // runs the commands of the tool exec; nil: there is none
 	// Remote are the tools of servers outside the gateway as they are now; nil: none. A run has those of its beginning.
 	Remote func() []sessions.Tool
 	// Choose gives an error for a model that no session may be given. It names those that a session may be given that knows
 	// what is of a level. Nil: any that Models finds.
 	Choose func(name string, knows flow.Level) error
-	Pages  Pages            // gets the pages of web_fetch; nil: there is no such tool
+	Pages  webfetch.Pages   // gets the pages of web_fetch; nil: there is no such tool
 	Quota  *workspace.Quota // bounds the files of sessions; nil: nothing does
 	// CommandLimits are what a command of the tool exec may use as it is configured now; nil: [sandbox.Limits] at its zero value.
 	CommandLimits func() sandbox.Limits
 }
 
+func (c *Config) check() error {
+	switch {
+	case c.Store == nil, c.Memories == nil, c.Todos == nil, c.Models == nil, c.Send == nil, c.CheckPolicy == nil, c.Exchanges == nil, c.Now == nil, c.Log == nil, c.Registerer == nil:
+		return errors.New("a required field is not set")
+	case c.Settings.Monitor == nil:
+		return errors.New("there is no monitor")
+	}
+	return nil
+}
+
+// checkModel gives an error for a model that no session may be given that knows what is of a level.
+func (c *Config) checkModel(name string, knows flow.Level) error {
+	if c.Choose != nil {
+		return c.Choose(name, knows)
+	}
+	_, err := c.Models(name)
+	return err
+}
+
 // Loop works the runs of all agents. It is safe for concurrent use.
 type Loop struct {
-	settings    atomic.Pointer[Settings]
-	store       Store
-	models      Models
-	choose      func(name string, knows flow.Level) error
-	send        Sender
-	checkPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
-	exchanges   Exchanges
-	now         func() time.Time
-	log         *slog.Logger
-	metrics     *metrics
-	budget      time.Duration
-	media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
-	sandbox     Sandbox
-	tools       []sessions.Tool
-	remote      func() []sessions.Tool
-	pages       Pages
-	leftovers   *leftovers
-	quota       *workspace.Quota
-	limits      func() sandbox.Limits
+	parts
+	store      sessions.Store
+	models     Models
+	checkModel func(name string, knows flow.Level) error
+	sandbox    files.Sandbox
+	media      func(ctx context.Context, id sessions.MediaID) ([]byte, error)
+}
+
+// parts are what the work on a run needs.
+type parts struct {
+	roster    *roster.Roster
+	tools     *toolset.Toolset
+	memories  *memory.Tools
+	audiences *memory.Audiences
+	exchanges exchangeReader
+	now       func() time.Time
+	log       *slog.Logger
+	metrics   *metrics
+	budget    time.Duration
+}
+
+// exchangeReader reads an exchange by its id.
+type exchangeReader interface {
+	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
 }
 
 var _ router.Agent = (*Loop)(nil)
 
 // New makes a Loop.
 func New(c Config) (*Loop, error) {
-	if c.Store == nil || c.Models == nil || c.Send == nil || c.CheckPolicy == nil || c.Exchanges == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
-		return nil, errors.New("new agent loop: a required field is not set")
-	}
-	l := &Loop{
-		store: c.Store, models: c.Models, send: c.Send, checkPolicy: c.CheckPolicy, exchanges: c.Exchanges, now: c.Now, log: c.Log,
-		choose: c.Choose, metrics: newMetrics(c.Registerer), budget: c.RetryBudget, media: c.Media, sandbox: c.Sandbox, remote: c.Remote, pages: c.Pages,
-		quota: c.Quota, limits: c.CommandLimits,
-	}
-	if c.Settings.Monitor == nil {
-		return nil, errors.New("new agent loop: there is no monitor")
-	}
-	if l.limits == nil {
-		l.limits = func() sandbox.Limits { return sandbox.Limits{} }
-	}
-	l.leftovers = newLeftovers(c.Log, c.Now, l.metrics)
-	l.Configure(c.Settings)
-	if l.budget == 0 {
-		l.budget = 5 * time.Minute
-	}
-	l.tools = l.newTools()
-	if err := checkTools(l.tools); err != nil {
+	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("new agent loop: %w", err)
 	}
-	return l, nil
+	if c.CommandLimits == nil {
+		c.CommandLimits = func() sandbox.Limits { return sandbox.Limits{} }
+	}
+	agents := roster.New(c.Settings)
+	own := newTools(&c, agents)
+	set, err := toolset.New(toolset.Config{
+		Roster: agents, Store: c.Store, Own: own.all(), Web: own.web.All, Remote: c.Remote, Now: c.Now, Log: c.Log, Registerer: c.Registerer,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("new agent loop: %w", err)
+	}
+	return &Loop{
+		parts: parts{
+			roster: agents, tools: set, memories: &own.memory, audiences: &memory.Audiences{Store: c.Store, Roster: agents}, exchanges: c.Store,
+			now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute),
+		},
+		store: c.Store, models: c.Models, checkModel: c.checkModel, sandbox: c.Sandbox, media: c.Media,
+	}, nil
+}
+
+// ownTools are the tools of every agent, by what they are for.
+type ownTools struct {
+	files   files.Tools
+	memory  memory.Tools
+	todo    todo.Tools
+	web     webfetch.Tools
+	session session.Tools
+	talk    talk.Tools
+}
+
+func newTools(c *Config, agents *roster.Roster) *ownTools {
+	view := &sight.Sight{Store: c.Store, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
+	return &ownTools{
+		files:  files.Tools{Store: c.Store, Roster: agents, Quota: c.Quota, Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
+		memory: memory.Tools{Store: c.Memories, Roster: agents, Now: c.Now},
+		todo:   todo.Tools{Store: c.Todos, Now: c.Now},
+		web:    webfetch.Tools{Pages: c.Pages, Roster: agents, Log: c.Log},
+		session: session.Tools{
+			Store: c.Store, Sight: view, Roster: agents, Models: c.Models, CheckModel: c.checkModel, Now: c.Now,
+		},
+		talk: talk.Tools{
+			Store: c.Store, Sight: view, Roster: agents, Exchanges: c.Exchanges, Send: c.Send, CheckPolicy: c.CheckPolicy, CheckModel: c.checkModel,
+			Now: c.Now, Log: c.Log,
+		},
+	}
+}
+
+// all gives the tools that need no configuration.
+func (o *ownTools) all() []sessions.Tool {
+	return slices.Concat(o.session.All(), o.talk.All(), o.todo.All(), o.memory.All(), o.files.All())
+}
+
+// ToolNames are the names of the tools that agents have by themselves, whatever is configured.
+func ToolNames() []string {
+	names := []string{webfetch.Name, toolset.SimulateName}
+	for _, tool := range (&ownTools{}).all() {
+		names = append(names, tool.Spec.Name)
+	}
+	return names
 }
 
 // Configure gives the loop new settings. Sessions that are open keep the old ones until they are opened again.
-func (l *Loop) Configure(s Settings) {
-	s.Agents = slices.Clone(s.Agents)
-	for i := range s.Agents {
-		s.Agents[i].parse()
-	}
-	l.settings.Store(&s)
-}
+func (l *Loop) Configure(s roster.Settings) { l.roster.Configure(s) }
 
 // ModelName implements [router.Agent].
-func (l *Loop) ModelName(agent string) string {
-	d, _ := l.definition(agent)
-	return d.Model
-}
+func (l *Loop) ModelName(agent string) string { return l.roster.ModelName(agent) }
 
-func (l *Loop) definition(agent string) (Definition, bool) {
-	for _, d := range l.settings.Load().Agents {
-		if d.ID == agent {
-			return d, true
-		}
-	}
-	return Definition{}, false
+// Simulate says what a call of a session would come to, see [Toolset.Simulate].
+func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sessions.Caller, tool string, args json.RawMessage) (policy.Simulation, error) {
+	return l.tools.Simulate(ctx, record, caller, tool, args)
 }
 
 // Open implements [router.Agent].
 func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
-	d, ok := l.definition(record.Agent)
+	d, ok := l.roster.Definition(record.Agent)
 	if !ok {
 		return nil, failed(fmt.Errorf("agent %q is not in the configuration", record.Agent),
 			"The agent of this conversation is not there any more. My owner can put it back into agents.list.")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
@@ -35,7 +35,7 @@ func TestAgentIsToldWhoItIs(t *testing.T) {
 	b := newBundle(t, sessiontest.Says("hello"), sessiontest.Says("ahoy"))
 	_, err := b.ask(t.Context(), "hi")
 	require.NoError(t, err)
-	b.Configure(agent.Settings{Monitor: lenient(), Agents: []agent.Definition{{ID: "main", Model: "test/scripted", SystemPrompt: "You are a pirate."}}})
+	b.Configure(roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted", SystemPrompt: "You are a pirate."}}})
 	b.reopen(t)
 	_, err = b.ask(t.Context(), "hi")
 	require.NoError(t, err)

@@ -8,9 +8,6 @@ type metrics struct {
 	tokens      *prometheus.CounterVec
 	tools       *prometheus.CounterVec
 	compactions prometheus.Counter
-
-	abandoned    *prometheus.CounterVec
-	abandonedNow *prometheus.GaugeVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -31,13 +28,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		compactions: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "sluice", Subsystem: "session", Name: "compactions_total", Help: "Threads that were shortened to a summary.",
 		}),
-		abandoned: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "sluice", Subsystem: "tool", Name: "abandoned_total", Help: "Tool calls that did not end in their time and were left behind, by tool.",
-		}, []string{"tool"}),
-		abandonedNow: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: "sluice", Subsystem: "tool", Name: "abandoned", Help: "Tool calls that were left behind and have not ended yet, by tool.",
-		}, []string{"tool"}),
 	}
-	reg.MustRegister(m.completions, m.seconds, m.tokens, m.tools, m.compactions, m.abandoned, m.abandonedNow)
+	reg.MustRegister(m.completions, m.seconds, m.tokens, m.tools, m.compactions)
 	return m
 }

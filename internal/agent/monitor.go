@@ -2,14 +2,19 @@ package agent
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
+	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/sessions"
 )
 
 // runMonitor is the monitor of one run. It knows whose words the run works on, and judges by the rules as they are at each call.
 type runMonitor struct {
-	*Loop
+	roster *roster.Roster
+	now    func() time.Time
+	log    *slog.Logger
 	run    *sessions.Run
 	report sessions.Route // where a sub-agent's work is reported; zero for other runs
 }
@@ -18,24 +23,17 @@ var _ sessions.Monitor = runMonitor{}
 
 // monitored gives the session the monitor of the run until done is called.
 func (w *work) monitored(report sessions.Route) (done func()) {
-	w.session.SetMonitor(runMonitor{w.Loop, w.run, report})
+	w.session.SetMonitor(runMonitor{w.roster, w.now, w.log, w.run, report})
 	return func() { w.session.SetMonitor(nil) }
 }
 
 func (m runMonitor) call(c sessions.MonitoredCall) policy.Call {
-	return policy.Call{MonitoredCall: c, Route: orElse(orElse(m.run.Route, m.report), c.Record.Route), User: m.run.Speaker(), Owner: m.run.Input.Owner}
-}
-
-func orElse(route, otherwise sessions.Route) sessions.Route {
-	if route.IsZero() {
-		return otherwise
-	}
-	return route
+	return policy.Call{MonitoredCall: c, Route: m.run.Route.Or(m.report).Or(c.Record.Route), User: m.run.Speaker(), Owner: m.run.Input.Owner}
 }
 
 // Reach implements [sessions.Monitor].
 func (m runMonitor) Reach(ctx context.Context, c sessions.MonitoredCall) sessions.Reach {
-	reach, err := m.settings.Load().Monitor.Reach(ctx, m.call(c))
+	reach, err := m.roster.Settings().Monitor.Reach(ctx, m.call(c))
 	if err != nil && ctx.Err() == nil {
 		m.log.Error("can't find out where a call goes, so an owner is asked", "tool", c.Tool.Spec.Name, "run", string(m.run.ID), "err", err)
 	}
@@ -44,7 +42,7 @@ func (m runMonitor) Reach(ctx context.Context, c sessions.MonitoredCall) session
 
 // Call implements [sessions.Monitor].
 func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVerdict {
-	d, args := m.settings.Load().Monitor.Ask(m.call(c), effects)
+	d, args := m.roster.Settings().Monitor.Ask(m.call(c), effects)
 	v := sessions.CallVerdict{Reason: d.Reason, Args: args}
 	switch d.Action {
 	case policy.Allow, policy.Redact:
@@ -57,7 +55,7 @@ func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVe
 	if d.Terms != nil {
 		v.Terms = *d.Terms
 	}
-	v.Terms.Level = m.settings.Load().Monitor.YesLevel(c)
+	v.Terms.Level = m.roster.Settings().Monitor.YesLevel(c)
 	if effects {
 		v.Audit = []sessions.AuditEntry{m.entry(c, "tool.", d)}
 	}
@@ -66,7 +64,7 @@ func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVe
 
 // Response implements [sessions.Monitor].
 func (m runMonitor) Response(c sessions.MonitoredCall, r sessions.Response) (sessions.Response, []sessions.AuditEntry) {
-	d, r := m.settings.Load().Monitor.Answer(m.call(c), r)
+	d, r := m.roster.Settings().Monitor.Answer(m.call(c), r)
 	return r, []sessions.AuditEntry{m.entry(c, "response.", d)}
 }
 

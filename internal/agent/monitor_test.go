@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -32,13 +32,13 @@ func server(name string, level flow.Level) sessions.Tool {
 	}
 }
 
-func withServers(t *testing.T, m *policy.Monitor, change ...func(*agent.Settings)) *bundle {
+func withServers(t *testing.T, m *policy.Monitor, change ...func(*roster.Settings)) *bundle {
 	t.Helper()
 	b := newBundle(t)
 	for _, l := range flow.Levels() {
 		b.remote = append(b.remote, server("mcp_"+strings.ToLower(l.String())+"_ask", l))
 	}
-	b.configure(func(s *agent.Settings) {
+	b.configure(func(s *roster.Settings) {
 		s.Monitor = m
 		for _, c := range change {
 			c(s)
@@ -120,7 +120,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 // The operator is told what the caller was not: that there is such a session, and why it is hidden.
 func TestOperatorIsToldWhatIsHidden(t *testing.T) {
 	t.Parallel()
-	b := withServers(t, lenient(), func(s *agent.Settings) { s.Visibility = agent.VisibleAll })
+	b := withServers(t, lenient(), func(s *roster.Settings) { s.Visibility = roster.VisibleAll })
 	secret := b.record("agent:other:main", flow.NewLabel(flow.Confidential, flow.Trusted))
 	absent := b.tool(t, "sessions_history", `{"sessionKey":"agent:other:nobody"}`)
 	hidden := b.tool(t, "sessions_history", `{"sessionKey":"agent:other:main"}`)
@@ -188,9 +188,9 @@ func TestSimulationAgreesWithReality(t *testing.T) {
 		}
 		m := monitorOf(rapid.SampledFrom([]policy.Escalation{policy.EscalationAsk, policy.EscalationAuto, policy.EscalationDeny}).Draw(rt, "escalation"), rules...)
 		mode := rapid.SampledFrom([]sessions.PermissionMode{sessions.PermissionAuto, sessions.PermissionAuto, sessions.PermissionAsk, sessions.PermissionDeny}).Draw(rt, "permission")
-		b := withServers(t, m, func(s *agent.Settings) {
-			s.Visibility, s.Agents[0].Permission = agent.VisibleAll, mode
-			s.AgentToAgent = agent.AgentToAgent{Enabled: rapid.Bool().Draw(rt, "agents talk")}
+		b := withServers(t, m, func(s *roster.Settings) {
+			s.Visibility, s.Agents[0].Permission = roster.VisibleAll, mode
+			s.AgentToAgent = roster.AgentToAgent{Enabled: rapid.Bool().Draw(rt, "agents talk")}
 		})
 		o := &owner{decides: func(c sessions.Part) sessions.Confirmation {
 			return sessions.Confirmation{CallID: c.CallID, Reason: "no"}
@@ -243,7 +243,7 @@ func TestSimulationJudgesArgumentsAsWritten(t *testing.T) {
 // Files with a level of their own raise who reads them, and take nothing from who has learnt more.
 func TestFilesWithALevel(t *testing.T) {
 	t.Parallel()
-	b, _ := withFiles(t, everything, func(d *agent.Definition) { d.FileLevel = flow.Confidential })
+	b, _ := withFiles(t, everything, func(d *roster.Definition) { d.FileLevel = flow.Confidential })
 	require.False(t, b.tool(t, "write", `{"path":"a","content":"x"}`).Error)
 	require.Equal(t, flow.Confidential, b.session.Taint().Level(), "what a write says of the folder counts as read")
 	r := b.session.Record()

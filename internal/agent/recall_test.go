@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
@@ -19,7 +19,7 @@ import (
 func recalling(t *testing.T, chars int) *bundle {
 	t.Helper()
 	b := remembering(t)
-	b.configure(func(s *agent.Settings) {
+	b.configure(func(s *roster.Settings) {
 		s.Agents[0].Memory.Recall, s.Owners = chars, []string{"telegram:42"}
 	})
 	b.reopen(t)
@@ -121,7 +121,7 @@ func TestRecallIsBounded(t *testing.T) {
 	off := recalling(t, 0)
 	off.remember(t, "memory_save", params{"key": "k", "content": "x", "tags": []string{"rule"}})
 	require.NotContains(t, off.prompted(t, "hello"), "What you remember")
-	off.configure(func(s *agent.Settings) {
+	off.configure(func(s *roster.Settings) {
 		s.Agents[0].Memory.Recall, s.Agents[0].Tools.Deny = 4000, []string{"memory_search"}
 	})
 	off.reopen(t)

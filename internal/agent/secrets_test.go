@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -29,10 +29,10 @@ func knowing(t *testing.T) *policy.Monitor {
 }
 
 // withSecrets is a bundle with files whose monitor knows a secret.
-func withSecrets(t *testing.T, change func(*agent.Definition)) (b *bundle, folder string) {
+func withSecrets(t *testing.T, change func(*roster.Definition)) (b *bundle, folder string) {
 	t.Helper()
 	b, folder = withFiles(t, everything, change)
-	b.configure(func(s *agent.Settings) {
+	b.configure(func(s *roster.Settings) {
 		s.Agents[0].Workspace, s.Monitor = filepath.Dir(filepath.Dir(folder)), knowing(t) // each session has a folder below
 		change(&s.Agents[0])
 	})
@@ -43,7 +43,7 @@ func withSecrets(t *testing.T, change func(*agent.Definition)) (b *bundle, folde
 // A tool that keeps what it is told as its session's own gets no secret, and nothing tells one that is there from one that is not.
 func TestSecretsAreForPlacesWithALevel(t *testing.T) {
 	t.Parallel()
-	b, folder := withSecrets(t, func(d *agent.Definition) { d.Tools.Allow = []string{"*", "exec"} })
+	b, folder := withSecrets(t, func(d *roster.Definition) { d.Tools.Allow = []string{"*", "exec"} })
 	for tool, args := range map[string]string{
 		"message":        `{"message":"REF"}`,
 		"sessions_send":  `{"sessionKey":"agent:other:main","message":"REF"}`,
@@ -76,7 +76,7 @@ func TestSecretsAreForPlacesWithALevel(t *testing.T) {
 func TestSecretsInFilesWithALevel(t *testing.T) {
 	t.Parallel()
 	for _, level := range flow.Levels() {
-		b, folder := withSecrets(t, func(d *agent.Definition) { d.FileLevel = level })
+		b, folder := withSecrets(t, func(d *roster.Definition) { d.FileLevel = level })
 		part := b.tool(t, "write", `{"path":"a","content":"{{secret:crm}}"}`)
 		if !flow.CanFlow(flow.Confidential, level) {
 			require.True(t, part.Error, level)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/internal/sandbox/sandboxtest"
 	"sluice/internal/workspace"
 	"sluice/policy/flow"
@@ -148,7 +148,7 @@ func TestCallsLeftBehindAreBounded(t *testing.T) {
 func TestFilesOfASessionAreBounded(t *testing.T) {
 	t.Parallel()
 	sandboxtest.Need(t)
-	b, folder := withFiles(t, everything, func(d *agent.Definition) { d.Sandbox = sessions.SandboxRequired })
+	b, folder := withFiles(t, everything, func(d *roster.Definition) { d.Sandbox = sessions.SandboxRequired })
 	b.bounds = workspace.Bounds{Session: 4 << 20}
 	part := b.tool(t, "exec", `{"command":"i=0; while [ $i -lt 100 ]; do head -c 1000000 /dev/zero >f$i; i=$((i+1)); sleep 0.1; done"}`)
 	require.True(t, part.Error)

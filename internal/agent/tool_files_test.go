@@ -11,14 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/internal/sandbox/sandboxtest"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
 // withFiles is an equipped bundle whose session may use some of its folder.
-func withFiles(t *testing.T, access sessions.FileAccess, change func(*agent.Definition)) (b *bundle, folder string) {
+func withFiles(t *testing.T, access sessions.FileAccess, change func(*roster.Definition)) (b *bundle, folder string) {
 	t.Helper()
 	b, _ = equipped(t, change)
 	r := b.stored(sessions.Record{
@@ -141,7 +141,7 @@ func TestASubAgentHasFilesOfItsOwn(t *testing.T) {
 func TestExecInASandbox(t *testing.T) {
 	t.Parallel()
 	sandboxtest.Need(t)
-	b, folder := withFiles(t, everything, func(d *agent.Definition) { d.Sandbox = sessions.SandboxRequired })
+	b, folder := withFiles(t, everything, func(d *roster.Definition) { d.Sandbox = sessions.SandboxRequired })
 	part := b.tool(t, "exec", `{"command":"cat; pwd; echo made >made; ls / | grep -c home; exit 3","stdin":"in "}`)
 	require.False(t, part.Error, part.Text)
 	require.JSONEq(t, `{"exitCode":3,"stdout":"in /workspace\n0\n","stderr":"","timedOut":false,"truncated":false}`, part.Text)
@@ -165,7 +165,7 @@ func TestExecInASandbox(t *testing.T) {
 // A session that may use parts of its folder runs no commands, which reach all of it.
 func TestExecNeedsTheWholeFolder(t *testing.T) {
 	t.Parallel()
-	b, _ := withFiles(t, sessions.FileAccess{Read: []string{""}, Write: []string{"out"}}, func(d *agent.Definition) { d.Sandbox = sessions.SandboxOptional })
+	b, _ := withFiles(t, sessions.FileAccess{Read: []string{""}, Write: []string{"out"}}, func(d *roster.Definition) { d.Sandbox = sessions.SandboxOptional })
 	part := b.tool(t, "exec", `{"command":"true"}`)
 	require.True(t, part.Error)
 	require.Contains(t, part.Text, "may use only parts")
@@ -186,7 +186,7 @@ func TestExecWithoutASandbox(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, folder := withFiles(t, everything, func(d *agent.Definition) { d.Sandbox, d.Tools.Allow = c.mode, c.allow })
+			b, folder := withFiles(t, everything, func(d *roster.Definition) { d.Sandbox, d.Tools.Allow = c.mode, c.allow })
 			b.sandbox.missing = missing
 			part := b.tool(t, "exec", `{"command":"pwd; env | grep -vE '^(PWD|OLDPWD|_|SHLVL|PATH)=' | sort; sleep 100 >/dev/null 2>&1 &"}`)
 			require.Contains(t, part.Text, c.want)

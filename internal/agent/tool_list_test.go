@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -139,7 +139,7 @@ func TestListIsBounded(t *testing.T) {
 func TestListLooksBehindWhatIsNotSeen(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Visibility = agent.VisibleAgent })
+	b.configure(func(s *roster.Settings) { s.Visibility = roster.VisibleAgent })
 	b.store.records = nil
 	for i := range 2500 {
 		key := sessions.Key(fmt.Sprintf("agent:other:telegram:group:-%d", i))
@@ -173,7 +173,7 @@ func TestListShowsNewestMessagesWithoutTools(t *testing.T) {
 func TestSpawnedByIsHidden(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Visibility = agent.VisibleAgent })
+	b.configure(func(s *roster.Settings) { s.Visibility = roster.VisibleAgent })
 	secret := b.record("agent:main:http:secret", confidential)
 	b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:c", Agent: "main", Taint: public, SpawnedBy: secret.ID})
 	for _, s := range b.list(t, `{}`).Sessions {
@@ -187,7 +187,7 @@ func TestListMatrix(t *testing.T) {
 	t.Parallel()
 	for _, caller := range flow.Levels() {
 		b := newBundle(t)
-		b.configure(func(s *agent.Settings) { s.Visibility = agent.VisibleAgent })
+		b.configure(func(s *roster.Settings) { s.Visibility = roster.VisibleAgent })
 		b.as(t, b.record("agent:main:http:h", flow.NewLabel(caller, flow.Trusted)), true)
 		for _, level := range flow.Levels() {
 			b.record(sessions.Key("agent:main:telegram:group:"+level.String()), flow.NewLabel(level, flow.Trusted))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -153,7 +153,7 @@ func TestMemoryIsDeletedAtItsOwnLevel(t *testing.T) {
 func TestMemoryBounds(t *testing.T) {
 	t.Parallel()
 	b := remembering(t)
-	b.configure(func(s *agent.Settings) { s.Agents[0].Memory = agent.MemorySettings{MaxEntries: 1, MaxBytes: 100} })
+	b.configure(func(s *roster.Settings) { s.Agents[0].Memory = roster.MemorySettings{MaxEntries: 1, MaxBytes: 100} })
 	b.at(t, "agent:main:main", flow.Internal, true)
 	b.remember(t, "memory_save", params{"key": "a", "content": "x"})
 	full := b.call(t, "memory_save", params{"key": "b", "content": "x"})
@@ -169,11 +169,11 @@ func TestMemoryBounds(t *testing.T) {
 func TestMemoryNamespaces(t *testing.T) {
 	t.Parallel()
 	b := remembering(t)
-	b.configure(func(*agent.Settings) {})
+	b.configure(func(*roster.Settings) {})
 	b.remember(t, "memory_save", params{"key": "k", "content": "main's"})
 	b.at(t, "agent:other:main", flow.Restricted, true)
 	require.False(t, b.remember(t, "memory_get", params{"key": "k"}).Found)
-	b.configure(func(s *agent.Settings) { s.Agents[1].Memory.Namespace = "main" })
+	b.configure(func(s *roster.Settings) { s.Agents[1].Memory.Namespace = "main" })
 	b.at(t, "agent:other:main", flow.Restricted, true)
 	require.Equal(t, "main's", b.remember(t, "memory_get", params{"key": "k"}).Content)
 }
@@ -208,7 +208,7 @@ func (brokenMemories) MemoriesByKey(_ context.Context, s sessions.MemoryScope, k
 func TestMemoryAudiences(t *testing.T) {
 	t.Parallel()
 	b := remembering(t)
-	b.configure(func(s *agent.Settings) {
+	b.configure(func(s *roster.Settings) {
 		s.Owners = []string{"webchat:local", "telegram:1001"}
 		s.Keyer.Scope = sessions.ScopePerChannelPeer
 	})
@@ -273,7 +273,7 @@ func TestMemoryAudiences(t *testing.T) {
 func TestMemoryOfOneSessionForEverybody(t *testing.T) {
 	t.Parallel()
 	b := remembering(t)
-	b.configure(func(s *agent.Settings) { s.Keyer.Global = true })
+	b.configure(func(s *roster.Settings) { s.Keyer.Global = true })
 	b.at(t, "agent:main:main", flow.Public, true)
 	b.remember(t, "memory_save", params{"key": "k", "content": "x"})
 	b.at(t, "agent:main:main", flow.Public, false)
@@ -312,7 +312,7 @@ func TestMemoryOfOthersCoversNothing(t *testing.T) {
 func TestSharedMemory(t *testing.T) {
 	t.Parallel()
 	b := remembering(t)
-	b.configure(func(s *agent.Settings) { s.Agents[0].Memory.Shared = true })
+	b.configure(func(s *roster.Settings) { s.Agents[0].Memory.Shared = true })
 	b.at(t, "agent:main:main", flow.Public, true)
 	b.remember(t, "memory_save", params{"key": "k", "content": "x"})
 	b.at(t, "agent:main:telegram:group:-1", flow.Public, false)

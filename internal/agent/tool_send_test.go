@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/request"
@@ -141,7 +141,7 @@ func TestSendGoesOnWaiting(t *testing.T) {
 func TestSendStartsWhatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Visibility, s.AgentToAgent.Enabled = agent.VisibleAll, true })
+	b.configure(func(s *roster.Settings) { s.Visibility, s.AgentToAgent.Enabled = roster.VisibleAll, true })
 	b.send(t, "agent:other:main", "")
 	require.True(t, b.asked[0].Create)
 	require.Equal(t, "other", b.asked[0].Target.Agent)
@@ -153,31 +153,31 @@ func TestSendStartsWhatIsNotThereYet(t *testing.T) {
 func TestReach(t *testing.T) {
 	t.Parallel()
 	const othersMain, othersGroup, child, sibling = "agent:other:main", "agent:other:telegram:group:-7", "agent:main:subagent:c", "agent:main:http:h"
-	enabled := agent.AgentToAgent{Enabled: true}
+	enabled := roster.AgentToAgent{Enabled: true}
 	for i, c := range []struct {
-		visibility agent.Visibility
-		a2a        agent.AgentToAgent
+		visibility roster.Visibility
+		a2a        roster.AgentToAgent
 		owner      bool
 		from       sessions.Key
 		reached    []string
 		says       string // of another agent's sessions
 	}{
-		{agent.VisibleSelf, enabled, true, "agent:main:main", nil, "visibility is self"},
-		{agent.VisibleTree, enabled, true, "agent:main:main", []string{child, sibling, string(group)}, "visibility is tree"},
-		{agent.VisibleTree, enabled, false, "agent:main:main", nil, "visibility is tree"},
-		{agent.VisibleTree, enabled, true, group, []string{"main"}, "visibility is tree"},
+		{roster.VisibleSelf, enabled, true, "agent:main:main", nil, "visibility is self"},
+		{roster.VisibleTree, enabled, true, "agent:main:main", []string{child, sibling, string(group)}, "visibility is tree"},
+		{roster.VisibleTree, enabled, false, "agent:main:main", nil, "visibility is tree"},
+		{roster.VisibleTree, enabled, true, group, []string{"main"}, "visibility is tree"},
 		{"", enabled, true, group, []string{"main"}, "visibility is tree"},
-		{agent.VisibleAgent, enabled, false, group, []string{"main", child, sibling}, "visibility is agent"},
-		{agent.VisibleAll, agent.AgentToAgent{}, false, group, []string{"main", child, sibling}, "tools.agentToAgent.enabled is off"},
-		{agent.VisibleAll, enabled, false, group, []string{"main", child, sibling, othersMain, othersGroup}, ""},
-		{agent.VisibleAll, agent.AgentToAgent{Enabled: true, Allow: []string{"main"}}, false, group, []string{"main", child, sibling}, "agentToAgent.allow does not name both main and other"},
-		{agent.VisibleAll, agent.AgentToAgent{Enabled: true, Allow: []string{"main", "oth*"}}, false, group, []string{"main", child, sibling, othersMain, othersGroup}, ""},
-		{agent.VisibleAll, agent.AgentToAgent{Enabled: true, Allow: []string{"*"}}, false, group, []string{"main", child, sibling, othersMain, othersGroup}, ""},
+		{roster.VisibleAgent, enabled, false, group, []string{"main", child, sibling}, "visibility is agent"},
+		{roster.VisibleAll, roster.AgentToAgent{}, false, group, []string{"main", child, sibling}, "tools.agentToAgent.enabled is off"},
+		{roster.VisibleAll, enabled, false, group, []string{"main", child, sibling, othersMain, othersGroup}, ""},
+		{roster.VisibleAll, roster.AgentToAgent{Enabled: true, Allow: []string{"main"}}, false, group, []string{"main", child, sibling}, "agentToAgent.allow does not name both main and other"},
+		{roster.VisibleAll, roster.AgentToAgent{Enabled: true, Allow: []string{"main", "oth*"}}, false, group, []string{"main", child, sibling, othersMain, othersGroup}, ""},
+		{roster.VisibleAll, roster.AgentToAgent{Enabled: true, Allow: []string{"*"}}, false, group, []string{"main", child, sibling, othersMain, othersGroup}, ""},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			b.configure(func(s *agent.Settings) { s.Visibility, s.AgentToAgent = c.visibility, c.a2a })
+			b.configure(func(s *roster.Settings) { s.Visibility, s.AgentToAgent = c.visibility, c.a2a })
 			for _, key := range []sessions.Key{group, sibling, othersMain, othersGroup} {
 				b.record(key, public)
 			}
@@ -205,8 +205,8 @@ func TestSandboxedReach(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	for _, seesAll := range []bool{false, true} {
-		b.configure(func(s *agent.Settings) {
-			s.Visibility, s.AgentToAgent.Enabled = agent.VisibleAll, true
+		b.configure(func(s *roster.Settings) {
+			s.Visibility, s.AgentToAgent.Enabled = roster.VisibleAll, true
 			s.Agents[0].Workspace, s.Agents[0].Sandbox, s.Agents[0].SeesAll = t.TempDir(), sessions.SandboxOptional, seesAll
 		})
 		if !seesAll {
@@ -225,7 +225,7 @@ func TestSandboxedReach(t *testing.T) {
 func TestSendHiddenIsAbsent(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Visibility = agent.VisibleAgent })
+	b.configure(func(s *roster.Settings) { s.Visibility = roster.VisibleAgent })
 	secret := b.record("agent:main:telegram:group:-200", confidential)
 	foreign := b.record("agent:other:telegram:group:-200", public)
 	say := func(key string) string {
@@ -244,7 +244,7 @@ func TestSendDownIsDeniedWithTheReason(t *testing.T) {
 	b := newBundle(t)
 	b.record(group, internal)
 	high := b.record("agent:main:telegram:group:-300", confidential)
-	b.configure(func(s *agent.Settings) { s.Visibility = agent.VisibleAgent })
+	b.configure(func(s *roster.Settings) { s.Visibility = roster.VisibleAgent })
 	b.as(t, high, true)
 	result := b.tool(t, "sessions_send", `{"sessionKey":"`+string(group)+`","message":"x"}`)
 	require.True(t, result.Error)
@@ -256,8 +256,8 @@ func TestSendDownIsDeniedWithTheReason(t *testing.T) {
 func TestSendUpIsBlind(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) {
-		s.Visibility, s.SubagentTools.Allow = agent.VisibleSelf, []string{"sessions_send"}
+	b.configure(func(s *roster.Settings) {
+		s.Visibility, s.SubagentTools.Allow = roster.VisibleSelf, []string{"sessions_send"}
 	})
 	main := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:other:main", Agent: "other", Taint: confidential})
 	parent := b.record("agent:main:http:parent", confidential)
@@ -290,10 +290,10 @@ func TestFullQueueIsTold(t *testing.T) {
 // Who may not see the main session can leave word there, but not have it say what is in it.
 func TestMainSessionAnswersOnlyWhoMaySeeIt(t *testing.T) {
 	t.Parallel()
-	for visibility, sees := range map[agent.Visibility]bool{agent.VisibleTree: false, agent.VisibleSelf: false, agent.VisibleAgent: true, agent.VisibleAll: true} {
+	for visibility, sees := range map[roster.Visibility]bool{roster.VisibleTree: false, roster.VisibleSelf: false, roster.VisibleAgent: true, roster.VisibleAll: true} {
 		for _, owner := range []bool{false, true} { // an owner in a group is in a group
 			b := newBundle(t)
-			b.configure(func(s *agent.Settings) { s.Visibility = visibility })
+			b.configure(func(s *roster.Settings) { s.Visibility = visibility })
 			b.runs = map[sessions.RunID]sessions.Run{"run_asked": {Status: sessions.RunDone, Reply: "secret", Label: public}}
 			main := b.run.Session
 			b.as(t, b.record(group, public), owner)

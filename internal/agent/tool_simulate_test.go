@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -47,7 +47,7 @@ func TestSimulationHidesToolsAboveItsReader(t *testing.T) {
 func TestSimulationHidesAParentAboveItsReader(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.SubagentTools.Allow = []string{"sessions_send"} })
+	b.configure(func(s *roster.Settings) { s.SubagentTools.Allow = []string{"sessions_send"} })
 	parent := b.record("agent:main:telegram:group:-1", flow.NewLabel(flow.Confidential, flow.Trusted))
 	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:1", Agent: "main", SpawnedBy: parent.ID, Taint: flow.Bottom()})
 	say := func(to string, reader flow.Level) string {
@@ -62,7 +62,7 @@ func TestSimulationHidesAParentAboveItsReader(t *testing.T) {
 func TestSimulationHidesWhyASecretIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Monitor = knowing(t) })
+	b.configure(func(s *roster.Settings) { s.Monitor = knowing(t) })
 	record := b.session.Record()
 	ask := func(name string, reader flow.Level) string {
 		return b.simulated(t, record, reader, "message", `{"message":"{{secret:`+name+`}}"}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/router/exchange"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -37,7 +37,7 @@ func TestSpawnArguments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			b.configure(func(*agent.Settings) {})
+			b.configure(func(*roster.Settings) {})
 			result := b.tool(t, "sessions_spawn", c.args)
 			require.True(t, result.Error, result.Text)
 			require.Contains(t, result.Text, c.says)
@@ -49,7 +49,7 @@ func TestSpawnArguments(t *testing.T) {
 func TestSpawnReturnsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Agents[0].AllowAgents = []string{"other"} })
+	b.configure(func(s *roster.Settings) { s.Agents[0].AllowAgents = []string{"other"} })
 	result := b.tool(t, "sessions_spawn", `{"task":"look","label":"prices","agentId":"other","model":"test/scripted","runTimeoutSeconds":90,"cleanup":"delete"}`)
 	require.False(t, result.Error, result.Text)
 	require.JSONEq(t, `{"status":"accepted","runId":"run_asked","childSessionKey":"agent:other:subagent:1"}`, result.Text)
@@ -113,17 +113,17 @@ func (b *bundle) names(t *testing.T) (names []string) {
 func TestSubAgentTools(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		filter     agent.ToolFilter
+		filter     roster.ToolFilter
 		has, lacks []string
 	}{
-		"by itself": {agent.ToolFilter{}, []string{"summarize", "todo_add"}, []string{"sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status", "agents_list", "message"}},
-		"allowed":   {agent.ToolFilter{Allow: []string{"sessions_send", "sessions_spawn"}}, []string{"sessions_send", "summarize"}, []string{"sessions_spawn", "sessions_list"}},
-		"denied":    {agent.ToolFilter{Allow: []string{"sessions_send"}, Deny: []string{"summarize", "sessions_send"}}, []string{"todo_add"}, []string{"summarize", "sessions_send"}},
+		"by itself": {roster.ToolFilter{}, []string{"summarize", "todo_add"}, []string{"sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status", "agents_list", "message"}},
+		"allowed":   {roster.ToolFilter{Allow: []string{"sessions_send", "sessions_spawn"}}, []string{"sessions_send", "summarize"}, []string{"sessions_spawn", "sessions_list"}},
+		"denied":    {roster.ToolFilter{Allow: []string{"sessions_send"}, Deny: []string{"summarize", "sessions_send"}}, []string{"todo_add"}, []string{"summarize", "sessions_send"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			b.configure(func(s *agent.Settings) { s.SubagentTools = c.filter })
+			b.configure(func(s *roster.Settings) { s.SubagentTools = c.filter })
 			b.as(t, b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:c", Agent: "main", Taint: public, SpawnedBy: b.run.Session}), true)
 			names := b.names(t)
 			require.Subset(t, names, c.has)
@@ -150,7 +150,7 @@ func TestAgentsList(t *testing.T) {
 	}
 	b := newBundle(t)
 	get := func(allow ...string) (ids []string, got list) {
-		b.configure(func(s *agent.Settings) { s.Agents[1].AllowAgents = allow })
+		b.configure(func(s *roster.Settings) { s.Agents[1].AllowAgents = allow })
 		require.NoError(t, json.Unmarshal([]byte(b.tool(t, "agents_list", `{}`).Text), &got))
 		for _, a := range got.Agents {
 			require.True(t, a.Configured)
@@ -158,7 +158,7 @@ func TestAgentsList(t *testing.T) {
 		}
 		return ids, got
 	}
-	b.configure(func(*agent.Settings) {})
+	b.configure(func(*roster.Settings) {})
 	b.as(t, b.record("agent:other:main", public), true)
 	ids, got := get()
 	require.Equal(t, []string{"other"}, ids)

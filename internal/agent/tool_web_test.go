@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/internal/web"
 	"sluice/policy/flow"
 )
@@ -28,7 +28,7 @@ func (p *pages) Get(_ context.Context, address string, _ web.Rules) (web.Page, e
 func online(t *testing.T, level flow.Level) *bundle {
 	t.Helper()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Web = agent.Web{Enabled: true, Classification: level} })
+	b.configure(func(s *roster.Settings) { s.Web = roster.Web{Enabled: true, Classification: level} })
 	b.reopen(t)
 	return b
 }
@@ -71,7 +71,7 @@ func TestWebFetchIsOffUnlessEnabled(t *testing.T) {
 	require.NotContains(t, b.toolNames(t), "web_fetch")
 	b = online(t, flow.Internal)
 	require.Contains(t, b.toolNames(t), "web_fetch")
-	b.configure(func(s *agent.Settings) { s.Web = agent.Web{Enabled: true, Classification: flow.Public} })
+	b.configure(func(s *roster.Settings) { s.Web = roster.Web{Enabled: true, Classification: flow.Public} })
 	result := b.tool(t, "web_fetch", `{"url":"https://example.org/"}`)
 	require.Contains(t, result.Text, "configured otherwise meanwhile", "an open session does not go by a level that holds no more")
 	require.Empty(t, b.pages.asked)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -36,7 +36,7 @@ func (b *bundle) specs(t *testing.T) map[string]sessions.ToolSpec {
 func TestEveryToolNamesTheBadParameter(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.configure(func(s *agent.Settings) { s.Web = agent.Web{Enabled: true, Classification: flow.Public} })
+	b.configure(func(s *roster.Settings) { s.Web = roster.Web{Enabled: true, Classification: flow.Public} })
 	b.reopen(t)
 	for name, spec := range b.specs(t) {
 		var s schema

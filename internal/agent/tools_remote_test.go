@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -90,21 +90,21 @@ func TestToolsOfServersThatAreNotSoundAreNotTaken(t *testing.T) {
 func TestWhoHasToolsOfServers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		main, other agent.ToolFilter
-		sub         agent.ToolFilter
+		main, other roster.ToolFilter
+		sub         roster.ToolFilter
 		has, child  []string // of the agent main; of a session of other that main has started
 	}{
 		"all":               {has: []string{"mcp_far_read", "mcp_near_read"}, child: []string{"mcp_far_read", "mcp_near_read"}},
-		"a pattern":         {main: agent.ToolFilter{Allow: []string{"mcp_far_*"}}, has: []string{"mcp_far_read"}, child: []string{"mcp_far_read"}},
-		"but for a pattern": {main: agent.ToolFilter{Deny: []string{"mcp_far_*"}}, has: []string{"mcp_near_read"}, child: []string{"mcp_near_read"}},
-		"of both":           {main: agent.ToolFilter{Allow: []string{"mcp_far_*"}}, other: agent.ToolFilter{Deny: []string{"*far*"}}, has: []string{"mcp_far_read"}},
-		"not sub-agents":    {sub: agent.ToolFilter{Deny: []string{"mcp_*"}}, has: []string{"mcp_far_read", "mcp_near_read"}},
+		"a pattern":         {main: roster.ToolFilter{Allow: []string{"mcp_far_*"}}, has: []string{"mcp_far_read"}, child: []string{"mcp_far_read"}},
+		"but for a pattern": {main: roster.ToolFilter{Deny: []string{"mcp_far_*"}}, has: []string{"mcp_near_read"}, child: []string{"mcp_near_read"}},
+		"of both":           {main: roster.ToolFilter{Allow: []string{"mcp_far_*"}}, other: roster.ToolFilter{Deny: []string{"*far*"}}, has: []string{"mcp_far_read"}},
+		"not sub-agents":    {sub: roster.ToolFilter{Deny: []string{"mcp_*"}}, has: []string{"mcp_far_read", "mcp_near_read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
 			b.remote = []sessions.Tool{remote("mcp_far_read", says("news")), remote("mcp_near_read", says("news"))}
-			b.configure(func(s *agent.Settings) {
+			b.configure(func(s *roster.Settings) {
 				s.Agents[0].Tools, s.Agents[1].Tools, s.SubagentTools = c.main, c.other, c.sub
 			})
 			b.reopen(t)

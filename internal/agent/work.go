@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"sluice/announce"
+	"sluice/internal/agent/gist"
 	"sluice/router"
 	"sluice/sessions"
 )
@@ -29,13 +30,13 @@ const truncated = "\n\n_(The answer ends here because it reached the model's lim
 
 // work is one run being worked. It is used by one goroutine.
 type work struct {
-	*Loop
+	parts
 	session     *sessions.Session
 	run         *sessions.Run
 	emit        func(sessions.Event)
 	inbox       router.Inbox // nil for none
 	approver    router.Approver
-	usage       tally
+	usage       gist.Tally
 	compactions int
 	usedTools   bool
 	cut         bool // the last answer hit the model's limit
@@ -43,11 +44,11 @@ type work struct {
 
 // Work implements [router.Agent].
 func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, error) {
-	w := &work{Loop: l, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
+	w := &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
-	if err := w.refresh(ctx, w.session); err != nil {
+	if err := w.tools.Refresh(ctx, w.session); err != nil {
 		return router.Answer{}, w.ended(ctx, err)
 	}
 	report, err := w.brief(ctx)
@@ -92,12 +93,24 @@ func (w *work) brief(ctx context.Context) (report sessions.Route, err error) {
 		w.session.SetBriefing(remembered)
 		return report, nil
 	}
-	x, err := w.store.Exchange(ctx, w.run.Exchange)
+	x, err := w.exchanges.Exchange(ctx, w.run.Exchange)
 	if err != nil {
 		return report, fmt.Errorf("read exchange: %w", err)
 	}
 	w.session.SetBriefing(strings.TrimSpace(remembered + "\n\n" + announce.Brief(x.Exchange)))
 	return x.Route, nil
+}
+
+// recall is what the prompt says by itself of what is remembered.
+func (w *work) recall(ctx context.Context) (string, error) {
+	if !w.memories.Recalls(w.session) {
+		return "", nil
+	}
+	audience, err := w.audiences.Of(ctx, w.session.Record(), w.run)
+	if err != nil {
+		return "", err
+	}
+	return w.memories.Recall(ctx, w.session, w.run, audience)
 }
 
 // resume goes on with tool calls that were open when the run's worker ended. Only the first of them may have begun, as
@@ -163,12 +176,12 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	for _, call := range calls {
 		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
 	}
-	audience, err := w.audience(ctx, w.session.Record(), w.run)
+	audience, err := w.audiences.Of(ctx, w.session.Record(), w.run)
 	if err != nil {
 		return err
 	}
 	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, User: w.run.Speaker(), Owner: w.run.Input.Owner, Chain: w.run.Chain, Audience: audience}
-	if _, err := run(w.counting(ctx), caller, confirmations); err != nil {
+	if _, err := run(gist.Counting(ctx, &w.usage), caller, confirmations); err != nil {
 		return err
 	}
 	for _, part := range w.session.Last().Parts[before:] {
@@ -277,7 +290,7 @@ func (w *work) step(ctx context.Context) error {
 
 func (w *work) count(model string, c sessions.Completion) {
 	w.cut = c.Truncated
-	w.usage.add(c.Usage)
+	w.usage.Add(c.Usage)
 	w.metrics.tokens.WithLabelValues(model, "input").Add(float64(c.Usage.InputTokens))
 	w.metrics.tokens.WithLabelValues(model, "output").Add(float64(c.Usage.OutputTokens))
 }
@@ -299,7 +312,7 @@ func (w *work) answer() (router.Answer, error) {
 	if w.cut {
 		text += truncated
 	}
-	return router.Answer{Text: text, Model: last.Model, Usage: w.usage.get()}, nil
+	return router.Answer{Text: text, Model: last.Model, Usage: w.usage.Get()}, nil
 }
 
 // ended says how the run failed, to the person who waits and to the operator.
@@ -325,19 +338,6 @@ func (w *work) ended(ctx context.Context, err error) error {
 	case sessions.ModelRefused:
 		return failed(err, "The model did not accept this request. My owner can see why with `sluice runs list --status failed`.")
 	default:
-		return failed(err, fmt.Sprintf("My model does not answer at the moment (%s); I have tried for a while. Please try again later.", publicKind(me.Kind)))
-	}
-}
-
-func publicKind(k sessions.ModelErrorKind) string {
-	switch k {
-	case sessions.ModelRateLimited:
-		return "too many requests"
-	case sessions.ModelOverloaded:
-		return "it is overloaded"
-	case sessions.ModelCut:
-		return "its answers break off"
-	default:
-		return "no connection"
+		return failed(err, fmt.Sprintf("My model does not answer at the moment (%s); I have tried for a while. Please try again later.", gist.Trouble(me.Kind)))
 	}
 }

@@ -187,7 +187,7 @@ func (a *App) wire() error {
 	a.quota = workspace.NewQuota(a.bounds, nil, a.now)
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.loop, err = agent.New(agent.Config{
-		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
+		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Quota: a.quota, CommandLimits: a.commandLimits,
 		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Send: func(ctx context.Context, p router.Proactive) (ledger.Delivery, error) { return a.router.Send(ctx, p) },

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sluice/adapters/webchat"
-	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/internal/config"
 	"sluice/internal/web"
 	"sluice/policy"
@@ -107,13 +107,13 @@ func exchangeSettings(c *config.Config) place.ExchangeSettings {
 }
 
 // agentSettings is what the configuration says to the agent loop.
-func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
-	s := agent.Settings{
+func agentSettings(c *config.Config, monitor *policy.Monitor) roster.Settings {
+	s := roster.Settings{
 		Monitor: monitor,
-		Keyer:   c.Session.Keyer(), Owners: c.Owners, Visibility: agent.Visibility(c.Tools.Sessions.Visibility),
-		AgentToAgent:  agent.AgentToAgent(c.Tools.AgentToAgent),
-		SubagentTools: agent.ToolFilter(c.Tools.Subagents.Tools),
-		Web: agent.Web{
+		Keyer:   c.Session.Keyer(), Owners: c.Owners, Visibility: roster.Visibility(c.Tools.Sessions.Visibility),
+		AgentToAgent:  roster.AgentToAgent(c.Tools.AgentToAgent),
+		SubagentTools: roster.ToolFilter(c.Tools.Subagents.Tools),
+		Web: roster.Web{
 			Enabled: c.Tools.Web.Enabled, Classification: c.Tools.Web.Classification,
 			Rules: web.Rules{Allow: c.Tools.Web.Allow, Deny: c.Tools.Web.Deny, MaxBytes: c.Tools.Web.MaxBytes},
 		},
@@ -124,13 +124,13 @@ func agentSettings(c *config.Config, monitor *policy.Monitor) agent.Settings {
 	return s
 }
 
-func definition(a config.Agent) agent.Definition {
-	return agent.Definition{
+func definition(a config.Agent) roster.Definition {
+	return roster.Definition{
 		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
 		Workspace: a.Workspace, FileLevel: a.WorkspaceLevel, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),
-		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: agent.ToolFilter(a.Tools),
-		Memory: agent.MemorySettings{
+		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: roster.ToolFilter(a.Tools),
+		Memory: roster.MemorySettings{
 			Namespace: a.Memory.Namespace, Shared: a.Memory.Audience == "shared",
 			MaxEntries: a.Memory.MaxEntries, MaxBytes: int64(a.Memory.MaxBytes), Recall: a.Memory.RecallChars,
 		},

@@ -15,6 +15,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -83,13 +84,13 @@ func (w *twoRun) open() {
 
 func (w *twoRun) openLoop(monitor *policy.Monitor) {
 	w.Helper()
-	shared := agent.MemorySettings{Namespace: "main", Shared: w.shared, MaxEntries: 6, Recall: 4000} // so few, that they are soon full
+	shared := roster.MemorySettings{Namespace: "main", Shared: w.shared, MaxEntries: 6, Recall: 4000} // so few, that they are soon full
 	loop, err := agent.New(agent.Config{
-		Settings: agent.Settings{
-			Agents:  []agent.Definition{{ID: "main", Model: "m/m", Memory: shared, AllowAgents: []string{"other"}}, {ID: "other", Model: "m/m", Memory: shared}},
-			Monitor: monitor, Visibility: agent.VisibleAll, AgentToAgent: agent.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
+		Settings: roster.Settings{
+			Agents:  []roster.Definition{{ID: "main", Model: "m/m", Memory: shared, AllowAgents: []string{"other"}}, {ID: "other", Model: "m/m", Memory: shared}},
+			Monitor: monitor, Visibility: roster.VisibleAll, AgentToAgent: roster.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
 		},
-		Store: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Store: w.store, Memories: w.store, Todos: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		Send: func(ctx context.Context, p router.Proactive) (ledger.Delivery, error) { return w.router.Send(ctx, p) },
 		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
 			return w.router.CheckPolicy(ctx, c)

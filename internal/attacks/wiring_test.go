@@ -13,11 +13,11 @@ import (
 func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 	t.Parallel()
 	known := []string{
-		"internal/agent/tool_memory.go",   // the last line of defence behind the store
-		"internal/agent/tool_simulate.go", // what who is told of a simulation sees
-		"internal/config/defaults.go",     // which of two settings is lower
-		"internal/config/advice.go",       // what doctor says of settings
-		"internal/httpapi/caller.go",      // what the bearer of a token sees
+		"internal/agent/tools/memory/read.go", // the last line of defence behind the store
+		"internal/agent/tools/tools.go",       // what who is told of a simulation sees
+		"internal/config/defaults.go",         // which of two settings is lower
+		"internal/config/advice.go",           // what doctor says of settings
+		"internal/httpapi/caller.go",          // what the bearer of a token sees
 		"internal/httpapi/files.go", "internal/httpapi/level.go", "internal/httpapi/said.go",
 		"internal/model/choose.go", // which models a session is told of
 		"router/decider.go",        // what a token decides about; it asks a checkpoint

@@ -1,0 +1,103 @@
+// Package roster holds the configured agents and the settings that all of them share.
+package roster
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"sluice/internal/web"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Settings is what the configuration says to the loop.
+type Settings struct {
+	Agents     []Definition
+	Keyer      sessions.Keyer
+	Owners     []string // principals, "<channel>:<user id>"
+	Visibility Visibility
+	// AgentToAgent says which agents may speak to each other.
+	AgentToAgent AgentToAgent
+	// SubagentTools are the tools of sub-agents: all but those of sessions, unless Allow names them, and but for Deny.
+	SubagentTools ToolFilter
+	Web           Web
+	// Monitor judges what their tools read and write; required.
+	Monitor *policy.Monitor
+}
+
+// Visibility says which sessions an agent's tools can see at all. Labels restrict it further.
+type Visibility string
+
+// The visibilities. Tree is the own session and those that it has started; an
+// owner who speaks in the agent's main session sees all of that agent's.
+const (
+	VisibleSelf  Visibility = "self"
+	VisibleTree  Visibility = "tree"
+	VisibleAgent Visibility = "agent"
+	VisibleAll   Visibility = "all"
+)
+
+// AgentToAgent says which agents may speak to each other.
+type AgentToAgent struct {
+	Enabled bool
+	Allow   []string // patterns of agent ids; empty allows any
+}
+
+func (a AgentToAgent) Allows(agent string) bool {
+	return len(a.Allow) == 0 || policy.NameMatches(a.Allow, agent)
+}
+
+// Web is what the configuration says of the tool web_fetch.
+type Web struct {
+	Enabled        bool
+	Classification flow.Level // what an address may have learnt, and the level of what a page says
+	Rules          web.Rules
+}
+
+// Roster is the settings as they are now. It is safe for concurrent use.
+type Roster struct{ settings atomic.Pointer[Settings] }
+
+// New makes a Roster.
+func New(s Settings) *Roster {
+	r := &Roster{}
+	r.Configure(s)
+	return r
+}
+
+// Configure replaces the settings.
+func (r *Roster) Configure(s Settings) {
+	s.Agents = slices.Clone(s.Agents)
+	for i := range s.Agents {
+		s.Agents[i].parse()
+	}
+	r.settings.Store(&s)
+}
+
+// Settings are the present settings. They must not be changed.
+func (r *Roster) Settings() *Settings { return r.settings.Load() }
+
+// Definition finds an agent by its id.
+func (r *Roster) Definition(agent string) (Definition, bool) {
+	for _, d := range r.Settings().Agents {
+		if d.ID == agent {
+			return d, true
+		}
+	}
+	return Definition{}, false
+}
+
+// ModelName is the name of an agent's model; empty if there is no such agent.
+func (r *Roster) ModelName(agent string) string {
+	d, _ := r.Definition(agent)
+	return d.Model
+}
+
+// MayStart reports whether an agent may start another one as its sub-agent. It may always start itself.
+func (r *Roster) MayStart(agent, child string) bool {
+	if agent == child {
+		return true
+	}
+	d, _ := r.Definition(agent)
+	return slices.Contains(d.AllowAgents, child) || slices.Contains(d.AllowAgents, "*")
+}

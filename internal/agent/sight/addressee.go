@@ -1,0 +1,144 @@
+package sight
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/internal/agent/roster"
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// Addressee is the session that a message goes to.
+type Addressee struct {
+	Record sessions.Record
+	Create bool // it is not stored yet: an agent's main session that nobody has spoken to
+	// blind: the caller may speak to it, but must not learn anything of it.
+	Blind  bool
+	Parent bool // it has started the caller's session
+}
+
+// Addressee finds the session that a caller may speak to. The error for one that is
+// hidden is that for one that is absent; others name the setting that forbids it.
+func (st *Sight) Addressee(ctx context.Context, caller sessions.Caller, name string) (Addressee, error) {
+	parent := st.parentOf(ctx, caller)
+	to, err := st.named(ctx, caller, parent, name)
+	if err != nil {
+		return to, err
+	}
+	if to.Record.ID == caller.Session {
+		return to, errors.New("sessionKey: that is this session itself")
+	}
+	child := to.Record.ID == parent.ID
+	own := child || to.Record.Key == st.Roster.Settings().Keyer.Main(caller.Agent) // to these it may always speak
+	seen := child || st.reaches(caller, to.Record)
+	if !own && !seen {
+		st.Deny(caller, policy.CheckSessionsHidden, to.Record)
+		return to, NoSession(name)
+	}
+	to.Parent = child
+	to.Blind = !seen // else who can't read a session would have it say what is in it
+	who := policy.CallerOf(caller)
+	if !who.May(policy.CheckSessionsHidden, to.Record.Taint) {
+		if !own {
+			st.Deny(caller, policy.CheckSessionsHidden, to.Record)
+			return to, NoSession(name)
+		}
+		to.Blind = true
+	}
+	if !who.MayTell(policy.CheckSessionsSend, to.Record.Taint.Level()) {
+		st.Deny(caller, policy.CheckSessionsSend, to.Record)
+		return to, fmt.Errorf("sessionKey: this session has learnt what is %s, and that one may be told only what is %s: an owner can say /raise %s there; %s",
+			caller.Taint.Level(), to.Record.Taint.Level(), caller.Taint.Level(), policy.Anew(to.Record.Taint.Level()))
+	}
+	return to, nil
+}
+
+// named finds the session that a name means. What a key alone forbids is said before
+// anything is looked up, and an id tells nothing of the session behind it.
+func (st *Sight) named(ctx context.Context, caller sessions.Caller, parent sessions.Record, name string) (Addressee, error) {
+	if parent.ID != "" && (name == string(parent.ID) || name == string(parent.Key)) {
+		return Addressee{Record: parent}, nil
+	}
+	if id, err := sessions.ParseID(name); err == nil {
+		record, err := st.Store.Session(ctx, id)
+		switch {
+		case errors.Is(err, sessions.ErrNotFound), err == nil && (!record.Ended.IsZero() || st.crossAgent(caller, record.Agent) != nil):
+			return Addressee{}, NoSession(name)
+		case err != nil:
+			return Addressee{}, tools.Inside("read session", err)
+		}
+		return Addressee{Record: record}, nil
+	}
+	key, err := st.Roster.Settings().Keyer.Resolve(name, caller.Agent)
+	if err != nil {
+		return Addressee{}, fmt.Errorf("sessionKey: %w", err)
+	}
+	if agent := key.Agent(); agent != "" {
+		if err := st.crossAgent(caller, agent); err != nil {
+			return Addressee{}, err
+		}
+	}
+	record, err := st.Store.SessionByKey(ctx, key)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return st.absent(key, name)
+	case err != nil:
+		return Addressee{}, tools.Inside("read session", err)
+	case st.crossAgent(caller, record.Agent) != nil: // a key that names no agent
+		return Addressee{}, NoSession(name)
+	}
+	return Addressee{Record: record}, nil
+}
+
+func NoSession(name string) error {
+	return fmt.Errorf("sessionKey: there is no session %q; sessions_list shows those that you can see", name)
+}
+
+// absent is what a key means for which there is no session: the main session of a configured agent can be begun.
+func (st *Sight) absent(key sessions.Key, name string) (Addressee, error) {
+	agent := key.Agent()
+	if _, ok := st.Roster.Definition(agent); ok && key == st.Roster.Settings().Keyer.Main(agent) {
+		return Addressee{Record: st.NewSession(agent), Create: true}, nil
+	}
+	return Addressee{}, NoSession(name)
+}
+
+// parentOf is the session that has started the caller's; a zero record if none has, or if it has ended.
+func (st *Sight) parentOf(ctx context.Context, caller sessions.Caller) sessions.Record {
+	if !caller.Key.SubAgent() {
+		return sessions.Record{}
+	}
+	record, err := st.Store.Session(ctx, caller.Session)
+	if err != nil || record.SpawnedBy == "" {
+		return sessions.Record{} // then it has none of a parent's rights
+	}
+	parent, err := st.Store.Session(ctx, record.SpawnedBy)
+	if err != nil || !parent.Ended.IsZero() || tools.HiddenFrom(caller.Reader, parent.Taint) {
+		return sessions.Record{}
+	}
+	return parent
+}
+
+// crossAgent applies the settings on who may speak to whom. They depend on the
+// agents alone, so that their errors tell nothing of what is there.
+func (st *Sight) crossAgent(caller sessions.Caller, agent string) error {
+	s := st.Roster.Settings()
+	d, _ := st.Roster.Definition(caller.Agent)
+	switch {
+	case agent == caller.Agent:
+		return nil
+	case roster.Sandboxed(d.Sandbox) && !d.SeesAll:
+		return errors.New("sessionKey: sessions of other agents are out of reach: agents.defaults.sandbox.sessionToolsVisibility is spawned, it must be all")
+	case s.Visibility != roster.VisibleAll:
+		return fmt.Errorf("sessionKey: sessions of other agents are out of reach: tools.sessions.visibility is %s, it must be all", cmp.Or(s.Visibility, roster.VisibleTree))
+	case !s.AgentToAgent.Enabled:
+		return errors.New("sessionKey: sessions of other agents are out of reach: tools.agentToAgent.enabled is off")
+	case !s.AgentToAgent.Allows(caller.Agent), !s.AgentToAgent.Allows(agent):
+		return fmt.Errorf("sessionKey: tools.agentToAgent.allow does not name both %s and %s", caller.Agent, agent)
+	}
+	return nil
+}

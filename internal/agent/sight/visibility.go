@@ -1,0 +1,139 @@
+// Package sight decides which sessions the tools of a caller can see, and which it may speak to.
+//
+// Two things decide: the configuration (tools.sessions.visibility, tools.agentToAgent, the sandbox) and the labels. A session
+// that a caller may not know of gives the same error as one that does not exist; only the audit trail has the reason.
+package sight
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/internal/agent/roster"
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// Store finds sessions.
+type Store interface {
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+}
+
+// Sight decides which sessions a caller's tools can see, and which it may speak to.
+type Sight struct {
+	Store  Store
+	Roster *roster.Roster
+	// NewSession makes the main session of an agent that has none, without storing it.
+	NewSession func(agent string) sessions.Record
+	Now        func() time.Time
+}
+
+// Visible reports whether the caller's tools may see a session. What is more
+// secret than what the caller has learnt already is not there for it.
+func (st *Sight) Visible(caller sessions.Caller, record sessions.Record) bool {
+	if !policy.CallerOf(caller).May(policy.CheckSessionsSee, record.Taint) {
+		return false
+	}
+	return record.ID == caller.Session || st.reaches(caller, record)
+}
+
+// guest reports whether a run in an agent's main session works for somebody who is not its owner. Where
+// session.dmScope lets others talk there, the right to look around is that of who speaks, not of the session: its
+// older messages, its sub-agents and its talks with other agents are not for them. What the model has before itself
+// it may tell them all the same.
+func (st *Sight) guest(caller sessions.Caller) bool {
+	return !caller.Owner && caller.Key == st.Roster.Settings().Keyer.Main(caller.Agent)
+}
+
+// GuestIn reports whether a session is the one in which the caller's run works for a guest, to whom nothing of what was said there is shown.
+func (st *Sight) GuestIn(caller sessions.Caller, session sessions.ID) bool {
+	return session == caller.Session && st.guest(caller)
+}
+
+// ErrGuest is what a guest's run gets in place of what was said in the main session.
+var ErrGuest = errors.New("others than the owner talk in this session too, and only the owner may have shown what was said in it: go by what is before you")
+
+// reaches applies the visibility, whatever the labels say.
+func (st *Sight) reaches(caller sessions.Caller, record sessions.Record) bool {
+	started := record.SpawnedBy == caller.Session && !st.guest(caller)
+	if d, _ := st.Roster.Definition(caller.Agent); roster.Sandboxed(d.Sandbox) && !d.SeesAll {
+		return started && st.Roster.Settings().Visibility != roster.VisibleSelf
+	}
+	switch st.Roster.Settings().Visibility {
+	case roster.VisibleAll:
+		return true
+	case roster.VisibleAgent:
+		return record.Agent == caller.Agent
+	case roster.VisibleSelf:
+		return false
+	default:
+		return started || caller.Owner && record.Agent == caller.Agent && caller.Key == st.Roster.Settings().Keyer.Main(caller.Agent)
+	}
+}
+
+// Target finds the session that a tool names by key or id; empty is the
+// caller's own. The error for a hidden session is that for an absent one.
+func (st *Sight) Target(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
+	if name == "" || name == "current" {
+		record, err := st.Store.Session(ctx, caller.Session)
+		if err != nil {
+			return record, tools.Inside("read session", err)
+		}
+		return record, nil
+	}
+	record, err := st.find(ctx, caller, name)
+	if err == nil && record.Ended.IsZero() && st.Visible(caller, record) {
+		return record, nil
+	}
+	if err == nil {
+		st.Deny(caller, policy.CheckSessionsSee, record)
+	}
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return sessions.Record{}, tools.Inside("read session", err)
+	}
+	return sessions.Record{}, NoSession(name)
+}
+
+// SeesTarget is the check of the tools that show one session.
+func (st *Sight) SeesTarget(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
+	var args struct {
+		SessionKey string `json:"sessionKey"`
+	}
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return fmt.Errorf("sessionKey: %w", err)
+	}
+	_, err := st.Target(ctx, caller, args.SessionKey)
+	return err
+}
+
+// Deny notes for the operator what a caller was told is not there.
+func (st *Sight) Deny(caller sessions.Caller, at policy.Checkpoint, record sessions.Record) {
+	why := "out of its sight (tools.sessions.visibility, sandbox)"
+	switch {
+	case !record.Ended.IsZero():
+		why = "has ended"
+	case !policy.CallerOf(caller).May(at, record.Taint):
+		why = "above what the caller has learnt"
+	case at == policy.CheckSessionsSend:
+		why = "below what the caller has learnt"
+	}
+	caller.Trail.Add(sessions.AuditEntry{
+		At: st.Now(), Actor: "agent:" + caller.Agent, Action: string(at) + ".denied", Object: string(record.ID), Session: caller.Session, Label: record.Taint.Join(caller.Taint),
+		Detail: map[string]string{"key": string(record.Key), "reason": why, "call": caller.CallID},
+	})
+}
+
+func (st *Sight) find(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
+	if id, err := sessions.ParseID(name); err == nil {
+		return st.Store.Session(ctx, id)
+	}
+	key, err := st.Roster.Settings().Keyer.Resolve(name, caller.Agent)
+	if err != nil {
+		return sessions.Record{}, sessions.ErrNotFound // what can't be a key names nothing
+	}
+	return st.Store.SessionByKey(ctx, key)
+}

@@ -1,0 +1,238 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/internal/agent/tools"
+	"sluice/internal/workspace"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+const (
+	grepSchema = `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
+"pattern":{"type":"string","description":"an RE2 expression"},
+"path":{"type":"string","description":"a folder or a file of the workspace; default: all of it"},
+"files":{"type":"string","description":"only files that match, as for find"},
+"ignoreCase":{"type":"boolean"},
+"limit":{"type":"integer","minimum":1,"maximum":500,"description":"lines; default 100"}}}`
+	grepDefault, grepMost = 100, 500
+	// grepLine is how much of a line is shown, in bytes.
+	grepLine = 400
+	// grepBytes is how much text one search reads at most.
+	grepBytes = 256 << 20
+	// patternMost is the length of a pattern in bytes, at most.
+	patternMost = 1000
+	// programMost is how many instructions a compiled pattern has at most. Each character of a text may take a step for
+	// each instruction; nested repetitions make many.
+	programMost = 10_000
+	// searchSteps is how many such steps one search takes at most: some seconds.
+	searchSteps = 1_000_000_000
+	// sliceSteps is how many steps a search takes before it looks at its context again: some milliseconds.
+	sliceSteps = 1 << 20
+)
+
+// grepArgs are the arguments of grep.
+type grepArgs struct {
+	Pattern    string  `json:"pattern"`
+	Path       string  `json:"path"`
+	Files      *string `json:"files"`
+	IgnoreCase bool    `json:"ignoreCase"`
+	Limit      *int    `json:"limit"`
+}
+
+// grep is one search for lines.
+type grep struct {
+	pattern pattern
+	only    *workspace.Glob
+	limit   int
+	found   []grepMatch
+	skipped int // files that are too big or no text
+	more    bool
+	steps   int    // that it may still take
+	bytes   int    // that it may still read
+	stopped string // where it ended before it had seen everything, and why; empty: it has not
+}
+
+type grepMatch struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+func (a grepArgs) parse() (*grep, error) {
+	g := &grep{limit: grepDefault, steps: searchSteps, bytes: grepBytes}
+	if a.Limit != nil {
+		g.limit = *a.Limit
+	}
+	switch {
+	case a.Pattern == "" || len(a.Pattern) > patternMost:
+		return nil, fmt.Errorf("pattern: want 1 to %d bytes", patternMost)
+	case g.limit < 1 || g.limit > grepMost:
+		return nil, fmt.Errorf("limit: %d, want 1 to %d", g.limit, grepMost)
+	}
+	var err error
+	if g.pattern, err = parsePattern(a.Pattern, a.IgnoreCase); err != nil {
+		return nil, fmt.Errorf("pattern: %w", err)
+	}
+	if a.Files != nil {
+		only, err := workspace.ParseGlob(*a.Files)
+		if err != nil {
+			return nil, fmt.Errorf("files: %w", err)
+		}
+		g.only = &only
+	}
+	return g, nil
+}
+
+func (ts *Tools) grepFiles(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args grepArgs
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	g, err := args.parse()
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	files, err := ts.files(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	defer files.Close() //nolint:errcheck // only read from
+	whole, err := files.Walk(ctx, args.Path, func(e workspace.Entry, read func() ([]byte, error)) bool { return g.look(ctx, e, read) })
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return sessions.ToolResult{}, pathError(args.Path, err)
+	}
+	if g.found == nil {
+		g.found = []grepMatch{}
+	}
+	result := map[string]any{"count": len(g.found), "matches": g.found, "truncated": g.more || !whole || g.stopped != "", "skippedFiles": g.skipped}
+	if g.stopped != "" {
+		result["stopped"] = g.stopped
+	}
+	text, err := tools.JSON(result)
+	return sessions.ToolResult{Text: text, Label: caller.Taint}, err
+}
+
+// look searches one file. It returns false when the search is over.
+func (g *grep) look(ctx context.Context, e workspace.Entry, read func() ([]byte, error)) bool {
+	if g.only != nil && !g.only.Match(e.Path) {
+		return true
+	}
+	if g.bytes -= int(min(e.Size, workspace.FileMost)); g.bytes < 0 {
+		g.stopped = fmt.Sprintf("at %s: one search reads at most %d MiB; search fewer files (path, files)", e.Path, grepBytes>>20)
+		return false
+	}
+	content, err := read()
+	if errors.Is(err, sessions.ErrNotFound) {
+		return true // gone meanwhile
+	}
+	if err != nil || binary(content) {
+		g.skipped++
+		return true
+	}
+	n, slice := 0, 0
+	for line := range strings.Lines(string(content)) {
+		n++
+		steps := g.pattern.steps(line)
+		if slice += steps; slice > sliceSteps {
+			slice = 0
+			if ctx.Err() != nil {
+				return false
+			}
+		}
+		if g.steps -= steps; g.steps < 0 && !policy.CheckSearch.Skipped() {
+			g.stopped = fmt.Sprintf("in %s, line %d: the search took more work than one call may; use a simpler pattern, or search fewer files (path, files)", e.Path, n)
+			return false
+		}
+		line = strings.TrimRight(line, "\r\n")
+		if !g.pattern.match(ctx, line) {
+			continue
+		}
+		if g.more = len(g.found) == g.limit; g.more {
+			return false
+		}
+		g.found = append(g.found, grepMatch{e.Path, n, clipped(line)})
+	}
+	return ctx.Err() == nil
+}
+
+func clipped(line string) string {
+	if len(line) > grepLine {
+		return strings.ToValidUTF8(line[:grepLine], "") + "…"
+	}
+	return line
+}
+
+// pattern is a regular expression of which it is known what a match costs at most.
+type pattern struct {
+	expression *regexp.Regexp
+	size       int // instructions
+}
+
+func parsePattern(text string, ignoreCase bool) (pattern, error) {
+	if ignoreCase {
+		text = "(?i)" + text
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return pattern{}, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return pattern{}, err
+	}
+	size := len(program.Inst)
+	if size > programMost && !policy.CheckSearch.Skipped() {
+		return pattern{}, fmt.Errorf("its repetitions make it too big: %d steps for each character, the most is %d; use smaller counts, or * and +", size, programMost)
+	}
+	expression, err := regexp.Compile(text)
+	return pattern{expression, size}, err
+}
+
+// steps is how many steps it takes at most to match a text.
+func (p pattern) steps(text string) int { return len(text) * p.size }
+
+// match reports whether a text matches. When ctx ends it returns soon, with a result that means nothing.
+func (p pattern) match(ctx context.Context, text string) bool {
+	if p.steps(text) <= sliceSteps {
+		return p.expression.MatchString(text)
+	}
+	every := max(sliceSteps/p.size, 1)
+	return p.expression.MatchReader(&watchedText{ctx: ctx, text: text, every: every, look: every})
+}
+
+// watchedText is a text that ends with its context.
+type watchedText struct {
+	ctx         context.Context //nolint:containedctx // it is a reader of one call
+	text        string
+	at          int
+	every, look int // ctx is looked at when at has reached look, and so often
+}
+
+// ReadRune implements [io.RuneReader].
+func (w *watchedText) ReadRune() (r rune, size int, err error) {
+	if w.at >= w.look {
+		w.look = w.at + w.every
+		if w.ctx.Err() != nil {
+			return 0, 0, io.EOF
+		}
+	}
+	if w.at >= len(w.text) {
+		return 0, 0, io.EOF
+	}
+	r, size = utf8.DecodeRuneInString(w.text[w.at:])
+	w.at += size
+	return r, size, nil
+}

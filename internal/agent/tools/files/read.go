@@ -1,0 +1,157 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/internal/agent/tools"
+	"sluice/internal/workspace"
+	"sluice/sessions"
+)
+
+const (
+	readSchema = `{"type":"object","additionalProperties":false,"required":["path"],"properties":{
+"path":{"type":"string","description":"relative to the workspace"},
+"offset":{"type":"integer","minimum":1,"description":"first line, from 1; default 1"},
+"limit":{"type":"integer","minimum":1,"description":"lines; default: as many as fit into 256 KiB"}}}`
+	listFilesSchema = `{"type":"object","additionalProperties":false,"properties":{
+"path":{"type":"string","description":"a folder of the workspace; default: all of it"}}}`
+	// readMost is how much of a file one call shows, in bytes.
+	readMost = 256 << 10
+)
+
+// fileTool is a tool over the session's files. One that only reads may be run again.
+func fileTool(name, about, schema string, writes sessions.FlowEnd, run tools.Func) sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: writes}, Idempotent: writes == sessions.FlowNone, Run: run,
+	}
+}
+
+// All gives the tools.
+func (ts *Tools) All() []sessions.Tool {
+	none, session := sessions.FlowNone, sessions.FlowSession
+	return []sessions.Tool{
+		fileTool("read", "Reads a text file of the workspace, or some of its lines.", readSchema, none, ts.readFile),
+		fileTool("list", "Lists a folder of the workspace.", listFilesSchema, none, ts.listFiles),
+		fileTool("find", "Finds files of the workspace whose paths match a pattern.", findSchema, none, ts.findFiles),
+		fileTool("grep", "Finds lines that match a regular expression (RE2) in text files of the workspace.", grepSchema, none, ts.grepFiles),
+		fileTool("write", "Makes a text file in the workspace, or replaces one. Folders are made as needed.", writeSchema, session, ts.writeFile),
+		fileTool("edit", "Replaces a piece of a text file of the workspace, which must be there exactly once.", editSchema, session, ts.editFile),
+		ts.execTool(),
+	}
+}
+
+// text reads a file as text.
+func text(files *workspace.Files, path string) (string, error) {
+	if path == "" {
+		return "", errors.New("path: is required")
+	}
+	content, err := files.Read(path)
+	if err != nil {
+		return "", pathError(path, err)
+	}
+	if binary(content) {
+		return "", fmt.Errorf("path: %q is binary (%d bytes), only text can be read", path, len(content))
+	}
+	return string(content), nil
+}
+
+func binary(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) }
+
+func (ts *Tools) readFile(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Path   string `json:"path"`
+		Offset *int   `json:"offset"`
+		Limit  *int   `json:"limit"`
+	}
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	offset, limit := 1, 1<<31
+	if args.Offset != nil {
+		offset = *args.Offset
+	}
+	if args.Limit != nil {
+		limit = *args.Limit
+	}
+	switch {
+	case offset < 1:
+		return sessions.ToolResult{}, fmt.Errorf("offset: %d, want a line from 1 on", offset)
+	case limit < 1:
+		return sessions.ToolResult{}, fmt.Errorf("limit: %d, want at least 1 line", limit)
+	}
+	files, err := ts.files(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	defer files.Close() //nolint:errcheck // only read from
+	content, err := text(files, args.Path)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	shown, err := lines(content, offset, limit)
+	return sessions.ToolResult{Text: shown, Label: caller.Taint}, err
+}
+
+// lines cuts lines out of a text, and says so below them.
+func lines(content string, offset, limit int) (string, error) {
+	total := strings.Count(content, "\n")
+	if content != "" && !strings.HasSuffix(content, "\n") {
+		total++
+	}
+	if offset > max(total, 1) {
+		return "", fmt.Errorf("offset: the file has %d lines", total)
+	}
+	var out strings.Builder
+	n := 0 // lines that are passed or shown
+	for line := range strings.Lines(content) {
+		if n+1 >= offset {
+			if n-offset+1 == limit || out.Len()+len(line) > readMost {
+				if out.Len() == 0 {
+					return strings.ToValidUTF8(line[:readMost], "") + fmt.Sprintf("\n[line %d goes on: it has %d bytes]", offset, len(line)), nil
+				}
+				break
+			}
+			out.WriteString(line)
+		}
+		n++
+	}
+	if n < total {
+		return strings.TrimSuffix(out.String(), "\n") + fmt.Sprintf("\n[lines %d to %d of %d; offset %d goes on]", offset, n, total, n+1), nil
+	}
+	return out.String(), nil
+}
+
+func (ts *Tools) listFiles(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Path string `json:"path"`
+	}
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	files, err := ts.files(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	defer files.Close() //nolint:errcheck // only read from
+	entries, more, err := files.List(ctx, args.Path)
+	if err != nil {
+		return sessions.ToolResult{}, pathError(args.Path, err)
+	}
+	return entriesResult(caller, entries, more)
+}
+
+// entriesResult is a list of files; more says that it is not all.
+func entriesResult(caller sessions.Caller, entries []workspace.Entry, more bool) (sessions.ToolResult, error) {
+	if entries == nil {
+		entries = []workspace.Entry{}
+	}
+	text, err := tools.JSON(map[string]any{"count": len(entries), "entries": entries, "truncated": more})
+	return sessions.ToolResult{Text: text, Label: caller.Taint}, err
+}

@@ -1,0 +1,101 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice/internal/agent/tools"
+	"sluice/sessions"
+)
+
+const (
+	writeSchema = `{"type":"object","additionalProperties":false,"required":["path","content"],"properties":{
+"path":{"type":"string","description":"relative to the workspace"},
+"content":{"type":"string","description":"the whole text, at most 256 KiB"}}}`
+	editSchema = `{"type":"object","additionalProperties":false,"required":["path","oldText","newText"],"properties":{
+"path":{"type":"string","description":"relative to the workspace"},
+"oldText":{"type":"string","minLength":1,"description":"exactly as it is there, with enough around it to be there once"},
+"newText":{"type":"string","description":"what takes its place; empty takes it out"}}}`
+	// writeMost is how much one call writes, in bytes.
+	writeMost = 256 << 10
+)
+
+func (ts *Tools) writeFile(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Path    string  `json:"path"`
+		Content *string `json:"content"`
+	}
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	switch {
+	case args.Path == "":
+		return sessions.ToolResult{}, errors.New("path: is required")
+	case args.Content == nil:
+		return sessions.ToolResult{}, errors.New("content: is required")
+	case len(*args.Content) > writeMost:
+		return sessions.ToolResult{}, fmt.Errorf("content: is %d bytes, the most is %d", len(*args.Content), writeMost)
+	}
+	return ts.writeText(ctx, caller, args.Path, func(string) (string, error) { return *args.Content, nil }, false)
+}
+
+func (ts *Tools) editFile(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Path string  `json:"path"`
+		Old  string  `json:"oldText"`
+		New  *string `json:"newText"`
+	}
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	switch {
+	case args.Path == "":
+		return sessions.ToolResult{}, errors.New("path: is required")
+	case args.Old == "":
+		return sessions.ToolResult{}, errors.New("oldText: is required")
+	case args.New == nil:
+		return sessions.ToolResult{}, errors.New("newText: is required")
+	case args.Old == *args.New:
+		return sessions.ToolResult{}, errors.New("newText: is the same as oldText")
+	case len(*args.New) > writeMost:
+		return sessions.ToolResult{}, fmt.Errorf("newText: is %d bytes, the most is %d", len(*args.New), writeMost)
+	}
+	return ts.writeText(ctx, caller, args.Path, func(there string) (string, error) {
+		switch n := strings.Count(there, args.Old); n {
+		case 1:
+			return strings.Replace(there, args.Old, *args.New, 1), nil
+		case 0:
+			return "", errors.New("oldText: is not in the file; read shows it as it is")
+		default:
+			return "", fmt.Errorf("oldText: is in the file %d times, want once: give more of what is around it", n)
+		}
+	}, true)
+}
+
+// writeText stores what change makes of a file's text; of an empty one where it need not be there.
+func (ts *Tools) writeText(ctx context.Context, caller sessions.Caller, path string, change func(there string) (string, error), mustBe bool) (sessions.ToolResult, error) {
+	files, err := ts.files(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	defer files.Close() //nolint:errcheck // each write is closed by itself
+	there := ""
+	if mustBe {
+		if there, err = text(files, path); err != nil {
+			return sessions.ToolResult{}, err
+		}
+	}
+	content, err := change(there)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	made, err := files.Write(ctx, path, []byte(content))
+	if err != nil {
+		return sessions.ToolResult{}, pathError(path, err)
+	}
+	result, err := tools.JSON(map[string]any{"path": path, "bytes": len(content), "created": made})
+	return sessions.ToolResult{Text: result, Label: caller.Taint}, err
+}

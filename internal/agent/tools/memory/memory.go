@@ -1,0 +1,25 @@
+// Package memory has the tools with which an agent remembers things across sessions, and what a prompt
+// says of memories by itself. [Audiences] finds out whose memories a run may read.
+package memory
+
+import (
+	"sluice/internal/agent/roster"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// The bounds where the settings have none.
+const (
+	memoryEntries = 200_000
+	memoryBytes   = 256 << 20
+)
+
+// memoryScope is what a caller sees: its own audience at its own level and below. Who has
+// the owners' audience, or an agent that shares, sees all audiences of the namespace.
+func (ts *Tools) memoryScope(d roster.Definition, audience sessions.Audience, level flow.Level) sessions.MemoryScope {
+	s := sessions.MemoryScope{Namespace: d.Namespace(), Audience: audience, MaxLevel: level, Now: ts.Now()}
+	if audience == sessions.AudienceOwner || d.Memory.Shared {
+		s.Audience = ""
+	}
+	return s
+}

@@ -1,0 +1,155 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"sluice/internal/agent/tools"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+const (
+	memorySaveSchema = `{"type":"object","additionalProperties":false,"required":["key","content"],"properties":{
+"key":{"type":"string","minLength":1,"description":"a short name that says what it is about, such as user-name or project-deadline; at most 256 bytes"},
+"content":{"type":"string","minLength":1,"description":"what is to be remembered, at most 64 KiB"},
+"tags":{"type":"array","maxItems":32,"items":{"type":"string","minLength":1},"description":"each at most 64 bytes. What has one of the tags persona, rule, preference and project is recalled by itself"},
+"expires_at":{"type":"string","format":"date-time","description":"it is forgotten then, such as 2027-01-31T18:00:00Z; default: never"}}}`
+	memoryDeleteSchema = `{"type":"object","additionalProperties":false,"required":["key"],"properties":{
+"key":{"type":"string","minLength":1,"description":"as it was saved"},
+"uncover":{"type":"boolean","description":"let what less confidential conversations have saved under the key be seen here again; default false: nothing is there under it any more"}}}`
+)
+
+// memorySaveArgs are the arguments of memory_save.
+type memorySaveArgs struct {
+	Key       string   `json:"key"`
+	Content   string   `json:"content"`
+	Tags      []string `json:"tags"`
+	ExpiresAt string   `json:"expires_at"`
+}
+
+func (a *memorySaveArgs) check() error {
+	if err := checkMemoryKey(a.Key); err != nil {
+		return err
+	}
+	switch {
+	case strings.TrimSpace(a.Content) == "":
+		return errors.New("content: is required")
+	case len(a.Content) > sessions.MemoryMostContent:
+		return fmt.Errorf("content: is %d bytes long, the most is %d", len(a.Content), sessions.MemoryMostContent)
+	case len(a.Tags) > sessions.MemoryMostTags:
+		return fmt.Errorf("tags: want at most %d of them, got %d", sessions.MemoryMostTags, len(a.Tags))
+	}
+	for i, tag := range a.Tags {
+		if err := checkMemoryName(fmt.Sprintf("tags[%d]", i), tag, sessions.MemoryMostTag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expires is when the memory ends; zero for never.
+func (a *memorySaveArgs) expires(now time.Time) (time.Time, error) {
+	if a.ExpiresAt == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, a.ExpiresAt)
+	if err != nil {
+		return at, fmt.Errorf("expires_at: %q is no time such as 2027-01-31T18:00:00Z", a.ExpiresAt)
+	}
+	if !at.After(now) {
+		return at, fmt.Errorf("expires_at: %s is over; it is %s", a.ExpiresAt, now.UTC().Format(time.RFC3339))
+	}
+	return at.UTC(), nil
+}
+
+func checkMemoryKey(key string) error { return checkMemoryName("key", key, sessions.MemoryMostKey) }
+
+func checkMemoryName(parameter, text string, most int) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return fmt.Errorf("%s: is required", parameter)
+	case len(text) > most:
+		return fmt.Errorf("%s: is %d bytes long, the most is %d", parameter, len(text), most)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, breaksLine):
+		return fmt.Errorf("%s: want one line without control characters", parameter)
+	}
+	return nil
+}
+
+// newMemory is a version as a caller saves it. Its label is the caller's: who could say another one could say too little.
+func (ts *Tools) newMemory(caller sessions.Caller, key string) sessions.Memory {
+	d, _ := ts.Roster.Definition(caller.Agent)
+	return sessions.Memory{
+		ID: sessions.NewMemoryID(), Namespace: d.Namespace(), Audience: caller.Audience, Label: caller.Taint, Key: key,
+		Session: caller.Session, Run: caller.Run, Updated: ts.Now(),
+	}
+}
+
+func (ts *Tools) saveMemory(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args memorySaveArgs
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := args.check(); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	m := ts.newMemory(caller, args.Key)
+	m.Content, m.Tags = args.Content, args.Tags
+	var err error
+	if m.Expires, err = args.expires(m.Updated); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	d, _ := ts.Roster.Definition(caller.Agent)
+	save := sessions.MemorySave{Memory: m, MaxEntries: d.Memory.MaxEntries, MaxBytes: d.Memory.MaxBytes}
+	if save.MaxEntries == 0 {
+		save.MaxEntries = memoryEntries
+	}
+	if save.MaxBytes == 0 {
+		save.MaxBytes = memoryBytes
+	}
+	err = ts.Store.SaveMemory(ctx, save)
+	if errors.Is(err, sessions.ErrMemoryFull) {
+		return sessions.ToolResult{}, fmt.Errorf("content: does not fit: this conversation may keep %d memories and %d bytes at its level, former versions included; memory_delete makes room for others, and your owner can raise agents.list[].memory.maxEntries and maxBytes",
+			save.MaxEntries, save.MaxBytes)
+	}
+	if err != nil {
+		return sessions.ToolResult{}, tools.Inside("save memory", err)
+	}
+	return memoryDone(caller, map[string]any{"saved": true, "key": m.Key, "classification": m.Label.Level()})
+}
+
+func (ts *Tools) deleteMemory(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Key     string `json:"key"`
+		Uncover bool   `json:"uncover"`
+	}
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := checkMemoryKey(args.Key); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	err := ts.Store.DeleteMemory(ctx, sessions.MemoryDelete{Memory: ts.newMemory(caller, args.Key), Uncover: args.Uncover})
+	if errors.Is(err, sessions.ErrNotFound) {
+		return sessions.ToolResult{}, fmt.Errorf("key: there is no memory %q that this conversation could delete", args.Key)
+	}
+	if err != nil {
+		return sessions.ToolResult{}, tools.Inside("delete memory", err)
+	}
+	return memoryDone(caller, map[string]any{"deleted": true, "key": args.Key})
+}
+
+// memoryDone is the answer of a call that has written. It tells nothing that the caller did not say.
+func memoryDone(caller sessions.Caller, result map[string]any) (sessions.ToolResult, error) {
+	text, err := tools.JSON(result)
+	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+}
+
+func breaksLine(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) }

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sluice/internal/agent/sight"
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+const (
+	historyDefault = 50
+	historyMost    = 200
+)
+
+const historySchema = `{"type":"object","additionalProperties":false,"required":["sessionKey"],"properties":{
+"sessionKey":{"type":"string","description":"the key or sessionId of a session, as sessions_list shows it; main is your main session"},
+"limit":{"type":"integer","minimum":1,"maximum":200,"description":"newest messages; default 50"},
+"includeTools":{"type":"boolean","description":"also tool calls and results; default false"}}}`
+
+type historyArgs struct {
+	SessionKey   string `json:"sessionKey"`
+	Limit        *int   `json:"limit"`
+	IncludeTools bool   `json:"includeTools"`
+}
+
+func (a *historyArgs) check() error {
+	if a.SessionKey == "" {
+		return errors.New("sessionKey: is required")
+	}
+	if a.Limit != nil && *a.Limit < 1 {
+		return fmt.Errorf("limit: %d is less than 1", *a.Limit)
+	}
+	return nil
+}
+
+func (a *historyArgs) limit() int {
+	if a.Limit == nil {
+		return historyDefault
+	}
+	return min(*a.Limit, historyMost)
+}
+
+func (ts *Tools) historyTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "sessions_history", Parameters: json.RawMessage(historySchema),
+			Description: "Shows the newest messages of a conversation, oldest first. Long texts are shortened.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
+		Run: ts.history, Check: ts.Sight.SeesTarget,
+	}
+}
+
+func (ts *Tools) history(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args historyArgs
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := args.check(); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	record, err := ts.Sight.Target(ctx, caller, args.SessionKey)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if ts.Sight.GuestIn(caller, record.ID) {
+		return sessions.ToolResult{}, sight.ErrGuest
+	}
+	messages, err := ts.Store.Thread(ctx, record)
+	if err != nil {
+		return sessions.ToolResult{}, tools.Inside("read messages", err)
+	}
+	label := record.Taint
+	for _, m := range messages {
+		label = label.Join(m.Label) // written since the record was read
+	}
+	if !policy.CallerOf(caller).May(policy.CheckSessionsHistory, label) {
+		record.Taint = label
+		ts.Sight.Deny(caller, policy.CheckSessionsHistory, record)
+		return sessions.ToolResult{}, sight.NoSession(args.SessionKey)
+	}
+	text, err := tools.JSON(struct {
+		SessionKey sessions.Key `json:"sessionKey"`
+		SessionID  sessions.ID  `json:"sessionId"`
+		History
+	}{record.Key, record.ID, historyOf(messages, args.limit(), args.IncludeTools)})
+	return sessions.ToolResult{Text: text, Label: label}, err
+}

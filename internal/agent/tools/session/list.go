@@ -1,0 +1,173 @@
+// Package session has the tools that show sessions: sessions_list, sessions_history, session_status and summarize.
+//
+// What they show never exceeds what the caller has learned already, see [sight.Sight].
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"sluice/internal/agent/roster"
+	"sluice/internal/agent/sight"
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+const (
+	listMost         = 200  // rows of one call
+	listMessagesMost = 20   // messages of a row
+	listPage         = 1000 // sessions that one look takes
+	listPages        = 10
+)
+
+const listSchema = `{"type":"object","additionalProperties":false,"properties":{
+"kinds":{"type":"array","items":{"type":"string","enum":["main","group","cron","hook","node","other"]},"description":"only these kinds; none: all"},
+"limit":{"type":"integer","minimum":1,"maximum":200,"description":"most rows"},
+"activeMinutes":{"type":"integer","minimum":1,"description":"only sessions active in the last so many minutes"},
+"messageLimit":{"type":"integer","minimum":0,"maximum":20,"description":"newest messages to show with each; default 0"}}}`
+
+type listArgs struct {
+	Kinds         []sessions.KeyKind `json:"kinds"`
+	Limit         *int               `json:"limit"`
+	ActiveMinutes *int               `json:"activeMinutes"`
+	MessageLimit  int                `json:"messageLimit"`
+}
+
+// check also gives the defaults.
+func (a *listArgs) check() error {
+	kinds := []sessions.KeyKind{sessions.KindMain, sessions.KindGroup, sessions.KindCron, sessions.KindHook, sessions.KindNode, sessions.KindOther}
+	for i, k := range a.Kinds {
+		if !slices.Contains(kinds, k) {
+			return fmt.Errorf("kinds[%d]: %q is none of %v", i, k, kinds)
+		}
+	}
+	if a.Limit != nil && *a.Limit < 1 {
+		return fmt.Errorf("limit: %d is less than 1", *a.Limit)
+	}
+	if a.ActiveMinutes != nil && *a.ActiveMinutes < 1 {
+		return fmt.Errorf("activeMinutes: %d is less than 1", *a.ActiveMinutes)
+	}
+	if a.MessageLimit < 0 {
+		return fmt.Errorf("messageLimit: %d is less than 0", a.MessageLimit)
+	}
+	a.MessageLimit = min(a.MessageLimit, listMessagesMost)
+	return nil
+}
+
+func (a *listArgs) limit() int {
+	if a.Limit == nil {
+		return listMost
+	}
+	return min(*a.Limit, listMost)
+}
+
+// Store reads what the tools show of sessions, and stores the model that one of them sets.
+type Store interface {
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
+	ListSessions(ctx context.Context, q ledger.SessionQuery) ([]sessions.Record, error)
+	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
+	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
+	CommitSession(ctx context.Context, change sessions.Change) error
+}
+
+// Tools are the tools that show sessions: their list, their messages, their state and summaries of them.
+type Tools struct {
+	Store  Store
+	Sight  *sight.Sight
+	Roster *roster.Roster
+	Models func(name string) (sessions.Model, error)
+	// CheckModel gives an error for a model that no session may be given that knows what is of a level.
+	CheckModel func(name string, knows flow.Level) error
+	Now        func() time.Time
+}
+
+// All gives the tools.
+func (ts *Tools) All() []sessions.Tool {
+	return []sessions.Tool{ts.listTool(), ts.historyTool(), ts.statusTool(), ts.summarizeTool()}
+}
+
+func (ts *Tools) listTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "sessions_list", Parameters: json.RawMessage(listSchema),
+			Description: "Lists the conversations that you can see, the last active first.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
+		Run: ts.listSessions,
+	}
+}
+
+func (ts *Tools) listSessions(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args listArgs
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := args.check(); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	query := ledger.SessionQuery{MaxLevel: caller.Taint.Level(), Limit: listPage}
+	if args.ActiveMinutes != nil {
+		query.ActiveSince = ts.Now().Add(-time.Duration(*args.ActiveMinutes) * time.Minute)
+	}
+	listed := listing{Sessions: []sessionRow{}, label: flow.NewLabel(flow.Public, flow.Trusted)}
+	for range listPages {
+		records, err := ts.Store.ListSessions(ctx, query)
+		if err != nil {
+			return sessions.ToolResult{}, tools.Inside("list sessions", err)
+		}
+		if err := ts.list(ctx, caller, &args, records, &listed); err != nil {
+			return sessions.ToolResult{}, err
+		}
+		if len(records) < listPage || len(listed.Sessions) == args.limit() {
+			break
+		}
+		query.After = records[len(records)-1].ID
+	}
+	listed.Count = len(listed.Sessions)
+	text, err := tools.JSON(listed)
+	return sessions.ToolResult{Text: text, Label: listed.label}, err
+}
+
+// listing is the result of sessions_list.
+type listing struct {
+	Count    int          `json:"count"`
+	Sessions []sessionRow `json:"sessions"`
+	label    flow.Label   // join of what the rows were made of
+}
+
+// list adds the sessions of a page that the caller sees and has asked for.
+func (ts *Tools) list(ctx context.Context, caller sessions.Caller, args *listArgs, page []sessions.Record, to *listing) error {
+	for _, record := range page {
+		if len(to.Sessions) == args.limit() {
+			return nil
+		}
+		kind := record.Key.Kind(ts.Roster.Settings().Keyer)
+		if reserved(record.Key) || !ts.Sight.Visible(caller, record) || (len(args.Kinds) > 0 && !slices.Contains(args.Kinds, kind)) {
+			continue
+		}
+		row, shown := ts.row(ctx, caller, record)
+		label := record.Taint
+		if args.MessageLimit > 0 && !ts.Sight.GuestIn(caller, record.ID) {
+			var err error
+			if row.Messages, label, err = ts.newest(ctx, record, args.MessageLimit); err != nil {
+				return err
+			}
+			if !policy.CallerOf(caller).May(policy.CheckSessionsHistory, label) {
+				continue // it has learnt more since the page was read
+			}
+		}
+		to.Sessions = append(to.Sessions, row)
+		to.label = to.label.Join(label).Join(shown)
+	}
+	return nil
+}
+
+// reserved are the words that are no sessions' keys: they are never listed, whoever stored them.
+func reserved(key sessions.Key) bool { return key == "global" || key == "unknown" }

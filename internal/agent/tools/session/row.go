@@ -1,0 +1,120 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"sluice/announce"
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// sessionRow is a row of sessions_list. A transcript is rows of a database
+// and no file: its path is that of the gateway's own API.
+type sessionRow struct {
+	Key             sessions.Key           `json:"key"`
+	Kind            sessions.KeyKind       `json:"kind"`
+	Channel         string                 `json:"channel"`
+	Label           string                 `json:"label,omitempty"` // the name that people gave it
+	DisplayName     string                 `json:"displayName,omitempty"`
+	UpdatedAt       int64                  `json:"updatedAt"` // Unix milliseconds
+	SessionID       sessions.ID            `json:"sessionId"`
+	SpawnedBy       sessions.Key           `json:"spawnedBy,omitempty"` // of a sub-agent, where the caller can see who started it
+	Model           string                 `json:"model"`
+	ContextTokens   int                    `json:"contextTokens"` // of its last prompt
+	TotalTokens     int                    `json:"totalTokens"`
+	ThinkingLevel   sessions.ThinkingLevel `json:"thinkingLevel,omitempty"` // empty: the agent's
+	VerboseLevel    sessions.VerboseLevel  `json:"verboseLevel,omitempty"`
+	SystemSent      bool                   `json:"systemSent"` // a model has been asked in it
+	AbortedLastRun  bool                   `json:"abortedLastRun"`
+	SendPolicy      sessions.SendPolicy    `json:"sendPolicy,omitempty"`
+	LastChannel     string                 `json:"lastChannel,omitempty"`
+	LastTo          string                 `json:"lastTo,omitempty"`
+	DeliveryContext *deliveryContext       `json:"deliveryContext,omitempty"`
+	TranscriptPath  string                 `json:"transcriptPath"`
+	Messages        []historyMessage       `json:"messages,omitempty"`
+}
+
+type deliveryContext struct {
+	Channel   string `json:"channel"`
+	To        string `json:"to"`
+	AccountID string `json:"accountId"`
+}
+
+// row shows what the caller may be shown of a session, and is labelled with what it shows of what others have set.
+func (ts *Tools) row(ctx context.Context, caller sessions.Caller, record sessions.Record) (sessionRow, flow.Label) {
+	if ts.Sight.GuestIn(caller, record.ID) {
+		record.Route, record.Title, record.Label = caller.Route, flow.Text{}, flow.Text{} // not where and how its owner talks there
+	}
+	quotes := policy.NewQuotation(caller.Taint.Level())
+	row := sessionRow{
+		Key: record.Key, Kind: record.Key.Kind(ts.Roster.Settings().Keyer), Label: quotes.Or(record.Label, ""), DisplayName: displayName(quotes, record),
+		UpdatedAt: record.LastActivity.UnixMilli(), SessionID: record.ID, SpawnedBy: ts.starter(ctx, caller, record), Model: ts.modelOf(quotes, record),
+		ContextTokens: record.ContextSize, TotalTokens: record.Usage.InputTokens + record.Usage.OutputTokens,
+		ThinkingLevel: record.ThinkingLevel, VerboseLevel: record.VerboseLevel, SystemSent: record.Usage.InputTokens > 0,
+		AbortedLastRun: record.AbortedLast, SendPolicy: record.SendPolicy,
+		LastChannel: record.Route.Channel, LastTo: string(record.Route.Conversation), TranscriptPath: announce.TranscriptPath(record.ID),
+	}
+	row.Channel = channelOf(row.Kind, record)
+	if !record.Route.IsZero() {
+		row.DeliveryContext = &deliveryContext{Channel: record.Route.Channel, To: string(record.Route.Conversation), AccountID: record.Route.Account}
+	}
+	return row, quotes.Label()
+}
+
+// starter is the key of the session that has started a sub-agent, as far as the caller may know of it.
+func (ts *Tools) starter(ctx context.Context, caller sessions.Caller, record sessions.Record) sessions.Key {
+	switch record.SpawnedBy {
+	case "":
+		return ""
+	case caller.Session:
+		return caller.Key
+	}
+	parent, err := ts.Store.Session(ctx, record.SpawnedBy)
+	if err != nil || !ts.Sight.Visible(caller, parent) {
+		return ""
+	}
+	return parent.Key
+}
+
+// modelOf is the model of a session; the agent's where the caller may not be shown which was set for it.
+func (ts *Tools) modelOf(quotes *policy.Quotation, record sessions.Record) string {
+	return cmp.Or(quotes.Or(record.Model, ""), ts.Roster.ModelName(record.Agent))
+}
+
+func displayName(quotes *policy.Quotation, record sessions.Record) string {
+	if record.Title.Empty() {
+		return record.Route.Title
+	}
+	return quotes.Or(record.Title, "")
+}
+
+// channelOf is a row's channel: that of its last route, else of its key, "internal" for what no chat began.
+func channelOf(kind sessions.KeyKind, record sessions.Record) string {
+	switch {
+	case kind == sessions.KindCron, kind == sessions.KindHook, kind == sessions.KindNode, record.Key.SubAgent():
+		return "internal"
+	case record.Route.Channel != "":
+		return record.Route.Channel
+	case kind == sessions.KindGroup:
+		channel, _, _ := strings.Cut(record.Key.Bare(), ":")
+		return channel
+	}
+	return "unknown"
+}
+
+// newest are the newest messages of a session without those of tools, and what they are labelled.
+func (ts *Tools) newest(ctx context.Context, record sessions.Record, n int) ([]historyMessage, flow.Label, error) {
+	messages, err := ts.Store.Thread(ctx, record)
+	if err != nil {
+		return nil, flow.Top(), tools.Inside("read messages", err)
+	}
+	label := record.Taint
+	for _, m := range messages {
+		label = label.Join(m.Label) // written since the record was read
+	}
+	return historyOf(messages, n, false).Messages, label, nil
+}

@@ -1,0 +1,211 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sluice/announce"
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+const statusSchema = `{"type":"object","additionalProperties":false,"properties":{
+"sessionKey":{"type":"string","description":"the key or sessionId of a session; default: this one"},
+"model":{"type":"string","description":"sets this session's model from the next message on: <provider>/<model>, or default for the agent's own; only where an owner asks for it"}}}`
+
+const (
+	statusMost      = 200 // unfinished runs that are counted
+	statusExchanges = 20  // exchanges that are shown, and that are looked at of each side
+	statusEnded     = 5   // exchanges that are shown although they have ended
+)
+
+// modelDefault takes a session's own model back.
+const modelDefault = "default"
+
+type statusArgs struct {
+	SessionKey string  `json:"sessionKey"`
+	Model      *string `json:"model"`
+}
+
+// sessionStatus is the result of session_status.
+type sessionStatus struct {
+	sessionRow
+	Agent     string        `json:"agent"`
+	Level     flow.Level    `json:"level"` // of what it has learnt
+	Running   int           `json:"running"`
+	Queued    int           `json:"queued"`
+	Exchanges []exchangeRow `json:"exchanges,omitempty"` // those that have not ended, and the newest that have
+	SubAgents []exchangeRow `json:"subAgents,omitempty"` // the tasks that it has given
+	Now       int64         `json:"now"`                 // Unix milliseconds
+}
+
+// exchangeRow is an exchange as one of its sides sees it.
+type exchangeRow struct {
+	ID      string           `json:"id"`
+	With    sessions.Key     `json:"with"`  // the other side
+	Asked   bool             `json:"asked"` // this side has asked
+	Name    string           `json:"name,omitempty"`
+	Phase   announce.Phase   `json:"phase"`
+	Turn    int              `json:"turn,omitempty"`
+	Outcome announce.Outcome `json:"outcome,omitempty"` // once it has ended
+	Detail  string           `json:"detail,omitempty"`  // why it ended so
+	Started int64            `json:"startedAt"`         // Unix milliseconds
+}
+
+// statusTool is idempotent: the same model set twice is the same. What it reads goes
+// nowhere, so that no permission mode is against it; the model is set on an owner's word alone.
+func (ts *Tools) statusTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "session_status", Parameters: json.RawMessage(statusSchema),
+			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where it was last spoken to, and the time now. Can set this conversation's model.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
+		Run: ts.status, Beyond: statusBeyond, Check: ts.Sight.SeesTarget,
+	}
+}
+
+// statusBeyond reports whether a call sets a model: it takes all that the session knows from then on.
+func statusBeyond(_ context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
+	var args statusArgs
+	return tools.DecodeArgs(raw, &args) == nil && args.Model != nil && caller.Owner, nil
+}
+
+func (ts *Tools) status(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args statusArgs
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	record, err := ts.Sight.Target(ctx, caller, args.SessionKey)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if args.Model != nil {
+		if err := ts.setModel(ctx, caller, &record, *args.Model); err != nil {
+			return sessions.ToolResult{}, err
+		}
+	}
+	row, shown := ts.row(ctx, caller, record)
+	status := sessionStatus{sessionRow: row, Agent: record.Agent, Level: record.Taint.Level(), Now: ts.Now().UnixMilli()}
+	if err := ts.countRuns(ctx, &status); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	label, err := ts.exchangesOf(ctx, caller, &status)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	text, err := tools.JSON(status)
+	return sessions.ToolResult{Text: text, Label: record.Taint.Join(shown).Join(label)}, err
+}
+
+// setModel gives the caller's own session another model, from its next message on.
+func (ts *Tools) setModel(ctx context.Context, caller sessions.Caller, record *sessions.Record, name string) error {
+	switch {
+	case record.ID != caller.Session:
+		return errors.New("model: can be set for this session alone; leave sessionKey out")
+	case !caller.Owner:
+		return errors.New("model: only an owner may have it set")
+	case name == "":
+		return fmt.Errorf("model: is empty; want <provider>/<model>, or %s", modelDefault)
+	}
+	override := name
+	if name == modelDefault {
+		name, override = ts.Roster.ModelName(caller.Agent), ""
+	}
+	if override != "" {
+		if err := ts.CheckModel(override, caller.Taint.Level()); err != nil {
+			return fmt.Errorf("model: %w", err)
+		}
+	}
+	model, err := ts.Models(name)
+	if err != nil {
+		return errors.New("model: the agent's own is not configured")
+	}
+	if level := sessions.ModelLevel(model); !policy.CallerOf(caller).MayTell(policy.CheckModel, level) {
+		return fmt.Errorf("model: this conversation has learnt what is %s, and %s may be told only what is %s", caller.Taint.Level(), name, level)
+	}
+	set := flow.NewText(override, caller.Taint)
+	change := sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &set}}}
+	change.Audit = []sessions.AuditEntry{{
+		At: ts.Now(), Actor: "agent:" + caller.Agent, Action: "session.model", Object: string(record.Key), Session: record.ID, Label: caller.Taint,
+		Detail: map[string]string{"override": override, "call": caller.CallID},
+	}}
+	if err := ts.Store.CommitSession(ctx, change); err != nil {
+		return tools.Inside("set model", err)
+	}
+	record.Model = set
+	return nil
+}
+
+func (ts *Tools) countRuns(ctx context.Context, status *sessionStatus) error {
+	runs, err := ts.Store.WaitingRuns(ctx, status.SessionID, statusMost)
+	if err != nil {
+		return tools.Inside("read runs", err)
+	}
+	for _, run := range runs {
+		if run.Status == sessions.RunRunning {
+			status.Running++
+		} else {
+			status.Queued++
+		}
+	}
+	return nil
+}
+
+// exchangesOf fills in the exchanges of a session that the caller may know of:
+// all that have not ended, and the newest that have. It returns their label.
+func (ts *Tools) exchangesOf(ctx context.Context, caller sessions.Caller, status *sessionStatus) (flow.Label, error) {
+	label := flow.NewLabel(flow.Public, flow.Trusted)
+	if ts.Sight.GuestIn(caller, status.SessionID) {
+		return label, nil
+	}
+	for _, open := range []bool{true, false} {
+		left := statusExchanges
+		if !open {
+			left = statusEnded
+		}
+		for _, q := range []ledger.ExchangeQuery{{Requester: status.SessionID}, {Target: status.SessionID}} {
+			q.Open, q.Limit, q.MaxLevel = open, statusExchanges, caller.Taint.Level() // hidden ones take no place
+			found, err := ts.Store.ListExchanges(ctx, q)
+			if err != nil {
+				return label, tools.Inside("list exchanges", err)
+			}
+			for _, x := range found {
+				if left == 0 || x.Blind && x.Requester.Session == status.SessionID || (x.Phase != announce.Ended) != open || !policy.CallerOf(caller).May(policy.CheckSessionsSee, x.Label) {
+					continue
+				}
+				left--
+				label = label.Join(x.Label)
+				status.add(x)
+			}
+		}
+	}
+	return label, nil
+}
+
+// add shows an exchange of the session.
+func (s *sessionStatus) add(x ledger.Exchange) {
+	row := rowOf(x, s.SessionID)
+	if row.Asked && x.Kind == announce.Spawn {
+		s.SubAgents = append(s.SubAgents, row)
+	} else {
+		s.Exchanges = append(s.Exchanges, row)
+	}
+}
+
+// rowOf is an exchange as the given side sees it.
+func rowOf(x ledger.Exchange, side sessions.ID) exchangeRow {
+	row := exchangeRow{
+		ID: x.ID, With: x.Requester.Key, Asked: x.Requester.Session == side, Name: x.Name,
+		Phase: x.Phase, Turn: x.Turn, Outcome: x.Outcome, Detail: x.Detail, Started: x.Started.UnixMilli(),
+	}
+	if row.Asked {
+		row.With = x.Target.Key
+	}
+	return row
+}

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"sluice/sessions"
+)
+
+const (
+	historyMostText = 4000      // bytes of one text
+	historyMostSize = 80 * 1024 // bytes of all messages as JSON
+)
+
+// History is a transcript as a model sees it, with what it leaves out.
+type History struct {
+	Messages         []historyMessage `json:"messages"`
+	Truncated        bool             `json:"truncated"`        // there are older messages
+	DroppedMessages  int              `json:"droppedMessages"`  // so many
+	ContentTruncated bool             `json:"contentTruncated"` // texts were shortened, or a message left out of its row
+	Bytes            int              `json:"bytes"`            // of messages as JSON
+}
+
+// historyMessage is one of its messages.
+type historyMessage struct {
+	Role      sessions.Role   `json:"role"`
+	Sender    string          `json:"sender,omitempty"`
+	Content   []sessions.Part `json:"content"`
+	Timestamp int64           `json:"timestamp"` // Unix milliseconds
+}
+
+// historyOf shortens a transcript to its newest messages. A last message that is
+// too big on its own has a row that says so.
+func historyOf(messages []sessions.Message, limit int, tools bool) History {
+	h := History{Messages: []historyMessage{}}
+	for _, m := range slices.Backward(messages) {
+		content, cut := visibleParts(m, tools)
+		if len(content) == 0 {
+			continue
+		}
+		row := historyMessage{Role: m.Role, Sender: m.Sender.Name, Content: content, Timestamp: m.Created.UnixMilli()}
+		size := sizeOf(row)
+		if len(h.Messages) == 0 && size > historyMostSize {
+			row.Content, cut = []sessions.Part{tooBig(m, size)}, true
+			size = sizeOf(row)
+		}
+		if h.DroppedMessages > 0 || len(h.Messages) == limit || h.Bytes+size > historyMostSize {
+			h.DroppedMessages++
+			continue
+		}
+		h.Messages = append(h.Messages, row)
+		h.Bytes += size
+		h.ContentTruncated = h.ContentTruncated || cut
+	}
+	slices.Reverse(h.Messages)
+	h.Truncated = h.DroppedMessages > 0
+	return h
+}
+
+// sizeOf is a row's size as JSON. What can't be encoded is as big as can be.
+func sizeOf(row historyMessage) int {
+	text, err := json.Marshal(row)
+	if err != nil {
+		return historyMostSize + 1
+	}
+	return len(text) + 1 // and a comma
+}
+
+func tooBig(m sessions.Message, size int) sessions.Part {
+	return sessions.TextPart(fmt.Sprintf("[this message is not shown: with %d bytes it is larger than the %d that are]", size, historyMostSize), m.Label)
+}
+
+// visibleParts leaves out reasoning, and without tools what belongs to them. cut: something was shortened.
+func visibleParts(m sessions.Message, tools bool) (parts []sessions.Part, cut bool) {
+	for _, p := range m.Parts {
+		switch p.Type {
+		case sessions.PartThinking:
+			continue
+		case sessions.PartToolCall, sessions.PartToolResult:
+			if !tools {
+				continue
+			}
+		}
+		if len(p.Text) > historyMostText {
+			p.Text, cut = shortened(p.Text), true
+		}
+		if len(p.Args) > historyMostText {
+			p.Args, cut = json.RawMessage(fmt.Sprintf(`{"omittedBytes":%d}`, len(p.Args))), true
+		}
+		parts = append(parts, p)
+	}
+	return parts, cut
+}
+
+func shortened(s string) string {
+	at := historyMostText
+	for !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return s[:at] + "…"
+}

@@ -1,0 +1,215 @@
+// Package talk has the tools by which an agent speaks: message to people, sessions_send to other sessions,
+// and sessions_spawn, with agents_list, to sub-agents.
+//
+// A call names what it starts, so a call that runs again after a crash starts nothing twice.
+package talk
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"sluice/adapters"
+	"sluice/internal/agent/roster"
+	"sluice/internal/agent/sight"
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router"
+	"sluice/router/exchange"
+	"sluice/router/ledger"
+	"sluice/router/request"
+	"sluice/sessions"
+)
+
+const messageSchema = `{"type":"object","additionalProperties":false,"properties":{
+"message":{"type":"string","description":"the text, in Markdown; may be left out only with media"},
+"channel":{"type":"string","description":"for example telegram; default: this conversation's"},
+"to":{"type":"string","description":"the conversation's id on the channel, owner for its owner, or #name or @name where the channel knows names; default: this conversation"},
+"accountId":{"type":"string","description":"the bot to speak as; default: this conversation's"},
+"threadId":{"type":"string","description":"topic or thread in the conversation"},
+"buttons":{"type":"array","maxItems":5,"description":"shown below the text; who presses one tells you its value, which is never a command","items":{"type":"object","additionalProperties":false,"required":["label","value"],"properties":{
+"label":{"type":"string","minLength":1,"maxLength":40},"value":{"type":"string","minLength":1,"description":"at most 60 bytes"}}}},
+"media":{"type":"array","maxItems":10,"description":"ids of files that came into this conversation, sent after the text","items":{"type":"string"}}}}`
+
+type messageArgs struct {
+	Message   string `json:"message"`
+	Channel   string `json:"channel"`
+	To        string `json:"to"`
+	AccountID string `json:"accountId"`
+	ThreadID  string `json:"threadId"`
+	Buttons   []struct {
+		Label string `json:"label"`
+		Value string `json:"value"`
+	} `json:"buttons"`
+	Media []sessions.MediaID `json:"media"`
+}
+
+// messageResult is the result of the message tool.
+type messageResult struct {
+	Status     string            `json:"status"` // accepted | blocked
+	DeliveryID ledger.DeliveryID `json:"deliveryId"`
+	Channel    string            `json:"channel"`
+	To         string            `json:"to"`
+	Reason     string            `json:"reason,omitempty"` // blocked: why
+}
+
+// Exchanges begins exchanges with other sessions, see [router.Router].
+type Exchanges interface {
+	StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error)
+	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
+	NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record
+}
+
+// talkSessions reads a session by its id.
+type talkSessions interface {
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+}
+
+// Tools are the tools by which an agent speaks to people and to other agents.
+type Tools struct {
+	Store     talkSessions
+	Sight     *sight.Sight
+	Roster    *roster.Roster
+	Exchanges Exchanges
+	// Send queues a message of the agent's own.
+	Send func(ctx context.Context, p router.Proactive) (ledger.Delivery, error)
+	// CheckPolicy says what the gate would decide.
+	CheckPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
+	// CheckModel gives an error for a model that no session may be given that knows what is of a level.
+	CheckModel func(name string, knows flow.Level) error
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// All gives the tools.
+func (ts *Tools) All() []sessions.Tool {
+	return []sessions.Tool{ts.messageTool(), ts.sendTool(), ts.spawnTool(), ts.agentsTool()}
+}
+
+// messageTool may be repeated after a crash: its idempotency key is made of the call.
+func (ts *Tools) messageTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "message", Parameters: json.RawMessage(messageSchema),
+			Description: "Sends a message on its own, besides your answer: to another conversation, or to this one before you have finished.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, Idempotent: true,
+		Run: ts.message, Beyond: messageBeyond,
+		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
+			p, err := messagePlan(caller, raw)
+			if err != nil {
+				return err
+			}
+			return ts.leaves(ctx, p)
+		},
+	}
+}
+
+// messageBeyond reports whether a message goes to another conversation. What the tool refuses by itself goes nowhere,
+// so that nobody is asked about it.
+func messageBeyond(_ context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
+	p, err := messagePlan(caller, raw)
+	return err == nil && !here(caller, p), nil
+}
+
+func (ts *Tools) message(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	request, err := messagePlan(caller, raw)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	request.Idempotency = tools.CallKey(caller, raw)
+	d, err := ts.Send(ctx, request)
+	if err != nil {
+		return sessions.ToolResult{}, publicSendError(err)
+	}
+	result := messageResult{Status: "accepted", DeliveryID: d.ID, Channel: d.Route.Channel, To: string(d.Route.Conversation)}
+	if d.Decision != nil && d.Decision.Action == policy.Block {
+		result.Status, result.Reason = "blocked", d.Decision.Reason
+	}
+	text, err := tools.JSON(result)
+	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+}
+
+// messagePlan reads a call and says where its message goes, or why it is refused.
+func messagePlan(caller sessions.Caller, raw json.RawMessage) (router.Proactive, error) {
+	var args messageArgs
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return router.Proactive{}, err
+	}
+	switch silent := sessions.Silent(args.Message); {
+	case silent && len(args.Media) > 0:
+		args.Message = "" // the files come without a word
+	case args.Message == "":
+		return router.Proactive{}, errors.New("message: is required")
+	case silent:
+		return router.Proactive{}, fmt.Errorf("message: %q says nothing: to keep silent, do not send a message", strings.TrimSpace(args.Message))
+	}
+	return addressed(caller, args)
+}
+
+// addressed completes a message's address from the run's own route. Only an
+// owner's words may make an agent speak somewhere else.
+func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, error) {
+	p := router.Proactive{
+		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
+		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
+		Media: args.Media, Reader: caller.Reader,
+	}
+	for _, b := range args.Buttons {
+		p.Buttons = append(p.Buttons, adapters.Button{Label: b.Label, Value: b.Value})
+	}
+	own := caller.Route
+	p.Channel = cmp.Or(p.Channel, own.Channel)
+	if p.Channel == own.Channel {
+		p.Account = cmp.Or(p.Account, own.Account)
+	}
+	if p.To == "" && p.Channel == own.Channel {
+		p.To, p.Thread = string(own.Conversation), cmp.Or(p.Thread, string(own.Thread))
+	}
+	switch {
+	case p.Channel == "":
+		return p, errors.New("channel: this run has no conversation of its own; say which channel")
+	case p.To == "":
+		return p, errors.New("to: say which conversation on the channel")
+	}
+	if here(caller, p) {
+		p.ChatType = own.ChatType
+	} else if !caller.Owner {
+		return p, errors.New("to: only an owner may have messages sent to another conversation")
+	}
+	return p, nil
+}
+
+// here reports whether a message goes to the conversation of the run. A name that means it counts as another.
+func here(caller sessions.Caller, p router.Proactive) bool {
+	own := caller.Route
+	return p.Channel == own.Channel && p.Account == own.Account && p.To == string(own.Conversation)
+}
+
+// publicSendError lets a model see what is wrong with what it asked for, and nothing else.
+func publicSendError(err error) error {
+	if wrong, ok := errors.AsType[*request.Error](err); ok {
+		return wrong
+	}
+	return tools.Inside("queue message", err)
+}
+
+// leaves says whether the gate would let a message out.
+func (ts *Tools) leaves(ctx context.Context, p router.Proactive) error {
+	d, err := ts.CheckPolicy(ctx, router.Check{
+		Channel: p.Channel, Account: p.Account, To: p.To, Thread: p.Thread, ChatType: p.ChatType, Label: p.Label, Kind: ledger.KindMessage, Text: p.Text, Reader: p.Reader,
+	})
+	if err != nil {
+		return publicSendError(err)
+	}
+	if d.Action != policy.Allow {
+		return &tools.GateError{Decision: d}
+	}
+	return nil
+}

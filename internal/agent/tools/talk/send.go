@@ -1,0 +1,153 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/announce"
+	"sluice/internal/agent/sight"
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/exchange"
+	"sluice/router/request"
+	"sluice/sessions"
+)
+
+const (
+	sendWaitDefault = 30  // seconds
+	sendWaitMost    = 600 // seconds
+	sendMostText    = 64 << 10
+)
+
+const sendSchema = `{"type":"object","additionalProperties":false,"required":["sessionKey","message"],"properties":{
+"sessionKey":{"type":"string","description":"the key or sessionId of the session to speak to, as sessions_list shows it; agent:<id>:main is another agent"},
+"message":{"type":"string","minLength":1,"description":"what its agent is asked or told"},
+"timeoutSeconds":{"type":"integer","minimum":0,"maximum":600,"description":"how long to wait for the answer; default 30; 0: do not wait"}}}`
+
+type sendArgs struct {
+	SessionKey     string `json:"sessionKey"`
+	Message        string `json:"message"`
+	TimeoutSeconds *int   `json:"timeoutSeconds"`
+}
+
+func (a *sendArgs) check() error {
+	switch {
+	case a.SessionKey == "":
+		return errors.New("sessionKey: is required")
+	case strings.TrimSpace(a.Message) == "":
+		return errors.New("message: is required")
+	case len(a.Message) > sendMostText:
+		return fmt.Errorf("message: is %d bytes long, the most is %d", len(a.Message), sendMostText)
+	case a.TimeoutSeconds != nil && *a.TimeoutSeconds < 0:
+		return fmt.Errorf("timeoutSeconds: %d is less than 0", *a.TimeoutSeconds)
+	}
+	return nil
+}
+
+func (a *sendArgs) wait() time.Duration {
+	if a.TimeoutSeconds == nil {
+		return sendWaitDefault * time.Second
+	}
+	return time.Duration(min(*a.TimeoutSeconds, sendWaitMost)) * time.Second
+}
+
+// sendResult is the result of sessions_send.
+type sendResult struct {
+	RunID      sessions.RunID `json:"runId"`
+	Status     string         `json:"status"` // accepted | ok | timeout | error
+	SessionKey sessions.Key   `json:"sessionKey"`
+	Reply      string         `json:"reply,omitempty"`
+	Error      string         `json:"error,omitempty"`
+}
+
+// sendTool may be repeated after a crash: the call names the exchange, so that it goes on waiting for the same one.
+func (ts *Tools) sendTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: "sessions_send", Parameters: json.RawMessage(sendSchema),
+			Description: "Speaks to the agent of another session and waits for its answer. Afterwards the two of you may answer each other a few times, and the other one may tell its own people.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMost + 30) * time.Second,
+		Run: ts.sendTo, Beyond: ts.sendBeyond,
+		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
+			_, _, err := ts.sendPlan(ctx, caller, raw)
+			return err
+		},
+	}
+}
+
+// sendBeyond reports whether people in another conversation would hear of a request: the exchange ends with an announcement
+// where its target is spoken to. A session without people has nobody to tell. A sub-agent's requester is who it works
+// for; and what goes blindly to the main session is always taken in, so that nothing is to be learnt by trying.
+func (ts *Tools) sendBeyond(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
+	_, to, err := ts.sendPlan(ctx, caller, raw)
+	if broken, ok := errors.AsType[*tools.InsideError](err); ok {
+		return true, broken
+	}
+	if err != nil || to.Blind || to.Parent || to.Record.Route.IsZero() {
+		return false, nil //nolint:nilerr // a request that is wrong is refused by the tool, and reaches nobody
+	}
+	return to.Record.Route.Lane() != caller.Route.Lane(), nil
+}
+
+func (ts *Tools) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	args, to, err := ts.sendPlan(ctx, caller, raw)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	x, err := ts.Exchanges.StartExchange(ctx, exchange.Ask{
+		Kind: announce.Send, Caller: caller, Target: to.Record, Create: to.Create, Text: args.Message, Label: caller.Taint, Key: tools.CallKey(caller, raw), Blind: to.Blind,
+	})
+	if to.Blind && errors.Is(err, request.ErrQueueFull) {
+		ts.Log.Warn("message dropped: its sender must not learn that too much waits there", "session", string(to.Record.ID), "run", string(caller.Run))
+		x.First, err = sessions.NewRunID(), nil
+	}
+	if err != nil {
+		return sessions.ToolResult{}, publicSendError(err)
+	}
+	result := sendResult{RunID: x.First, Status: "accepted", SessionKey: to.Record.Key}
+	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
+	if wait := args.wait() - ts.Now().Sub(x.Started); !to.Blind && args.wait() > 0 {
+		run, err := ts.Exchanges.WaitRun(ctx, x.First, max(wait, 0))
+		if err != nil {
+			return sessions.ToolResult{}, tools.Inside("wait for run", err)
+		}
+		label = answered(&result, run, caller)
+	}
+	text, err := tools.JSON(result)
+	return sessions.ToolResult{Text: text, Label: label}, err
+}
+
+// sendPlan reads a call and finds whom it is for, or says why it is refused.
+func (ts *Tools) sendPlan(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (args sendArgs, to sight.Addressee, err error) {
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return args, to, err
+	}
+	if err := args.check(); err != nil {
+		return args, to, err
+	}
+	to, err = ts.Sight.Addressee(ctx, caller, args.SessionKey)
+	return args, to, err
+}
+
+// answered fills in how the target's run stands. What the target has learnt beyond the caller does not come back.
+func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow.Label {
+	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
+	switch {
+	case !run.Status.Terminal():
+		result.Status, result.Error = "timeout", "it has not answered yet and goes on working; see sessions_history later"
+	case !policy.CallerOf(caller).May(policy.CheckSessionsReply, run.Label):
+		result.Status = "accepted"
+	case run.Status == sessions.RunDone:
+		result.Status, result.Reply = "ok", sessions.Shown(run.Reply)
+		label = run.Label
+	default:
+		result.Status, result.Error = "error", "the run ended as "+string(run.Status)+": "+run.Error
+	}
+	return label
+}

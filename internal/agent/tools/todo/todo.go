@@ -1,0 +1,265 @@
+// Package todo has the tools for the to-do list of a session.
+package todo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+const (
+	todoAddSchema = `{"type":"object","additionalProperties":false,"required":["items"],"properties":{
+"items":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"string","minLength":1},"description":"what is to be done, each at most 500 bytes"}}}`
+	todoListSchema = `{"type":"object","additionalProperties":false,"properties":{
+"status":{"type":"string","enum":["open","doing","done"],"description":"only these; default: all"}}}`
+	todoUpdateSchema = `{"type":"object","additionalProperties":false,"required":["id"],"properties":{
+"id":{"type":"string","description":"as todo_list shows it"},
+"status":{"type":"string","enum":["open","doing","done"]},
+"text":{"type":"string","minLength":1,"description":"at most 500 bytes"}}}`
+	todoClearSchema = `{"type":"object","additionalProperties":false,"properties":{
+"done":{"type":"boolean","description":"only what is done; default false: everything"}}}`
+)
+
+// todoMostAdded is how many items one call adds at most.
+const todoMostAdded = 50
+
+// todoRow is an item as a model sees it.
+type todoRow struct {
+	ID     sessions.TodoID     `json:"id"`
+	Text   string              `json:"text"`
+	Status sessions.TodoStatus `json:"status"`
+}
+
+// Store stores the items of sessions' lists.
+type Store interface {
+	// Todos reads the items of a session, the oldest first.
+	Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error)
+	// ChangeTodos applies a change to the items of a session in one transaction.
+	ChangeTodos(ctx context.Context, c sessions.TodoChange) error
+}
+
+// Tools keep the list of what is to be done in a session. All of them are
+// idempotent: an item's id is made of the call that adds it. What they note goes nowhere
+// but back to the same session, so that no permission mode is against them.
+type Tools struct {
+	Store Store
+	Now   func() time.Time
+}
+
+// All gives the tools.
+func (ts *Tools) All() []sessions.Tool {
+	tool := func(name, about, schema string, run tools.Func) sessions.Tool {
+		return sessions.Tool{
+			Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
+			Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true, Run: run,
+		}
+	}
+	return []sessions.Tool{
+		tool("todo_add", "Notes what is to be done in this conversation, so that nothing is forgotten over many steps.", todoAddSchema, ts.addTodos),
+		tool("todo_list", "Shows what is to be done in this conversation, the oldest first.", todoListSchema, ts.listTodos),
+		tool("todo_update", "Changes an item of this conversation's list: its status, its text or both.", todoUpdateSchema, ts.updateTodo),
+		tool("todo_clear", "Removes the items of this conversation's list, or those that are done.", todoClearSchema, ts.clearTodos),
+	}
+}
+
+// todos are the items that the caller may know of. Others are not there for it.
+func (ts *Tools) todos(ctx context.Context, caller sessions.Caller) ([]sessions.Todo, error) {
+	items, err := ts.Store.Todos(ctx, caller.Session)
+	if err != nil {
+		return nil, tools.Inside("read todos", err)
+	}
+	return slices.DeleteFunc(items, func(t sessions.Todo) bool { return !policy.CallerOf(caller).May(policy.CheckTodos, t.Label) }), nil
+}
+
+func (ts *Tools) addTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Items []string `json:"items"`
+	}
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if n := len(args.Items); n == 0 || n > todoMostAdded {
+		return sessions.ToolResult{}, fmt.Errorf("items: want 1 to %d of them, got %d", todoMostAdded, n)
+	}
+	change := sessions.TodoChange{Session: caller.Session}
+	for i, text := range args.Items {
+		if err := checkTodo(text); err != nil {
+			return sessions.ToolResult{}, fmt.Errorf("items[%d]: %w", i, err)
+		}
+		named := sha256.Sum256(fmt.Append(nil, tools.CallKey(caller, raw), "/", i))
+		change.Add = append(change.Add, sessions.Todo{
+			ID: sessions.TodoID("todo_" + hex.EncodeToString(named[:6])), Session: caller.Session, Text: text, Status: sessions.TodoOpen,
+			Label: caller.Taint, Created: ts.Now(), Place: i, Updated: ts.Now(),
+		})
+	}
+	there, err := ts.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if countNew(there, change.Add)+len(there) > sessions.TodosMost {
+		return sessions.ToolResult{}, fmt.Errorf("items: there are %d already, and the most is %d: todo_clear removes what is done", len(there), sessions.TodosMost)
+	}
+	return ts.changedTodos(ctx, caller, change)
+}
+
+// countNew counts the items that are not there yet: a call that is run again finds its own.
+func countNew(there, add []sessions.Todo) (n int) {
+	for _, t := range add {
+		if !slices.ContainsFunc(there, func(o sessions.Todo) bool { return o.ID == t.ID }) {
+			n++
+		}
+	}
+	return n
+}
+
+func checkTodo(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return errors.New("is empty")
+	case len(text) > sessions.TodoMostText:
+		return fmt.Errorf("is %d bytes long, the most is %d", len(text), sessions.TodoMostText)
+	}
+	return nil
+}
+
+func checkTodoStatus(s sessions.TodoStatus) error {
+	if !slices.Contains(sessions.TodoStatuses(), s) {
+		return fmt.Errorf("status: %q is not open, doing or done", s)
+	}
+	return nil
+}
+
+func (ts *Tools) listTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Status *sessions.TodoStatus `json:"status"`
+	}
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if args.Status != nil {
+		if err := checkTodoStatus(*args.Status); err != nil {
+			return sessions.ToolResult{}, err
+		}
+	}
+	items, err := ts.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	return todoResult(slices.DeleteFunc(items, func(t sessions.Todo) bool { return args.Status != nil && t.Status != *args.Status }))
+}
+
+// todoUpdate are the arguments of todo_update.
+type todoUpdate struct {
+	ID     sessions.TodoID      `json:"id"`
+	Status *sessions.TodoStatus `json:"status"`
+	Text   *string              `json:"text"`
+}
+
+func (a *todoUpdate) check() error {
+	switch {
+	case a.ID == "":
+		return errors.New("id: is required")
+	case a.Status == nil && a.Text == nil:
+		return errors.New("status: is required where there is no text")
+	}
+	if a.Status != nil {
+		if err := checkTodoStatus(*a.Status); err != nil {
+			return err
+		}
+	}
+	if a.Text != nil {
+		if err := checkTodo(*a.Text); err != nil {
+			return fmt.Errorf("text: %w", err)
+		}
+	}
+	return nil
+}
+
+// apply changes an item. It is then as secret as who changes it.
+func (a *todoUpdate) apply(item sessions.Todo, label flow.Label, now time.Time) sessions.Todo {
+	item.Label, item.Updated = item.Label.Join(label), now
+	if a.Status != nil {
+		item.Status = *a.Status
+	}
+	if a.Text != nil {
+		item.Text = *a.Text
+	}
+	return item
+}
+
+func (ts *Tools) updateTodo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args todoUpdate
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := args.check(); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	items, err := ts.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	i := slices.IndexFunc(items, func(t sessions.Todo) bool { return t.ID == args.ID })
+	if i < 0 {
+		return sessions.ToolResult{}, fmt.Errorf("id: there is no item %q; todo_list shows them", args.ID)
+	}
+	item := args.apply(items[i], caller.Taint, ts.Now())
+	return ts.changedTodos(ctx, caller, sessions.TodoChange{Session: caller.Session, Update: []sessions.Todo{item}})
+}
+
+func (ts *Tools) clearTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+	var args struct {
+		Done bool `json:"done"`
+	}
+	if err := tools.DecodeArgs(raw, &args); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	items, err := ts.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	change := sessions.TodoChange{Session: caller.Session}
+	for _, t := range items {
+		if !args.Done || t.Status == sessions.TodoDone {
+			change.Remove = append(change.Remove, t.ID)
+		}
+	}
+	return ts.changedTodos(ctx, caller, change)
+}
+
+// changedTodos stores a change and shows the list as it then is.
+func (ts *Tools) changedTodos(ctx context.Context, caller sessions.Caller, change sessions.TodoChange) (sessions.ToolResult, error) {
+	err := ts.Store.ChangeTodos(ctx, change)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return sessions.ToolResult{}, errors.New("this conversation has ended, and its list with it")
+	}
+	if err != nil {
+		return sessions.ToolResult{}, tools.Inside("store todos", err)
+	}
+	items, err := ts.todos(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	return todoResult(items)
+}
+
+func todoResult(items []sessions.Todo) (sessions.ToolResult, error) {
+	rows, label := []todoRow{}, flow.NewLabel(flow.Public, flow.Trusted)
+	for _, t := range items {
+		rows = append(rows, todoRow{ID: t.ID, Text: t.Text, Status: t.Status})
+		label = label.Join(t.Label)
+	}
+	text, err := tools.JSON(map[string]any{"count": len(rows), "items": rows})
+	return sessions.ToolResult{Text: text, Label: label}, err
+}

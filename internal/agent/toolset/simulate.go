@@ -1,0 +1,152 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sluice/internal/agent/tools"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// SimulateName is the name of the tool that says what a call would come to.
+const SimulateName = "simulate_tool_call"
+
+const simulateSchema = `{"type":"object","additionalProperties":false,"required":["tool_name"],"properties":{
+"tool_name":{"type":"string","minLength":1,"description":"the tool that you think of calling"},
+"args":{"type":"object","description":"its arguments; default: none"}}}`
+
+// simulateTool asks what real calls ask, without effects.
+func (ts *Toolset) simulateTool() sessions.Tool {
+	return sessions.Tool{
+		Spec: sessions.ToolSpec{
+			Name: SimulateName, Parameters: json.RawMessage(simulateSchema),
+			Description: "Says whether a call of another tool would be allowed now, and which rules decide, without making it.",
+		},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true, AsWritten: true,
+		Run: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
+			var args struct {
+				ToolName string                     `json:"tool_name"`
+				Args     map[string]json.RawMessage `json:"args"`
+			}
+			if err := tools.DecodeArgs(raw, &args); err != nil {
+				return sessions.ToolResult{}, err
+			}
+			if args.ToolName == "" {
+				return sessions.ToolResult{}, errors.New("tool_name: is required")
+			}
+			call, err := json.Marshal(args.Args)
+			if err != nil {
+				return sessions.ToolResult{}, tools.Inside("encode arguments", err)
+			}
+			record, err := ts.Store.Session(ctx, caller.Session)
+			if err != nil {
+				return sessions.ToolResult{}, tools.Inside("read session", err)
+			}
+			record.Taint = caller.Taint // live
+			s, err := ts.Simulate(ctx, record, caller, args.ToolName, call)
+			if err != nil {
+				return sessions.ToolResult{}, err
+			}
+			text, err := tools.JSON(s)
+			return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+		},
+	}
+}
+
+// Simulate says what a call of a session would come to. It asks the monitor, the session's permission mode and the
+// tool's own checks as a call does, with their effects off. Of the caller Route, User, Owner and Reader count; the rest is the session's. What
+// is above Reader is not there.
+func (ts *Toolset) Simulate(ctx context.Context, record sessions.Record, caller sessions.Caller, tool string, args json.RawMessage) (policy.Simulation, error) {
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(args, &map[string]json.RawMessage{}); err != nil {
+		return policy.Simulation{}, fmt.Errorf("args: want an object: %w", err)
+	}
+	caller.Session, caller.Key, caller.Agent, caller.Taint, caller.Clearance = record.ID, record.Key, record.Agent, record.Taint, record.Clearance
+	caller.Trail = &sessions.Trail{} // what is only thought of is no denial
+	s := policy.Simulation{Tool: tool, Level: record.Taint.Level(), ResultingLevel: record.Taint.Level()}
+	t, mode, err := ts.named(ctx, record, tool)
+	if err != nil {
+		return policy.Simulation{}, err
+	}
+	if t.Run == nil || above(t.Flow, caller.Reader) {
+		s.Decide(policy.Decision{Action: policy.Block, Reason: fmt.Sprintf("there is no tool %q", tool), Rules: []policy.Looked{}})
+		return s, nil
+	}
+	d := ts.judged(ctx, policy.Call{
+		MonitoredCall: sessions.MonitoredCall{Record: record, CallID: caller.CallID + "/simulated", Tool: t, Args: args},
+		Route:         caller.Route.Or(record.Route), User: caller.User, Owner: caller.Owner,
+	})
+	switch mode.Ruling(t) {
+	case sessions.RulingAsk:
+		d.Add("permission", policy.Hold, "the agent's permission mode is ask")
+	case sessions.RulingRefuse:
+		d.Add("permission", policy.Block, "the agent's permission mode is deny")
+	}
+	if (d.Action == policy.Allow || d.Action == policy.Redact) && t.Check != nil {
+		if err := t.Check(ctx, caller, args); err != nil {
+			refused(&d, err)
+		}
+	}
+	if caller.Reader != flow.Restricted {
+		d.HideSecrets()
+	}
+	s.Decide(d)
+	if t.Flow.Reads == sessions.FlowOutside && d.Action != policy.Block {
+		s.ResultingLevel = record.Taint.Join(t.Flow.Source).Level()
+	}
+	return s, nil
+}
+
+// judged is what the monitor says of a call, with its effects off.
+func (ts *Toolset) judged(ctx context.Context, call policy.Call) policy.Decision {
+	monitor := ts.Roster.Settings().Monitor
+	reach, err := monitor.Reach(ctx, call)
+	if err != nil {
+		ts.Log.Error("can't find out where a simulated call goes", "tool", call.Tool.Spec.Name, "err", err)
+	}
+	call.Reach = reach
+	d, _ := monitor.Ask(call, false)
+	return d
+}
+
+// above reports whether an end of a tool is outside of what a reader may see; an invalid one sees what the session does.
+func above(f sessions.ToolFlow, reader flow.Level) bool {
+	return f.Reads == sessions.FlowOutside && tools.HiddenFrom(reader, f.Source) || f.Writes == sessions.FlowOutside && tools.HiddenFrom(reader, flow.NewLabel(f.Sink, flow.Trusted))
+}
+
+// named is a session's tool of a name, without Run if it has none, and how its calls are permitted.
+func (ts *Toolset) named(ctx context.Context, record sessions.Record, tool string) (sessions.Tool, sessions.PermissionMode, error) {
+	d, ok := ts.Roster.Definition(record.Agent)
+	if !ok {
+		return sessions.Tool{}, "", fmt.Errorf("agent %q is not in the configuration", record.Agent)
+	}
+	kit, err := ts.Kit(ctx, d, record)
+	if err != nil {
+		return sessions.Tool{}, "", err
+	}
+	i := slices.IndexFunc(kit.Tools, func(t sessions.Tool) bool { return t.Spec.Name == tool })
+	if i < 0 {
+		return sessions.Tool{}, "", nil
+	}
+	return kit.Tools[i], kit.Permission, nil
+}
+
+// refused takes a tool's own refusal into a decision.
+func refused(d *policy.Decision, err error) {
+	if gate, ok := errors.AsType[*tools.GateError](err); ok {
+		d.Rules = append(d.Rules, gate.Rules...)
+		d.Add("gate", gate.Action, gate.Reason)
+		return
+	}
+	if _, ok := errors.AsType[*tools.InsideError](err); ok {
+		err = tools.ErrInside
+	}
+	d.Add("tool", policy.Block, err.Error())
+}

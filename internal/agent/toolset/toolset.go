@@ -1,0 +1,186 @@
+// Package toolset decides which tools a session has, runs their calls, and says what a call would come to.
+//
+// Goroutines: one for each call of a tool, see leftovers. The caller waits for it, but not much longer than the call may
+// take: a tool that does not look at its context is left behind.
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/internal/agent/roster"
+	"sluice/policy"
+	"sluice/sessions"
+)
+
+// SessionReader reads a session by its id.
+type SessionReader interface {
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+}
+
+// Config is what a Toolset is made of. All fields but Remote are required.
+type Config struct {
+	Roster     *roster.Roster
+	Store      SessionReader
+	Own        []sessions.Tool        // those of every agent
+	Web        func() []sessions.Tool // as configured now
+	Remote     func() []sessions.Tool // of servers outside the gateway, as they are now; nil: none
+	Now        func() time.Time
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Toolset decides which tools a session has. It is safe for concurrent use.
+type Toolset struct {
+	Roster *roster.Roster
+	Store  SessionReader
+	Log    *slog.Logger
+	own    []sessions.Tool
+	web    func() []sessions.Tool
+	remote func() []sessions.Tool
+	runner *toolRunner
+}
+
+// New makes a Toolset. It adds the tool simulate_tool_call to those of every agent.
+func New(c Config) (*Toolset, error) {
+	ts := &Toolset{Roster: c.Roster, Store: c.Store, Log: c.Log, remote: c.Remote, runner: newToolRunner(c.Log, c.Now, c.Registerer)}
+	ts.own = ts.guarded(append(slices.Clone(c.Own), ts.simulateTool()))
+	ts.web = func() []sessions.Tool { return ts.guarded(c.Web()) }
+	return ts, checkTools(ts.own)
+}
+
+// guarded lets the runner run the tools.
+func (ts *Toolset) guarded(tools []sessions.Tool) []sessions.Tool {
+	for i := range tools {
+		tools[i].Run = ts.runner.guarded(tools[i].Spec.Name, tools[i].Run)
+	}
+	return tools
+}
+
+// Kit is what a session may use.
+type Kit struct {
+	Tools      []sessions.Tool
+	Permission sessions.PermissionMode
+}
+
+// Kit gives the tools and the permission mode of a session of an agent.
+func (ts *Toolset) Kit(ctx context.Context, d roster.Definition, record sessions.Record) (Kit, error) {
+	starter, err := ts.requester(ctx, d, record)
+	if err != nil {
+		return Kit{}, err
+	}
+	return Kit{Tools: ts.toolsOf(d, starter, record), Permission: permission(d, starter)}, nil
+}
+
+// fileTools are those of an agent with a workspace.
+var fileTools = []string{"read", "list", "find", "grep", "write", "edit", roster.ExecName}
+
+// Refresh gives a session that may have been opened long ago the tools that the servers outside have now.
+func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
+	record := s.Record()
+	d, ok := ts.Roster.Definition(record.Agent)
+	if ts.remote == nil || !ok {
+		return nil
+	}
+	kit, err := ts.Kit(ctx, d, record)
+	if err != nil {
+		return err
+	}
+	tools := slices.DeleteFunc(s.Tools(), func(t sessions.Tool) bool { return t.Remote != nil })
+	now := slices.DeleteFunc(kit.Tools, func(t sessions.Tool) bool { return t.Remote == nil })
+	s.SetTools(append(tools, now...))
+	return nil
+}
+
+// sessionTools are those that a sub-agent does not have by itself.
+var sessionTools = []string{"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message"}
+
+// remoteTools are the tools of servers outside the gateway, as they are now. One that does not say where its data
+// comes from and goes to, or that has another's name, is none.
+func (ts *Toolset) remoteTools() []sessions.Tool {
+	if ts.remote == nil {
+		return nil
+	}
+	tools := slices.Clone(ts.remote())
+	if len(tools) == 0 {
+		return nil
+	}
+	if err := checkTools(append(slices.Clone(ts.own), tools...)); err != nil {
+		ts.Log.Error("tools of MCP servers not taken", "err", err)
+		return nil
+	}
+	return ts.guarded(tools)
+}
+
+// toolsOf are the tools of a session. A sub-agent never starts others, and reaches outside the gateway
+// only by tools that the agent that has started it has too.
+func (ts *Toolset) toolsOf(d, starter roster.Definition, record sessions.Record) []sessions.Tool {
+	tools := slices.DeleteFunc(slices.Concat(ts.own, ts.web(), ts.remoteTools()), func(t sessions.Tool) bool {
+		return !d.Tools.Has(t.Spec.Name, d.Sandbox) || (d.Workspace == "" && slices.Contains(fileTools, t.Spec.Name))
+	})
+	for i := range tools {
+		if d.FileLevel.Valid() && slices.Contains(fileTools, tools[i].Spec.Name) {
+			tools[i].Flow = d.FileFlow(tools[i].Flow)
+		}
+	}
+	if record.SpawnedBy == "" {
+		return tools
+	}
+	f := ts.Roster.Settings().SubagentTools
+	return slices.DeleteFunc(tools, func(t sessions.Tool) bool {
+		name := t.Spec.Name
+		return name == "sessions_spawn" || t.Flow.Outside() && !starter.Tools.Has(name, starter.Sandbox) || policy.NameMatches(f.Deny, name) || (slices.Contains(sessionTools, name) && !policy.NameMatches(f.Allow, name))
+	})
+}
+
+// checkTools refuses a tool that does not say where its data comes from and goes to.
+func checkTools(tools []sessions.Tool) error {
+	seen := map[string]bool{}
+	for _, t := range tools {
+		name := t.Spec.Name
+		switch {
+		case name == "" || t.Spec.Description == "" || t.Run == nil:
+			return fmt.Errorf("tool %q: name, description and run are required", name)
+		case seen[name]:
+			return fmt.Errorf("tool %q: there are two of them", name)
+		case t.Flow.Check() != nil:
+			return fmt.Errorf("tool %q: %w", name, t.Flow.Check())
+		case !json.Valid(t.Spec.Parameters):
+			return fmt.Errorf("tool %q: its parameters are no JSON Schema", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// requester is the agent that has started a session: its own where no other has. One that is gone may nothing.
+func (ts *Toolset) requester(ctx context.Context, d roster.Definition, record sessions.Record) (roster.Definition, error) {
+	if record.SpawnedBy == "" {
+		return d, nil
+	}
+	nobody := roster.Definition{Permission: sessions.PermissionDeny, Tools: roster.ToolFilter{Deny: []string{"*"}}}
+	parent, err := ts.Store.Session(ctx, record.SpawnedBy)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return nobody, nil
+	}
+	if err != nil {
+		return nobody, fmt.Errorf("read requester of sub-agent: %w", err)
+	}
+	if starter, ok := ts.Roster.Definition(parent.Agent); ok {
+		return starter, nil
+	}
+	return nobody, nil
+}
+
+// permission is the mode of a session's calls. A sub-agent is never allowed more than who has started it.
+func permission(d, starter roster.Definition) sessions.PermissionMode {
+	return cmp.Or(d.Permission, sessions.PermissionAuto).Narrow(cmp.Or(starter.Permission, sessions.PermissionAuto))
+}

@@ -92,6 +92,16 @@ type Call struct {
 	Owner bool
 }
 
+// FirstRoute is the first of some routes that leads somewhere; a zero one if there is none.
+func FirstRoute(routes ...sessions.Route) sessions.Route {
+	for _, r := range routes {
+		if !r.IsZero() {
+			return r
+		}
+	}
+	return sessions.Route{}
+}
+
 // Ask judges a call that is about to run: the outside that it tells something, what it brings in, what it would
 // raise the session to, whether strangers' words would reach another conversation, and then
 // the rules of each hook that it passes. Without effects nothing is counted. resolved are the arguments that the tool gets.

@@ -56,14 +56,6 @@ func (r Route) Person() UserID {
 // IsZero reports whether the route leads nowhere (a run whose answer is only kept).
 func (r Route) IsZero() bool { return r.Channel == "" }
 
-// Or is the route, or another one if it leads nowhere.
-func (r Route) Or(otherwise Route) Route {
-	if r.IsZero() {
-		return otherwise
-	}
-	return r
-}
-
 // Place is the route without what belongs to one message alone: what it answers and its handle.
 func (r Route) Place() Route {
 	r.ReplyTo, r.Handle = "", ""

@@ -28,7 +28,7 @@ func (w *work) monitored(report sessions.Route) (done func()) {
 }
 
 func (m runMonitor) call(c sessions.MonitoredCall) policy.Call {
-	return policy.Call{MonitoredCall: c, Route: m.run.Route.Or(m.report).Or(c.Record.Route), User: m.run.Speaker(), Owner: m.run.Input.Owner}
+	return policy.Call{MonitoredCall: c, Route: policy.FirstRoute(m.run.Route, m.report, c.Record.Route), User: m.run.Speaker(), Owner: m.run.Input.Owner}
 }
 
 // Reach implements [sessions.Monitor].

@@ -57,12 +57,14 @@ type Tally struct {
 	sum sessions.Usage
 }
 
+// Add adds what a completion has used.
 func (t *Tally) Add(u sessions.Usage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sum = t.sum.Add(u)
 }
 
+// Get is the sum so far.
 func (t *Tally) Get() sessions.Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -44,6 +44,7 @@ type AgentToAgent struct {
 	Allow   []string // patterns of agent ids; empty allows any
 }
 
+// Allows reports whether an agent is among those that may speak to each other.
 func (a AgentToAgent) Allows(agent string) bool {
 	return len(a.Allow) == 0 || policy.NameMatches(a.Allow, agent)
 }

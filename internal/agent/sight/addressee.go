@@ -94,6 +94,7 @@ func (st *Sight) named(ctx context.Context, caller sessions.Caller, parent sessi
 	return Addressee{Record: record}, nil
 }
 
+// NoSession is the error for a session that does not exist, and for one that the caller may not know of.
 func NoSession(name string) error {
 	return fmt.Errorf("sessionKey: there is no session %q; sessions_list shows those that you can see", name)
 }

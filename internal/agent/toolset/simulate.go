@@ -81,7 +81,7 @@ func (ts *Toolset) Simulate(ctx context.Context, record sessions.Record, caller 
 	}
 	d := ts.judged(ctx, policy.Call{
 		MonitoredCall: sessions.MonitoredCall{Record: record, CallID: caller.CallID + "/simulated", Tool: t, Args: args},
-		Route:         caller.Route.Or(record.Route), User: caller.User, Owner: caller.Owner,
+		Route:         policy.FirstRoute(caller.Route, record.Route), User: caller.User, Owner: caller.Owner,
 	})
 	switch mode.Ruling(t) {
 	case sessions.RulingAsk:

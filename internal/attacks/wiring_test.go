@@ -13,18 +13,18 @@ import (
 func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 	t.Parallel()
 	known := []string{
-		"internal/agent/tools/memory/read.go", // the last line of defence behind the store
-		"internal/agent/tools/tools.go",       // what who is told of a simulation sees
-		"internal/config/defaults.go",         // which of two settings is lower
-		"internal/config/advice.go",           // what doctor says of settings
-		"internal/httpapi/caller.go",          // what the bearer of a token sees
+		"internal/agent/tools/memory/read.go",                               // the last line of defence behind the store
+		"internal/agent/tools/tools.go",                                     // what who is told of a simulation sees
+		"internal/config/defaults.go",                                       // which of two settings is lower
+		"internal/config/advice.go",                                         // what doctor says of settings
+		"internal/httpapi/auth/caller.go", "internal/httpapi/auth/words.go", // what the bearer of a token sees
 		"internal/httpapi/conversation/files.go", "internal/httpapi/view/visibility.go",
 		"internal/model/choose.go",  // which models a session is told of
 		"router/decider/decider.go", // what a token decides about; it asks a checkpoint
 		"router/finish.go",          // how a run failed is told where what its session knows may be said
 		"router/held.go",            // a denial's reason stays beside a message for those who may see the message
 		"router/retire.go",          // what came of a question is told where the question was
-		"router/ask_task.go", "router/commands_tree.go", "router/manage.go", "router/order.go", "router/place/reset.go", "router/send.go", "router/tasks_command.go",
+		"router/exchange/task.go", "router/commands_tree.go", "router/manage.go", "router/order.go", "router/place/reset.go", "router/send.go", "router/tasks_command.go",
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}
 	compares := regexp.MustCompile(`\.(CanFlow|FlowsTo)\(`)

@@ -78,10 +78,10 @@ type Head struct {
 // Scan reads a row of FreeHead or AnyHead.
 func (h *Head) Scan(row Row) error { return row.Scan(&h.Chain, &h.Seq, &h.Hash) }
 
-// Link is what adds the entries behind a head and moves it on.
-func (t Trail) Link(h Head) []Statement {
-	statements := make([]Statement, 0, len(t)+1)
-	next := h
+// Link is what adds the entries behind a head and, as the last statement, moves the head on; and the head after that.
+func (t Trail) Link(h Head) (statements []Statement, next Head) {
+	statements = make([]Statement, 0, len(t)+1)
+	next = h
 	for _, e := range t {
 		next.Seq++
 		next.Hash = e.seal(next.Hash, h.Chain, next.Seq)
@@ -89,7 +89,7 @@ func (t Trail) Link(h Head) []Statement {
 			h.Chain, next.Seq, e.at, e.actor, e.action, e.object, e.session, e.level, e.trust, e.detail, next.Hash,
 		}})
 	}
-	return append(statements, Statement{SQL: moveHead, Args: []any{next.Seq, next.Hash, h.Chain, h.Seq}})
+	return append(statements, Statement{SQL: moveHead, Args: []any{next.Seq, next.Hash, h.Chain, h.Seq}}), next
 }
 
 // BrokenTrail is the error for a trail that can't be added to. Nothing is done that it does not tell of.

@@ -86,7 +86,8 @@ func (s sealer) add(ctx context.Context, trail Trail) error {
 	if err := head.Scan(s.tx.QueryRowContext(ctx, s.spell(FreeHead))); err != nil {
 		return fmt.Errorf("read head of audit trail: %w", err)
 	}
-	for _, link := range trail.Link(head) {
+	links, _ := trail.Link(head)
+	for _, link := range links {
 		if _, err := s.tx.ExecContext(ctx, s.spell(link.SQL), link.Args...); err != nil {
 			return fmt.Errorf("seal audit trail: %w", err)
 		}

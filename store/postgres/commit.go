@@ -56,7 +56,8 @@ func (e *engine) links(ctx context.Context, conn *pgxpool.Conn, head *store.Head
 	case head == nil:
 		return nil, store.BrokenTrail(store.ErrNoHead)
 	}
-	return trail.Link(*head), nil
+	links, _ = trail.Link(*head)
+	return links, nil
 }
 
 // scanHead reads a head; nil if there is none.

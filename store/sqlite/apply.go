@@ -2,11 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	sqlite3 "modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
 
 	"sluice/store"
 )
@@ -16,6 +14,7 @@ func (e *engine) Apply(_ context.Context, writes []store.Write, trail store.Trai
 	committed := false
 	defer func() {
 		if !committed {
+			e.head = nil
 			// After some faults SQLite has rolled back by itself; then this is an error that says so.
 			_, _ = e.stmts.exec(`ROLLBACK`, nil)
 		}
@@ -52,12 +51,14 @@ func (e *engine) transact(writes []store.Write, trail store.Trail) (guilty int, 
 	return -1, nil
 }
 
-// tell adds to the audit trail.
+// tell adds to the audit trail. The head of its chain is known from the transaction before, unless that failed: this
+// process alone writes. Where the database refuses what follows that head, the stored one is read.
 func (e *engine) tell(trail store.Trail) error {
-	if len(trail) == 0 {
+	if len(trail) == 0 || (e.head != nil && e.link(trail, *e.head) == nil) {
 		return nil
 	}
-	head, found := store.Head{}, false
+	var head store.Head
+	found := false
 	err := e.stmts.query(store.FreeHead, nil, func(row store.Row) error { found = true; return head.Scan(row) })
 	if err == nil && !found {
 		err = store.ErrNoHead
@@ -65,11 +66,22 @@ func (e *engine) tell(trail store.Trail) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range trail.Link(head) {
-		if err := e.run(s); err != nil {
-			return err
+	return e.link(trail, head)
+}
+
+// link puts the entries behind a head.
+func (e *engine) link(trail store.Trail, head store.Head) error {
+	statements, next := trail.Link(head)
+	for _, s := range statements {
+		rows, err := e.stmts.exec(s.SQL, s.Args)
+		if err == nil && rows == 0 {
+			err = store.ErrNoHead
+		}
+		if err != nil {
+			return fmt.Errorf("run statement: %w", err)
 		}
 	}
+	e.head = &next
 	return nil
 }
 
@@ -101,6 +113,12 @@ func (e *engine) Query(ctx context.Context, text string, args []any, scan func(s
 			return errClosed
 		}
 		defer func() { e.readers <- reader }()
+		if reader == nil {
+			var err error
+			if reader, err = e.reader(); err != nil {
+				return explain(err, e.dir)
+			}
+		}
 		return explain(reader.query(text, args, scan), e.dir)
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -108,6 +126,9 @@ func (e *engine) Query(ctx context.Context, text string, args []any, scan func(s
 }
 
 func isUnique(err error) bool {
-	e, ok := errors.AsType[*sqlite3.Error](err)
-	return ok && (e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == lib.SQLITE_CONSTRAINT_ROWID)
+	switch sqlite.ErrCode(err) {
+	case sqlite.ResultConstraintUnique, sqlite.ResultConstraintPrimaryKey, sqlite.ResultConstraintRowID:
+		return true
+	}
+	return false
 }

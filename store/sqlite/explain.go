@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	sqlite3 "modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
+	driver "modernc.org/sqlite"
+	"zombiezen.com/go/sqlite"
 
 	"sluice/store"
 )
@@ -24,28 +24,32 @@ func explain(err error, dir string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return unavailable("no permission to use "+dir, "give its user write permission, or set state to another folder")
 	}
-	e, ok := errors.AsType[*sqlite3.Error](err)
-	if !ok {
-		return err
-	}
-	switch e.Code() & 0xff { // the primary code; the rest is detail
-	case lib.SQLITE_FULL:
+	switch primaryCode(err) {
+	case sqlite.ResultFull:
 		return unavailable("the disk is full", "free space for "+dir)
-	case lib.SQLITE_READONLY:
+	case sqlite.ResultReadOnly:
 		return unavailable("the database can only be read", "give write permission on "+path+" and its folder")
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return unavailable("another program holds the database's lock", "close what has "+path+" open")
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return unavailable("the database is damaged", "stop, keep a copy of "+path+", and restore a backup or salvage it with: sqlite3 "+FileName+" .recover")
-	case lib.SQLITE_IOERR:
+	case sqlite.ResultIOErr:
 		if full(dir) { // SQLite can't tell what has kept it from making its shared memory file greater
 			return unavailable("the disk is full", "free space for "+dir)
 		}
 		return unavailable("the disk gives errors", "look at the system's log for the disk of "+dir+", and at what its user may write (quota, ulimit -f)")
-	case lib.SQLITE_CANTOPEN:
+	case sqlite.ResultCantOpen:
 		return unavailable("the database can't be opened", "see that "+path+" is a file that this user can read and write")
 	}
 	return err
+}
+
+// primaryCode is what SQLite says of an error, without detail, whether a statement or a migration has met it.
+func primaryCode(err error) sqlite.ResultCode {
+	if e, ok := errors.AsType[*driver.Error](err); ok {
+		return sqlite.ResultCode(e.Code()).ToPrimary()
+	}
+	return sqlite.ErrCode(err).ToPrimary() // of an error that is not SQLite's: ResultError
 }
 
 // explainTrail is explain for what is added to the audit trail: where the

@@ -13,12 +13,15 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver
+	_ "modernc.org/sqlite" // the driver for migrations
 
 	"sluice/store"
+	"sluice/store/trace"
 )
 
 //go:embed migrations/*.sql
@@ -27,8 +30,8 @@ var migrations embed.FS
 // FileName is the database's name in the state folder.
 const FileName = "sluice.db"
 
-// readersMost is the number of connections for reads. SQLite's readers do not wait for its writer.
-const readersMost = 4
+// readersMax is the number of connections for reads. SQLite's readers do not wait for its writer.
+const readersMax = 4
 
 // Config says where the database is.
 type Config struct {
@@ -40,12 +43,12 @@ type Config struct {
 type engine struct {
 	dir   string
 	lock  *os.File
-	write *sql.DB // one connection
-	read  *sql.DB
+	hears trace.Func  // of the statements; nil: no one
 	stmts *statements // of the writing connection; used by the one worker
+	head  *store.Head // of the audit trail as this process has left it; nil: to be read
 
-	opened  int              // readers
-	readers chan *statements // those at rest; closed after Close has collected them all
+	places  int              // of readers
+	readers chan *statements // those at rest, and nil for each that is not open yet; closed after Close has collected them all
 }
 
 // errClosed: the database was closed.
@@ -74,7 +77,7 @@ func openEngine(ctx context.Context, c Config) (*engine, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &engine{dir: c.Dir, lock: lock, readers: make(chan *statements, readersMost)}
+	e := &engine{dir: c.Dir, lock: lock, readers: make(chan *statements, readersMax), hears: trace.Of(ctx)}
 	if err := e.open(ctx, c.Log); err != nil {
 		return nil, errors.Join(explain(err, c.Dir), e.Close())
 	}
@@ -87,32 +90,38 @@ func (e *engine) open(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	closeToOthers(path, log)
-	if e.write, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	e.write.SetMaxOpenConns(1)
-	if e.read, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(1)")); err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	applied, err := migrate(ctx, e.write)
+	applied, err := prepare(ctx, path)
 	if err != nil {
 		return err
 	}
 	if applied > 0 {
 		log.Info("database schema brought up to date", "migrations", applied)
 	}
-	if e.stmts, err = newStatements(ctx, e.write); err != nil {
+	if e.stmts, err = newStatements(path, e.hears, pragmas()...); err != nil {
 		return err
 	}
-	for range readersMost {
-		reader, err := newStatements(ctx, e.read)
-		if err != nil {
-			return err
-		}
-		e.readers <- reader
-		e.opened++
+	for range readersMax {
+		e.readers <- nil
+		e.places++
 	}
 	return nil
+}
+
+// reader opens a connection for reads.
+func (e *engine) reader() (*statements, error) {
+	return newStatements(filepath.Join(e.dir, FileName), e.hears, append(pragmas(), "query_only=1")...)
+}
+
+// prepare makes the database if there is none, and brings its schema up to date. That goes over database/sql, which the
+// migrations need.
+func prepare(ctx context.Context, path string) (applied int, err error) {
+	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate"))
+	if err != nil {
+		return 0, fmt.Errorf("open database: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	applied, err = migrate(ctx, db)
+	return applied, errors.Join(err, db.Close())
 }
 
 // private makes the database's file readable for its owner only. Its companions get their mode from it.
@@ -143,12 +152,21 @@ func closeToOthers(path string, log *slog.Logger) {
 	}
 }
 
-// dsn: synchronous=FULL makes a commit durable when it returns; WAL lets readers
-// go on meanwhile; the journal is cut back to 64 MB after a burst.
+// pragmas of every connection: synchronous=FULL makes a commit durable when it returns; WAL lets readers go on meanwhile;
+// the journal is cut back to 64 MB after a burst.
+func pragmas() []string {
+	return []string{
+		"journal_mode=WAL", "synchronous=FULL", "foreign_keys=0", "journal_size_limit=67108864", "cache_size=-8000", "temp_store=2",
+	}
+}
+
 func dsn(path string, more string) string {
-	return "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(0)" +
-		"&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-8000)&_pragma=temp_store(2)&" + more
+	text := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=busy_timeout(" + strconv.FormatInt(busyFor.Milliseconds(), 10) + ")"
+	for _, pragma := range pragmas() {
+		name, value, _ := strings.Cut(pragma, "=")
+		text += "&_pragma=" + name + "(" + value + ")"
+	}
+	return text + "&" + more
 }
 
 // migrate brings the schema up to date. The usual case, that it is, costs one look.
@@ -190,18 +208,14 @@ func (e *engine) Workers() int { return 1 }
 // Close implements [store.Engine]. It waits for the reads that are under way.
 func (e *engine) Close() error {
 	var errs []error
-	for range e.opened {
-		reader := <-e.readers
-		errs = append(errs, reader.close())
+	for range e.places {
+		if reader := <-e.readers; reader != nil {
+			errs = append(errs, reader.close())
+		}
 	}
 	close(e.readers)
 	if e.stmts != nil {
 		errs = append(errs, e.stmts.close())
-	}
-	for _, db := range []*sql.DB{e.read, e.write} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
 	}
 	return errors.Join(append(errs, e.lock.Close())...)
 }

@@ -1,49 +1,69 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
 
 	"sluice/store"
 	"sluice/store/trace"
 )
 
-// statementsMost is how many statements a connection keeps prepared.
-const statementsMost = 256
+const (
+	statementsMax = 256             // statements that a connection keeps prepared
+	busyFor       = 5 * time.Second // how long a statement waits for a lock of another program
+)
 
 // statements is a connection with its prepared statements. One goroutine at a
-// time uses it. It takes no caller's context: the driver would begin a goroutine
-// for each statement to watch it; statements are short, and a transaction that has begun is brought to its end.
+// time uses it. It takes no caller's context: statements are short, and a transaction that has begun is brought to its end.
+// It is below database/sql, which copies each argument and each name of a column for every call.
 type statements struct {
-	conn     *sql.Conn
-	prepared map[string]*sql.Stmt
+	conn     *sqlite.Conn
+	prepared map[string]*sqlite.Stmt
 	trace    trace.Func // nil: no one listens
 }
 
-func newStatements(ctx context.Context, db *sql.DB) (*statements, error) {
-	conn, err := db.Conn(ctx)
+// newStatements opens a connection and sets it up with the pragmas.
+func newStatements(path string, hears trace.Func, pragmas ...string) (*statements, error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return nil, fmt.Errorf("open connection: %w", err)
 	}
-	return &statements{conn: conn, prepared: map[string]*sql.Stmt{}, trace: trace.Of(ctx)}, nil
-}
-
-func (s *statements) get(text string) (*sql.Stmt, error) {
-	if stmt, ok := s.prepared[text]; ok {
-		return stmt, nil
-	}
-	if len(s.prepared) == statementsMost {
-		if err := s.forget(); err != nil {
-			return nil, err
+	conn.SetBusyTimeout(busyFor)
+	s := &statements{conn: conn, prepared: map[string]*sqlite.Stmt{}}
+	for _, pragma := range pragmas {
+		if _, err := s.exec("PRAGMA "+pragma, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("set up connection: %w", err), s.close())
 		}
 	}
-	stmt, err := s.conn.PrepareContext(context.Background(), text)
-	if err != nil {
-		return nil, fmt.Errorf("prepare statement: %w", err)
+	s.trace = hears
+	return s, s.forget() // the pragmas
+}
+
+func (s *statements) get(text string, args []any) (*sqlite.Stmt, error) {
+	stmt, ok := s.prepared[text]
+	if !ok {
+		if len(s.prepared) == statementsMax {
+			if err := s.forget(); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if stmt, err = s.conn.Prepare(text); err != nil {
+			return nil, fmt.Errorf("prepare statement: %w", err)
+		}
+		s.prepared[text] = stmt
 	}
-	s.prepared[text] = stmt
+	if n := stmt.BindParamCount(); n != len(args) {
+		return nil, fmt.Errorf("statement has %d parameters, got %d arguments", n, len(args))
+	}
+	for i, arg := range args {
+		if err := bind(stmt, i+1, arg); err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i+1, err)
+		}
+	}
 	return stmt, nil
 }
 
@@ -53,37 +73,55 @@ func (s *statements) tell(text string, args []any) {
 	}
 }
 
-func (s *statements) exec(text string, args []any) (rows int64, err error) {
-	stmt, err := s.get(text)
-	if err != nil {
-		return 0, err
-	}
-	s.tell(text, args)
-	result, err := stmt.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-func (s *statements) query(text string, args []any, scan func(store.Row) error) error {
-	stmt, err := s.get(text)
+// run steps through a statement and calls row for each row.
+func (s *statements) run(text string, args []any, row func(*sqlite.Stmt) error) (err error) {
+	stmt, err := s.get(text, args)
 	if err != nil {
 		return err
 	}
 	s.tell(text, args)
-	rows, err := stmt.QueryContext(context.Background(), args...)
-	if err != nil {
-		return fmt.Errorf("query: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err below has what matters
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return fmt.Errorf("scan row: %w", err)
+	defer func() {
+		// After a failed step Reset says again what Step has said.
+		if e := errors.Join(stmt.Reset(), stmt.ClearBindings()); err == nil {
+			err = e
+		}
+	}()
+	for {
+		found, err := stmt.Step()
+		if err != nil {
+			return err
+		}
+		if !found {
+			return nil
+		}
+		if err := row(stmt); err != nil {
+			return err
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read rows: %w", err)
+}
+
+func (s *statements) exec(text string, args []any) (rows int64, err error) {
+	if err := s.run(text, args, func(*sqlite.Stmt) error { return nil }); err != nil {
+		return 0, err
+	}
+	return int64(s.conn.Changes()), nil
+}
+
+func (s *statements) query(text string, args []any, scan func(store.Row) error) error {
+	var rows row
+	var scanned store.Row = &rows
+	failed := false
+	err := s.run(text, args, func(stmt *sqlite.Stmt) error {
+		rows.stmt = stmt
+		err := scan(scanned)
+		failed = err != nil
+		return err
+	})
+	switch {
+	case failed:
+		return fmt.Errorf("scan row: %w", err)
+	case err != nil:
+		return fmt.Errorf("query: %w", err)
 	}
 	return nil
 }
@@ -91,7 +129,7 @@ func (s *statements) query(text string, args []any, scan func(store.Row) error) 
 func (s *statements) forget() error {
 	var errs []error
 	for _, stmt := range s.prepared {
-		errs = append(errs, stmt.Close())
+		errs = append(errs, stmt.Finalize())
 	}
 	clear(s.prepared)
 	return errors.Join(errs...)

@@ -27,7 +27,8 @@ func (r *recorder) Apply(_ context.Context, writes []store.Write, trail store.Tr
 		r.seen = append(r.seen, w...)
 	}
 	if len(trail) > 0 {
-		r.seen = append(append(r.seen, store.Statement{SQL: store.FreeHead}), trail.Link(store.Head{})...)
+		links, _ := trail.Link(store.Head{})
+		r.seen = append(append(r.seen, store.Statement{SQL: store.FreeHead}), links...)
 	}
 	return -1, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -156,7 +157,6 @@ func (a *approver) newApproval(id ledger.ApprovalID, call sessions.CallToConfirm
 // question asks about a call: those whom a rule names in their own chats, else an owner, in the run's conversation where an
 // owner may be in it, or in an owner's own. Where there is neither, the call is only listed.
 func (a *approver) question(ctx context.Context, p ledger.Approval) ([]ledger.Delivery, error) {
-	s := a.w.settings.Load()
 	route := a.run.Route
 	if route.IsZero() {
 		route = a.job.record.Route
@@ -169,10 +169,10 @@ func (a *approver) question(ctx context.Context, p ledger.Approval) ([]ledger.De
 		route = record.Route
 	}
 	if slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 }) {
-		return a.w.askDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
+		return a.w.holds.AskDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
 	}
 	if route.ChatType == sessions.Direct && !a.run.Input.Owner {
-		there, err := a.w.proactiveRoute(ctx, s, Proactive{Channel: route.Channel, Account: route.Account, To: toOwner})
+		there, err := a.w.Routes.Find(ctx, outbound.Proactive{Channel: route.Channel, Account: route.Account, To: outbound.ToOwner})
 		if _, nobody := errors.AsType[*request.Error](err); nobody {
 			route = sessions.Route{}
 		} else if err != nil {

@@ -7,20 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"sluice/internal/visible"
-	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/decider"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/request"
 	"sluice/sessions"
 )
 
 const (
-	// questionMost is how much of a call's arguments a question shows, in bytes.
-	questionMost = 1500
 	// decideTries is how often a decision is tried that meets another change.
 	decideTries = 4
 	// reasonMost is the length of a reason in bytes, at most.
@@ -33,21 +30,12 @@ func questionText(p ledger.Approval) string {
 	if p.Why != "" {
 		why = " Why you are asked: " + visible.Line(p.Why) + "."
 	}
-	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", visible.CodeSpan(p.Tool), why, shownArgs(p), silence(p))
+	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", visible.CodeSpan(p.Tool), why, shownArgs(p), outbound.SilenceMeans(p))
 }
 
 // bareQuestion asks about a call where nothing of it may be said, not even which tool it is.
 func bareQuestion(p ledger.Approval) string {
-	return "May I use a tool? " + notShown(p.ID) + "\n\n" + silence(p)
-}
-
-// silence says what it means if nobody decides.
-func silence(p ledger.Approval) string {
-	lapse := "no"
-	if p.Terms.Lapse {
-		lapse = "yes"
-	}
-	return fmt.Sprintf("Nobody's word in %s is a %s.", p.Expires.Sub(p.Created).Round(time.Second), lapse)
+	return "May I use a tool? " + outbound.NotShown(p.ID) + "\n\n" + outbound.SilenceMeans(p)
 }
 
 // shownArgs are a call's arguments as a question shows them.
@@ -57,25 +45,7 @@ func shownArgs(p ledger.Approval) string {
 		args.Reset()
 		args.Write(p.Args)
 	}
-	return shown(p.ID, args.String())
-}
-
-// shown is a text as a question shows it: as a block of code, with its beginning where it is long. What could not be seen in
-// it, or would change how the rest looks, is shown as its number.
-func shown(id ledger.ApprovalID, text string) string {
-	if !policy.CheckVisible.Skipped() {
-		text = visible.Text(text)
-	}
-	more := ""
-	if len(text) > questionMost {
-		more = fmt.Sprintf("\n… and %d bytes more: %s all of it.", len(text)-questionMost, shows(id))
-		text = strings.ToValidUTF8(text[:questionMost], "")
-	}
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + text + "\n" + fence + more
+	return outbound.Shown(p.ID, args.String())
 }
 
 // DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
@@ -122,7 +92,7 @@ func (r *Router) verdict(ctx context.Context, id ledger.ApprovalID, v decider.Ve
 		Approvals: []ledger.ApprovalMove{p.Move(to, reason, v.Actor, r.now())},
 		Change:    sessions.Change{Audit: []sessions.AuditEntry{p.AuditEntry(to, v.Actor, v.Reason, r.now())}},
 	}
-	return change, p, r.decideHeld(ctx, &change, p, v.Allow, reason)
+	return change, p, r.holds.Decide(ctx, &change, p, v.Allow, reason)
 }
 
 // wordOf is what was decided, for people.

@@ -10,7 +10,6 @@ import (
 
 	"sluice/internal/visible"
 	"sluice/router/ledger"
-	"sluice/sessions"
 )
 
 // hidden is text that shows as something else than it is: turned round, without width, behind an emoji, in a terminal.
@@ -23,14 +22,10 @@ func TestQuestionsHideNothing(t *testing.T) {
 	require.NoError(t, err)
 	asked := time.Unix(0, 0)
 	p := ledger.Approval{ID: "apr_1", Tool: "exec" + hidden, Args: args, Why: "the file " + hidden, Created: asked, Expires: asked.Add(time.Minute)}
-	d := ledger.Delivery{Route: sessions.Route{Channel: "slack", Conversation: "C" + hidden}}
 	for name, text := range map[string]string{
-		"a call":            questionText(p),
-		"no JSON":           questionText(ledger.Approval{ID: p.ID, Tool: "exec", Args: json.RawMessage(hidden)}),
-		"a message":         heldQuestion(d, p, shown(p.ID, hidden)),
-		"somebody's name":   visible.CodeSpan(hidden),
-		"a cut text":        shown(p.ID, string(make([]byte, questionMost))),
-		"a file of several": shown(p.ID, "one\n\ttwo\r\nthree"),
+		"a call":          questionText(p),
+		"no JSON":         questionText(ledger.Approval{ID: p.ID, Tool: "exec", Args: json.RawMessage(hidden)}),
+		"somebody's name": visible.CodeSpan(hidden),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,6 +23,7 @@ import (
 	"sluice/router/manage"
 	"sluice/router/place"
 	"sluice/router/queue"
+	"sluice/router/room"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -55,7 +56,7 @@ type bundle struct {
 	now      func() time.Time
 	commands int // that tell has given
 	registry *prometheus.Registry
-	room     router.Room
+	room     room.Disk
 
 	carries func(sessions.Route) flow.Level // what may be said by a route, for the monitor; nil: everything
 }

@@ -11,9 +11,9 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/router/manage"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/sessions"
 )
@@ -150,7 +150,7 @@ func TestSendOffInAGroupThatMoved(t *testing.T) {
 		record, err := b.store.Session(t.Context(), run.Session)
 		require.NoError(t, err)
 		require.Equal(t, sessions.Key("agent:other:test:group:g1"), record.Key)
-		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "g2", ChatType: sessions.Group, Text: "by the way"})
+		d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "g2", ChatType: sessions.Group, Text: "by the way"})
 		require.NoError(t, err)
 		require.Equal(t, policy.Block, d.Decision.Action)
 		synctest.Wait()

@@ -15,8 +15,8 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -84,7 +84,7 @@ func TestButtons(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, option := withRich(most)
 			b := newBundle(t, option)
-			_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "who?", Buttons: choice})
+			_, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "who?", Buttons: choice})
 			require.NoError(t, err)
 			b.await(1)
 			require.Equal(t, want, b.chat.texts("ann"))
@@ -94,7 +94,7 @@ func TestButtons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, option := withRich(5)
 		b := newBundle(t, option, func(b *bundle) { b.chat.piece = 4 })
-		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "123456", Buttons: choice})
+		_, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "123456", Buttons: choice})
 		require.NoError(t, err)
 		b.await(2)
 		synctest.Wait()
@@ -109,13 +109,13 @@ func TestBoundsOfAMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, func(b *bundle) { b.settings.MaxMediaBytes = 3 })
-		button := func(label, value string) router.Proactive {
-			return router.Proactive{Text: "x", Buttons: []adapters.Button{{Label: label, Value: value}}}
+		button := func(label, value string) outbound.Proactive {
+			return outbound.Proactive{Text: "x", Buttons: []adapters.Button{{Label: label, Value: value}}}
 		}
-		file := func(name, mime, content string) router.Proactive {
-			return router.Proactive{Files: []router.NewFile{{Name: name, MIME: mime, Content: []byte(content)}}}
+		file := func(name, mime, content string) outbound.Proactive {
+			return outbound.Proactive{Files: []outbound.NewFile{{Name: name, MIME: mime, Content: []byte(content)}}}
 		}
-		for want, p := range map[string]router.Proactive{
+		for want, p := range map[string]outbound.Proactive{
 			"text: is empty: say":           {},
 			"text: is empty: buttons":       {Buttons: choice},
 			"buttons: are 6":                {Text: "x", Buttons: append(append(choice, choice...), choice...)},
@@ -123,7 +123,7 @@ func TestBoundsOfAMessage(t *testing.T) {
 			"the label has 41 characters":   button(strings.Repeat("ü", 41), "x"),
 			"the value has 62 bytes":        button("x", strings.Repeat("ü", 31)),
 			"buttons[0]: want one line":     button("a\nb", "x"),
-			"files: are 11":                 {Files: make([]router.NewFile, 11)},
+			"files: are 11":                 {Files: make([]outbound.NewFile, 11)},
 			"files[0]: want a name":         file("../..", "", "x"),
 			"files[0]: is 4 bytes large":    file("x", "", "1234"),
 			"files[0]: mime: \"/\" is no":   file("x", "/", "1"),
@@ -134,7 +134,7 @@ func TestBoundsOfAMessage(t *testing.T) {
 			if p.To == "" {
 				p.To = "ann"
 			}
-			_, err := b.Send(t.Context(), p)
+			_, err := b.Sender.Send(t.Context(), p)
 			var bad *request.Error
 			require.ErrorAs(t, err, &bad, want)
 			require.Contains(t, bad.Error(), want)
@@ -146,9 +146,9 @@ func TestBoundsOfAMessage(t *testing.T) {
 // Files follow the text, each with its own receipt.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	p := router.Proactive{
+	p := outbound.Proactive{
 		Channel: "test", To: "ann", Text: "here", Idempotency: "once", Label: flow.NewLabel(flow.Internal, flow.Trusted),
-		Files: []router.NewFile{{Name: `C:\tmp\a.txt`, MIME: "text/plain", Content: []byte("abc")}, {Name: "b", Content: []byte("d")}},
+		Files: []outbound.NewFile{{Name: `C:\tmp\a.txt`, MIME: "text/plain", Content: []byte("abc")}, {Name: "b", Content: []byte("d")}},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r, option := withRich(0)
@@ -159,9 +159,9 @@ func TestFiles(t *testing.T) {
 			}
 			return nil
 		}
-		d, err := b.Send(t.Context(), p)
+		d, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err)
-		again, err := b.Send(t.Context(), p)
+		again, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err)
 		require.Equal(t, d.ID, again.ID)
 		b.await(3)
@@ -178,7 +178,7 @@ func TestFiles(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // a channel that can't take files says so
 		b := newBundle(t)
-		_, err := b.Send(t.Context(), p)
+		_, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err)
 		b.await(1)
 		require.Equal(t, []string{"here\n\nFile \"a.txt\" is not shown: this channel can't take files.\nFile \"b\" is not shown: this channel can't take files."}, b.chat.texts("ann"))
@@ -187,7 +187,7 @@ func TestFiles(t *testing.T) {
 		r, option := withRich(0)
 		r.most = 2
 		b := newBundle(t, option)
-		_, err := b.Send(t.Context(), p)
+		_, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		failed := b.deliveries(ledger.DeliveryFailed)
@@ -203,13 +203,13 @@ func TestStoredFile(t *testing.T) {
 		r, option := withRich(0)
 		b := newBundle(t, option)
 		secret := flow.NewLabel(flow.Confidential, flow.Untrusted)
-		m := b.NewMedia(router.NewFile{Name: "plan.pdf", Content: []byte("plan")}, "sess_1", secret)
+		m := b.Sender.Composer.NewMedia(outbound.NewFile{Name: "plan.pdf", Content: []byte("plan")}, "sess_1", secret)
 		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Media: []ledger.Media{m}}))
-		p := router.Proactive{Channel: "test", To: "ann", Media: []sessions.MediaID{m.ID}, Session: "sess_2"}
-		_, err := b.Send(t.Context(), p)
+		p := outbound.Proactive{Channel: "test", To: "ann", Media: []sessions.MediaID{m.ID}, Session: "sess_2"}
+		_, err := b.Sender.Send(t.Context(), p)
 		require.ErrorContains(t, err, "came into this session")
 		p.Session = "sess_1"
-		d, err := b.Send(t.Context(), p)
+		d, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err)
 		require.Equal(t, secret.Join(flow.Bottom()), d.Label)
 		b.await(1)
@@ -217,7 +217,7 @@ func TestStoredFile(t *testing.T) {
 		time.Sleep(8 * 24 * time.Hour) // longer than retention.media
 		_, err = b.store.Media(t.Context(), m.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound)
-		_, err = b.Send(t.Context(), p)
+		_, err = b.Sender.Send(t.Context(), p)
 		require.ErrorContains(t, err, "not kept any more")
 	})
 }
@@ -251,20 +251,20 @@ func TestNamesAreLookedUp(t *testing.T) {
 		l := &yellowPages{}
 		b := newBundle(t, func(b *bundle) { l.chat, b.adapter = b.chat, l })
 		for to, want := range map[string]string{"#ops": "id of #ops", "@ada": "id of @ada", "owner": "id of owner", "123": "id of 123"} {
-			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, Text: "x", Thread: "7"})
+			d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: to, Text: "x", Thread: "7"})
 			require.NoError(t, err)
 			require.EqualValues(t, want, d.Route.Conversation)
 			require.Equal(t, "test/default/7/", strings.Join([]string{d.Route.Channel, d.Route.Account, string(d.Route.Thread), d.Route.Handle}, "/"))
 		}
 		require.Len(t, l.asked, 4)
-		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "123", ChatType: sessions.Direct, Text: "x"})
+		d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "123", ChatType: sessions.Direct, Text: "x"})
 		require.NoError(t, err)
 		require.EqualValues(t, "123", d.Route.Conversation)
 		require.Len(t, l.asked, 4, "its kind was said")
-		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "@slow", Text: "x"})
+		_, err = b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "@slow", Text: "x"})
 		require.ErrorContains(t, err, "could not be looked up")
 		l.err = &adapters.Failure{Kind: adapters.Permanent, Err: errors.New("user_not_found")}
-		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "@bob", Text: "x"})
+		_, err = b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "@bob", Text: "x"})
 		require.ErrorContains(t, err, `nothing and nobody that can be written to is called "@bob" on channel "test"`)
 	})
 }
@@ -284,10 +284,10 @@ func TestSendOffHoldsForAnIdWithoutItsKind(t *testing.T) {
 		b := newBundle(t, onPlatform(t, "test"), func(b *bundle) { b.adapter = guild{b.chat} })
 		b.hear(at("test", sessions.Route{ChatType: sessions.Group, Conversation: "41"}, "1", "owner", "/send off"))
 		b.await(1)
-		check, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", To: "41"})
+		check, err := b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", To: "41"})
 		require.NoError(t, err)
 		require.Equal(t, policy.Block, check.Action)
-		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "41", Text: "not here"})
+		d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "41", Text: "not here"})
 		require.NoError(t, err)
 		require.Equal(t, policy.Block, d.Decision.Action)
 		synctest.Wait()
@@ -299,13 +299,13 @@ func TestMembersAreLookedUp(t *testing.T) {
 	t.Parallel()
 	l := &yellowPages{}
 	b := newBundle(t, func(b *bundle) { l.chat, b.adapter = b.chat, l })
-	route, members, err := b.LookUp(t.Context(), "test", "", "#ops")
+	route, members, err := b.Routes.LookUp(t.Context(), "test", "", "#ops")
 	require.NoError(t, err)
 	require.EqualValues(t, "id of #ops", route.Conversation)
 	require.Equal(t, []sessions.Peer{{ID: "id of #ops", Name: "of at most 200"}}, members)
 	for kind, want := range map[adapters.Kind]string{adapters.Unsupported: "", adapters.Permanent: "no members to be told: gone", adapters.Transient: "try again"} {
 		l.none = &adapters.Failure{Kind: kind, Err: errors.New("gone")}
-		_, members, err = b.LookUp(t.Context(), "test", "", "#ops")
+		_, members, err = b.Routes.LookUp(t.Context(), "test", "", "#ops")
 		require.Empty(t, members)
 		if want == "" {
 			require.NoError(t, err, "not every platform tells who is in a conversation")
@@ -314,9 +314,9 @@ func TestMembersAreLookedUp(t *testing.T) {
 		}
 	}
 	b.adapter = b.chat
-	_, members, err = b.LookUp(t.Context(), "test", "", "123")
+	_, members, err = b.Routes.LookUp(t.Context(), "test", "", "123")
 	require.NoError(t, err)
 	require.Nil(t, members)
-	_, _, err = b.LookUp(t.Context(), "none", "", "123")
+	_, _, err = b.Routes.LookUp(t.Context(), "none", "", "123")
 	require.ErrorContains(t, err, "no channel")
 }

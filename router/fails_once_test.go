@@ -298,30 +298,30 @@ func TestMessagesWhileTheDatabaseFails(t *testing.T) {
 		ann := b.hear(in("ann", "1", "hello"))
 		b.hear(inGroup("team", "ann", "2", "hello", true))
 		synctest.Wait()
-		for _, p := range []router.Proactive{
+		for _, p := range []outbound.Proactive{
 			{Channel: "test", To: "team", ChatType: sessions.Group, Text: "to a group"},
 			{Channel: "test", To: "chat-ann", Text: "to a person"},
 			{Channel: "test", To: "owner", Text: "to the owner"},
 			{Channel: "test", To: "last", Session: ann.Session, Text: "to where it was"},
 			{Channel: "test", To: "nobody", Text: "to somebody new", Idempotency: "once"},
 		} {
-			d := insisting(b, func(ctx context.Context) (ledger.Delivery, error) { return b.Send(ctx, p) })
+			d := insisting(b, func(ctx context.Context) (ledger.Delivery, error) { return b.Sender.Send(ctx, p) })
 			synctest.Wait()
 			require.Equal(t, ledger.DeliverySent, b.delivery(d.ID).Status, p.Text)
 			require.Equal(t, p.Text, b.last(string(d.Route.Conversation)))
 			if p.Idempotency != "" {
-				again := insisting(b, func(ctx context.Context) (ledger.Delivery, error) { return b.Send(ctx, p) })
+				again := insisting(b, func(ctx context.Context) (ledger.Delivery, error) { return b.Sender.Send(ctx, p) })
 				require.Equal(t, d.ID, again.ID)
 			}
 		}
-		for _, c := range []router.Check{{Channel: "test", To: "chat-ann"}, {Channel: "test", To: "owner"}, {Channel: "test", Session: string(ann.Session)}} {
-			decision := insisting(b, func(ctx context.Context) (policy.Decision, error) { return b.CheckPolicy(ctx, c) })
+		for _, c := range []outbound.Check{{Channel: "test", To: "chat-ann"}, {Channel: "test", To: "owner"}, {Channel: "test", Session: string(ann.Session)}} {
+			decision := insisting(b, func(ctx context.Context) (policy.Decision, error) { return b.Sender.CheckPolicy(ctx, c) })
 			require.True(t, decision.Passes())
 		}
 		b.chat.fail = func(adapters.Outbound, int) error {
 			return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: errAway}
 		}
-		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "at last"})
+		d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "at last"})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, ledger.DeliveryFailed, b.delivery(d.ID).Status)
@@ -340,7 +340,7 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, withFailing, judged(t, anywhere(), asks(nil)))
 		for _, text := range []string{"plan one", "plan two", "plan three"} {
-			_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: text})
+			_, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: text})
 			require.NoError(t, err)
 		}
 		answer := b.hear(in("ann", "1", "the plan"))
@@ -350,8 +350,8 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 			of[b.delivery(p.Delivery).Text] = p
 		}
 		run := b.ended(answer.Run)
-		told := func() router.Told {
-			return insisting(b, func(ctx context.Context) (router.Told, error) { return b.Told(ctx, run, flow.Level{}) })
+		told := func() outbound.Told {
+			return insisting(b, func(ctx context.Context) (outbound.Told, error) { return b.Answers.Told(ctx, run, flow.Level{}) })
 		}
 		require.Equal(t, of["echo: the plan"].ID, told().Withheld.Approval)
 		owner := decider.Verdict{Actor: "test:owner", Owner: true}

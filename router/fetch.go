@@ -18,6 +18,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/router/ledger"
+	"sluice/router/room"
 	"sluice/sessions"
 )
 
@@ -40,7 +41,7 @@ type fetched struct {
 
 // fetch reads the files of a message from their platform. What can't be had is
 // said in the attachment's note; it is never a reason not to answer. The files take the room.
-func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run, room *fileRoom) fetched {
+func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run, room *room.Room) fetched {
 	var got fetched
 	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
 	fetcher, able := a.(adapters.FileFetcher)
@@ -54,7 +55,7 @@ func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run, room *file
 		defer func() { <-w.fetches }()
 	case <-ctx.Done(): // the fetches below fail at once and say so
 	}
-	most := int64(orDefault(w.settings.Load().MaxMediaBytes, defaultMediaBytes))
+	most := int64(cmp.Or(w.settings.Load().MaxMediaBytes, defaultMediaBytes))
 	left := 2 * most
 	attachments := make([]sessions.Attachment, len(run.Input.Attachments))
 	for i, at := range run.Input.Attachments {
@@ -74,7 +75,7 @@ var errTooLarge = errors.New("file is too large")
 type source struct {
 	adapters.FileFetcher
 	most int64
-	room *fileRoom
+	room *room.Room
 }
 
 // fetchOne gives the attachment with what is then known of it.
@@ -83,7 +84,7 @@ func (w *sessionWorker) fetchOne(ctx context.Context, from source, at sessions.A
 		return at
 	}
 	content, err := from.download(ctx, at)
-	why, full := notKept(err)
+	why, full := room.NotKept(err)
 	switch {
 	case full:
 		at.Note = why
@@ -106,7 +107,7 @@ func (w *sessionWorker) fetchOne(ctx context.Context, from source, at sessions.A
 		SHA256: hex.EncodeToString(sum[:]), Content: content, Label: run.Label, Created: now,
 	}
 	at.Media = m.ID
-	from.room.take(at.Size)
+	from.room.Take(at.Size)
 	got.media = append(got.media, m)
 	got.show(&at, content)
 	return at
@@ -143,7 +144,7 @@ func (f source) download(ctx context.Context, at sessions.Attachment) (content [
 	if at.Size > f.most {
 		return nil, errTooLarge
 	}
-	if err := f.room.admit(ctx, max(at.Size, 0)); err != nil {
+	if err := f.room.Admit(ctx, max(at.Size, 0)); err != nil {
 		return nil, err
 	}
 	body, err := f.Fetch(ctx, at)
@@ -158,7 +159,7 @@ func (f source) download(ctx context.Context, at sessions.Attachment) (content [
 	if int64(len(content)) > f.most {
 		return nil, errTooLarge
 	}
-	return content, f.room.admit(ctx, int64(len(content))) // the platform may have given no size, or a wrong one
+	return content, f.room.Admit(ctx, int64(len(content))) // the platform may have given no size, or a wrong one
 }
 
 // mimeOf is the type of a file: what a picture is says its content, for models

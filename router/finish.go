@@ -42,7 +42,7 @@ func (w *sessionWorker) finish(ctx context.Context, session *sessions.Session, b
 	if !sessions.Silent(say) && !last.Route.IsZero() {
 		w.deliver(&change, w.reply(last, kind, say, label), preview)
 	} else {
-		change.Deliveries = w.withdraw(preview)
+		change.Deliveries = w.compose.Withdraw(preview)
 	}
 	if err := w.commitEnd(ctx, change); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (w *sessionWorker) finishFailed(ctx context.Context, j *job, why *sessions.
 			change.Deliver = append(change.Deliver, w.reply(last, ledger.KindAnnounce, say, taintOf(j)))
 		}
 	case why.Status == sessions.RunAborted:
-		change.Deliveries = w.withdraw(preview) // /stop has answered already
+		change.Deliveries = w.compose.Withdraw(preview) // /stop has answered already
 	default:
 		w.deliver(&change, w.reply(last, ledger.KindNotice, w.excuse(taintOf(j), last.Route, why), ledger.NoticeLabel()), preview)
 	}
@@ -193,7 +193,7 @@ func (w *sessionWorker) commitEnd(ctx context.Context, change ledger.Change) err
 	}
 	if err == nil {
 		for _, m := range change.Deliveries {
-			w.receipts.drop(m.Delivery.ID) // of a preview
+			w.receipts.Drop(m.Delivery.ID) // of a preview
 		}
 		faultpoint.Hit(faultpoint.FinishAfterCommit)
 	}

@@ -18,6 +18,7 @@ import (
 	"sluice/router"
 	"sluice/router/decider"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -68,10 +69,10 @@ func TestWhatARuleTakesOutLeavesNowhere(t *testing.T) {
 			}
 			return nil
 		}
-		d, err := b.Send(t.Context(), router.Proactive{
+		d, err := b.Sender.Send(t.Context(), outbound.Proactive{
 			Channel: "test", To: "owner", Text: "your card is " + card + ", keep it",
 			Buttons: []adapters.Button{{Label: "Pay with " + card, Value: "/pay " + card}},
-			Files:   []router.NewFile{{Name: card + ".txt", Content: []byte("hello")}},
+			Files:   []outbound.NewFile{{Name: card + ".txt", Content: []byte("hello")}},
 		})
 		require.NoError(t, err)
 		require.Equal(t, policy.Redact, d.Decision.Action)
@@ -106,7 +107,7 @@ func TestWhatWasTakenOutStaysRedacted(t *testing.T) {
 					}
 					return nil
 				}
-				d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "owner", Text: "your card is " + card})
+				d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "owner", Text: "your card is " + card})
 				require.NoError(t, err)
 				if held {
 					b.await(1) // the question
@@ -189,7 +190,7 @@ func TestTheGateSeesAllWhoSpoke(t *testing.T) {
 					require.Equal(t, []any{c.user, c.owner}, []any{e.Session.User, e.Session.Owner}, "what is told to who waits, too")
 					return nil
 				}
-				_, err = b.Told(t.Context(), run, flow.Level{})
+				_, err = b.Answers.Told(t.Context(), run, flow.Level{})
 				require.NoError(t, err)
 			})
 		})
@@ -328,10 +329,10 @@ func TestAPersonsLevel(t *testing.T) {
 
 		inside := flow.NewLabel(flow.Internal, flow.Trusted)
 		for to, want := range map[string]policy.Action{"chat-ann": policy.Allow, "chat-bob": policy.Block, "chat-cat": policy.Block} {
-			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, Text: "the plan", Label: inside})
+			d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: to, Text: "the plan", Label: inside})
 			require.NoError(t, err)
 			require.Equal(t, want, d.Decision.Action, to)
-			check, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Direct, To: to, Label: inside, Kind: ledger.KindMessage, Text: "the plan"})
+			check, err := b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", ChatType: sessions.Direct, To: to, Label: inside, Kind: ledger.KindMessage, Text: "the plan"})
 			require.NoError(t, err)
 			require.True(t, d.Decision.Same(&check), "%+v\n%+v", d.Decision, check)
 		}
@@ -352,7 +353,7 @@ func TestAGroupsLevel(t *testing.T) {
 		b.hear(inGroup("team", "owner", "2", "hi", true))
 		b.await(2)
 		for to, want := range map[string]policy.Action{"hall": policy.Block, "team": policy.Allow, "other": policy.Block} {
-			d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: to, ChatType: sessions.Group, Text: "the plan", Label: flow.NewLabel(flow.Internal, flow.Trusted)})
+			d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: to, ChatType: sessions.Group, Text: "the plan", Label: flow.NewLabel(flow.Internal, flow.Trusted)})
 			require.NoError(t, err)
 			require.Equal(t, want, d.Decision.Action, to)
 		}
@@ -363,7 +364,7 @@ func TestAGroupsLevel(t *testing.T) {
 type egresses struct {
 	rule  policy.Rule
 	level flow.Level
-	sent  []router.Proactive
+	sent  []outbound.Proactive
 }
 
 func anyEgresses(t *rapid.T) egresses {
@@ -382,7 +383,7 @@ func anyEgresses(t *rapid.T) egresses {
 		e.rule.Rate = &policy.Rate{Limit: rapid.IntRange(1, 3).Draw(t, "limit"), Per: time.Hour, By: policy.RateByConversation}
 	}
 	for range 10 {
-		e.sent = append(e.sent, router.Proactive{
+		e.sent = append(e.sent, outbound.Proactive{
 			Channel: "test", To: rapid.SampledFrom([]string{"chat-ann", "chat-bob", "chat-cat", "hall", "owner"}).Draw(t, "to"),
 			Text:     rapid.SampledFrom([]string{"hello", card}).Draw(t, "text"),
 			ChatType: rapid.SampledFrom([]sessions.ChatType{sessions.Direct, sessions.Group}).Draw(t, "type"),
@@ -413,11 +414,11 @@ func TestTheCheckSaysWhatADeliveryDoes(t *testing.T) {
 }
 
 // sameForCheck sends a message, for which check, queue and delivery have to decide the same.
-func (b *bundle) sameForCheck(p router.Proactive) {
+func (b *bundle) sameForCheck(p outbound.Proactive) {
 	b.t.Helper()
-	check, err := b.CheckPolicy(b.t.Context(), router.Check{Channel: "test", To: p.To, ChatType: p.ChatType, Label: p.Label, Kind: ledger.KindMessage, Text: p.Text})
+	check, err := b.Sender.CheckPolicy(b.t.Context(), outbound.Check{Channel: "test", To: p.To, ChatType: p.ChatType, Label: p.Label, Kind: ledger.KindMessage, Text: p.Text})
 	require.NoError(b.t, err)
-	d, err := b.Send(b.t.Context(), p)
+	d, err := b.Sender.Send(b.t.Context(), p)
 	require.NoError(b.t, err)
 	synctest.Wait()
 	stored, err := b.store.Delivery(b.t.Context(), d.ID)
@@ -449,7 +450,7 @@ func TestARuleThatComesBetweenTwoTries(t *testing.T) {
 					}
 					return &adapters.Failure{Kind: adapters.RateLimited, Certain: true, RetryAfter: time.Minute, Err: errors.New("too many requests")}
 				}
-				d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "a number: " + card + "; that is all"})
+				d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "a number: " + card + "; that is all"})
 				require.NoError(t, err)
 				synctest.Wait()
 				b.gate.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/sessions"
 )
@@ -114,7 +114,7 @@ func TestBindingsOfASpace(t *testing.T) {
 
 	// A program does not say in which guild a conversation is; its session is found all the same.
 	b.hear(inSpaceText("guild", "g1", "owner", "/send off"))
-	d, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Group, To: "g1"})
+	d, err := b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", ChatType: sessions.Group, To: "g1"})
 	require.NoError(t, err)
 	require.Equal(t, "override", d.Reason)
 }

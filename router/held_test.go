@@ -11,9 +11,9 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -39,9 +39,9 @@ func TestAHeldMessageWaitsForAnOwner(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, judged(t, anywhere(), asks(nil), cards()))
-		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "the plan: " + card})
+		_, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "the plan: " + card})
 		require.NoError(t, err)
-		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "hello"})
+		_, err = b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "team", ChatType: sessions.Group, Text: "hello"})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, []string{"hello"}, b.chat.texts("team"), "those behind it go on, and the question is not asked there")
@@ -114,7 +114,7 @@ func TestNobodysWordInTime(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBundle(t, judged(t, anywhere(), asks(c.rule)), func(b *bundle) { b.settings.DeliveryLife = c.life })
-				d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
+				d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "the plan"})
 				require.NoError(t, err)
 				time.Sleep(3 * time.Hour) // the sweeper looks once an hour here
 				synctest.Wait()
@@ -135,7 +135,7 @@ func TestTheQuestionAboutAHeldMessageIsGatedToo(t *testing.T) {
 		b := newBundle(t, judged(t, sink, asks(nil)))
 		secret := flow.NewLabel(flow.Confidential, flow.Trusted)
 		b.hear(in("ann", "1", "hi"))
-		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "chat-ann", Text: "the plan", Label: secret})
+		_, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "chat-ann", Text: "the plan", Label: secret})
 		require.NoError(t, err)
 		synctest.Wait()
 		p := b.waiting()
@@ -145,7 +145,7 @@ func TestTheQuestionAboutAHeldMessageIsGatedToo(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, judged(t, anywhere(), policy.Rule{Name: "all", Hook: policy.PreOutput, Action: policy.Hold}))
-		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
+		_, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "the plan"})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts(""))
@@ -158,7 +158,7 @@ func TestOthersMayApproveWhereARuleSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, judged(t, anywhere(), asks(func(r *policy.Rule) { r.Approvers = []string{"test:eve"}; r.When = `output.to == "ann"` })))
-		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
+		_, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "the plan"})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Len(t, b.chat.texts("eve"), 1)
@@ -176,7 +176,7 @@ func TestADecisionThatMeetsAnotherChangeIsStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, judged(t, anywhere(), asks(nil)), func(b *bundle) { b.dying = &dying{} })
-		_, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "the plan"})
+		_, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "the plan"})
 		require.NoError(t, err)
 		synctest.Wait()
 		yes := decider.Verdict{Allow: true, Actor: "test:owner", Owner: true}
@@ -197,7 +197,7 @@ func TestAHeldMessageIsShownAsItIsSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, judged(t, anywhere(), asks(nil), policy.Rule{Name: "keys", Hook: policy.PreOutput, Action: policy.Redact, Redact: `(?s)BEGIN.*END`}))
-		_, err := b.Send(t.Context(), router.Proactive{
+		_, err := b.Sender.Send(t.Context(), outbound.Proactive{
 			Channel: "test", To: "team", ChatType: sessions.Group, Text: "BEGIN the plan: pay bob", Buttons: []adapters.Button{{Label: "yes", Value: "END"}},
 		})
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func (w *sessionWorker) letIn(ctx context.Context, j *job) (letInBatch, error) {
 	}
 	said := queue.Messages(j.batch)
 	b := letInBatch{runs: j.batch}
-	room := w.roomOf(w.id)
+	room := w.room.Of(w.id)
 	for _, message := range said {
 		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {
 			whole := queue.Joined(message)
@@ -258,7 +259,7 @@ func (w *sessionWorker) abortedBefore(ctx context.Context, j *job, cancel contex
 
 // runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.
 func (w *sessionWorker) runContext(ctx context.Context, run *sessions.Run) (context.Context, context.CancelCauseFunc) {
-	timeout := orDefault(run.Timeout, w.settings.Load().RunTimeout)
+	timeout := cmp.Or(run.Timeout, w.settings.Load().RunTimeout)
 	stop := context.CancelFunc(func() {})
 	if timeout > 0 {
 		ctx, stop = context.WithTimeout(ctx, timeout)

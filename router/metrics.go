@@ -3,22 +3,18 @@ package router
 import "github.com/prometheus/client_golang/prometheus"
 
 type metrics struct {
-	accepted        *prometheus.CounterVec // by channel and outcome
-	ignored         *prometheus.CounterVec // by channel and reason
-	dropped         *prometheus.CounterVec // by which end of the queue
-	steered         prometheus.Counter
-	runs            *prometheus.CounterVec // by terminal status
-	exchanges       *prometheus.CounterVec // by kind and outcome
-	deliveries      *prometheus.CounterVec // by channel and terminal status
-	failures        *prometheus.CounterVec // by channel and kind
-	acks            *prometheus.CounterVec // by channel and outcome
-	lookups         *prometheus.CounterVec // of messages whose answer was lost, by channel and outcome
-	acceptSeconds   prometheus.Histogram
-	queueSeconds    prometheus.Histogram
-	runSeconds      prometheus.Histogram
-	deliverySeconds prometheus.Histogram
-	partitions      prometheus.Gauge
-	pruned          *prometheus.CounterVec // by kind
+	accepted      *prometheus.CounterVec // by channel and outcome
+	ignored       *prometheus.CounterVec // by channel and reason
+	dropped       *prometheus.CounterVec // by which end of the queue
+	steered       prometheus.Counter
+	runs          *prometheus.CounterVec // by terminal status
+	exchanges     *prometheus.CounterVec // by kind and outcome
+	acks          *prometheus.CounterVec // by channel and outcome
+	acceptSeconds prometheus.Histogram
+	queueSeconds  prometheus.Histogram
+	runSeconds    prometheus.Histogram
+	partitions    prometheus.Gauge
+	pruned        *prometheus.CounterVec // by kind
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -32,24 +28,20 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		})
 	}
 	m := &metrics{
-		accepted:        counter("events_total", "Inbound events by what became of them.", "channel", "outcome"),
-		ignored:         counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
-		dropped:         counter("queue_dropped_total", "Messages that a full queue left out.", "which"),
-		steered:         prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: "steered_total", Help: "Messages that were given to a run while it worked."}),
-		runs:            counter("runs_total", "Runs that ended.", "status"),
-		exchanges:       counter("exchanges_total", "Exchanges between sessions that ended.", "kind", "outcome"),
-		deliveries:      counter("deliveries_total", "Deliveries that ended.", "channel", "status"),
-		failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
-		acks:            counter("ack_reactions_total", "Reactions on messages that were heard.", "channel", "outcome"),
-		lookups:         counter("send_lookups_total", "Looks at the platform for messages whose answer was lost, by what was found.", "channel", "outcome"),
-		pruned:          counter("pruned_rows_total", "Old rows that retention has removed or emptied.", "kind"),
-		acceptSeconds:   histogram("accept_seconds", "From an event to its commit."),
-		queueSeconds:    histogram("queue_seconds", "From a run's commit to its start."),
-		runSeconds:      histogram("run_seconds", "From a run's start to its end."),
-		deliverySeconds: histogram("delivery_seconds", "From a delivery's commit to its receipt."),
-		partitions:      prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
+		accepted:      counter("events_total", "Inbound events by what became of them.", "channel", "outcome"),
+		ignored:       counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
+		dropped:       counter("queue_dropped_total", "Messages that a full queue left out.", "which"),
+		steered:       prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: "steered_total", Help: "Messages that were given to a run while it worked."}),
+		runs:          counter("runs_total", "Runs that ended.", "status"),
+		exchanges:     counter("exchanges_total", "Exchanges between sessions that ended.", "kind", "outcome"),
+		acks:          counter("ack_reactions_total", "Reactions on messages that were heard.", "channel", "outcome"),
+		pruned:        counter("pruned_rows_total", "Old rows that retention has removed or emptied.", "kind"),
+		acceptSeconds: histogram("accept_seconds", "From an event to its commit."),
+		queueSeconds:  histogram("queue_seconds", "From a run's commit to its start."),
+		runSeconds:    histogram("run_seconds", "From a run's start to its end."),
+		partitions:    prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
 	}
-	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.steered, m.runs, m.exchanges, m.deliveries, m.failures, m.lookups, m.acks,
-		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.deliverySeconds, m.partitions, m.pruned)
+	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.steered, m.runs, m.exchanges, m.acks,
+		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.partitions, m.pruned)
 	return m
 }

@@ -14,9 +14,9 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -198,11 +198,11 @@ func TestProactiveMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		send := router.Proactive{Channel: "test", To: "owner", Text: "disk is full", Idempotency: "alert/1", Actor: "operator"}
-		d, err := b.Send(t.Context(), send)
+		send := outbound.Proactive{Channel: "test", To: "owner", Text: "disk is full", Idempotency: "alert/1", Actor: "operator"}
+		d, err := b.Sender.Send(t.Context(), send)
 		require.NoError(t, err)
 		require.Equal(t, policy.Allow, d.Decision.Action)
-		again, err := b.Send(t.Context(), send)
+		again, err := b.Sender.Send(t.Context(), send)
 		require.NoError(t, err)
 		require.Equal(t, d.ID, again.ID)
 		b.await(1)
@@ -211,24 +211,24 @@ func TestProactiveMessage(t *testing.T) {
 
 		heard := b.hear(in("ann", "1", "hi"))
 		b.await(1)
-		_, err = b.Send(t.Context(), router.Proactive{To: "last", Session: heard.Session, Text: "by the way"})
+		_, err = b.Sender.Send(t.Context(), outbound.Proactive{To: "last", Session: heard.Session, Text: "by the way"})
 		require.NoError(t, err)
 		b.await(1)
 		require.Equal(t, "by the way", b.chat.texts("ann")[1])
 
-		for field, p := range map[string]router.Proactive{
+		for field, p := range map[string]outbound.Proactive{
 			"text":    {Channel: "test", To: "x", Text: "  "},
 			"channel": {Channel: "fax", To: "x", Text: "hi"},
 			"to":      {Channel: "test", Text: "hi"},
 		} {
-			_, err := b.Send(t.Context(), p)
+			_, err := b.Sender.Send(t.Context(), p)
 			var bad *request.Error
 			require.ErrorAs(t, err, &bad)
 			require.Equal(t, field, bad.Field)
 		}
-		_, err = b.CheckPolicy(t.Context(), router.Check{Channel: "tset", ChatType: sessions.Group})
+		_, err = b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "tset", ChatType: sessions.Group})
 		require.ErrorContains(t, err, `no channel "tset"`)
-		decision, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Group})
+		decision, err := b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", ChatType: sessions.Group})
 		require.NoError(t, err)
 		require.Equal(t, policy.Allow, decision.Action)
 	})
@@ -245,9 +245,9 @@ func TestDiscardLetsTheNextOneGo(t *testing.T) {
 			}
 			return &adapters.Failure{Kind: adapters.RateLimited, Certain: true, RetryAfter: time.Hour, Err: errors.New("too many requests")}
 		}
-		first, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "x", Text: "first"})
+		first, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "x", Text: "first"})
 		require.NoError(t, err)
-		_, err = b.Send(t.Context(), router.Proactive{Channel: "test", To: "x", Text: "second"})
+		_, err = b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "x", Text: "second"})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("x"), "a conversation stays in order")
@@ -269,7 +269,7 @@ func TestMessageToWhereThereIsNoSessionYet(t *testing.T) {
 			}
 			return &policy.Decision{Action: policy.Block, Rules: []policy.Looked{{Rule: "sendPolicy.rules[0]", Matched: true, Action: policy.Block}}}
 		}
-		d, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "ann", Text: "hello"})
+		d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "hello"})
 		require.NoError(t, err)
 		require.Equal(t, policy.Block, d.Decision.Action)
 		synctest.Wait()

@@ -105,7 +105,7 @@ func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pai
 	defer cancel()
 	var told []ledger.Delivery
 	for _, owner := range s.OwnersOn(p.Channel) {
-		d := r.compose.Notice(r.directRoute(ctx, a, owner), text)
+		d := r.compose.Notice(r.Routes.Direct(ctx, a, owner), text)
 		d.Controls, d.Label = controls, r.pairingLabel(p)
 		if len(controls) > 0 {
 			d.Asks = p.Question()
@@ -118,20 +118,6 @@ func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pai
 // pairingLabel is the label of what tells of a pairing: who asks is heard on their channel.
 func (r *Router) pairingLabel(p ledger.Pairing) flow.Label {
 	return r.places.Label(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
-}
-
-// directRoute is the direct chat with a person. Platforms where it has an id of its own are asked for it.
-func (r *Router) directRoute(ctx context.Context, a adapters.Adapter, id sessions.UserID) sessions.Route {
-	route := sessions.Route{Channel: a.Channel(), Account: a.Account(), ChatType: sessions.Direct, Conversation: sessions.ConversationID(id)}
-	directory, ok := a.(adapters.Directory)
-	if !ok {
-		return route
-	}
-	found, err := r.found(ctx, directory, string(id), route, nil)
-	if err != nil {
-		return route // it may still be the chat's id; if it is not, the delivery fails and is seen
-	}
-	return found
 }
 
 func countPending(pairings []ledger.Pairing, now time.Time) int {

@@ -13,9 +13,9 @@ import (
 	"sluice/adapters"
 	"sluice/announce"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -368,9 +368,9 @@ func TestMessageWithAFileThatCanNotBeReadYet(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBundle(t, withFailing, option)
 			b.failing.everyPlace()
-			p := router.Proactive{Channel: "test", To: "ann", Text: "here", Idempotency: "once", Files: []router.NewFile{{Name: "a.txt", Content: []byte("abc")}}}
+			p := outbound.Proactive{Channel: "test", To: "ann", Text: "here", Idempotency: "once", Files: []outbound.NewFile{{Name: "a.txt", Content: []byte("abc")}}}
 			require.Eventually(t, func() bool {
-				_, err := b.Send(t.Context(), p)
+				_, err := b.Sender.Send(t.Context(), p)
 				return err == nil
 			}, time.Minute, time.Millisecond, name)
 			time.Sleep(10 * time.Minute) // nobody looks for lost wakes so soon

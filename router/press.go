@@ -8,6 +8,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/sessions"
 )
@@ -106,11 +107,11 @@ func (r *Router) admitPress(ctx context.Context, s *place.Settings, in Admission
 
 // admitControl carries out the command of a button of the gateway's own, as if who presses had typed it.
 func (r *Router) admitControl(ctx context.Context, s *place.Settings, in Admission, owner bool, p pressed) (Admitted, error) {
-	decided, err := outcomeOf(ctx, r.store, p.asks, r.now())
+	decided, err := outbound.OutcomeOf(ctx, r.store, p.asks, r.now())
 	if err != nil {
 		return Admitted{}, err
 	}
-	if decided.text != "" {
+	if decided.Text != "" {
 		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "That is decided already.")
 	}
 	return r.command(ctx, s, in, owner, command{p.control.Command, p.control.Args})

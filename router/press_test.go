@@ -9,19 +9,19 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
 // offer sends a message with one button, as an agent or a program does, and gives its delivery.
 func (b *bundle) offer(to, value string, labels ...flow.Label) ledger.Delivery {
 	b.t.Helper()
-	p := router.Proactive{Channel: "test", To: to, ChatType: sessions.Group, Text: "well?", Buttons: []adapters.Button{{Label: "Yes please", Value: value}}}
+	p := outbound.Proactive{Channel: "test", To: to, ChatType: sessions.Group, Text: "well?", Buttons: []adapters.Button{{Label: "Yes please", Value: value}}}
 	if len(labels) > 0 {
 		p.Label = labels[0]
 	}
-	d, err := b.Send(context.Background(), p)
+	d, err := b.Sender.Send(context.Background(), p)
 	require.NoError(b.t, err)
 	synctest.Wait()
 	return b.delivery(d.ID)

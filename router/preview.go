@@ -9,6 +9,7 @@ import (
 	"sluice/internal/faultpoint"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -25,7 +26,7 @@ func (s *show) adopt(batch []sessions.Run) {
 		return // none, or the store fails and the run with it
 	}
 	row.Epoch = 0 // its lane's partition may be another than the session's
-	if kept, ok := s.r.receipts.of(row.ID); ok && row.PreviewID == "" {
+	if kept, ok := s.r.receipts.Of(row.ID); ok && row.PreviewID == "" {
 		row.PreviewID = kept.PreviewID
 	}
 	s.row = &row
@@ -43,20 +44,20 @@ func (s *show) inDoubt() bool {
 // settle looks the preview up of which it is not known whether it shows; false
 // while it is not. What it leaves open the outbox settles before it sends the answer.
 func (s *show) settle(ctx context.Context) (bool, error) {
-	if s.r.now().Sub(s.row.SentAt) < settleAfter {
+	if s.r.now().Sub(s.row.SentAt) < outbound.SettleAfter {
 		return false, nil
 	}
 	receipt, posted, err := s.adapter.(adapters.Reconciler).Reconcile(ctx, s.outbound(s.row.Text), s.row.SentAt)
 	if err != nil {
-		s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupNoAnswer).Inc()
+		s.r.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupNoAnswer).Inc()
 		return false, err
 	}
 	if !posted {
-		s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupNotPosted).Inc()
+		s.r.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupNotPosted).Inc()
 		s.row.SentAt = time.Time{}
 		return true, nil
 	}
-	s.r.metrics.lookups.WithLabelValues(s.row.Route.Channel, lookupPosted).Inc()
+	s.r.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupPosted).Inc()
 	return true, s.keepReceipt(ctx, receipt)
 }
 
@@ -70,7 +71,7 @@ func (s *show) lose(ctx context.Context, cause error) {
 		return // it stays what it is and becomes the answer
 	}
 	s.row = nil
-	s.r.metrics.deliveries.WithLabelValues(lost.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
+	s.r.sent.Deliveries.WithLabelValues(lost.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
 }
 
 // preview shows the text so far, which the gate lets out; false if there is nothing new to show.
@@ -123,15 +124,7 @@ func firstPiece(a adapters.Adapter, text string) string {
 	return text
 }
 
-func (s *show) outbound(text string) adapters.Outbound { return previewOutbound(*s.row, text) }
-
-// previewOutbound is the preview as the adapter gets it. It has a name of its own: should the message be gone when
-// the answer is there, the answer is another message, and not one that the platform takes for a repetition.
-func previewOutbound(d ledger.Delivery, text string) adapters.Outbound {
-	out := outboundOf(d, part{text: text})
-	out.DeliveryID += "/preview"
-	return out
-}
+func (s *show) outbound(text string) adapters.Outbound { return outbound.PreviewOf(*s.row, text) }
 
 // firstPreview stores the delivery before the preview is sent and its receipt after; false if nothing shows for sure.
 func (s *show) firstPreview(ctx context.Context, text string) (bool, error) {
@@ -192,10 +185,10 @@ func (s *show) notSent(ctx context.Context, err error) error {
 func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error {
 	s.row.PreviewID = receipt.Fit(s.r.now()).MessageID
 	stored := *s.row
-	s.r.receipts.keep(stored) // should it not be stored, it is with the answer
+	s.r.receipts.Keep(stored) // should it not be stored, it is with the answer
 	err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: stored}}})
 	if err == nil {
-		s.r.receipts.drop(stored.ID)
+		s.r.receipts.Drop(stored.ID)
 	}
 	return err
 }

@@ -13,10 +13,10 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/manage"
+	"sluice/router/outbound"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -45,27 +45,27 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 				return err
 			},
 			`channel: no channel "none"`: func(ctx context.Context) error {
-				_, err := b.Send(ctx, router.Proactive{Channel: "none", To: "x", Text: "hi"})
+				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "none", To: "x", Text: "hi"})
 				return err
 			},
 			"to: is empty": func(ctx context.Context) error {
-				_, err := b.Send(ctx, router.Proactive{Channel: "test", Text: "hi"})
+				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "test", Text: "hi"})
 				return err
 			},
 			`to: "last" wants`: func(ctx context.Context) error {
-				_, err := b.Send(ctx, router.Proactive{Channel: "test", To: "last", Text: "hi"})
+				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "test", To: "last", Text: "hi"})
 				return err
 			},
 			`"last" wants a session`: func(ctx context.Context) error {
-				_, err := b.Send(ctx, router.Proactive{Channel: "test", To: "last", Session: made.ID, Text: "hi"})
+				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "test", To: "last", Session: made.ID, Text: "hi"})
 				return err
 			},
 			`chat_type: "odd" is not`: func(ctx context.Context) error {
-				_, err := b.CheckPolicy(ctx, router.Check{Channel: "test", To: "x", ChatType: "odd"})
+				_, err := b.Sender.CheckPolicy(ctx, outbound.Check{Channel: "test", To: "x", ChatType: "odd"})
 				return err
 			},
 			`no channel "other"`: func(ctx context.Context) error {
-				_, err := b.CheckPolicy(ctx, router.Check{Channel: "other", To: "x"})
+				_, err := b.Sender.CheckPolicy(ctx, outbound.Check{Channel: "other", To: "x"})
 				return err
 			},
 		} {
@@ -79,7 +79,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 		for name, ask := range map[string]func(context.Context) error{
 			"admit": func(ctx context.Context) error { return b.Accept(ctx, in("ann", "1", "hi")) },
 			"send": func(ctx context.Context) error {
-				_, err := b.Send(ctx, router.Proactive{Channel: "test", To: "x", Text: "hi"})
+				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "test", To: "x", Text: "hi"})
 				return err
 			},
 			"session": func(ctx context.Context) error { _, err := b.CreateSession(ctx, manage.NewSession{}); return err },
@@ -109,7 +109,7 @@ func TestAReaderIsToldNothingOfASessionAbove(t *testing.T) {
 			return nil
 		}
 		b.gate.mu.Unlock()
-		p := router.Proactive{Channel: "test", To: "chat-owner", Text: "hi", Idempotency: "once"}
+		p := outbound.Proactive{Channel: "test", To: "chat-owner", Text: "hi", Idempotency: "once"}
 		for _, c := range []struct {
 			reader flow.Level
 			shown  sessions.ID
@@ -121,7 +121,7 @@ func TestAReaderIsToldNothingOfASessionAbove(t *testing.T) {
 			{flow.Level{}, heard.Session, ledger.DeliverySent},
 		} {
 			p.Reader = c.reader
-			d, err := b.Send(t.Context(), p)
+			d, err := b.Sender.Send(t.Context(), p)
 			require.NoError(t, err)
 			require.Equal(t, c.shown, d.Session, c.reader)
 			require.Equal(t, c.status, d.Status, c.reader)
@@ -129,14 +129,14 @@ func TestAReaderIsToldNothingOfASessionAbove(t *testing.T) {
 			synctest.Wait()
 		}
 		require.Len(t, b.chat.texts("owner"), 2)
-		_, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", Session: string(heard.Session), Reader: flow.Public})
+		_, err := b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", Session: string(heard.Session), Reader: flow.Public})
 		require.ErrorIs(t, err, sessions.ErrNotFound)
-		_, err = b.CheckPolicy(t.Context(), router.Check{Channel: "test", Session: string(heard.Session), Reader: flow.Confidential})
+		_, err = b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", Session: string(heard.Session), Reader: flow.Confidential})
 		require.NoError(t, err)
 		seen = nil
-		_, err = b.CheckPolicy(t.Context(), router.Check{Channel: "test", To: "chat-owner", Reader: flow.Public})
+		_, err = b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", To: "chat-owner", Reader: flow.Public})
 		require.NoError(t, err)
-		_, err = b.CheckPolicy(t.Context(), router.Check{Channel: "test", To: "chat-owner", Reader: flow.Confidential})
+		_, err = b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", To: "chat-owner", Reader: flow.Confidential})
 		require.NoError(t, err)
 		require.Equal(t, []string{"", string(heard.Session)}, seen)
 	})

@@ -78,3 +78,13 @@ func (p *pruner) kind(ctx context.Context, step ledger.Prune) {
 		step.After = done.Next
 	}
 }
+
+// memoryBatch is how many memories one sweep ends and deletes.
+const memoryBatch = 1000
+
+// sweepMemories ends memories whose time is over. Nobody reads them before that either.
+func (r *Router) sweepMemories(ctx context.Context) {
+	if _, err := r.store.SweepMemories(ctx, r.now(), memoryBatch); err != nil && ctx.Err() == nil {
+		r.log.Error("expired memories not ended", "err", err)
+	}
+}

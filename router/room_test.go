@@ -11,7 +11,8 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/outbound"
+	"sluice/router/room"
 	"sluice/sessions"
 )
 
@@ -75,11 +76,11 @@ func TestFilesLeaveTheReserve(t *testing.T) {
 		note    string
 		fetched bool
 	}{
-		"none left":        {0, func(int64) error { return &router.NoRoomError{Text: "the disk is short of space"} }, "it was not kept: the disk is short of space", false},
-		"none for it":      {1 << 10, above(1000, &router.NoRoomError{Text: "the disk is short of space"}), "it was not kept: the disk is short of space", false},
-		"the size was not": {5, above(1000, &router.NoRoomError{Text: "the disk is short of space"}), "it was not kept: the disk is short of space", true},
+		"none left":        {0, func(int64) error { return &room.FullError{Text: "the disk is short of space"} }, "it was not kept: the disk is short of space", false},
+		"none for it":      {1 << 10, above(1000, &room.FullError{Text: "the disk is short of space"}), "it was not kept: the disk is short of space", false},
+		"the size was not": {5, above(1000, &room.FullError{Text: "the disk is short of space"}), "it was not kept: the disk is short of space", true},
 		"the disk fails":   {0, func(int64) error { return errors.New("statfs /secret/path: input/output error") }, "it could not be fetched", false},
-		"enough":           {0, above(1<<20, &router.NoRoomError{Text: "the disk is short of space"}), "its content can't be shown", true},
+		"enough":           {0, above(1<<20, &room.FullError{Text: "the disk is short of space"}), "its content can't be shown", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +99,7 @@ func TestFilesLeaveTheReserve(t *testing.T) {
 }
 
 // above refuses what is larger.
-func above(most int64, err error) router.Room {
+func above(most int64, err error) room.Disk {
 	return func(n int64) error {
 		if n > most {
 			return err
@@ -134,32 +135,32 @@ func TestFilesOfProgramsAreBounded(t *testing.T) {
 			b.settings.ProgramFileBytes = 64 << 10
 			b.room = func(int64) error { mu.Lock(); defer mu.Unlock(); return short }
 		})
-		p := router.Proactive{
+		p := outbound.Proactive{
 			Channel: "test", To: "ann", Text: "the report", Label: flow.Bottom(), Idempotency: "monday",
-			Files: []router.NewFile{{Name: "a.txt", Content: []byte(strings.Repeat("x", 28<<10))}},
+			Files: []outbound.NewFile{{Name: "a.txt", Content: []byte(strings.Repeat("x", 28<<10))}},
 		}
-		first, err := b.Send(t.Context(), p)
+		first, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err)
 		full := func(want string, idempotency string) {
 			t.Helper()
 			q := p
 			q.Idempotency = idempotency
-			_, err := b.Send(t.Context(), q)
-			why, ok := errors.AsType[*router.NoRoomError](err)
+			_, err := b.Sender.Send(t.Context(), q)
+			why, ok := errors.AsType[*room.FullError](err)
 			require.True(t, ok, "%v", err)
 			require.Contains(t, why.Text, want)
 		}
 		q := p
 		q.Idempotency = "tuesday"
-		_, err = b.Send(t.Context(), q)
+		_, err = b.Sender.Send(t.Context(), q)
 		require.NoError(t, err)
 		full("limits.workspaceBytes", "")
 		full("limits.workspaceBytes", "wednesday")
-		again, err := b.Send(t.Context(), p)
+		again, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err, "what was stored before needs no room")
 		require.Equal(t, first.ID, again.ID)
 		mu.Lock()
-		short = &router.NoRoomError{Text: "the disk is short of space"}
+		short = &room.FullError{Text: "the disk is short of space"}
 		mu.Unlock()
 		full("the disk is short of space", "thursday")
 		held, err := b.store.MediaHeld(t.Context(), "", 0)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"sluice/router/manage"
 	"sluice/router/outbound"
 	"sluice/router/place"
+	"sluice/router/room"
 	"sluice/sessions"
 )
 
@@ -49,7 +51,7 @@ type Config struct {
 	SweepEvery     time.Duration // between two looks for lost wakes; default 30 s
 	CachedSessions int           // default 512
 
-	Room Room // for stored files; nil: no bound
+	Room room.Disk // for stored files; nil: no bound
 }
 
 // Router takes messages in, has them worked and sends the answers out. Its
@@ -72,17 +74,25 @@ type Router struct {
 	sweepEvery time.Duration
 	cache      *sessionCache
 	acks       *acks
-	retirer    *retirer
 	lanes      *lanes.Lanes
 	places     *place.Places
-	receipts   *receipts
 	exchanges  *exchange.Exchanges
+	receipts   *outbound.Receipts
+
+	Routes  *outbound.Routes  // where messages go that answer nothing
+	Sender  *outbound.Sender  // messages that answer nothing
+	Answers *outbound.Answers // what callers of the API may be told
+	holds   *outbound.Holds
+	outbox  *outbound.Outbox
+	retirer *outbound.Retirer
+	keeper  *outbound.Keeper
+	sent    *outbound.Metrics
+	room    *room.Allowance
 
 	sessions   *manage.Sessions
 	deliveries *manage.Deliveries
 	expirer    *manage.Expirer // of the sweeper alone
 
-	room     Room
 	fetches  chan struct{} // holds one for each run that fetches files
 	guess    sync.Mutex    // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
@@ -104,31 +114,22 @@ func New(c Config) (*Router, error) {
 	r := &Router{
 		bus: c.Bus, agent: c.Agent, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
-		grace: orDefault(c.Grace, 4*time.Second), sweepEvery: orDefault(c.SweepEvery, 30*time.Second),
-		cache:   newSessionCache(orDefault(c.CachedSessions, 512)),
-		room:    c.Room,
-		fetches: make(chan struct{}, fetchesMost), receipts: newReceipts(),
+		grace: cmp.Or(c.Grace, 4*time.Second), sweepEvery: cmp.Or(c.SweepEvery, 30*time.Second),
+		cache:   newSessionCache(cmp.Or(c.CachedSessions, 512)),
+		fetches: make(chan struct{}, fetchesMost), receipts: outbound.NewReceipts(),
 	}
 	r.settings.Store(c.Settings)
 	r.acks = newAcks(c.Log, r.metrics.acks)
-	r.retirer = &retirer{
-		adapter: c.Adapters, wake: func(change ledger.Change) { r.lanes.WakeFor(change) }, now: c.Now, log: c.Log, every: r.sweepEvery, due: make(chan struct{}, 1),
-		order: func(q ledger.Delivery, text string) ledger.Delivery {
-			return r.compose.Delivery(ledger.KindNotice, q.Route, text, q.Label)
-		},
-	}
-	r.store = decidingStore{c.Store, r.retirer.look}
-	r.retirer.store = r.store
+	decided := outbound.NewSignal()
+	r.store = outbound.DecidingStore{Store: c.Store, Decided: decided}
 	r.places = &place.Places{
 		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
-	}
-	r.compose = &outbound.Composer{
-		Store: r.store, Gate: c.Gate, Places: r.places, Settings: r.settings.Load, Partitions: c.Partitions, Now: c.Now,
 	}
 	r.lanes = lanes.New(lanes.Config{
 		Store: r.store, Bus: c.Bus, Worker: r.worker, Released: r.forget, Partitions: c.Partitions, Replica: c.Replica,
 		Grace: r.grace, Log: c.Log, Owned: r.metrics.partitions,
 	})
+	r.newOutbound(c, decided)
 	r.exchanges = exchange.New(exchange.Config{
 		Store: r.store, Commit: r.lanes.Commit, Places: r.places, Invoke: c.Monitor.Invoke, Now: c.Now, Ended: r.metrics.exchanges,
 		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Agent.ModelName(agent) != "" },
@@ -144,7 +145,7 @@ func (r *Router) manage(c Config) {
 		Store: r.store, Places: r.places, Settings: r.settings.Load, Lanes: r.lanes, Events: c.Bus,
 		ModelName: c.Agent.ModelName, Stopping: r.stopping.Load, Now: c.Now,
 	}
-	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.approvalOf, Now: c.Now}
+	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.holds.ApprovalOf, Now: c.Now}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}
 }
 
@@ -163,12 +164,26 @@ func (r *Router) Exchanges() *exchange.Exchanges { return r.exchanges }
 // Places are who is heard where, and in which session.
 func (r *Router) Places() *place.Places { return r.places }
 
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
+// newOutbound makes the stages that send.
+func (r *Router) newOutbound(c Config, decided outbound.Signal) {
+	settings := r.settings.Load
+	r.sent = outbound.NewMetrics(c.Registerer)
+	r.compose = &outbound.Composer{
+		Store: r.store, Gate: c.Gate, Adapter: c.Adapters, Places: r.places, Settings: settings, Partitions: c.Partitions, Now: c.Now,
 	}
-	return v
+	r.room = &room.Allowance{Store: r.store, Disk: c.Room, Settings: settings}
+	r.Routes = &outbound.Routes{Store: r.store, Adapter: c.Adapters, Settings: settings, Failures: r.sent.Failures}
+	r.holds = &outbound.Holds{Store: r.store, Composer: r.compose, Routes: r.Routes, Lanes: r.lanes, Now: c.Now, Log: c.Log}
+	r.Sender = &outbound.Sender{Store: r.store, Composer: r.compose, Routes: r.Routes, Room: r.room, Lanes: r.lanes, Stopping: &r.stopping}
+	r.Answers = &outbound.Answers{Store: r.store, Composer: r.compose, Holds: r.holds}
+	r.outbox = &outbound.Outbox{
+		Store: r.store, Composer: r.compose, Holds: r.holds, Receipts: r.receipts, Decided: decided, Lanes: r.lanes, Adapter: c.Adapters, Now: c.Now, Log: c.Log,
+		Metrics: r.sent,
+	}
+	r.retirer = &outbound.Retirer{
+		Store: r.store, Adapter: c.Adapters, Composer: r.compose, Lanes: r.lanes, Now: c.Now, Log: c.Log, Every: r.sweepEvery, Decided: decided,
+	}
+	r.keeper = &outbound.Keeper{Store: r.store, Receipts: r.receipts, Lanes: r.lanes, Log: c.Log}
 }
 
 // Owner is what the bus tells of partitions.
@@ -180,8 +195,7 @@ func (r *Router) worker(lane *lanes.Lane) lanes.Turn {
 		w := &sessionWorker{Router: r, lane: lane, id: id}
 		return w.turn
 	}
-	w := &outboxWorker{Router: r, lane: lane}
-	return w.turn
+	return r.outbox.Worker(lane)
 }
 
 // forget drops the opened sessions of a partition that was given back.
@@ -198,16 +212,15 @@ func (r *Router) Configure(s *place.Settings) {
 // Start begins to sweep for lost wakes and expired sessions.
 func (r *Router) Start() {
 	r.acks.start()
-	r.retirer.start()
+	r.retirer.Start()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
 	pruner := pruner{store: r.store, now: r.now, keeps: func() place.Retention { return r.settings.Load().Retention }, mine: func() bool { return r.lanes.Owns(0) }, step: r.pruned}
-	keeper := keeper{store: r.store, receipts: r.receipts, owned: r.lanes.Owns, wake: r.lanes.Wake}
 	go func() {
 		defer close(r.sweepDone)
 		var beside sync.WaitGroup
 		beside.Go(func() { pruner.run(ctx) })
-		beside.Go(func() { keeper.run(ctx) })
+		beside.Go(func() { r.keeper.Run(ctx) })
 		r.sweep(ctx)
 		beside.Wait()
 	}()
@@ -224,9 +237,9 @@ func (r *Router) Stop(ctx context.Context) {
 		<-r.sweepDone
 	}
 	r.lanes.ReleaseAll(ctx)
-	r.leaveReceipts(ctx)
+	r.keeper.StoreRest(ctx)
 	r.acks.stop()
-	r.retirer.stop()
+	r.retirer.Stop()
 }
 
 func (r *Router) sweep(ctx context.Context) {
@@ -239,7 +252,7 @@ func (r *Router) sweep(ctx context.Context) {
 		case <-ticker.C:
 			r.lanes.RescanAll()
 			r.expirer.Sweep(ctx)
-			r.lapseHeld(ctx)
+			r.holds.LapseAll(ctx)
 			r.sweepMemories(ctx)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -49,7 +49,7 @@ func at(channel string, place sessions.Route, id, who, text string) adapters.Inb
 // check asks what the gate would decide about an answer in a place, as policy check does.
 func (b *bundle) check(channel string, place sessions.Route) policy.Decision {
 	b.t.Helper()
-	d, err := b.CheckPolicy(b.t.Context(), router.Check{Channel: channel, ChatType: place.ChatType, To: string(place.Conversation)})
+	d, err := b.Sender.CheckPolicy(b.t.Context(), outbound.Check{Channel: channel, ChatType: place.ChatType, To: string(place.Conversation)})
 	require.NoError(b.t, err)
 	return d
 }
@@ -138,10 +138,10 @@ func TestSendOffInADirectChatWithAnIDOfItsOwn(t *testing.T) {
 		b := newBundle(t) // dmScope per-peer
 		b.hear(in("owner", "1", "/send off"))
 		require.Contains(t, b.last("owner"), "Sending is off")
-		d, err := b.CheckPolicy(t.Context(), router.Check{Channel: "test", ChatType: sessions.Direct, To: "chat-owner"})
+		d, err := b.Sender.CheckPolicy(t.Context(), outbound.Check{Channel: "test", ChatType: sessions.Direct, To: "chat-owner"})
 		require.NoError(t, err)
 		require.Equal(t, "override", d.Reason)
-		sent, err := b.Send(t.Context(), router.Proactive{Channel: "test", To: "chat-owner", Text: "by the way"})
+		sent, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "chat-owner", Text: "by the way"})
 		require.NoError(t, err)
 		require.Equal(t, policy.Block, sent.Decision.Action)
 	})

@@ -9,8 +9,8 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -77,7 +77,7 @@ func TestSendOffIsInheritedByThreads(t *testing.T) {
 		require.Equal(s.t, 1, shown, "silent in a thread")
 		shown, _ = s.say(group, "ann", "are you there?")
 		require.Equal(s.t, 1, shown)
-		d, err := s.CheckPolicy(s.t.Context(), router.Check{Channel: s.channel, ChatType: group.ChatType, To: string(group.Conversation), Thread: "7"})
+		d, err := s.Sender.CheckPolicy(s.t.Context(), outbound.Check{Channel: s.channel, ChatType: group.ChatType, To: string(group.Conversation), Thread: "7"})
 		require.NoError(s.t, err)
 		require.Equal(s.t, policy.Block, d.Action)
 		require.Equal(s.t, []string{"override"}, matched(d))
@@ -165,13 +165,13 @@ func TestOtherSessionsDoNotSpeakInASilencedPlace(t *testing.T) {
 		s.say(thread, "ann", "hello")
 		shown, _ := s.say(group, "owner", "/send off")
 		for _, place := range []sessions.Route{group, thread} {
-			sent, err := s.Send(s.t.Context(), router.Proactive{
+			sent, err := s.Sender.Send(s.t.Context(), outbound.Proactive{
 				Channel: s.channel, To: string(place.Conversation), ChatType: place.ChatType, Thread: string(place.Thread),
 				Session: elsewhere.Session, Text: "by the way", Agent: "coder",
 			})
 			require.NoError(s.t, err)
 			require.Equal(s.t, policy.Block, sent.Decision.Action, "%v", sent.Decision.Reason)
-			d, err := s.CheckPolicy(s.t.Context(), router.Check{
+			d, err := s.Sender.CheckPolicy(s.t.Context(), outbound.Check{
 				Channel: s.channel, ChatType: place.ChatType, To: string(place.Conversation), Thread: string(place.Thread),
 				Session: string(elsewhere.Session), Kind: ledger.KindMessage,
 			})

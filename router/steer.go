@@ -51,7 +51,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	var media []ledger.Media
 	var taken []sessions.Run
 	steered := 0
-	room := b.w.roomOf(b.w.id)
+	room := b.w.room.Of(b.w.id)
 	for _, message := range said {
 		whole := queue.Joined(message)
 		got := b.w.fetch(ctx, &whole, room)

@@ -86,7 +86,7 @@ func (r *Router) tellUnlisted(ctx context.Context, s *place.Settings, in Admissi
 	}
 	within, cancel := context.WithTimeout(ctx, directoryWithin)
 	defer cancel()
-	d := r.compose.Delivery(ledger.KindNotice, r.directRoute(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(r.places.Label(in.Route, false).Level(), flow.Untrusted))
+	d := r.compose.Delivery(ledger.KindNotice, r.Routes.Direct(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(r.places.Label(in.Route, false).Level(), flow.Untrusted))
 	d.Idempotency = key
 	r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
 	return Admitted{Outcome: ledger.OutcomeIgnored}, r.commitEvent(ctx, in, ledger.OutcomeIgnored, ledger.Change{Deliver: []ledger.Delivery{d}})

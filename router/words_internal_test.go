@@ -12,9 +12,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/announce"
-	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -29,20 +27,6 @@ func TestMenuOfCommands(t *testing.T) {
 	for i, c := range commandTable() {
 		require.Equal(t, adapters.Command{Name: c.name, Description: c.help}, menu[i])
 		require.NotEqual(t, c.run == nil, c.order == nil, "/%s is carried out in one way", c.name)
-	}
-}
-
-func TestWithheldMessage(t *testing.T) {
-	t.Parallel()
-	looked := func(rule string) []policy.Looked {
-		return []policy.Looked{{Rule: rule, Matched: true, Action: policy.Block}}
-	}
-	for want, d := range map[string]policy.Decision{
-		"somebody has to allow it first": {Action: policy.Hold},
-		"sending is off":                 {Action: policy.Block, Rules: looked("override")},
-		"may not be said":                {Action: policy.Block, Rules: looked(policy.RuleFlow)},
-	} {
-		require.Contains(t, (&Withheld{Decision: d}).Message(), want)
 	}
 }
 
@@ -174,7 +158,6 @@ func TestConfigureForgetsOpenSessions(t *testing.T) {
 	_, ok := r.cache.get("1")
 	require.False(t, ok)
 	require.Equal(t, place.SharedMain(settings.Keyer), r.SharedMain())
-	require.EqualValues(t, "token:ops", decider.TokenUser("ops"))
 }
 
 // orders is an agent that has nothing to do.

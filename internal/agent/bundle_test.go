@@ -23,6 +23,7 @@ import (
 	"sluice/router"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -109,7 +110,7 @@ type bundle struct {
 	*agent.Loop
 	store   *store
 	model   *sessiontest.Scripted
-	sent    []router.Proactive
+	sent    []outbound.Proactive
 	asked   []exchange.Ask
 	runs    map[sessions.RunID]sessions.Run // what is waited for
 	waited  []time.Duration                 // how long
@@ -181,7 +182,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return b.model, nil
 		},
-		CheckPolicy: func(_ context.Context, c router.Check) (policy.Decision, error) {
+		CheckPolicy: func(_ context.Context, c outbound.Check) (policy.Decision, error) {
 			if c.To == "forbidden" {
 				return policy.Decision{Action: policy.Block, Reason: "sendPolicy.rules[0] says no"}, nil
 			}
@@ -189,7 +190,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 		},
 		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
 		Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now),
-		Send: func(_ context.Context, p router.Proactive) (ledger.Delivery, error) {
+		Send: func(_ context.Context, p outbound.Proactive) (ledger.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := ledger.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}
 			if p.To == "forbidden" {

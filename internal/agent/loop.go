@@ -27,6 +27,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -44,7 +45,7 @@ type Store interface {
 }
 
 // Sender queues a proactive message.
-type Sender func(ctx context.Context, p router.Proactive) (ledger.Delivery, error)
+type Sender func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
 
 // Exchanges begins exchanges with other sessions, see [router.Router].
 type Exchanges interface {
@@ -69,7 +70,7 @@ type Config struct {
 	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
 	// CheckPolicy says what the gate would decide, see [router.Router]; required.
-	CheckPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
+	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
 	Sandbox     files.Sandbox // runs the commands of the tool exec; nil: there is none
 	// Remote are the tools of servers outside the gateway as they are now; nil: none. A run has those of its beginning.
 	Remote func() []sessions.Tool

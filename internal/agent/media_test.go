@@ -13,8 +13,8 @@ import (
 	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -53,9 +53,9 @@ func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) 
 		Settings: roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/watcher"}}},
 		Store:    store, Memories: store, Todos: store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		Models:      func(string) (sessions.Model, error) { return model, nil },
-		CheckPolicy: func(context.Context, router.Check) (policy.Decision, error) { return policy.Decision{}, nil },
+		CheckPolicy: func(context.Context, outbound.Check) (policy.Decision, error) { return policy.Decision{}, nil },
 		Exchanges:   exchanges{},
-		Send:        func(context.Context, router.Proactive) (ledger.Delivery, error) { return ledger.Delivery{}, nil },
+		Send:        func(context.Context, outbound.Proactive) (ledger.Delivery, error) { return ledger.Delivery{}, nil },
 		Media: func(_ context.Context, id sessions.MediaID) ([]byte, error) {
 			if id == "gone" {
 				return nil, sessions.ErrNotFound

@@ -28,6 +28,7 @@ import (
 	"sluice/policy"
 	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -190,9 +191,11 @@ func (a *App) wire() error {
 		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Quota: a.quota, CommandLimits: a.commandLimits,
 		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
-		Send: func(ctx context.Context, p router.Proactive) (ledger.Delivery, error) { return a.router.Send(ctx, p) },
-		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
-			return a.router.CheckPolicy(ctx, c)
+		Send: func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error) {
+			return a.router.Sender.Send(ctx, p)
+		},
+		CheckPolicy: func(ctx context.Context, c outbound.Check) (policy.Decision, error) {
+			return a.router.Sender.CheckPolicy(ctx, c)
 		},
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)

@@ -35,8 +35,8 @@ func (a *App) newHTTP() error {
 	}
 	a.http = httpapi.New(httpapi.Config{
 		Gateway: httpapi.Gateway{
-			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router, Work: a.router.Sessions(), Gate: a.router,
-			Standings: a.router.Standings(), Checker: a.router, Outbox: a.router, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
+			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router, Work: a.router.Sessions(), Gate: a.router.Answers,
+			Standings: a.router.Standings(), Checker: a.router.Sender, Outbox: a.router.Sender, Directory: a.router.Routes, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
 			Approver: a.router, Pairings: a.router, Events: a.bus, Simulator: simulator{a.loop},
 		},
 		Rows: httpapi.Rows{

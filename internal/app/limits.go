@@ -5,7 +5,7 @@ import (
 
 	"sluice/internal/sandbox"
 	"sluice/internal/workspace"
-	"sluice/router"
+	"sluice/router/room"
 )
 
 // bounds are what sessions' files may take now.
@@ -21,7 +21,7 @@ func (a *App) room(bytes int64) error {
 	}
 	err := a.quota.Reserve(a.cfg.State, bytes)
 	if errors.Is(err, workspace.ErrNoSpace) {
-		return &router.NoRoomError{Text: err.Error()}
+		return &room.FullError{Text: err.Error()}
 	}
 	return err
 }

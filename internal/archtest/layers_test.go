@@ -24,6 +24,7 @@ func layers() [][]string {
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router/ledger", "router/queue", "router/request"},
 		{"router/decider", "router/lanes", "router/place", "router/speech"},
+		{"router/room"},
 		{"router/outbound", "router/exchange"},
 		{"router/manage"},
 		{"router"},

@@ -21,6 +21,7 @@ import (
 	"sluice/router"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
@@ -91,9 +92,11 @@ func (w *twoRun) openLoop(monitor *policy.Monitor) {
 			Monitor: monitor, Visibility: roster.VisibleAll, AgentToAgent: roster.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
 		},
 		Store: w.store, Memories: w.store, Todos: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Send: func(ctx context.Context, p router.Proactive) (ledger.Delivery, error) { return w.router.Send(ctx, p) },
-		CheckPolicy: func(ctx context.Context, c router.Check) (policy.Decision, error) {
-			return w.router.CheckPolicy(ctx, c)
+		Send: func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error) {
+			return w.router.Sender.Send(ctx, p)
+		},
+		CheckPolicy: func(ctx context.Context, c outbound.Check) (policy.Decision, error) {
+			return w.router.Sender.CheckPolicy(ctx, c)
 		},
 		Exchanges: w, Remote: w.remote,
 	})

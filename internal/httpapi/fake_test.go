@@ -53,6 +53,7 @@ type gateway struct {
 	conversation.Standings
 	operator.Outbox
 	operator.DeliveryKeeper
+	operator.Directory
 	conversation.Tasks
 	operator.Approver
 	operator.Pairings
@@ -83,7 +84,7 @@ type gateway struct {
 	memories  *store.DB
 	tasks     []exchange.NewTask
 	files     map[sessions.MediaID]ledger.Media
-	messages  []router.Proactive
+	messages  []outbound.Proactive
 	counts    map[ledger.DeliveryStatus]int
 	asked     []router.Admission
 	created   []manage.NewSession
@@ -117,24 +118,24 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	return r
 }
 
-func (g *gateway) Told(ctx context.Context, run sessions.Run, reader flow.Level) (router.Told, error) {
+func (g *gateway) Told(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Told, error) {
 	run.Route = sessions.Route{Channel: "webchat"}
 	tell, _ := g.Teller(ctx, run, reader) // it never fails
 	return tell(ctx, run.Reply)
 }
 
 // Teller withholds what is forbidden, and takes the word out of what says more.
-func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (router.Teller, error) {
-	return func(_ context.Context, text string) (router.Told, error) {
+func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (outbound.Teller, error) {
+	return func(_ context.Context, text string) (outbound.Told, error) {
 		if text == "forbidden" && !run.Route.IsZero() {
-			return router.Told{Withheld: &router.Withheld{
+			return outbound.Told{Withheld: &outbound.Withheld{
 				Delivery: "dlv_9", Decision: policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.Looked{{Rule: "policy.rules.no", Matched: true, Action: policy.Block}}},
 			}}, nil
 		}
 		if sessions.Silent(text) {
 			text = ""
 		}
-		return router.Told{Text: strings.ReplaceAll(text, "forbidden", "")}, nil
+		return outbound.Told{Text: strings.ReplaceAll(text, "forbidden", "")}, nil
 	}, nil
 }
 
@@ -271,7 +272,7 @@ func (g *gateway) ListDeliveries(context.Context, ledger.Query) ([]ledger.Delive
 	return g.sent, nil
 }
 
-func (g *gateway) Send(_ context.Context, p router.Proactive) (ledger.Delivery, error) {
+func (g *gateway) Send(_ context.Context, p outbound.Proactive) (ledger.Delivery, error) {
 	g.messages = append(g.messages, p)
 	return ledger.Delivery{ID: "dlv_1", Status: ledger.DeliveryQueued, Text: p.Text, Buttons: p.Buttons}, g.fail
 }
@@ -328,7 +329,7 @@ func (g *gateway) LookUp(_ context.Context, channel, _, to string) (sessions.Rou
 		[]sessions.Peer{{ID: "U1", Name: "Ada"}}, nil
 }
 
-func (g *gateway) CheckPolicy(context.Context, router.Check) (policy.Decision, error) {
+func (g *gateway) CheckPolicy(context.Context, outbound.Check) (policy.Decision, error) {
 	panic("a fault inside")
 }
 
@@ -357,7 +358,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 	t.Helper()
 	cfg := httpapi.Config{
 		Gateway: httpapi.Gateway{
-			Resolver: g, Sessions: g, Turns: g, Work: g, Standings: g, Gate: g, Checker: g, Outbox: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
+			Resolver: g, Sessions: g, Turns: g, Work: g, Standings: g, Gate: g, Checker: g, Outbox: g, Directory: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
 		},
 		Rows: httpapi.Rows{
 			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g,

@@ -53,7 +53,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		exchanges: &conversation.ExchangeAPI{Visible: visible, Rows: rows.Exchanges, Tasks: gw.Tasks, Models: cfg.Models, Route: cfg.PageRoute},
 		files:     &conversation.FileAPI{Visible: visible, Keeper: gw.Sessions, Files: cfg.Files},
 
-		deliveries: &operator.DeliveryAPI{Visible: visible, Outbox: gw.Outbox, Keeper: gw.Deliveries, Rows: rows.Deliveries, Names: names, Identity: who},
+		deliveries: &operator.DeliveryAPI{Visible: visible, Outbox: gw.Outbox, Directory: gw.Directory, Keeper: gw.Deliveries, Rows: rows.Deliveries, Names: names, Identity: who},
 		media:      &operator.MediaAPI{Visible: visible, Rows: rows.Media},
 		approvals:  &operator.ApprovalAPI{Visible: visible, Rows: rows.Approvals, Approver: gw.Approver, Identity: who, Now: cfg.Now},
 		policy:     &operator.PolicyAPI{Visible: visible, Checker: gw.Checker, Simulator: gw.Simulator, Identity: who},

@@ -9,8 +9,8 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/httpapi"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -24,7 +24,7 @@ func TestMessageWithButtonsAndFiles(t *testing.T) {
 	p := g.messages[0]
 	require.Equal(t, "#ops", p.To)
 	require.Equal(t, []adapters.Button{{Label: "Yes", Value: "/deploy"}}, p.Buttons)
-	require.Equal(t, []router.NewFile{{Name: "a.txt", MIME: "text/plain", Content: []byte("hi")}}, p.Files)
+	require.Equal(t, []outbound.NewFile{{Name: "a.txt", MIME: "text/plain", Content: []byte("hi")}}, p.Files)
 	require.Contains(t, w.Body.String(), `"buttons":[{"label":"Yes","value":"/deploy","press":"dlv_1/0"}]`)
 
 	w = call(serve(t, g), "POST", "/v1/messages", `{"channel":"telegram","to":"5","files":[{"name":"a.txt","data":"aGk="}]}`)

@@ -10,6 +10,7 @@ import (
 	"sluice/router"
 	"sluice/router/decider"
 	"sluice/router/request"
+	"sluice/router/room"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -29,7 +30,7 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	if bad, ok := errors.AsType[*request.Error](err); ok {
 		return wire.BadRequest(bad.Error()), false
 	}
-	if full, ok := errors.AsType[*router.NoRoomError](err); ok {
+	if full, ok := errors.AsType[*room.FullError](err); ok {
 		return wire.NoSpace(full.Text), false
 	}
 	if left, ok := errors.AsType[*decider.NotApproverError](err); ok {

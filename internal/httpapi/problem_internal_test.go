@@ -11,6 +11,7 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/router"
 	"sluice/router/request"
+	"sluice/router/room"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -28,7 +29,7 @@ func TestErrorsBecomeResponses(t *testing.T) {
 		"bad request":     {&request.Error{Field: "to", Text: "is empty"}, 400, "invalid_request", "to: is empty", false},
 		"pairing code":    {router.ErrPairingCode, 404, "not_found", router.ErrPairingCode.Text, false},
 		"pairing locked":  {router.ErrPairingLocked, 429, "pairing_locked", router.ErrPairingLocked.Text, false},
-		"no room":         {&router.NoRoomError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
+		"no room":         {&room.FullError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
 		"caller has gone": {fmt.Errorf("wait: %w", context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping":        {request.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping store":  {errors.Join(&store.Unavailable{Reason: "closed"}, context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},

@@ -52,6 +52,7 @@ type Gateway struct {
 	Events     conversation.Events
 	Tasks      conversation.Tasks
 	Outbox     operator.Outbox
+	Directory  operator.Directory
 	Deliveries operator.DeliveryKeeper
 	Approver   operator.Approver
 	Pairings   operator.Pairings

@@ -173,3 +173,23 @@ const TokenPrefix = "token:"
 
 // TokenUser is the user id of whoever speaks with a named token.
 func TokenUser(name string) sessions.UserID { return sessions.UserID(TokenPrefix + name) }
+
+// Among gives the principals of owners and approvers that may decide alone and can be asked in a chat, those on the channel first.
+func Among(owners []string, t sessions.Terms, channel string) []string {
+	all := slices.Clone(owners)
+	for _, list := range t.Approvers {
+		all = append(all, list...)
+	}
+	var here, elsewhere []string
+	for _, who := range all {
+		switch on, id, _ := sessions.ParsePrincipal(who); {
+		case strings.HasPrefix(string(id), TokenPrefix): // a token has no chat
+		case !(Verdict{Actor: who, Owner: slices.Contains(owners, who)}).May(t):
+		case on == channel:
+			here = append(here, who)
+		default:
+			elsewhere = append(elsewhere, who)
+		}
+	}
+	return append(here, elsewhere...)
+}

@@ -60,3 +60,24 @@ func TestWhatATokenMayDecide(t *testing.T) {
 func trusted(l flow.Level) flow.Label { return flow.NewLabel(l, flow.Trusted) }
 
 func untrusted(l flow.Level) flow.Label { return flow.NewLabel(l, flow.Untrusted) }
+
+// Who may decide alone: owners, unless a rule names others; then who is in each of the lists.
+func TestAmong(t *testing.T) {
+	t.Parallel()
+	owners := []string{"slack:ann", "test:owner"}
+	for name, c := range map[string]struct {
+		lists [][]string
+		want  []string
+	}{
+		"no rule":                     {nil, []string{"test:owner", "slack:ann"}},
+		"a rule for owners":           {[][]string{{}}, []string{"test:owner", "slack:ann"}},
+		"a rule names others":         {[][]string{{"slack:bob", "test:eve"}}, []string{"test:eve", "slack:bob"}},
+		"two rules, one is in both":   {[][]string{{"test:eve", "test:bob"}, {"test:bob"}}, []string{"test:bob", "test:bob"}},
+		"an owner who is in the list": {[][]string{{}, {"slack:ann"}}, []string{"slack:ann", "slack:ann"}},
+		"nobody is in both":           {[][]string{{"test:eve"}, {"test:bob"}}, nil},
+		"a token has no chat":         {[][]string{{"webchat:token:ops"}}, nil},
+	} {
+		require.Equal(t, c.want, Among(owners, sessions.Terms{Approvers: c.lists}, "test"), name)
+	}
+	require.EqualValues(t, "token:ops", TokenUser("ops"))
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -35,6 +36,7 @@ type Reader interface {
 type Composer struct {
 	Store      Reader
 	Gate       Gate
+	Adapter    adapters.Finder
 	Places     *place.Places
 	Settings   func() *place.Settings
 	Partitions int // the same on all replicas

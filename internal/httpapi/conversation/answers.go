@@ -10,7 +10,6 @@ import (
 	"sluice/internal/httpapi/view"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/sessions"
@@ -20,9 +19,9 @@ import (
 // follow the session, the run's row and the history. It decides as it does for the answer's delivery.
 type Gate interface {
 	// Told asks about a run's answer.
-	Told(ctx context.Context, run sessions.Run, reader flow.Level) (router.Told, error)
+	Told(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Told, error)
 	// Teller asks about everything that a run has said.
-	Teller(ctx context.Context, run sessions.Run, reader flow.Level) (router.Teller, error)
+	Teller(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Teller, error)
 }
 
 // Standings says what sessions may say.
@@ -62,7 +61,7 @@ type withheldRecord struct {
 }
 
 // withheldOf is what a caller learns about a withheld answer. The decision names levels: only who may see the answer reads it.
-func withheldOf(w *router.Withheld, seen bool) *withheldRecord {
+func withheldOf(w *outbound.Withheld, seen bool) *withheldRecord {
 	r := &withheldRecord{Code: withheldRule, Message: w.Message(), Delivery: w.Delivery, Approval: w.Approval}
 	switch d := &w.Decision; {
 	case d.AbovePlace():
@@ -158,7 +157,7 @@ func (a *Answers) record(ctx context.Context, run sessions.Run) (runRecord, erro
 
 // teller asks the gate about what a run has said. What was asked over the API is answered over the API, wherever it is read.
 // What was said on another channel has passed that channel's gate; here only the caller's level counts.
-func (a *Answers) teller(ctx context.Context, run sessions.Run) (router.Teller, error) {
+func (a *Answers) teller(ctx context.Context, run sessions.Run) (outbound.Teller, error) {
 	if run.Route.Channel != a.Channel {
 		run.Route = sessions.Route{}
 	}
@@ -167,7 +166,7 @@ func (a *Answers) teller(ctx context.Context, run sessions.Run) (router.Teller, 
 
 // filterHistory removes from a session's history those answers of the agent that the gate withholds.
 func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, messages []messageRecord) error {
-	tellers := map[sessions.RunID]router.Teller{}
+	tellers := map[sessions.RunID]outbound.Teller{}
 	for i := range messages {
 		m := &messages[i]
 		if m.Role != string(sessions.RoleAssistant) || m.Run == "" {
@@ -189,7 +188,7 @@ func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, message
 }
 
 // tellerOf is the teller of a run by its id. If the run is no longer kept, its session stands for where it spoke and what it knew.
-func (a *Answers) tellerOf(ctx context.Context, of sessions.Record, id sessions.RunID) (router.Teller, error) {
+func (a *Answers) tellerOf(ctx context.Context, of sessions.Record, id sessions.RunID) (outbound.Teller, error) {
 	run, err := a.Runs.Run(ctx, id)
 	if errors.Is(err, sessions.ErrNotFound) {
 		run, err = sessions.Run{ID: id, Session: of.ID, Kind: sessions.KindMessage, Route: of.Route, Label: of.Taint}, nil
@@ -206,7 +205,7 @@ func isWords(p sessions.Part) bool {
 }
 
 // filter keeps of a message what may be read.
-func (m *messageRecord) filter(ctx context.Context, tell router.Teller) error {
+func (m *messageRecord) filter(ctx context.Context, tell outbound.Teller) error {
 	if !slices.ContainsFunc(m.Parts, isWords) {
 		return nil
 	}

@@ -13,19 +13,23 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
 // MessagesPath is where messages are sent; its requests may carry files.
 const MessagesPath = "/v1/messages"
 
-// Outbox sends messages and changes deliveries.
+// Outbox sends messages.
 type Outbox interface {
 	// Send queues a message that answers nothing.
-	Send(ctx context.Context, p router.Proactive) (ledger.Delivery, error)
+	Send(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
+}
+
+// Directory finds conversations.
+type Directory interface {
 	// LookUp finds a conversation by its name or id, and who is in it.
 	LookUp(ctx context.Context, channel, account, to string) (sessions.Route, []sessions.Peer, error)
 }
@@ -48,12 +52,13 @@ type DeliveryRows interface {
 
 // DeliveryAPI serves what is sent to people, and where it can be sent.
 type DeliveryAPI struct {
-	Visible  *view.Visibility
-	Outbox   Outbox
-	Keeper   DeliveryKeeper
-	Rows     DeliveryRows
-	Names    view.FileNames
-	Identity view.Identity
+	Visible   *view.Visibility
+	Outbox    Outbox
+	Directory Directory
+	Keeper    DeliveryKeeper
+	Rows      DeliveryRows
+	Names     view.FileNames
+	Identity  view.Identity
 }
 
 // deliveryRecord is a delivery as programs see it.
@@ -118,7 +123,7 @@ func (a *DeliveryAPI) Send(ctx context.Context, in *sendInput) (*wire.Body[deliv
 	if err := a.Visible.NeedChannel(ctx, in.Body.Channel, in.Body.Account); err != nil {
 		return nil, err
 	}
-	d, err := a.Outbox.Send(ctx, router.Proactive{
+	d, err := a.Outbox.Send(ctx, outbound.Proactive{
 		Channel: in.Body.Channel, Account: in.Body.Account, To: in.Body.To, ChatType: sessions.ChatType(in.Body.ChatType),
 		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: who.Key(cmp.Or(in.Body.Key, in.Key)), Reader: who.Level, Actor: who.Actor(),
 		Buttons: buttonsOf(in.Body.Buttons), Files: filesOf(in.Body.Files),
@@ -226,7 +231,7 @@ func (a *DeliveryAPI) LookUp(ctx context.Context, in *struct {
 	if err := a.Visible.NeedChannel(ctx, in.Channel, in.Account); err != nil {
 		return nil, err
 	}
-	route, members, err := a.Outbox.LookUp(ctx, in.Channel, in.Account, in.To)
+	route, members, err := a.Directory.LookUp(ctx, in.Channel, in.Account, in.To)
 	if err != nil {
 		return nil, fmt.Errorf("look up: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -39,10 +39,10 @@ func buttonsOf(in []buttonJSON) []adapters.Button {
 	return out
 }
 
-func filesOf(in []fileJSON) []router.NewFile {
-	out := make([]router.NewFile, len(in))
+func filesOf(in []fileJSON) []outbound.NewFile {
+	out := make([]outbound.NewFile, len(in))
 	for i, f := range in {
-		out[i] = router.NewFile{Name: f.Name, MIME: f.MIME, Content: f.Data}
+		out[i] = outbound.NewFile{Name: f.Name, MIME: f.MIME, Content: f.Data}
 	}
 	return out
 }

@@ -11,14 +11,14 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
 // PolicyChecker says what the gate would decide about a message, and why.
 type PolicyChecker interface {
-	CheckPolicy(ctx context.Context, c router.Check) (policy.Decision, error)
+	CheckPolicy(ctx context.Context, c outbound.Check) (policy.Decision, error)
 }
 
 // Simulator says how a tool call of a session would be decided.
@@ -64,7 +64,7 @@ func (a *PolicyAPI) Check(ctx context.Context, in *struct {
 	if err := a.Visible.NeedChannel(ctx, in.Channel, in.Account); err != nil {
 		return nil, err
 	}
-	d, err := a.Checker.CheckPolicy(ctx, router.Check{
+	d, err := a.Checker.CheckPolicy(ctx, outbound.Check{
 		Channel: in.Channel, ChatType: sessions.ChatType(in.ChatType), Account: in.Account, To: in.To, Thread: in.Thread,
 		Session: in.Session, Label: label, Kind: ledger.DeliveryKind(in.Kind), Text: in.Text, Reader: auth.CallerOf(ctx).Level,
 	})

@@ -10,7 +10,7 @@ import (
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/outbound"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -161,7 +161,7 @@ func (v *Visibility) NoteChannel(ctx context.Context, kind, channel, account, id
 func (v *Visibility) NeedChannel(ctx context.Context, channel, account string) error {
 	if !v.ChannelSeen(ctx, channel, account) {
 		v.NoteChannel(ctx, "channel", channel, account, "")
-		return router.NoChannel(channel)
+		return outbound.NoChannel(channel)
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ import (
 	"sluice/internal/agent/tools"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -78,9 +78,9 @@ type Tools struct {
 	Roster    *roster.Roster
 	Exchanges Exchanges
 	// Send queues a message of the agent's own.
-	Send func(ctx context.Context, p router.Proactive) (ledger.Delivery, error)
+	Send func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
 	// CheckPolicy says what the gate would decide.
-	CheckPolicy func(ctx context.Context, c router.Check) (policy.Decision, error)
+	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
 	// CheckModel gives an error for a model that no session may be given that knows what is of a level.
 	CheckModel func(name string, knows flow.Level) error
 	Now        func() time.Time
@@ -137,26 +137,26 @@ func (ts *Tools) message(ctx context.Context, caller sessions.Caller, raw json.R
 }
 
 // messagePlan reads a call and says where its message goes, or why it is refused.
-func messagePlan(caller sessions.Caller, raw json.RawMessage) (router.Proactive, error) {
+func messagePlan(caller sessions.Caller, raw json.RawMessage) (outbound.Proactive, error) {
 	var args messageArgs
 	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return router.Proactive{}, err
+		return outbound.Proactive{}, err
 	}
 	switch silent := sessions.Silent(args.Message); {
 	case silent && len(args.Media) > 0:
 		args.Message = "" // the files come without a word
 	case args.Message == "":
-		return router.Proactive{}, errors.New("message: is required")
+		return outbound.Proactive{}, errors.New("message: is required")
 	case silent:
-		return router.Proactive{}, fmt.Errorf("message: %q says nothing: to keep silent, do not send a message", strings.TrimSpace(args.Message))
+		return outbound.Proactive{}, fmt.Errorf("message: %q says nothing: to keep silent, do not send a message", strings.TrimSpace(args.Message))
 	}
 	return addressed(caller, args)
 }
 
 // addressed completes a message's address from the run's own route. Only an
 // owner's words may make an agent speak somewhere else.
-func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, error) {
-	p := router.Proactive{
+func addressed(caller sessions.Caller, args messageArgs) (outbound.Proactive, error) {
+	p := outbound.Proactive{
 		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
 		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
 		Media: args.Media, Reader: caller.Reader,
@@ -187,7 +187,7 @@ func addressed(caller sessions.Caller, args messageArgs) (router.Proactive, erro
 }
 
 // here reports whether a message goes to the conversation of the run. A name that means it counts as another.
-func here(caller sessions.Caller, p router.Proactive) bool {
+func here(caller sessions.Caller, p outbound.Proactive) bool {
 	own := caller.Route
 	return p.Channel == own.Channel && p.Account == own.Account && p.To == string(own.Conversation)
 }
@@ -201,8 +201,8 @@ func publicSendError(err error) error {
 }
 
 // leaves says whether the gate would let a message out.
-func (ts *Tools) leaves(ctx context.Context, p router.Proactive) error {
-	d, err := ts.CheckPolicy(ctx, router.Check{
+func (ts *Tools) leaves(ctx context.Context, p outbound.Proactive) error {
+	d, err := ts.CheckPolicy(ctx, outbound.Check{
 		Channel: p.Channel, Account: p.Account, To: p.To, Thread: p.Thread, ChatType: p.ChatType, Label: p.Label, Kind: ledger.KindMessage, Text: p.Text, Reader: p.Reader,
 	})
 	if err != nil {

@@ -1,9 +1,10 @@
-package router
+package outbound
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"sluice/adapters"
@@ -20,9 +21,43 @@ const (
 	retryMax    = 5 * time.Minute  // longest wait between two tries of our own choosing
 )
 
-// outboxWorker sends the deliveries of one conversation, one after the other. It is used by its lane's goroutine alone.
-type outboxWorker struct {
-	*Router
+// OutboxStore is what sending needs of the store.
+type OutboxStore interface {
+	committer
+	questionStore
+	// Session reads a session.
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	// LaneDeliveries reads the deliveries of a lane that are queued or sending, in order of Seq, at most limit.
+	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error)
+	// MediaInfo reads what a file is, without its content; ErrNotFound if it is no longer kept.
+	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
+	// Media reads a file with its content; ErrNotFound if it is no longer kept.
+	Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
+}
+
+// Outbox makes the workers that send. All fields are required.
+type Outbox struct {
+	Store    OutboxStore
+	Composer *Composer
+	Holds    *Holds
+	Receipts *Receipts
+	Decided  Signal
+	Lanes    Committer
+	Adapter  adapters.Finder
+	Now      func() time.Time
+	Log      *slog.Logger
+	Metrics  *Metrics
+}
+
+// Worker is the worker of a conversation's lane.
+func (o *Outbox) Worker(lane *lanes.Lane) lanes.Turn {
+	w := &worker{out: o, lane: lane}
+	return w.turn
+}
+
+// worker sends the deliveries of one conversation, one after the other. It is used by its lane's goroutine alone.
+type worker struct {
+	out  *Outbox
 	lane *lanes.Lane
 	// unsent is the delivery whose intent could not be stored for certain: it was not sent, whatever its row says.
 	unsent ledger.DeliveryID
@@ -30,9 +65,9 @@ type outboxWorker struct {
 }
 
 // turn sends what is due. A delivery that must wait holds back those behind it: a conversation stays in order.
-func (w *outboxWorker) turn() (lanes.Rest, error) {
+func (w *worker) turn() (lanes.Rest, error) {
 	ctx := w.lane.Context()
-	due, err := w.store.LaneDeliveries(ctx, w.lane.Name, laneBatch)
+	due, err := w.out.Store.LaneDeliveries(ctx, w.lane.Name, laneBatch)
 	if err != nil {
 		return lanes.Rest{}, fmt.Errorf("read lane: %w", err)
 	}
@@ -40,7 +75,7 @@ func (w *outboxWorker) turn() (lanes.Rest, error) {
 		if w.lane.Stopping() {
 			return lanes.Rest{}, nil
 		}
-		now := w.now() // the first try has no wait: a clock that was set back must not make one
+		now := w.out.Now() // the first try has no wait: a clock that was set back must not make one
 		if wait := d.NextTry.Sub(now); wait > 0 && d.Attempts > 0 && d.Status == ledger.DeliveryQueued && d.Expires.After(now) {
 			return lanes.Rest{Wait: min(wait, d.Expires.Sub(now))}, nil
 		}
@@ -56,17 +91,17 @@ func (w *outboxWorker) turn() (lanes.Rest, error) {
 }
 
 // deliver brings one delivery to a terminal status, or says how long it must wait.
-func (w *outboxWorker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
+func (w *worker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	from := d.Status
 	d.Epoch = w.lane.Epoch()
 	if w.inDoubt(d) {
 		return w.settle(ctx, d)
 	}
-	if !d.Expires.After(w.now()) {
+	if !d.Expires.After(w.out.Now()) {
 		return 0, w.close(ctx, from, d, ledger.DeliveryExpired, "it was older than its life allows")
 	}
 	if d.Withdraws() { // it says nothing that the gate would have to allow
-		a, _ := w.adapter(d.Route.Channel, d.Route.Account)
+		a, _ := w.out.Adapter(d.Route.Channel, d.Route.Account)
 		return w.takeBack(ctx, from, d, a)
 	}
 	switch late, err := w.tooLateToAsk(ctx, d); {
@@ -85,7 +120,7 @@ func (w *outboxWorker) deliver(ctx context.Context, d ledger.Delivery) (time.Dur
 	if !d.Decision.Passes() {
 		return 0, w.blocked(ctx, from, d, judged)
 	}
-	a, ok := w.adapter(d.Route.Channel, d.Route.Account)
+	a, ok := w.out.Adapter(d.Route.Channel, d.Route.Account)
 	if !ok {
 		return 0, w.close(ctx, from, d, ledger.DeliveryFailed, fmt.Sprintf(
 			"no account %q on channel %q: add channels.%s.accounts.%s to the configuration, then retry it", d.Route.Account, d.Route.Channel, d.Route.Channel, d.Route.Account), judged...)
@@ -98,14 +133,14 @@ func (w *outboxWorker) deliver(ctx context.Context, d ledger.Delivery) (time.Dur
 
 // sessionOf is the session whose override and key the gate looks at: that of a
 // conversation, for a message to where there was none when it was queued.
-func (w *outboxWorker) sessionOf(ctx context.Context, d ledger.Delivery) (sessions.Record, error) {
+func (w *worker) sessionOf(ctx context.Context, d ledger.Delivery) (sessions.Record, error) {
 	switch {
 	case d.Session == "" && d.Kind == ledger.KindMessage:
-		return w.compose.SessionAt(ctx, "", d.Route)
+		return w.out.Composer.SessionAt(ctx, "", d.Route)
 	case d.Session == "":
 		return sessions.Record{}, nil
 	}
-	record, err := w.store.Session(ctx, d.Session)
+	record, err := w.out.Store.Session(ctx, d.Session)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return record, fmt.Errorf("read session: %w", err)
 	}
@@ -116,17 +151,17 @@ func (w *outboxWorker) sessionOf(ctx context.Context, d ledger.Delivery) (sessio
 // unknown. If the channel is set to resend, that is a row of its own, and the
 // delivery keeps its place in the conversation and goes on with what is left of
 // it. It says how long the lane must wait for that.
-func (w *outboxWorker) lost(ctx context.Context, d ledger.Delivery, cause error) (time.Duration, error) {
+func (w *worker) lost(ctx context.Context, d ledger.Delivery, cause error) (time.Duration, error) {
 	if ctx.Err() != nil {
 		fresh, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
 		defer cancel()
 		ctx = fresh
 	}
 	tried := d
-	tried.Status, tried.Finished, tried.LastError = ledger.DeliveryUnknown, w.now(), "not known whether it arrived: "+cause.Error()
+	tried.Status, tried.Finished, tried.LastError = ledger.DeliveryUnknown, w.out.Now(), "not known whether it arrived: "+cause.Error()
 	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliverySending, Delivery: tried}}}
 	wait := time.Duration(0)
-	if w.settings.Load().Channels[d.Route.Channel].OnUnknown != place.UnknownHold {
+	if w.out.Composer.Settings().Channels[d.Route.Channel].OnUnknown != place.UnknownHold {
 		wait = time.Nanosecond // at once, but after a fresh look at the lane
 		if d.Attempts > 0 {
 			wait = retryWait(d.Attempts + 1)
@@ -134,72 +169,72 @@ func (w *outboxWorker) lost(ctx context.Context, d ledger.Delivery, cause error)
 		tried.ID, tried.Idempotency, tried.Epoch, tried.Asks = ledger.NewDeliveryID(), "", 0, ""
 		d.Status, d.ResendOf, d.LastError = ledger.DeliveryQueued, tried.ID, ""
 		d.Attempts++
-		d.NextTry = w.now().Add(wait)
+		d.NextTry = w.out.Now().Add(wait)
 		change.Deliver, change.Deliveries[0].Delivery = []ledger.Delivery{tried}, d
 	}
 	change.Audit = append(change.Audit, w.audit(tried, "delivery.unknown", tried.LastError))
-	if err := w.store.Commit(ctx, change); err != nil {
+	if err := w.out.Store.Commit(ctx, change); err != nil {
 		return 0, fmt.Errorf("store unknown delivery: %w", err)
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
+	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
 	return wait, nil
 }
 
 // blocked records the gate's decision. A reply that the flow check or a rule held back is
 // made up for by a notice; one that the send policy forbids is silent, as asked.
-func (w *outboxWorker) blocked(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
+func (w *worker) blocked(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
 	change := ledger.Change{Change: sessions.Change{Audit: judged}}
-	if w.deletable(d) {
-		change.Deliver = append(change.Deliver, w.withdrawal(d))
+	if w.out.Composer.deletable(d) {
+		change.Deliver = append(change.Deliver, w.out.Composer.withdrawal(d))
 		d.PreviewID = ""
 	}
-	d.Status, d.Finished, d.LastError = ledger.DeliveryBlocked, w.now(), d.Decision.Reason
+	d.Status, d.Finished, d.LastError = ledger.DeliveryBlocked, w.out.Now(), d.Decision.Reason
 	change.Deliveries = []ledger.DeliveryMove{{From: from, Delivery: d}}
 	if d.Kind == ledger.KindReply && !d.Decision.Unsent() {
-		change.Deliver = append(change.Deliver, w.withheldNotice(d))
+		change.Deliver = append(change.Deliver, w.out.Composer.WithheldNotice(d))
 	}
-	if err := w.lanes.Commit(ctx, change); err != nil {
+	if err := w.out.Lanes.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store blocked delivery: %w", err)
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryBlocked)).Inc()
+	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryBlocked)).Inc()
 	return nil
 }
 
 // close ends a delivery without success. It stays listed until a person retries or discards it.
-func (w *outboxWorker) close(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, status ledger.DeliveryStatus, why string, judged ...sessions.AuditEntry) error {
-	d.Status, d.Finished, d.LastError = status, w.now(), why
+func (w *worker) close(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, status ledger.DeliveryStatus, why string, judged ...sessions.AuditEntry) error {
+	d.Status, d.Finished, d.LastError = status, w.out.Now(), why
 	change := ledger.Change{
 		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}},
 		Change:     sessions.Change{Audit: append(judged, w.audit(d, "delivery."+string(status), why))},
 	}
-	if err := lanes.Patiently(ctx, func() error { return w.store.Commit(ctx, change) }); err != nil {
+	if err := lanes.Patiently(ctx, func() error { return w.out.Store.Commit(ctx, change) }); err != nil {
 		return fmt.Errorf("store %s delivery: %w", status, err)
 	}
-	w.log.Warn("delivery ended undelivered", "delivery", string(d.ID), "channel", d.Route.Channel, "status", string(status), "err", why)
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(status)).Inc()
+	w.out.Log.Warn("delivery ended undelivered", "delivery", string(d.ID), "channel", d.Route.Channel, "status", string(status), "err", why)
+	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(status)).Inc()
 	return nil
 }
 
-func (w *outboxWorker) audit(d ledger.Delivery, action, detail string) sessions.AuditEntry {
+func (w *worker) audit(d ledger.Delivery, action, detail string) sessions.AuditEntry {
 	return sessions.AuditEntry{
-		At: w.now(), Actor: "gateway", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label,
+		At: w.out.Now(), Actor: "gateway", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label,
 		Detail: map[string]string{"channel": d.Route.Channel, "conversation": string(d.Route.Conversation), "error": detail},
 	}
 }
 
-func (w *outboxWorker) move(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged ...sessions.AuditEntry) error {
+func (w *worker) move(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged ...sessions.AuditEntry) error {
 	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}, Change: sessions.Change{Audit: judged}}
-	if err := w.store.Commit(ctx, change); err != nil {
+	if err := w.out.Store.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store delivery as %s: %w", d.Status, err)
 	}
 	return nil
 }
 
 // followMove notes that a conversation answered under a new id.
-func (w *outboxWorker) followMove(ctx context.Context, d *ledger.Delivery, m adapters.Migration) {
+func (w *worker) followMove(ctx context.Context, d *ledger.Delivery, m adapters.Migration) {
 	alias := ledger.Alias{Channel: d.Route.Channel, Account: d.Route.Account, From: m.From, To: m.To}
-	if err := w.store.Commit(ctx, ledger.Change{Aliases: []ledger.Alias{alias}}); err != nil {
-		w.log.Error("new conversation id not stored", "channel", alias.Channel, "from", string(m.From), "to", string(m.To), "err", err)
+	if err := w.out.Store.Commit(ctx, ledger.Change{Aliases: []ledger.Alias{alias}}); err != nil {
+		w.out.Log.Error("new conversation id not stored", "channel", alias.Channel, "from", string(m.From), "to", string(m.To), "err", err)
 	}
 	d.Route.Conversation = m.To
 }

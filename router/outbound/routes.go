@@ -1,10 +1,13 @@
-package router
+package outbound
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
 	"sluice/router/place"
@@ -12,20 +15,34 @@ import (
 	"sluice/sessions"
 )
 
+// RouteStore is what finding a route needs of the store.
+type RouteStore interface {
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+}
+
+// Routes finds where messages go that answer nothing. All fields are required.
+type Routes struct {
+	Store    RouteStore
+	Adapter  adapters.Finder
+	Settings func() *place.Settings
+	Failures *prometheus.CounterVec // by channel and kind
+}
+
 // findTimeout bounds the look-up of a name on a platform.
 const findTimeout = 10 * time.Second
 
-// proactiveRoute finds where a proactive message goes. Its words "owner" and
+// Find finds where a proactive message goes. Its words "owner" and
 // "last", and names such as "#ops" and "@ada", are the only guesses that are made.
-func (r *Router) proactiveRoute(ctx context.Context, s *place.Settings, p Proactive) (sessions.Route, error) {
-	if p.To == toLast {
+func (r *Routes) Find(ctx context.Context, p Proactive) (sessions.Route, error) {
+	s := r.Settings()
+	if p.To == ToLast {
 		return r.lastRoute(ctx, p)
 	}
 	if _, ok := s.Channels[p.Channel]; !ok {
 		return sessions.Route{}, NoChannel(p.Channel)
 	}
-	account := orDefault(p.Account, "default")
-	a, ok := r.adapter(p.Channel, account)
+	account := cmp.Or(p.Account, "default")
+	a, ok := r.Adapter(p.Channel, account)
 	if !ok {
 		return sessions.Route{}, &request.Error{Field: "account", Text: fmt.Sprintf("no account %q on channel %q", account, p.Channel)}
 	}
@@ -37,16 +54,16 @@ func (r *Router) proactiveRoute(ctx context.Context, s *place.Settings, p Proact
 	switch {
 	case p.To == "":
 		return route, &request.Error{Field: "to", Text: "is empty: want a conversation id, or \"owner\""}
-	case p.To == toOwner:
+	case p.To == ToOwner:
 		id, err := ownerOn(s, p.Channel)
 		if err != nil || known {
-			return r.found(ctx, directory, string(id), route, err)
+			return r.lookedUp(ctx, directory, string(id), route, err)
 		}
 		route.Conversation, route.ChatType = sessions.ConversationID(id), sessions.Direct
 	case isName(p.To) && !known:
 		return route, &request.Error{Field: "to", Text: fmt.Sprintf("%q is a name, and channel %q can't look up names: want a conversation id", p.To, p.Channel)}
 	case isName(p.To):
-		return r.found(ctx, directory, p.To, route, nil)
+		return r.lookedUp(ctx, directory, p.To, route, nil)
 	}
 	if route.ChatType != "" {
 		return route, nil
@@ -56,7 +73,7 @@ func (r *Router) proactiveRoute(ctx context.Context, s *place.Settings, p Proact
 
 // typed is a route with the kind of its conversation: the session's key and with it its send policy hang on that. Ids
 // that don't show it are looked up; where nobody can, it is a direct chat.
-func (r *Router) typed(ctx context.Context, a adapters.Adapter, route sessions.Route) (sessions.Route, error) {
+func (r *Routes) typed(ctx context.Context, a adapters.Adapter, route sessions.Route) (sessions.Route, error) {
 	if typer, ok := a.(adapters.ConversationTyper); ok {
 		route.ChatType = typer.ConversationType(route.Conversation)
 	}
@@ -65,7 +82,7 @@ func (r *Router) typed(ctx context.Context, a adapters.Adapter, route sessions.R
 	case route.ChatType != "":
 		return route, nil
 	case known:
-		return r.found(ctx, directory, string(route.Conversation), route, nil)
+		return r.lookedUp(ctx, directory, string(route.Conversation), route, nil)
 	}
 	route.ChatType = sessions.Direct
 	return route, nil
@@ -77,7 +94,7 @@ func isName(to string) bool {
 }
 
 // found is the route to whom the directory knows by a name or a user id; err is what went wrong before.
-func (r *Router) found(ctx context.Context, directory adapters.Directory, name string, at sessions.Route, err error) (sessions.Route, error) {
+func (r *Routes) lookedUp(ctx context.Context, directory adapters.Directory, name string, at sessions.Route, err error) (sessions.Route, error) {
 	if err != nil {
 		return at, err
 	}
@@ -86,24 +103,24 @@ func (r *Router) found(ctx context.Context, directory adapters.Directory, name s
 	route, err := directory.Find(ctx, name)
 	if err != nil {
 		f := adapters.AsFailure(err)
-		r.metrics.failures.WithLabelValues(at.Channel, string(f.Kind)).Inc()
+		r.Failures.WithLabelValues(at.Channel, string(f.Kind)).Inc()
 		if f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported {
 			return at, &request.Error{Field: "to", Text: fmt.Sprintf("nothing and nobody that can be written to is called %q on channel %q", name, at.Channel)}
 		}
 		return at, &request.Error{Field: "to", Text: fmt.Sprintf("%q could not be looked up on channel %q (%s): try again, or give a conversation's id with its chat_type", name, at.Channel, f.Kind)}
 	}
 	route.Channel, route.Account, route.ReplyTo, route.Handle = at.Channel, at.Account, "", ""
-	route.Thread = orDefault(at.Thread, route.Thread)
-	route.ChatType = orDefault(route.ChatType, orDefault(at.ChatType, sessions.Direct))
+	route.Thread = cmp.Or(at.Thread, route.Thread)
+	route.ChatType = cmp.Or(route.ChatType, cmp.Or(at.ChatType, sessions.Direct))
 	return route, nil
 }
 
-func (r *Router) lastRoute(ctx context.Context, p Proactive) (sessions.Route, error) {
+func (r *Routes) lastRoute(ctx context.Context, p Proactive) (sessions.Route, error) {
 	none := &request.Error{Field: "to", Text: "\"last\" wants a session that somebody has spoken to"}
 	if p.Session == "" {
 		return sessions.Route{}, none
 	}
-	record, err := r.store.Session(ctx, p.Session)
+	record, err := r.Store.Session(ctx, p.Session)
 	if err != nil {
 		return sessions.Route{}, fmt.Errorf("read session: %w", err)
 	}
@@ -119,4 +136,47 @@ func ownerOn(s *place.Settings, channel string) (sessions.UserID, error) {
 		return owners[0], nil
 	}
 	return "", &request.Error{Field: "to", Text: fmt.Sprintf("no owner on channel %q: add %q to owners in the configuration", channel, channel+":<user id>")}
+}
+
+// membersMax is how many members a look-up lists.
+const membersMax = 200
+
+// LookUp finds a conversation by its id or a name, and who is in it, at most
+// 200. members is nil where the platform does not tell. Errors: a *[request.Error] for what can be mended.
+func (r *Routes) LookUp(ctx context.Context, channel, account, to string) (route sessions.Route, members []sessions.Peer, err error) {
+	route, err = r.Find(ctx, Proactive{Channel: channel, Account: account, To: to})
+	if err != nil {
+		return route, nil, err
+	}
+	a, _ := r.Adapter(route.Channel, route.Account) // the route has one
+	directory, ok := a.(adapters.Directory)
+	if !ok {
+		return route, nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	members, err = directory.Members(ctx, route, membersMax)
+	switch f := adapters.AsFailure(err); {
+	case err == nil:
+		return route, members, nil
+	case f.Kind == adapters.Unsupported:
+		return route, nil, nil
+	case f.Kind == adapters.Permanent:
+		return route, nil, &request.Error{Field: "to", Text: fmt.Sprintf("%q on channel %q has no members to be told: %v", to, channel, f.Err)}
+	}
+	return route, nil, &request.Error{Field: "to", Text: fmt.Sprintf("the members of %q could not be looked up on channel %q: try again", to, channel)}
+}
+
+// Direct is the direct chat with a person. Platforms where it has an id of its own are asked for it.
+func (r *Routes) Direct(ctx context.Context, a adapters.Adapter, id sessions.UserID) sessions.Route {
+	route := sessions.Route{Channel: a.Channel(), Account: a.Account(), ChatType: sessions.Direct, Conversation: sessions.ConversationID(id)}
+	directory, ok := a.(adapters.Directory)
+	if !ok {
+		return route
+	}
+	found, err := r.lookedUp(ctx, directory, string(id), route, nil)
+	if err != nil {
+		return route // it may still be the chat's id; if it is not, the delivery fails and is seen
+	}
+	return found
 }

@@ -1,10 +1,10 @@
-package router
+package outbound
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -16,11 +16,9 @@ import (
 	"sluice/sessions"
 )
 
-var errDisk = errors.New("disk I/O error")
-
 // rows is a store of which a test gives the answers. What it does not give must not be asked.
 type rows struct {
-	ledger.Store
+	OutboxStore
 	commit  func(ledger.DeliveryMove) error
 	session func(sessions.ID) (sessions.Record, error)
 	moved   []ledger.Delivery
@@ -39,6 +37,15 @@ func (s *rows) Commit(_ context.Context, c ledger.Change) error {
 func (s *rows) Session(_ context.Context, id sessions.ID) (sessions.Record, error) {
 	return s.session(id)
 }
+
+// owner owns all partitions or none.
+type owner struct {
+	owns bool
+	wake func()
+}
+
+func (o owner) Owns(int) bool           { return o.owns }
+func (o owner) Wake(int, sessions.Lane) { o.wake() }
 
 // What a lane has left in hand is stored, whoever owns the partition by then; what its owner is here to store is left to it.
 func TestKeeperStoresWhatIsLeft(t *testing.T) {
@@ -67,11 +74,11 @@ func TestKeeperStoresWhatIsLeft(t *testing.T) {
 				tries++
 				return c.stored[tries-1]
 			}}
-			k := keeper{store: store, receipts: newReceipts(), owned: func(int) bool { return c.owned }, wake: func(int, sessions.Lane) { woken = true }}
-			k.receipts.keep(kept)
+			k := Keeper{Store: store, Receipts: NewReceipts(), Lanes: owner{c.owned, func() { woken = true }}}
+			k.Receipts.Keep(kept)
 			require.Equal(t, c.left, k.storeLeft(t.Context()))
 			require.Len(t, c.stored, tries)
-			_, inHand := k.receipts.of(kept.ID)
+			_, inHand := k.Receipts.Of(kept.ID)
 			require.Equal(t, c.inHand, inHand)
 			require.Equal(t, c.woken, woken)
 		})
@@ -86,20 +93,24 @@ func TestDropSame(t *testing.T) {
 		"": func(*ledger.Delivery) {}, "another status": func(d *ledger.Delivery) { d.Status = ledger.DeliveryQueued },
 		"another try": func(d *ledger.Delivery) { d.Attempts++ }, "another piece": func(d *ledger.Delivery) { d.Receipts = make([]adapters.Receipt, 2) },
 	} {
-		r, later := newReceipts(), d
+		r, later := NewReceipts(), d
 		change(&later)
-		r.keep(later)
+		r.Keep(later)
 		r.dropSame(d)
-		_, kept := r.of(d.ID)
+		_, kept := r.Of(d.ID)
 		require.Equal(t, name != "", kept, name)
 	}
 }
 
 // worker is the worker of a lane on a store.
-func laneWorker(store ledger.Store) *outboxWorker {
-	r := &Router{store: store, receipts: newReceipts(), log: slog.New(slog.DiscardHandler)}
-	r.settings.Store(&place.Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}})
-	return &outboxWorker{Router: r, lane: ownedLane(9)}
+func laneWorker(store *rows) *worker {
+	s := &place.Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}}
+	return &worker{
+		out: &Outbox{
+			Store: store, Composer: &Composer{Settings: func() *place.Settings { return s }}, Receipts: NewReceipts(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		},
+		lane: ownedLane(9),
+	}
 }
 
 // epochs gives partitions an epoch.
@@ -143,7 +154,7 @@ func TestCatchUp(t *testing.T) {
 	late, err := w.catchUp(t.Context(), row)
 	require.NoError(t, err)
 	require.False(t, late, "there is none in hand")
-	w.receipts.keep(kept)
+	w.out.Receipts.Keep(kept)
 	queued := row
 	queued.Status = ledger.DeliveryQueued
 	late, err = w.catchUp(t.Context(), queued)
@@ -154,7 +165,7 @@ func TestCatchUp(t *testing.T) {
 	require.True(t, late)
 	require.Len(t, store.moved, 1)
 	require.EqualValues(t, 9, store.moved[0].Epoch)
-	require.Empty(t, w.receipts.all())
+	require.Empty(t, w.out.Receipts.all())
 }
 
 // A delivery that is handed back is queued, and forgotten unless it could not be stored.
@@ -170,9 +181,9 @@ func TestHandBack(t *testing.T) {
 		}}
 		w := laneWorker(store)
 		require.ErrorIs(t, w.handBack(ledger.Delivery{ID: "dlv_1", Status: ledger.DeliverySending}), c.err, name)
-		d, inHand := w.receipts.of("dlv_1")
+		d, inHand := w.out.Receipts.Of("dlv_1")
 		require.Equal(t, c.inHand, inHand, name)
-		require.Equal(t, c.inHand, len(w.receipts.left) == 1, "the keeper is told")
+		require.Equal(t, c.inHand, len(w.out.Receipts.left) == 1, "the keeper is told")
 		if inHand {
 			require.Equal(t, ledger.DeliveryQueued, d.Status)
 		}
@@ -207,5 +218,13 @@ func TestSessionOfADelivery(t *testing.T) {
 		got, err := w.sessionOf(t.Context(), c.d)
 		require.ErrorIs(t, err, c.err, name)
 		require.Equal(t, c.want, got, name)
+	}
+}
+
+// Waits double up to their bound.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 1000: 5 * time.Minute} {
+		require.Equal(t, want, retryWait(n), n)
 	}
 }

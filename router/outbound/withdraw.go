@@ -1,4 +1,4 @@
-package router
+package outbound
 
 import (
 	"context"
@@ -11,36 +11,36 @@ import (
 // A preview for which there is no answer is taken back: its delivery is queued with an
 // empty text, and the outbox deletes the message and marks the delivery as discarded.
 
-// withdraw ends a preview that becomes no answer. Where the platform can't delete, it stays and is only forgotten.
-func (r *Router) withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove {
+// Withdraw ends a preview that becomes no answer. Where the platform can't delete, it stays and is only forgotten.
+func (c *Composer) Withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove {
 	for i := range preview {
 		d := &preview[i].Delivery
-		if !r.deletable(*d) {
-			d.Status, d.Finished = ledger.DeliveryDiscarded, r.now()
+		if !c.deletable(*d) {
+			d.Status, d.Finished = ledger.DeliveryDiscarded, c.Now()
 			continue
 		}
-		order := r.withdrawal(*d)
+		order := c.withdrawal(*d)
 		d.Text, d.Status, d.NextTry, d.Expires = "", ledger.DeliveryQueued, order.NextTry, order.Expires
 	}
 	return preview
 }
 
 // deletable reports whether a preview shows, or may show, that can be taken back.
-func (r *Router) deletable(d ledger.Delivery) bool {
-	a, _ := r.adapter(d.Route.Channel, d.Route.Account)
+func (c *Composer) deletable(d ledger.Delivery) bool {
+	a, _ := c.Adapter(d.Route.Channel, d.Route.Account)
 	_, ok := a.(adapters.Deleter)
 	return ok && d.Revises == "" && len(d.Receipts) == 0 && (d.PreviewID != "" || d.LostPreview != "")
 }
 
 // withdrawal is the order to take back the preview of a delivery that is not sent.
-func (r *Router) withdrawal(d ledger.Delivery) ledger.Delivery {
-	order := r.compose.Delivery(d.Kind, d.Route, "", d.Label)
+func (c *Composer) withdrawal(d ledger.Delivery) ledger.Delivery {
+	order := c.Delivery(d.Kind, d.Route, "", d.Label)
 	order.Session, order.Run, order.PreviewID = d.Session, d.Run, d.PreviewID
 	return order
 }
 
 // takeBack deletes the message of a preview. Doing it twice does no harm.
-func (w *outboxWorker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter) (time.Duration, error) {
+func (w *worker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter) (time.Duration, error) {
 	deleter, ok := a.(adapters.Deleter)
 	if !ok || d.PreviewID == "" {
 		return 0, w.discard(ctx, from, d, "")
@@ -64,11 +64,11 @@ func (w *outboxWorker) takeBack(ctx context.Context, from ledger.DeliveryStatus,
 }
 
 // discard ends an order to take something back.
-func (w *outboxWorker) discard(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, why string) error {
-	d.Status, d.Finished, d.LastError = ledger.DeliveryDiscarded, w.now(), why
+func (w *worker) discard(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, why string) error {
+	d.Status, d.Finished, d.LastError = ledger.DeliveryDiscarded, w.out.Now(), why
 	if err := w.move(ctx, from, d); err != nil {
 		return err
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryDiscarded)).Inc()
+	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryDiscarded)).Inc()
 	return nil
 }

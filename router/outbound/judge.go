@@ -1,4 +1,4 @@
-package router
+package outbound
 
 import (
 	"context"
@@ -11,19 +11,19 @@ import (
 
 // judge asks the gate about a delivery that is about to be sent, and takes out of it what may not leave. The
 // entry of the audit trail is for the commit that follows; there is none if the same was decided before.
-func (w *outboxWorker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.AuditEntry, error) {
+func (w *worker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.AuditEntry, error) {
 	record, err := w.sessionOf(ctx, *d)
 	if err != nil {
 		return nil, err
 	}
-	leaving, err := w.compose.Egress(ctx, *d, record)
+	leaving, err := w.out.Composer.Egress(ctx, *d, record)
 	if err != nil {
 		return nil, err
 	}
 	leaving.Effects = true
-	decision := w.gate.Decide(leaving)
+	decision := w.out.Composer.Gate.Decide(leaving)
 	if decision.Action == policy.Hold {
-		if err := w.allowedBefore(ctx, *d, &decision); err != nil {
+		if err := w.out.Holds.allowedBefore(ctx, *d, &decision); err != nil {
 			return nil, err
 		}
 	}
@@ -42,7 +42,7 @@ func (w *outboxWorker) judge(ctx context.Context, d *ledger.Delivery) ([]session
 }
 
 // redact takes out of a delivery's texts what may not leave. What is sent in part can't be changed any more.
-func (w *outboxWorker) redact(d *ledger.Delivery, decision *policy.Decision) {
+func (w *worker) redact(d *ledger.Delivery, decision *policy.Decision) {
 	if !decision.Redacts() {
 		return
 	}

@@ -1,4 +1,4 @@
-package router
+package outbound
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // send posts the parts that the platform has not taken yet: an intent before the first, a receipt after each.
-func (w *outboxWorker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
+func (w *worker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
 	parts, err := w.parts(ctx, &d, a)
 	if err != nil {
 		return 0, err
@@ -27,13 +27,13 @@ func (w *outboxWorker) send(ctx context.Context, from ledger.DeliveryStatus, d l
 			return w.failed(ctx, a, d, adapters.AsFailure(err))
 		}
 		faultpoint.Hit(faultpoint.SendAfterCall)
-		receipt = receipt.Fit(w.now())
+		receipt = receipt.Fit(w.out.Now())
 		if receipt.Moved != nil {
 			w.followMove(ctx, &d, *receipt.Moved)
 		}
 		d.Receipts = append(d.Receipts, receipt)
 		if i < len(parts)-1 {
-			d.SentAt = w.now()
+			d.SentAt = w.out.Now()
 			rest := d
 			rest.Status, rest.NextTry = ledger.DeliveryQueued, d.SentAt // stored only later, the next piece has not been tried
 			if err := w.recordOr(ctx, d, rest); err != nil {
@@ -46,8 +46,8 @@ func (w *outboxWorker) send(ctx context.Context, from ledger.DeliveryStatus, d l
 }
 
 // intend stores that the platform is about to be called, and what the gate has said to that.
-func (w *outboxWorker) intend(ctx context.Context, from ledger.DeliveryStatus, d *ledger.Delivery, judged ...sessions.AuditEntry) error {
-	d.Status, d.SentAt = ledger.DeliverySending, w.now()
+func (w *worker) intend(ctx context.Context, from ledger.DeliveryStatus, d *ledger.Delivery, judged ...sessions.AuditEntry) error {
+	d.Status, d.SentAt = ledger.DeliverySending, w.out.Now()
 	faultpoint.Hit(faultpoint.SendBeforeIntent)
 	w.unsent = d.ID
 	if err := w.move(ctx, from, *d, judged...); err != nil {
@@ -62,22 +62,22 @@ func (w *outboxWorker) intend(ctx context.Context, from ledger.DeliveryStatus, d
 }
 
 // sent stores that the platform has taken all of a delivery.
-func (w *outboxWorker) sent(ctx context.Context, d ledger.Delivery) error {
-	d.Status, d.Finished, d.LastError = ledger.DeliverySent, w.now(), ""
+func (w *worker) sent(ctx context.Context, d ledger.Delivery) error {
+	d.Status, d.Finished, d.LastError = ledger.DeliverySent, w.out.Now(), ""
 	if err := w.record(ctx, d); err != nil {
 		return err
 	}
 	faultpoint.Hit(faultpoint.SendAfterReceipt)
 	if d.Asks != "" {
-		w.retirer.look() // it may have been decided while it was sent
+		w.out.Decided.Raise() // it may have been decided while it was sent
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliverySent)).Inc()
-	w.metrics.deliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
+	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliverySent)).Inc()
+	w.out.Metrics.DeliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
 	return nil
 }
 
 // post sends one part; the first one becomes the text of the preview, if there is one.
-func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d *ledger.Delivery, p part) (adapters.Receipt, error) {
+func (w *worker) post(ctx context.Context, a adapters.Adapter, d *ledger.Delivery, p part) (adapters.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	out := outboundOf(*d, p)
@@ -92,7 +92,7 @@ func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d *ledger.D
 	err := editor.Edit(ctx, d.PreviewID, out)
 	if f := adapters.AsFailure(err); err != nil && (f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported) {
 		// The preview is gone: somebody deleted it. From here on a repetition would show twice, so the row must not say that it is an edit.
-		d.PreviewID, d.SentAt = "", w.now()
+		d.PreviewID, d.SentAt = "", w.out.Now()
 		if err := w.record(ctx, *d); err != nil {
 			return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
 		}
@@ -102,15 +102,15 @@ func (w *outboxWorker) post(ctx context.Context, a adapters.Adapter, d *ledger.D
 		again.Certain = true // editing twice shows the same text once
 		return adapters.Receipt{}, &again
 	}
-	return adapters.Receipt{MessageID: d.PreviewID, At: w.now()}, nil
+	return adapters.Receipt{MessageID: d.PreviewID, At: w.out.Now()}, nil
 }
 
 // failed decides what follows from a failed call.
-func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
+func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	if ctx.Err() != nil && f.Certain {
 		return 0, w.handBack(d)
 	}
-	w.metrics.failures.WithLabelValues(d.Route.Channel, string(f.Kind)).Inc()
+	w.out.Metrics.Failures.WithLabelValues(d.Route.Channel, string(f.Kind)).Inc()
 	d.LastError = f.Error()
 	switch {
 	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
@@ -126,8 +126,8 @@ func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d ledger.
 	if f.Kind == adapters.RateLimited && f.RetryAfter > 0 {
 		wait = f.RetryAfter
 	}
-	d.Status, d.NextTry = ledger.DeliveryQueued, w.now().Add(wait)
-	w.log.Info("delivery waits", "delivery", string(d.ID), "piece", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
+	d.Status, d.NextTry = ledger.DeliveryQueued, w.out.Now().Add(wait)
+	w.out.Log.Info("delivery waits", "delivery", string(d.ID), "piece", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
 	if err := w.record(ctx, d); err != nil {
 		return 0, err
 	}
@@ -138,16 +138,16 @@ func (w *outboxWorker) failed(ctx context.Context, a adapters.Adapter, d ledger.
 func retryWait(attempts int) time.Duration { return lanes.Doubled(time.Second, retryMax, attempts) }
 
 // handBack puts a delivery that was certainly not sent back into the queue when its partition goes elsewhere.
-func (w *outboxWorker) handBack(d ledger.Delivery) error {
+func (w *worker) handBack(d ledger.Delivery) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
 	defer cancel()
 	d.Status = ledger.DeliveryQueued
-	w.receipts.keep(d)
-	err := storeReceipt(ctx, w.Router.store, d)
+	w.out.Receipts.Keep(d)
+	err := storeReceipt(ctx, w.out.Store, d)
 	if err == nil || errors.Is(err, sessions.ErrConflict) {
-		w.receipts.drop(d.ID)
+		w.out.Receipts.Drop(d.ID)
 		return err
 	}
-	w.receipts.leave()
+	w.out.Receipts.left.Raise()
 	return err
 }

@@ -1,4 +1,4 @@
-package router
+package outbound
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	settleAfter   = 2 * time.Second  // a call whose answer was lost may still take effect; not looked up before
+	SettleAfter   = 2 * time.Second  // a call whose answer was lost may still take effect; not looked up before
 	lookupTimeout = 30 * time.Second // bound of one look at the platform
 )
 
 // What a look at the platform found, as the metric says it.
 const (
-	lookupPosted    = "posted"     // it shows; its receipt was stored
-	lookupNotPosted = "not_posted" // it certainly does not; it is sent again
-	lookupNoAnswer  = "no_answer"  // it is still not known; looked up again
+	LookupPosted    = "posted"     // it shows; its receipt was stored
+	LookupNotPosted = "not_posted" // it certainly does not; it is sent again
+	LookupNoAnswer  = "no_answer"  // it is still not known; looked up again
 	lookupUndecided = "undecided"  // not known when its life was over; it ended as unknown
 )
 
@@ -38,20 +38,20 @@ func (l lookup) of(d ledger.Delivery) bool { return l.id == d.ID && l.part == le
 
 // inDoubt reports whether a message may show of which there is no receipt: a send whose answer
 // was lost or never waited for, or the preview of the answer.
-func (w *outboxWorker) inDoubt(d ledger.Delivery) bool {
+func (w *worker) inDoubt(d ledger.Delivery) bool {
 	return d.LostPreview != "" || d.Status == ledger.DeliverySending && !d.EditsPreview() && d.ID != w.unsent
 }
 
 // settle finds out what became of a message that may show. The lane waits for it.
-func (w *outboxWorker) settle(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
-	a, _ := w.adapter(d.Route.Channel, d.Route.Account)
+func (w *worker) settle(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
+	a, _ := w.out.Adapter(d.Route.Channel, d.Route.Account)
 	r, ok := a.(adapters.Reconciler)
 	switch {
 	case !ok && d.LostPreview != "":
 		return w.forgetPreview(ctx, d)
 	case !ok:
 		return w.lost(ctx, d, errors.New("the process ended between the call and its answer"))
-	case !d.Expires.After(w.now()):
+	case !d.Expires.After(w.out.Now()):
 		return 0, w.undecided(ctx, d, w.whyNot(d))
 	}
 	if wait := w.lookupIn(d); wait > 0 {
@@ -66,24 +66,24 @@ func (w *outboxWorker) settle(ctx context.Context, d ledger.Delivery) (time.Dura
 	case err != nil:
 		return w.notAnswered(ctx, d, adapters.AsFailure(err))
 	case posted:
-		w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupPosted).Inc()
+		w.out.Metrics.Lookups.WithLabelValues(d.Route.Channel, LookupPosted).Inc()
 		return w.posted(ctx, d, receipt, len(parts))
 	}
-	w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupNotPosted).Inc()
+	w.out.Metrics.Lookups.WithLabelValues(d.Route.Channel, LookupNotPosted).Inc()
 	return w.notPosted(ctx, d)
 }
 
 // lookupIn is how long to wait before the platform is asked.
-func (w *outboxWorker) lookupIn(d ledger.Delivery) time.Duration {
-	wait := min(d.SentAt.Add(settleAfter).Sub(w.now()), settleAfter) // a clock that was set back must not make a longer one
+func (w *worker) lookupIn(d ledger.Delivery) time.Duration {
+	wait := min(d.SentAt.Add(SettleAfter).Sub(w.out.Now()), SettleAfter) // a clock that was set back must not make a longer one
 	if w.look.of(d) {
-		wait = w.look.next.Sub(w.now())
+		wait = w.look.next.Sub(w.out.Now())
 	}
-	return min(wait, d.Expires.Sub(w.now()))
+	return min(wait, d.Expires.Sub(w.out.Now()))
 }
 
 // whyNot says why the platform could not be asked while the delivery lived.
-func (w *outboxWorker) whyNot(d ledger.Delivery) error {
+func (w *worker) whyNot(d ledger.Delivery) error {
 	if w.look.of(d) && w.look.err != nil {
 		return w.look.err
 	}
@@ -91,20 +91,20 @@ func (w *outboxWorker) whyNot(d ledger.Delivery) error {
 }
 
 // lookUp asks the platform for the message that was sent last.
-func (w *outboxWorker) lookUp(ctx context.Context, r adapters.Reconciler, d ledger.Delivery, parts []part) (adapters.Receipt, bool, error) {
+func (w *worker) lookUp(ctx context.Context, r adapters.Reconciler, d ledger.Delivery, parts []part) (adapters.Receipt, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	if d.LostPreview != "" {
-		return r.Reconcile(ctx, previewOutbound(d, d.LostPreview), d.SentAt)
+		return r.Reconcile(ctx, PreviewOf(d, d.LostPreview), d.SentAt)
 	}
 	return r.Reconcile(ctx, outboundOf(d, parts[len(d.Receipts)]), d.SentAt)
 }
 
 // posted stores the receipt that was found; what is left of the delivery goes on.
-func (w *outboxWorker) posted(ctx context.Context, d ledger.Delivery, receipt adapters.Receipt, parts int) (time.Duration, error) {
-	w.log.Info("lost message found", "delivery", string(d.ID), "part", len(d.Receipts))
+func (w *worker) posted(ctx context.Context, d ledger.Delivery, receipt adapters.Receipt, parts int) (time.Duration, error) {
+	w.out.Log.Info("lost message found", "delivery", string(d.ID), "part", len(d.Receipts))
 	from := d.Status
-	receipt = receipt.Fit(w.now())
+	receipt = receipt.Fit(w.out.Now())
 	if receipt.Moved != nil {
 		w.followMove(ctx, &d, *receipt.Moved)
 	}
@@ -117,13 +117,13 @@ func (w *outboxWorker) posted(ctx context.Context, d ledger.Delivery, receipt ad
 	if len(d.Receipts) == parts {
 		return 0, w.sent(ctx, d)
 	}
-	d.Status, d.NextTry = ledger.DeliveryQueued, w.now()
+	d.Status, d.NextTry = ledger.DeliveryQueued, w.out.Now()
 	return time.Nanosecond, w.record(ctx, d)
 }
 
 // notPosted queues a message that the platform has certainly not taken: the first time
 // to be sent at once, then with backoff, so that a platform that drops everything is left in peace.
-func (w *outboxWorker) notPosted(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
+func (w *worker) notPosted(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	from := d.Status
 	if d.LostPreview != "" {
 		d.LostPreview, d.SentAt = "", time.Time{}
@@ -133,17 +133,17 @@ func (w *outboxWorker) notPosted(ctx context.Context, d ledger.Delivery) (time.D
 	if d.Attempts++; d.Attempts > 1 {
 		wait = retryWait(d.Attempts)
 	}
-	w.log.Info("lost message was not posted", "delivery", string(d.ID), "part", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String())
-	d.Status, d.NextTry = ledger.DeliveryQueued, w.now().Add(wait)
+	w.out.Log.Info("lost message was not posted", "delivery", string(d.ID), "part", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String())
+	d.Status, d.NextTry = ledger.DeliveryQueued, w.out.Now().Add(wait)
 	return wait, w.record(ctx, d)
 }
 
 // notAnswered decides what follows from a look that failed.
-func (w *outboxWorker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
+func (w *worker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx) // the next owner looks
 	}
-	w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupNoAnswer).Inc()
+	w.out.Metrics.Lookups.WithLabelValues(d.Route.Channel, LookupNoAnswer).Inc()
 	switch {
 	case f.Kind == adapters.Unsupported && d.LostPreview != "":
 		return w.forgetPreview(ctx, d)
@@ -159,25 +159,25 @@ func (w *outboxWorker) notAnswered(ctx context.Context, d ledger.Delivery, f *ad
 	}
 	w.look.err = f
 	w.look.failures++
-	wait := max(f.RetryAfter, lanes.Doubled(settleAfter, retryMax, w.look.failures))
-	w.look.next = w.now().Add(wait)
-	w.log.Info("lost message not looked up", "delivery", string(d.ID), "part", len(d.Receipts), "retry_in", wait.String(), "err", f.Error())
+	wait := max(f.RetryAfter, lanes.Doubled(SettleAfter, retryMax, w.look.failures))
+	w.look.next = w.out.Now().Add(wait)
+	w.out.Log.Info("lost message not looked up", "delivery", string(d.ID), "part", len(d.Receipts), "retry_in", wait.String(), "err", f.Error())
 	return w.lookupIn(d), nil
 }
 
 // doubt keeps a delivery whose call was not answered in status sending, to be looked up.
-func (w *outboxWorker) doubt(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
-	w.look = lookup{id: d.ID, part: len(d.Receipts), next: w.now().Add(settleAfter)}
+func (w *worker) doubt(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
+	w.look = lookup{id: d.ID, part: len(d.Receipts), next: w.out.Now().Add(SettleAfter)}
 	d.LastError = "not known yet whether it arrived, it is looked up: " + f.Err.Error()
 	if err := w.record(ctx, d); err != nil {
 		return 0, err
 	}
-	return settleAfter, nil
+	return SettleAfter, nil
 }
 
 // undecided ends a delivery of which nobody could say whether it arrived. A preview's is that of an answer that was not sent.
-func (w *outboxWorker) undecided(ctx context.Context, d ledger.Delivery, cause error) error {
-	w.metrics.lookups.WithLabelValues(d.Route.Channel, lookupUndecided).Inc()
+func (w *worker) undecided(ctx context.Context, d ledger.Delivery, cause error) error {
+	w.out.Metrics.Lookups.WithLabelValues(d.Route.Channel, lookupUndecided).Inc()
 	if d.LostPreview != "" {
 		return w.close(ctx, d.Status, d, ledger.DeliveryExpired, "it is not known whether its beginning shows: "+cause.Error())
 	}
@@ -185,15 +185,15 @@ func (w *outboxWorker) undecided(ctx context.Context, d ledger.Delivery, cause e
 }
 
 // forgetPreview gives up a preview that can't be looked up: it is listed as unknown, and the answer is a message of its own.
-func (w *outboxWorker) forgetPreview(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
+func (w *worker) forgetPreview(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	shown := d
 	shown.ID, shown.Idempotency, shown.Epoch, shown.Text, shown.LostPreview = ledger.NewDeliveryID(), "", 0, d.LostPreview, ""
-	shown.Status, shown.Finished, shown.LastError = ledger.DeliveryUnknown, w.now(), "not known whether the beginning of the answer shows"
+	shown.Status, shown.Finished, shown.LastError = ledger.DeliveryUnknown, w.out.Now(), "not known whether the beginning of the answer shows"
 	d.LostPreview = ""
-	err := w.store.Commit(ctx, ledger.Change{Deliver: []ledger.Delivery{shown}, Deliveries: []ledger.DeliveryMove{{From: d.Status, Delivery: d}}})
+	err := w.out.Store.Commit(ctx, ledger.Change{Deliver: []ledger.Delivery{shown}, Deliveries: []ledger.DeliveryMove{{From: d.Status, Delivery: d}}})
 	if err != nil {
 		return 0, fmt.Errorf("store lost preview: %w", err)
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
+	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
 	return time.Nanosecond, nil
 }

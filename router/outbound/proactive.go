@@ -1,6 +1,7 @@
-package router
+package outbound
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
@@ -20,10 +22,10 @@ import (
 
 // What a proactive message may have at most. The bounds of a button are those of [adapters.Button].
 const (
-	buttonsMost    = 5
+	buttonsMax     = 5
 	buttonLabelMax = 40 // characters
 	buttonValueMax = 60 // bytes
-	filesMost      = 10
+	filesMax       = 10
 	fileNameMax    = 255 // bytes
 )
 
@@ -44,10 +46,10 @@ func (p Proactive) check(s *place.Settings) error {
 		return &request.Error{Field: "text", Text: "is empty: say what is to be sent"}
 	case s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes:
 		return &request.Error{Field: "text", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(p.Text), s.MaxTextBytes)}
-	case len(p.Buttons) > buttonsMost:
-		return &request.Error{Field: "buttons", Text: fmt.Sprintf("are %d, the most is %d", len(p.Buttons), buttonsMost)}
-	case files > filesMost:
-		return &request.Error{Field: "files", Text: fmt.Sprintf("are %d, the most is %d", files, filesMost)}
+	case len(p.Buttons) > buttonsMax:
+		return &request.Error{Field: "buttons", Text: fmt.Sprintf("are %d, the most is %d", len(p.Buttons), buttonsMax)}
+	case files > filesMax:
+		return &request.Error{Field: "files", Text: fmt.Sprintf("are %d, the most is %d", files, filesMax)}
 	}
 	return errors.Join(p.checkButtons(), p.checkFiles(s))
 }
@@ -83,7 +85,7 @@ func (p Proactive) checkFiles(s *place.Settings) error {
 		if s.MaxMediaBytes > 0 && together > 2*s.MaxMediaBytes {
 			return &request.Error{Field: field, Text: fmt.Sprintf("the files are %d bytes large together, the most is %d", together, 2*s.MaxMediaBytes)}
 		}
-		if _, _, err := mime.ParseMediaType(orDefault(f.MIME, "application/octet-stream")); err != nil {
+		if _, _, err := mime.ParseMediaType(cmp.Or(f.MIME, "application/octet-stream")); err != nil {
 			return &request.Error{Field: field, Text: fmt.Sprintf("mime: %q is no media type", f.MIME)}
 		}
 	}
@@ -105,10 +107,10 @@ func cleanName(name string) string {
 }
 
 // NewMedia makes a file as it is stored. The label is that of where it came from.
-func (r *Router) NewMedia(f NewFile, session sessions.ID, label flow.Label) ledger.Media {
-	now, sum := r.now(), sha256.Sum256(f.Content)
+func (c *Composer) NewMedia(f NewFile, session sessions.ID, label flow.Label) ledger.Media {
+	now, sum := c.Now(), sha256.Sum256(f.Content)
 	return ledger.Media{
-		ID: sessions.NewMediaID(), Session: session, Name: cleanName(f.Name), MIME: orDefault(f.MIME, "application/octet-stream"),
+		ID: sessions.NewMediaID(), Session: session, Name: cleanName(f.Name), MIME: cmp.Or(f.MIME, "application/octet-stream"),
 		Size: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]), Content: f.Content, Label: label,
 		Created: now,
 	}
@@ -116,15 +118,15 @@ func (r *Router) NewMedia(f NewFile, session sessions.ID, label flow.Label) ledg
 
 // attach gives the delivery its files: those that are new, and those that are stored already and that its
 // session may send. The delivery's label is then the join of them all.
-func (r *Router) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([]ledger.Media, error) {
+func (o *Sender) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([]ledger.Media, error) {
 	var fresh []ledger.Media
 	for _, f := range p.Files {
-		m := r.NewMedia(f, "", p.Label)
+		m := o.Composer.NewMedia(f, "", p.Label)
 		fresh = append(fresh, m)
 		d.Files = append(d.Files, m.ID)
 	}
 	for _, id := range p.Media {
-		m, err := r.store.MediaInfo(ctx, id)
+		m, err := o.Store.MediaInfo(ctx, id)
 		if errors.Is(err, sessions.ErrNotFound) || err == nil && m.Session != p.Session {
 			return nil, &request.Error{Field: "media", Text: fmt.Sprintf("no file %q came into this session, or it is not kept any more", id)}
 		}
@@ -135,4 +137,42 @@ func (r *Router) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([
 		d.Label = d.Label.Join(m.Label)
 	}
 	return fresh, nil
+}
+
+// Proactive asks for a message that nobody waits for.
+type Proactive struct {
+	Channel string
+	Account string // empty: the channel's only account, or "default"
+	// To is a conversation's id; "owner" for the owner's direct chat; "last" for the session's
+	// last route; or a name, "#name" or "@name", on channels that can look it up.
+	To       string
+	ChatType sessions.ChatType // empty: as the platform says, else direct
+	Thread   string
+	Text     string
+	Buttons  []adapters.Button // at most 5, below the text
+	Files    []NewFile         // sent after the text; at most 10 with Media
+	// Media are stored files that came into Session, sent after Files.
+	Media       []sessions.MediaID
+	Label       flow.Label // of the text and of Files
+	Idempotency string
+	Session     sessions.ID // whose send policy override counts; empty for none
+	Agent       string
+	Actor       string // for the audit trail
+	// Reader is who is told what the gate would decide: a session above it is taken for one that
+	// is not there. Invalid: whoever may see everything.
+	Reader flow.Level
+}
+
+// Check asks what the gate would decide, with no effect.
+type Check struct {
+	Channel  string
+	Account  string
+	ChatType sessions.ChatType
+	To       string
+	Thread   string
+	Session  string // key or id; empty for none
+	Label    flow.Label
+	Kind     ledger.DeliveryKind
+	Text     string     // empty: rules see none
+	Reader   flow.Level // as in [Proactive]; so is a channel
 }

@@ -1,4 +1,4 @@
-package router
+package outbound
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func outboundOf(d ledger.Delivery, p part) adapters.Outbound {
 // parts are the platform messages that a delivery is sent as: the pieces of its
 // text, the last one with the buttons, and then the files. What the channel can't
 // show is said in the text. The same delivery always gives the same parts.
-func (w *outboxWorker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapter) ([]part, error) {
+func (w *worker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapter) ([]part, error) {
 	files := d.Files
 	if _, ok := a.(adapters.FileSender); !ok {
 		files = nil
@@ -85,14 +85,14 @@ func shownButtons(buttons []adapters.Button, a adapters.Adapter) []adapters.Butt
 }
 
 // wholeText is the text of a delivery with what the channel can't show otherwise.
-func (w *outboxWorker) wholeText(ctx context.Context, d ledger.Delivery, said []adapters.Button, sayFiles bool) (string, error) {
+func (w *worker) wholeText(ctx context.Context, d ledger.Delivery, said []adapters.Button, sayFiles bool) (string, error) {
 	lines := []string{}
 	for _, b := range said {
 		lines = append(lines, fmt.Sprintf("`%s` – %s", b.Value, b.Label))
 	}
 	if sayFiles {
 		for _, id := range d.Files {
-			m, err := w.store.MediaInfo(ctx, id)
+			m, err := w.out.Store.MediaInfo(ctx, id)
 			if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 				return "", fmt.Errorf("read file: %w", err)
 			}
@@ -101,4 +101,12 @@ func (w *outboxWorker) wholeText(ctx context.Context, d ledger.Delivery, said []
 	}
 	text := slices.DeleteFunc([]string{d.Text, strings.Join(lines, "\n")}, func(s string) bool { return s == "" })
 	return strings.Join(text, "\n\n"), nil
+}
+
+// PreviewOf is the preview as the adapter gets it. It has a name of its own: should the message be gone when
+// the answer is there, the answer is another message, and not one that the platform takes for a repetition.
+func PreviewOf(d ledger.Delivery, text string) adapters.Outbound {
+	out := outboundOf(d, part{text: text})
+	out.DeliveryID += "/preview"
+	return out
 }

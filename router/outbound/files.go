@@ -1,4 +1,4 @@
-package router
+package outbound
 
 import (
 	"bytes"
@@ -13,12 +13,12 @@ import (
 )
 
 // postFile sends a file as a message of its own.
-func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, d ledger.Delivery, id sessions.MediaID) (adapters.Receipt, error) {
+func (w *worker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, d ledger.Delivery, id sessions.MediaID) (adapters.Receipt, error) {
 	sender, ok := a.(adapters.FileSender)
 	if !ok {
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel can't take files")}
 	}
-	m, err := w.store.Media(ctx, id)
+	m, err := w.out.Store.Media(ctx, id)
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: fmt.Errorf("file %s is not kept any more", id)}
@@ -29,14 +29,4 @@ func (w *outboxWorker) postFile(ctx context.Context, a adapters.Adapter, out ada
 		Name: d.FileName(m), MIME: m.MIME, Size: m.Size,
 		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.Content)), nil },
 	})
-}
-
-// memoryBatch is how many memories one sweep ends and deletes.
-const memoryBatch = 1000
-
-// sweepMemories ends memories whose time is over. Nobody reads them before that either.
-func (r *Router) sweepMemories(ctx context.Context) {
-	if _, err := r.store.SweepMemories(ctx, r.now(), memoryBatch); err != nil && ctx.Err() == nil {
-		r.log.Error("expired memories not ended", "err", err)
-	}
 }

@@ -1,4 +1,4 @@
-package router
+package outbound
 
 import (
 	"context"
@@ -28,67 +28,75 @@ type retireStore interface {
 	Commit(ctx context.Context, change ledger.Change) error
 }
 
-// decidingStore tells of each commit that may have decided about a question.
-type decidingStore struct {
-	ledger.Store
-	decided func()
+// Signal asks a goroutine to look soon. Several signals before it looks are one.
+type Signal chan struct{}
+
+// NewSignal makes a Signal.
+func NewSignal() Signal { return make(Signal, 1) }
+
+// Raise gives the signal. It never waits.
+func (s Signal) Raise() {
+	select {
+	case s <- struct{}{}:
+	default: // it was given already
+	}
 }
 
-// Commit implements [Store].
-func (s decidingStore) Commit(ctx context.Context, change ledger.Change) error {
+// DecidingStore raises a signal after each commit that may have decided about a question.
+type DecidingStore struct {
+	ledger.Store
+	Decided Signal
+}
+
+// Commit implements [ledger.Store].
+func (s DecidingStore) Commit(ctx context.Context, change ledger.Change) error {
 	err := s.Store.Commit(ctx, change)
 	if err == nil && len(change.Approvals)+len(change.Unask)+len(change.Pairings) > 0 {
-		s.decided()
+		s.Decided.Raise()
 	}
 	return err
 }
 
-// retirer takes the buttons off questions that are decided, wherever they were asked and whoever has decided: it goes by the rows.
+// Retirer takes the buttons off questions that are decided, wherever they were asked and whoever has decided: it goes by the rows.
 // It looks at them when it is told that something was decided, and now and then for what time alone has decided. Its goroutine
-// runs between start and stop.
-type retirer struct {
-	store   retireStore
-	adapter adapters.Finder
-	order   func(question ledger.Delivery, text string) ledger.Delivery // to change the message of the question
-	wake    func(ledger.Change)
-	now     func() time.Time
-	log     *slog.Logger
-	every   time.Duration
-	due     chan struct{} // capacity 1
+// runs between Start and Stop.
+type Retirer struct {
+	Store    retireStore
+	Adapter  adapters.Finder
+	Composer *Composer
+	Lanes    Waker
+	Now      func() time.Time
+	Log      *slog.Logger
+	Every    time.Duration // between two looks
+	Decided  Signal        // asks for a look soon
 
-	cancel context.CancelFunc // nil before start
+	cancel context.CancelFunc // nil before Start
 	wg     sync.WaitGroup
 }
 
-// look asks for a look soon. It never waits.
-func (t *retirer) look() {
-	select {
-	case t.due <- struct{}{}:
-	default: // one is due already
-	}
-}
-
-func (t *retirer) start() {
+// Start begins to look.
+func (t *Retirer) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
 	t.wg.Go(func() {
-		ticker := time.NewTicker(t.every)
+		ticker := time.NewTicker(t.Every)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-t.due:
+			case <-t.Decided:
 			case <-ticker.C:
 			}
 			if err := t.retireAll(ctx); err != nil && ctx.Err() == nil {
-				t.log.Error("buttons of decided questions not taken off; they are tried again", "err", err)
+				t.Log.Error("buttons of decided questions not taken off; they are tried again", "err", err)
 			}
 		}
 	})
 }
 
-func (t *retirer) stop() {
+// Stop ends the looking and waits for it.
+func (t *Retirer) Stop() {
 	if t.cancel != nil {
 		t.cancel()
 	}
@@ -96,9 +104,9 @@ func (t *retirer) stop() {
 }
 
 // retireAll orders for each decided question that its buttons go.
-func (t *retirer) retireAll(ctx context.Context) error {
+func (t *Retirer) retireAll(ctx context.Context) error {
 	for {
-		questions, err := t.store.DecidedQuestions(ctx, t.now(), retireBatch)
+		questions, err := t.Store.DecidedQuestions(ctx, t.Now(), retireBatch)
 		if err != nil {
 			return fmt.Errorf("read decided questions: %w", err)
 		}
@@ -108,14 +116,14 @@ func (t *retirer) retireAll(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			err = t.store.Commit(ctx, change)
+			err = t.Store.Commit(ctx, change)
 			switch {
 			case errors.Is(err, sessions.ErrConflict), errors.Is(err, sessions.ErrDuplicate): // another replica was first
 			case err != nil:
 				return fmt.Errorf("store that a question is decided: %w", err)
 			default:
 				retired++
-				t.wake(change)
+				t.Lanes.WakeFor(change)
 			}
 		}
 		if len(questions) < retireBatch || retired == 0 {
@@ -126,10 +134,10 @@ func (t *retirer) retireAll(ctx context.Context) error {
 
 // safeChange is change for a question whose text an adapter may stumble over: such a fault stops no other question. The buttons stay,
 // and a press of one is told that it comes too late.
-func (t *retirer) safeChange(ctx context.Context, q ledger.Delivery) (change ledger.Change, err error) {
+func (t *Retirer) safeChange(ctx context.Context, q ledger.Delivery) (change ledger.Change, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.log.Error("buttons of a decided question stay", "delivery", string(q.ID), "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			t.Log.Error("buttons of a decided question stay", "delivery", string(q.ID), "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			change, err = ledger.Change{Retire: []ledger.DeliveryID{q.ID}}, nil
 		}
 	}()
@@ -137,25 +145,25 @@ func (t *retirer) safeChange(ctx context.Context, q ledger.Delivery) (change led
 }
 
 // change is what is left to do about a decided question. Where its message can't be changed nothing is: a press is told that it comes too late.
-func (t *retirer) change(ctx context.Context, q ledger.Delivery) (ledger.Change, error) {
+func (t *Retirer) change(ctx context.Context, q ledger.Delivery) (ledger.Change, error) {
 	change := ledger.Change{Retire: []ledger.DeliveryID{q.ID}}
 	id, piece, shown := q.LastText()
-	a, _ := t.adapter(q.Route.Channel, q.Route.Account)
+	a, _ := t.Adapter(q.Route.Channel, q.Route.Account)
 	if !shown || q.Route.Handle != "" || !revises(a) {
 		return change, nil
 	}
-	decided, err := outcomeOf(ctx, t.store, q.Asks, t.now())
+	decided, err := OutcomeOf(ctx, t.Store, q.Asks, t.Now())
 	if err != nil {
 		return ledger.Change{}, err
 	}
-	text := decided.text
-	if decided.label.Valid() && !decided.label.FlowsTo(q.Label.Level()) || text == "" {
+	text := decided.Text
+	if decided.Label.Valid() && !decided.Label.FlowsTo(q.Label.Level()) || text == "" {
 		text = ledger.DecidedText // what was asked could not be said there, and so can't the answer
 	}
 	if _, ok := a.(adapters.Editor); ok {
 		text = besides(a, piece, text)
 	}
-	d := t.order(q, text)
+	d := t.Composer.Delivery(ledger.KindNotice, q.Route, text, q.Label)
 	d.Session, d.Run, d.Revises, d.PreviewID, d.Idempotency = q.Session, q.Run, q.ID, id, retiredPrefix+string(q.ID)
 	change.Deliver = []ledger.Delivery{d}
 	return change, nil
@@ -179,7 +187,7 @@ func besides(a adapters.Adapter, text, line string) string {
 }
 
 // revise carries out an order to change a message that was sent. Making the call twice does no harm.
-func (w *outboxWorker) revise(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
+func (w *worker) revise(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
 	if err := w.intend(ctx, from, &d, judged...); err != nil {
 		return 0, err
 	}
@@ -187,7 +195,7 @@ func (w *outboxWorker) revise(ctx context.Context, from ledger.DeliveryStatus, d
 	defer cancel()
 	err := change(call, a, d.PreviewID, outboundOf(d, part{text: d.Text}))
 	if err == nil {
-		d.Receipts = []adapters.Receipt{{MessageID: d.PreviewID, At: w.now()}}
+		d.Receipts = []adapters.Receipt{{MessageID: d.PreviewID, At: w.out.Now()}}
 		return 0, w.sent(ctx, d)
 	}
 	f := *adapters.AsFailure(err)
@@ -211,10 +219,10 @@ func change(ctx context.Context, a adapters.Adapter, id sessions.PlatformMessage
 }
 
 // tooLateToAsk reports whether a delivery asks what is decided by now.
-func (w *outboxWorker) tooLateToAsk(ctx context.Context, d ledger.Delivery) (bool, error) {
+func (w *worker) tooLateToAsk(ctx context.Context, d ledger.Delivery) (bool, error) {
 	if len(d.Controls) == 0 {
 		return false, nil
 	}
-	decided, err := outcomeOf(ctx, w.store, d.Asks, w.now())
-	return decided.text != "", err
+	decided, err := OutcomeOf(ctx, w.out.Store, d.Asks, w.out.Now())
+	return decided.Text != "", err
 }

@@ -1,20 +1,20 @@
-package router
+package outbound
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
 	"sluice/internal/visible"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/decider"
 	"sluice/router/ledger"
-	"sluice/router/place"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -23,16 +23,34 @@ import (
 // of the rules that hold it: what was allowed once passes these rules, whenever it is tried, and no others.
 
 const (
-	asksMost  = 10  // how often a person may be asked about one delivery, as somebody retries it
+	asksMax   = 10  // how often a person may be asked about one delivery, as somebody retries it
 	heldBatch = 100 // held deliveries looked at in one sweep
 )
 
-// approvalOf is the approval of what holds a delivery: the newest one, or one that is not stored yet, without a status.
-func (r *Router) approvalOf(ctx context.Context, d ledger.Delivery) (ledger.Approval, error) {
+// HoldStore is what held deliveries need of the store.
+type HoldStore interface {
+	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
+	// HeldDeliveries reads the deliveries in status held whose next try is not after now, the oldest first, at most limit.
+	HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error)
+}
+
+// Holds asks people about deliveries that a rule holds. All fields are required.
+type Holds struct {
+	Store    HoldStore
+	Composer *Composer
+	Routes   *Routes
+	Lanes    Committer
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// ApprovalOf is the approval of what holds a delivery: the newest one, or one that is not stored yet, without a status.
+func (h *Holds) ApprovalOf(ctx context.Context, d ledger.Delivery) (ledger.Approval, error) {
 	var p ledger.Approval
-	for n := range asksMost {
+	for n := range asksMax {
 		id := heldID(d, n)
-		found, err := r.store.Approval(ctx, id)
+		found, err := h.Store.Approval(ctx, id)
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
 			return ledger.Approval{ID: id}, nil
@@ -51,9 +69,9 @@ func heldID(d ledger.Delivery, n int) ledger.ApprovalID {
 }
 
 // allowedBefore lets a delivery pass what holds it, where somebody has allowed that. What else the gate says holds.
-func (r *Router) allowedBefore(ctx context.Context, d ledger.Delivery, decision *policy.Decision) error {
+func (h *Holds) allowedBefore(ctx context.Context, d ledger.Delivery, decision *policy.Decision) error {
 	d.Decision = decision
-	p, err := r.approvalOf(ctx, d)
+	p, err := h.ApprovalOf(ctx, d)
 	switch {
 	case err != nil:
 		return err
@@ -64,20 +82,20 @@ func (r *Router) allowedBefore(ctx context.Context, d ledger.Delivery, decision 
 	case d.Revises != "":
 		decision.Action, decision.Reason = policy.Block, "nobody is asked about the end of a question"
 	case d.Asks != "":
-		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+shows(ledger.ApprovalID(d.Asks))+" what it is about"
+		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+ShownBy(ledger.ApprovalID(d.Asks))+" what it is about"
 	}
 	return nil
 }
 
 // hold lays a delivery aside until somebody has decided about it.
-func (w *outboxWorker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
-	p, err := w.approvalOf(ctx, d)
+func (w *worker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
+	p, err := w.out.Holds.ApprovalOf(ctx, d)
 	if err != nil {
 		return err
 	}
 	change := ledger.Change{Change: sessions.Change{Audit: judged}}
 	if p.Status == "" {
-		texts, err := w.compose.Texts(ctx, d)
+		texts, err := w.out.Composer.Texts(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -85,36 +103,36 @@ func (w *outboxWorker) hold(ctx context.Context, from ledger.DeliveryStatus, d l
 			texts[i] = d.Decision.Redacted(texts[i])
 		}
 		said := strings.Join(texts, "\n")
-		if p, err = w.newHeld(p.ID, d, said); err != nil {
+		if p, err = w.out.Holds.newHeld(p.ID, d, said); err != nil {
 			return err
 		}
 		change.Ask = []ledger.Approval{p}
-		if change.Deliver, err = w.askAbout(ctx, d, p, said); err != nil {
+		if change.Deliver, err = w.out.Holds.askAbout(ctx, d, p, said); err != nil {
 			return err
 		}
 	}
-	if w.deletable(d) {
-		change.Deliver = append(change.Deliver, w.withdrawal(d))
+	if w.out.Composer.deletable(d) {
+		change.Deliver = append(change.Deliver, w.out.Composer.withdrawal(d))
 		d.PreviewID = ""
 	}
 	d.Status, d.NextTry, d.LastError = ledger.DeliveryHeld, p.Expires, d.Decision.Reason
 	change.Deliveries = []ledger.DeliveryMove{{From: from, Delivery: d}}
-	if err := w.lanes.Commit(ctx, change); err != nil {
+	if err := w.out.Lanes.Commit(ctx, change); err != nil {
 		return fmt.Errorf("store held delivery: %w", err)
 	}
-	w.metrics.deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryHeld)).Inc()
+	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryHeld)).Inc()
 	return nil
 }
 
 // newHeld is the approval that a delivery waits for.
-func (w *outboxWorker) newHeld(id ledger.ApprovalID, d ledger.Delivery, said string) (ledger.Approval, error) {
+func (h *Holds) newHeld(id ledger.ApprovalID, d ledger.Delivery, said string) (ledger.Approval, error) {
 	args, err := json.Marshal(map[string]any{"channel": d.Route.Channel, "account": d.Route.Account, "to": d.Route.Conversation, "thread": d.Route.Thread, "kind": d.Kind, "text": said})
 	if err != nil {
 		return ledger.Approval{}, fmt.Errorf("write approval: %w", err)
 	}
 	terms := *d.Decision.Terms
 	terms.Level = d.Label.Level()
-	now := w.now()
+	now := h.Now()
 	expires := now.Add(terms.Timeout)
 	if d.Expires.Before(expires) {
 		expires = d.Expires
@@ -127,96 +145,90 @@ func (w *outboxWorker) newHeld(id ledger.ApprovalID, d ledger.Delivery, said str
 
 // askAbout is the question to the first of those who may decide who can be asked. The text is shown where the gate lets it
 // out; where nothing may be said to any of them the approval is only listed.
-func (w *outboxWorker) askAbout(ctx context.Context, d ledger.Delivery, p ledger.Approval, said string) ([]ledger.Delivery, error) {
-	whole, bare := heldQuestion(d, p, "\n\n"+shown(p.ID, said)), heldQuestion(d, p, " "+notShown(p.ID))
-	return w.askDeciders(ctx, p, d.Route.Channel, whole, bare)
+func (h *Holds) askAbout(ctx context.Context, d ledger.Delivery, p ledger.Approval, said string) ([]ledger.Delivery, error) {
+	whole, bare := heldQuestion(d, p, "\n\n"+Shown(p.ID, said)), heldQuestion(d, p, " "+NotShown(p.ID))
+	return h.AskDeciders(ctx, p, d.Route.Channel, whole, bare)
 }
 
-// notShown stands in a question for what may not be said where it is asked.
-func notShown(id ledger.ApprovalID) string { return "It can't be shown here: " + shows(id) + " it." }
-
-// shows names the command that shows all of what an approval is about.
-func shows(id ledger.ApprovalID) string { return "`sluice approvals show " + string(id) + "` shows" }
-
-// askDeciders is a question to the first of those who may decide who can be asked, whoever is on the channel first: whole, which
+// AskDeciders is a question to the first of those who may decide who can be asked, whoever is on the channel first: whole, which
 // has the approval's label, where the gate lets it out, else bare, which tells nothing of what it is about. A message is shown as it is
 // sent or not at all: what a rule took out of the question alone would be taken for what is taken out of the message.
-func (r *Router) askDeciders(ctx context.Context, p ledger.Approval, channel, whole, bare string) ([]ledger.Delivery, error) {
-	s := r.settings.Load()
-	for _, who := range deciders(s, p.Terms, channel) {
+func (h *Holds) AskDeciders(ctx context.Context, p ledger.Approval, channel, whole, bare string) ([]ledger.Delivery, error) {
+	s := h.Composer.Settings()
+	for _, who := range decider.Among(s.Owners, p.Terms, channel) {
 		channel, id, _ := sessions.ParsePrincipal(who)
-		route, err := r.proactiveRoute(ctx, s, Proactive{Channel: channel, To: string(id)})
+		route, err := h.Routes.Find(ctx, Proactive{Channel: channel, To: string(id)})
 		if err != nil || route.ChatType != sessions.Direct {
 			continue
 		}
-		for i, q := range []ledger.Delivery{r.compose.Delivery(ledger.KindNotice, route, whole, p.Label), r.compose.Notice(route, bare)} {
+		for i, q := range []ledger.Delivery{h.Composer.Delivery(ledger.KindNotice, route, whole, p.Label), h.Composer.Notice(route, bare)} {
 			q.Session, q.Run = p.Session, p.Run
 			q.AskAbout(p.ID)
-			leaving, err := r.compose.Egress(ctx, q, sessions.Record{})
+			leaving, err := h.Composer.Egress(ctx, q, sessions.Record{})
 			if err != nil {
 				return nil, fmt.Errorf("ask the gate about a question: %w", err)
 			}
-			decision := r.gate.Decide(leaving)
+			decision := h.Composer.Gate.Decide(leaving)
 			if redacted := decision.Action == policy.Redact; decision.Passes() && !(redacted && i == 0 && p.Delivery != "") {
 				return []ledger.Delivery{q}, nil
 			}
 		}
 	}
-	r.log.Warn("nobody of those who may decide can be asked; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session), "delivery", string(p.Delivery))
+	h.Log.Warn("nobody of those who may decide can be asked; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session), "delivery", string(p.Delivery))
 	return nil, nil
 }
 
 func heldQuestion(d ledger.Delivery, p ledger.Approval, text string) string {
-	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, visible.CodeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, silence(p))
+	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, visible.CodeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, SilenceMeans(p))
 }
 
 // decideHeld adds what a decision makes of the delivery that waits for it.
-func (r *Router) decideHeld(ctx context.Context, change *ledger.Change, p ledger.Approval, allow bool, reason flow.Text) error {
+func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Approval, allow bool, reason flow.Text) error {
 	if p.Delivery == "" {
 		return nil
 	}
-	d, err := r.store.Delivery(ctx, p.Delivery)
+	d, err := h.Store.Delivery(ctx, p.Delivery)
 	if err != nil {
 		return fmt.Errorf("read delivery: %w", err)
 	}
 	if d.Status != ledger.DeliveryHeld {
 		return &request.Error{Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
 	}
-	d.Epoch, d.NextTry, d.LastError = 0, r.now(), ""
+	d.Epoch, d.NextTry, d.LastError = 0, h.Now(), ""
 	d.Status = ledger.DeliveryQueued
 	if !allow {
-		d.Status, d.Finished, d.LastError = ledger.DeliveryBlocked, r.now(), "it was denied; "+shows(p.ID)+" why"
+		d.Status, d.Finished, d.LastError = ledger.DeliveryBlocked, h.Now(), "it was denied; "+ShownBy(p.ID)+" why"
 		if reason.Label().FlowsTo(d.Label.Level()) { // who may see the delivery may see it
 			d.LastError = reason.Raw()
 		}
 		if d.Kind == ledger.KindReply {
-			change.Deliver = append(change.Deliver, r.withheldNotice(d))
+			change.Deliver = append(change.Deliver, h.Composer.WithheldNotice(d))
 		}
 	}
 	change.Deliveries = append(change.Deliveries, ledger.DeliveryMove{From: ledger.DeliveryHeld, Delivery: d})
 	return nil
 }
 
-// lapseHeld ends the waiting of deliveries about which nobody has decided in time.
-func (r *Router) lapseHeld(ctx context.Context) {
-	due, err := r.store.HeldDeliveries(ctx, r.now(), heldBatch)
+// LapseAll ends the waiting of deliveries about which nobody has decided in time.
+func (h *Holds) LapseAll(ctx context.Context) {
+	due, err := h.Store.HeldDeliveries(ctx, h.Now(), heldBatch)
 	if err != nil && ctx.Err() == nil {
-		r.log.Error("held deliveries not read", "err", err)
+		h.Log.Error("held deliveries not read", "err", err)
 	}
 	for _, d := range due {
-		if err := r.lapse(ctx, d); err != nil && !errors.Is(err, sessions.ErrConflict) && ctx.Err() == nil {
-			r.log.Error("held delivery not decided", "delivery", string(d.ID), "err", err)
+		if err := h.lapse(ctx, d); err != nil && !errors.Is(err, sessions.ErrConflict) && ctx.Err() == nil {
+			h.Log.Error("held delivery not decided", "delivery", string(d.ID), "err", err)
 		}
 	}
 }
 
 // lapse decides about a delivery in nobody's stead: its life may be over, else the rule says what silence means.
-func (r *Router) lapse(ctx context.Context, d ledger.Delivery) error {
-	p, err := r.approvalOf(ctx, d)
+func (h *Holds) lapse(ctx context.Context, d ledger.Delivery) error {
+	p, err := h.ApprovalOf(ctx, d)
 	if err != nil {
 		return err
 	}
-	now := r.now()
+	now := h.Now()
 	allow := p.Terms.Lapse && d.Expires.After(now)
 	to, reason := ledger.ApprovalDenied, ledger.GatewaySays(ledger.TooLate)
 	if allow {
@@ -228,31 +240,11 @@ func (r *Router) lapse(ctx context.Context, d ledger.Delivery) error {
 	}
 	p.Session, p.Label, p.Delivery = d.Session, d.Label, d.ID // also where nobody could be asked and it is not stored
 	change.Audit = []sessions.AuditEntry{p.AuditEntry(to, ledger.ByGateway, reason, now)}
-	if err := r.decideHeld(ctx, &change, p, allow, ledger.GatewaySays(ledger.TooLate)); err != nil {
+	if err := h.Decide(ctx, &change, p, allow, ledger.GatewaySays(ledger.TooLate)); err != nil {
 		return err
 	}
 	if moved := &change.Deliveries[0].Delivery; !d.Expires.After(now) {
 		moved.Status = ledger.DeliveryExpired
 	}
-	return r.lanes.Commit(ctx, change)
-}
-
-// deciders are those who may decide alone, whoever is on the channel first.
-func deciders(s *place.Settings, terms sessions.Terms, channel string) []string {
-	all := slices.Clone(s.Owners)
-	for _, list := range terms.Approvers {
-		all = append(all, list...)
-	}
-	var here, elsewhere []string
-	for _, who := range all {
-		switch on, id, _ := sessions.ParsePrincipal(who); {
-		case strings.HasPrefix(string(id), decider.TokenPrefix): // it has no chat in which it could be asked
-		case !(decider.Verdict{Actor: who, Owner: slices.Contains(s.Owners, who)}).May(terms):
-		case on == channel:
-			here = append(here, who)
-		default:
-			elsewhere = append(elsewhere, who)
-		}
-	}
-	return append(here, elsewhere...)
+	return h.Lanes.Commit(ctx, change)
 }

@@ -1,4 +1,4 @@
-package router
+package outbound
 
 import (
 	"cmp"
@@ -16,15 +16,15 @@ import (
 // withheldText is what a conversation is told when its answer may not be said there. It says nothing of why.
 const withheldText = "I have an answer, but it may not be said in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."
 
-// withheldNotice tells a conversation that its answer is withheld. The notice belongs to the session of the answer and has the
+// WithheldNotice tells a conversation that its answer is withheld. The notice belongs to the session of the answer and has the
 // answer's label, so that only those who may know of both are told over the API. Only where the place carries less than
 // the answer does the notice have a label of its own: else nobody would be told.
-func (r *Router) withheldNotice(d ledger.Delivery) ledger.Delivery {
+func (c *Composer) WithheldNotice(d ledger.Delivery) ledger.Delivery {
 	label := d.Label
 	if d.Decision.AbovePlace() {
 		label = ledger.NoticeLabel()
 	}
-	notice := r.compose.Delivery(ledger.KindNotice, d.Route, withheldText, label)
+	notice := c.Delivery(ledger.KindNotice, d.Route, withheldText, label)
 	notice.Session, notice.Run = d.Session, d.Run
 	return notice
 }
@@ -53,12 +53,28 @@ type Told struct {
 	Withheld *Withheld // nil: nothing forbids it
 }
 
+// AnswerStore is what answers over the API need of the store.
+type AnswerStore interface {
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error)
+	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error)
+	// WithheldAnswer reads the delivery of a run's answer that is held, blocked or expired, or that was held and is allowed since; else ErrNotFound.
+	WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (ledger.Delivery, error)
+}
+
+// Answers says what callers of the API may be told. All fields are required.
+type Answers struct {
+	Store    AnswerStore
+	Composer *Composer
+	Holds    *Holds
+}
+
 // Teller asks the gate about something that one run has said. It is for one goroutine.
 type Teller func(ctx context.Context, text string) (Told, error)
 
-// Told asks the gate about a run's answer, see [Router.Teller].
-func (r *Router) Told(ctx context.Context, run sessions.Run, reader flow.Level) (Told, error) {
-	tell, err := r.Teller(ctx, run, reader)
+// Told asks the gate about a run's answer, see [Answers.Teller].
+func (a *Answers) Told(ctx context.Context, run sessions.Run, reader flow.Level) (Told, error) {
+	tell, err := a.Teller(ctx, run, reader)
 	if err != nil {
 		return Told{}, err
 	}
@@ -68,11 +84,11 @@ func (r *Router) Told(ctx context.Context, run sessions.Run, reader flow.Level) 
 // Teller asks the gate about what a run has said for a caller of the API: for who waits for it, who follows the session, and who
 // reads it later. The decision is that of the answer's delivery. A valid reader is the level of who reads what was said before with a
 // token of their own; else the answer may only be told if the place where it was asked for carries it.
-func (r *Router) Teller(ctx context.Context, run sessions.Run, reader flow.Level) (Teller, error) {
+func (a *Answers) Teller(ctx context.Context, run sessions.Run, reader flow.Level) (Teller, error) {
 	if run.Route.IsZero() { // it answers nobody, so that the gate has nothing to say
 		return func(_ context.Context, text string) (Told, error) { return Told{Text: audible(text)}, nil }, nil
 	}
-	record, err := r.store.Session(ctx, run.Session)
+	record, err := a.Store.Session(ctx, run.Session)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return nil, fmt.Errorf("read session: %w", err)
 	}
@@ -80,7 +96,7 @@ func (r *Router) Teller(ctx context.Context, run sessions.Run, reader flow.Level
 	if run.Kind == sessions.KindCommand {
 		kind, label = ledger.KindCommand, ledger.NoticeLabel()
 	}
-	leaving, err := r.compose.Egress(ctx, ledger.Delivery{Kind: kind, Route: run.Route, Label: label, Run: run.ID}, record)
+	leaving, err := a.Composer.Egress(ctx, ledger.Delivery{Kind: kind, Route: run.Route, Label: label, Run: run.ID}, record)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +107,9 @@ func (r *Router) Teller(ctx context.Context, run sessions.Run, reader flow.Level
 		}
 		said := leaving
 		said.Text, said.Pieces = text, []string{text}
-		d := r.gate.Decide(said)
+		d := a.Composer.Gate.Decide(said)
 		if !d.Passes() {
-			return r.unlessAllowed(ctx, run, text, d)
+			return a.unlessAllowed(ctx, run, text, d)
 		}
 		return Told{Text: d.Redacted(text)}, nil
 	}, nil
@@ -108,8 +124,8 @@ func audible(text string) string {
 }
 
 // unlessAllowed withholds what a run has said, unless somebody has allowed what the gate holds.
-func (r *Router) unlessAllowed(ctx context.Context, run sessions.Run, text string, d policy.Decision) (Told, error) {
-	answer, err := r.answerDelivery(ctx, run)
+func (a *Answers) unlessAllowed(ctx context.Context, run sessions.Run, text string, d policy.Decision) (Told, error) {
+	answer, err := a.answerDelivery(ctx, run)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return Told{Withheld: &Withheld{Decision: d}}, nil
 	}
@@ -122,11 +138,11 @@ func (r *Router) unlessAllowed(ctx context.Context, run sessions.Run, text strin
 	}
 	held := answer
 	held.Decision = &d
-	p, err := r.approvalOf(ctx, held)
+	p, err := a.Holds.ApprovalOf(ctx, held)
 	if err != nil {
 		return Told{}, err
 	}
-	if err := r.allowedBefore(ctx, answer, &w.Decision); err != nil {
+	if err := a.Holds.allowedBefore(ctx, answer, &w.Decision); err != nil {
 		return Told{}, err
 	}
 	if w.Decision.Passes() {
@@ -139,12 +155,12 @@ func (r *Router) unlessAllowed(ctx context.Context, run sessions.Run, text strin
 }
 
 // answerDelivery is the delivery of a run's answer.
-func (r *Router) answerDelivery(ctx context.Context, run sessions.Run) (ledger.Delivery, error) {
-	batch, err := r.store.Batch(ctx, cmp.Or(run.Leader, run.ID))
+func (a *Answers) answerDelivery(ctx context.Context, run sessions.Run) (ledger.Delivery, error) {
+	batch, err := a.Store.Batch(ctx, cmp.Or(run.Leader, run.ID))
 	if err != nil {
 		return ledger.Delivery{}, fmt.Errorf("read runs: %w", err)
 	}
-	waiting, err := r.store.LaneDeliveries(ctx, run.Route.Lane(), laneBatch)
+	waiting, err := a.Store.LaneDeliveries(ctx, run.Route.Lane(), laneBatch)
 	if err != nil {
 		return ledger.Delivery{}, fmt.Errorf("read lane: %w", err)
 	}
@@ -155,7 +171,7 @@ func (r *Router) answerDelivery(ctx context.Context, run sessions.Run) (ledger.D
 		if i >= 0 {
 			return waiting[i], nil
 		}
-		d, err := r.store.WithheldAnswer(ctx, run.Session, b.ID)
+		d, err := a.Store.WithheldAnswer(ctx, run.Session, b.ID)
 		if !errors.Is(err, sessions.ErrNotFound) {
 			return d, err
 		}

@@ -1,0 +1,24 @@
+package outbound
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy"
+)
+
+// Each way to withhold an answer says what the owner can do.
+func TestWithheldMessage(t *testing.T) {
+	t.Parallel()
+	looked := func(rule string) []policy.Looked {
+		return []policy.Looked{{Rule: rule, Matched: true, Action: policy.Block}}
+	}
+	for want, d := range map[string]policy.Decision{
+		"somebody has to allow it first": {Action: policy.Hold},
+		"sending is off":                 {Action: policy.Block, Rules: looked("override")},
+		"may not be said":                {Action: policy.Block, Rules: looked(policy.RuleFlow)},
+	} {
+		require.Contains(t, (&Withheld{Decision: d}).Message(), want)
+	}
+}

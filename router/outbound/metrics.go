@@ -1,0 +1,29 @@
+package outbound
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics counts what is sent.
+type Metrics struct {
+	Deliveries      *prometheus.CounterVec // by channel and terminal status
+	Failures        *prometheus.CounterVec // by channel and kind
+	Lookups         *prometheus.CounterVec // of messages whose answer was lost, by channel and outcome
+	DeliverySeconds prometheus.Histogram
+}
+
+// NewMetrics registers the metrics.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		Deliveries: counter("deliveries_total", "Deliveries that ended.", "channel", "status"),
+		Failures:   counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
+		Lookups:    counter("send_lookups_total", "Looks at the platform for messages whose answer was lost, by what was found.", "channel", "outcome"),
+		DeliverySeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "sluice", Subsystem: "router", Name: "delivery_seconds", Help: "From a delivery's commit to its receipt.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+		}),
+	}
+	reg.MustRegister(m.Deliveries, m.Failures, m.Lookups, m.DeliverySeconds)
+	return m
+}

@@ -1,0 +1,30 @@
+package outbound
+
+import (
+	"context"
+
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// committer stores changes.
+type committer interface {
+	// Commit applies a change in one durable transaction.
+	Commit(ctx context.Context, change ledger.Change) error
+}
+
+// Committer stores changes and wakes the lanes that have work by them, see [lanes.Lanes].
+type Committer interface {
+	Commit(ctx context.Context, change ledger.Change) error
+}
+
+// Waker wakes the lanes that have work by a change, see [lanes.Lanes].
+type Waker interface {
+	WakeFor(change ledger.Change)
+}
+
+// Owner knows the partitions of this replica, see [lanes.Lanes].
+type Owner interface {
+	Owns(partition int) bool
+	Wake(partition int, lane sessions.Lane)
+}

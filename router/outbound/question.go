@@ -1,0 +1,85 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/internal/visible"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// questionMax is how much of a text a question shows, in bytes.
+const questionMax = 1500
+
+// questionStore is where the answers to questions are stored.
+type questionStore interface {
+	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
+	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error)
+}
+
+// Outcome is what was decided about a question, for people. Without a text it is open.
+type Outcome struct {
+	Text  string
+	Label flow.Label // of what was decided; invalid: whoever was asked may read it
+}
+
+// OutcomeOf reads what was decided about a question.
+func OutcomeOf(ctx context.Context, store questionStore, q ledger.Question, now time.Time) (Outcome, error) {
+	if about, ok := q.Pairing(); ok {
+		p, err := store.PairingOf(ctx, about.Channel, about.Account, about.User.ID)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return Outcome{}, fmt.Errorf("read pairing: %w", err)
+		}
+		return Outcome{Text: p.Outcome(about.Code, now)}, nil
+	}
+	if q == "" {
+		return Outcome{Text: ledger.OverText}, nil
+	}
+	p, err := store.Approval(ctx, ledger.ApprovalID(q))
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return Outcome{Text: ledger.OverText}, nil
+	case err != nil:
+		return Outcome{}, fmt.Errorf("read approval: %w", err)
+	}
+	return Outcome{Text: p.Outcome(), Label: p.Label}, nil
+}
+
+// NotShown stands in a question for what may not be said where it is asked.
+func NotShown(id ledger.ApprovalID) string { return "It can't be shown here: " + ShownBy(id) + " it." }
+
+// ShownBy names the command that shows all of what an approval is about.
+func ShownBy(id ledger.ApprovalID) string { return "`sluice approvals show " + string(id) + "` shows" }
+
+// SilenceMeans says what it means if nobody decides.
+func SilenceMeans(p ledger.Approval) string {
+	lapse := "no"
+	if p.Terms.Lapse {
+		lapse = "yes"
+	}
+	return fmt.Sprintf("Nobody's word in %s is a %s.", p.Expires.Sub(p.Created).Round(time.Second), lapse)
+}
+
+// Shown is a text as a question shows it: as a block of code, with its beginning where it is long. What could not be seen in
+// it, or would change how the rest looks, is shown as its number.
+func Shown(id ledger.ApprovalID, text string) string {
+	if !policy.CheckVisible.Skipped() {
+		text = visible.Text(text)
+	}
+	more := ""
+	if len(text) > questionMax {
+		more = fmt.Sprintf("\n… and %d bytes more: %s all of it.", len(text)-questionMax, ShownBy(id))
+		text = strings.ToValidUTF8(text[:questionMax], "")
+	}
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence + more
+}

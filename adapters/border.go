@@ -13,8 +13,8 @@ import (
 // Platforms send what they like. What is here makes their values fit to be stored, whatever they are: a value that no
 // database takes would keep its row from ever being written.
 
-// IDMost is how long a platform's id may be, in bytes. A longer one is replaced by its beginning and a hash.
-const IDMost = 256
+// IDMax is how long a platform's id may be, in bytes. A longer one is replaced by its beginning and a hash.
+const IDMax = 256
 
 // latest is the first moment that no message can bear: a later one is a number in another unit.
 var latest = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -30,12 +30,12 @@ func Text(text string) string {
 // ID is a platform's id as the gateway keeps it. The same id always gives the same one, and different ones different ones.
 func ID[T ~string](id T) T {
 	text := string(id)
-	if fit := Text(text); len(text) <= IDMost && fit == text {
+	if fit := Text(text); len(text) <= IDMax && fit == text {
 		return id
 	}
 	hash := sha256.Sum256([]byte(text))
 	begin := Text(text)
-	return T(strings.ToValidUTF8(begin[:min(len(begin), IDMost/2)], "") + "#" + hex.EncodeToString(hash[:16]))
+	return T(strings.ToValidUTF8(begin[:min(len(begin), IDMax/2)], "") + "#" + hex.EncodeToString(hash[:16]))
 }
 
 // Moment is when a platform says that something has happened, or otherwise where that can't be: before 1970, in a far
@@ -45,6 +45,20 @@ func Moment(at, otherwise time.Time) time.Time {
 		return otherwise
 	}
 	return at.UTC()
+}
+
+// waitMax is how long a platform can ask to wait at once. The platform repeats the request if a call comes back too early.
+const waitMax = 24 * time.Hour
+
+// Wait is how long a platform asks to wait, in some unit: a day at most, and 0 for a number that is no time.
+func Wait(n float64, unit time.Duration) time.Duration {
+	switch d := n * float64(unit); {
+	case d > float64(waitMax):
+		return waitMax
+	case d > 0:
+		return time.Duration(d)
+	}
+	return 0
 }
 
 // NewReceipt makes the receipt of a message that a platform has taken, at a moment that it names. Now takes the place of a

@@ -2,6 +2,7 @@ package adapters_test
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -39,11 +40,11 @@ func TestMoment(t *testing.T) {
 
 func TestID(t *testing.T) {
 	t.Parallel()
-	for _, plain := range []string{"", "1700000000.000100", "-100200", strings.Repeat("x", adapters.IDMost)} {
+	for _, plain := range []string{"", "1700000000.000100", "-100200", strings.Repeat("x", adapters.IDMax)} {
 		require.Equal(t, plain, adapters.ID(plain))
 	}
 	long := strings.Repeat("x", 100_000)
-	require.Len(t, adapters.ID(long), adapters.IDMost/2+33)
+	require.Len(t, adapters.ID(long), adapters.IDMax/2+33)
 	require.NotEqual(t, adapters.ID(long), adapters.ID(long+"y"), "two long ids stay two")
 	require.NotEqual(t, adapters.ID("a\x00"), adapters.ID("a\xff"), "two ids that can't be stored stay two")
 	require.Equal(t, adapters.ID(sessions.UserID(long)), adapters.ID(adapters.ID(sessions.UserID(long))))
@@ -72,13 +73,24 @@ func FuzzFit(f *testing.F) {
 	})
 }
 
+func TestWaitsAreBounded(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[float64]time.Duration{
+		-3: 0, 0: 0, math.NaN(): 0, math.Inf(-1): 0, 0.25: 250 * time.Millisecond, 2: 2 * time.Second,
+		86400: 24 * time.Hour, 86401: 24 * time.Hour, 1e300: 24 * time.Hour, math.Inf(1): 24 * time.Hour,
+	} {
+		require.Equal(t, want, adapters.Wait(n, time.Second), n)
+	}
+	require.Equal(t, 2*time.Millisecond, adapters.Wait(2, time.Millisecond))
+}
+
 func fits(t *testing.T, v any, ids ...string) {
 	t.Helper()
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), `\u0000`)
 	for _, id := range ids {
-		require.LessOrEqual(t, len(id), adapters.IDMost)
+		require.LessOrEqual(t, len(id), adapters.IDMax)
 		require.True(t, utf8.ValidString(id))
 	}
 }

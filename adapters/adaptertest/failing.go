@@ -11,6 +11,7 @@ import (
 
 var failing = []subtest{
 	{"too many calls: the platform's own pause", rateLimited},
+	{"too many calls: a pause that no clock can hold", rateLimitedForEver},
 	{"an error of the platform passes", serverError},
 	{"an answer that is not the platform's leaves it open", garbage},
 	{"no answer ends with the deadline and leaves it open", hang},
@@ -48,6 +49,13 @@ func rateLimited(w *world) {
 	require.Less(w.t, f.RetryAfter, 10*time.Second)
 	require.True(w.t, f.Certain, "what was refused was not done")
 	require.Empty(w.t, w.Shown(w.Direct()))
+}
+
+func rateLimitedForEver(w *world) {
+	w.needs(w.limits.RetryAfter, "limits with a time")
+	f := w.failed(w.t.Context(), Fault{Kind: RateLimited, After: 290 * 365 * 24 * time.Hour})
+	require.Equal(w.t, adapters.RateLimited, f.Kind)
+	require.Equal(w.t, 24*time.Hour, f.RetryAfter, "so that the lane asks again some day")
 }
 
 func serverError(w *world) {

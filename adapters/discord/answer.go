@@ -2,7 +2,6 @@ package discord
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -61,7 +60,7 @@ func refusal(resp *http.Response, answer []byte) *apiError {
 		e.Code, e.Message = body.Code, valid(body.Message)
 	}
 	if e.Status == http.StatusTooManyRequests {
-		e.RetryAfter = max(seconds(body.RetryAfter), header(resp.Header, "Retry-After"))
+		e.RetryAfter = max(adapters.Wait(body.RetryAfter, time.Second), header(resp.Header, "Retry-After"))
 		e.Global = body.Global || resp.Header.Get("X-RateLimit-Global") == "true" || e.Foreign
 	}
 	return e
@@ -73,14 +72,5 @@ func header(h http.Header, name string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return seconds(s)
-}
-
-// seconds makes a duration of what a server says, which may be nonsense.
-func seconds(s float64) time.Duration {
-	const day = 24 * 60 * 60
-	if s <= 0 || math.IsNaN(s) {
-		return 0
-	}
-	return time.Duration(min(s, day) * float64(time.Second))
+	return adapters.Wait(s, time.Second)
 }

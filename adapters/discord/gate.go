@@ -9,9 +9,6 @@ import (
 	"sluice/adapters"
 )
 
-// budgetTime is how long a budget of identifies lasts at most. It is asked for again then.
-const budgetTime = 24 * time.Hour
-
 // gate lets shards identify: one each five seconds in a bucket, where the bucket of
 // a shard is its number modulo Discord's max_concurrency, and no more than the day's budget.
 type gate struct {
@@ -125,5 +122,5 @@ func (g *gate) takeOne() bool {
 func (g *gate) budget() (wait time.Duration, left int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return time.Duration(min(g.info.Limit.ResetAfter, budgetTime.Milliseconds())) * time.Millisecond, g.remaining
+	return adapters.Wait(float64(g.info.Limit.ResetAfter), time.Millisecond), g.remaining
 }

@@ -105,7 +105,7 @@ func (c *connection) hello(ctx context.Context, within time.Duration) error {
 	if f.Op != opHello || json.Unmarshal(f.Data, &hello) != nil || hello.Interval <= 0 {
 		return fmt.Errorf("wait for hello: got operation %d instead", f.Op)
 	}
-	c.interval = time.Duration(min(hello.Interval, maxInterval.Milliseconds())) * time.Millisecond
+	c.interval = min(adapters.Wait(float64(hello.Interval), time.Millisecond), maxInterval)
 	c.acked.Store(true)
 	return nil
 }

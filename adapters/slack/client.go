@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/adapters"
+
 	slackapi "github.com/slack-go/slack"
 )
 
@@ -115,8 +117,8 @@ func (c *client) open(r *http.Request) (*http.Response, error) {
 
 func refusal(resp *http.Response, answer []byte) error {
 	e := &statusError{Code: resp.StatusCode}
-	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
+	if seconds, err := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64); err == nil {
+		e.RetryAfter = adapters.Wait(seconds, time.Second)
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") && len(answer) < 200 {
 		e.Text = string(answer)

@@ -15,7 +15,7 @@ const (
 	nameLife    = time.Hour       // how long a name is believed
 	unknownLife = time.Minute     // how long a failed question is not asked again
 	nameTimeout = 2 * time.Second // Slack wants an event confirmed within three
-	asksMost    = 20              // names that Slack is asked for to read one text: each is a call, one after the other
+	asksMax     = 20              // names that Slack is asked for to read one text: each is a call, one after the other
 )
 
 // slackbot is Slack's own bot, which writes in Slack's name and which users.info calls a person.
@@ -68,10 +68,10 @@ func (n *names) untold(why error, id string) {
 	n.web.cfg.Log.Warn("slack does not tell a name, the id stands for it", "id", id, "error", why)
 }
 
-// dictionary finds the names that one text mentions. Slack is asked for asksMost of them; of the others it knows what it
+// dictionary finds the names that one text mentions. Slack is asked for asksMax of them; of the others it knows what it
 // remembers, and the id stands for the rest.
 func (n *names) dictionary(ctx context.Context) dictionary {
-	left := asksMost
+	left := asksMax
 	may := func(known bool) bool {
 		if known {
 			return true

@@ -217,7 +217,7 @@ func refusal(resp *http.Response, answer []byte) error {
 	}
 	return &apiError{
 		Code: e.Code, Description: e.Description, MigrateTo: e.Parameters.MigrateTo,
-		RetryAfter: time.Duration(e.Parameters.RetryAfter) * time.Second,
+		RetryAfter: adapters.Wait(float64(e.Parameters.RetryAfter), time.Second),
 	}
 }
 

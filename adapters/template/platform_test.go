@@ -252,31 +252,31 @@ func (p *platform) serveMessage(w http.ResponseWriter, r *http.Request) {
 			p.shown = append(p.shown, s)
 		}
 	})
-	if fault == adaptertest.ResetAfter {
+	if fault.Kind == adaptertest.ResetAfter {
 		panic(http.ErrAbortHandler)
 	}
 	at := time.Now().Unix()
-	if fault == misdate {
+	if fault.Kind == misdate {
 		at *= 1000
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"id": s.ID, "at": at}) // the caller may have gone
 }
 
 // take is the fault that is due; empty for none.
-func (p *platform) take() (kind adaptertest.FaultKind) {
+func (p *platform) take() (f adaptertest.Fault) {
 	p.change(func() {
 		if len(p.faults) > 0 {
-			kind, p.faults = p.faults[0].Kind, p.faults[1:]
+			f, p.faults = p.faults[0], p.faults[1:]
 		}
 	})
-	return kind
+	return f
 }
 
 // fail answers in the way of a fault before the effect, and reports whether it did.
-func (p *platform) fail(w http.ResponseWriter, r *http.Request, kind adaptertest.FaultKind) bool {
-	switch kind {
+func (p *platform) fail(w http.ResponseWriter, r *http.Request, f adaptertest.Fault) bool {
+	switch f.Kind {
 	case adaptertest.RateLimited:
-		w.Header().Set("Retry-After", "3")
+		w.Header().Set("Retry-After", strconv.Itoa(int(f.After.Seconds())))
 		w.WriteHeader(http.StatusTooManyRequests)
 	case adaptertest.ServerError:
 		w.WriteHeader(http.StatusInternalServerError)

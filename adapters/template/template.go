@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -192,7 +193,8 @@ func refusal(path string, resp *http.Response) *adapters.Failure {
 		f.Kind = adapters.Auth
 	case code == http.StatusTooManyRequests:
 		f.Kind = adapters.RateLimited
-		f.RetryAfter, _ = time.ParseDuration(resp.Header.Get("Retry-After") + "s") // 0 where none is named
+		seconds, _ := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // 0 where none is named
+		f.RetryAfter = adapters.Wait(seconds, time.Second)
 	case code >= http.StatusInternalServerError:
 		f.Kind, f.Certain = adapters.Transient, false // a proxy may have lost the answer
 	}

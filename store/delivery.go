@@ -21,7 +21,7 @@ const (
 	// openDeliveries is the condition of the partial index that keeps looking for work independent of what is stored.
 	openDeliveries = `status IN ('queued', 'sending')`
 	// previews is that of the index of previews. It is a list, with a status that none
-	// has, because SQLite plans "status = ?" anew at every run if an index has "status = 'preview'".
+	// has, because SQLite plans "status = ?" again at every run if an index has "status = 'preview'".
 	previews = `status IN ('preview', '')`
 	// undoneDeliveries is that of the index over what a person may have to look at.
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`

@@ -75,6 +75,6 @@ func page(limit int) int {
 	return min(limit, 200)
 }
 
-// most is a query's limit. It is no argument, because SQLite plans a query anew
+// most is a query's limit. It is no argument, because SQLite plans a query again
 // for each value of one; there are few different values.
 func most(limit int) string { return ` LIMIT ` + strconv.Itoa(limit) }

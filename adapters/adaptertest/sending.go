@@ -128,7 +128,7 @@ func typing(w *world) {
 
 func setCommands(w *world) {
 	setter := able[adapters.CommandSetter](w)
-	commands := []adapters.Command{{Name: "status", Description: "How things stand"}, {Name: "new", Description: "Start anew"}}
+	commands := []adapters.Command{{Name: "status", Description: "How things stand"}, {Name: "new", Description: "Start a new session"}}
 	for range 2 { // each start of the gateway sets them
 		require.NoError(w.t, setter.SetCommands(w.t.Context(), commands))
 	}

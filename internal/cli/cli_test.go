@@ -43,7 +43,7 @@ func commands(t *testing.T) []string {
 	return all
 }
 
-// The help of every command, in one file that can be read through. go test ./internal/cli -run Help -update writes it anew.
+// The help of every command, in one file that can be read through. go test ./internal/cli -run Help -update writes it again.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder

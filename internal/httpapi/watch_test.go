@@ -213,9 +213,9 @@ func TestThePageSpeaksToASessionAboveIt(t *testing.T) {
 	require.Contains(t, w.Body.String(), "I have an answer, but it may not be said in this conversation.")
 	require.NotContains(t, w.Body.String(), "forbidden")
 	require.Equal(t, http.StatusNotFound, call(h, "POST", say, `{"message":"2+2"}`, page, "Authorization: Bearer low").Code, "another token is no owner")
-	g.admitted = router.Admitted{Outcome: ledger.OutcomeCommand, Session: mainID, Notice: "begun anew", NoticeID: "dlv_1"}
+	g.admitted = router.Admitted{Outcome: ledger.OutcomeCommand, Session: mainID, Notice: "Started a new session.", NoticeID: "dlv_1"}
 	g.sent = append(g.sent, ledger.Delivery{ID: "dlv_1", Session: mainID, Label: at(flow.Public)})
-	require.Contains(t, call(h, "POST", say, `{"message":"/new"}`, page, "Accept: application/json").Body.String(), "begun anew")
+	require.Contains(t, call(h, "POST", say, `{"message":"/new"}`, page, "Accept: application/json").Body.String(), "Started a new session.")
 	for _, path := range []string{"/v1/sessions/main", "/v1/sessions/main/history", "/v1/sessions/main/events", "/v1/sessions/" + string(mainID)} {
 		require.Equal(t, http.StatusNotFound, call(h, "GET", path, "", page).Code, path)
 	}

@@ -230,7 +230,7 @@ func (b *tamper) seal(from int64) {
 	}
 }
 
-// keptHeads are forgeries with all hashes made anew: the database has nothing
+// keptHeads are forgeries with all hashes recomputed: the database has nothing
 // that could tell, but a head that was kept elsewhere does.
 func (b *tamper) keptHeads(head ledger.AuditHead) {
 	forgeries := map[string]func(){

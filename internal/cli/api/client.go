@@ -151,9 +151,8 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 }
 
 func readError(resp *http.Response) error {
-	defer resp.Body.Close() //nolint:errcheck // nothing is written
 	e := &Error{Status: resp.StatusCode, missing: missing(resp.Request.URL.EscapedPath())}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	data, err := readAll(resp)
 	if err != nil || json.Unmarshal(data, e) != nil {
 		e.Message = "" // the status says enough
 	}
@@ -187,8 +186,7 @@ func (c *Client) CallSlowly(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing is written
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	data, err := readAll(resp)
 	if err != nil {
 		return Answer{}, fmt.Errorf("read the gateway's answer: %w", err)
 	}
@@ -246,7 +244,12 @@ func Fetch(ctx context.Context, client *http.Client, address, token string) (sta
 		}
 		return 0, nil, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing is written
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	body, err = readAll(resp)
 	return resp.StatusCode, body, err
+}
+
+// readAll reads an answer, at most maxAnswerBytes of it, and closes it.
+func readAll(resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	return io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
 }

@@ -170,6 +170,16 @@ func (k *talk) asks(text string) {
 	go func() { k.done <- k.chat.Once(k.t.Context(), text) }()
 }
 
+// working sends one message and gives its turn.
+func (k *talk) working(text string) *turnOf {
+	k.t.Helper()
+	k.asks(text)
+	return k.hears(text)
+}
+
+// answer ends a run with a text.
+func answer(text string) string { return `{"type":"run.done","run":"run_1","text":"` + text + `"}` }
+
 // within waits for something to come from a channel.
 func within[T any](k *talk, from <-chan T, what string) T {
 	k.t.Helper()

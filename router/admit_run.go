@@ -53,7 +53,7 @@ func (r *Router) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 	if err != nil {
 		return Admitted{}, err
 	}
-	r.acknowledge(run)
+	r.acks.Heard(run)
 	return Admitted{Outcome: ledger.OutcomeRun, Session: record.ID, Run: run.ID}, nil
 }
 

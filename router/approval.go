@@ -5,53 +5,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/request"
+	"sluice/router/work"
 	"sluice/sessions"
 )
 
-// ErrAwaited: a tool call waits for a person's decision. The run is laid aside, and
-// gone on with when there is one.
-var ErrAwaited = errors.New("a tool call waits for its approval")
+// approvals has people decide about the tool calls of runs.
+type approvals struct {
+	store   ledger.Store
+	lanes   *lanes.Lanes
+	compose *outbound.Composer
+	holds   *outbound.Holds
+	routes  *outbound.Routes
+	mayRise func(record sessions.Record, route sessions.Route, label flow.Label) bool
+	now     func() time.Time
+	log     *slog.Logger
+}
 
-// Approver has people decide about tool calls. The run's goroutine alone uses it.
-type Approver interface {
-	// Decide gives what was decided about each call. While that is awaited of one
-	// of them it is [ErrAwaited], with which the work must end; what is open then has to
-	// be stored. message is the answer that asks for the calls. That an allowed call runs is stored before
-	// Decide returns: asked again, it says that the call was interrupted.
-	Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error)
-	// Denied gives those of the calls that were asked about before and denied. Nobody is asked.
-	Denied(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error)
+// Of implements [work.Approvals].
+func (a *approvals) Of(session *sessions.Session, record sessions.Record, run *sessions.Run) work.Approver {
+	return &approver{by: a, session: session, record: record, run: run}
 }
 
 // approver is that of one run.
 type approver struct {
-	w   *sessionWorker
-	job *job
-	run *sessions.Run
+	by      *approvals
+	session *sessions.Session
+	record  sessions.Record // as it was when the run began
+	run     *sessions.Run
 }
 
-var _ Approver = (*approver)(nil)
+var (
+	_ work.Approvals = (*approvals)(nil)
+	_ work.Approver  = (*approver)(nil)
+)
 
-// Decide implements [Approver].
+// Decide implements [work.Approver].
 func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {
 	asked, err := a.asked(ctx, message, calls)
 	if err != nil {
 		return nil, err
 	}
-	now := a.w.now()
+	now := a.by.now()
 	var next time.Time // when one of them is too late
 	var change ledger.Change
 	confirmations := make([]sessions.Confirmation, len(calls))
 	for i, p := range asked {
 		stored, c := p.Status, &confirmations[i]
-		if to, reason := p.Automatic(calls[i].Terms, a.job.session.Taint(), now); to != "" {
+		if to, reason := p.Automatic(calls[i].Terms, a.session.Taint(), now); to != "" {
 			change.Audit = append(change.Audit, p.AuditEntry(to, ledger.ByGateway, ledger.GatewaySays(reason), now))
 			p.Status, p.Reason, p.By, p.Decided = to, ledger.GatewaySays(reason), ledger.ByGateway, now
 		}
@@ -69,21 +79,20 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		}
 	}
 	if !next.IsZero() {
-		a.job.aside = max(next.Sub(now), time.Millisecond)
-		return nil, ErrAwaited
+		return nil, &work.AwaitedError{AtMost: max(next.Sub(now), time.Millisecond)}
 	}
 	if len(change.Approvals) > 0 {
-		if err := a.w.store.Commit(ctx, change); err != nil {
+		if err := a.by.store.Commit(ctx, change); err != nil {
 			return nil, fmt.Errorf("store approvals: %w", err)
 		}
 	}
 	return confirmations, nil
 }
 
-// Denied implements [Approver].
+// Denied implements [work.Approver].
 func (a *approver) Denied(ctx context.Context, message sessions.MessageID, calls []sessions.Part) (denied []sessions.Confirmation, err error) {
 	for _, call := range calls {
-		p, err := a.w.store.Approval(ctx, approvalID(a.run.Session, message, call.CallID))
+		p, err := a.by.store.Approval(ctx, approvalID(a.run.Session, message, call.CallID))
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
 		case err != nil:
@@ -98,12 +107,12 @@ func (a *approver) Denied(ctx context.Context, message sessions.MessageID, calls
 // denial is a call's refusal as its session may read it: a reason is learnt like anything else that is said to the session, and left out where the
 // session may not learn it or could not speak any more in its own conversation.
 func (a *approver) denial(p ledger.Approval) sessions.Confirmation {
-	record, route := a.job.session.Record(), a.run.Route
+	record, route := a.session.Record(), a.run.Route
 	if route.IsZero() {
 		route = record.Route
 	}
 	may := record.Clearance
-	if !a.w.monitor.MayRise(record, route, p.Reason.Label()) {
+	if !a.by.mayRise(record, route, p.Reason.Label()) {
 		may = record.Taint.Level()
 	}
 	quotes := policy.NewQuotation(may)
@@ -117,7 +126,7 @@ func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls 
 	var change ledger.Change
 	for i, call := range calls {
 		id := approvalID(a.run.Session, message, call.CallID)
-		p, err := a.w.store.Approval(ctx, id)
+		p, err := a.by.store.Approval(ctx, id)
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
 			p = a.newApproval(id, call)
@@ -135,7 +144,7 @@ func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls 
 	if len(change.Ask) == 0 {
 		return asked, nil
 	}
-	if err := a.w.lanes.Commit(ctx, change); err != nil {
+	if err := a.by.lanes.Commit(ctx, change); err != nil {
 		return nil, fmt.Errorf("ask for approval: %w", err)
 	}
 	return asked, nil
@@ -146,11 +155,11 @@ func approvalID(session sessions.ID, message sessions.MessageID, call string) le
 }
 
 func (a *approver) newApproval(id ledger.ApprovalID, call sessions.CallToConfirm) ledger.Approval {
-	now := a.w.now()
+	now := a.by.now()
 	return ledger.Approval{
 		Why: call.Why, Terms: call.Terms,
-		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.job.record.Agent, CallID: call.CallID, Tool: call.Tool, Args: call.Args,
-		Label: a.job.session.Taint(), Status: ledger.ApprovalPending, Created: now, Expires: now.Add(cmp.Or(call.Terms.Timeout, policy.ApprovalTimeout)),
+		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, CallID: call.CallID, Tool: call.Tool, Args: call.Args,
+		Label: a.session.Taint(), Status: ledger.ApprovalPending, Created: now, Expires: now.Add(cmp.Or(call.Terms.Timeout, policy.ApprovalTimeout)),
 	}
 }
 
@@ -159,20 +168,20 @@ func (a *approver) newApproval(id ledger.ApprovalID, call sessions.CallToConfirm
 func (a *approver) question(ctx context.Context, p ledger.Approval) ([]ledger.Delivery, error) {
 	route := a.run.Route
 	if route.IsZero() {
-		route = a.job.record.Route
+		route = a.record.Route
 	}
-	if parent := a.job.record.SpawnedBy; route.IsZero() && parent != "" {
-		record, err := a.w.store.Session(ctx, parent)
+	if parent := a.record.SpawnedBy; route.IsZero() && parent != "" {
+		record, err := a.by.store.Session(ctx, parent)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 			return nil, fmt.Errorf("read requester of sub-agent: %w", err)
 		}
 		route = record.Route
 	}
 	if slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 }) {
-		return a.w.holds.AskDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
+		return a.by.holds.AskDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
 	}
 	if route.ChatType == sessions.Direct && !a.run.Input.Owner {
-		there, err := a.w.Routes.Find(ctx, outbound.Proactive{Channel: route.Channel, Account: route.Account, To: outbound.ToOwner})
+		there, err := a.by.routes.Find(ctx, outbound.Proactive{Channel: route.Channel, Account: route.Account, To: outbound.ToOwner})
 		if _, nobody := errors.AsType[*request.Error](err); nobody {
 			route = sessions.Route{}
 		} else if err != nil {
@@ -182,19 +191,13 @@ func (a *approver) question(ctx context.Context, p ledger.Approval) ([]ledger.De
 		}
 	}
 	if route.IsZero() {
-		a.w.log.Warn("nobody can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
+		a.by.log.Warn("nobody can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
 		return nil, nil
 	}
-	d := a.w.compose.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
+	d := a.by.compose.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
 	d.Session, d.Run = p.Session, p.Run
 	d.AskAbout(p.ID)
 	return []ledger.Delivery{d}, nil
-}
-
-// layAside gives up a run that waits for a decision: it stays running, and whoever looks at the session next goes on with it.
-func (w *sessionWorker) layAside(j *job) error {
-	w.log.Info("run waits for an approval", "run", string(j.batch[0].ID), "session", string(w.id))
-	return w.handBack(j.batch, ErrAwaited)
 }
 
 // reasonKept stands in place of a reason that the session may not learn.

@@ -11,9 +11,9 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
 	"sluice/router/ledger"
+	"sluice/router/work"
 	"sluice/sessions"
 )
 
@@ -29,7 +29,7 @@ func askingOn(b *bundle, terms sessions.Terms) {
 
 // onTerms is an approver for calls that a rule holds on some terms.
 type onTerms struct {
-	router.Approver
+	work.Approver
 	terms sessions.Terms
 }
 

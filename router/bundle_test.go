@@ -24,6 +24,7 @@ import (
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/router/room"
+	"sluice/router/work"
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/sqlite"
@@ -342,9 +343,9 @@ type scriptedAgent struct {
 	broken  error // of Open
 	begin   func(s *sessions.Session)
 	mu      sync.Mutex
-	inbox   router.Inbox // of the run that works; for tests with one
+	inbox   work.Inbox // of the run that works; for tests with one
 	// approver is that of this run too.
-	approver router.Approver
+	approver work.Approver
 	// work takes the place of answer where it is set.
 	work   func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error)
 	answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)
@@ -375,7 +376,7 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 	return sessions.LoadSession(ctx, a.store, record, time.Now)
 }
 
-func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (router.Answer, error) {
+func (a *scriptedAgent) Work(ctx context.Context, task work.Assignment) (work.Answer, error) {
 	s, run, emit := task.Session, task.Run, task.Emit
 	a.mu.Lock() // runs of several sessions work at once
 	a.inbox, a.approver = task.Inbox, task.Approver
@@ -407,10 +408,10 @@ func (a *scriptedAgent) Work(ctx context.Context, task router.Assignment) (route
 		answer, err = a.answer(ctx, text, emit)
 	}
 	if err != nil {
-		return router.Answer{}, err
+		return work.Answer{}, err
 	}
 	s.Append(sessions.Message{Role: sessions.RoleAssistant, Run: run.ID, Parts: []sessions.Part{sessions.TextPart(answer, s.Taint())}})
-	return router.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
+	return work.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
 }
 
 // monitor is one whose places carry everything, with no rules, where a test says nothing else.

@@ -25,7 +25,7 @@ type ordering func(r *Router, ctx context.Context, c commandCall) (*sessions.Ord
 
 func (r *Router) orderRetry(_ context.Context, c commandCall) (*sessions.Order, string, error) {
 	if c.fresh {
-		return nil, "There is nothing here that I could answer anew.", nil
+		return nil, "There is nothing here to answer again.", nil
 	}
 	return &sessions.Order{Do: sessions.OrderRetry}, "", nil
 }
@@ -36,7 +36,7 @@ func (r *Router) orderUndo(_ context.Context, c commandCall) (*sessions.Order, s
 	case !ok:
 		return nil, fmt.Sprintf("Usage: `/undo` takes back the last turn, `/undo N` the last N of them, at most %d.", undoMost), nil
 	case c.fresh:
-		return nil, "There is nothing here that I could take back.", nil
+		return nil, "There is nothing here to undo.", nil
 	}
 	return &sessions.Order{Do: sessions.OrderUndo, N: n}, "", nil
 }

@@ -6,13 +6,8 @@ type metrics struct {
 	accepted      *prometheus.CounterVec // by channel and outcome
 	ignored       *prometheus.CounterVec // by channel and reason
 	dropped       *prometheus.CounterVec // by which end of the queue
-	steered       prometheus.Counter
-	runs          *prometheus.CounterVec // by terminal status
 	exchanges     *prometheus.CounterVec // by kind and outcome
-	acks          *prometheus.CounterVec // by channel and outcome
 	acceptSeconds prometheus.Histogram
-	queueSeconds  prometheus.Histogram
-	runSeconds    prometheus.Histogram
 	partitions    prometheus.Gauge
 	pruned        *prometheus.CounterVec // by kind
 }
@@ -31,17 +26,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		accepted:      counter("events_total", "Inbound events by what became of them.", "channel", "outcome"),
 		ignored:       counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
 		dropped:       counter("queue_dropped_total", "Messages that a full queue left out.", "which"),
-		steered:       prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: "steered_total", Help: "Messages that were given to a run while it worked."}),
-		runs:          counter("runs_total", "Runs that ended.", "status"),
 		exchanges:     counter("exchanges_total", "Exchanges between sessions that ended.", "kind", "outcome"),
-		acks:          counter("ack_reactions_total", "Reactions on messages that were heard.", "channel", "outcome"),
 		pruned:        counter("pruned_rows_total", "Old rows that retention has removed or emptied.", "kind"),
 		acceptSeconds: histogram("accept_seconds", "From an event to its commit."),
-		queueSeconds:  histogram("queue_seconds", "From a run's commit to its start."),
-		runSeconds:    histogram("run_seconds", "From a run's start to its end."),
 		partitions:    prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Subsystem: "router", Name: "partitions", Help: "Partitions that this replica owns."}),
 	}
-	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.steered, m.runs, m.exchanges, m.acks,
-		m.acceptSeconds, m.queueSeconds, m.runSeconds, m.partitions, m.pruned)
+	reg.MustRegister(m.accepted, m.ignored, m.dropped, m.exchanges,
+		m.acceptSeconds, m.partitions, m.pruned)
 	return m
 }

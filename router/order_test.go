@@ -131,10 +131,10 @@ func TestTreeCommands(t *testing.T) {
 		say  []string
 		want string
 	}{
-		"nothing to retry":      {[]string{"/retry"}, "nothing here that I could answer anew"},
-		"nothing to undo":       {[]string{"/undo"}, "nothing here that I could take back"},
-		"nothing left to undo":  {[]string{"one", "/undo", "/undo"}, "nothing here that I could take back"},
-		"all is undone":         {[]string{"one", "/undo", "/retry"}, "nothing here that I could answer anew"},
+		"nothing to retry":      {[]string{"/retry"}, "nothing here to answer again"},
+		"nothing to undo":       {[]string{"/undo"}, "nothing here to undo"},
+		"nothing left to undo":  {[]string{"one", "/undo", "/undo"}, "nothing here to undo"},
+		"all is undone":         {[]string{"one", "/undo", "/retry"}, "nothing here to answer again"},
 		"several turns":         {[]string{"one", "two", "three", "/undo 2"}, "the last 2 turns"},
 		"more than there are":   {[]string{"one", "/undo 9"}, "There were no more."},
 		"no number":             {[]string{"one", "/undo all"}, "Usage"},

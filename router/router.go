@@ -21,6 +21,7 @@ import (
 	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/room"
+	"sluice/router/work"
 	"sluice/sessions"
 )
 
@@ -30,6 +31,13 @@ type Monitor interface {
 	MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool
 	Reset(record sessions.Record, who string, owner bool) policy.Decision
 	Invoke(v policy.Invocation) policy.Decision
+}
+
+// Agent works runs, and knows which agents are configured.
+type Agent interface {
+	work.Agent
+	// ModelName is the model that an agent uses when its session overrides none; empty for an agent that is not configured.
+	ModelName(agent string) string
 }
 
 // Config is what a Router is made of. All fields but Grace, SweepEvery, CachedSessions and Room are required.
@@ -72,8 +80,8 @@ type Router struct {
 	metrics    *metrics
 	grace      time.Duration
 	sweepEvery time.Duration
-	cache      *sessionCache
-	acks       *acks
+	acks       *work.Acks
+	workers    *work.Workers
 	lanes      *lanes.Lanes
 	places     *place.Places
 	exchanges  *exchange.Exchanges
@@ -93,8 +101,7 @@ type Router struct {
 	deliveries *manage.Deliveries
 	expirer    *manage.Expirer // of the sweeper alone
 
-	fetches  chan struct{} // holds one for each run that fetches files
-	guess    sync.Mutex    // held while a pairing code is looked up: one guess at a time, so that none slips by the count
+	guess    sync.Mutex // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
 
 	sweepStop context.CancelFunc
@@ -115,18 +122,16 @@ func New(c Config) (*Router, error) {
 		bus: c.Bus, agent: c.Agent, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: cmp.Or(c.Grace, 4*time.Second), sweepEvery: cmp.Or(c.SweepEvery, 30*time.Second),
-		cache:   newSessionCache(cmp.Or(c.CachedSessions, 512)),
-		fetches: make(chan struct{}, fetchesMost), receipts: outbound.NewReceipts(),
+		receipts: outbound.NewReceipts(),
 	}
 	r.settings.Store(c.Settings)
-	r.acks = newAcks(c.Log, r.metrics.acks)
 	decided := outbound.NewSignal()
 	r.store = outbound.DecidingStore{Store: c.Store, Decided: decided}
 	r.places = &place.Places{
 		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
 	}
 	r.lanes = lanes.New(lanes.Config{
-		Store: r.store, Bus: c.Bus, Worker: r.worker, Released: r.forget, Partitions: c.Partitions, Replica: c.Replica,
+		Store: r.store, Bus: c.Bus, Worker: r.worker, Released: func(partition int) { r.workers.Released(partition) }, Partitions: c.Partitions, Replica: c.Replica,
 		Grace: r.grace, Log: c.Log, Owned: r.metrics.partitions,
 	})
 	r.newOutbound(c, decided)
@@ -135,8 +140,23 @@ func New(c Config) (*Router, error) {
 		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Agent.ModelName(agent) != "" },
 		Delivery: r.compose.Delivery,
 	})
+	r.newWork(c)
 	r.manage(c)
 	return r, nil
+}
+
+// newWork makes the stage that works runs.
+func (r *Router) newWork(c Config) {
+	metrics := work.NewMetrics(c.Registerer)
+	r.acks = work.NewAcks(c.Adapters, r.settings.Load, c.Log, metrics.Acks)
+	r.workers = work.New(work.Config{
+		Store: r.store, Agent: c.Agent, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Receipts: r.receipts, Exchanges: r.exchanges,
+		Approvals: &approvals{
+			store: r.store, lanes: r.lanes, compose: r.compose, holds: r.holds, routes: r.Routes, mayRise: c.Monitor.MayRise, now: c.Now, log: c.Log,
+		},
+		Rooms: r.room, Lanes: r.lanes, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
+		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions,
+	})
 }
 
 // manage makes the stage by which operators and programs see, change and end sessions and deliveries.
@@ -192,26 +212,20 @@ func (r *Router) Owner() *lanes.Lanes { return r.lanes }
 // worker makes the worker of a lane: a session's runs, or a conversation's deliveries.
 func (r *Router) worker(lane *lanes.Lane) lanes.Turn {
 	if id, err := sessions.ParseID(string(lane.Name)); err == nil {
-		w := &sessionWorker{Router: r, lane: lane, id: id}
-		return w.turn
+		return r.workers.Worker(lane, id)
 	}
 	return r.outbox.Worker(lane)
-}
-
-// forget drops the opened sessions of a partition that was given back.
-func (r *Router) forget(partition int) {
-	r.cache.drop(func(record sessions.Record) bool { return record.Partition == partition })
 }
 
 // Configure gives the router new settings. What is under way ends under the old ones.
 func (r *Router) Configure(s *place.Settings) {
 	r.settings.Store(s)
-	r.cache.drop(func(sessions.Record) bool { return true }) // opened with the old agents
+	r.workers.Reopen()
 }
 
 // Start begins to sweep for lost wakes and expired sessions.
 func (r *Router) Start() {
-	r.acks.start()
+	r.acks.Start()
 	r.retirer.Start()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.sweepStop, r.sweepDone = cancel, make(chan struct{})
@@ -238,7 +252,7 @@ func (r *Router) Stop(ctx context.Context) {
 	}
 	r.lanes.ReleaseAll(ctx)
 	r.keeper.StoreRest(ctx)
-	r.acks.stop()
+	r.acks.Stop()
 	r.retirer.Stop()
 }
 

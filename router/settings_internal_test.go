@@ -10,6 +10,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
@@ -26,6 +27,14 @@ func (nobodyBelow) SendersBelow(context.Context, sessions.Key, int) ([]sessions.
 type namingAgent struct{ Agent }
 
 func (namingAgent) ModelName(string) string { return "test/model" }
+
+// carrying is a gate of one level.
+type carrying struct {
+	outbound.Gate
+	level flow.Level
+}
+
+func (g carrying) SinkLevel(sessions.Route) flow.Level { return g.level }
 
 // settingsRouter is as much of a router as commands need that change a session's settings.
 func settingsRouter() *Router {

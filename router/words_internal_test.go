@@ -1,8 +1,6 @@
 package router
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -12,7 +10,6 @@ import (
 
 	"sluice/adapters"
 	"sluice/announce"
-	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -86,30 +83,6 @@ func TestStateOfATask(t *testing.T) {
 	require.Empty(t, namedBy(tasks, "0000"))
 }
 
-// What shows as nothing reaches no agent, and what shows as something does.
-func TestVerboseText(t *testing.T) {
-	t.Parallel()
-	call, done := sessions.Event{Type: sessions.EventToolCall, Tool: "t"}, sessions.Event{Type: sessions.EventToolDone, Tool: "t"}
-	failed := done
-	failed.Failed = true
-	for _, c := range []struct {
-		level sessions.VerboseLevel
-		e     sessions.Event
-		want  string
-	}{
-		{"", call, ""},
-		{sessions.VerboseOn, call, "🔧 `t`"},
-		{sessions.VerboseOn, done, ""},
-		{sessions.VerboseOn, failed, ""},
-		{sessions.VerboseFull, call, "🔧 `t`"},
-		{sessions.VerboseFull, done, "🔧 `t` done"},
-		{sessions.VerboseFull, failed, "🔧 `t` failed"},
-		{sessions.VerboseFull, sessions.Event{Type: sessions.EventDelta}, ""},
-	} {
-		require.Equal(t, c.want, verboseText(c.level, c.e))
-	}
-}
-
 // Others are told the magnitude of a count, which they are at once when it is reached.
 func TestMagnitude(t *testing.T) {
 	t.Parallel()
@@ -121,13 +94,18 @@ func TestMagnitude(t *testing.T) {
 	}
 }
 
-func TestNewWantsAllItIsMadeOf(t *testing.T) {
-	t.Parallel()
-	whole := Config{
+// wholeConfig has all that a router needs.
+func wholeConfig() Config {
+	return Config{
 		Store: struct{ ledger.Store }{}, Bus: struct{ Bus }{}, Agent: struct{ Agent }{}, Gate: struct{ outbound.Gate }{}, Monitor: struct{ Monitor }{},
 		Adapters: func(string, string) (adapters.Adapter, bool) { return nil, false }, Settings: &place.Settings{}, Partitions: 1,
 		Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}
+}
+
+func TestNewWantsAllItIsMadeOf(t *testing.T) {
+	t.Parallel()
+	whole := wholeConfig()
 	r, err := New(whole)
 	require.NoError(t, err)
 	require.Equal(t, 4*time.Second, r.grace)
@@ -147,69 +125,13 @@ func TestNewWantsAllItIsMadeOf(t *testing.T) {
 	require.ErrorContains(t, err, "at least one partition")
 }
 
-// New settings count at once, and no session goes on with the old ones.
-func TestConfigureForgetsOpenSessions(t *testing.T) {
+// New settings count at once.
+func TestConfigure(t *testing.T) {
 	t.Parallel()
-	r := &Router{cache: newSessionCache(2)}
-	r.cache.put("1", sessions.NewSession(nil, sessions.Record{ID: "1"}, time.Now))
+	r, err := New(wholeConfig())
+	require.NoError(t, err)
 	settings := &place.Settings{Agent: "main", Keyer: sessions.Keyer{Scope: sessions.ScopeMain}}
 	r.Configure(settings)
 	require.Same(t, settings, r.settings.Load())
-	_, ok := r.cache.get("1")
-	require.False(t, ok)
 	require.Equal(t, place.SharedMain(settings.Keyer), r.SharedMain())
-}
-
-// orders is an agent that has nothing to do.
-type orders struct{ Agent }
-
-func TestOrderThatNobodyKnows(t *testing.T) {
-	t.Parallel()
-	w := &sessionWorker{Router: &Router{agent: orders{}}}
-	run := &sessions.Run{Kind: sessions.KindCommand, Input: sessions.Input{Order: &sessions.Order{Do: "dance"}}}
-	_, err := w.perform(t.Context(), Assignment{Run: run})
-	require.ErrorContains(t, err, `no such order: "dance"`)
-	run.Input.Order.Do = sessions.OrderCompact
-	got, err := w.perform(t.Context(), Assignment{Run: run})
-	require.NoError(t, err)
-	require.Contains(t, got.Text, "can't shorten")
-}
-
-// compacting is an agent whose threads are shortened.
-type compacting struct {
-	Agent
-	got Compacted
-	err error
-}
-
-func (c compacting) Compact(context.Context, Assignment) (Compacted, error) { return c.got, c.err }
-
-// carrying is a gate of one level.
-type carrying struct {
-	outbound.Gate
-	level flow.Level
-}
-
-func (g carrying) SinkLevel(sessions.Route) flow.Level { return g.level }
-
-func TestWhatACompactionSays(t *testing.T) {
-	t.Parallel()
-	session := sessions.NewSession(nil, sessions.Record{ID: "1", Taint: flow.NewLabel(flow.Internal, flow.Trusted), Clearance: flow.Restricted}, time.Now)
-	broken := errors.New("no model")
-	for name, c := range map[string]struct {
-		agent compacting
-		level flow.Level
-		want  string
-		err   error
-	}{
-		"where its session may be told of": {compacting{got: Compacted{Messages: 7, Before: 4000, After: 400}}, flow.Internal, "a summary stands for 7 messages. What I read with each answer has gone from about 1000 to about 100 tokens.", nil},
-		"elsewhere":                        {compacting{got: Compacted{Messages: 7}}, flow.Public, "a summary stands for the older part of it.", nil},
-		"of nothing":                       {compacting{err: sessions.ErrNothingToCompact}, flow.Public, "nothing yet that I could shorten", nil},
-		"that fails":                       {compacting{err: broken}, flow.Public, "", broken},
-	} {
-		w := &sessionWorker{Router: &Router{agent: c.agent, gate: carrying{level: c.level}}}
-		got, err := w.compact(t.Context(), Assignment{Session: session, Run: &sessions.Run{}})
-		require.ErrorIs(t, err, c.err, name)
-		require.Contains(t, got.Text, c.want, name)
-	}
 }

@@ -20,10 +20,10 @@ import (
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
+	runs "sluice/router/work"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -120,14 +120,14 @@ type bundle struct {
 	run     sessions.Run
 	events  []sessions.Event
 	sandbox *testSandbox
-	inbox   router.Inbox
+	inbox   runs.Inbox
 	remote  []sessions.Tool // of servers outside
 	pages   pages           // of the web
 
 	registry *prometheus.Registry
 	bounds   workspace.Bounds // of its sessions' files
 
-	approver router.Approver
+	approver runs.Approver
 }
 
 // testSandbox is the real one, until something is said to be missing.
@@ -271,16 +271,16 @@ func (b *bundle) configure(change func(*roster.Settings)) {
 }
 
 // ask works one message to its answer.
-func (b *bundle) ask(ctx context.Context, text string) (router.Answer, error) {
+func (b *bundle) ask(ctx context.Context, text string) (runs.Answer, error) {
 	b.session.Append(sessions.Message{Role: sessions.RoleUser, Run: b.run.ID, Parts: []sessions.Part{sessions.TextPart(text, flow.Bottom())}})
 	if err := b.session.Persist(ctx); err != nil {
-		return router.Answer{}, err
+		return runs.Answer{}, err
 	}
 	return b.work(ctx)
 }
 
-func (b *bundle) work(ctx context.Context) (router.Answer, error) {
-	return b.Work(ctx, router.Assignment{
+func (b *bundle) work(ctx context.Context) (runs.Answer, error) {
+	return b.Work(ctx, runs.Assignment{
 		Session: b.session, Run: &b.run, Emit: func(e sessions.Event) { b.events = append(b.events, e) }, Inbox: b.inbox, Approver: b.approver,
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	runs "sluice/router/work"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -64,7 +64,7 @@ func TestANoStands(t *testing.T) {
 	b.approver = o
 	b.model.Answers = []sessiontest.Answer{sessiontest.Calls("message", `{"message":"x"}`, "call_1"), sessiontest.Says("ok")}
 	_, err := b.ask(t.Context(), "go")
-	require.ErrorIs(t, err, router.ErrAwaited)
+	require.ErrorIs(t, err, runs.ErrAwaited)
 	b.configure(func(*roster.Settings) {}) // the rule is gone
 	o.denied = "call_1"
 	b.reopen(t)

@@ -6,11 +6,12 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	runs "sluice/router/work"
 	"sluice/sessions"
 )
 
 var (
-	_ router.Compactor    = (*Loop)(nil)
+	_ runs.Compactor      = (*Loop)(nil)
 	_ router.ModelChecker = (*Loop)(nil)
 )
 
@@ -22,21 +23,21 @@ func (l *Loop) CheckModel(name string, knows flow.Level) error {
 	return l.checkModel(name, knows)
 }
 
-// Compact implements [router.Compactor].
-func (l *Loop) Compact(ctx context.Context, a router.Assignment) (router.Compacted, error) {
+// Compact implements [runs.Compactor].
+func (l *Loop) Compact(ctx context.Context, a runs.Assignment) (runs.Compacted, error) {
 	w := &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit}
 	w.event(sessions.Event{Type: sessions.EventStarted})
 	before, messages := threadSize(a.Session)
 	w.compactions++
 	err := w.compactTo(ctx, min(w.keepBytes(), before/commandKeeps))
 	if errors.Is(err, sessions.ErrNothingToCompact) {
-		return router.Compacted{}, err
+		return runs.Compacted{}, err
 	}
 	if err != nil {
-		return router.Compacted{}, w.ended(ctx, err)
+		return runs.Compacted{}, w.ended(ctx, err)
 	}
 	after, kept := threadSize(a.Session)
-	return router.Compacted{Messages: messages - kept + 1, Before: before, After: after, Usage: w.usage.Get()}, nil
+	return runs.Compacted{Messages: messages - kept + 1, Before: before, After: after, Usage: w.usage.Get()}, nil
 }
 
 // threadSize is how much a model reads of a thread: its text in bytes, and its messages.

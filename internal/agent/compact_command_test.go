@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	runs "sluice/router/work"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -25,7 +25,7 @@ func TestCompactOnRequest(t *testing.T) {
 		)
 	}
 	require.NoError(t, b.session.Persist(t.Context()))
-	got, err := b.Compact(t.Context(), router.Assignment{Session: b.session, Run: &b.run, Emit: func(sessions.Event) {}})
+	got, err := b.Compact(t.Context(), runs.Assignment{Session: b.session, Run: &b.run, Emit: func(sessions.Event) {}})
 	require.NoError(t, err)
 	messages := b.session.Messages()
 	require.Equal(t, sessions.RoleSummary, messages[0].Role)
@@ -38,6 +38,6 @@ func TestCompactOnRequest(t *testing.T) {
 func TestCompactOfNothing(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	_, err := b.Compact(t.Context(), router.Assignment{Session: b.session, Run: &b.run, Emit: func(sessions.Event) {}})
+	_, err := b.Compact(t.Context(), runs.Assignment{Session: b.session, Run: &b.run, Emit: func(sessions.Event) {}})
 	require.ErrorIs(t, err, sessions.ErrNothingToCompact)
 }

@@ -8,7 +8,7 @@ import (
 
 	"sluice/internal/agent/roster"
 	"sluice/policy"
-	"sluice/router"
+	runs "sluice/router/work"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -26,7 +26,7 @@ type owner struct {
 func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {
 	o.message = message
 	if o.thinks {
-		return nil, router.ErrAwaited
+		return nil, runs.ErrAwaited
 	}
 	var decided []sessions.Confirmation
 	for _, c := range calls {
@@ -36,7 +36,7 @@ func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []se
 	return decided, nil
 }
 
-// Denied implements [router.Approver].
+// Denied implements [runs.Approver].
 func (o *owner) Denied(_ context.Context, _ sessions.MessageID, calls []sessions.Part) (denied []sessions.Confirmation, _ error) {
 	for _, c := range calls {
 		if o.denied == c.CallID {
@@ -93,12 +93,12 @@ func TestAnAwaitedCallRunsLater(t *testing.T) {
 	b := askingBundle(t, sessions.PermissionAsk, o)
 	b.model.Answers = []sessiontest.Answer{sessiontest.Calls("write", `{"path":"a","content":"x"}`, "call_1"), sessiontest.Says("written")}
 	_, err := b.ask(t.Context(), "write it")
-	require.ErrorIs(t, err, router.ErrAwaited)
+	require.ErrorIs(t, err, runs.ErrAwaited)
 	message := o.message
 	for range 3 {
 		b.reopen(t)
 		_, err = b.work(t.Context())
-		require.ErrorIs(t, err, router.ErrAwaited)
+		require.ErrorIs(t, err, runs.ErrAwaited)
 		require.Equal(t, message, o.message)
 	}
 	require.Len(t, b.model.Asked(), 1)
@@ -144,11 +144,11 @@ func TestCallsBesideAnAwaitedOneRunOnce(t *testing.T) {
 				}, sessiontest.Says("done"),
 			}
 			_, err := b.ask(t.Context(), "all three")
-			require.ErrorIs(t, err, router.ErrAwaited)
+			require.ErrorIs(t, err, runs.ErrAwaited)
 			for range 2 {
 				b.reopen(t)
 				_, err = b.work(t.Context())
-				require.ErrorIs(t, err, router.ErrAwaited)
+				require.ErrorIs(t, err, runs.ErrAwaited)
 			}
 			require.Equal(t, []string{"mcp_far_a"}, ran)
 			o.thinks = false

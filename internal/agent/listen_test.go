@@ -11,7 +11,7 @@ import (
 	"sluice/internal/agent/roster"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	runs "sluice/router/work"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
 )
@@ -24,7 +24,7 @@ type mail struct {
 	broken  error
 }
 
-var _ router.Inbox = (*mail)(nil)
+var _ runs.Inbox = (*mail)(nil)
 
 func (m *mail) Waiting(context.Context) (bool, error) {
 	m.looks++

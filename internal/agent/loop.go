@@ -25,9 +25,9 @@ import (
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
+	runs "sluice/router/work"
 	"sluice/sessions"
 )
 
@@ -47,7 +47,7 @@ type Store interface {
 // Sender queues a proactive message.
 type Sender func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
 
-// Exchanges begins exchanges with other sessions, see [router.Router].
+// Exchanges begins exchanges with other sessions, see [exchange.Exchanges].
 type Exchanges interface {
 	talk.Exchanges
 	NewAgentSession(agent string) sessions.Record
@@ -130,7 +130,7 @@ type exchangeReader interface {
 	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
 }
 
-var _ router.Agent = (*Loop)(nil)
+var _ runs.Agent = (*Loop)(nil)
 
 // New makes a Loop.
 func New(c Config) (*Loop, error) {
@@ -201,7 +201,7 @@ func ToolNames() []string {
 // Configure gives the loop new settings. Sessions that are open keep the old ones until they are opened again.
 func (l *Loop) Configure(s roster.Settings) { l.roster.Configure(s) }
 
-// ModelName implements [router.Agent].
+// ModelName implements [runs.Agent].
 func (l *Loop) ModelName(agent string) string { return l.roster.ModelName(agent) }
 
 // Simulate says what a call of a session would come to, see [Toolset.Simulate].
@@ -209,7 +209,7 @@ func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sess
 	return l.tools.Simulate(ctx, record, caller, tool, args)
 }
 
-// Open implements [router.Agent].
+// Open implements [runs.Agent].
 func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
 	d, ok := l.roster.Definition(record.Agent)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/agent/gist"
-	"sluice/router"
+	runs "sluice/router/work"
 	"sluice/sessions"
 )
 
@@ -34,46 +34,46 @@ type work struct {
 	session     *sessions.Session
 	run         *sessions.Run
 	emit        func(sessions.Event)
-	inbox       router.Inbox // nil for none
-	approver    router.Approver
+	inbox       runs.Inbox // nil for none
+	approver    runs.Approver
 	usage       gist.Tally
 	compactions int
 	usedTools   bool
 	cut         bool // the last answer hit the model's limit
 }
 
-// Work implements [router.Agent].
-func (l *Loop) Work(ctx context.Context, a router.Assignment) (router.Answer, error) {
+// Work implements [runs.Agent].
+func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error) {
 	w := &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
 	if err := w.tools.Refresh(ctx, w.session); err != nil {
-		return router.Answer{}, w.ended(ctx, err)
+		return runs.Answer{}, w.ended(ctx, err)
 	}
 	report, err := w.brief(ctx)
 	if err != nil {
-		return router.Answer{}, w.ended(ctx, err)
+		return runs.Answer{}, w.ended(ctx, err)
 	}
 	defer w.monitored(report)()
 	if err := w.resume(ctx); err != nil {
-		return router.Answer{}, w.ended(ctx, err)
+		return runs.Answer{}, w.ended(ctx, err)
 	}
 	for range stepsMost {
 		if err := w.listen(ctx); err != nil {
-			return router.Answer{}, w.ended(ctx, err)
+			return runs.Answer{}, w.ended(ctx, err)
 		}
 		if err := w.complete(ctx); err != nil {
-			return router.Answer{}, w.ended(ctx, err)
+			return runs.Answer{}, w.ended(ctx, err)
 		}
 		if len(w.session.PendingToolCalls()) == 0 {
 			return w.answer()
 		}
 		if err := w.executeOpen(ctx); err != nil {
-			return router.Answer{}, w.ended(ctx, err)
+			return runs.Answer{}, w.ended(ctx, err)
 		}
 	}
-	return router.Answer{}, failed(fmt.Errorf("%d completions and no end", stepsMost),
+	return runs.Answer{}, failed(fmt.Errorf("%d completions and no end", stepsMost),
 		"I went round in circles with my tools and gave up. Please put the question differently.")
 }
 
@@ -303,16 +303,16 @@ func failureKind(err error) string {
 }
 
 // answer is the run's end: the last message is a plain answer.
-func (w *work) answer() (router.Answer, error) {
+func (w *work) answer() (runs.Answer, error) {
 	last := w.session.Last()
 	text := last.Text()
 	if text == "" && !w.usedTools {
-		return router.Answer{}, failed(errors.New("the answer is empty"), "My model gave an empty answer. Please ask again.")
+		return runs.Answer{}, failed(errors.New("the answer is empty"), "My model gave an empty answer. Please ask again.")
 	}
 	if w.cut {
 		text += truncated
 	}
-	return router.Answer{Text: text, Model: last.Model, Usage: w.usage.Get()}, nil
+	return runs.Answer{Text: text, Model: last.Model, Usage: w.usage.Get()}, nil
 }
 
 // ended says how the run failed, to the person who waits and to the operator.

@@ -26,7 +26,7 @@ func layers() [][]string {
 		{"router/decider", "router/lanes", "router/place", "router/speech"},
 		{"router/room"},
 		{"router/outbound", "router/exchange"},
-		{"router/manage"},
+		{"router/manage", "router/work"},
 		{"router"},
 		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

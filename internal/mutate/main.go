@@ -25,6 +25,7 @@ var targets = []struct {
 	{"./router/ledger", []string{"./router/ledger", "./router"}},
 	{"./router/decider", []string{"./router/decider", "./router"}},
 	{"./router/lanes", []string{"./router/lanes"}},
+	{"./router/work", []string{"./router/work", "./router"}},
 	{"./router/exchange", []string{"./router/exchange", "./router"}},
 	{"./router/manage", []string{"./router/manage", "./router"}},
 	{"./router/place", []string{"./router/place"}},

@@ -59,7 +59,7 @@ type messageResult struct {
 	Reason     string            `json:"reason,omitempty"` // blocked: why
 }
 
-// Exchanges begins exchanges with other sessions, see [router.Router].
+// Exchanges begins exchanges with other sessions, see [exchange.Exchanges].
 type Exchanges interface {
 	StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error)
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)

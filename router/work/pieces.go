@@ -1,4 +1,4 @@
-package router
+package work
 
 import (
 	"strings"
@@ -9,11 +9,11 @@ import (
 )
 
 // piecesEvery is how often the text of an answer is published while it is
-// written: models give a word at a time, and nobody sees them singly.
+// written: models give a word at a time, which nobody can see one by one.
 const piecesEvery = 50 * time.Millisecond
 
-// pieces joins the text events of a run. The first one is published at once,
-// what follows at most every piecesEvery, and all of it before any other event. Its timer stops at close.
+// pieces joins the text events of a run. The first one is published at once, further ones at most every piecesEvery, and
+// all of them before any other event. Its timer stops at close.
 type pieces struct {
 	publish func(sessions.Event) // must not block; called with the lock held, so that order is kept
 
@@ -43,7 +43,7 @@ func (p *pieces) add(e sessions.Event) {
 	}
 }
 
-// due is the timer's: it publishes what waits, and goes on as long as something does.
+// due is called by the timer: it publishes the text that waits, and sets the timer again while text comes.
 func (p *pieces) due() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *pieces) due() {
 	p.timer.Reset(piecesEvery)
 }
 
-// flush publishes what waits; the lock is held.
+// flush publishes the text that waits; the caller holds the lock.
 func (p *pieces) flush() {
 	if p.text.Len() == 0 {
 		return
@@ -64,7 +64,7 @@ func (p *pieces) flush() {
 	p.text.Reset()
 }
 
-// close publishes what waits; nothing is published after it.
+// close publishes the text that waits; nothing is published after it.
 func (p *pieces) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

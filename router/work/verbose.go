@@ -1,4 +1,4 @@
-package router
+package work
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 // toolSign stands before what people are shown of the tools that a run uses.
 const toolSign = "🔧 "
 
-// tell lets the people of a conversation see which tools a run uses, where the session's verbose level
-// says so. It is a part of the answer for the gate. What can't be stored is left out: the answer counts.
+// tell shows the people of a conversation which tools a run uses, where the session's verbose level says so. The gate
+// judges it as a part of the answer. What can't be stored is left out: only the answer matters.
 func (s *show) tell(e sessions.Event) {
 	text := verboseText(s.verbose, e)
 	if text == "" || s.adapter == nil || s.run.Route.Handle != "" {
@@ -22,19 +22,19 @@ func (s *show) tell(e sessions.Event) {
 	if leaving.Text = text; !s.lets(leaving) {
 		return
 	}
-	d := s.r.compose.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
+	d := s.by.composer.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
 	d.Session, d.Run = s.run.Session, s.run.ID
-	d.Idempotency = "tool/" + string(s.run.ID) + "/" + e.CallID + "/" + string(e.Type) // a run that is gone on with tells nothing twice
+	d.Idempotency = "tool/" + string(s.run.ID) + "/" + e.CallID + "/" + string(e.Type) // a run that is resumed says nothing twice
 	change := ledger.Change{Deliver: []ledger.Delivery{d}}
-	err := s.r.store.Commit(s.ctx, change)
+	err := s.by.store.Commit(s.ctx, change)
 	if err == nil {
-		s.r.lanes.WakeFor(change)
+		s.by.lanes.WakeFor(change)
 	} else if !errors.Is(err, sessions.ErrDuplicate) && s.ctx.Err() == nil {
-		s.r.log.Warn("tool call not shown", "run", string(s.run.ID), "tool", e.Tool, "err", err)
+		s.by.log.Warn("tool call not shown", "run", string(s.run.ID), "tool", e.Tool, "err", err)
 	}
 }
 
-// verboseText is what a level shows of an event; empty for nothing.
+// verboseText is what a verbose level shows of an event; empty for nothing.
 func verboseText(level sessions.VerboseLevel, e sessions.Event) string {
 	if level != sessions.VerboseOn && level != sessions.VerboseFull {
 		return ""

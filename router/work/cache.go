@@ -1,4 +1,4 @@
-package router
+package work
 
 import (
 	"container/list"
@@ -7,8 +7,8 @@ import (
 	"sluice/sessions"
 )
 
-// sessionCache keeps opened sessions, the most recently used ones up to a limit.
-// What it holds is only used while it is as it is stored, see sessionWorker.open.
+// sessionCache keeps opened sessions, the most recently used ones up to a limit. A session is only used while it is
+// as it is stored, see claimer.open.
 type sessionCache struct {
 	mu    sync.Mutex
 	limit int

@@ -1,4 +1,4 @@
-package router
+package work
 
 import (
 	"cmp"
@@ -16,13 +16,13 @@ import (
 const (
 	// threadWithin bounds the reading of a thread: a slow platform must not hold the answer up for longer.
 	threadWithin = 20 * time.Second
-	// threadMost is how many messages of a thread an agent is shown, the first one among them. Their size is bounded with
+	// threadMax is how many messages of a thread an agent is shown, the first one among them. Their size is bounded with
 	// that of all quotations of a message.
-	threadMost = 50
+	threadMax = 50
 )
 
-// beforeIt is what was said in a run's thread before its message, for a session that hears of it for the first time. What can't
-// be read is said in its place; it is never a reason not to answer.
+// beforeIt is what was said in a run's thread before its message, for a session that is new to the thread. If the thread
+// can't be read, a quotation says so; the message is answered all the same.
 func beforeIt(ctx context.Context, a adapters.Adapter, run *sessions.Run, log *slog.Logger) []sessions.Quotation {
 	reader, able := a.(adapters.ThreadReader)
 	if !run.Input.NewThread || !able {
@@ -30,15 +30,15 @@ func beforeIt(ctx context.Context, a adapters.Adapter, run *sessions.Run, log *s
 	}
 	ctx, cancel := context.WithTimeout(ctx, threadWithin)
 	defer cancel()
-	said, err := reader.ReadThread(ctx, run.Route, run.Input.MessageID, threadMost)
+	said, err := reader.ReadThread(ctx, run.Route, run.Input.MessageID, threadMax)
 	if err != nil {
 		log.Warn("thread not read", "run", string(run.ID), "channel", run.Route.Channel, "err", err)
 		return []sessions.Quotation{{Kind: sessions.QuoteThread, From: sessions.Peer{Name: "the gateway"}, Text: "What was said in this thread before could not be read."}}
 	}
-	return unheard(said[:min(len(said), threadMost)], run.Input.History)
+	return unheard(said[:min(len(said), threadMax)], run.Input.History)
 }
 
-// unheard are the messages of a thread that are not among the lines that its session is told anyway.
+// unheard are the messages of a thread that are not in the history that its session is told anyway.
 func unheard(said []adapters.ThreadMessage, history []sessions.HistoryLine) []sessions.Quotation {
 	var all []sessions.Quotation
 	for _, m := range said {
@@ -49,16 +49,16 @@ func unheard(said []adapters.ThreadMessage, history []sessions.HistoryLine) []se
 	return all
 }
 
-// readThread puts before a message what was said in its thread, with the label of anybody's words there.
-func (w *sessionWorker) readThread(ctx context.Context, run *sessions.Run) {
-	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
+// readThread puts what was said in a message's thread before the message. Its label is that of anybody's words there.
+func (in *intake) readThread(ctx context.Context, run *sessions.Run) {
+	a, ok := in.adapter(run.Route.Channel, run.Route.Account)
 	if !ok {
 		return
 	}
-	before := beforeIt(ctx, a, run, w.log)
+	before := beforeIt(ctx, a, run, in.log)
 	if len(before) == 0 {
 		return
 	}
 	run.Input.Quotations = speech.Bound(append(before, run.Input.Quotations...), speech.MaxQuoted)
-	run.Label = run.Label.Join(w.places.Label(run.Route, policy.CheckThread.Skipped()))
+	run.Label = run.Label.Join(in.places.Label(run.Route, policy.CheckThread.Skipped()))
 }

@@ -1,7 +1,8 @@
-package router
+package work
 
 import (
 	"context"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -25,28 +26,28 @@ const (
 	previewFirst = 20                     // characters before a preview is worth showing
 )
 
-// show lets people see that a run works: live events, typing, and on platforms
-// that can edit a preview that becomes the final message. All of it stops at
-// close. A timer fires tick now and then; tick and close exclude each other by work.
+// show lets people see that a run works: by live events, by a typing sign, and on platforms that can edit messages by
+// a preview, which becomes the final message. All of it stops at close. A timer calls tick; the mutex work keeps tick and
+// close apart.
 type show struct {
-	r       *Router
+	by      *shows
 	ctx     context.Context
 	run     *sessions.Run // whose route the answer takes
 	spoken  *atomic.Pointer[sessions.Run]
 	record  *sessions.Record // as it was when the run began
 	taint   func() flow.Label
-	oldest  sessions.ConversationID // the first id of the conversation
+	oldest  sessions.ConversationID // the first id that the conversation had
 	send    sessions.SendPolicy     // what /send has set for the answer
-	unsure  bool                    // it could not be read
+	unsure  bool                    // oldest or send could not be read
 	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
 	verbose sessions.VerboseLevel
 	pieces  pieces        // of the text, on their way to those who follow the session
-	hush    sessions.Hush // of the text, before anybody is shown it; the run's goroutine alone uses it
+	hush    sessions.Hush // holds back text that may turn out to be silence; the run's goroutine alone uses it
 
 	mu     sync.Mutex
 	text   strings.Builder // of the answer
-	mused  strings.Builder // what the model has thought
+	mused  strings.Builder // of the model's thoughts
 	closed bool
 	timer  *time.Timer
 
@@ -54,14 +55,30 @@ type show struct {
 	row        *ledger.Delivery // the preview's delivery; nil until it was stored
 	shown      string
 	off        bool // no preview in this run any more
-	unclear    bool // it is not known whether the intent of a preview was stored; none was sent
+	unclear    bool // the intent of a preview may be stored; no preview was sent
 	lastTyping time.Time
 	every      time.Duration
 }
 
-func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
+// shows makes the show of each run.
+type shows struct {
+	store    Store
+	lanes    Lanes
+	gate     Gate
+	composer Composer
+	receipts Receipts
+	sent     *outbound.Metrics
+	places   *place.Places
+	adapter  adapters.Finder
+	emit     func(event sessions.Event)
+	now      func() time.Time
+	log      *slog.Logger
+}
+
+// of makes the show of a batch, which takes over the preview of the worker before this one.
+func (w *shows) of(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
-	s := &show{r: w.Router, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
+	s := &show{by: w, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
 	s.pieces.publish = s.publish
 	var err error
 	if s.oldest, err = w.places.OldestID(ctx, run.Route); err == nil {
@@ -73,7 +90,7 @@ func (w *sessionWorker) newShow(ctx context.Context, j *job) *show {
 	}
 	s.allowed = s.permitted("")
 	if run.Route.IsZero() || run.Kind.Step() {
-		s.allowed = s.allowed && !run.Kind.Step() // what agents say to each other is shown when it is done, if at all
+		s.allowed = s.allowed && !run.Kind.Step() // what agents say to each other is shown when it is complete, if at all
 		return s
 	}
 	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
@@ -104,8 +121,8 @@ func (s *show) begin() {
 	}
 }
 
-// permitted asks the gate whether the answer may be shown while it is written: whatever it becomes, the gate
-// must let it out unchanged.
+// permitted asks the gate whether the answer may be shown while it is written: the gate must let the answer out
+// unchanged, whatever it becomes.
 func (s *show) permitted(text string) bool {
 	e := s.egress()
 	e.Partial, e.Text = true, text
@@ -113,7 +130,7 @@ func (s *show) permitted(text string) bool {
 }
 
 func (s *show) lets(e policy.Egress) bool {
-	return !s.unsure && s.r.gate.Decide(e).Action == policy.Allow
+	return !s.unsure && s.by.gate.Decide(e).Action == policy.Allow
 }
 
 // written is the answer as far as it is written.
@@ -123,8 +140,8 @@ func (s *show) written() string {
 	return s.text.String()
 }
 
-// upTo is all that the model has said and thought so far, and last what a piece of a type belongs to: what is hidden
-// may be cut anywhere by pieces.
+// upTo is all that the model has said and thought so far. What the next piece continues comes last: a secret may be cut
+// in two anywhere by pieces.
 func (s *show) upTo(piece sessions.EventType) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,14 +151,14 @@ func (s *show) upTo(piece sessions.EventType) string {
 	return s.mused.String() + "\n" + s.text.String()
 }
 
-// final is the answer as those may see it who follow the session; empty if they may not.
+// final is the answer as followers of the session may see it; empty if they may not see it.
 func (s *show) final(text string) string {
 	if s.unsure || s.run.Kind.Step() {
 		return ""
 	}
 	e := s.egress()
 	e.Text = text
-	d := s.r.gate.Decide(e)
+	d := s.by.gate.Decide(e)
 	if !d.Passes() {
 		return ""
 	}
@@ -153,7 +170,7 @@ func (s *show) egress() policy.Egress {
 	record := *s.record
 	record.Taint = s.taint()
 	return outbound.Leaving{
-		ID: outbound.AnswerID(*s.run), Now: s.r.now(), Kind: ledger.KindReply, Route: s.run.Route, Label: record.Taint, Record: record, Oldest: s.oldest,
+		ID: outbound.AnswerID(*s.run), Now: s.by.now(), Kind: ledger.KindReply, Route: s.run.Route, Label: record.Taint, Record: record, Oldest: s.oldest,
 		Override: s.send, Spoken: s.spoken.Load(),
 	}.Egress()
 }
@@ -169,7 +186,7 @@ func (s *show) emit(e sessions.Event) {
 			hitEvent(e.Type)
 			return
 		}
-	case sessions.EventToolCall: // what was said before the call was an answer of its own
+	case sessions.EventToolCall: // the text before the call is an answer of its own
 		s.rest()
 	case sessions.EventRetrying:
 		s.hush = sessions.Hush{}
@@ -177,14 +194,14 @@ func (s *show) emit(e sessions.Event) {
 	s.pass(e)
 }
 
-// rest shows what was held back of an answer that has ended and was not silent.
+// rest shows what was held back of an answer that has ended and is not silence.
 func (s *show) rest() {
 	if text := s.hush.End(); text != "" {
 		s.pass(sessions.Event{Type: sessions.EventDelta, Text: text})
 	}
 }
 
-// pass shows an event to those who follow the session and in the chat.
+// pass shows an event to followers of the session and in the chat.
 func (s *show) pass(e sessions.Event) {
 	s.mu.Lock()
 	switch e.Type {
@@ -202,17 +219,17 @@ func (s *show) pass(e sessions.Event) {
 	hitEvent(e.Type)
 }
 
-// publish gives an event to whoever follows the session. What the session has
-// learnt meanwhile may forbid to show its text.
+// publish sends an event to followers of the session. The session may have learnt something meanwhile by which its text
+// must not be shown.
 func (s *show) publish(e sessions.Event) {
 	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.permitted(s.upTo(e.Type)) {
 		return
 	}
-	e.Session, e.Run, e.At, e.Label = s.run.Session, s.run.ID, s.r.now(), s.taint()
-	s.r.bus.Emit(e)
+	e.Session, e.Run, e.At, e.Label = s.run.Session, s.run.ID, s.by.now(), s.taint()
+	s.by.emit(e)
 }
 
-// hitEvent names the steps that only events tell of.
+// hitEvent marks the steps that show only in events.
 func hitEvent(t sessions.EventType) {
 	switch t {
 	case sessions.EventDelta:
@@ -229,7 +246,7 @@ func (s *show) tick() {
 	s.work.Lock()
 	defer s.work.Unlock()
 	defer s.contain()
-	text := s.written() // what is asked about is what is shown, though more is written meanwhile
+	text := s.written() // the gate is asked about exactly what is shown, though more is written meanwhile
 	if s.isClosed() || s.ctx.Err() != nil || !s.permitted(text) {
 		return
 	}
@@ -245,11 +262,11 @@ func (s *show) tick() {
 	}
 }
 
-// contain ends the showing after a panic, which on a timer's goroutine would end the process.
+// contain ends the show after a panic, which would end the process on a timer's goroutine.
 func (s *show) contain() {
 	if p := recover(); p != nil {
 		s.off = true
-		s.r.log.Error("preview panicked", "run", string(s.run.ID), "err", p, "stack", string(debug.Stack()))
+		s.by.log.Error("preview panicked", "run", string(s.run.ID), "err", p, "stack", string(debug.Stack()))
 	}
 }
 
@@ -261,17 +278,17 @@ func (s *show) isClosed() bool {
 
 func (s *show) typing(ctx context.Context) {
 	typer, ok := s.adapter.(adapters.Typer)
-	if !ok || s.r.now().Sub(s.lastTyping) < typingEvery-s.every/2 {
+	if !ok || s.by.now().Sub(s.lastTyping) < typingEvery-s.every/2 {
 		return
 	}
-	s.lastTyping = s.r.now()
+	s.lastTyping = s.by.now()
 	if err := typer.Typing(ctx, s.run.Route); err != nil {
-		s.r.log.Debug("typing not shown", "channel", s.run.Route.Channel, "err", err)
+		s.by.log.Debug("typing not shown", "channel", s.run.Route.Channel, "err", err)
 	}
 }
 
-// close stops showing and waits for a call that is under way. It returns the
-// preview's delivery, still to be finished, if there is one.
+// close stops the show and waits for a call that is under way. It returns the preview's delivery, if there is one, which
+// the caller must finish.
 func (s *show) close() []ledger.DeliveryMove {
 	s.rest()
 	s.pieces.close()

@@ -1,4 +1,4 @@
-package router
+package work
 
 import (
 	"cmp"
@@ -25,12 +25,12 @@ import (
 const (
 	// fetchWithin bounds the fetching of all files of one run; a slow platform must not hold the answer up for longer.
 	fetchWithin = time.Minute
-	// fetchesMost is how many runs fetch at once: a run's files are in memory until they are stored. Others wait, within fetchWithin.
-	fetchesMost = 4
+	// fetchesMax is how many runs fetch at once: a run's files are in memory until they are stored. Others wait, within fetchWithin.
+	fetchesMax = 4
 	// defaultMediaBytes is the size of one file where the configuration says nothing; those of one run have twice as much.
 	defaultMediaBytes = 20 << 20
-	// textMost is the largest text file that a model is shown.
-	textMost = 64 << 10
+	// textMax is the largest text file that a model is shown.
+	textMax = 64 << 10
 )
 
 // fetched is what became of a message's attachments.
@@ -39,11 +39,11 @@ type fetched struct {
 	texts []string // of text files, for the model to read
 }
 
-// fetch reads the files of a message from their platform. What can't be had is
-// said in the attachment's note; it is never a reason not to answer. The files take the room.
-func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run, room *room.Room) fetched {
+// fetch reads the files of a message from their platform, as far as there is room. If a file can't be had, the
+// attachment's note says so; the message is answered all the same.
+func (in *intake) fetch(ctx context.Context, run *sessions.Run, room *room.Room) fetched {
 	var got fetched
-	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
+	a, ok := in.adapter(run.Route.Channel, run.Route.Account)
 	fetcher, able := a.(adapters.FileFetcher)
 	if !ok || !able || len(run.Input.Attachments) == 0 {
 		return got
@@ -51,15 +51,15 @@ func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run, room *room
 	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
 	defer cancel()
 	select {
-	case w.fetches <- struct{}{}:
-		defer func() { <-w.fetches }()
-	case <-ctx.Done(): // the fetches below fail at once and say so
+	case in.fetches <- struct{}{}:
+		defer func() { <-in.fetches }()
+	case <-ctx.Done(): // the fetches below fail at once, and the notes say so
 	}
-	most := int64(cmp.Or(w.settings.Load().MaxMediaBytes, defaultMediaBytes))
+	most := int64(cmp.Or(in.settings().MaxMediaBytes, defaultMediaBytes))
 	left := 2 * most
 	attachments := make([]sessions.Attachment, len(run.Input.Attachments))
 	for i, at := range run.Input.Attachments {
-		attachments[i] = w.fetchOne(ctx, source{fetcher, min(most, left), room}, at, *run, &got)
+		attachments[i] = in.fetchOne(ctx, source{fetcher, min(most, left), room}, at, *run, &got)
 		if attachments[i].Media != "" {
 			left -= attachments[i].Size
 		}
@@ -68,7 +68,7 @@ func (w *sessionWorker) fetch(ctx context.Context, run *sessions.Run, room *room
 	return got
 }
 
-// errTooLarge: a file is larger than what is taken in.
+// errTooLarge: a file is larger than the limit.
 var errTooLarge = errors.New("file is too large")
 
 // source is where a file comes from, and how much of it may be stored.
@@ -78,8 +78,8 @@ type source struct {
 	room *room.Room
 }
 
-// fetchOne gives the attachment with what is then known of it.
-func (w *sessionWorker) fetchOne(ctx context.Context, from source, at sessions.Attachment, run sessions.Run, got *fetched) sessions.Attachment {
+// fetchOne fetches one file and returns the attachment with what is known of it then.
+func (in *intake) fetchOne(ctx context.Context, from source, at sessions.Attachment, run sessions.Run, got *fetched) sessions.Attachment {
 	if at.Ref == "" || at.Media != "" {
 		return at
 	}
@@ -88,17 +88,17 @@ func (w *sessionWorker) fetchOne(ctx context.Context, from source, at sessions.A
 	switch {
 	case full:
 		at.Note = why
-		w.log.Warn("attachment not kept", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
+		in.log.Warn("attachment not kept", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
 		return at
 	case errors.Is(err, errTooLarge):
 		at.Note = fmt.Sprintf("it is too large to be fetched: the most is %d bytes", from.most)
 		return at
 	case err != nil:
 		at.Note = "it could not be fetched"
-		w.log.Warn("attachment not fetched", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
+		in.log.Warn("attachment not fetched", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
 		return at
 	}
-	now := w.now()
+	now := in.now()
 	at.Size = int64(len(content))
 	at.MIME = mimeOf(at, content)
 	sum := sha256.Sum256(content)
@@ -120,8 +120,8 @@ func (got *fetched) show(at *sessions.Attachment, content []byte) {
 		at.Note = "the picture is not shown to you" // read only where it is not
 	case strings.HasPrefix(at.MIME, "image/") && len(content) > sessions.PictureMost:
 		at.Note = fmt.Sprintf("it is too large to be shown: the most is %d bytes", sessions.PictureMost)
-	case isText(at.MIME) && len(content) > textMost:
-		at.Note = fmt.Sprintf("it is too long to be read: the most is %d bytes", textMost)
+	case isText(at.MIME) && len(content) > textMax:
+		at.Note = fmt.Sprintf("it is too long to be read: the most is %d bytes", textMax)
 	case isText(at.MIME) && utf8.Valid(content):
 		at.Note = "its text stands in the message"
 		text := strings.ReplaceAll(string(content), "\x00", "")
@@ -162,8 +162,8 @@ func (f source) download(ctx context.Context, at sessions.Attachment) (content [
 	return content, f.room.Admit(ctx, int64(len(content))) // the platform may have given no size, or a wrong one
 }
 
-// mimeOf is the type of a file: what a picture is says its content, for models
-// refuse one under a wrong name; else what the platform says, then its name.
+// mimeOf is the type of a file. The content decides about pictures, because models refuse a picture of a wrong type; for
+// other files the platform's type counts first, then the name.
 func mimeOf(at sessions.Attachment, content []byte) string {
 	seen, _, _ := strings.Cut(http.DetectContentType(content), ";")
 	if strings.HasPrefix(seen, "image/") {

@@ -1,4 +1,4 @@
-package router
+package work
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -28,17 +29,19 @@ const (
 	ackSkipped = "skipped" // the queue was full
 )
 
-// acks puts reactions on messages that were heard, and takes them off. They are a
+// Acks put reactions on messages that were heard, and take them off. They are a
 // courtesy: what does not fit into the queue is left out and counted, what fails is
-// not tried again. Its goroutines are its workers, between start and stop; those of
+// not tried again. Its goroutines are its workers, between Start and Stop; those of
 // one conversation are made by one worker, so that none is taken off before it was put on.
-type acks struct {
-	log     *slog.Logger
-	outcome *prometheus.CounterVec // by channel and outcome
-	seed    maphash.Seed
-	queues  [ackWorkers]chan ack
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
+type Acks struct {
+	adapter  adapters.Finder
+	settings func() *place.Settings
+	log      *slog.Logger
+	outcome  *prometheus.CounterVec // by channel and outcome
+	seed     maphash.Seed
+	queues   [ackWorkers]chan ack
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
 }
 
 // ack is one reaction that is to be put on or taken off.
@@ -49,15 +52,17 @@ type ack struct {
 	how     adapters.Reaction
 }
 
-func newAcks(log *slog.Logger, outcome *prometheus.CounterVec) *acks {
-	a := &acks{log: log, outcome: outcome, seed: maphash.MakeSeed(), cancel: func() {}}
+// NewAcks makes Acks. Nothing runs before Start.
+func NewAcks(adapter adapters.Finder, settings func() *place.Settings, log *slog.Logger, outcome *prometheus.CounterVec) *Acks {
+	a := &Acks{adapter: adapter, settings: settings, log: log, outcome: outcome, seed: maphash.MakeSeed(), cancel: func() {}}
 	for i := range a.queues {
 		a.queues[i] = make(chan ack, ackQueue)
 	}
 	return a
 }
 
-func (a *acks) start() {
+// Start starts the workers.
+func (a *Acks) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel = cancel
 	for _, queue := range a.queues {
@@ -65,14 +70,14 @@ func (a *acks) start() {
 	}
 }
 
-// stop leaves out what waits, and returns when the calls under way have ended.
-func (a *acks) stop() {
+// Stop leaves out what waits, and returns when the calls under way have ended.
+func (a *Acks) Stop() {
 	a.cancel()
 	a.wg.Wait()
 }
 
 // put never waits.
-func (a *acks) put(k ack) {
+func (a *Acks) put(k ack) {
 	n := maphash.String(a.seed, string(k.route.Lane())) % ackWorkers
 	select {
 	case a.queues[n] <- k:
@@ -81,7 +86,7 @@ func (a *acks) put(k ack) {
 	}
 }
 
-func (a *acks) work(ctx context.Context, queue <-chan ack) {
+func (a *Acks) work(ctx context.Context, queue <-chan ack) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -93,7 +98,7 @@ func (a *acks) work(ctx context.Context, queue <-chan ack) {
 }
 
 // react makes one call and says what became of it.
-func (a *acks) react(ctx context.Context, k ack) (outcome string) {
+func (a *Acks) react(ctx context.Context, k ack) (outcome string) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.log.Error("reaction panicked", "channel", k.route.Channel, "err", p, "stack", string(debug.Stack()))
@@ -112,25 +117,23 @@ func (a *acks) react(ctx context.Context, k ack) (outcome string) {
 	return ackShown
 }
 
-// acknowledge lets the sender of a message see that it was heard, where the channel is set so.
-func (r *Router) acknowledge(run sessions.Run) {
-	r.putAck(run, false)
-}
+// Heard lets the sender of a message see that it was heard, where the channel is set so.
+func (a *Acks) Heard(run sessions.Run) { a.show(run, false) }
 
-// unacknowledge takes the reaction off when the run has ended, where the channel is set so.
-func (r *Router) unacknowledge(run sessions.Run) {
-	if r.settings.Load().Channels[run.Route.Channel].AckRemove {
-		r.putAck(run, true)
+// Ended takes the reaction off when the run has ended, where the channel is set so.
+func (a *Acks) Ended(run sessions.Run) {
+	if a.settings().Channels[run.Route.Channel].AckRemove {
+		a.show(run, true)
 	}
 }
 
-func (r *Router) putAck(run sessions.Run, removed bool) {
-	emoji := r.settings.Load().Channels[run.Route.Channel].AckReaction
+func (a *Acks) show(run sessions.Run, removed bool) {
+	emoji := a.settings().Channels[run.Route.Channel].AckReaction
 	if emoji == "" || run.Input.MessageID == "" || run.Route.Handle != "" {
 		return
 	}
-	a, _ := r.adapter(run.Route.Channel, run.Route.Account)
-	if reactor, ok := a.(adapters.Reactor); ok {
-		r.acks.put(ack{reactor, run.Route, run.Input.MessageID, adapters.Reaction{Emoji: emoji, Removed: removed}})
+	found, _ := a.adapter(run.Route.Channel, run.Route.Account)
+	if reactor, ok := found.(adapters.Reactor); ok {
+		a.put(ack{reactor, run.Route, run.Input.MessageID, adapters.Reaction{Emoji: emoji, Removed: removed}})
 	}
 }

@@ -1,6 +1,8 @@
-package router
+package work
 
 import (
+	"context"
+	"errors"
 	"strings"
 
 	"sluice/router/queue"
@@ -8,7 +10,7 @@ import (
 	"sluice/sessions"
 )
 
-// userMessage is what the agent sees of a run's input; files are the texts of those that are text.
+// userMessage is a run's input as the agent sees it; files are the contents of its text files.
 func userMessage(run sessions.Run, files []string) sessions.Message {
 	in := run.Input
 	m := sessions.Message{Run: run.ID, Role: sessions.RoleUser, Sender: in.Sender, Label: run.Label}
@@ -46,4 +48,30 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 		add(text)
 	}
 	return m
+}
+
+// takeUp brings a run's input into the thread, in memory: as its newest message, or as its order says.
+func takeUp(ctx context.Context, session *sessions.Session, run sessions.Run, files []string) error {
+	order := run.Input.Order
+	switch {
+	case order == nil:
+		session.Append(userMessage(run, files))
+	case order.Do == sessions.OrderEdit:
+		if old := speech.Newest(session.Messages()); old.Run == order.Run {
+			_, err := session.EditMessage(ctx, old.ID, userMessage(run, files))
+			return err
+		}
+		session.Append(userMessage(run, files))
+	case order.Do == sessions.OrderRetry:
+		return refusal(session.Retry(ctx, ""), "There is nothing here to answer again.")
+	}
+	return nil
+}
+
+// refusal turns the error for a missing turn into a sentence for people.
+func refusal(err error, text string) error {
+	if errors.Is(err, sessions.ErrNoTurn) {
+		return &sessions.WorkError{Status: sessions.RunFailed, Public: text, Err: err}
+	}
+	return err
 }

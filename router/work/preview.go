@@ -1,4 +1,4 @@
-package router
+package work
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 
 var errNotShown = errors.New("the gate forbids it")
 
-// adopt takes over the preview that the run's last worker left. It belongs to the
-// run that was the newest of the batch when it was first shown.
+// adopt takes over the preview that the run's last worker left. The preview belongs to the run that was the newest of
+// the batch when the preview was first shown.
 func (s *show) adopt(batch []sessions.Run) {
 	row, err := ledger.Delivery{}, sessions.ErrNotFound
 	for i := len(batch) - 1; i >= 0 && errors.Is(err, sessions.ErrNotFound); i-- {
-		row, err = s.r.store.RunDelivery(s.ctx, batch[i].ID)
+		row, err = s.by.store.RunDelivery(s.ctx, batch[i].ID)
 	}
 	if err != nil {
-		return // none, or the store fails and the run with it
+		return // there was no preview, or the store fails and the run with it
 	}
 	row.Epoch = 0 // its lane's partition may be another than the session's
-	if kept, ok := s.r.receipts.Of(row.ID); ok && row.PreviewID == "" {
+	if kept, ok := s.by.receipts.Of(row.ID); ok && row.PreviewID == "" {
 		row.PreviewID = kept.PreviewID
 	}
 	s.row = &row
@@ -35,43 +35,43 @@ func (s *show) adopt(batch []sessions.Run) {
 	}
 }
 
-// inDoubt reports whether a preview may show that the platform can be asked for.
+// inDoubt reports whether a preview may show, and the platform can be asked for it.
 func (s *show) inDoubt() bool {
 	_, ok := s.adapter.(adapters.Reconciler)
 	return ok && s.row != nil && s.row.PreviewID == "" && !s.row.SentAt.IsZero()
 }
 
-// settle looks the preview up of which it is not known whether it shows; false
-// while it is not. What it leaves open the outbox settles before it sends the answer.
+// settle asks the platform whether a preview in doubt shows; false while the answer is not known. The outbox asks again
+// before it sends the answer.
 func (s *show) settle(ctx context.Context) (bool, error) {
-	if s.r.now().Sub(s.row.SentAt) < outbound.SettleAfter {
+	if s.by.now().Sub(s.row.SentAt) < outbound.SettleAfter {
 		return false, nil
 	}
 	receipt, posted, err := s.adapter.(adapters.Reconciler).Reconcile(ctx, s.outbound(s.row.Text), s.row.SentAt)
 	if err != nil {
-		s.r.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupNoAnswer).Inc()
+		s.by.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupNoAnswer).Inc()
 		return false, err
 	}
 	if !posted {
-		s.r.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupNotPosted).Inc()
+		s.by.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupNotPosted).Inc()
 		s.row.SentAt = time.Time{}
 		return true, nil
 	}
-	s.r.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupPosted).Inc()
+	s.by.sent.Lookups.WithLabelValues(s.row.Route.Channel, outbound.LookupPosted).Inc()
 	return true, s.keepReceipt(ctx, receipt)
 }
 
-// lose gives up a preview that may or may not show: its delivery ends as
-// unknown, and the answer will be a message of its own.
+// lose gives up a preview that may or may not show: its delivery ends as unknown, and the answer becomes a message of
+// its own.
 func (s *show) lose(ctx context.Context, cause error) {
 	lost := *s.row
-	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.r.now(), "not known whether the beginning of the answer shows: "+cause.Error()
-	if err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: lost}}}); err != nil {
-		s.r.log.Error("lost preview not stored", "delivery", string(lost.ID), "err", err)
-		return // it stays what it is and becomes the answer
+	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.by.now(), "not known whether the beginning of the answer shows: "+cause.Error()
+	if err := s.by.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: lost}}}); err != nil {
+		s.by.log.Error("lost preview not stored", "delivery", string(lost.ID), "err", err)
+		return // the preview stays and becomes the answer
 	}
 	s.row = nil
-	s.r.sent.Deliveries.WithLabelValues(lost.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
+	s.by.sent.Deliveries.WithLabelValues(lost.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
 }
 
 // preview shows the text so far, which the gate lets out; false if there is nothing new to show.
@@ -88,8 +88,8 @@ func (s *show) preview(ctx context.Context, text string) bool {
 	}
 	shown, err := s.showText(ctx, editor, text)
 	if err != nil {
-		s.off = true // the final message is on its way anyhow; a preview is never worth a retry
-		s.r.log.Debug("preview not shown", "run", string(s.run.ID), "err", err)
+		s.off = true // the final message comes anyway; a preview is never worth a retry
+		s.by.log.Debug("preview not shown", "run", string(s.run.ID), "err", err)
 	}
 	if shown {
 		s.shown = text
@@ -97,7 +97,7 @@ func (s *show) preview(ctx context.Context, text string) bool {
 	return shown
 }
 
-// showText makes the text the preview's; false while it is not known whether there is one.
+// showText shows the text in the preview; false while it is not known whether the preview shows.
 func (s *show) showText(ctx context.Context, editor adapters.Editor, text string) (bool, error) {
 	if s.inDoubt() {
 		if settled, err := s.settle(ctx); !settled || err != nil {
@@ -111,9 +111,9 @@ func (s *show) showText(ctx context.Context, editor adapters.Editor, text string
 	return err == nil, err
 }
 
-// behind reports whether something waits in the conversation, which a preview must not overtake.
+// behind reports whether deliveries wait in the conversation: a preview must not overtake them.
 func (s *show) behind(ctx context.Context) bool {
-	waiting, err := s.r.store.LaneDeliveries(ctx, s.run.Route.Lane(), 1)
+	waiting, err := s.by.store.LaneDeliveries(ctx, s.run.Route.Lane(), 1)
 	return err != nil || len(waiting) > 0
 }
 
@@ -126,7 +126,8 @@ func firstPiece(a adapters.Adapter, text string) string {
 
 func (s *show) outbound(text string) adapters.Outbound { return outbound.PreviewOf(*s.row, text) }
 
-// firstPreview stores the delivery before the preview is sent and its receipt after; false if nothing shows for sure.
+// firstPreview stores the delivery before the preview is sent, and the receipt after; false unless the preview shows for
+// certain.
 func (s *show) firstPreview(ctx context.Context, text string) (bool, error) {
 	if err := s.intend(ctx, text); err != nil {
 		return false, err
@@ -144,30 +145,30 @@ func (s *show) firstPreview(ctx context.Context, text string) (bool, error) {
 func (s *show) intend(ctx context.Context, text string) error {
 	if s.row != nil {
 		again := *s.row
-		again.Text, again.SentAt = text, s.r.now()
-		if err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: again}}}); err != nil {
+		again.Text, again.SentAt = text, s.by.now()
+		if err := s.by.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: again}}}); err != nil {
 			return err
 		}
 		s.row = &again
 		return nil
 	}
-	d := s.r.compose.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
-	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, ledger.DeliveryPreview, s.r.now()
+	d := s.by.composer.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
+	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, ledger.DeliveryPreview, s.by.now()
 	e := s.egress()
-	e.Partial, e.Effects, e.Text = true, true, text // it counts once, with the answer that it becomes
+	e.Partial, e.Effects, e.Text = true, true, text // rules that count count the answer only once
 	if !s.lets(e) {
 		return errNotShown
 	}
-	if err := s.r.store.Commit(ctx, ledger.Change{Deliver: []ledger.Delivery{d}}); err != nil {
-		s.unclear = true // it may have been stored all the same
+	if err := s.by.store.Commit(ctx, ledger.Change{Deliver: []ledger.Delivery{d}}); err != nil {
+		s.unclear = true // the row may be stored although the commit failed
 		return err
 	}
 	s.row = &d
 	return nil
 }
 
-// notSent decides what follows from a failed send of the first preview. One that may show is
-// looked up before the next, where the platform can be asked, else given up.
+// notSent decides what follows from a failed send of the first preview. A preview that may show is looked up before the
+// next one where the platform can be asked, and given up elsewhere.
 func (s *show) notSent(ctx context.Context, err error) error {
 	f := adapters.AsFailure(err)
 	switch lost := f.Kind == adapters.Transient && !f.Certain; {
@@ -183,25 +184,26 @@ func (s *show) notSent(ctx context.Context, err error) error {
 
 // keepReceipt stores which message shows the preview.
 func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error {
-	s.row.PreviewID = receipt.Fit(s.r.now()).MessageID
+	s.row.PreviewID = receipt.Fit(s.by.now()).MessageID
 	stored := *s.row
-	s.r.receipts.Keep(stored) // should it not be stored, it is with the answer
-	err := s.r.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: stored}}})
+	s.by.receipts.Keep(stored) // if this commit fails, the receipt is stored with the answer
+	err := s.by.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: stored}}})
 	if err == nil {
-		s.r.receipts.Drop(stored.ID)
+		s.by.receipts.Drop(stored.ID)
 	}
 	return err
 }
 
-// findIntent looks for the row of a preview that was not sent, as its intent may have been stored: the answer takes its place.
+// findIntent looks for the row of a preview that was not sent: its intent may be stored, and the answer then takes its
+// place.
 func (s *show) findIntent() {
 	var row ledger.Delivery
 	err := lanes.Patiently(s.ctx, func() (err error) {
-		row, err = s.r.store.RunDelivery(s.ctx, s.run.ID)
+		row, err = s.by.store.RunDelivery(s.ctx, s.run.ID)
 		return err
 	})
 	if err != nil {
-		return // there is none
+		return // the intent was not stored
 	}
 	row.Epoch, row.SentAt = 0, time.Time{}
 	s.row = &row

@@ -1,0 +1,147 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/router/lanes"
+	"sluice/router/place"
+	"sluice/sessions"
+)
+
+// driver lets agents work runs.
+type driver struct {
+	store     Store
+	agent     Agent
+	orders    *orders
+	shows     *shows
+	steering  *steering
+	approvals Approvals
+	ends      *finisher
+	settings  func() *place.Settings
+	now       func() time.Time
+	log       *slog.Logger
+	seconds   prometheus.Observer // from a run's start to its end
+}
+
+// drive lets the agent work and stores how it ended. Most of a run's time, and so
+// most of the goroutines of a busy gateway, is spent here: what it needs is
+// passed by reference, to keep the stack small.
+func (d *driver) drive(ctx context.Context, j *job) error {
+	leader := j.batch[0] // a copy: the batch may grow
+	run := &leader
+	j.speak(run)
+	runCtx, cancel := d.runContext(ctx, j.lane, run)
+	defer cancel(nil)
+	if err := d.abortedBefore(ctx, j, cancel); err != nil {
+		return err
+	}
+	show := d.shows.of(ctx, j)
+	whole := false
+	defer func() {
+		if !whole { // a panic: nobody types any more
+			j.lane.EndRun()
+			show.close()
+		}
+	}()
+	show.begin()
+	answer, err := Answer{}, context.Cause(runCtx)
+	if err == nil {
+		answer, err = d.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: d.steering.of(j, run), Approver: d.approvals.Of(j.session, j.record, run)})
+	}
+	j.lane.EndRun()
+	err = d.conclude(ctx, runCtx, j, answer, err, show)
+	whole = true
+	return err
+}
+
+// conclude stores what the agent's work has come to.
+func (d *driver) conclude(ctx, runCtx context.Context, j *job, answer Answer, err error, show *show) error {
+	preview := show.close()
+	if ctx.Err() != nil {
+		return d.ends.handBack(j.batch, context.Cause(ctx))
+	}
+	if awaited, ok := errors.AsType[*AwaitedError](err); ok && runCtx.Err() == nil {
+		j.aside = awaited.AtMost
+		d.log.Info("run waits for an approval", "run", string(j.batch[0].ID), "session", string(j.id))
+		return d.ends.handBack(j.batch, awaited)
+	}
+	if isStale(err) && runCtx.Err() == nil {
+		return fmt.Errorf("work run: %w", err) // it is gone on with as it is stored, once the store is back
+	}
+	d.seconds.Observe(d.now().Sub(j.batch[0].Started).Seconds())
+	if err != nil {
+		return d.ends.finishFailed(ctx, j, workError(runCtx, err), preview...)
+	}
+	return d.ends.finish(ctx, j, answered{answer, preview, show})
+}
+
+// isStale reports whether an error says that the work can't go on with what is in memory.
+func isStale(err error) bool {
+	return errors.Is(err, sessions.ErrUnavailable) || errors.Is(err, sessions.ErrConflict) || errors.Is(err, sessions.ErrFenced)
+}
+
+// abortedBefore cancels a run that somebody has stopped when nobody listened: before
+// its last worker's end, or between its start and now.
+func (d *driver) abortedBefore(ctx context.Context, j *job, cancel context.CancelCauseFunc) error {
+	asked := j.lane.AbortAsked()
+	if !asked && !j.resumed && j.batch[0].Exchange == "" { // a step may have been stopped while it waited
+		return nil
+	}
+	by, err := d.store.AbortRequested(ctx, j.batch[0].ID)
+	if cause := lanes.AbortCause(by); cause != nil {
+		cancel(cause)
+	}
+	if err != nil {
+		j.lane.EndRun()
+		return fmt.Errorf("look for an abort: %w", err)
+	}
+	return nil
+}
+
+// runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.
+func (d *driver) runContext(ctx context.Context, lane *lanes.Lane, run *sessions.Run) (context.Context, context.CancelCauseFunc) {
+	timeout := cmp.Or(run.Timeout, d.settings().RunTimeout)
+	stop := context.CancelFunc(func() {})
+	if timeout > 0 {
+		ctx, stop = context.WithTimeout(ctx, timeout)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	lane.BeginRun(run.ID, cancel)
+	return ctx, func(cause error) { cancel(cause); stop() }
+}
+
+// workError says how a failed run ended, as a run's status and a sentence.
+func workError(ctx context.Context, err error) *sessions.WorkError {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, lanes.ErrStopped):
+		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Stopped.", Err: lanes.ErrStopped}
+	case errors.Is(cause, lanes.ErrReplaced):
+		return &sessions.WorkError{Status: sessions.RunAborted, Public: "Replaced by a newer message.", Err: lanes.ErrReplaced}
+	}
+	return asWorkError(err)
+}
+
+func asWorkError(err error) *sessions.WorkError {
+	if known, ok := errors.AsType[*sessions.WorkError](err); ok {
+		return known
+	}
+	return &sessions.WorkError{
+		Status: sessions.RunFailed, Err: err,
+		Public: "Something went wrong on my side, and I could not answer. My owner can see why with `sluice runs list --status failed`.",
+	}
+}
+
+// perform does a run's work: the agent's, or what the order of a command says.
+func (d *driver) perform(ctx context.Context, a Assignment) (Answer, error) {
+	if a.Run.Kind == sessions.KindCommand {
+		return d.orders.carryOut(ctx, a)
+	}
+	return d.agent.Work(ctx, a)
+}

@@ -1,0 +1,117 @@
+package work
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/router/room"
+	"sluice/sessions"
+)
+
+// oneFile is a platform with one file.
+type oneFile struct {
+	content []byte
+	err     error // of a read
+}
+
+func (f oneFile) Fetch(context.Context, sessions.Attachment) (io.ReadCloser, error) {
+	if f.content == nil {
+		return nil, errors.New("no such file")
+	}
+	return io.NopCloser(io.MultiReader(bytes.NewReader(f.content), failingReader{f.err})), nil
+}
+
+type failingReader struct{ err error }
+
+func (r failingReader) Read([]byte) (int, error) {
+	if r.err == nil {
+		return 0, io.EOF
+	}
+	return 0, r.err
+}
+
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("connection reset")
+	for name, c := range map[string]struct {
+		said    int64
+		content []byte
+		read    error
+		err     error
+	}{
+		"as large as it may be":         {10, make([]byte, 10), nil, nil},
+		"of an unknown size":            {0, make([]byte, 10), nil, nil},
+		"said to be larger":             {11, make([]byte, 10), nil, errTooLarge},
+		"larger than it was said to be": {1, make([]byte, 11), nil, errTooLarge},
+		"that breaks off":               {3, make([]byte, 2), broken, broken},
+	} {
+		content, err := source{oneFile{c.content, c.read}, 10, &room.Room{}}.download(t.Context(), sessions.Attachment{Size: c.said})
+		if c.err != nil {
+			require.ErrorIs(t, err, c.err, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.content, content, name)
+	}
+	_, err := source{oneFile{}, 10, &room.Room{}}.download(t.Context(), sessions.Attachment{})
+	require.ErrorContains(t, err, "fetch attachment: no such file")
+}
+
+// What a model is shown of a file hangs on its type and its size.
+func TestWhatIsShownOfAFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		at      sessions.Attachment
+		content []byte
+		note    string
+		text    string
+	}{
+		"a picture":                 {sessions.Attachment{MIME: "image/png", Media: "med_1", Size: 3}, make([]byte, 3), "the picture is not shown to you", ""},
+		"a picture that is large":   {sessions.Attachment{MIME: "image/png", Media: "med_1", Size: sessions.PictureMost + 1}, make([]byte, sessions.PictureMost+1), "too large to be shown", ""},
+		"an odd picture":            {sessions.Attachment{MIME: "image/x-odd", Media: "med_1", Size: 3}, make([]byte, 3), "can't be shown", ""},
+		"a text":                    {sessions.Attachment{MIME: "text/plain", Name: "a.txt"}, []byte("a\x00b"), "stands in the message", "[Text of the file a.txt]\nab"},
+		"a text without a name":     {sessions.Attachment{MIME: "application/json"}, []byte("{}"), "stands in the message", "[Text of the file without a name]\n{}"},
+		"a text as long as may be":  {sessions.Attachment{MIME: "text/plain", Name: "a"}, bytes.Repeat([]byte("x"), textMax), "stands in the message", "[Text of the file a]\n" + strings.Repeat("x", textMax)},
+		"a longer text":             {sessions.Attachment{MIME: "text/plain", Name: "a"}, bytes.Repeat([]byte("x"), textMax+1), "too long to be read", ""},
+		"a text that is no UTF-8":   {sessions.Attachment{MIME: "text/plain"}, []byte("\xff"), "can't be shown", ""},
+		"something else":            {sessions.Attachment{MIME: "application/zip"}, []byte("PK"), "can't be shown", ""},
+		"something else, and large": {sessions.Attachment{MIME: "application/zip"}, make([]byte, textMax+1), "can't be shown", ""},
+	} {
+		var got fetched
+		got.show(&c.at, c.content)
+		require.Contains(t, c.at.Note, c.note, name)
+		if c.text == "" {
+			require.Empty(t, got.texts, name)
+			continue
+		}
+		require.Equal(t, []string{c.text}, got.texts, name)
+	}
+}
+
+func TestTypeOfAFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		at      sessions.Attachment
+		content string
+		want    string
+	}{
+		"what a picture is says its content":  {sessions.Attachment{MIME: "text/plain", Name: "a.txt"}, "\x89PNG\r\n\x1a\n", "image/png"},
+		"what the platform says":              {sessions.Attachment{MIME: "text/csv; charset=utf-8", Name: "a.json"}, "a,b", "text/csv"},
+		"a picture that is none goes by name": {sessions.Attachment{MIME: "image/png", Name: "a.CSV"}, "a,b", "text/csv"},
+		"a type that is none goes by name":    {sessions.Attachment{MIME: "a\r\nb", Name: "a.md"}, "a", "text/plain"},
+		"a log":                               {sessions.Attachment{Name: "a.log"}, "a", "text/plain"},
+		"a list":                              {sessions.Attachment{Name: "a.json"}, "[]", "application/json"},
+		"a name that says nothing":            {sessions.Attachment{Name: "a"}, "%PDF-1.4", "application/pdf"},
+	} {
+		require.Equal(t, c.want, mimeOf(c.at, []byte(c.content)), name)
+	}
+	for mime, want := range map[string]bool{"text/plain": true, "application/json": true, "application/pdf": false, "image/png": false} {
+		require.Equal(t, want, isText(mime), mime)
+	}
+}

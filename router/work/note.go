@@ -1,0 +1,40 @@
+package work
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// note stores a sub-agent's report as a message that nobody answers, and ends its run with it.
+// A session that may never learn so much ends the run without it.
+func (c *claimer) note(ctx context.Context, j *job) error {
+	session, run := j.session, j.batch[0]
+	from := run.Status
+	run.Epoch, run.Started, run.Finished, run.Status = j.lane.Epoch(), c.now(), c.now(), sessions.RunDone
+	if err := c.intake.admitText(session, &run, nil); err != nil {
+		run.Status, run.Error = sessions.RunFailed, "the session may not learn so much"
+	} else {
+		session.Append(userMessage(noted(run, c.mayRise(j.record, j.record.Route, run.Label)), nil))
+	}
+	change := session.Pending()
+	change.Runs = []sessions.RunMove{{From: from, Run: run}}
+	if err := c.store.CommitSession(ctx, change); err != nil {
+		return fmt.Errorf("store note: %w", err)
+	}
+	session.Saved(change)
+	return nil
+}
+
+// noted is a note as its session reads it: where the session may not rise to the report's level, only that there is one.
+// The run itself keeps its label, as it keeps the report.
+func noted(run sessions.Run, mayRise bool) sessions.Run {
+	if !mayRise {
+		level := run.Label.Level()
+		run.Label, run.Input.Text = flow.Bottom(), fmt.Sprintf(
+			"[A sub-agent has ended. What it reports is %s, above what this conversation carries; an owner can say /raise %s and ask for it.]", level, level)
+	}
+	return run
+}

@@ -1,0 +1,106 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/place"
+	"sluice/sessions"
+)
+
+// orders carries out what commands order a session's worker to do.
+type orders struct {
+	agent     Agent
+	sinkLevel func(route sessions.Route) flow.Level
+	now       func() time.Time
+}
+
+// carryOut does what the order of a command says.
+func (o *orders) carryOut(ctx context.Context, a Assignment) (Answer, error) {
+	order := a.Run.Input.Order
+	switch order.Do {
+	case sessions.OrderUndo:
+		return o.undo(ctx, a.Session, order.N)
+	case sessions.OrderSwitch:
+		return o.switchTo(ctx, a.Session, order)
+	case sessions.OrderCompact:
+		return o.compact(ctx, a)
+	case sessions.OrderRaise:
+		return o.raise(a.Session, a.Run)
+	}
+	return Answer{}, fmt.Errorf("no such order: %q", order.Do)
+}
+
+func (o *orders) undo(ctx context.Context, session *sessions.Session, n int) (Answer, error) {
+	undone, err := session.Undo(ctx, n)
+	if err != nil {
+		return Answer{}, refusal(err, "There is nothing here to undo.")
+	}
+	text := "I have taken back the last turn, as if it had not been said."
+	if undone > 1 {
+		text = fmt.Sprintf("I have taken back the last %d turns, as if they had not been said.", undone)
+	}
+	if undone < n {
+		text += " There were no more."
+	}
+	return Answer{Text: text}, nil
+}
+
+func (o *orders) switchTo(ctx context.Context, session *sessions.Session, order *sessions.Order) (Answer, error) {
+	err := session.Switch(ctx, order.Message)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return Answer{}, &sessions.WorkError{Status: sessions.RunFailed, Public: "That branch is not there.", Err: err}
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Text: fmt.Sprintf("We go on from branch %d.", order.N)}, nil
+}
+
+func (o *orders) compact(ctx context.Context, a Assignment) (Answer, error) {
+	compactor, ok := o.agent.(Compactor)
+	if !ok {
+		return Answer{Text: "This agent can't shorten what was said."}, nil
+	}
+	got, err := compactor.Compact(ctx, a)
+	if errors.Is(err, sessions.ErrNothingToCompact) {
+		return Answer{Text: "There is nothing yet that I could shorten."}, nil
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	quotes := policy.NewQuotation(o.sinkLevel(a.Run.Route))
+	how := flow.NewText(fmt.Sprintf("a summary stands for %d messages. What I read with each answer has gone from about %d to about %d tokens.",
+		got.Messages, got.Before/bytesPerToken, got.After/bytesPerToken), a.Session.Taint())
+	text := "I have shortened what we said: " + quotes.Or(how, "a summary stands for the older part of it.")
+	return Answer{Usage: got.Usage, Text: text, Quotes: quotes.Label()}, nil
+}
+
+// raise lets a session rise to a level within its clearance.
+func (o *orders) raise(session *sessions.Session, run *sessions.Run) (Answer, error) {
+	level, record := run.Input.Order.Level, session.Record()
+	if !flow.CanFlow(level, record.Clearance) {
+		return Answer{Text: place.AboveClearance(record, level)}, nil
+	}
+	session.Raise(flow.NewLabel(level, flow.Trusted))
+	session.Audit(sessions.AuditEntry{
+		At: o.now(), Actor: sessions.Principal(run.Route.Channel, run.Input.Sender.ID), Action: "session.raise", Object: string(record.Key),
+		Session: record.ID, Label: session.Taint(), Detail: map[string]string{"from": record.Taint.Level().String(), "to": session.Taint().Level().String()},
+	})
+	now := session.Taint().Level()
+	if run.Route.ChatType != sessions.Direct {
+		now = level // only an owner in private may know what the session had learnt before
+	}
+	text := fmt.Sprintf("This conversation is at %s now: I can use here what is %s or lower, until `/new`.", now, now)
+	if carries := o.sinkLevel(run.Route); !flow.CanFlow(now, carries) {
+		text += fmt.Sprintf(" What I then answer may not be said here, where only %s is carried.", carries)
+	}
+	return Answer{Text: text}, nil
+}
+
+// bytesPerToken is a rough measure, for people.
+const bytesPerToken = 4

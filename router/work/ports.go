@@ -1,0 +1,76 @@
+package work
+
+import (
+	"context"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/exchange"
+	"sluice/router/lanes"
+	"sluice/router/ledger"
+	"sluice/router/room"
+	"sluice/sessions"
+)
+
+// Store is what the work of a session needs of the database.
+type Store interface {
+	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+	AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error)
+	RunDelivery(ctx context.Context, id sessions.RunID) (ledger.Delivery, error)
+	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error)
+	Commit(ctx context.Context, change ledger.Change) error
+	CommitSession(ctx context.Context, change sessions.Change) error
+}
+
+// Lanes bounds how many sub-agents work, and wakes whoever has work by a change, see [lanes.Lanes].
+type Lanes interface {
+	Commit(ctx context.Context, change ledger.Change) error
+	WakeFor(change ledger.Change)
+	EnterTask(lane *lanes.Lane, most int) (leave func(), ok bool)
+}
+
+// Monitor judges what enters a session, see [policy.Monitor].
+type Monitor interface {
+	Enter(e policy.Entry) policy.Decision
+	MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool
+}
+
+// Gate judges what of an answer may be shown while it is written.
+type Gate interface {
+	Decide(e policy.Egress) policy.Decision
+	// SinkLevel is the highest level that may be said by a route.
+	SinkLevel(route sessions.Route) flow.Level
+}
+
+// Composer makes deliveries.
+type Composer interface {
+	Delivery(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery
+	// Withdraw takes back previews that become no answer.
+	Withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove
+}
+
+// Receipts are what platforms have answered and the store has not yet.
+type Receipts interface {
+	Keep(d ledger.Delivery)
+	Drop(id ledger.DeliveryID)
+	Of(id ledger.DeliveryID) (ledger.Delivery, bool)
+}
+
+// Rooms says how much of files a session may still keep.
+type Rooms interface {
+	Of(id sessions.ID) *room.Room
+}
+
+// Exchanges takes the end of a step into its exchange, see [exchange.Exchanges].
+type Exchanges interface {
+	Advance(ctx context.Context, change *ledger.Change, end exchange.End) (say string, err error)
+}
+
+// Approvals has people decide about tool calls.
+type Approvals interface {
+	// Of makes the approver of a run of an opened session; record is the session as it was when the run began.
+	Of(session *sessions.Session, record sessions.Record, run *sessions.Run) Approver
+}

@@ -14,7 +14,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 // A wait that the platform asked for may be longer than the delivery's life. It
@@ -127,7 +127,7 @@ func TestStoreOutageEndsNoRun(t *testing.T) {
 		b.agent.answer = func(_ context.Context, text string, _ func(sessions.Event)) (string, error) {
 			if first {
 				first = false
-				return "", &store.Unavailable{Reason: "the disk is full", Err: errors.New("13")}
+				return "", &engine.Unavailable{Reason: "the disk is full", Err: errors.New("13")}
 			}
 			return "echo: " + text, nil
 		}
@@ -348,7 +348,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 		want sessions.RunStatus
 	}{
 		"broken rows": {errors.New("unexpected end of JSON input"), sessions.RunFailed},
-		"store away":  {&store.Unavailable{Reason: "no connection"}, sessions.RunQueued},
+		"store away":  {&engine.Unavailable{Reason: "no connection"}, sessions.RunQueued},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
+	"sluice/store/engine"
 )
 
 // away is a database that goes away and comes back, under a process that lives on.
@@ -26,7 +27,7 @@ type away struct {
 	after atomic.Bool // the commit at which it goes is stored, and nobody hears of it
 }
 
-var errAway = &store.Unavailable{Reason: "PostgreSQL can't be reached"}
+var errAway = &engine.Unavailable{Reason: "PostgreSQL can't be reached"}
 
 func (a *away) Commit(ctx context.Context, c ledger.Change) error {
 	if a.after.CompareAndSwap(true, false) {

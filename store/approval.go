@@ -6,6 +6,7 @@ import (
 
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const (
@@ -18,34 +19,34 @@ const (
 // approvals are the parts of a change about tool calls that people decide about.
 func (b *writer) approvals(c ledger.Change) {
 	for _, p := range c.Ask {
-		level, trust := label(p.Label)
-		b.add(Statement{SQL: insertApproval, Duplicate: sessions.ErrDuplicate, Args: []any{
+		level, trust := engine.Label(p.Label)
+		b.add(engine.Statement{SQL: insertApproval, Duplicate: sessions.ErrDuplicate, Args: []any{
 			string(p.ID), string(p.Session), string(p.Run), p.Agent, p.CallID, p.Tool, string(p.Args), level, trust,
-			string(p.Status), p.Reason.Raw(), p.By, micros(p.Created), micros(p.Expires), micros(p.Decided), p.Why, b.text(p.Terms), string(p.Delivery), saidAs(p.Reason),
+			string(p.Status), p.Reason.Raw(), p.By, engine.Micros(p.Created), engine.Micros(p.Expires), engine.Micros(p.Decided), p.Why, b.Text(p.Terms), string(p.Delivery), engine.SaidAs(p.Reason),
 		}})
 	}
 	for _, m := range c.Approvals {
 		p := m.Approval
-		b.add(Statement{SQL: moveApproval, Else: sessions.ErrConflict, Args: []any{
-			string(p.Status), p.Reason.Raw(), saidAs(p.Reason), p.By, micros(p.Decided), string(p.ID), string(m.From),
+		b.add(engine.Statement{SQL: moveApproval, Else: sessions.ErrConflict, Args: []any{
+			string(p.Status), p.Reason.Raw(), engine.SaidAs(p.Reason), p.By, engine.Micros(p.Decided), string(p.ID), string(m.From),
 		}})
 	}
 	for _, u := range c.Unask {
-		b.add(Statement{SQL: unaskRun, Args: []any{u.Reason, micros(u.At), string(u.Run)}})
+		b.add(engine.Statement{SQL: unaskRun, Args: []any{u.Reason, engine.Micros(u.At), string(u.Run)}})
 	}
 }
 
-func scanApproval(row Row) (ledger.Approval, error) {
+func scanApproval(row engine.Row) (ledger.Approval, error) {
 	var p ledger.Approval
 	var id, session, run, args, status, terms, delivery string
-	var reason said
+	var reason engine.Said
 	var level, trust int
 	var created, expires, decided int64
-	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &reason.text, &p.By, &created, &expires, &decided,
-		&p.Why, &terms, &delivery, &reason.label)
+	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &reason.Text, &p.By, &created, &expires, &decided,
+		&p.Why, &terms, &delivery, &reason.Label)
 	p.ID, p.Session, p.Run, p.Status = ledger.ApprovalID(id), sessions.ID(session), sessions.RunID(run), ledger.ApprovalStatus(status)
-	p.Label, p.Created, p.Expires, p.Decided = labelFrom(level, trust), fromMicros(created), fromMicros(expires), fromMicros(decided)
-	p.Reason = reason.labelled(p.Label)
+	p.Label, p.Created, p.Expires, p.Decided = engine.LabelFrom(level, trust), engine.FromMicros(created), engine.FromMicros(expires), engine.FromMicros(decided)
+	p.Reason = reason.Labelled(p.Label)
 	p.Delivery = ledger.DeliveryID(delivery)
 	if args != "" {
 		p.Args = json.RawMessage(args)
@@ -57,16 +58,16 @@ func scanApproval(row Row) (ledger.Approval, error) {
 }
 
 // Approval implements [ledger.Store].
-func (db *DB) Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error) {
-	return single(ctx, db, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, []any{string(id)}, scanApproval)
+func (db approvalTable) Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, []any{string(id)}, scanApproval)
 }
 
 // ListApprovals implements [ledger.Browser].
-func (db *DB) ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error) {
-	f := filter{}
-	f.within(q.MaxLevel, "approvals", "session_id")
-	f.addIf(q.Status != "", `status = ?`, q.Status)
-	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
-	f.afterPlace(q.After, q.MaxLevel, "approvals", "created", "session_id")
-	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+approvalColumns+` FROM approvals`+f.where()+` ORDER BY created DESC, id DESC`, f.args, scanApproval)
+func (db approvalTable) ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error) {
+	f := engine.Filter{}
+	f.Within(q.MaxLevel, "approvals", "session_id")
+	f.AddIf(q.Status != "", `status = ?`, q.Status)
+	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.AfterPlace(q.After, q.MaxLevel, "approvals", "created", "session_id")
+	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+approvalColumns+` FROM approvals`+f.Where()+` ORDER BY created DESC, id DESC`, f.Args, scanApproval)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sluice/router/ledger"
+	"sluice/store/engine"
 )
 
 // noHead is the sequence number of a head that is not there.
@@ -11,20 +12,20 @@ const noHead = int64(-1)
 
 // chainCheck follows one chain from its first entry to its last.
 type chainCheck struct {
-	head    Head          // as it was before the first entry was read
-	kept    map[Head]bool // heads that somebody has kept; true: met
-	entries int64         // that were read
-	last    Head          // the last entry up to which all is well
-	broken  bool          // what follows last does not fit; faults[stray] says so
-	stray   int           // index in faults
+	head    engine.Head          // as it was before the first entry was read
+	kept    map[engine.Head]bool // heads that somebody has kept; true: met
+	entries int64                // that were read
+	last    engine.Head          // the last entry up to which all is well
+	broken  bool                 // what follows last does not fit; faults[stray] says so
+	stray   int                  // index in faults
 	faults  []ledger.AuditFault
 }
 
-func newChainCheck(head Head, kept []ledger.AuditHead) *chainCheck {
-	c := &chainCheck{head: head, kept: map[Head]bool{}, last: Head{Chain: head.Chain}}
+func newChainCheck(head engine.Head, kept []ledger.AuditHead) *chainCheck {
+	c := &chainCheck{head: head, kept: map[engine.Head]bool{}, last: engine.Head{Chain: head.Chain}}
 	for _, k := range kept {
 		if k.Chain == head.Chain {
-			c.kept[Head(k)] = false
+			c.kept[engine.Head(k)] = false
 		}
 	}
 	return c
@@ -41,7 +42,7 @@ func (c *chainCheck) next(l link) {
 		c.kept[l.Head] = true
 	}
 	place := c.last.Seq + 1
-	fits := l.seal(c.last.Hash, c.head.Chain, place) == l.Hash
+	fits := l.Seal(c.last.Hash, c.head.Chain, place) == l.Hash
 	switch {
 	case c.broken && fits:
 		c.faults[c.stray].Kind = ledger.AuditOrder
@@ -54,7 +55,7 @@ func (c *chainCheck) next(l link) {
 	}
 }
 
-func (c *chainCheck) good(h Head) {
+func (c *chainCheck) good(h engine.Head) {
 	c.last = h
 	if h.Seq == c.head.Seq && h.Hash != c.head.Hash {
 		c.fault(h.Seq, ledger.AuditHeadBad, "the table of heads has another hash for it than the entry")

@@ -10,17 +10,18 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 // link is a row of the audit trail.
 type link struct {
-	Entry
-	Head
+	engine.Entry
+	engine.Head
 }
 
-func scanLink(row Row) (link, error) {
+func scanLink(row engine.Row) (link, error) {
 	var l link
-	err := row.Scan(&l.Chain, &l.Seq, &l.at, &l.actor, &l.action, &l.object, &l.session, &l.level, &l.trust, &l.detail, &l.Hash)
+	err := row.Scan(&l.Chain, &l.Seq, &l.At, &l.Actor, &l.Action, &l.Object, &l.Session, &l.Level, &l.Trust, &l.Detail, &l.Hash)
 	return l, err
 }
 
@@ -30,13 +31,13 @@ const idHash = 16
 // record is a row for people and programs.
 func (l link) record() ledger.AuditRecord {
 	r := ledger.AuditRecord{
-		ID: fmt.Sprintf("%d-%s", l.at, l.Hash[:min(idHash, len(l.Hash))]), Place: ledger.AuditHead(l.Head),
+		ID: fmt.Sprintf("%d-%s", l.At, l.Hash[:min(idHash, len(l.Hash))]), Place: ledger.AuditHead(l.Head),
 		AuditEntry: sessions.AuditEntry{
-			At: fromMicros(l.at), Actor: l.actor, Action: l.action, Object: l.object, Session: sessions.ID(l.session), Label: labelFrom(l.level, l.trust),
+			At: engine.FromMicros(l.At), Actor: l.Actor, Action: l.Action, Object: l.Object, Session: sessions.ID(l.Session), Label: engine.LabelFrom(l.Level, l.Trust),
 		},
 	}
-	if l.detail != "" {
-		r.Detail = detailOf(l.detail)
+	if l.Detail != "" {
+		r.Detail = detailOf(l.Detail)
 	}
 	return r
 }
@@ -50,35 +51,35 @@ func detailOf(text string) any {
 }
 
 // ListAudit implements [ledger.Browser].
-func (db *DB) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error) {
+func (db auditTable) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error) {
 	if !q.MaxLevel.Valid() {
 		return nil, nil
 	}
-	f := filter{}
-	f.addIf(q.Action != "", `action = ?`, q.Action)
-	f.addIf(q.Actor != "", `actor = ?`, q.Actor)
-	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
-	f.addIf(!q.Since.IsZero(), `at >= ?`, micros(q.Since))
-	f.within(q.MaxLevel, "audit", "session_id")
+	f := engine.Filter{}
+	f.AddIf(q.Action != "", `action = ?`, q.Action)
+	f.AddIf(q.Actor != "", `actor = ?`, q.Actor)
+	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.AddIf(!q.Since.IsZero(), `at >= ?`, engine.Micros(q.Since))
+	f.Within(q.MaxLevel, "audit", "session_id")
 	if q.After != "" {
-		f.afterAudit(q.After, q.MaxLevel)
+		afterAudit(&f, q.After, q.MaxLevel)
 	}
-	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+auditColumns+` FROM audit`+f.where()+` ORDER BY at DESC, chain DESC, seq DESC`, f.args,
-		func(row Row) (ledger.AuditRecord, error) {
+	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+engine.AuditColumns+` FROM audit`+f.Where()+` ORDER BY at DESC, chain DESC, seq DESC`, f.Args,
+		func(row engine.Row) (ledger.AuditRecord, error) {
 			l, err := scanLink(row)
 			return l.record(), err
 		})
 }
 
 // afterAudit begins behind an entry of the page before. One that is left out by the level is none.
-func (f *filter) afterAudit(id string, most flow.Level) {
+func afterAudit(f *engine.Filter, id string, most flow.Level) {
 	text, hash, _ := strings.Cut(id, "-")
 	at, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		at = -1 // no entry has such a time
 	}
-	before := filter{}
-	before.add(`p.at = ? AND substr(p.hash, 1, ?) = ?`, at, idHash, hash)
-	before.within(most, "p", "session_id")
-	f.add(`(at, chain, seq) < (SELECT p.at, p.chain, p.seq FROM audit p`+before.where()+`)`, before.args...)
+	before := engine.Filter{}
+	before.Add(`p.at = ? AND substr(p.hash, 1, ?) = ?`, at, idHash, hash)
+	before.Within(most, "p", "session_id")
+	f.Add(`(at, chain, seq) < (SELECT p.at, p.chain, p.seq FROM audit p`+before.Where()+`)`, before.Args...)
 }

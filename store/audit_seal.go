@@ -9,6 +9,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 // SealMigration is the number of the migration that is SealAudit.
@@ -51,16 +52,16 @@ type sealer struct {
 }
 
 // page reads old entries behind the number from; last is the number of the last one.
-func (s sealer) page(ctx context.Context, from int64) (trail Trail, last int64, err error) {
+func (s sealer) page(ctx context.Context, from int64) (trail engine.Trail, last int64, err error) {
 	rows, err := s.tx.QueryContext(ctx, s.spell(`SELECT seq, at, actor, action, object, session_id, level, trust, detail FROM audit_before
-		WHERE seq > ? ORDER BY seq`+most(verifyPage)), from)
+		WHERE seq > ? ORDER BY seq`+engine.Most(verifyPage)), from)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var e Entry
-		if err := rows.Scan(&last, &e.at, &e.actor, &e.action, &e.object, &e.session, &e.level, &e.trust, &e.detail); err != nil {
+		var e engine.Entry
+		if err := rows.Scan(&last, &e.At, &e.Actor, &e.Action, &e.Object, &e.Session, &e.Level, &e.Trust, &e.Detail); err != nil {
 			return nil, 0, err
 		}
 		trail = append(trail, e)
@@ -70,20 +71,20 @@ func (s sealer) page(ctx context.Context, from int64) (trail Trail, last int64, 
 
 // begin adds the entry that says what of the trail is older than its chain.
 func (s sealer) begin(ctx context.Context, sealed int, now time.Time) error {
-	var e encoding
-	trail := e.entries([]sessions.AuditEntry{{
+	var e engine.Encoding
+	trail := e.Entries([]sessions.AuditEntry{{
 		At: now, Actor: "gateway", Action: "audit.begin", Label: flow.NewLabel(flow.Restricted, flow.Trusted),
 		Detail: map[string]any{"before": sealed, "reason": "the entries before this one were not chained when they were written"},
 	}})
-	if e.err != nil {
-		return e.err
+	if e.Err != nil {
+		return e.Err
 	}
 	return s.add(ctx, trail)
 }
 
-func (s sealer) add(ctx context.Context, trail Trail) error {
-	var head Head
-	if err := head.Scan(s.tx.QueryRowContext(ctx, s.spell(FreeHead))); err != nil {
+func (s sealer) add(ctx context.Context, trail engine.Trail) error {
+	var head engine.Head
+	if err := head.Scan(s.tx.QueryRowContext(ctx, s.spell(engine.FreeHead))); err != nil {
 		return fmt.Errorf("read head of audit trail: %w", err)
 	}
 	links, _ := trail.Link(head)

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"sluice/router/ledger"
+	"sluice/store/engine"
 )
 
 // verifyPage is how many entries are in memory at once.
 const verifyPage = 1000
 
 // VerifyAudit implements [ledger.Browser].
-func (db *DB) VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error) {
+func (db auditTable) VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error) {
 	report := ledger.AuditReport{Heads: []ledger.AuditHead{}, Faults: []ledger.AuditFault{}}
 	heads, err := db.auditHeads(ctx)
 	if err != nil {
@@ -31,7 +32,7 @@ func (db *DB) VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.
 		}
 	}
 	for _, k := range kept {
-		if !slices.ContainsFunc(heads, func(h Head) bool { return h.Chain == k.Chain }) {
+		if !slices.ContainsFunc(heads, func(h engine.Head) bool { return h.Chain == k.Chain }) {
 			report.Faults = append(report.Faults, ledger.AuditFault{Chain: k.Chain, Seq: k.Seq, Kind: ledger.AuditHeadBad, Text: "there is no such chain"})
 		}
 	}
@@ -39,11 +40,11 @@ func (db *DB) VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.
 }
 
 // auditHeads are the heads of all chains that have one or have entries.
-func (db *DB) auditHeads(ctx context.Context) ([]Head, error) {
-	return all(ctx, db, `SELECT chain, seq, hash FROM audit_heads
+func (db auditTable) auditHeads(ctx context.Context) ([]engine.Head, error) {
+	return engine.All(ctx, db.Conn, `SELECT chain, seq, hash FROM audit_heads
 		UNION ALL SELECT DISTINCT chain, CAST(? AS BIGINT), '' FROM audit WHERE chain NOT IN (SELECT chain FROM audit_heads) ORDER BY chain`, []any{noHead},
-		func(row Row) (Head, error) {
-			var h Head
+		func(row engine.Row) (engine.Head, error) {
+			var h engine.Head
 			err := h.Scan(row)
 			return h, err
 		})
@@ -51,9 +52,9 @@ func (db *DB) auditHeads(ctx context.Context) ([]Head, error) {
 
 // verifyChain reads a chain page by page. What is added meanwhile is looked at too,
 // so the head is read before, for what must be there, and after, for what may be.
-func (db *DB) verifyChain(ctx context.Context, c *chainCheck) error {
+func (db auditTable) verifyChain(ctx context.Context, c *chainCheck) error {
 	for from, n := int64(math.MinInt64), verifyPage; n == verifyPage; {
-		links, err := all(ctx, db, `SELECT `+auditColumns+` FROM audit WHERE chain = ? AND seq > ? ORDER BY seq`+most(verifyPage), []any{c.head.Chain, from}, scanLink)
+		links, err := engine.All(ctx, db.Conn, `SELECT `+engine.AuditColumns+` FROM audit WHERE chain = ? AND seq > ? ORDER BY seq`+engine.Most(verifyPage), []any{c.head.Chain, from}, scanLink)
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (db *DB) verifyChain(ctx context.Context, c *chainCheck) error {
 	}
 	latest := c.head.Seq
 	if latest != noHead {
-		if err := db.one(ctx, `SELECT seq FROM audit_heads WHERE chain = ?`, []any{c.head.Chain}, &latest); err != nil {
+		if err := db.One(ctx, `SELECT seq FROM audit_heads WHERE chain = ?`, []any{c.head.Chain}, &latest); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/store"
+	"sluice/store/engine"
 )
 
 var errBroken = errors.New("the disk gives nothing back")
@@ -18,7 +19,7 @@ var errBroken = errors.New("the disk gives nothing back")
 // unreadable is an engine that fails: at once, or with the first row that it gives.
 type unreadable struct{ atRow bool }
 
-func (b unreadable) Query(_ context.Context, _ string, _ []any, scan func(store.Row) error) error {
+func (b unreadable) Query(_ context.Context, _ string, _ []any, scan func(engine.Row) error) error {
 	if b.atRow {
 		return scan(b)
 	}
@@ -27,12 +28,12 @@ func (b unreadable) Query(_ context.Context, _ string, _ []any, scan func(store.
 
 func (unreadable) Scan(...any) error { return errBroken }
 
-func (unreadable) Apply(context.Context, []store.Write, store.Trail) (int, error) {
+func (unreadable) Apply(context.Context, []engine.Write, engine.Trail) (int, error) {
 	return -1, errBroken
 }
-func (unreadable) Workers() int                       { return 1 }
-func (unreadable) Having(int, store.WordField) string { return "SELECT" }
-func (unreadable) Close() error                       { return errBroken }
+func (unreadable) Workers() int                        { return 1 }
+func (unreadable) Having(int, engine.WordField) string { return "SELECT" }
+func (unreadable) Close() error                        { return errBroken }
 
 // filled is a value of a type with something in each text, number and list of it.
 func filled(t reflect.Type) reflect.Value {
@@ -91,7 +92,7 @@ func TestAFaultOfTheDatabaseIsTheCallers(t *testing.T) {
 // garbled is an engine whose rows have texts that nobody wrote.
 type garbled struct{ unreadable }
 
-func (g garbled) Query(_ context.Context, _ string, _ []any, scan func(store.Row) error) error {
+func (g garbled) Query(_ context.Context, _ string, _ []any, scan func(engine.Row) error) error {
 	return scan(g)
 }
 
@@ -125,9 +126,9 @@ func TestGarbledRowsAreErrors(t *testing.T) {
 // busy is an engine where others are always quicker.
 type busy struct{ unreadable }
 
-func (busy) Query(context.Context, string, []any, func(store.Row) error) error { return nil }
+func (busy) Query(context.Context, string, []any, func(engine.Row) error) error { return nil }
 
-func (busy) Apply(context.Context, []store.Write, store.Trail) (int, error) {
+func (busy) Apply(context.Context, []engine.Write, engine.Trail) (int, error) {
 	return 0, sessions.ErrConflict
 }
 

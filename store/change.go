@@ -3,11 +3,12 @@ package store
 import (
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 // changeWrite turns a change into its statements and what it adds to the audit trail. Their order is that of what
 // depends on what; within a kind it is the change's own.
-func changeWrite(c ledger.Change) (Write, Trail, error) {
+func changeWrite(c ledger.Change) (engine.Write, engine.Trail, error) {
 	b := &writer{}
 	if c.Event != nil {
 		b.event(*c.Event)
@@ -16,8 +17,8 @@ func changeWrite(c ledger.Change) (Write, Trail, error) {
 		b.idle(id)
 	}
 	for _, e := range c.End {
-		b.add(Statement{SQL: endSession, Args: []any{micros(e.At), string(e.ID)}, Else: sessions.ErrNotFound})
-		b.add(Statement{SQL: endTodos, Args: []any{string(e.ID)}})
+		b.add(engine.Statement{SQL: endSession, Args: []any{engine.Micros(e.At), string(e.ID)}, Else: sessions.ErrNotFound})
+		b.add(engine.Statement{SQL: endTodos, Args: []any{string(e.ID)}})
 	}
 	for _, r := range c.Create {
 		b.createSession(r)
@@ -41,11 +42,11 @@ func changeWrite(c ledger.Change) (Write, Trail, error) {
 		b.moveRun(m)
 	}
 	for _, i := range c.Interrupt {
-		b.add(Statement{SQL: interruptRun, Args: []any{string(i.Run)}})
+		b.add(engine.Statement{SQL: interruptRun, Args: []any{string(i.Run)}})
 	}
 	for _, a := range c.Abort {
-		b.add(Statement{SQL: abortQueued, Args: []any{micros(a.At), string(a.Session)}})
-		b.add(Statement{SQL: abortOpen, Args: []any{string(a.Session)}})
+		b.add(engine.Statement{SQL: abortQueued, Args: []any{engine.Micros(a.At), string(a.Session)}})
+		b.add(engine.Statement{SQL: abortOpen, Args: []any{string(a.Session)}})
 	}
 	for _, m := range c.Media {
 		b.media(m)
@@ -57,17 +58,17 @@ func changeWrite(c ledger.Change) (Write, Trail, error) {
 		b.moveDelivery(m)
 	}
 	b.rest(c)
-	trail := b.entries(c.Audit)
-	return b.write, trail, b.err
+	trail := b.Entries(c.Audit)
+	return b.write, trail, b.Err
 }
 
 // writer builds the statements of a change.
 type writer struct {
-	encoding
-	write Write
+	engine.Encoding
+	write engine.Write
 }
 
-func (b *writer) add(s Statement) { b.write = append(b.write, s) }
+func (b *writer) add(s engine.Statement) { b.write = append(b.write, s) }
 
 // rest are the parts of a change that few changes have.
 func (b *writer) rest(c ledger.Change) {
@@ -75,19 +76,19 @@ func (b *writer) rest(c ledger.Change) {
 		b.remember(r)
 	}
 	for _, f := range c.Forget {
-		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{indexed(f.Lane), micros(f.Upto)}})
+		b.add(engine.Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{engine.Indexed(f.Lane), engine.Micros(f.Upto)}})
 	}
 	for _, p := range c.Peers {
 		b.peer(p)
 	}
 	for _, w := range c.Reword {
-		b.add(Statement{
+		b.add(engine.Statement{
 			SQL:  `UPDATE history SET body = ? WHERE lane = ? AND message_id = ?`,
-			Args: []any{w.Text, indexed(w.Lane), indexed(w.Message)},
+			Args: []any{w.Text, engine.Indexed(w.Lane), engine.Indexed(w.Message)},
 		})
 	}
 	for _, u := range c.Unsay {
-		b.add(Statement{SQL: `DELETE FROM history WHERE lane = ? AND message_id = ?`, Args: []any{indexed(u.Lane), indexed(u.Message)}})
+		b.add(engine.Statement{SQL: `DELETE FROM history WHERE lane = ? AND message_id = ?`, Args: []any{engine.Indexed(u.Lane), engine.Indexed(u.Message)}})
 	}
 	if c.Revised != nil {
 		b.revised(*c.Revised)
@@ -102,10 +103,10 @@ func (b *writer) rest(c ledger.Change) {
 		b.pairing(p, "", nil)
 	}
 	for _, a := range c.Aliases {
-		b.add(Statement{
+		b.add(engine.Statement{
 			SQL: `INSERT INTO aliases (channel, account, known_as, older) VALUES (?, ?, ?, ?)
 				ON CONFLICT (channel, account, known_as) DO UPDATE SET older = excluded.older`,
-			Args: []any{a.Channel, a.Account, indexed(a.To), string(a.From)},
+			Args: []any{a.Channel, a.Account, engine.Indexed(a.To), string(a.From)},
 		})
 	}
 	b.approvals(c)

@@ -2,12 +2,14 @@ package store
 
 import (
 	"context"
+
+	"sluice/store/engine"
 )
 
 // Cursors reads what an account has saved, by name.
-func (db *DB) Cursors(ctx context.Context, account string) (map[string]string, error) {
+func (db cursorTable) Cursors(ctx context.Context, account string) (map[string]string, error) {
 	type cursor struct{ name, value string }
-	rows, err := all(ctx, db, `SELECT name, value FROM cursors WHERE account = ?`, []any{account}, func(row Row) (cursor, error) {
+	rows, err := engine.All(ctx, db.Conn, `SELECT name, value FROM cursors WHERE account = ?`, []any{account}, func(row engine.Row) (cursor, error) {
 		var c cursor
 		err := row.Scan(&c.name, &c.value)
 		return c, err
@@ -23,8 +25,8 @@ func (db *DB) Cursors(ctx context.Context, account string) (map[string]string, e
 }
 
 // SaveCursor replaces one value of an account. It returns once that is durable.
-func (db *DB) SaveCursor(ctx context.Context, account, name, value string) error {
-	return db.write(ctx, Write{{
+func (db cursorTable) SaveCursor(ctx context.Context, account, name, value string) error {
+	return db.Change(ctx, engine.Write{{
 		SQL:  `INSERT INTO cursors (account, name, value) VALUES (?, ?, ?) ON CONFLICT (account, name) DO UPDATE SET value = excluded.value`,
 		Args: []any{account, name, value},
 	}})

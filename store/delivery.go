@@ -8,6 +8,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const (
@@ -35,54 +36,54 @@ const (
 // deliveryValues are the columns that both an insert and a move write.
 func (b *writer) deliveryTexts(d ledger.Delivery) (chunks, receipts, decision string) {
 	if len(d.Chunks) > 0 {
-		chunks = b.text(d.Chunks)
+		chunks = b.Text(d.Chunks)
 	}
 	if len(d.Receipts) > 0 {
-		receipts = b.text(d.Receipts)
+		receipts = b.Text(d.Receipts)
 	}
 	if d.Decision != nil {
-		decision = b.text(d.Decision)
+		decision = b.Text(d.Decision)
 	}
 	return chunks, receipts, decision
 }
 
 func (b *writer) deliver(d ledger.Delivery) {
-	level, trust := label(d.Label)
+	level, trust := engine.Label(d.Label)
 	var buttons, files, controls string
 	if len(d.Controls) > 0 {
-		controls = b.text(d.Controls)
+		controls = b.Text(d.Controls)
 	}
 	if len(d.Buttons) > 0 {
-		buttons = b.text(d.Buttons)
+		buttons = b.Text(d.Buttons)
 	}
 	if len(d.Files) > 0 {
-		files = b.text(d.Files)
+		files = b.Text(d.Files)
 	}
 	chunks, receipts, decision := b.deliveryTexts(d)
-	b.add(Statement{SQL: insertDelivery, Duplicate: sessions.ErrDuplicate, Args: []any{
-		string(d.ID), indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
-		indexed(d.Idempotency), string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires),
-		chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Created), micros(d.Finished), d.Route.Channel,
-		micros(d.SentAt), d.LostPreview, buttons, files, controls, string(d.Asks), string(d.Revises),
+	b.add(engine.Statement{SQL: insertDelivery, Duplicate: sessions.ErrDuplicate, Args: []any{
+		string(d.ID), engine.Indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
+		engine.Indexed(d.Idempotency), string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, engine.Micros(d.NextTry), engine.Micros(d.Expires),
+		chunks, receipts, string(d.PreviewID), decision, d.LastError, engine.Micros(d.Created), engine.Micros(d.Finished), d.Route.Channel,
+		engine.Micros(d.SentAt), d.LostPreview, buttons, files, controls, string(d.Asks), string(d.Revises),
 	}})
 }
 
 func (b *writer) retire(id ledger.DeliveryID) {
-	b.add(Statement{SQL: `UPDATE deliveries SET asks = '' WHERE id = ? AND asks <> ''`, Else: sessions.ErrConflict, Args: []any{string(id)}})
+	b.add(engine.Statement{SQL: `UPDATE deliveries SET asks = '' WHERE id = ? AND asks <> ''`, Else: sessions.ErrConflict, Args: []any{string(id)}})
 }
 
 func (b *writer) moveDelivery(m ledger.DeliveryMove) {
 	d := m.Delivery
-	level, trust := label(d.Label)
+	level, trust := engine.Label(d.Label)
 	chunks, receipts, decision := b.deliveryTexts(d)
-	b.add(Statement{SQL: moveDelivery, Else: sessions.ErrConflict, Args: []any{
-		indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
-		d.Epoch, d.Attempts, micros(d.NextTry), micros(d.Expires), chunks, receipts, string(d.PreviewID), decision, d.LastError, micros(d.Finished),
-		string(d.ResendOf), micros(d.SentAt), d.LostPreview, string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
+	b.add(engine.Statement{SQL: moveDelivery, Else: sessions.ErrConflict, Args: []any{
+		engine.Indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
+		d.Epoch, d.Attempts, engine.Micros(d.NextTry), engine.Micros(d.Expires), chunks, receipts, string(d.PreviewID), decision, d.LastError, engine.Micros(d.Finished),
+		string(d.ResendOf), engine.Micros(d.SentAt), d.LostPreview, string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
 	}})
 }
 
-func scanDelivery(row Row) (ledger.Delivery, error) {
+func scanDelivery(row engine.Row) (ledger.Delivery, error) {
 	var d ledger.Delivery
 	var id, lane, kind, route, session, run, resend, status, chunks, receipts, preview, decision, buttons, files, controls, asks, revises string
 	var level, trust int
@@ -95,65 +96,65 @@ func scanDelivery(row Row) (ledger.Delivery, error) {
 	}
 	d.ID, d.Lane, d.Kind, d.Status = ledger.DeliveryID(id), sessions.Lane(lane), ledger.DeliveryKind(kind), ledger.DeliveryStatus(status)
 	d.Session, d.Run, d.ResendOf = sessions.ID(session), sessions.RunID(run), ledger.DeliveryID(resend)
-	d.PreviewID, d.Label = sessions.PlatformMessageID(preview), labelFrom(level, trust)
-	d.NextTry, d.Expires, d.Created, d.Finished = fromMicros(next), fromMicros(expires), fromMicros(created), fromMicros(finished)
-	d.SentAt, d.Asks, d.Revises = fromMicros(sent), ledger.Question(asks), ledger.DeliveryID(revises)
-	var dec decoding
-	dec.into(route, &d.Route)
-	dec.into(chunks, &d.Chunks)
-	dec.into(receipts, &d.Receipts)
-	dec.into(decision, &d.Decision)
-	dec.into(buttons, &d.Buttons)
-	dec.into(controls, &d.Controls)
-	dec.into(files, &d.Files)
-	return d, dec.err
+	d.PreviewID, d.Label = sessions.PlatformMessageID(preview), engine.LabelFrom(level, trust)
+	d.NextTry, d.Expires, d.Created, d.Finished = engine.FromMicros(next), engine.FromMicros(expires), engine.FromMicros(created), engine.FromMicros(finished)
+	d.SentAt, d.Asks, d.Revises = engine.FromMicros(sent), ledger.Question(asks), ledger.DeliveryID(revises)
+	var dec engine.Decoding
+	dec.Into(route, &d.Route)
+	dec.Into(chunks, &d.Chunks)
+	dec.Into(receipts, &d.Receipts)
+	dec.Into(decision, &d.Decision)
+	dec.Into(buttons, &d.Buttons)
+	dec.Into(controls, &d.Controls)
+	dec.Into(files, &d.Files)
+	return d, dec.Err
 }
 
 // LaneDeliveries implements [ledger.Store].
-func (db *DB) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error) {
-	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq`+most(limit),
-		[]any{indexed(lane)}, scanDelivery)
+func (db deliveryTable) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error) {
+	return engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq`+engine.Most(limit),
+		[]any{engine.Indexed(lane)}, scanDelivery)
 }
 
 // HeldDeliveries implements [ledger.Store].
-func (db *DB) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
-	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE status = 'held' AND `+undoneDeliveries+` AND next_try <= ? ORDER BY seq`+most(limit),
-		[]any{micros(now)}, scanDelivery)
+func (db deliveryTable) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
+	return engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE status = 'held' AND `+undoneDeliveries+` AND next_try <= ? ORDER BY seq`+engine.Most(limit),
+		[]any{engine.Micros(now)}, scanDelivery)
 }
 
 // DecidedQuestions implements [ledger.Store].
-func (db *DB) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
-	return all(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE asks <> '' AND status NOT IN ('preview', 'queued', 'sending', 'held')
+func (db deliveryTable) DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
+	return engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE asks <> '' AND status NOT IN ('preview', 'queued', 'sending', 'held')
 		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = deliveries.asks AND a.status = 'pending')
 		AND NOT EXISTS (SELECT 1 FROM pairings p WHERE p.status = 'pending' AND p.expires > ? AND p.code <> ''
 			AND 'pair/' || p.code || '/' || p.channel || '/' || p.account || '/' || p.user_id = deliveries.asks)
-		ORDER BY seq`+most(limit), []any{micros(now)}, scanDelivery)
+		ORDER BY seq`+engine.Most(limit), []any{engine.Micros(now)}, scanDelivery)
 }
 
 // RunDelivery implements [ledger.Store].
-func (db *DB) RunDelivery(ctx context.Context, run sessions.RunID) (ledger.Delivery, error) {
-	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND `+previews, []any{string(run)}, scanDelivery)
+func (db deliveryTable) RunDelivery(ctx context.Context, run sessions.RunID) (ledger.Delivery, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND `+previews, []any{string(run)}, scanDelivery)
 }
 
 // WithheldAnswer implements [ledger.Store]. The first statement has the words of the index of what is withheld.
-func (db *DB) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (ledger.Delivery, error) {
+func (db deliveryTable) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (ledger.Delivery, error) {
 	const answer = ` AND run_id = ? AND kind IN ('reply', 'command') AND idempotency = '' LIMIT 1`
-	d, err := single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE status IN ('held', 'blocked', 'expired')`+answer, []any{string(run)}, scanDelivery)
+	d, err := engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE status IN ('held', 'blocked', 'expired')`+answer, []any{string(run)}, scanDelivery)
 	if !errors.Is(err, sessions.ErrNotFound) {
 		return d, err
 	}
-	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE id IN (SELECT delivery_id FROM approvals WHERE session_id = ? AND delivery_id <> '')`+answer,
+	return engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE id IN (SELECT delivery_id FROM approvals WHERE session_id = ? AND delivery_id <> '')`+answer,
 		[]any{string(session), string(run)}, scanDelivery)
 }
 
 // Delivery implements [ledger.Store].
-func (db *DB) Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error) {
-	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = ?`, []any{string(id)}, scanDelivery)
+func (db deliveryTable) Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = ?`, []any{string(id)}, scanDelivery)
 }
 
 // DeliveryByIdempotency implements [ledger.Store].
-func (db *DB) DeliveryByIdempotency(ctx context.Context, key string) (ledger.Delivery, error) {
-	return single(ctx, db, `SELECT `+deliveryColumns+` FROM deliveries WHERE idempotency = ? AND idempotency <> ''`, []any{indexed(key)}, scanDelivery)
+func (db deliveryTable) DeliveryByIdempotency(ctx context.Context, key string) (ledger.Delivery, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE idempotency = ? AND idempotency <> ''`, []any{engine.Indexed(key)}, scanDelivery)
 }
 
 func undone(status string) bool {
@@ -162,26 +163,26 @@ func undone(status string) bool {
 }
 
 // ListDeliveries implements [ledger.Browser].
-func (db *DB) ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error) {
-	f := filter{}
-	f.within(q.MaxLevel, "deliveries", "session_id")
-	f.addIf(q.Status != "", `status = ?`, q.Status)
-	f.addIf(undone(q.Status), undoneDeliveries)
-	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
-	f.addIf(q.Channel != "", `channel = ?`, q.Channel)
-	f.addIf(q.NoReplies, `kind <> 'reply'`)
-	f.after(q.After, q.MaxLevel, "deliveries")
-	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+deliveryColumns+` FROM deliveries`+f.where()+` ORDER BY seq DESC`, f.args, scanDelivery)
+func (db deliveryTable) ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error) {
+	f := engine.Filter{}
+	f.Within(q.MaxLevel, "deliveries", "session_id")
+	f.AddIf(q.Status != "", `status = ?`, q.Status)
+	f.AddIf(undone(q.Status), undoneDeliveries)
+	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.AddIf(q.Channel != "", `channel = ?`, q.Channel)
+	f.AddIf(q.NoReplies, `kind <> 'reply'`)
+	f.After(q.After, q.MaxLevel, "deliveries")
+	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+deliveryColumns+` FROM deliveries`+f.Where()+` ORDER BY seq DESC`, f.Args, scanDelivery)
 }
 
 // CountDeliveries implements [ledger.Browser].
-func (db *DB) CountDeliveries(ctx context.Context, most flow.Level) (map[ledger.DeliveryStatus]int, error) {
+func (db deliveryTable) CountDeliveries(ctx context.Context, most flow.Level) (map[ledger.DeliveryStatus]int, error) {
 	counts := map[ledger.DeliveryStatus]int{}
-	f := filter{}
-	f.within(most, "deliveries", "session_id")
-	f.add(undoneDeliveries)
-	err := db.query(ctx, `SELECT status, count(*) FROM deliveries`+f.where()+` GROUP BY status`, f.args,
-		func(row Row) error {
+	f := engine.Filter{}
+	f.Within(most, "deliveries", "session_id")
+	f.Add(undoneDeliveries)
+	err := db.Query(ctx, `SELECT status, count(*) FROM deliveries`+f.Where()+` GROUP BY status`, f.Args,
+		func(row engine.Row) error {
 			var status string
 			var n int
 			err := row.Scan(&status, &n)

@@ -4,11 +4,7 @@
 // # Transactions
 //
 // A [ledger.Change] becomes one list of statements, each with what it must
-// have done. Waiting lists are merged into one transaction (group commit), so
-// that many callers share the wait for the disk. If a statement has not done
-// what it must, the transaction is rolled back, the lists before the guilty one
-// are committed, and it is tried again at the head of the next transaction. Only
-// there does it fail for good: what it was refused for is then durable.
+// have done. Package store/engine merges waiting lists into one transaction.
 //
 // # Fences
 //
@@ -18,13 +14,9 @@
 //
 // # Failure rules
 //
-// Commit returns nil only after the commit is durable. An [Unavailable] error
+// Commit returns nil only after the commit is durable. An [engine.Unavailable] error
 // says what is wrong with the database and what to do; nothing of the change was
 // written, unless the connection broke during the commit itself: the caller
 // must look again, which every caller does because its changes name the state
 // that they expect. When the cause is gone the store works again by itself.
-//
-// # Goroutines
-//
-// The group committer's workers, which Close waits for.
 package store

@@ -14,6 +14,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
+	"sluice/store/engine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +31,7 @@ type scripted struct {
 	closed    bool
 }
 
-func (s *scripted) Apply(_ context.Context, writes []store.Write, _ store.Trail) (int, error) {
+func (s *scripted) Apply(_ context.Context, writes []engine.Write, _ engine.Trail) (int, error) {
 	<-s.gate
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,9 +48,9 @@ func (s *scripted) Apply(_ context.Context, writes []store.Write, _ store.Trail)
 	return -1, nil
 }
 
-func (s *scripted) Query(context.Context, string, []any, func(store.Row) error) error { return nil }
-func (s *scripted) Workers() int                                                      { return 1 }
-func (s *scripted) Having(int, store.WordField) string                                { return "" }
+func (s *scripted) Query(context.Context, string, []any, func(engine.Row) error) error { return nil }
+func (s *scripted) Workers() int                                                       { return 1 }
+func (s *scripted) Having(int, engine.WordField) string                                { return "" }
 
 func (s *scripted) Close() error {
 	s.closed = true
@@ -123,7 +124,7 @@ func TestRepeatIsRefusedOnlyBehindACommit(t *testing.T) {
 func TestFaultOfTheDatabaseIsEveryonesFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		full := &store.Unavailable{Reason: "the disk is full", Fix: "free space", Err: errors.New("cause")}
+		full := &engine.Unavailable{Reason: "the disk is full", Fix: "free space", Err: errors.New("cause")}
 		s := &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}
 		db := store.New(&broken{scripted: s, err: full}, nil)
 		for _, err := range commitAll(t.Context(), s, db, "1", "2", "3") {
@@ -141,7 +142,7 @@ type broken struct {
 	err error
 }
 
-func (b *broken) Apply(ctx context.Context, writes []store.Write, trail store.Trail) (int, error) {
+func (b *broken) Apply(ctx context.Context, writes []engine.Write, trail engine.Trail) (int, error) {
 	_, _ = b.scripted.Apply(ctx, writes, trail) // to be held up and counted
 	return -1, b.err
 }

@@ -5,6 +5,7 @@ import (
 
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const (
@@ -16,19 +17,19 @@ const (
 )
 
 func (b *writer) media(m ledger.Media) {
-	level, trust := label(m.Label)
+	level, trust := engine.Label(m.Label)
 	content := m.Content
 	if content == nil {
 		content = []byte{} // an empty file is one
 	}
-	b.add(Statement{SQL: insertMedia, Duplicate: sessions.ErrDuplicate, Args: []any{
-		string(m.ID), string(m.Session), m.Name, m.MIME, m.Size, m.SHA256, content, level, trust, micros(m.Created),
+	b.add(engine.Statement{SQL: insertMedia, Duplicate: sessions.ErrDuplicate, Args: []any{
+		string(m.ID), string(m.Session), m.Name, m.MIME, m.Size, m.SHA256, content, level, trust, engine.Micros(m.Created),
 	}})
 }
 
 // Media implements [ledger.Store].
-func (db *DB) Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
-	return single(ctx, db, `SELECT `+mediaColumns+`, content FROM media WHERE id = ?`, []any{string(id)}, func(row Row) (ledger.Media, error) {
+func (db mediaTable) Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+mediaColumns+`, content FROM media WHERE id = ?`, []any{string(id)}, func(row engine.Row) (ledger.Media, error) {
 		var content []byte
 		m, err := scanMedia(row, &content)
 		m.Content = content
@@ -37,28 +38,28 @@ func (db *DB) Media(ctx context.Context, id sessions.MediaID) (ledger.Media, err
 }
 
 // MediaInfo implements [ledger.Store].
-func (db *DB) MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
-	return single(ctx, db, `SELECT `+mediaColumns+` FROM media WHERE id = ?`, []any{string(id)}, func(row Row) (ledger.Media, error) {
+func (db mediaTable) MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+mediaColumns+` FROM media WHERE id = ?`, []any{string(id)}, func(row engine.Row) (ledger.Media, error) {
 		return scanMedia(row)
 	})
 }
 
 // MediaHeld implements [ledger.Store].
-func (db *DB) MediaHeld(ctx context.Context, id sessions.ID, each int64) (int64, error) {
-	return single(ctx, db, `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT), COUNT(*) FROM media WHERE session_id = ?`, []any{string(id)}, func(row Row) (int64, error) {
+func (db mediaTable) MediaHeld(ctx context.Context, id sessions.ID, each int64) (int64, error) {
+	return engine.Single(ctx, db.Conn, `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT), COUNT(*) FROM media WHERE session_id = ?`, []any{string(id)}, func(row engine.Row) (int64, error) {
 		var bytes, files int64
 		err := row.Scan(&bytes, &files)
 		return bytes + files*each, err
 	})
 }
 
-func scanMedia(row Row, more ...any) (ledger.Media, error) {
+func scanMedia(row engine.Row, more ...any) (ledger.Media, error) {
 	var m ledger.Media
 	var id, session string
 	var level, trust int
 	var created int64
 	err := row.Scan(append([]any{&id, &session, &m.Name, &m.MIME, &m.Size, &m.SHA256, &level, &trust, &created}, more...)...)
-	m.ID, m.Session, m.Label = sessions.MediaID(id), sessions.ID(session), labelFrom(level, trust)
-	m.Created = fromMicros(created)
+	m.ID, m.Session, m.Label = sessions.MediaID(id), sessions.ID(session), engine.LabelFrom(level, trust)
+	m.Created = engine.FromMicros(created)
 	return m, err
 }

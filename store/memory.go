@@ -12,6 +12,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const (
@@ -60,21 +61,21 @@ func keyOf(m sessions.Memory) []any {
 }
 
 // SaveMemory applies a save in one transaction.
-func (db *DB) SaveMemory(ctx context.Context, s sessions.MemorySave) error {
+func (db memoryTable) SaveMemory(ctx context.Context, s sessions.MemorySave) error {
 	if !s.Label.Valid() || s.Namespace == "" || s.Audience == "" {
 		return errors.New("save memory: it has no label, no namespace or no audience")
 	}
-	tags, err := encode(s.Tags)
+	tags, err := engine.Encode(s.Tags)
 	if err != nil {
 		return err
 	}
-	return db.changeMemory(ctx, s.Memory, func() Write { return saveMemory(s, tags) }, nil)
+	return db.changeMemory(ctx, s.Memory, func() engine.Write { return saveMemory(s, tags) }, nil)
 }
 
 // changeMemory applies a write until it did not meet another one that began the same namespace.
-func (db *DB) changeMemory(ctx context.Context, m sessions.Memory, write func() Write, trail Trail) error {
+func (db memoryTable) changeMemory(ctx context.Context, m sessions.Memory, write func() engine.Write, trail engine.Trail) error {
 	for range memoryTries {
-		err := db.run(ctx, write(), trail)
+		err := db.Apply(ctx, write(), trail)
 		if !errors.Is(err, sessions.ErrConflict) {
 			return err
 		}
@@ -90,47 +91,47 @@ func (db *DB) changeMemory(ctx context.Context, m sessions.Memory, write func() 
 }
 
 // inMemoryPlace makes the place of a save and takes it, before anything else of the write.
-func inMemoryPlace(m sessions.Memory) Write {
+func inMemoryPlace(m sessions.Memory) engine.Write {
 	namespace, audience := m.Namespace, string(m.Audience)
-	return Write{
+	return engine.Write{
 		{SQL: newMemoryNamespace, Args: []any{namespace}, Duplicate: sessions.ErrConflict},
 		{SQL: countMemorySave, Args: []any{namespace}, Else: sessions.ErrMemoryFull},
 		{SQL: newMemoryAudience, Args: []any{audience, namespace}, Duplicate: sessions.ErrConflict},
 	}
 }
 
-func saveMemory(s sessions.MemorySave, tags string) Write {
-	m, now := s.Memory, micros(s.Updated)
-	level, trust := label(m.Label)
+func saveMemory(s sessions.MemorySave, tags string) engine.Write {
+	m, now := s.Memory, engine.Micros(s.Updated)
+	level, trust := engine.Label(m.Label)
 	size := int64(len(m.Key) + len(m.Content) + len(tags))
 	insert := []any{size, string(m.ID), m.Namespace, string(m.Audience), level, trust, m.Key, m.Content, tags, string(m.Session), string(m.Run)}
 	insert = append(insert, keyOf(m)...)
-	insert = append(insert, now, now, micros(m.Expires), m.Namespace, string(m.Audience))
+	insert = append(insert, now, now, engine.Micros(m.Expires), m.Namespace, string(m.Audience))
 	insert = append(insert, level, s.MaxEntries, level, size, s.MaxBytes)
 	labels := m.Key + " " + strings.Join(m.Tags, " ")
 	write := append(inMemoryPlace(m),
-		Statement{SQL: endMemory, Args: append([]any{now, now, string(sessions.MemoryReplaced)}, keyOf(m)...)},
-		Statement{SQL: insertMemory, Args: insert, Duplicate: sessions.ErrConflict, Else: sessions.ErrMemoryFull},
-		Statement{SQL: insertMemoryWords, Args: []any{strings.Join(words(labels), " "), strings.Join(words(m.Content), " "), string(m.ID)}},
+		engine.Statement{SQL: endMemory, Args: append([]any{now, now, string(sessions.MemoryReplaced)}, keyOf(m)...)},
+		engine.Statement{SQL: insertMemory, Args: insert, Duplicate: sessions.ErrConflict, Else: sessions.ErrMemoryFull},
+		engine.Statement{SQL: insertMemoryWords, Args: []any{strings.Join(words(labels), " "), strings.Join(words(m.Content), " "), string(m.ID)}},
 	)
 	for _, tag := range m.Tags {
-		write = append(write, Statement{SQL: insertMemoryTag, Args: []any{tag, string(m.ID)}})
+		write = append(write, engine.Statement{SQL: insertMemoryTag, Args: []any{tag, string(m.ID)}})
 	}
 	prune := slices.Concat(keyOf(m), keyOf(m), []any{sessions.MemoryVersions - 1})
-	return append(write, Statement{SQL: pruneMemories, Args: prune})
+	return append(write, engine.Statement{SQL: pruneMemories, Args: prune})
 }
 
 // DeleteMemory applies a deletion in one transaction.
-func (db *DB) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
+func (db memoryTable) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
 	if !d.Label.Valid() {
 		return errors.New("delete memory: it has no label")
 	}
-	var e encoding
-	trail := e.entries(d.Audit)
-	if e.err != nil {
-		return e.err
+	var e engine.Encoding
+	trail := e.Entries(d.Audit)
+	if e.Err != nil {
+		return e.Err
 	}
-	err := db.changeMemory(ctx, d.Memory, func() Write { return deleteMemory(d) }, trail)
+	err := db.changeMemory(ctx, d.Memory, func() engine.Write { return deleteMemory(d) }, trail)
 	if errors.Is(err, sessions.ErrNotFound) { // unless it is because this has been done already
 		if _, known := db.Memory(ctx, d.ID, d.Label.Level()); known == nil {
 			return sessions.ErrDuplicate
@@ -139,19 +140,19 @@ func (db *DB) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
 	return err
 }
 
-func deleteMemory(d sessions.MemoryDelete) Write {
-	m, now := d.Memory, micros(d.Updated)
-	level, trust := label(m.Label)
+func deleteMemory(d sessions.MemoryDelete) engine.Write {
+	m, now := d.Memory, engine.Micros(d.Updated)
+	level, trust := engine.Label(m.Label)
 	ended, ending := int64(0), ""
 	if d.Uncover {
 		ended, ending = now, string(sessions.MemoryUncovered)
 	}
 	end := append([]any{now, string(sessions.MemoryDeleted)}, keyOf(m)...)
-	return Write{
+	return engine.Write{
 		{SQL: countMemorySave, Args: []any{m.Namespace}, Else: sessions.ErrNotFound},
 		{
 			SQL:  `UPDATE memories SET ended = ?, ending = ? WHERE ` + ofKey + ` AND ended = 0 AND (expires = 0 OR expires > ?) AND deleted <= ?`,
-			Args: append(end, now, flag(d.Uncover)), Else: sessions.ErrNotFound,
+			Args: append(end, now, engine.Flag(d.Uncover)), Else: sessions.ErrNotFound,
 		},
 		{SQL: insertTombstone, Duplicate: sessions.ErrConflict, Args: []any{
 			m.Namespace, string(m.Audience), len(m.Key), string(m.ID), m.Namespace, string(m.Audience), level, trust, m.Key,
@@ -160,7 +161,7 @@ func deleteMemory(d sessions.MemoryDelete) Write {
 	}
 }
 
-func scanMemory(row Row) (sessions.Memory, error) {
+func scanMemory(row engine.Row) (sessions.Memory, error) {
 	var m sessions.Memory
 	var id, audience, tags, session, run, ending string
 	var level, trust, deleted int
@@ -169,27 +170,27 @@ func scanMemory(row Row) (sessions.Memory, error) {
 	if err != nil {
 		return m, err
 	}
-	m.ID, m.Audience, m.Label = sessions.MemoryID(id), sessions.Audience(audience), labelFrom(level, trust)
+	m.ID, m.Audience, m.Label = sessions.MemoryID(id), sessions.Audience(audience), engine.LabelFrom(level, trust)
 	m.Session, m.Run, m.Deleted, m.Ending = sessions.ID(session), sessions.RunID(run), deleted == 1, sessions.MemoryEnding(ending)
-	m.Created, m.Updated, m.Expires, m.Ended = fromMicros(created), fromMicros(updated), fromMicros(expires), fromMicros(ended)
-	return m, decode(tags, &m.Tags)
+	m.Created, m.Updated, m.Expires, m.Ended = engine.FromMicros(created), engine.FromMicros(updated), engine.FromMicros(expires), engine.FromMicros(ended)
+	return m, engine.Decode(tags, &m.Tags)
 }
 
 // Memory reads a version by its id; one above the level is [sessions.ErrNotFound].
-func (db *DB) Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error) {
-	return single(ctx, db, `SELECT `+memoryColumns+` FROM memories WHERE id = ? AND level <= ?`, []any{string(id), upTo.Rank()}, scanMemory)
+func (db memoryTable) Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+memoryColumns+` FROM memories WHERE id = ? AND level <= ?`, []any{string(id), upTo.Rank()}, scanMemory)
 }
 
 // MemoryVersions reads the versions and tombstones of a memory's key in its audience at its level, the newest first.
-func (db *DB) MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error) {
-	return all(ctx, db, `SELECT `+memoryColumns+` FROM memories WHERE `+ofKey+` ORDER BY seq DESC`+most(limit), keyOf(m), scanMemory)
+func (db memoryTable) MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error) {
+	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM memories WHERE `+ofKey+` ORDER BY seq DESC`+engine.Most(limit), keyOf(m), scanMemory)
 }
 
 // MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
-func (db *DB) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
+func (db memoryTable) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
 	f := inScope(s)
-	f.add(`m.mkey = ?`, key)
-	found, err := all(ctx, db, `SELECT `+memoryColumns+` FROM memories m`+f.where(), f.args, scanMemory)
+	f.Add(`m.mkey = ?`, key)
+	found, err := engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM memories m`+f.Where(), f.Args, scanMemory)
 	slices.SortFunc(found, func(a, b sessions.Memory) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Audience, b.Audience))
 	})
@@ -197,7 +198,7 @@ func (db *DB) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key str
 }
 
 // Memories lists what is in a scope.
-func (db *DB) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
+func (db memoryTable) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
 	if len(q.Tags) > 0 {
 		return db.taggedMemories(ctx, q)
 	}
@@ -205,40 +206,40 @@ func (db *DB) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.
 	from := ` FROM memories m`
 	if q.Tag != "" {
 		from += ` JOIN memory_tags t ON t.seq = m.seq`
-		f.add(`t.tag = ?`, q.Tag)
+		f.Add(`t.tag = ?`, q.Tag)
 	}
 	switch a := q.After; {
 	case a == (sessions.MemoryPlace{}):
 	case q.Namespace != "" && q.Audience != "": // then an index is in the order of the keys
-		f.add(`m.mkey > ?`, a.Key)
+		f.Add(`m.mkey > ?`, a.Key)
 	default:
-		f.add(`(m.namespace, m.mkey, m.audience) > (?, ?, ?)`, a.Namespace, a.Key, string(a.Audience))
+		f.Add(`(m.namespace, m.mkey, m.audience) > (?, ?, ?)`, a.Namespace, a.Key, string(a.Audience))
 	}
-	return all(ctx, db, `SELECT `+memoryColumns+from+f.where()+` ORDER BY m.namespace, m.mkey, m.audience`+most(q.Limit), f.args, scanMemory)
+	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+from+f.Where()+` ORDER BY m.namespace, m.mkey, m.audience`+engine.Most(q.Limit), f.Args, scanMemory)
 }
 
 // taggedMemories reads the memories of several tags with one statement.
-func (db *DB) taggedMemories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
+func (db memoryTable) taggedMemories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
 	parts, args := make([]string, len(q.Tags)), []any(nil)
 	for i, tag := range q.Tags {
 		f := inScope(q.MemoryScope)
-		f.add(`t.tag = ?`, tag)
-		parts[i] = `SELECT * FROM (SELECT ` + memoryColumns + `, ` + strconv.Itoa(i) + ` AS n FROM memories m JOIN memory_tags t ON t.seq = m.seq` + f.where() +
-			` ORDER BY m.namespace, m.mkey, m.audience` + most(q.Limit) + `) t` + strconv.Itoa(i)
-		args = append(args, f.args...)
+		f.Add(`t.tag = ?`, tag)
+		parts[i] = `SELECT * FROM (SELECT ` + memoryColumns + `, ` + strconv.Itoa(i) + ` AS n FROM memories m JOIN memory_tags t ON t.seq = m.seq` + f.Where() +
+			` ORDER BY m.namespace, m.mkey, m.audience` + engine.Most(q.Limit) + `) t` + strconv.Itoa(i)
+		args = append(args, f.Args...)
 	}
-	return all(ctx, db, `SELECT `+memoryColumns+` FROM (`+strings.Join(parts, ` UNION ALL `)+`) u ORDER BY n, namespace, mkey, audience`, args, scanMemory)
+	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM (`+strings.Join(parts, ` UNION ALL `)+`) u ORDER BY n, namespace, mkey, audience`, args, scanMemory)
 }
 
 // inScope selects what a reader may see, before anything else selects.
-func inScope(s sessions.MemoryScope) filter {
-	f, now := filter{}, micros(s.Now)
-	f.addIf(s.Namespace != "", `m.namespace = ?`, s.Namespace)
-	f.addIf(s.Audience != "", `m.audience = ?`, string(s.Audience))
-	f.add(`m.level <= ?`, s.MaxLevel.Rank())
-	f.add(current, now)
-	f.add(uncovered, s.MaxLevel.Rank(), now)
-	f.add(`m.deleted = 0`)
+func inScope(s sessions.MemoryScope) engine.Filter {
+	f, now := engine.Filter{}, engine.Micros(s.Now)
+	f.AddIf(s.Namespace != "", `m.namespace = ?`, s.Namespace)
+	f.AddIf(s.Audience != "", `m.audience = ?`, string(s.Audience))
+	f.Add(`m.level <= ?`, s.MaxLevel.Rank())
+	f.Add(current, now)
+	f.Add(uncovered, s.MaxLevel.Rank(), now)
+	f.Add(`m.deleted = 0`)
 	return f
 }
 
@@ -246,27 +247,27 @@ func inScope(s sessions.MemoryScope) filter {
 const memoryKept = 365 * 24 * time.Hour
 
 // SweepMemories ends what has expired, and deletes what ended long ago; at most limit of each. It returns how many.
-func (db *DB) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
-	expired, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? ORDER BY expires`+most(limit), micros(now))
+func (db memoryTable) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
+	expired, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? ORDER BY expires`+engine.Most(limit), engine.Micros(now))
 	if err != nil {
 		return 0, err
 	}
-	old, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended > 0 AND ended <= ? ORDER BY ended`+most(limit), micros(now.Add(-memoryKept)))
+	old, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended > 0 AND ended <= ? ORDER BY ended`+engine.Most(limit), engine.Micros(now.Add(-memoryKept)))
 	if err != nil {
 		return 0, err
 	}
-	var write Write
+	var write engine.Write
 	for _, seq := range expired {
-		write = append(write, Statement{SQL: `UPDATE memories SET ended = expires, ending = 'expired' WHERE seq = ? AND ended = 0`, Args: []any{seq}})
+		write = append(write, engine.Statement{SQL: `UPDATE memories SET ended = expires, ending = 'expired' WHERE seq = ? AND ended = 0`, Args: []any{seq}})
 	}
 	for _, seq := range old {
-		write = append(write, Statement{SQL: `DELETE FROM memories WHERE seq = ?`, Args: []any{seq}})
+		write = append(write, engine.Statement{SQL: `DELETE FROM memories WHERE seq = ?`, Args: []any{seq}})
 	}
-	return len(write), db.write(ctx, write)
+	return len(write), db.Change(ctx, write)
 }
 
-func (db *DB) memorySeqs(ctx context.Context, query string, args ...any) ([]int64, error) {
-	return all(ctx, db, query, args, func(row Row) (int64, error) {
+func (db memoryTable) memorySeqs(ctx context.Context, query string, args ...any) ([]int64, error) {
+	return engine.All(ctx, db.Conn, query, args, func(row engine.Row) (int64, error) {
 		var seq int64
 		err := row.Scan(&seq)
 		return seq, err

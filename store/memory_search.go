@@ -12,6 +12,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 // A search is ranked by what its reader may see and by nothing else. A database's own ranking counts how often a
@@ -32,15 +33,6 @@ const (
 	bodyWeight   = 1
 )
 
-// WordField is where in a memory a word is.
-type WordField string
-
-// The fields: the words of the key and the tags, and those of the content.
-const (
-	WordLabels WordField = "labels"
-	WordBody   WordField = "body"
-)
-
 // span is the range of the seqs of a scope.
 type span struct{ low, high int64 }
 
@@ -51,7 +43,7 @@ type hit struct {
 }
 
 // SearchMemories finds memories by words, the best first and of equals the newest.
-func (db *DB) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
+func (db memoryTable) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
 	asked := question(q.Text)
 	if len(asked) == 0 || q.Limit <= 0 || !q.MaxLevel.Valid() {
 		return nil, nil
@@ -80,22 +72,22 @@ func (db *DB) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]se
 type occurrence struct{ labels, body []int64 }
 
 // occurrences asks each index that the reader sees for a word, all at once.
-func (db *DB) occurrences(ctx context.Context, s sessions.MemoryScope, in span, word string, hidden map[int64]bool) (o occurrence, err error) {
+func (db memoryTable) occurrences(ctx context.Context, s sessions.MemoryScope, in span, word string, hidden map[int64]bool) (o occurrence, err error) {
 	var texts []string
 	var args []any
 	for _, level := range upTo(s.MaxLevel) {
-		for _, field := range []WordField{WordLabels, WordBody} {
-			texts = append(texts, db.engine.Having(level.Rank(), field))
+		for _, field := range []engine.WordField{engine.WordLabels, engine.WordBody} {
+			texts = append(texts, db.Having(level.Rank(), field))
 			args = append(args, in.low, word, in.low, in.high)
 		}
 	}
-	err = db.query(ctx, strings.Join(texts, " UNION ALL "), args, func(row Row) error {
+	err = db.Query(ctx, strings.Join(texts, " UNION ALL "), args, func(row engine.Row) error {
 		var field, list string
 		if err := row.Scan(&field, &list); err != nil {
 			return err
 		}
 		seqs, err := offsets(list, in.low, hidden)
-		if WordField(field) == WordLabels {
+		if engine.WordField(field) == engine.WordLabels {
 			o.labels = append(o.labels, seqs...)
 		} else {
 			o.body = append(o.body, seqs...)
@@ -146,25 +138,25 @@ func weigh(lists []occurrence) map[int64]int {
 }
 
 // spanOf is the range of a scope; [sessions.ErrNotFound] where there is none.
-func (db *DB) spanOf(ctx context.Context, s sessions.MemoryScope) (span, error) {
+func (db memoryTable) spanOf(ctx context.Context, s sessions.MemoryScope) (span, error) {
 	if s.Namespace == "" {
 		return span{0, 1<<63 - 1}, nil
 	}
 	var namespace, audience int64
 	if s.Audience == "" {
-		err := db.one(ctx, `SELECT no FROM memory_namespaces WHERE namespace = ?`, []any{s.Namespace}, &namespace)
+		err := db.One(ctx, `SELECT no FROM memory_namespaces WHERE namespace = ?`, []any{s.Namespace}, &namespace)
 		low := namespace << namespaceBits
 		return span{low, low + 1<<namespaceBits - 1}, err
 	}
-	err := db.one(ctx, `SELECT n.no, a.no FROM memory_namespaces n JOIN memory_audiences a ON a.namespace_no = n.no
+	err := db.One(ctx, `SELECT n.no, a.no FROM memory_namespaces n JOIN memory_audiences a ON a.namespace_no = n.no
 		WHERE n.namespace = ? AND a.audience = ?`, []any{s.Namespace, string(s.Audience)}, &namespace, &audience)
 	low := namespace<<namespaceBits + audience<<audienceBits
 	return span{low, low + 1<<audienceBits - 1}, err
 }
 
 // hidden are the memories of a range that its reader does not see: those that a higher level covers, and those that have expired.
-func (db *DB) hidden(ctx context.Context, s sessions.MemoryScope, in span) (map[int64]bool, error) {
-	hidden, now := map[int64]bool{}, micros(s.Now)
+func (db memoryTable) hidden(ctx context.Context, s sessions.MemoryScope, in span) (map[int64]bool, error) {
+	hidden, now := map[int64]bool{}, engine.Micros(s.Now)
 	for _, level := range upTo(s.MaxLevel) {
 		covered, err := db.memorySeqs(ctx, `SELECT seq FROM memory_veils WHERE level = ? AND seq BETWEEN ? AND ? AND (expires = 0 OR expires > ?)`,
 			level.Rank(), in.low, in.high, now)
@@ -234,7 +226,7 @@ const fetchedAtOnce = 32
 
 // numbered is a row that ends with a memory's seq.
 type numbered struct {
-	Row
+	engine.Row
 	seq *int64
 }
 
@@ -242,20 +234,20 @@ type numbered struct {
 func (n numbered) Scan(dest ...any) error { return n.Row.Scan(append(dest, n.seq)...) }
 
 // best reads the memories with the highest scores. What has ended since it was found is left out.
-func (db *DB) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
+func (db memoryTable) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
 	scope := q.MemoryScope
 	scope.Namespace, scope.Audience = "", "" // the hits are of these already, and named again they would lead to a walk through all of them
 	f := inScope(scope)
-	f.add(`m.seq IN (?` + strings.Repeat(`, ?`, fetchedAtOnce-1) + `)`)
-	text := `SELECT ` + memoryColumns + `, m.seq FROM memories m` + f.where()
+	f.Add(`m.seq IN (?` + strings.Repeat(`, ?`, fetchedAtOnce-1) + `)`)
+	text := `SELECT ` + memoryColumns + `, m.seq FROM memories m` + f.Where()
 	var found []sessions.Memory
 	for hits := range slices.Chunk(top(scores, q.Limit+endedMeanwhile), fetchedAtOnce) {
-		args := slices.Clone(f.args)
+		args := slices.Clone(f.Args)
 		for i := range fetchedAtOnce {
 			args = append(args, hits[min(i, len(hits)-1)].seq)
 		}
 		there := map[int64]sessions.Memory{}
-		err := db.query(ctx, text, args, func(row Row) error {
+		err := db.Query(ctx, text, args, func(row engine.Row) error {
 			var seq int64
 			m, err := scanMemory(numbered{row, &seq})
 			there[seq] = m

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const (
@@ -18,25 +19,25 @@ const (
 
 func (b *writer) message(s sessions.StoredMessage) {
 	m := s.Message
-	level, trust := label(m.Label)
+	level, trust := engine.Label(m.Label)
 	sender := ""
 	if m.Sender != (sessions.Peer{}) {
-		sender = b.text(m.Sender)
+		sender = b.Text(m.Sender)
 	}
 	if m.Revision == 0 {
-		b.add(Statement{SQL: insertMessage, Duplicate: sessions.ErrDuplicate, Args: []any{
-			string(s.Session), string(m.ID), string(m.Parent), string(m.Run), string(m.Role), b.text(m.Parts), level, trust, m.Model,
-			m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CachedTokens, micros(m.Created), sender, m.Revision,
+		b.add(engine.Statement{SQL: insertMessage, Duplicate: sessions.ErrDuplicate, Args: []any{
+			string(s.Session), string(m.ID), string(m.Parent), string(m.Run), string(m.Role), b.Text(m.Parts), level, trust, m.Model,
+			m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CachedTokens, engine.Micros(m.Created), sender, m.Revision,
 		}})
 		return
 	}
-	b.add(Statement{SQL: updateMessage, Else: sessions.ErrConflict, Args: []any{
-		string(m.Role), b.text(m.Parts), level, trust, m.Model,
+	b.add(engine.Statement{SQL: updateMessage, Else: sessions.ErrConflict, Args: []any{
+		string(m.Role), b.Text(m.Parts), level, trust, m.Model,
 		m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CachedTokens, sender, m.Revision, string(m.ID), string(s.Session), m.Revision,
 	}})
 }
 
-func scanMessage(row Row) (sessions.Message, error) {
+func scanMessage(row engine.Row) (sessions.Message, error) {
 	var m sessions.Message
 	var id, parent, run, role, parts, sender string
 	var level, trust int
@@ -47,16 +48,16 @@ func scanMessage(row Row) (sessions.Message, error) {
 		return m, err
 	}
 	m.ID, m.Parent, m.Run, m.Role = sessions.MessageID(id), sessions.MessageID(parent), sessions.RunID(run), sessions.Role(role)
-	m.Label, m.Created = labelFrom(level, trust), fromMicros(created)
-	var d decoding
-	d.into(parts, &m.Parts)
-	d.into(sender, &m.Sender)
-	return m, d.err
+	m.Label, m.Created = engine.LabelFrom(level, trust), engine.FromMicros(created)
+	var d engine.Decoding
+	d.Into(parts, &m.Parts)
+	d.Into(sender, &m.Sender)
+	return m, d.Err
 }
 
 // Thread implements [sessions.Store]. It reads the session's messages behind the
 // summary's place and then follows the parents from the head: one range of an index.
-func (db *DB) Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error) {
+func (db messageTree) Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error) {
 	if record.Head == "" {
 		return nil, nil
 	}
@@ -64,13 +65,13 @@ func (db *DB) Thread(ctx context.Context, record sessions.Record) ([]sessions.Me
 		path, _, err := db.path(ctx, record, 0, "")
 		return path, err
 	}
-	summary, err := single(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE id = ?`, []any{string(record.Compacted)}, scanMessage)
+	summary, err := engine.Single(ctx, db.Conn, `SELECT `+messageColumns+` FROM messages WHERE id = ?`, []any{string(record.Compacted)}, scanMessage)
 	if err != nil {
 		return nil, fmt.Errorf("read summary: %w", err)
 	}
 	after := int64(0)
 	if summary.Parent != "" {
-		if err := db.one(ctx, `SELECT seq FROM messages WHERE id = ?`, []any{string(summary.Parent)}, &after); err != nil {
+		if err := db.One(ctx, `SELECT seq FROM messages WHERE id = ?`, []any{string(summary.Parent)}, &after); err != nil {
 			return nil, fmt.Errorf("read place of summary: %w", err)
 		}
 	}
@@ -85,8 +86,8 @@ func (db *DB) Thread(ctx context.Context, record sessions.Record) ([]sessions.Me
 }
 
 // path reads the session's messages that stand behind a place and selects the way from behind stop to the head.
-func (db *DB) path(ctx context.Context, record sessions.Record, after int64, stop sessions.MessageID) (path []sessions.Message, met bool, err error) {
-	rows, err := all(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`,
+func (db messageTree) path(ctx context.Context, record sessions.Record, after int64, stop sessions.MessageID) (path []sessions.Message, met bool, err error) {
+	rows, err := engine.All(ctx, db.Conn, `SELECT `+messageColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`,
 		[]any{string(record.ID), after}, scanMessage)
 	if err != nil {
 		return nil, false, err

@@ -14,6 +14,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/store"
+	"sluice/store/engine"
 )
 
 // flaky is an engine that is there or not, or can only be read.
@@ -23,16 +24,16 @@ type flaky struct {
 	rows           int // of each query, all empty
 }
 
-var errGone = &store.Unavailable{Reason: "PostgreSQL can't be reached", Fix: "start it"}
+var errGone = &engine.Unavailable{Reason: "PostgreSQL can't be reached", Fix: "start it"}
 
-func (f *flaky) Apply(ctx context.Context, writes []store.Write, trail store.Trail) (int, error) {
+func (f *flaky) Apply(ctx context.Context, writes []engine.Write, trail engine.Trail) (int, error) {
 	if f.down.Load() || f.readOnly.Load() {
 		return -1, errGone
 	}
 	return f.scripted.Apply(ctx, writes, trail)
 }
 
-func (f *flaky) Query(_ context.Context, _ string, _ []any, scan func(store.Row) error) error {
+func (f *flaky) Query(_ context.Context, _ string, _ []any, scan func(engine.Row) error) error {
 	if f.down.Load() {
 		return errGone
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/router/ledger"
+	"sluice/store/engine"
 )
 
 // pruneMost is how many rows one step looks at; a fixed number, so that its statements stay prepared.
@@ -52,7 +53,7 @@ var removeMedia = `DELETE FROM media WHERE id IN (SELECT id FROM media WHERE cre
 	AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = media.session_id AND r.` + openRuns + `) ORDER BY created LIMIT ` + strconv.Itoa(mediaMost) + `)`
 
 // Prune implements [ledger.Store].
-func (db *DB) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
+func (db retention) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
 	switch p.Kind {
 	case ledger.PruneDeliveries:
 		return db.pruneRows(ctx, p, db.inOrder(nextDeliveries), counted{forgetDelivery, true}, counted{removeDelivery, true})
@@ -75,9 +76,9 @@ func (db *DB) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) 
 }
 
 // pruneOldest runs a statement that finds the oldest rows itself and changes at most a number of them.
-func (db *DB) pruneOldest(ctx context.Context, sql string, before time.Time, most int64) (ledger.Pruned, error) {
+func (db retention) pruneOldest(ctx context.Context, sql string, before time.Time, most int64) (ledger.Pruned, error) {
 	var changed int64
-	if err := db.write(ctx, Write{{SQL: sql, Args: []any{micros(before)}, Changed: &changed}}); err != nil {
+	if err := db.Change(ctx, engine.Write{{SQL: sql, Args: []any{engine.Micros(before)}, Changed: &changed}}); err != nil {
 		return ledger.Pruned{}, err
 	}
 	return ledger.Pruned{Removed: int(changed), More: changed == most}, nil
@@ -100,14 +101,14 @@ type found struct {
 type lookup func(ctx context.Context, p ledger.Prune) (found, error)
 
 // inOrder looks at rows in the order of their seq, which is about that of their age: it ends where all are too young.
-func (db *DB) inOrder(read string) lookup {
+func (db retention) inOrder(read string) lookup {
 	return func(ctx context.Context, p ledger.Prune) (f found, err error) {
 		after, err := number(p, p.After)
 		if err != nil {
 			return f, err
 		}
-		before, rows := micros(p.Before), 0
-		err = db.query(ctx, read, []any{after}, func(row Row) error {
+		before, rows := engine.Micros(p.Before), 0
+		err = db.Query(ctx, read, []any{after}, func(row engine.Row) error {
 			var seq, at int64
 			var id string
 			if err := row.Scan(&seq, &at, &id); err != nil {
@@ -125,14 +126,14 @@ func (db *DB) inOrder(read string) lookup {
 }
 
 // byAge looks at rows in the order of a time and the id, at most so many.
-func (db *DB) byAge(read string, most int) lookup {
+func (db retention) byAge(read string, most int) lookup {
 	return func(ctx context.Context, p ledger.Prune) (f found, err error) {
 		text, id, _ := strings.Cut(p.After, " ")
 		after, err := number(p, text)
 		if err != nil {
 			return f, err
 		}
-		err = db.query(ctx, read, []any{after, id, micros(p.Before)}, func(row Row) error {
+		err = db.Query(ctx, read, []any{after, id, engine.Micros(p.Before)}, func(row engine.Row) error {
 			var at int64
 			var id string
 			err := row.Scan(&at, &id)
@@ -157,18 +158,18 @@ func number(p ledger.Prune, text string) (int64, error) {
 }
 
 // pruneRows looks at the next rows. The statements take a time and a list of ids.
-func (db *DB) pruneRows(ctx context.Context, p ledger.Prune, look lookup, remove ...counted) (ledger.Pruned, error) {
+func (db retention) pruneRows(ctx context.Context, p ledger.Prune, look lookup, remove ...counted) (ledger.Pruned, error) {
 	f, err := look(ctx, p)
 	if err != nil || len(f.ids) == 0 {
 		return ledger.Pruned{}, err
 	}
-	args := append([]any{micros(p.Before)}, listArgs(f.ids, pruneMost)...)
+	args := append([]any{engine.Micros(p.Before)}, listArgs(f.ids, pruneMost)...)
 	changed := make([]int64, len(remove))
-	var write Write
+	var write engine.Write
 	for i, r := range remove {
-		write = append(write, Statement{SQL: r.sql, Args: append([]any(nil), args...), Changed: &changed[i]})
+		write = append(write, engine.Statement{SQL: r.sql, Args: append([]any(nil), args...), Changed: &changed[i]})
 	}
-	if err := db.write(ctx, write); err != nil {
+	if err := db.Change(ctx, write); err != nil {
 		return ledger.Pruned{}, err
 	}
 	done := ledger.Pruned{Next: f.next, More: f.more}
@@ -240,14 +241,14 @@ var (
 )
 
 // pruneSessions looks at the next ended sessions, the oldest first. While one of them has rows left, the next step looks at the same sessions.
-func (db *DB) pruneSessions(ctx context.Context, p ledger.Prune, s *sessionPruning) (ledger.Pruned, error) {
+func (db retention) pruneSessions(ctx context.Context, p ledger.Prune, s *sessionPruning) (ledger.Pruned, error) {
 	f, err := db.byAge(s.read, sessionsMost)(ctx, p)
 	if err != nil || len(f.ids) == 0 {
 		return ledger.Pruned{}, err
 	}
 	var uncounted, messages, runs, approvals, media, gone int64
-	step := func(sql string, changed *int64) Statement { return sessionStep(sql, p.Before, f.ids, changed) }
-	err = db.write(ctx, Write{
+	step := func(sql string, changed *int64) engine.Statement { return sessionStep(sql, p.Before, f.ids, changed) }
+	err = db.Change(ctx, engine.Write{
 		step(s.hide, &uncounted), step(s.messages, &messages), step(s.revisions, &uncounted), step(s.events, &uncounted), step(s.runs, &runs),
 		step(s.approvals, &approvals), step(s.media, &media), step(s.sessions, &gone),
 	})
@@ -261,7 +262,7 @@ func (db *DB) pruneSessions(ctx context.Context, p ledger.Prune, s *sessionPruni
 	return done, nil
 }
 
-func sessionStep(sql string, before time.Time, ids []string, changed *int64) Statement {
-	args := append([]any{micros(before), micros(before)}, listArgs(ids, sessionsMost)...)
-	return Statement{SQL: sql, Args: args, Changed: changed}
+func sessionStep(sql string, before time.Time, ids []string, changed *int64) engine.Statement {
+	args := append([]any{engine.Micros(before), engine.Micros(before)}, listArgs(ids, sessionsMost)...)
+	return engine.Statement{SQL: sql, Args: args, Changed: changed}
 }

@@ -7,6 +7,7 @@ import (
 
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const (
@@ -37,11 +38,11 @@ const (
 const fence = ` AND (CAST(? AS BIGINT) = 0 OR EXISTS (SELECT 1 FROM partitions p WHERE p.id = ? AND p.epoch = ? /*pg FOR SHARE*/))`
 
 func (b *writer) enqueue(r sessions.Run) {
-	level, trust := label(r.Label)
-	b.add(Statement{SQL: insertRun, Duplicate: sessions.ErrDuplicate, Args: []any{
-		string(r.ID), string(r.Session), r.Partition, string(r.Kind), string(r.Status), b.text(r.Input), b.route(r.Route), level, trust,
-		indexed(r.EventKey), string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
-		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, micros(r.Accepted), micros(r.Started), micros(r.Finished),
+	level, trust := engine.Label(r.Label)
+	b.add(engine.Statement{SQL: insertRun, Duplicate: sessions.ErrDuplicate, Args: []any{
+		string(r.ID), string(r.Session), r.Partition, string(r.Kind), string(r.Status), b.Text(r.Input), b.route(r.Route), level, trust,
+		engine.Indexed(r.EventKey), string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
+		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, engine.Micros(r.Accepted), engine.Micros(r.Started), engine.Micros(r.Finished),
 		r.Exchange, b.chain(r.Chain), r.Timeout.Microseconds(),
 	}})
 }
@@ -51,15 +52,15 @@ func (b *writer) chain(c sessions.Chain) string {
 	if c.ID == "" {
 		return ""
 	}
-	return b.text(c)
+	return b.Text(c)
 }
 
 func (b *writer) moveRun(m sessions.RunMove) {
 	r := m.Run
-	level, trust := label(r.Label)
-	b.add(Statement{SQL: moveRun, Else: sessions.ErrConflict, Args: []any{
+	level, trust := engine.Label(r.Label)
+	b.add(engine.Statement{SQL: moveRun, Else: sessions.ErrConflict, Args: []any{
 		string(r.Status), string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
-		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, level, trust, micros(r.Started), micros(r.Finished),
+		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, level, trust, engine.Micros(r.Started), engine.Micros(r.Finished),
 		string(r.ID), string(m.From), guard(r.Epoch), r.Epoch, r.Partition, r.Epoch,
 	}})
 }
@@ -72,7 +73,7 @@ func guard(epoch int64) int64 {
 	return epoch
 }
 
-func scanRun(row Row) (sessions.Run, error) {
+func scanRun(row engine.Row) (sessions.Run, error) {
 	var r sessions.Run
 	var id, session, kind, status, input, route, leader, chain string
 	var level, trust int
@@ -84,63 +85,63 @@ func scanRun(row Row) (sessions.Run, error) {
 		return r, err
 	}
 	r.ID, r.Session, r.Leader = sessions.RunID(id), sessions.ID(session), sessions.RunID(leader)
-	r.Kind, r.Status, r.Label = sessions.RunKind(kind), sessions.RunStatus(status), labelFrom(level, trust)
-	r.Accepted, r.Started, r.Finished = fromMicros(accepted), fromMicros(started), fromMicros(finished)
+	r.Kind, r.Status, r.Label = sessions.RunKind(kind), sessions.RunStatus(status), engine.LabelFrom(level, trust)
+	r.Accepted, r.Started, r.Finished = engine.FromMicros(accepted), engine.FromMicros(started), engine.FromMicros(finished)
 	r.Timeout = time.Duration(timeout) * time.Microsecond
-	var d decoding
-	d.into(chain, &r.Chain)
-	d.into(input, &r.Input)
+	var d engine.Decoding
+	d.Into(chain, &r.Chain)
+	d.Into(input, &r.Input)
 	if strings.Contains(input, `"quoted":`) {
-		d.earlierQuotation(input, &r.Input)
+		earlierQuotation(&d, input, &r.Input)
 	}
-	d.into(route, &r.Route)
-	return r, d.err
+	d.Into(route, &r.Route)
+	return r, d.Err
 }
 
 // earlierQuotation reads what a message answers as an earlier version has stored it: a text of nobody knows whom.
-func (d *decoding) earlierQuotation(input string, into *sessions.Input) {
+func earlierQuotation(d *engine.Decoding, input string, into *sessions.Input) {
 	var earlier struct {
 		Quoted string `json:"quoted"`
 	}
-	if d.into(input, &earlier); earlier.Quoted != "" {
+	if d.Into(input, &earlier); earlier.Quoted != "" {
 		into.Quotations = append(into.Quotations, sessions.Quotation{Kind: sessions.QuoteReply, Text: earlier.Quoted})
 	}
 }
 
 // Run implements [ledger.Store].
-func (db *DB) Run(ctx context.Context, id sessions.RunID) (sessions.Run, error) {
-	return single(ctx, db, `SELECT `+runColumns+` FROM runs WHERE id = ?`, []any{string(id)}, scanRun)
+func (db runTable) Run(ctx context.Context, id sessions.RunID) (sessions.Run, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+runColumns+` FROM runs WHERE id = ?`, []any{string(id)}, scanRun)
 }
 
 // Batch implements [ledger.Store].
-func (db *DB) Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error) {
-	return all(ctx, db, batchOf, []any{string(id), string(id)}, scanRun)
+func (db runTable) Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error) {
+	return engine.All(ctx, db.Conn, batchOf, []any{string(id), string(id)}, scanRun)
 }
 
 // WaitingRuns implements [ledger.Store].
-func (db *DB) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error) {
-	return all(ctx, db, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq`+most(limit),
+func (db runTable) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error) {
+	return engine.All(ctx, db.Conn, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq`+engine.Most(limit),
 		[]any{string(id)}, scanRun)
 }
 
 // LastHeard implements [ledger.Store].
-func (db *DB) LastHeard(ctx context.Context, id sessions.ID) (time.Time, error) {
+func (db runTable) LastHeard(ctx context.Context, id sessions.ID) (time.Time, error) {
 	var accepted int64
-	err := db.one(ctx, `SELECT accepted FROM runs WHERE session_id = ? AND kind = 'message' ORDER BY seq DESC LIMIT 1`, []any{string(id)}, &accepted)
-	return fromMicros(accepted), err
+	err := db.One(ctx, `SELECT accepted FROM runs WHERE session_id = ? AND kind = 'message' ORDER BY seq DESC LIMIT 1`, []any{string(id)}, &accepted)
+	return engine.FromMicros(accepted), err
 }
 
 // AbortRequested implements [ledger.Store].
-func (db *DB) AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error) {
+func (db runTable) AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error) {
 	var asked int
-	err := db.one(ctx, `SELECT abort_asked FROM runs WHERE id = ?`, []any{string(id)}, &asked)
+	err := db.One(ctx, `SELECT abort_asked FROM runs WHERE id = ?`, []any{string(id)}, &asked)
 	return sessions.AbortCause(asked), err
 }
 
 // AbortsRequested implements [ledger.Store].
-func (db *DB) AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error) {
-	return all(ctx, db, `SELECT DISTINCT session_id FROM runs WHERE partition_no = ? AND `+openRuns+` AND status = 'running' AND abort_asked <> 0`,
-		[]any{partition}, func(row Row) (sessions.ID, error) {
+func (db runTable) AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error) {
+	return engine.All(ctx, db.Conn, `SELECT DISTINCT session_id FROM runs WHERE partition_no = ? AND `+openRuns+` AND status = 'running' AND abort_asked <> 0`,
+		[]any{partition}, func(row engine.Row) (sessions.ID, error) {
 			var id string
 			err := row.Scan(&id)
 			return sessions.ID(id), err
@@ -148,10 +149,10 @@ func (db *DB) AbortsRequested(ctx context.Context, partition int) ([]sessions.ID
 }
 
 // WaitingLanes implements [ledger.Store].
-func (db *DB) WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error) {
-	return all(ctx, db, `SELECT DISTINCT session_id AS lane FROM runs WHERE partition_no = ? AND `+openRuns+`
+func (db runTable) WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error) {
+	return engine.All(ctx, db.Conn, `SELECT DISTINCT session_id AS lane FROM runs WHERE partition_no = ? AND `+openRuns+`
 		UNION ALL SELECT DISTINCT lane FROM deliveries WHERE partition_no = ? AND `+openDeliveries,
-		[]any{partition, partition}, func(row Row) (sessions.Lane, error) {
+		[]any{partition, partition}, func(row engine.Row) (sessions.Lane, error) {
 			var lane string
 			err := row.Scan(&lane)
 			return sessions.Lane(lane), err
@@ -170,13 +171,13 @@ func runStatus(status string) string {
 }
 
 // ListRuns implements [ledger.Browser].
-func (db *DB) ListRuns(ctx context.Context, q ledger.Query) ([]sessions.Run, error) {
-	f := filter{}
-	f.within(q.MaxLevel, "runs", "session_id")
-	f.addIf(q.Status != "", runStatus(q.Status))
-	f.addIf(q.Status != "", `status = ?`, q.Status)
-	f.addIf(q.Session != "", `session_id = ?`, string(q.Session))
-	f.addIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
-	f.after(q.After, q.MaxLevel, "runs")
-	return listed(ctx, db, q.Bound, page(q.Limit), `SELECT `+runColumns+` FROM runs`+f.where()+` ORDER BY seq DESC`, f.args, scanRun)
+func (db runTable) ListRuns(ctx context.Context, q ledger.Query) ([]sessions.Run, error) {
+	f := engine.Filter{}
+	f.Within(q.MaxLevel, "runs", "session_id")
+	f.AddIf(q.Status != "", runStatus(q.Status))
+	f.AddIf(q.Status != "", `status = ?`, q.Status)
+	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.AddIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
+	f.After(q.After, q.MaxLevel, "runs")
+	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+runColumns+` FROM runs`+f.Where()+` ORDER BY seq DESC`, f.Args, scanRun)
 }

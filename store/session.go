@@ -11,6 +11,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
@@ -35,22 +36,22 @@ const (
 )
 
 func (b *writer) createSession(r sessions.Record) {
-	level, trust := label(r.Taint)
-	b.add(Statement{SQL: createSession, Duplicate: sessions.ErrConflict, Args: []any{
-		string(r.ID), indexed(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
-		string(r.SendPolicy), string(r.Activation), r.Model.Raw(), string(r.Head), string(r.Compacted), r.Title.Raw(), string(r.Metadata), b.text(r.FileAccess),
-		flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
-		flag(r.AbortedLast), micros(r.Created), micros(r.LastActivity), micros(r.Ended),
+	level, trust := engine.Label(r.Taint)
+	b.add(engine.Statement{SQL: createSession, Duplicate: sessions.ErrConflict, Args: []any{
+		string(r.ID), engine.Indexed(r.Key), r.Agent, r.Partition, r.Revision, level, trust, r.Clearance.Rank(), b.route(r.Route),
+		string(r.SendPolicy), string(r.Activation), r.Model.Raw(), string(r.Head), string(r.Compacted), r.Title.Raw(), string(r.Metadata), b.Text(r.FileAccess),
+		engine.Flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
+		engine.Flag(r.AbortedLast), engine.Micros(r.Created), engine.Micros(r.LastActivity), engine.Micros(r.Ended),
 		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label.Raw(), string(r.SpawnedBy), string(r.QueueMode),
-		saidAs(r.Model), saidAs(r.Title), saidAs(r.Label),
+		engine.SaidAs(r.Model), engine.SaidAs(r.Title), engine.SaidAs(r.Label),
 	}})
 }
 
 func (b *writer) saveSession(r sessions.Record) {
-	level, trust := label(r.Taint)
-	b.add(Statement{SQL: saveSession, Else: sessions.ErrConflict, Args: []any{
+	level, trust := engine.Label(r.Taint)
+	b.add(engine.Statement{SQL: saveSession, Else: sessions.ErrConflict, Args: []any{
 		r.Agent, level, trust, b.route(r.Route), string(r.Head), string(r.Compacted),
-		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize, flag(r.AbortedLast), micros(r.LastActivity),
+		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize, engine.Flag(r.AbortedLast), engine.Micros(r.LastActivity),
 		string(r.ID), r.Revision,
 	}})
 }
@@ -67,7 +68,7 @@ func (b *writer) patchSession(p sessions.Patch) {
 	if p.TTL != nil {
 		args[8] = p.TTL.Microseconds()
 	}
-	b.add(Statement{SQL: patchSession, Args: args, Else: sessions.ErrNotFound})
+	b.add(engine.Statement{SQL: patchSession, Args: args, Else: sessions.ErrNotFound})
 }
 
 // given is what a patch sets a column to; NULL where it leaves that as it is.
@@ -89,14 +90,14 @@ func givenLabel(t *flow.Text) any {
 	if t == nil {
 		return nil
 	}
-	return saidAs(*t)
+	return engine.SaidAs(*t)
 }
 
 // idle takes the session's row first: who waits for it there looks at the runs
 // only when the one before has committed.
 func (b *writer) idle(id sessions.ID) {
-	b.add(Statement{SQL: lockSession, Args: []any{string(id)}, Else: sessions.ErrNotFound})
-	b.add(Statement{SQL: idleSession, Args: []any{string(id), string(id)}, Else: sessions.ErrConflict})
+	b.add(engine.Statement{SQL: lockSession, Args: []any{string(id)}, Else: sessions.ErrNotFound})
+	b.add(engine.Statement{SQL: idleSession, Args: []any{string(id), string(id)}, Else: sessions.ErrConflict})
 }
 
 // route is a route as it is stored; that of what leads nowhere is empty.
@@ -104,19 +105,19 @@ func (b *writer) route(r sessions.Route) string {
 	if r == (sessions.Route{}) {
 		return ""
 	}
-	return b.text(r)
+	return b.Text(r)
 }
 
-func scanSession(row Row) (sessions.Record, error) {
+func scanSession(row engine.Row) (sessions.Record, error) {
 	var r sessions.Record
 	var id, key, override, activation, head, compacted, route, metadata, access, thinking, verbose, parent, queue string
-	var model, title, name said
+	var model, title, name engine.Said
 	var level, trust, clearance, persistent, aborted int
 	var ttl, created, active, ended int64
-	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &model.text, &head,
-		&compacted, &title.text, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
+	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &model.Text, &head,
+		&compacted, &title.Text, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
 		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended,
-		&thinking, &verbose, &name.text, &parent, &queue, &model.label, &title.label, &name.label)
+		&thinking, &verbose, &name.Text, &parent, &queue, &model.Label, &title.Label, &name.Label)
 	if err != nil {
 		return r, err
 	}
@@ -125,28 +126,28 @@ func scanSession(row Row) (sessions.Record, error) {
 	r.Activation = sessions.Activation(activation)
 	r.ThinkingLevel, r.VerboseLevel = sessions.ThinkingLevel(thinking), sessions.VerboseLevel(verbose)
 	r.Head, r.Compacted = sessions.MessageID(head), sessions.MessageID(compacted)
-	r.Taint = labelFrom(level, trust)
-	r.Model, r.Title, r.Label = model.labelled(r.Taint), title.labelled(r.Taint), name.labelled(r.Taint)
+	r.Taint = engine.LabelFrom(level, trust)
+	r.Model, r.Title, r.Label = model.Labelled(r.Taint), title.Labelled(r.Taint), name.Labelled(r.Taint)
 	r.Clearance, _ = flow.LevelFromRank(clearance) // an invalid one reaches nothing
 	r.Persistent, r.AbortedLast, r.TTL = persistent == 1, aborted == 1, time.Duration(ttl)*time.Microsecond
-	r.Created, r.LastActivity, r.Ended = fromMicros(created), fromMicros(active), fromMicros(ended)
+	r.Created, r.LastActivity, r.Ended = engine.FromMicros(created), engine.FromMicros(active), engine.FromMicros(ended)
 	if metadata != "" {
 		r.Metadata = json.RawMessage(metadata)
 	}
-	var d decoding
-	d.into(route, &r.Route)
-	d.into(access, &r.FileAccess)
-	return r, d.err
+	var d engine.Decoding
+	d.Into(route, &r.Route)
+	d.Into(access, &r.FileAccess)
+	return r, d.Err
 }
 
 // Session implements [sessions.Store].
-func (db *DB) Session(ctx context.Context, id sessions.ID) (sessions.Record, error) {
-	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, []any{string(id)}, scanSession)
+func (db sessionTable) Session(ctx context.Context, id sessions.ID) (sessions.Record, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, []any{string(id)}, scanSession)
 }
 
 // SessionByKey implements [ledger.Store].
-func (db *DB) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error) {
-	return single(ctx, db, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{indexed(key)}, scanSession)
+func (db sessionTable) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{engine.Indexed(key)}, scanSession)
 }
 
 // lastAccepted is when the newest run of a session was accepted; what is not answered counts as well.
@@ -165,13 +166,13 @@ const (
 )
 
 // ExpiredSessions implements [ledger.Store].
-func (db *DB) ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) ([]sessions.ID, error) {
-	now, idle, kept := micros(e.Now), micros(e.IdleSince), micros(e.KeptSince)
+func (db sessionTable) ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) ([]sessions.ID, error) {
+	now, idle, kept := engine.Micros(e.Now), engine.Micros(e.IdleSince), engine.Micros(e.KeptSince)
 	query, args := expiredSessions, []any{idle, now, idle}
 	if !e.KeptSince.IsZero() {
 		query, args = query+idleSessions, append(args, kept, now, kept)
 	}
-	return all(ctx, db, query+notBusy+most(limit), args, func(row Row) (sessions.ID, error) {
+	return engine.All(ctx, db.Conn, query+notBusy+engine.Most(limit), args, func(row engine.Row) (sessions.ID, error) {
 		var id string
 		err := row.Scan(&id)
 		return sessions.ID(id), err
@@ -179,30 +180,30 @@ func (db *DB) ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) (
 }
 
 // SendersBelow implements [ledger.Store].
-func (db *DB) SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error) {
+func (db sessionTable) SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error) {
 	thread, topic := string(conversation)+":thread:", string(conversation)+":topic:"
 	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE ended = 0 AND send_policy <> '' AND (substr(skey, 1, ?) = ? OR substr(skey, 1, ?) = ?) ORDER BY id`
 	args := []any{utf8.RuneCountInString(thread), thread, utf8.RuneCountInString(topic), topic}
-	return all(ctx, db, query+most(limit), args, scanSession)
+	return engine.All(ctx, db.Conn, query+engine.Most(limit), args, scanSession)
 }
 
 // ListSessions implements [ledger.Browser].
-func (db *DB) ListSessions(ctx context.Context, q ledger.SessionQuery) ([]sessions.Record, error) {
+func (db sessionTable) ListSessions(ctx context.Context, q ledger.SessionQuery) ([]sessions.Record, error) {
 	if !q.MaxLevel.Valid() {
 		return nil, nil
 	}
-	f := filter{}
-	f.add(`ended = 0`)
-	f.add(`level <= ?`, q.MaxLevel.Rank())
-	f.addIf(q.Agent != "", `agent = ?`, q.Agent)
-	f.addIf(!q.ActiveSince.IsZero(), `last_activity >= ?`, micros(q.ActiveSince))
-	f.addIf(!q.IdleSince.IsZero(), `last_activity < ?`, micros(q.IdleSince))
-	f.addIf(q.After != "", `(last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = ? AND level <= ?)`, string(q.After), q.MaxLevel.Rank())
+	f := engine.Filter{}
+	f.Add(`ended = 0`)
+	f.Add(`level <= ?`, q.MaxLevel.Rank())
+	f.AddIf(q.Agent != "", `agent = ?`, q.Agent)
+	f.AddIf(!q.ActiveSince.IsZero(), `last_activity >= ?`, engine.Micros(q.ActiveSince))
+	f.AddIf(!q.IdleSince.IsZero(), `last_activity < ?`, engine.Micros(q.IdleSince))
+	f.AddIf(q.After != "", `(last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = ? AND level <= ?)`, string(q.After), q.MaxLevel.Rank())
 	limit := q.Limit
 	if limit <= 0 {
 		limit = 200
 	}
-	return listed(ctx, db, q.Bound, min(limit, 1000), `SELECT `+sessionColumns+` FROM sessions`+f.where()+` ORDER BY last_activity DESC, id DESC`, f.args, scanSession)
+	return engine.Listed(ctx, db.Conn, q.Bound, min(limit, 1000), `SELECT `+sessionColumns+` FROM sessions`+f.Where()+` ORDER BY last_activity DESC, id DESC`, f.Args, scanSession)
 }
 
 // busyMost is how many sessions one statement asks for; a fixed number, so that it stays prepared.
@@ -211,7 +212,7 @@ const busyMost = 50
 var busySessions = `SELECT DISTINCT session_id FROM runs WHERE session_id IN (?` + strings.Repeat(`, ?`, busyMost-1) + `) AND ` + openRuns
 
 // Busy implements [ledger.Browser].
-func (db *DB) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error) {
+func (db sessionTable) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error) {
 	busy := map[sessions.ID]bool{}
 	for chunk := range slices.Chunk(ids, busyMost) {
 		args := make([]any, busyMost)
@@ -221,7 +222,7 @@ func (db *DB) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool
 				args[i] = string(chunk[i])
 			}
 		}
-		err := db.query(ctx, busySessions, args, func(row Row) error {
+		err := db.Query(ctx, busySessions, args, func(row engine.Row) error {
 			var id string
 			err := row.Scan(&id)
 			busy[sessions.ID(id)] = true

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const (
@@ -17,39 +18,39 @@ const (
 )
 
 // ChangeTodos applies a change to the items of a session in one transaction.
-func (db *DB) ChangeTodos(ctx context.Context, c sessions.TodoChange) error {
+func (db todoTable) ChangeTodos(ctx context.Context, c sessions.TodoChange) error {
 	session := string(c.Session)
-	write := Write{{SQL: inLiveSession, Args: []any{session}, Else: sessions.ErrNotFound}}
+	write := engine.Write{{SQL: inLiveSession, Args: []any{session}, Else: sessions.ErrNotFound}}
 	for _, t := range c.Add {
-		level, trust := label(t.Label)
-		write = append(write, Statement{SQL: insertTodo, Args: []any{
-			string(t.ID), session, t.Text, string(t.Status), level, trust, micros(t.Created), t.Place, micros(t.Updated),
+		level, trust := engine.Label(t.Label)
+		write = append(write, engine.Statement{SQL: insertTodo, Args: []any{
+			string(t.ID), session, t.Text, string(t.Status), level, trust, engine.Micros(t.Created), t.Place, engine.Micros(t.Updated),
 		}})
 	}
 	for _, t := range c.Update {
-		level, trust := label(t.Label)
-		write = append(write, Statement{SQL: updateTodo, Else: sessions.ErrNotFound, Args: []any{
-			t.Text, string(t.Status), level, trust, micros(t.Updated), string(t.ID), session,
+		level, trust := engine.Label(t.Label)
+		write = append(write, engine.Statement{SQL: updateTodo, Else: sessions.ErrNotFound, Args: []any{
+			t.Text, string(t.Status), level, trust, engine.Micros(t.Updated), string(t.ID), session,
 		}})
 	}
 	for _, id := range c.Remove {
-		write = append(write, Statement{SQL: removeTodo, Args: []any{string(id), session}})
+		write = append(write, engine.Statement{SQL: removeTodo, Args: []any{string(id), session}})
 	}
-	return db.write(ctx, write)
+	return db.Change(ctx, write)
 }
 
 // Todos reads the items of a session, the oldest first.
-func (db *DB) Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error) {
-	return all(ctx, db, `SELECT `+todoColumns+` FROM todos WHERE session_id = ? ORDER BY created, place`+most(sessions.TodosMost), []any{string(session)}, scanTodo)
+func (db todoTable) Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error) {
+	return engine.All(ctx, db.Conn, `SELECT `+todoColumns+` FROM todos WHERE session_id = ? ORDER BY created, place`+engine.Most(sessions.TodosMost), []any{string(session)}, scanTodo)
 }
 
-func scanTodo(row Row) (sessions.Todo, error) {
+func scanTodo(row engine.Row) (sessions.Todo, error) {
 	var t sessions.Todo
 	var id, session, status string
 	var level, trust int
 	var created, updated int64
 	err := row.Scan(&id, &session, &t.Text, &status, &level, &trust, &created, &t.Place, &updated)
-	t.ID, t.Session, t.Status, t.Label = sessions.TodoID(id), sessions.ID(session), sessions.TodoStatus(status), labelFrom(level, trust)
-	t.Created, t.Updated = fromMicros(created), fromMicros(updated)
+	t.ID, t.Session, t.Status, t.Label = sessions.TodoID(id), sessions.ID(session), sessions.TodoStatus(status), engine.LabelFrom(level, trust)
+	t.Created, t.Updated = engine.FromMicros(created), engine.FromMicros(updated)
 	return t, err
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"sluice/sessions"
+	"sluice/store/engine"
 )
 
 const (
@@ -30,33 +31,33 @@ const (
 )
 
 // Message implements [sessions.Store].
-func (db *DB) Message(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.Message, error) {
-	return single(ctx, db, `SELECT `+messageColumns+` FROM messages WHERE id = ? AND session_id = ?`, []any{string(id), string(session)}, scanMessage)
+func (db messageTree) Message(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.Message, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+messageColumns+` FROM messages WHERE id = ? AND session_id = ?`, []any{string(id), string(session)}, scanMessage)
 }
 
 // Children implements [sessions.Store].
-func (db *DB) Children(ctx context.Context, session sessions.ID, parent sessions.MessageID) ([]sessions.Message, error) {
-	rows, err := all(ctx, db, childrenOf+strconv.Itoa(sessions.BranchesMost), []any{string(session), string(parent)}, scanMessage)
+func (db messageTree) Children(ctx context.Context, session sessions.ID, parent sessions.MessageID) ([]sessions.Message, error) {
+	rows, err := engine.All(ctx, db.Conn, childrenOf+strconv.Itoa(sessions.BranchesMost), []any{string(session), string(parent)}, scanMessage)
 	slices.Reverse(rows)
 	return rows, err
 }
 
 // NewestLeaf implements [sessions.Store].
-func (db *DB) NewestLeaf(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.MessageID, error) {
-	return single(ctx, db, newestLeaf, []any{string(id), string(session), string(session)}, scanMessageID)
+func (db messageTree) NewestLeaf(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.MessageID, error) {
+	return engine.Single(ctx, db.Conn, newestLeaf, []any{string(id), string(session), string(session)}, scanMessageID)
 }
 
 // Summary implements [sessions.Store].
-func (db *DB) Summary(ctx context.Context, session sessions.ID, head sessions.MessageID) (sessions.MessageID, error) {
+func (db messageTree) Summary(ctx context.Context, session sessions.ID, head sessions.MessageID) (sessions.MessageID, error) {
 	in := string(session)
-	found, err := all(ctx, db, summaryOf, []any{string(head), in, in, in, in}, scanMessageID)
+	found, err := engine.All(ctx, db.Conn, summaryOf, []any{string(head), in, in, in, in}, scanMessageID)
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
 	return found[0], nil
 }
 
-func scanMessageID(row Row) (sessions.MessageID, error) {
+func scanMessageID(row engine.Row) (sessions.MessageID, error) {
 	var id string
 	err := row.Scan(&id)
 	return sessions.MessageID(id), err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
+	"sluice/store/engine"
 )
 
 // A label whose columns make none was lost, and is as secret as can be.
@@ -17,13 +18,13 @@ func TestLabelsThatWereLost(t *testing.T) {
 	for _, l := range flow.Levels() {
 		for _, trust := range []flow.Trust{flow.Trusted, flow.Untrusted} {
 			kept := flow.NewLabel(l, trust)
-			require.Equal(t, kept, labelFrom(label(kept)))
+			require.Equal(t, kept, engine.LabelFrom(engine.Label(kept)))
 		}
 	}
 	for _, columns := range [][2]int{{0, 0}, {5, 0}, {-1, 1}, {1, -1}, {1, 2}, {0, 2}} {
-		require.Equal(t, flow.Top(), labelFrom(columns[0], columns[1]), columns)
+		require.Equal(t, flow.Top(), engine.LabelFrom(columns[0], columns[1]), columns)
 	}
-	require.Equal(t, flow.Top(), labelFrom(label(flow.Label{})))
+	require.Equal(t, flow.Top(), engine.LabelFrom(engine.Label(flow.Label{})))
 }
 
 func TestWordsOfATextStandApart(t *testing.T) {
@@ -63,7 +64,7 @@ func TestTimesAreMendedEverywhere(t *testing.T) {
 		Nothing *inner
 		None    any
 	}{Pointer: &inner{late}, List: []inner{{late}}, Any: inner{late}, Array: [1]inner{{late}}}
-	text, err := encode(value)
+	text, err := engine.Encode(value)
 	require.NoError(t, err)
 	require.Equal(t, 4, strings.Count(text, "9999-12-31T23:59:59"), text)
 	require.Equal(t, late, value.Pointer.At)
@@ -73,21 +74,21 @@ func TestTimesAreMendedEverywhere(t *testing.T) {
 // The first value that can't be encoded or decoded is the error, whatever comes after it.
 func TestFirstErrorCounts(t *testing.T) {
 	t.Parallel()
-	var e encoding
-	require.Equal(t, "1", e.text(1))
-	require.NoError(t, e.err)
-	e.text(math.Inf(1))
-	e.text(1)
-	require.ErrorContains(t, e.err, "encode float64")
-	first := e.err
-	e.text(make(chan int))
-	require.Equal(t, first, e.err)
+	var e engine.Encoding
+	require.Equal(t, "1", e.Text(1))
+	require.NoError(t, e.Err)
+	e.Text(math.Inf(1))
+	e.Text(1)
+	require.ErrorContains(t, e.Err, "encode float64")
+	first := e.Err
+	e.Text(make(chan int))
+	require.Equal(t, first, e.Err)
 
-	var d decoding
+	var d engine.Decoding
 	var n int
-	d.into("7", &n)
-	d.into("x", &n)
-	d.into("8", &n)
-	require.ErrorContains(t, d.err, "decode stored *int")
+	d.Into("7", &n)
+	d.Into("x", &n)
+	d.Into("8", &n)
+	require.ErrorContains(t, d.Err, "decode stored *int")
 	require.Equal(t, 7, n)
 }

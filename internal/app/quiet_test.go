@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/config"
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 func TestLogIsQuietInAnOutage(t *testing.T) {
@@ -19,7 +19,7 @@ func TestLogIsQuietInAnOutage(t *testing.T) {
 		log, err := newLogger(config.Log{Level: level}, &text)
 		require.NoError(t, err)
 		log = log.With("replica", "x").WithGroup("g")
-		away := fmt.Errorf("read lane: %w", &store.Unavailable{Reason: "PostgreSQL can't be reached"})
+		away := fmt.Errorf("read lane: %w", &engine.Unavailable{Reason: "PostgreSQL can't be reached"})
 		log.Error("lane failed", "lane", "x", "err", away)
 		log.Error("lane failed", "lane", "x", "err", errors.New("something else"))
 		log.Error("the database is away", "reason", "PostgreSQL can't be reached")

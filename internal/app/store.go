@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sluice/store"
+	"sluice/store/engine"
 	"sluice/store/postgres"
 	"sluice/store/sqlite"
 )
@@ -22,7 +23,7 @@ func (a *App) openStore(ctx context.Context) (*store.DB, error) {
 	if err == nil {
 		return db, nil
 	}
-	fault, away := errors.AsType[*store.Unavailable](err)
+	fault, away := errors.AsType[*engine.Unavailable](err)
 	err = fmt.Errorf("open store: %w", err)
 	if a.cfg.Store.URL.Reveal() == "" || !away || fault.Lasting {
 		return nil, fatalError{err} // waiting mends neither a file nor a schema

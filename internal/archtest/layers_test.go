@@ -23,7 +23,7 @@ func layers() [][]string {
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router/ledger", "router/queue", "router/request"},
-		{"router/decider", "router/lanes", "router/place", "router/speech"},
+		{"router/decider", "router/lanes", "router/place", "router/speech", "store/engine"},
 		{"router/room"},
 		{"router/outbound", "router/exchange"},
 		{"router/manage", "router/work"},

@@ -14,7 +14,7 @@ import (
 	"sluice/internal/httpapi/operator"
 	"sluice/policy/flow"
 	"sluice/sessions"
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 func TestWhoMayCall(t *testing.T) {
@@ -134,7 +134,7 @@ func TestErrors(t *testing.T) {
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
-	g.fail, g.healthy = &store.Unavailable{Reason: "the disk is full", Fix: "make room"}, false
+	g.fail, g.healthy = &engine.Unavailable{Reason: "the disk is full", Fix: "make room"}, false
 	h := serve(t, g)
 	for _, path := range []string{"/v1/sessions/main", "/v1/sessions/main/history", "/v1/sessions"} {
 		w := call(h, "GET", path, "")

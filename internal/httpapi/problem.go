@@ -12,7 +12,7 @@ import (
 	"sluice/router/request"
 	"sluice/router/room"
 	"sluice/sessions"
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 // problemOf turns a handler's error into what the caller is told. If fault is true the cause belongs into the log: the
@@ -39,7 +39,7 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, request.ErrStopping) { // if the caller has gone, nobody reads the answer
 		return wire.ErrStopping, false
 	}
-	if down, ok := errors.AsType[*store.Unavailable](err); ok {
+	if down, ok := errors.AsType[*engine.Unavailable](err); ok {
 		text := "the store is not available: " + down.Reason
 		if down.Fix != "" {
 			text += "; " + down.Fix

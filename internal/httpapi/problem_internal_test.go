@@ -13,7 +13,7 @@ import (
 	"sluice/router/request"
 	"sluice/router/room"
 	"sluice/sessions"
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 func TestErrorsBecomeResponses(t *testing.T) {
@@ -32,8 +32,8 @@ func TestErrorsBecomeResponses(t *testing.T) {
 		"no room":         {&room.FullError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
 		"caller has gone": {fmt.Errorf("wait: %w", context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping":        {request.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},
-		"stopping store":  {errors.Join(&store.Unavailable{Reason: "closed"}, context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
-		"store":           {&store.Unavailable{Reason: "the disk is full", Fix: "make room"}, 503, "unavailable", "the store is not available: the disk is full; make room", true},
+		"stopping store":  {errors.Join(&engine.Unavailable{Reason: "closed"}, context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
+		"store":           {&engine.Unavailable{Reason: "the disk is full", Fix: "make room"}, 503, "unavailable", "the store is not available: the disk is full; make room", true},
 		"not found":       {fmt.Errorf("read session: %w", sessions.ErrNotFound), 404, "not_found", wire.ErrNotFound.Message, false},
 		"busy":            {request.ErrBusy, 409, "busy", "the session is working on another message; wait for it to finish, or cancel it", false},
 		"queue full":      {request.ErrQueueFull, 429, "queue_full", "the session's queue is full; try again later", false},

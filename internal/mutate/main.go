@@ -33,6 +33,7 @@ var targets = []struct {
 	{"./router/speech", []string{"./router/speech"}},
 	{"./sessions", []string{"./sessions"}},
 	{"./store", []string{"./store", "./store/sqlite"}},
+	{"./store/engine", []string{"./store", "./store/sqlite"}},
 }
 
 // wanted is the share of mutants that must die.

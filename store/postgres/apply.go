@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 // tries is how often a transaction is tried that was undone through no fault of
@@ -21,8 +21,8 @@ const tries = 6
 // errUndone marks a transaction that was certainly not committed and may be tried again.
 var errUndone = errors.New("transaction was undone")
 
-// Apply implements [store.Engine].
-func (e *engine) Apply(ctx context.Context, writes []store.Write, trail store.Trail) (guilty int, err error) {
+// Apply implements [engine.Engine].
+func (e *database) Apply(ctx context.Context, writes []engine.Write, trail engine.Trail) (guilty int, err error) {
 	for try := range tries {
 		guilty, err = e.transact(ctx, writes, trail)
 		if !errors.Is(err, errUndone) {
@@ -38,7 +38,7 @@ func (e *engine) Apply(ctx context.Context, writes []store.Write, trail store.Tr
 	case err != nil:
 		err = explain(err)
 	}
-	if store.IsUnavailable(err) {
+	if engine.IsUnavailable(err) {
 		guilty = -1
 	}
 	return guilty, err
@@ -57,7 +57,7 @@ func wait(ctx context.Context, try int) error {
 	}
 }
 
-func (e *engine) transact(ctx context.Context, writes []store.Write, trail store.Trail) (guilty int, err error) {
+func (e *database) transact(ctx context.Context, writes []engine.Write, trail engine.Trail) (guilty int, err error) {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return -1, fmt.Errorf("connect: %w", err)
@@ -77,7 +77,7 @@ func (e *engine) transact(ctx context.Context, writes []store.Write, trail store
 // send runs the statements in one round trip, all but the commit: whether they did
 // what they must is not known before. Where there is something to add to the audit
 // trail it takes the head of a free chain; nil: there is none.
-func (e *engine) send(ctx context.Context, conn *pgxpool.Conn, writes []store.Write, trail store.Trail) (head *store.Head, guilty int, err error) {
+func (e *database) send(ctx context.Context, conn *pgxpool.Conn, writes []engine.Write, trail engine.Trail) (head *engine.Head, guilty int, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
 	for _, w := range writes {
@@ -86,7 +86,7 @@ func (e *engine) send(ctx context.Context, conn *pgxpool.Conn, writes []store.Wr
 		}
 	}
 	if len(trail) > 0 {
-		batch.Queue(e.sql.get(store.FreeHead))
+		batch.Queue(e.sql.get(engine.FreeHead))
 	}
 	results := conn.SendBatch(ctx, batch)
 	defer func() {
@@ -113,7 +113,7 @@ func (e *engine) send(ctx context.Context, conn *pgxpool.Conn, writes []store.Wr
 }
 
 // outcome is nil if the statement has done what it must.
-func outcome(s store.Statement, tag pgconn.CommandTag, err error) error {
+func outcome(s engine.Statement, tag pgconn.CommandTag, err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case ok && e.Code == uniqueViolation && s.Duplicate != nil:
@@ -136,8 +136,8 @@ func lostBeforeCommit(ctx context.Context, err error) error {
 	return err
 }
 
-// Query implements [store.Engine].
-func (e *engine) Query(ctx context.Context, text string, args []any, scan func(store.Row) error) error {
+// Query implements [engine.Engine].
+func (e *database) Query(ctx context.Context, text string, args []any, scan func(engine.Row) error) error {
 	text = e.sql.get(text)
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
@@ -157,7 +157,7 @@ func (e *engine) Query(ctx context.Context, text string, args []any, scan func(s
 }
 
 // query reports besides whether scan was called: then the read must not be repeated.
-func (e *engine) query(ctx context.Context, text string, args []any, scan func(store.Row) error) (seen bool, err error) {
+func (e *database) query(ctx context.Context, text string, args []any, scan func(engine.Row) error) (seen bool, err error) {
 	rows, err := e.pool.Query(ctx, text, args...)
 	if err != nil {
 		return false, fmt.Errorf("query: %w", err)

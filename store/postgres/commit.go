@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 // commit adds to the audit trail behind head, which this transaction holds, and
 // commits, in one round trip.
-func (e *engine) commit(ctx context.Context, conn *pgxpool.Conn, head *store.Head, trail store.Trail) error {
+func (e *database) commit(ctx context.Context, conn *pgxpool.Conn, head *engine.Head, trail engine.Trail) error {
 	links, err := e.links(ctx, conn, head, trail)
 	if err != nil {
 		return err
@@ -43,26 +43,26 @@ func (e *engine) commit(ctx context.Context, conn *pgxpool.Conn, head *store.Hea
 }
 
 // links are the statements that add to the trail. Where every chain was held, it waits for one.
-func (e *engine) links(ctx context.Context, conn *pgxpool.Conn, head *store.Head, trail store.Trail) (links []store.Statement, err error) {
+func (e *database) links(ctx context.Context, conn *pgxpool.Conn, head *engine.Head, trail engine.Trail) (links []engine.Statement, err error) {
 	if len(trail) == 0 {
 		return nil, nil
 	}
 	if head == nil {
-		head, err = scanHead(conn.QueryRow(ctx, e.sql.get(store.AnyHead)))
+		head, err = scanHead(conn.QueryRow(ctx, e.sql.get(engine.AnyHead)))
 	}
 	switch {
 	case err != nil:
 		return nil, lostBeforeCommit(ctx, err)
 	case head == nil:
-		return nil, store.BrokenTrail(store.ErrNoHead)
+		return nil, engine.BrokenTrail(engine.ErrNoHead)
 	}
 	links, _ = trail.Link(*head)
 	return links, nil
 }
 
 // scanHead reads a head; nil if there is none.
-func scanHead(row pgx.Row) (*store.Head, error) {
-	var head store.Head
+func scanHead(row pgx.Row) (*engine.Head, error) {
+	var head engine.Head
 	err := head.Scan(row)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -79,10 +79,10 @@ func linkFault(err error) error {
 	if _, refused := errors.AsType[*pgconn.PgError](err); !refused || undone(err) {
 		return commitFault(err)
 	}
-	if err = explain(err); store.IsUnavailable(err) {
+	if err = explain(err); engine.IsUnavailable(err) {
 		return err
 	}
-	return store.BrokenTrail(err)
+	return engine.BrokenTrail(err)
 }
 
 // commitFault is for a commit that was asked for and not confirmed.

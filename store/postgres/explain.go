@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 // The SQLSTATE codes that are looked at one by one.
@@ -28,7 +28,7 @@ const (
 )
 
 func unavailable(reason, fix string, err error) error {
-	return &store.Unavailable{Reason: reason, Fix: fix, Err: err}
+	return &engine.Unavailable{Reason: reason, Fix: fix, Err: err}
 }
 
 // hangs is for what was given up after the longest time that it may take.
@@ -38,7 +38,7 @@ func hangs(err error) error {
 
 // explain turns a fault of the server or of the way to it into an error that says what to do; others stay as they are.
 func explain(err error) error {
-	if store.IsUnavailable(err) || errors.Is(err, context.Canceled) {
+	if engine.IsUnavailable(err) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {

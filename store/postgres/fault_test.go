@@ -10,7 +10,7 @@ import (
 
 	"sluice/router/ledger"
 	"sluice/sessions"
-	"sluice/store"
+	"sluice/store/engine"
 	"sluice/store/postgres"
 	"sluice/store/storetest"
 )
@@ -22,7 +22,7 @@ func config(url string) postgres.Config {
 // unavailable checks that an error says what is wrong and what to do.
 func unavailable(t *testing.T, err error, reason string) {
 	t.Helper()
-	var u *store.Unavailable
+	var u *engine.Unavailable
 	require.ErrorAs(t, err, &u)
 	require.Contains(t, u.Reason, reason)
 	require.NotEmpty(t, u.Fix)

@@ -3,11 +3,11 @@ package postgres
 import (
 	"fmt"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
-// Having implements [store.Engine].
-func (*engine) Having(level int, field store.WordField) string {
+// Having implements [engine.Engine].
+func (*database) Having(level int, field engine.WordField) string {
 	return fmt.Sprintf(`SELECT '%s', COALESCE(string_agg((seq - ?)::text, ','), '') FROM memory_postings
-		WHERE level = %d AND in_labels = %t AND word = memory_stem(?) AND seq BETWEEN ? AND ?`, field, level, field == store.WordLabels)
+		WHERE level = %d AND in_labels = %t AND word = memory_stem(?) AND seq BETWEEN ? AND ?`, field, level, field == engine.WordLabels)
 }

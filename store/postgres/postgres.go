@@ -20,6 +20,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"sluice/store"
+	"sluice/store/engine"
 	"sluice/store/trace"
 )
 
@@ -39,16 +40,16 @@ type Config struct {
 	Log *slog.Logger // nil: no logs
 }
 
-// engine is PostgreSQL as a [store.Engine].
-type engine struct {
+// database is PostgreSQL as a [engine.Engine].
+type database struct {
 	pool *pgxpool.Pool
 	sql  rebound
 }
 
-var _ store.Engine = (*engine)(nil)
+var _ engine.Engine = (*database)(nil)
 
 // Open connects to the database and brings its schema up to date; of several
-// gateways that start together one does it. An error that is an *[store.Unavailable] says what to do.
+// gateways that start together one does it. An error that is an *[engine.Unavailable] says what to do.
 func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -85,7 +86,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if applied > 0 {
 		c.Log.Info("database schema brought up to date", "migrations", applied)
 	}
-	return store.New(&engine{pool: pool}, c.Log), nil
+	return store.New(&database{pool: pool}, c.Log), nil
 }
 
 // readable refuses an address of which pgx would take a part of the password for the host, and print it.
@@ -129,7 +130,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) (applied int, err error) {
 			return 0, err
 		}
 		if have > newest {
-			return 0, store.NewerSchema(have, newest)
+			return 0, engine.NewerSchema(have, newest)
 		}
 	}
 	results, err := provider.Up(ctx)
@@ -170,11 +171,11 @@ func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err err
 	return have, nil
 }
 
-// Workers implements [store.Engine].
-func (e *engine) Workers() int { return writers }
+// Workers implements [engine.Engine].
+func (e *database) Workers() int { return writers }
 
-// Close implements [store.Engine].
-func (e *engine) Close() error {
+// Close implements [engine.Engine].
+func (e *database) Close() error {
 	e.pool.Close()
 	return nil
 }

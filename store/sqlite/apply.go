@@ -6,11 +6,11 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
-// Apply implements [store.Engine].
-func (e *engine) Apply(_ context.Context, writes []store.Write, trail store.Trail) (guilty int, err error) {
+// Apply implements [engine.Engine].
+func (e *database) Apply(_ context.Context, writes []engine.Write, trail engine.Trail) (guilty int, err error) {
 	committed := false
 	defer func() {
 		if !committed {
@@ -25,13 +25,13 @@ func (e *engine) Apply(_ context.Context, writes []store.Write, trail store.Trai
 		return -1, nil
 	}
 	err = explain(err, e.dir)
-	if store.IsUnavailable(err) {
+	if engine.IsUnavailable(err) {
 		guilty = -1
 	}
 	return guilty, err
 }
 
-func (e *engine) transact(writes []store.Write, trail store.Trail) (guilty int, err error) {
+func (e *database) transact(writes []engine.Write, trail engine.Trail) (guilty int, err error) {
 	if _, err := e.stmts.exec(`BEGIN IMMEDIATE`, nil); err != nil {
 		return -1, fmt.Errorf("begin transaction: %w", err)
 	}
@@ -53,15 +53,15 @@ func (e *engine) transact(writes []store.Write, trail store.Trail) (guilty int, 
 
 // tell adds to the audit trail. The head of its chain is known from the transaction before, unless that failed: this
 // process alone writes. Where the database refuses what follows that head, the stored one is read.
-func (e *engine) tell(trail store.Trail) error {
+func (e *database) tell(trail engine.Trail) error {
 	if len(trail) == 0 || (e.head != nil && e.link(trail, *e.head) == nil) {
 		return nil
 	}
-	var head store.Head
+	var head engine.Head
 	found := false
-	err := e.stmts.query(store.FreeHead, nil, func(row store.Row) error { found = true; return head.Scan(row) })
+	err := e.stmts.query(engine.FreeHead, nil, func(row engine.Row) error { found = true; return head.Scan(row) })
 	if err == nil && !found {
-		err = store.ErrNoHead
+		err = engine.ErrNoHead
 	}
 	if err != nil {
 		return err
@@ -70,12 +70,12 @@ func (e *engine) tell(trail store.Trail) error {
 }
 
 // link puts the entries behind a head.
-func (e *engine) link(trail store.Trail, head store.Head) error {
+func (e *database) link(trail engine.Trail, head engine.Head) error {
 	statements, next := trail.Link(head)
 	for _, s := range statements {
 		rows, err := e.stmts.exec(s.SQL, s.Args)
 		if err == nil && rows == 0 {
-			err = store.ErrNoHead
+			err = engine.ErrNoHead
 		}
 		if err != nil {
 			return fmt.Errorf("run statement: %w", err)
@@ -85,7 +85,7 @@ func (e *engine) link(trail store.Trail, head store.Head) error {
 	return nil
 }
 
-func (e *engine) run(s store.Statement) error {
+func (e *database) run(s engine.Statement) error {
 	rows, err := e.stmts.exec(s.SQL, s.Args)
 	if s.Duplicate != nil && isUnique(err) {
 		return s.Duplicate
@@ -102,8 +102,8 @@ func (e *engine) run(s store.Statement) error {
 	return nil
 }
 
-// Query implements [store.Engine].
-func (e *engine) Query(ctx context.Context, text string, args []any, scan func(store.Row) error) error {
+// Query implements [engine.Engine].
+func (e *database) Query(ctx context.Context, text string, args []any, scan func(engine.Row) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

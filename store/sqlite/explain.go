@@ -9,13 +9,13 @@ import (
 	driver "modernc.org/sqlite"
 	"zombiezen.com/go/sqlite"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 // explain turns a fault of the file or the disk into an error that says what to do; others stay as they are.
 func explain(err error, dir string) error {
 	path := filepath.Join(dir, FileName)
-	unavailable := func(reason, fix string) error { return &store.Unavailable{Reason: reason, Fix: fix, Err: err} }
+	unavailable := func(reason, fix string) error { return &engine.Unavailable{Reason: reason, Fix: fix, Err: err} }
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		return unavailable("the disk is full", "free space for "+dir)
@@ -55,10 +55,10 @@ func primaryCode(err error) sqlite.ResultCode {
 // explainTrail is explain for what is added to the audit trail: where the
 // database is not at fault, the trail is.
 func explainTrail(err error, dir string) error {
-	if err = explain(err, dir); store.IsUnavailable(err) {
+	if err = explain(err, dir); engine.IsUnavailable(err) {
 		return err
 	}
-	return store.BrokenTrail(err)
+	return engine.BrokenTrail(err)
 }
 
 // full reports a file system with less space than SQLite needs for its next step.

@@ -16,6 +16,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
+	"sluice/store/engine"
 	"sluice/store/sqlite"
 )
 
@@ -26,7 +27,7 @@ func config(dir string) sqlite.Config {
 // unavailable checks that an error says what is wrong and what to do.
 func unavailable(t *testing.T, err error, reason string) {
 	t.Helper()
-	var u *store.Unavailable
+	var u *engine.Unavailable
 	require.ErrorAs(t, err, &u)
 	require.Contains(t, u.Reason, reason)
 	require.NotEmpty(t, u.Fix)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 // lockFolder makes sure that one process uses the state folder. The lock ends with the process, however it ends.
@@ -18,7 +18,7 @@ func lockFolder(dir string) (*os.File, error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		return nil, errors.Join(&store.Unavailable{
+		return nil, errors.Join(&engine.Unavailable{
 			Reason: "another sluice uses the state folder " + dir,
 			Fix:    "stop it, or set state or $SLUICE_STATE to another folder",
 		}, f.Close())

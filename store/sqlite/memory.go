@@ -3,11 +3,11 @@ package sqlite
 import (
 	"fmt"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
-// Having implements [store.Engine].
-func (*engine) Having(level int, field store.WordField) string {
+// Having implements [engine.Engine].
+func (*database) Having(level int, field engine.WordField) string {
 	table := fmt.Sprintf("memory_words_%d", level)
 	return `SELECT '` + string(field) + `', COALESCE(group_concat(rowid - ?), '') FROM ` + table + ` WHERE ` + table + ` MATCH '` + string(field) + ` : "' || ? || '"' AND rowid BETWEEN ? AND ?`
 }

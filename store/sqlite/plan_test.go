@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/store"
+	"sluice/store/engine"
 	"sluice/store/sqlite"
 	"sluice/store/storetest"
 )
@@ -61,7 +61,7 @@ func TestPlans(t *testing.T) {
 }
 
 // plan are the steps that SQLite takes for a statement.
-func plan(t *testing.T, db *sql.DB, s store.Statement) (steps []string) {
+func plan(t *testing.T, db *sql.DB, s engine.Statement) (steps []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+s.SQL, s.Args...)
 	require.NoError(t, err, s.SQL)

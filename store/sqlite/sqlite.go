@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite" // the driver for migrations
 
 	"sluice/store"
+	"sluice/store/engine"
 	"sluice/store/trace"
 )
 
@@ -39,13 +40,13 @@ type Config struct {
 	Log *slog.Logger // nil: no logs
 }
 
-// engine is SQLite as a [store.Engine].
-type engine struct {
+// database is SQLite as a [engine.Engine].
+type database struct {
 	dir   string
 	lock  *os.File
-	hears trace.Func  // of the statements; nil: no one
-	stmts *statements // of the writing connection; used by the one worker
-	head  *store.Head // of the audit trail as this process has left it; nil: to be read
+	hears trace.Func   // of the statements; nil: no one
+	stmts *statements  // of the writing connection; used by the one worker
+	head  *engine.Head // of the audit trail as this process has left it; nil: to be read
 
 	places  int              // of readers
 	readers chan *statements // those at rest, and nil for each that is not open yet; closed after Close has collected them all
@@ -54,10 +55,10 @@ type engine struct {
 // errClosed: the database was closed.
 var errClosed = errors.New("database is closed")
 
-var _ store.Engine = (*engine)(nil)
+var _ engine.Engine = (*database)(nil)
 
 // Open opens the database, makes it if there is none, and brings its schema up
-// to date. An error that is an *[store.Unavailable] says what to do.
+// to date. An error that is an *[engine.Unavailable] says what to do.
 func Open(ctx context.Context, c Config) (*store.DB, error) {
 	e, err := openEngine(ctx, c)
 	if err != nil {
@@ -66,7 +67,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	return store.New(e, c.Log), nil
 }
 
-func openEngine(ctx context.Context, c Config) (*engine, error) {
+func openEngine(ctx context.Context, c Config) (*database, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, explain(err, c.Dir)
 	}
@@ -77,14 +78,14 @@ func openEngine(ctx context.Context, c Config) (*engine, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &engine{dir: c.Dir, lock: lock, readers: make(chan *statements, readersMax), hears: trace.Of(ctx)}
+	e := &database{dir: c.Dir, lock: lock, readers: make(chan *statements, readersMax), hears: trace.Of(ctx)}
 	if err := e.open(ctx, c.Log); err != nil {
 		return nil, errors.Join(explain(err, c.Dir), e.Close())
 	}
 	return e, nil
 }
 
-func (e *engine) open(ctx context.Context, log *slog.Logger) (err error) {
+func (e *database) open(ctx context.Context, log *slog.Logger) (err error) {
 	path := filepath.Join(e.dir, FileName)
 	if err := private(path); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (e *engine) open(ctx context.Context, log *slog.Logger) (err error) {
 }
 
 // reader opens a connection for reads.
-func (e *engine) reader() (*statements, error) {
+func (e *database) reader() (*statements, error) {
 	return newStatements(filepath.Join(e.dir, FileName), e.hears, append(pragmas(), "query_only=1")...)
 }
 
@@ -187,7 +188,7 @@ func migrate(ctx context.Context, db *sql.DB) (applied int, err error) {
 	case err == nil && have == newest:
 		return 0, nil
 	case err == nil && have > newest:
-		return 0, store.NewerSchema(have, newest)
+		return 0, engine.NewerSchema(have, newest)
 	}
 	results, err := provider.Up(ctx)
 	if err != nil {
@@ -203,10 +204,10 @@ func sealAudit() *goose.Migration {
 }
 
 // Workers is one: SQLite has one writer.
-func (e *engine) Workers() int { return 1 }
+func (e *database) Workers() int { return 1 }
 
-// Close implements [store.Engine]. It waits for the reads that are under way.
-func (e *engine) Close() error {
+// Close implements [engine.Engine]. It waits for the reads that are under way.
+func (e *database) Close() error {
 	var errs []error
 	for range e.places {
 		if reader := <-e.readers; reader != nil {

@@ -7,7 +7,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"sluice/store"
+	"sluice/store/engine"
 	"sluice/store/trace"
 )
 
@@ -107,9 +107,9 @@ func (s *statements) exec(text string, args []any) (rows int64, err error) {
 	return int64(s.conn.Changes()), nil
 }
 
-func (s *statements) query(text string, args []any, scan func(store.Row) error) error {
+func (s *statements) query(text string, args []any, scan func(engine.Row) error) error {
 	var rows row
-	var scanned store.Row = &rows
+	var scanned engine.Row = &rows
 	failed := false
 	err := s.run(text, args, func(stmt *sqlite.Stmt) error {
 		rows.stmt = stmt

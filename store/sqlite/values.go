@@ -53,7 +53,7 @@ func bindKind(stmt *sqlite.Stmt, n int, v reflect.Value) error {
 // row is the row at which a statement stands.
 type row struct{ stmt *sqlite.Stmt }
 
-// Scan implements [store.Row].
+// Scan implements [engine.Row].
 func (r *row) Scan(dest ...any) error {
 	if n := r.stmt.ColumnCount(); n != len(dest) {
 		return fmt.Errorf("the row has %d columns, %d are read", n, len(dest))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/store"
+	"sluice/store/engine"
 )
 
 // Values come back as they went in, of named types too. What has no value, or is no number, is an error and never 0.
@@ -21,7 +21,7 @@ func TestValuesOfStatements(t *testing.T) {
 	type name string
 	type number int
 	read := func(sql string, args []any, dest ...any) error {
-		return s.query(sql, args, func(row store.Row) error { return row.Scan(dest...) })
+		return s.query(sql, args, func(row engine.Row) error { return row.Scan(dest...) })
 	}
 	var (
 		text string

@@ -12,42 +12,43 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
+	"sluice/store/engine"
 )
 
 // recorder is an engine without a database that notes what it is asked to do.
 type recorder struct {
 	mu   sync.Mutex
-	seen []store.Statement
+	seen []engine.Statement
 }
 
-func (r *recorder) Apply(_ context.Context, writes []store.Write, trail store.Trail) (int, error) {
+func (r *recorder) Apply(_ context.Context, writes []engine.Write, trail engine.Trail) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range writes {
 		r.seen = append(r.seen, w...)
 	}
 	if len(trail) > 0 {
-		links, _ := trail.Link(store.Head{})
-		r.seen = append(append(r.seen, store.Statement{SQL: store.FreeHead}), links...)
+		links, _ := trail.Link(engine.Head{})
+		r.seen = append(append(r.seen, engine.Statement{SQL: engine.FreeHead}), links...)
 	}
 	return -1, nil
 }
 
-func (r *recorder) Query(_ context.Context, sql string, args []any, _ func(store.Row) error) error {
+func (r *recorder) Query(_ context.Context, sql string, args []any, _ func(engine.Row) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen = append(r.seen, store.Statement{SQL: sql, Args: args})
+	r.seen = append(r.seen, engine.Statement{SQL: sql, Args: args})
 	return nil
 }
 
-func (r *recorder) Having(int, store.WordField) string { return "" }
+func (r *recorder) Having(int, engine.WordField) string { return "" }
 
 func (r *recorder) Workers() int { return 1 }
 func (r *recorder) Close() error { return nil }
 
 // HotStatements are the statements whose cost must not grow with what is
 // stored: all that a message needs, and what is run again and again.
-func HotStatements(t *testing.T) []store.Statement {
+func HotStatements(t *testing.T) []engine.Statement {
 	t.Helper()
 	r := &recorder{}
 	db := store.New(r, nil)

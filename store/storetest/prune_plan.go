@@ -8,12 +8,13 @@ import (
 
 	"sluice/router/ledger"
 	"sluice/store"
+	"sluice/store/engine"
 )
 
 // finder is a recorder that finds one row wherever something is looked for, so that a step goes on to what it removes.
 type finder struct{ recorder }
 
-func (f *finder) Query(ctx context.Context, sql string, args []any, scan func(store.Row) error) error {
+func (f *finder) Query(ctx context.Context, sql string, args []any, scan func(engine.Row) error) error {
 	if err := f.recorder.Query(ctx, sql, args, scan); err != nil {
 		return err
 	}
@@ -25,7 +26,7 @@ type foundRow struct{}
 func (foundRow) Scan(...any) error { return nil }
 
 // pruneStatements are those of the first step and of a later one, of each kind that retention removes.
-func pruneStatements(t *testing.T) []store.Statement {
+func pruneStatements(t *testing.T) []engine.Statement {
 	t.Helper()
 	f := &finder{}
 	db := store.New(f, nil)

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import "context"
 
@@ -45,3 +45,12 @@ type Statement struct {
 	// Changed gets the number of rows that the statement changed, unless it is nil. Read it only after the write succeeded.
 	Changed *int64
 }
+
+// WordField is where in a memory a word is.
+type WordField string
+
+// The fields: the words of the key and the tags, and those of the content.
+const (
+	WordLabels WordField = "labels"
+	WordBody   WordField = "body"
+)

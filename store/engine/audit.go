@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"crypto/sha256"
@@ -12,22 +12,22 @@ import (
 
 // Entry is an audit entry as it is stored, but for its place in the trail.
 type Entry struct {
-	at                                     int64
-	actor, action, object, session, detail string
-	level, trust                           int
+	At                                     int64
+	Actor, Action, Object, Session, Detail string
+	Level, Trust                           int
 }
 
 // entries are the audit entries of a change, as they will be stored.
-func (e *encoding) entries(audit []sessions.AuditEntry) Trail {
+func (e *Encoding) Entries(audit []sessions.AuditEntry) Trail {
 	trail := make(Trail, len(audit))
 	for i, a := range audit {
-		level, trust := label(a.Label)
+		level, trust := Label(a.Label)
 		trail[i] = Entry{
-			at: micros(a.At), actor: cleaned(a.Actor), action: cleaned(a.Action), object: cleaned(a.Object),
-			session: cleaned(string(a.Session)), level: level, trust: trust,
+			At: Micros(a.At), Actor: cleaned(a.Actor), Action: cleaned(a.Action), Object: cleaned(a.Object),
+			Session: cleaned(string(a.Session)), Level: level, Trust: trust,
 		}
 		if a.Detail != nil {
-			trail[i].detail = cleaned(e.text(a.Detail))
+			trail[i].Detail = cleaned(e.Text(a.Detail))
 		}
 	}
 	return trail
@@ -36,11 +36,11 @@ func (e *encoding) entries(audit []sessions.AuditEntry) Trail {
 // seal is the hash that makes an entry a link of its chain: SHA-256 of the fields
 // in this order, each as a netstring ("<bytes>:<text>,"), so that no two rows have
 // the same text. The hash before the first is empty.
-func (e Entry) seal(before string, chain int, seq int64) string {
+func (e Entry) Seal(before string, chain int, seq int64) string {
 	text := make([]byte, 0, 512)
 	for _, field := range []string{
-		before, strconv.Itoa(chain), strconv.FormatInt(seq, 10), strconv.FormatInt(e.at, 10), e.actor, e.action, e.object, e.session,
-		strconv.Itoa(e.level), strconv.Itoa(e.trust), e.detail,
+		before, strconv.Itoa(chain), strconv.FormatInt(seq, 10), strconv.FormatInt(e.At, 10), e.Actor, e.Action, e.Object, e.Session,
+		strconv.Itoa(e.Level), strconv.Itoa(e.Trust), e.Detail,
 	} {
 		text = strconv.AppendInt(text, int64(len(field)), 10)
 		text = append(text, ':')
@@ -63,8 +63,8 @@ const (
 	// AnyHead waits for one of the chains.
 	AnyHead = `SELECT chain, seq, hash FROM audit_heads ORDER BY random() LIMIT 1/*pg FOR UPDATE*/`
 
-	auditColumns = `chain, seq, at, actor, action, object, session_id, level, trust, detail, hash`
-	addAudit     = `INSERT INTO audit (` + auditColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	AuditColumns = `chain, seq, at, actor, action, object, session_id, level, trust, detail, hash`
+	addAudit     = `INSERT INTO audit (` + AuditColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	moveHead     = `UPDATE audit_heads SET seq = ?, hash = ? WHERE chain = ? AND seq = ?`
 )
 
@@ -84,9 +84,9 @@ func (t Trail) Link(h Head) (statements []Statement, next Head) {
 	next = h
 	for _, e := range t {
 		next.Seq++
-		next.Hash = e.seal(next.Hash, h.Chain, next.Seq)
+		next.Hash = e.Seal(next.Hash, h.Chain, next.Seq)
 		statements = append(statements, Statement{SQL: addAudit, Args: []any{
-			h.Chain, next.Seq, e.at, e.actor, e.action, e.object, e.session, e.level, e.trust, e.detail, next.Hash,
+			h.Chain, next.Seq, e.At, e.Actor, e.Action, e.Object, e.Session, e.Level, e.Trust, e.Detail, next.Hash,
 		}})
 	}
 	return append(statements, Statement{SQL: moveHead, Args: []any{next.Seq, next.Hash, h.Chain, h.Seq}}), next

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"crypto/sha256"
@@ -31,14 +31,14 @@ func storable(t time.Time) time.Time {
 }
 
 // micros is a time as it is stored: microseconds since 1970, 0 for the zero time.
-func micros(t time.Time) int64 {
+func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return storable(t).UnixMicro()
 }
 
-func fromMicros(us int64) time.Time {
+func FromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
@@ -46,7 +46,7 @@ func fromMicros(us int64) time.Time {
 }
 
 // label is a label's two columns. An invalid label is never stored: what has lost its label is as secret as can be.
-func label(l flow.Label) (level, trust int) {
+func Label(l flow.Label) (level, trust int) {
 	if !l.Valid() {
 		l = flow.Top()
 	}
@@ -57,7 +57,7 @@ func label(l flow.Label) (level, trust int) {
 }
 
 // labelFrom restores a label; columns that make none give the top.
-func labelFrom(level, trust int) flow.Label {
+func LabelFrom(level, trust int) flow.Label {
 	l, err := flow.LevelFromRank(level)
 	switch {
 	case err != nil || trust < 0 || trust > 1:
@@ -69,10 +69,10 @@ func labelFrom(level, trust int) flow.Label {
 }
 
 // said is a labelled text as it is stored: the text, and its label as "LEVEL/trust". A row of an earlier version has no label.
-type said struct{ text, label string }
+type Said struct{ Text, Label string }
 
 // saidAs is a text's label as it is stored.
-func saidAs(t flow.Text) string {
+func SaidAs(t flow.Text) string {
 	if t == (flow.Text{}) {
 		return ""
 	}
@@ -80,21 +80,21 @@ func saidAs(t flow.Text) string {
 }
 
 // labelled is the text; one of an earlier version is as secret as what it stands in. A label that can't be read was lost.
-func (s said) labelled(otherwise flow.Label) flow.Text {
+func (s Said) Labelled(otherwise flow.Label) flow.Text {
 	switch {
-	case s.label == "" && s.text == "":
+	case s.Label == "" && s.Text == "":
 		return flow.Text{}
-	case s.label == "":
-		return flow.NewText(s.text, otherwise)
+	case s.Label == "":
+		return flow.NewText(s.Text, otherwise)
 	}
-	label, err := flow.Parse(s.label)
+	label, err := flow.Parse(s.Label)
 	if err != nil {
 		label = flow.Top()
 	}
-	return flow.NewText(s.text, label)
+	return flow.NewText(s.Text, label)
 }
 
-func flag(b bool) int {
+func Flag(b bool) int {
 	if b {
 		return 1
 	}
@@ -103,7 +103,7 @@ func flag(b bool) int {
 
 // encode is a value as JSON text. Values of this program's own types can always be encoded, but for a label that is
 // invalid: a time that JSON can't say is stored as the nearest one.
-func encode(v any) (string, error) {
+func Encode(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		text, err = json.Marshal(mended(reflect.ValueOf(v)).Interface())
@@ -153,7 +153,7 @@ func mended(v reflect.Value) reflect.Value {
 }
 
 // decode reads what encode wrote; an empty text is the zero value.
-func decode(text string, into any) error {
+func Decode(text string, into any) error {
 	if text == "" {
 		return nil
 	}
@@ -164,21 +164,21 @@ func decode(text string, into any) error {
 }
 
 // decoding collects the first error of several decodes.
-type decoding struct{ err error }
+type Decoding struct{ Err error }
 
-func (d *decoding) into(text string, v any) {
-	if d.err == nil {
-		d.err = decode(text, v)
+func (d *Decoding) Into(text string, v any) {
+	if d.Err == nil {
+		d.Err = Decode(text, v)
 	}
 }
 
 // encoding collects the first error of several encodes.
-type encoding struct{ err error }
+type Encoding struct{ Err error }
 
-func (e *encoding) text(v any) string {
-	text, err := encode(v)
-	if e.err == nil {
-		e.err = err
+func (e *Encoding) Text(v any) string {
+	text, err := Encode(v)
+	if e.Err == nil {
+		e.Err = err
 	}
 	return text
 }
@@ -201,7 +201,7 @@ const keyMost = 1200
 
 // indexed is a text that an index has. One that is too long is replaced by its beginning and a hash, in rows and in
 // what looks for them alike.
-func indexed[T ~string](text T) string {
+func Indexed[T ~string](text T) string {
 	fit := cleaned(string(text))
 	if len(fit) <= keyMost {
 		return fit

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"strconv"
@@ -9,58 +9,58 @@ import (
 
 // filter builds a WHERE clause. What selects nothing in particular is left out,
 // so that an index can serve what is left.
-type filter struct {
+type Filter struct {
 	terms []string
-	args  []any
+	Args  []any
 }
 
-func (f *filter) add(term string, args ...any) {
+func (f *Filter) Add(term string, args ...any) {
 	f.terms = append(f.terms, term)
-	f.args = append(f.args, args...)
+	f.Args = append(f.Args, args...)
 }
 
-func (f *filter) addIf(wanted bool, term string, args ...any) {
+func (f *Filter) AddIf(wanted bool, term string, args ...any) {
 	if wanted {
-		f.add(term, args...)
+		f.Add(term, args...)
 	}
 }
 
 // within leaves out the rows that are above a level: by their own label, or by the
 // taint of a session that one of the columns names. A session that is not there has lost
 // its label. The table is named, so that a term may stand in a query of another one.
-func (f *filter) within(most flow.Level, table string, columns ...string) {
+func (f *Filter) Within(most flow.Level, table string, columns ...string) {
 	if flow.CanFlow(flow.Restricted, most) {
 		return // nothing is above it
 	}
-	f.add(table+`.level <= ?`, most.Rank())
+	f.Add(table+`.level <= ?`, most.Rank())
 	for _, column := range columns {
-		f.add(`(`+table+`.`+column+` = '' OR EXISTS (SELECT 1 FROM sessions w WHERE w.id = `+table+`.`+column+` AND w.level <= ?))`, most.Rank())
+		f.Add(`(`+table+`.`+column+` = '' OR EXISTS (SELECT 1 FROM sessions w WHERE w.id = `+table+`.`+column+` AND w.level <= ?))`, most.Rank())
 	}
 }
 
 // after begins behind a row of the page before, in the order of seq. One that is left out by the level is none.
-func (f *filter) after(id string, most flow.Level, table string) {
+func (f *Filter) After(id string, most flow.Level, table string) {
 	if id == "" {
 		return
 	}
-	before := filter{}
-	before.add(`p.id = ?`, id)
-	before.within(most, "p", "session_id")
-	f.add(`seq < (SELECT p.seq FROM `+table+` p`+before.where()+`)`, before.args...)
+	before := Filter{}
+	before.Add(`p.id = ?`, id)
+	before.Within(most, "p", "session_id")
+	f.Add(`seq < (SELECT p.seq FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
 // afterPlace begins behind a row of the page before, in the order of a time and the id. One that is left out by the level is none.
-func (f *filter) afterPlace(id string, most flow.Level, table, at string, columns ...string) {
+func (f *Filter) AfterPlace(id string, most flow.Level, table, at string, columns ...string) {
 	if id == "" {
 		return
 	}
-	before := filter{}
-	before.add(`p.id = ?`, id)
-	before.within(most, "p", columns...)
-	f.add(`(`+at+`, id) < (SELECT p.`+at+`, p.id FROM `+table+` p`+before.where()+`)`, before.args...)
+	before := Filter{}
+	before.Add(`p.id = ?`, id)
+	before.Within(most, "p", columns...)
+	f.Add(`(`+at+`, id) < (SELECT p.`+at+`, p.id FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
-func (f *filter) where() string {
+func (f *Filter) Where() string {
 	if len(f.terms) == 0 {
 		return ""
 	}
@@ -68,7 +68,7 @@ func (f *filter) where() string {
 }
 
 // page is the number of rows to give for a wish; 0 is 50, the most is 200.
-func page(limit int) int {
+func Page(limit int) int {
 	if limit <= 0 {
 		return 50
 	}
@@ -77,4 +77,4 @@ func page(limit int) int {
 
 // most is a query's limit. It is no argument, because SQLite plans a query again
 // for each value of one; there are few different values.
-func most(limit int) string { return ` LIMIT ` + strconv.Itoa(limit) }
+func Most(limit int) string { return ` LIMIT ` + strconv.Itoa(limit) }

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Conn is the way to the database: reads, and writes that are merged into few transactions. It is safe for concurrent use.
+type Conn struct {
+	engine Engine
+	group  *group
+	outage outage
+
+	closing sync.Once
+	closed  error // of the engine's Close
+
+	mu     sync.Mutex
+	failed error // of the last write, if the database was at fault
+}
+
+// NewConn begins to use an engine whose schema is up to date. The log hears when the database goes away and when it is
+// back; nil: no one hears.
+func NewConn(engine Engine, log *slog.Logger) *Conn {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Conn{engine: engine, group: newGroup(engine), outage: outage{log: log}}
+}
+
+// Having is [Engine.Having].
+func (c *Conn) Having(level int, field WordField) string { return c.engine.Having(level, field) }
+
+// Close finishes the writes that wait and closes the database. Closing again does nothing.
+func (c *Conn) Close() error {
+	c.closing.Do(func() {
+		c.group.stop()
+		c.closed = c.engine.Close()
+	})
+	return c.closed
+}
+
+// write applies statements that no entry of the audit trail tells of.
+func (c *Conn) Change(ctx context.Context, write Write) error { return c.Apply(ctx, write, nil) }
+
+func (c *Conn) Apply(ctx context.Context, write Write, trail Trail) error {
+	for _, s := range write {
+		clean(s.Args)
+	}
+	began := c.outage.begin()
+	err := c.group.commit(ctx, write, trail)
+	c.outage.end(began, true, err)
+	c.note(err)
+	return err
+}
+
+// note keeps a database's fault for Ready until a write succeeds.
+func (c *Conn) note(err error) {
+	if err != nil && !IsUnavailable(err) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = err
+}
+
+// Ready returns nil if the database can be read and written, else what is wrong with it.
+func (c *Conn) Ready(ctx context.Context) error {
+	var n int64
+	if err := c.One(ctx, `SELECT count(*) FROM partitions`, nil, &n); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	failed := c.failed
+	c.mu.Unlock()
+	if failed == nil {
+		return nil
+	}
+	// A write failed: see whether the next one would.
+	return c.Change(ctx, Write{{SQL: `INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1`}})
+}
+
+// query reads, and notes whether the database could be read.
+func (c *Conn) Query(ctx context.Context, sql string, args []any, scan func(Row) error) error {
+	clean(args)
+	began := c.outage.begin()
+	err := c.engine.Query(ctx, sql, args, scan)
+	if errors.Is(err, errEnough) { // the database was read
+		c.outage.end(began, false, nil)
+		return err
+	}
+	c.outage.end(began, false, err)
+	return err
+}
+
+// one reads the single row of a query; none is ErrNotFound.
+func (c *Conn) One(ctx context.Context, sql string, args []any, dest ...any) error {
+	found := false
+	err := c.Query(ctx, sql, args, func(row Row) error {
+		found = true
+		return row.Scan(dest...)
+	})
+	if err == nil && !found {
+		err = sessions.ErrNotFound
+	}
+	return err
+}
+
+// all reads the rows of a query.
+func All[T any](ctx context.Context, c *Conn, sql string, args []any, scan func(Row) (T, error)) ([]T, error) {
+	var rows []T
+	err := c.Query(ctx, sql, args, func(row Row) error {
+		v, err := scan(row)
+		if err == nil {
+			rows = append(rows, v)
+		}
+		return err
+	})
+	return rows, err
+}
+
+// errEnough ends the reading of a list whose bound is reached.
+var errEnough = errors.New("enough is read")
+
+// listed reads a page of a list, up to its limit of rows and its bound of bytes.
+func Listed[T any](ctx context.Context, c *Conn, b *ledger.Bound, limit int, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
+	query += Most(limit)
+	if b == nil {
+		return All(ctx, c, query, args, scan)
+	}
+	var rows []T
+	read := 0
+	err := c.Query(ctx, query, args, func(row Row) error {
+		v, err := scan(metered{row, &read})
+		if err != nil {
+			return err
+		}
+		rows = append(rows, v)
+		if read >= b.Bytes {
+			return errEnough
+		}
+		return nil
+	})
+	b.More = len(rows) == limit || errors.Is(err, errEnough)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return rows, err
+}
+
+// metered is a row that counts the bytes of the texts that are read from it.
+type metered struct {
+	Row
+	read *int
+}
+
+// Scan implements [Row].
+func (m metered) Scan(dest ...any) error {
+	err := m.Row.Scan(dest...)
+	for _, d := range dest {
+		switch v := d.(type) {
+		case *string:
+			*m.read += len(*v)
+		case *[]byte:
+			*m.read += len(*v)
+		}
+	}
+	return err
+}
+
+// single reads the only row of a query; none is ErrNotFound.
+func Single[T any](ctx context.Context, c *Conn, sql string, args []any, scan func(Row) (T, error)) (T, error) {
+	rows, err := All(ctx, c, sql, args, scan)
+	if err == nil && len(rows) == 0 {
+		err = sessions.ErrNotFound
+	}
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return rows[0], nil
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/sessions"
+	"sluice/store/engine"
+)
+
+// FixPartitions makes sure that the work is cut into n parts, as it was when the
+// store was new: what belongs to a part that is not there would wait for ever, and
+// a conversation could get two owners. The row of the last part says the number.
+func (db partitionTable) FixPartitions(ctx context.Context, n int) error {
+	for range 2 {
+		var last int
+		err := db.One(ctx, `SELECT id FROM partitions ORDER BY id DESC LIMIT 1`, nil, &last)
+		switch {
+		case err == nil && last+1 == n:
+			return nil
+		case err == nil:
+			return &engine.Unavailable{
+				Reason: fmt.Sprintf("its work is cut into %d parts, the configuration says %d", last+1, n),
+				Fix:    fmt.Sprintf("set limits.partitions to %d", last+1),
+			}
+		case !errors.Is(err, sessions.ErrNotFound):
+			return fmt.Errorf("read partitions: %w", err)
+		}
+		first := engine.Statement{SQL: `INSERT INTO partitions (owner, id, epoch) VALUES ('', ?, 0)`, Args: []any{n - 1}, Duplicate: sessions.ErrConflict}
+		if err := db.Change(ctx, engine.Write{first}); err != nil && !errors.Is(err, sessions.ErrConflict) {
+			return fmt.Errorf("store number of partitions: %w", err)
+		}
+	}
+	return fmt.Errorf("fix partitions: %w", sessions.ErrConflict)
+}
+
+// takeTries bounds how often a take is tried against others that take the same partition.
+const takeTries = 100
+
+// TakePartition implements [ledger.Store].
+func (db partitionTable) TakePartition(ctx context.Context, partition int, owner string) (int64, error) {
+	for range takeTries {
+		epoch, err := db.takePartition(ctx, partition, owner)
+		if err == nil {
+			return epoch, nil
+		}
+		if !errors.Is(err, sessions.ErrConflict) {
+			return 0, fmt.Errorf("take partition: %w", err)
+		}
+	}
+	return 0, fmt.Errorf("take partition %d: %w: others take it over and over", partition, sessions.ErrConflict)
+}
+
+// takePartition makes the epoch that it has read greater by one, unless another has.
+func (db partitionTable) takePartition(ctx context.Context, partition int, owner string) (int64, error) {
+	var epoch int64
+	err := db.One(ctx, `SELECT epoch FROM partitions WHERE id = ?`, []any{partition}, &epoch)
+	take := engine.Statement{
+		SQL:  `UPDATE partitions SET epoch = epoch + 1, owner = ? WHERE id = ? AND epoch = ?`,
+		Args: []any{owner, partition, epoch}, Else: sessions.ErrConflict,
+	}
+	if errors.Is(err, sessions.ErrNotFound) {
+		take, err = engine.Statement{
+			SQL:  `INSERT INTO partitions (owner, id, epoch) VALUES (?, ?, 1)`,
+			Args: []any{owner, partition}, Duplicate: sessions.ErrConflict,
+		}, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return epoch + 1, db.Change(ctx, engine.Write{take})
+}

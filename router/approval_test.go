@@ -127,7 +127,7 @@ func TestNobodyApprovesInTime(t *testing.T) {
 		require.Equal(t, 10*time.Minute, time.Since(begun).Round(time.Second), "the wait is none of the run's time")
 		p := b.onlyApproval(ledger.ApprovalDenied)
 		require.Equal(t, "gateway", p.By)
-		_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Owner: true})
+		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Owner: true})
 		require.ErrorContains(t, err, "is denied already")
 	})
 }
@@ -142,7 +142,7 @@ func TestASessionLearnsWhileItsCallWaits(t *testing.T) {
 				b, heard, p := whileAsked(t)
 				require.NoError(t, b.Learn(t.Context(), heard.Session, strangers, "token:ops"))
 				if allowed {
-					_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "test:owner", Owner: true})
+					_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "test:owner", Owner: true})
 					require.NoError(t, err)
 				}
 				require.Contains(t, b.ended(heard.Run).Reply, "call_1 false the conversation has learnt more")
@@ -170,7 +170,7 @@ func TestMessagesWaitBehindAnApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, first, p := whileAsked(t)
 		second := b.hear(in("owner", "2", "and then?"))
-		got, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true})
+		got, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Equal(t, ledger.ApprovalAllowed, got.Status)
 		require.Equal(t, "call_1 true ", b.ended(first.Run).Reply)
@@ -178,7 +178,7 @@ func TestMessagesWaitBehindAnApproval(t *testing.T) {
 		synctest.Wait()
 		next := b.onlyApproval(ledger.ApprovalPending)
 		require.NotEqual(t, p.ID, next.ID, "the same call of another answer is another")
-		_, err = b.DecideApproval(t.Context(), next.ID, decider.Verdict{Actor: "operator", Owner: true})
+		_, err = b.Approvals.DecideApproval(t.Context(), next.ID, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Equal(t, "call_1 false the owner denied it", b.ended(second.Run).Reply)
 	})
@@ -196,7 +196,7 @@ func TestAllowedCallIsUsedOnce(t *testing.T) {
 			}
 			return ask(ctx, s, run) // asks again, as after a crash
 		}
-		_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true})
+		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		require.Contains(t, b.ended(heard.Run).Reply, "call_1 false interrupted")
 	})

@@ -89,7 +89,7 @@ func TestWhoMayDecideAboutACall(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, p.ID, b.onlyApproval(ledger.ApprovalPending).ID, "none of it has decided")
 
-				_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true, Reason: flow.NewText(string(make([]byte, 501)), flow.Bottom())})
+				_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true, Reason: flow.NewText(string(make([]byte, 501)), flow.Bottom())})
 				if c.operator != "" {
 					var left *decider.NotApproverError
 					require.ErrorAs(t, err, &left)
@@ -188,7 +188,7 @@ func TestWhatSilenceMeansForACall(t *testing.T) {
 				require.Len(t, entries, 1)
 				require.Equal(t, "gateway", entries[0].Actor)
 				require.Equal(t, string(p.ID), entries[0].Object)
-				_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
+				_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
 				require.ErrorContains(t, err, "already", "who comes later changes nothing")
 			})
 		})

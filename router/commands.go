@@ -164,8 +164,8 @@ func (r *Router) command(ctx context.Context, s *place.Settings, in Admission, o
 		return r.admitRun(ctx, s, in, owner)
 	}
 	if spec.guesses {
-		r.guess.Lock()
-		defer r.guess.Unlock()
+		release := r.Pairings.Guess()
+		defer release()
 	}
 	in.found = nil // a command decides about the session as it is now
 	place := in

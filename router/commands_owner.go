@@ -73,7 +73,7 @@ func (r *Router) commandPair(ctx context.Context, c commandCall) (ledger.Change,
 	if code == "" {
 		return ledger.Change{}, "Usage: `/pair approve CODE` or `/pair deny CODE`.", nil
 	}
-	p, change, err := r.settlement(ctx, code, c.in.speaker(), to)
+	p, change, err := r.Pairings.Settlement(ctx, code, c.in.speaker(), to)
 	var bad *request.Error
 	switch {
 	case errors.As(err, &bad):

@@ -29,13 +29,13 @@ func TestATokenDecidesUpToItsLevel(t *testing.T) {
 		p := b.onlyApproval(ledger.ApprovalPending)
 		v := byToken(flow.Internal)
 		v.Allow = true
-		_, err := b.DecideApproval(t.Context(), p.ID, v)
+		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, v)
 		var left *decider.NotApproverError
 		require.ErrorAs(t, err, &left)
 		require.EqualError(t, err, "token:ops may not decide about this: a yes may let the conversation learn or tell what is above INTERNAL, the most that the token may see")
 		require.Equal(t, ledger.ApprovalPending, b.onlyApproval(ledger.ApprovalPending).Status)
 
-		p, err = b.DecideApproval(t.Context(), p.ID, byToken(flow.Confidential))
+		p, err = b.Approvals.DecideApproval(t.Context(), p.ID, byToken(flow.Confidential))
 		require.NoError(t, err)
 		require.Equal(t, "token:ops", p.By)
 		require.Equal(t, "token:ops", b.entries("approval.denied")[0].Actor)
@@ -54,7 +54,7 @@ func TestATokenDecidesNothingThatItHasLedTo(t *testing.T) {
 		p := b.onlyApproval(ledger.ApprovalPending)
 		v := byToken(flow.Restricted)
 		v.Allow = true
-		_, err := b.DecideApproval(t.Context(), p.ID, v)
+		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, v)
 		require.ErrorContains(t, err, "its own words led to it")
 		typed, err := b.Admit(t.Context(), router.Admission{Inbound: in("token:ops", "2", "/approve "+string(p.ID)+" allow"), Token: v.Token})
 		require.NoError(t, err)

@@ -356,7 +356,9 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 		require.Equal(t, of["echo: the plan"].ID, told().Withheld.Approval)
 		owner := decider.Verdict{Actor: "test:owner", Owner: true}
 		decide := func(text string, v decider.Verdict) ledger.Approval {
-			return insisting(b, func(ctx context.Context) (ledger.Approval, error) { return b.DecideApproval(ctx, of[text].ID, v) })
+			return insisting(b, func(ctx context.Context) (ledger.Approval, error) {
+				return b.Approvals.DecideApproval(ctx, of[text].ID, v)
+			})
 		}
 		allow := owner
 		allow.Allow = true
@@ -380,13 +382,19 @@ func TestPairingsWhileTheDatabaseFails(t *testing.T) {
 		b := newBundle(t, withFailing, pairing)
 		b.hear(in("ann", "1", "let me in"))
 		code := b.code()
-		p := insisting(b, func(ctx context.Context) (ledger.Pairing, error) { return b.ApprovePairing(ctx, code, "operator") })
+		p := insisting(b, func(ctx context.Context) (ledger.Pairing, error) {
+			return b.Pairings.ApprovePairing(ctx, code, "operator")
+		})
 		require.Equal(t, ledger.PairingApproved, p.Status)
-		insisting(b, alone(func(ctx context.Context) error { return b.RevokePairing(ctx, "test", "default", "ann", "operator") }))
+		insisting(b, alone(func(ctx context.Context) error {
+			return b.Pairings.RevokePairing(ctx, "test", "default", "ann", "operator")
+		}))
 		require.Equal(t, ledger.OutcomePairing, b.hear(in("ann", "2", "hello?")).Outcome)
 		b.hear(in("bob", "1", "let me in"))
 		code = b.code()
-		p = insisting(b, func(ctx context.Context) (ledger.Pairing, error) { return b.DenyPairing(ctx, code, "operator") })
+		p = insisting(b, func(ctx context.Context) (ledger.Pairing, error) {
+			return b.Pairings.DenyPairing(ctx, code, "operator")
+		})
 		require.Equal(t, ledger.PairingDenied, p.Status)
 	})
 }

@@ -113,7 +113,7 @@ func TestWhatWasTakenOutStaysRedacted(t *testing.T) {
 					b.await(1) // the question
 					p := b.approvals(ledger.ApprovalPending)
 					require.Len(t, p, 1)
-					_, err := b.DecideApproval(t.Context(), p[0].ID, decider.Verdict{Allow: true, Actor: "test:owner", Owner: true})
+					_, err := b.Approvals.DecideApproval(t.Context(), p[0].ID, decider.Verdict{Allow: true, Actor: "test:owner", Owner: true})
 					require.NoError(t, err)
 				}
 				time.Sleep(time.Hour)

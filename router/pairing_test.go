@@ -13,6 +13,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/approvals"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -71,7 +72,7 @@ func TestPairing(t *testing.T) {
 		b.hear(in("ann", "5", "thanks"))
 		require.Equal(t, "echo: thanks", b.last("ann"))
 
-		require.NoError(t, b.RevokePairing(t.Context(), "test", "default", "ann", "operator"))
+		require.NoError(t, b.Pairings.RevokePairing(t.Context(), "test", "default", "ann", "operator"))
 		require.Equal(t, ledger.OutcomePairing, b.hear(in("ann", "6", "hello?")).Outcome)
 		for i, who := range []string{"b", "c", "d", "e"} {
 			b.hear(in(who, fmt.Sprint(i), "me too"))
@@ -134,12 +135,12 @@ func TestWrongCodesLockPairing(t *testing.T) {
 			if i == 5 {
 				b.restart() // what was counted stays counted
 			}
-			_, err := b.DenyPairing(t.Context(), "WRONG", "operator")
-			require.ErrorIs(t, err, router.ErrPairingCode)
+			_, err := b.Pairings.DenyPairing(t.Context(), "WRONG", "operator")
+			require.ErrorIs(t, err, approvals.ErrPairingCode)
 			time.Sleep(time.Minute)
 		}
-		_, err := b.ApprovePairing(t.Context(), code, "operator")
-		require.ErrorIs(t, err, router.ErrPairingLocked)
+		_, err := b.Pairings.ApprovePairing(t.Context(), code, "operator")
+		require.ErrorIs(t, err, approvals.ErrPairingLocked)
 		b.hear(in("owner", "2", "/pair approve "+code))
 		require.Contains(t, b.last("owner"), "10 codes were wrong")
 		require.Equal(t, 10, b.audited("pairing.wrong"))
@@ -147,7 +148,7 @@ func TestWrongCodesLockPairing(t *testing.T) {
 
 		time.Sleep(51 * time.Minute)
 		b.hear(in("ann", "3", "now?"))
-		_, err = b.ApprovePairing(t.Context(), b.code(), "operator")
+		_, err = b.Pairings.ApprovePairing(t.Context(), b.code(), "operator")
 		require.NoError(t, err)
 	})
 }

@@ -353,7 +353,7 @@ func TestConflictsEnd(t *testing.T) {
 		d.mu.Lock()
 		d.busy = 0
 		d.mu.Unlock()
-		_, err := b.DecideApproval(t.Context(), "apr_none", decider.Verdict{Actor: "test:owner", Owner: true})
+		_, err := b.Approvals.DecideApproval(t.Context(), "apr_none", decider.Verdict{Actor: "test:owner", Owner: true})
 		require.ErrorIs(t, err, sessions.ErrNotFound)
 	})
 }

@@ -47,14 +47,3 @@ func FuzzParseCommand(f *testing.F) {
 		}
 	})
 }
-
-func TestPairingCodesAreReadable(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for range 200 {
-		code := newPairingCode()
-		require.Regexp(t, `^[2-9A-HJ-NP-Z]{8}$`, code)
-		require.False(t, seen[code])
-		seen[code] = true
-	}
-}

@@ -167,7 +167,7 @@ func TestAReasonIsAsSecretAsWhereItWasTyped(t *testing.T) {
 				b.await(1)
 				synctest.Wait()
 				asked := b.onlyApproval(ledger.ApprovalPending)
-				_, err := b.DecideApproval(t.Context(), asked.ID, decider.Verdict{Reason: flow.NewText("it is the merger", tc.typed), Actor: "operator", Owner: true})
+				_, err := b.Approvals.DecideApproval(t.Context(), asked.ID, decider.Verdict{Reason: flow.NewText("it is the merger", tc.typed), Actor: "operator", Owner: true})
 				require.NoError(t, err)
 				run := b.ended(heard.Run)
 				require.Equal(t, tc.want, run.Reply)

@@ -91,7 +91,7 @@ func TestButtonsGoWhenTheirQuestionIsDecided(t *testing.T) {
 			b.hear(in("owner", "2", "/approve "+string(p.ID)+" deny because"))
 		}, "Denied."},
 		"over the API": {func(b *bundle, p ledger.Approval, _ ledger.Delivery) {
-			_, err := b.DecideApproval(context.Background(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true})
+			_, err := b.Approvals.DecideApproval(context.Background(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true})
 			require.NoError(b.t, err)
 		}, "Allowed."},
 		"by silence": {func(*bundle, ledger.Approval, ledger.Delivery) { time.Sleep(11 * time.Minute) }, "Nobody decided in time, which is a no."},
@@ -146,7 +146,7 @@ func TestADecidedQuestionIsNotAsked(t *testing.T) {
 		heard := b.hear(in("owner", "1", "clean up"))
 		synctest.Wait()
 		p := b.onlyApproval(ledger.ApprovalPending)
-		_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
+		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		b.ended(heard.Run)
 		time.Sleep(2 * time.Minute)
@@ -184,7 +184,7 @@ func TestButtonsOfAPairingGoWithAllOwners(t *testing.T) {
 	}{
 		"by a press": {func(b *bundle, _ string, q ledger.Delivery) { b.hear(b.press(q, 0, "second")) }, "Admitted."},
 		"over the API": {func(b *bundle, code string, _ ledger.Delivery) {
-			_, err := b.DenyPairing(context.Background(), code, "operator")
+			_, err := b.Pairings.DenyPairing(context.Background(), code, "operator")
 			require.NoError(b.t, err)
 		}, "Not admitted."},
 		"by time passed": {func(*bundle, string, ledger.Delivery) { time.Sleep(3 * time.Hour) }, "The code has expired."},
@@ -235,7 +235,7 @@ func TestABareQuestionDoesNotTellItsAnswer(t *testing.T) {
 		high := p
 		high.ID, high.Label, high.Status, high.By = "apr_high", flow.NewLabel(flow.Restricted, flow.Trusted), ledger.ApprovalDenied, "test:owner"
 		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Ask: []ledger.Approval{high}, Change: sessions.Change{}, Deliver: []ledger.Delivery{bare}}))
-		_, err := b.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
+		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Zero(t, k.open())

@@ -14,6 +14,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/approvals"
 	"sluice/router/exchange"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
@@ -87,21 +88,22 @@ type Router struct {
 	exchanges  *exchange.Exchanges
 	receipts   *outbound.Receipts
 
-	Routes  *outbound.Routes  // where messages go that answer nothing
-	Sender  *outbound.Sender  // messages that answer nothing
-	Answers *outbound.Answers // what callers of the API may be told
-	holds   *outbound.Holds
-	outbox  *outbound.Outbox
-	retirer *outbound.Retirer
-	keeper  *outbound.Keeper
-	sent    *outbound.Metrics
-	room    *room.Allowance
+	Routes    *outbound.Routes     // where messages go that answer nothing
+	Sender    *outbound.Sender     // messages that answer nothing
+	Answers   *outbound.Answers    // what callers of the API may be told
+	Approvals *approvals.Approvals // what people decide about
+	Pairings  *approvals.Pairings  // people whom the gateway does not know
+	holds     *outbound.Holds
+	outbox    *outbound.Outbox
+	retirer   *outbound.Retirer
+	keeper    *outbound.Keeper
+	sent      *outbound.Metrics
+	room      *room.Allowance
 
 	sessions   *manage.Sessions
 	deliveries *manage.Deliveries
 	expirer    *manage.Expirer // of the sweeper alone
 
-	guess    sync.Mutex // held while a pairing code is looked up: one guess at a time, so that none slips by the count
 	stopping atomic.Bool
 
 	sweepStop context.CancelFunc
@@ -151,10 +153,8 @@ func (r *Router) newWork(c Config) {
 	r.acks = work.NewAcks(c.Adapters, r.settings.Load, c.Log, metrics.Acks)
 	r.workers = work.New(work.Config{
 		Store: r.store, Agent: c.Agent, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Receipts: r.receipts, Exchanges: r.exchanges,
-		Approvals: &approvals{
-			store: r.store, lanes: r.lanes, compose: r.compose, holds: r.holds, routes: r.Routes, mayRise: c.Monitor.MayRise, now: c.Now, log: c.Log,
-		},
-		Rooms: r.room, Lanes: r.lanes, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
+		Approvals: r.Approvals,
+		Rooms:     r.room, Lanes: r.lanes, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
 		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions,
 	})
 }
@@ -184,7 +184,7 @@ func (r *Router) Exchanges() *exchange.Exchanges { return r.exchanges }
 // Places are who is heard where, and in which session.
 func (r *Router) Places() *place.Places { return r.places }
 
-// newOutbound makes the stages that send.
+// newOutbound makes the stages that send and ask.
 func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	settings := r.settings.Load
 	r.sent = outbound.NewMetrics(c.Registerer)
@@ -203,6 +203,10 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	r.retirer = &outbound.Retirer{
 		Store: r.store, Adapter: c.Adapters, Composer: r.compose, Lanes: r.lanes, Now: c.Now, Log: c.Log, Every: r.sweepEvery, Decided: decided,
 	}
+	r.Approvals = &approvals.Approvals{
+		Store: r.store, Composer: r.compose, Routes: r.Routes, Holds: r.holds, Monitor: c.Monitor, Lanes: r.lanes, Now: c.Now, Log: c.Log,
+	}
+	r.Pairings = &approvals.Pairings{Store: r.store, Composer: r.compose, Routes: r.Routes, Lanes: r.lanes, Now: c.Now}
 	r.keeper = &outbound.Keeper{Store: r.store, Receipts: r.receipts, Lanes: r.lanes, Log: c.Log}
 }
 
@@ -279,6 +283,3 @@ func (r *Router) pruned(kind ledger.PruneKind, err error, p ledger.Pruned) {
 		r.log.Error("old rows not removed", "kind", string(kind), "err", err)
 	}
 }
-
-// SharedMain is [SharedMain] of the present settings.
-func (r *Router) SharedMain() string { return place.SharedMain(r.settings.Load().Keyer) }

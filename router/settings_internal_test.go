@@ -112,12 +112,3 @@ func TestWordsOfSettings(t *testing.T) {
 		}
 	}
 }
-
-// The lock is noted with the code that brings it, and once.
-func TestWrongCodesAreCounted(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_800_000_000, 0)
-	for n, want := range map[int]int{1: 1, wrongCodesMost - 1: 1, wrongCodesMost: 2, wrongCodesMost + 1: 1} {
-		require.Len(t, wrongCode("test:owner", now, n).Audit, want, n)
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"sluice/internal/visible"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/sessions"
 )
@@ -84,7 +85,7 @@ func (r *Router) tellUnlisted(ctx context.Context, s *place.Settings, in Admissi
 	if told {
 		return r.refuse(ctx, s, in)
 	}
-	within, cancel := context.WithTimeout(ctx, directoryWithin)
+	within, cancel := context.WithTimeout(ctx, outbound.DirectoryWithin)
 	defer cancel()
 	d := r.compose.Delivery(ledger.KindNotice, r.Routes.Direct(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(r.places.Label(in.Route, false).Level(), flow.Untrusted))
 	d.Idempotency = key
@@ -105,4 +106,28 @@ func unlistedText(at sessions.Route, policy place.AccessPolicy) string {
 	lines += "    groups:\n      " + strconv.Quote(string(at.Conversation)) + ": { requireMention: true }\n"
 	return fmt.Sprintf("You spoke to me in a %s on %s (%s%s), which I may not answer: it is not in the configuration. To have me answer there, put this into it:\n\n```yaml\n%s```\n\nI say this once for each group.",
 		at.ChatType, at.Channel, name, visible.CodeSpan(string(at.Conversation)), lines)
+}
+
+// requestPairing has an unknown person ask to be admitted.
+func (r *Router) requestPairing(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
+	asked, err := r.Pairings.Request(ctx, in.Inbound)
+	switch {
+	case err != nil:
+		return Admitted{}, err
+	case asked.Full:
+		r.metrics.ignored.WithLabelValues(in.Route.Channel, "pairing_full").Inc()
+	}
+	if asked.Asked {
+		return r.pairingPending(ctx, s, in)
+	}
+	err = r.commitEvent(ctx, in, ledger.OutcomePairing, asked.Change)
+	return Admitted{Outcome: ledger.OutcomePairing, Notice: asked.Notice.Text, NoticeID: asked.Notice.ID}, err
+}
+
+// pairingPending tells a person who was told before nothing, unless the platform's own menu needs an answer.
+func (r *Router) pairingPending(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
+	if !fromMenu(in) {
+		return Admitted{Outcome: ledger.OutcomePairing}, nil
+	}
+	return r.answerEvent(ctx, s, in, ledger.OutcomePairing, "I don't know you yet. My owner can admit you.")
 }

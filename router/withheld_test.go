@@ -49,7 +49,7 @@ func TestEveryWithheldAnswerIsToldTheSameWay(t *testing.T) {
 				run := b.ended(heard.Run)
 				synctest.Wait()
 				if c.deny {
-					_, err := b.DecideApproval(t.Context(), b.waiting().ID, decider.Verdict{Actor: "test:owner", Owner: true})
+					_, err := b.Approvals.DecideApproval(t.Context(), b.waiting().ID, decider.Verdict{Actor: "test:owner", Owner: true})
 					require.NoError(t, err)
 				}
 				time.Sleep(3 * time.Hour) // the sweeper looks once an hour here

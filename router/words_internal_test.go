@@ -10,6 +10,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/announce"
+	"sluice/router/approvals"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -133,5 +134,5 @@ func TestConfigure(t *testing.T) {
 	settings := &place.Settings{Agent: "main", Keyer: sessions.Keyer{Scope: sessions.ScopeMain}}
 	r.Configure(settings)
 	require.Same(t, settings, r.settings.Load())
-	require.Equal(t, place.SharedMain(settings.Keyer), r.SharedMain())
+	require.Equal(t, place.SharedMain(settings.Keyer), (&approvals.Pairings{Composer: &outbound.Composer{Settings: r.settings.Load}}).SharedMain())
 }

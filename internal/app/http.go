@@ -37,7 +37,7 @@ func (a *App) newHTTP() error {
 		Gateway: httpapi.Gateway{
 			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router, Work: a.router.Sessions(), Gate: a.router.Answers,
 			Standings: a.router.Standings(), Checker: a.router.Sender, Outbox: a.router.Sender, Directory: a.router.Routes, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
-			Approver: a.router, Pairings: a.router, Events: a.bus, Simulator: simulator{a.loop},
+			Approver: a.router.Approvals, Pairings: a.router.Pairings, Events: a.bus, Simulator: simulator{a.loop},
 		},
 		Rows: httpapi.Rows{
 			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store,

@@ -204,7 +204,7 @@ func (w *rumours) decidedAndIdle() bool {
 	waiting, err := w.db.ListApprovals(w.Context(), ledger.Query{MaxLevel: flow.Restricted, Status: string(ledger.ApprovalPending), Limit: 50})
 	require.NoError(w, err)
 	for _, p := range waiting {
-		_, _ = w.router.DecideApproval(w.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true}) // its run may have ended
+		_, _ = w.router.Approvals.DecideApproval(w.Context(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true}) // its run may have ended
 	}
 	return len(waiting) == 0 && w.idle()
 }

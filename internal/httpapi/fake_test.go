@@ -26,6 +26,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/approvals"
 	"sluice/router/decider"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
@@ -238,7 +239,7 @@ func (g *gateway) ListPairings(context.Context, string, string, ledger.PairingSt
 }
 
 func (g *gateway) ApprovePairing(context.Context, string, string) (ledger.Pairing, error) {
-	return ledger.Pairing{}, router.ErrPairingCode
+	return ledger.Pairing{}, approvals.ErrPairingCode
 }
 
 func (g *gateway) Admit(_ context.Context, in router.Admission) (router.Admitted, error) {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"sluice/internal/httpapi/wire"
-	"sluice/router"
+	"sluice/router/approvals"
 	"sluice/router/decider"
 	"sluice/router/request"
 	"sluice/router/room"
@@ -22,10 +22,10 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 		return known, false
 	}
 	switch {
-	case errors.Is(err, router.ErrPairingLocked):
-		return wire.NewError(http.StatusTooManyRequests, "pairing_locked", router.ErrPairingLocked.Text), false
-	case errors.Is(err, router.ErrPairingCode):
-		return wire.NewError(http.StatusNotFound, wire.ErrNotFound.Code, router.ErrPairingCode.Text), false
+	case errors.Is(err, approvals.ErrPairingLocked):
+		return wire.NewError(http.StatusTooManyRequests, "pairing_locked", approvals.ErrPairingLocked.Text), false
+	case errors.Is(err, approvals.ErrPairingCode):
+		return wire.NewError(http.StatusNotFound, wire.ErrNotFound.Code, approvals.ErrPairingCode.Text), false
 	}
 	if bad, ok := errors.AsType[*request.Error](err); ok {
 		return wire.BadRequest(bad.Error()), false

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi/wire"
-	"sluice/router"
+	"sluice/router/approvals"
 	"sluice/router/request"
 	"sluice/router/room"
 	"sluice/sessions"
@@ -27,8 +27,8 @@ func TestErrorsBecomeResponses(t *testing.T) {
 	}{
 		"own":             {fmt.Errorf("read: %w", wire.Conflict("taken")), 409, "conflict", "taken", false},
 		"bad request":     {&request.Error{Field: "to", Text: "is empty"}, 400, "invalid_request", "to: is empty", false},
-		"pairing code":    {router.ErrPairingCode, 404, "not_found", router.ErrPairingCode.Text, false},
-		"pairing locked":  {router.ErrPairingLocked, 429, "pairing_locked", router.ErrPairingLocked.Text, false},
+		"pairing code":    {approvals.ErrPairingCode, 404, "not_found", approvals.ErrPairingCode.Text, false},
+		"pairing locked":  {approvals.ErrPairingLocked, 429, "pairing_locked", approvals.ErrPairingLocked.Text, false},
 		"no room":         {&room.FullError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
 		"caller has gone": {fmt.Errorf("wait: %w", context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping":        {request.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},

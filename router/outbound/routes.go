@@ -28,6 +28,9 @@ type Routes struct {
 	Failures *prometheus.CounterVec // by channel and kind
 }
 
+// DirectoryWithin bounds the look-ups of direct chats while an event waits for them: Slack waits three seconds for an event to be taken.
+const DirectoryWithin = 2 * time.Second
+
 // findTimeout bounds the look-up of a name on a platform.
 const findTimeout = 10 * time.Second
 

@@ -1,4 +1,4 @@
-package router
+package approvals
 
 import (
 	"cmp"
@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"sluice/adapters"
 	"sluice/internal/visible"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -23,70 +25,89 @@ const (
 	pairingPendingMax = 3 // a channel account
 	// A denied person may ask again after this time: people err, and there is no code left to approve.
 	pairingDeniedLife = 24 * time.Hour
-	// wrongCodesMost within pairingLife lock all pairing. A code has 32^8 values; this is against scripts and typing in the dark.
-	wrongCodesMost = 10
-	auditWrongCode = "pairing.wrong"
-	// directoryWithin bounds the questions for the owners' direct chats: Slack waits three seconds for an event to be taken.
-	directoryWithin   = 2 * time.Second
+	// wrongCodesMax within pairingLife lock all pairing. A code has 32^8 values; this is against scripts and typing in the dark.
+	wrongCodesMax     = 10
+	auditWrongCode    = "pairing.wrong"
 	pairingCodeLength = 8
 	// pairingAlphabet leaves out what people confuse: 0 O 1 I.
 	pairingAlphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 )
 
-// requestPairing gives an unknown person a code, once; while it is valid the
-// person is not told again. Nothing of what was said is kept.
-func (r *Router) requestPairing(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
-	now := r.now()
+// PairingStore is what pairing needs of the store.
+type PairingStore interface {
+	// Commit applies a change in one durable transaction.
+	Commit(ctx context.Context, change ledger.Change) error
+	// PairingOf reads a person's pairing; ErrNotFound if the person has none.
+	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error)
+	// ListPairings reads the pairings of a status, newest first; an empty channel means all.
+	ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error)
+	// CountAudit counts the entries of an action since a time, at most limit.
+	CountAudit(ctx context.Context, action string, since time.Time, limit int) (int, error)
+}
+
+// Pairings admits people whom the gateway does not know. All exported fields are required. It is safe for concurrent use.
+type Pairings struct {
+	Store    PairingStore
+	Composer *outbound.Composer
+	Routes   *outbound.Routes
+	Lanes    Committer
+	Now      func() time.Time
+
+	guess sync.Mutex // held while a code is looked up: one guess at a time, so that none escapes the count
+}
+
+// Request is what becomes of a person who asks to be admitted.
+type Request struct {
+	Asked  bool            // the person has asked before, or the account has as many requests as it may
+	Full   bool            // the latter
+	Notice ledger.Delivery // what the person is told; zero where Asked
+	Change ledger.Change   // to be stored with the person's event
+}
+
+// Request gives an unknown person a code, once; while it is valid the person is not told again. Nothing of what was said is kept.
+func (r *Pairings) Request(ctx context.Context, in adapters.Inbound) (Request, error) {
+	now := r.Now()
 	route := in.Route
-	old, err := r.store.PairingOf(ctx, route.Channel, route.Account, in.Sender.ID)
+	old, err := r.Store.PairingOf(ctx, route.Channel, route.Account, in.Sender.ID)
 	if err == nil && (old.Status == ledger.PairingRevoked || old.Expires.After(now)) {
-		return r.pairingPending(ctx, s, in)
+		return Request{Asked: true}, nil
 	}
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-		return Admitted{}, fmt.Errorf("read pairing: %w", err)
+		return Request{}, fmt.Errorf("read pairing: %w", err)
 	}
-	pending, err := r.store.ListPairings(ctx, route.Channel, route.Account, ledger.PairingPending)
+	pending, err := r.Store.ListPairings(ctx, route.Channel, route.Account, ledger.PairingPending)
 	if err != nil {
-		return Admitted{}, fmt.Errorf("list pairings: %w", err)
+		return Request{}, fmt.Errorf("list pairings: %w", err)
 	}
 	if countPending(pending, now) >= pairingPendingMax {
-		r.metrics.ignored.WithLabelValues(route.Channel, "pairing_full").Inc()
-		return r.pairingPending(ctx, s, in)
+		return Request{Asked: true, Full: true}, nil
 	}
 	p := ledger.Pairing{
 		Channel: route.Channel, Account: route.Account, User: in.Sender, Conversation: route.Conversation,
 		Code: newPairingCode(), Status: ledger.PairingPending, Created: now, Expires: now.Add(pairingLife),
 	}
-	asked := r.tellOwners(ctx, s, p)
+	asked := r.tellOwners(ctx, p)
 	text := "I don't know you yet. Ask my owner to run"
 	if len(asked) > 0 {
 		text = "I don't know you yet. I have asked my owner, who may also run"
 	}
 	text += fmt.Sprintf("\n\n`sluice pairing approve %s`\n\nwithin an hour.", p.Code)
-	notice := r.compose.Notice(in.Route, text)
-	notice.Label = r.pairingLabel(p)
-	err = r.commitEvent(ctx, in, ledger.OutcomePairing, ledger.Change{
+	notice := r.Composer.Notice(in.Route, text)
+	notice.Label = r.label(p)
+	return Request{Notice: notice, Change: ledger.Change{
 		Requests: []ledger.Pairing{p}, // a conflict with another first message of the person is looked at again
 		Deliver:  append([]ledger.Delivery{notice}, asked...),
 		Change: sessions.Change{Audit: []sessions.AuditEntry{{
-			At: now, Actor: in.speaker(), Action: "pairing.request",
+			At: now, Actor: sessions.Principal(route.Channel, in.Sender.ID), Action: "pairing.request",
 			Object: string(in.Sender.ID), Label: notice.Label,
 		}}},
-	})
-	return Admitted{Outcome: ledger.OutcomePairing, Notice: text, NoticeID: notice.ID}, err
-}
-
-// pairingPending says nothing to who was told before, but for what the platform's own menu must have.
-func (r *Router) pairingPending(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
-	if !fromMenu(in) {
-		return Admitted{Outcome: ledger.OutcomePairing}, nil
-	}
-	return r.answerEvent(ctx, s, in, ledger.OutcomePairing, "I don't know you yet. My owner can admit you.")
+	}}, nil
 }
 
 // tellOwners asks the owners on a person's channel, in their direct chats, whether to admit the person.
-func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pairing) []ledger.Delivery {
-	a, ok := r.adapter(p.Channel, p.Account)
+func (r *Pairings) tellOwners(ctx context.Context, p ledger.Pairing) []ledger.Delivery {
+	s := r.Composer.Settings()
+	a, ok := r.Composer.Adapter(p.Channel, p.Account)
 	if !ok {
 		return nil
 	}
@@ -101,12 +122,12 @@ func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pai
 	} else {
 		text += fmt.Sprintf("\n\nSay `%s` or `%s`.", approve.CommandLine(), deny.CommandLine())
 	}
-	ctx, cancel := context.WithTimeout(ctx, directoryWithin)
+	ctx, cancel := context.WithTimeout(ctx, outbound.DirectoryWithin)
 	defer cancel()
 	var told []ledger.Delivery
 	for _, owner := range s.OwnersOn(p.Channel) {
-		d := r.compose.Notice(r.Routes.Direct(ctx, a, owner), text)
-		d.Controls, d.Label = controls, r.pairingLabel(p)
+		d := r.Composer.Notice(r.Routes.Direct(ctx, a, owner), text)
+		d.Controls, d.Label = controls, r.label(p)
 		if len(controls) > 0 {
 			d.Asks = p.Question()
 		}
@@ -115,9 +136,18 @@ func (r *Router) tellOwners(ctx context.Context, s *place.Settings, p ledger.Pai
 	return told
 }
 
-// pairingLabel is the label of what tells of a pairing: who asks is heard on their channel.
-func (r *Router) pairingLabel(p ledger.Pairing) flow.Label {
-	return r.places.Label(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
+// label is the label of what tells of a pairing: who asks is heard on their channel.
+func (r *Pairings) label(p ledger.Pairing) flow.Label {
+	return r.Composer.Places.Label(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
+}
+
+// SharedMain warns if everybody's direct chats are one session; empty if they are not.
+func (r *Pairings) SharedMain() string { return place.SharedMain(r.Composer.Settings().Keyer) }
+
+// Guess begins to look up a code: one person at a time, until release is called.
+func (r *Pairings) Guess() (release func()) {
+	r.guess.Lock()
+	return r.guess.Unlock
 }
 
 func countPending(pairings []ledger.Pairing, now time.Time) int {
@@ -145,11 +175,11 @@ var (
 	ErrPairingCode = &request.Error{Field: "code", Text: "no pending pairing has this code; it may have expired: see `sluice pairing list`"}
 	// ErrPairingLocked: too many codes were wrong.
 	ErrPairingLocked = &request.Error{Field: "code", Text: fmt.Sprintf(
-		"%d codes were wrong within an hour, so no code is taken before that hour is over; `sluice pairing list` shows the right ones", wrongCodesMost)}
+		"%d codes were wrong within an hour, so no code is taken before that hour is over; `sluice pairing list` shows the right ones", wrongCodesMax)}
 )
 
 // ApprovePairing admits the person who was told the code, and tells them.
-func (r *Router) ApprovePairing(ctx context.Context, code, actor string) (ledger.Pairing, error) {
+func (r *Pairings) ApprovePairing(ctx context.Context, code, actor string) (ledger.Pairing, error) {
 	p, err := r.settlePairing(ctx, code, actor, ledger.PairingApproved)
 	if err != nil {
 		return p, fmt.Errorf("approve pairing: %w", err)
@@ -158,7 +188,7 @@ func (r *Router) ApprovePairing(ctx context.Context, code, actor string) (ledger
 }
 
 // DenyPairing refuses the person who was told the code. They are not told, and can ask again after a day.
-func (r *Router) DenyPairing(ctx context.Context, code, actor string) (ledger.Pairing, error) {
+func (r *Pairings) DenyPairing(ctx context.Context, code, actor string) (ledger.Pairing, error) {
 	p, err := r.settlePairing(ctx, code, actor, ledger.PairingDenied)
 	if err != nil {
 		return p, fmt.Errorf("deny pairing: %w", err)
@@ -166,23 +196,23 @@ func (r *Router) DenyPairing(ctx context.Context, code, actor string) (ledger.Pa
 	return p, nil
 }
 
-func (r *Router) settlePairing(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, error) {
+func (r *Pairings) settlePairing(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, error) {
 	r.guess.Lock()
 	defer r.guess.Unlock()
-	p, change, err := r.settlement(ctx, code, actor, to)
+	p, change, err := r.Settlement(ctx, code, actor, to)
 	if err != nil && !errors.Is(err, ErrPairingCode) {
 		return ledger.Pairing{}, err
 	}
-	if failed := r.lanes.Commit(ctx, change); failed != nil {
+	if failed := r.Lanes.Commit(ctx, change); failed != nil {
 		return ledger.Pairing{}, fmt.Errorf("commit pairing: %w", failed)
 	}
 	return p, err
 }
 
-// settlement is what an owner's word about a code changes: the person's pairing, or with [ErrPairingCode] the
-// count of wrong codes, which is kept in the audit trail, where a restart doesn't forget it. The caller holds guess until it is stored.
-func (r *Router) settlement(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error) {
-	now := r.now()
+// Settlement is what an owner's decision about a code changes: the person's pairing, or with [ErrPairingCode] the
+// count of wrong codes, which is kept in the audit trail, where a restart doesn't forget it. The caller holds [Pairings.Guess] until it is stored.
+func (r *Pairings) Settlement(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error) {
+	now := r.Now()
 	p, wrong, err := r.pairingOfCode(ctx, code, now)
 	if errors.Is(err, ErrPairingCode) {
 		return ledger.Pairing{}, wrongCode(actor, now, wrong+1), err
@@ -192,13 +222,13 @@ func (r *Router) settlement(ctx context.Context, code, actor string, to ledger.P
 	}
 	p.Status, p.Code = to, ""
 	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
-		At: now, Actor: actor, Action: "pairing." + pairingVerb(to), Object: sessions.Principal(p.Channel, p.User.ID), Label: r.pairingLabel(p),
+		At: now, Actor: actor, Action: "pairing." + pairingVerb(to), Object: sessions.Principal(p.Channel, p.User.ID), Label: r.label(p),
 	}}}}
 	if to == ledger.PairingDenied {
 		p.Expires = now.Add(pairingDeniedLife)
 	} else {
 		route := sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}
-		change.Deliver = []ledger.Delivery{r.compose.Notice(route, "You are admitted. Say something!")}
+		change.Deliver = []ledger.Delivery{r.Composer.Notice(route, "You are admitted. Say something!")}
 	}
 	change.Pairings = []ledger.Pairing{p}
 	return p, change, nil
@@ -207,7 +237,7 @@ func (r *Router) settlement(ctx context.Context, code, actor string, to ledger.P
 // wrongCode counts a wrong code, the n-th within pairingLife.
 func wrongCode(actor string, now time.Time, n int) ledger.Change {
 	entries := []sessions.AuditEntry{{At: now, Actor: actor, Action: auditWrongCode, Label: ledger.NoticeLabel()}}
-	if n == wrongCodesMost {
+	if n == wrongCodesMax {
 		entries = append(entries, sessions.AuditEntry{At: now, Actor: actor, Action: "pairing.locked", Label: ledger.NoticeLabel()})
 	}
 	return ledger.Change{Change: sessions.Change{Audit: entries}}
@@ -221,15 +251,15 @@ func pairingVerb(to ledger.PairingStatus) string {
 }
 
 // pairingOfCode finds who was told a code, and how many were wrong of late.
-func (r *Router) pairingOfCode(ctx context.Context, code string, now time.Time) (p ledger.Pairing, wrong int, err error) {
-	wrong, err = r.store.CountAudit(ctx, auditWrongCode, now.Add(-pairingLife), wrongCodesMost)
+func (r *Pairings) pairingOfCode(ctx context.Context, code string, now time.Time) (p ledger.Pairing, wrong int, err error) {
+	wrong, err = r.Store.CountAudit(ctx, auditWrongCode, now.Add(-pairingLife), wrongCodesMax)
 	if err != nil {
 		return ledger.Pairing{}, 0, fmt.Errorf("count wrong codes: %w", err)
 	}
-	if wrong >= wrongCodesMost {
+	if wrong >= wrongCodesMax {
 		return ledger.Pairing{}, wrong, ErrPairingLocked
 	}
-	pending, err := r.store.ListPairings(ctx, "", "", ledger.PairingPending)
+	pending, err := r.Store.ListPairings(ctx, "", "", ledger.PairingPending)
 	if err != nil {
 		return ledger.Pairing{}, wrong, fmt.Errorf("list pairings: %w", err)
 	}
@@ -241,14 +271,14 @@ func (r *Router) pairingOfCode(ctx context.Context, code string, now time.Time) 
 }
 
 // RevokePairing shuts a person out again.
-func (r *Router) RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error {
-	p, err := r.store.PairingOf(ctx, channel, account, user)
+func (r *Pairings) RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error {
+	p, err := r.Store.PairingOf(ctx, channel, account, user)
 	if err != nil {
 		return fmt.Errorf("read pairing: %w", err)
 	}
 	p.Status, p.Code = ledger.PairingRevoked, ""
-	return r.store.Commit(ctx, ledger.Change{
+	return r.Store.Commit(ctx, ledger.Change{
 		Pairings: []ledger.Pairing{p},
-		Change:   sessions.Change{Audit: []sessions.AuditEntry{{At: r.now(), Actor: actor, Action: "pairing.revoke", Object: sessions.Principal(channel, user), Label: r.pairingLabel(p)}}},
+		Change:   sessions.Change{Audit: []sessions.AuditEntry{{At: r.Now(), Actor: actor, Action: "pairing.revoke", Object: sessions.Principal(channel, user), Label: r.label(p)}}},
 	})
 }

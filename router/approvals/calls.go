@@ -1,17 +1,14 @@
-package router
+package approvals
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
 	"sluice/policy"
-	"sluice/policy/flow"
-	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/request"
@@ -19,43 +16,31 @@ import (
 	"sluice/sessions"
 )
 
-// approvals has people decide about the tool calls of runs.
-type approvals struct {
-	store   ledger.Store
-	lanes   *lanes.Lanes
-	compose *outbound.Composer
-	holds   *outbound.Holds
-	routes  *outbound.Routes
-	mayRise func(record sessions.Record, route sessions.Route, label flow.Label) bool
-	now     func() time.Time
-	log     *slog.Logger
-}
-
 // Of implements [work.Approvals].
-func (a *approvals) Of(session *sessions.Session, record sessions.Record, run *sessions.Run) work.Approver {
-	return &approver{by: a, session: session, record: record, run: run}
+func (d *Approvals) Of(session *sessions.Session, record sessions.Record, run *sessions.Run) work.Approver {
+	return &calls{by: d, session: session, record: record, run: run}
 }
 
-// approver is that of one run.
-type approver struct {
-	by      *approvals
+// calls decides about the calls of one run.
+type calls struct {
+	by      *Approvals
 	session *sessions.Session
 	record  sessions.Record // as it was when the run began
 	run     *sessions.Run
 }
 
 var (
-	_ work.Approvals = (*approvals)(nil)
-	_ work.Approver  = (*approver)(nil)
+	_ work.Approvals = (*Approvals)(nil)
+	_ work.Approver  = (*calls)(nil)
 )
 
 // Decide implements [work.Approver].
-func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {
+func (a *calls) Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {
 	asked, err := a.asked(ctx, message, calls)
 	if err != nil {
 		return nil, err
 	}
-	now := a.by.now()
+	now := a.by.Now()
 	var next time.Time // when one of them is too late
 	var change ledger.Change
 	confirmations := make([]sessions.Confirmation, len(calls))
@@ -82,7 +67,7 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 		return nil, &work.AwaitedError{AtMost: max(next.Sub(now), time.Millisecond)}
 	}
 	if len(change.Approvals) > 0 {
-		if err := a.by.store.Commit(ctx, change); err != nil {
+		if err := a.by.Store.Commit(ctx, change); err != nil {
 			return nil, fmt.Errorf("store approvals: %w", err)
 		}
 	}
@@ -90,9 +75,9 @@ func (a *approver) Decide(ctx context.Context, message sessions.MessageID, calls
 }
 
 // Denied implements [work.Approver].
-func (a *approver) Denied(ctx context.Context, message sessions.MessageID, calls []sessions.Part) (denied []sessions.Confirmation, err error) {
+func (a *calls) Denied(ctx context.Context, message sessions.MessageID, calls []sessions.Part) (denied []sessions.Confirmation, err error) {
 	for _, call := range calls {
-		p, err := a.by.store.Approval(ctx, approvalID(a.run.Session, message, call.CallID))
+		p, err := a.by.Store.Approval(ctx, approvalID(a.run.Session, message, call.CallID))
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
 		case err != nil:
@@ -106,13 +91,13 @@ func (a *approver) Denied(ctx context.Context, message sessions.MessageID, calls
 
 // denial is a call's refusal as its session may read it: a reason is learnt like anything else that is said to the session, and left out where the
 // session may not learn it or could not speak any more in its own conversation.
-func (a *approver) denial(p ledger.Approval) sessions.Confirmation {
+func (a *calls) denial(p ledger.Approval) sessions.Confirmation {
 	record, route := a.session.Record(), a.run.Route
 	if route.IsZero() {
 		route = record.Route
 	}
 	may := record.Clearance
-	if !a.by.mayRise(record, route, p.Reason.Label()) {
+	if !a.by.Monitor.MayRise(record, route, p.Reason.Label()) {
 		may = record.Taint.Level()
 	}
 	quotes := policy.NewQuotation(may)
@@ -121,12 +106,12 @@ func (a *approver) denial(p ledger.Approval) sessions.Confirmation {
 }
 
 // asked are the approvals of the calls. Those that are not there yet are stored, each with the question about it.
-func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]ledger.Approval, error) {
+func (a *calls) asked(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]ledger.Approval, error) {
 	asked := make([]ledger.Approval, len(calls))
 	var change ledger.Change
 	for i, call := range calls {
 		id := approvalID(a.run.Session, message, call.CallID)
-		p, err := a.by.store.Approval(ctx, id)
+		p, err := a.by.Store.Approval(ctx, id)
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
 			p = a.newApproval(id, call)
@@ -144,7 +129,7 @@ func (a *approver) asked(ctx context.Context, message sessions.MessageID, calls 
 	if len(change.Ask) == 0 {
 		return asked, nil
 	}
-	if err := a.by.lanes.Commit(ctx, change); err != nil {
+	if err := a.by.Lanes.Commit(ctx, change); err != nil {
 		return nil, fmt.Errorf("ask for approval: %w", err)
 	}
 	return asked, nil
@@ -154,8 +139,8 @@ func approvalID(session sessions.ID, message sessions.MessageID, call string) le
 	return ledger.ApprovalIDOf(string(session), string(message), call)
 }
 
-func (a *approver) newApproval(id ledger.ApprovalID, call sessions.CallToConfirm) ledger.Approval {
-	now := a.by.now()
+func (a *calls) newApproval(id ledger.ApprovalID, call sessions.CallToConfirm) ledger.Approval {
+	now := a.by.Now()
 	return ledger.Approval{
 		Why: call.Why, Terms: call.Terms,
 		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, CallID: call.CallID, Tool: call.Tool, Args: call.Args,
@@ -165,23 +150,23 @@ func (a *approver) newApproval(id ledger.ApprovalID, call sessions.CallToConfirm
 
 // question asks about a call: those whom a rule names in their own chats, else an owner, in the run's conversation where an
 // owner may be in it, or in an owner's own. Where there is neither, the call is only listed.
-func (a *approver) question(ctx context.Context, p ledger.Approval) ([]ledger.Delivery, error) {
+func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Delivery, error) {
 	route := a.run.Route
 	if route.IsZero() {
 		route = a.record.Route
 	}
 	if parent := a.record.SpawnedBy; route.IsZero() && parent != "" {
-		record, err := a.by.store.Session(ctx, parent)
+		record, err := a.by.Store.Session(ctx, parent)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 			return nil, fmt.Errorf("read requester of sub-agent: %w", err)
 		}
 		route = record.Route
 	}
 	if slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 }) {
-		return a.by.holds.AskDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
+		return a.by.Holds.AskDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
 	}
 	if route.ChatType == sessions.Direct && !a.run.Input.Owner {
-		there, err := a.by.routes.Find(ctx, outbound.Proactive{Channel: route.Channel, Account: route.Account, To: outbound.ToOwner})
+		there, err := a.by.Routes.Find(ctx, outbound.Proactive{Channel: route.Channel, Account: route.Account, To: outbound.ToOwner})
 		if _, nobody := errors.AsType[*request.Error](err); nobody {
 			route = sessions.Route{}
 		} else if err != nil {
@@ -191,10 +176,10 @@ func (a *approver) question(ctx context.Context, p ledger.Approval) ([]ledger.De
 		}
 	}
 	if route.IsZero() {
-		a.by.log.Warn("nobody can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
+		a.by.Log.Warn("nobody can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
 		return nil, nil
 	}
-	d := a.by.compose.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
+	d := a.by.Composer.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
 	d.Session, d.Run = p.Session, p.Run
 	d.AskAbout(p.ID)
 	return []ledger.Delivery{d}, nil

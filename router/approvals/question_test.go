@@ -1,4 +1,4 @@
-package router
+package approvals
 
 import (
 	"encoding/json"

@@ -36,6 +36,9 @@ func (protocol) Prepare(apiKey, model string, req sessions.Request) (path string
 	return "/v1/messages", header, newRequest(model, req)
 }
 
+// Tool implements [wire.Protocol].
+func (protocol) Tool(t sessions.ToolSpec) any { return tool{t.Name, t.Description, t.Parameters} }
+
 // Begin implements [wire.Protocol].
 func (protocol) Begin(on func(sessions.Chunk), fail wire.Fail) wire.Completed {
 	return &answer{on: on, fail: fail}

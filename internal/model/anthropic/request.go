@@ -12,7 +12,6 @@ type request struct {
 	Model       string    `json:"model"`
 	System      string    `json:"system,omitempty"`
 	Messages    []message `json:"messages"`
-	Tools       []tool    `json:"tools,omitempty"`
 	MaxTokens   int       `json:"max_tokens"`
 	Temperature *float32  `json:"temperature,omitempty"`
 	Thinking    *thinking `json:"thinking,omitempty"`
@@ -59,9 +58,6 @@ func newRequest(model string, req sessions.Request) request {
 	}
 	for _, m := range req.Messages {
 		r.add(roleOf(m.Role), blocksOf(m))
-	}
-	for _, t := range req.Tools {
-		r.Tools = append(r.Tools, tool{t.Name, t.Description, t.Parameters})
 	}
 	r.think(req.Thinking)
 	return r

@@ -31,6 +31,11 @@ func (protocol) Prepare(apiKey, model string, req sessions.Request) (path string
 	return "/chat/completions", header, newRequest(model, req)
 }
 
+// Tool implements [wire.Protocol].
+func (protocol) Tool(t sessions.ToolSpec) any {
+	return tool{Type: "function", Function: function{t.Name, t.Description, t.Parameters}}
+}
+
 // Begin implements [wire.Protocol].
 func (protocol) Begin(on func(sessions.Chunk), fail wire.Fail) wire.Completed {
 	return &answer{on: on, fail: fail}

@@ -12,7 +12,6 @@ import (
 type request struct {
 	Model         string        `json:"model"`
 	Messages      []message     `json:"messages"`
-	Tools         []tool        `json:"tools,omitempty"`
 	Stream        bool          `json:"stream"`
 	StreamOptions streamOptions `json:"stream_options"`
 	MaxTokens     int           `json:"max_completion_tokens,omitempty"`
@@ -82,9 +81,6 @@ func newRequest(model string, req sessions.Request) request {
 	}
 	for _, m := range req.Messages {
 		r.Messages = append(r.Messages, messagesOf(m)...)
-	}
-	for _, t := range req.Tools {
-		r.Tools = append(r.Tools, tool{Type: "function", Function: function{t.Name, t.Description, t.Parameters}})
 	}
 	return r
 }

@@ -28,7 +28,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		client := wire.NewClient(wire.Config{Transport: body(raw), Model: "p/m"})
 		var got record
-		err := client.Stream(t.Context(), "http://provider", nil, 1, &got)
+		err := client.Stream(t.Context(), "http://provider", nil, one, &got)
 		require.Equal(t, err == nil, got.ended, "%q", got.events)
 		var me *sessions.ModelError
 		require.True(t, err == nil || errors.As(err, &me) && me.Kind == sessions.ModelCut, "%v", err)

@@ -24,8 +24,10 @@ type ProviderConfig struct {
 // Protocol is how one kind of provider is spoken to.
 type Protocol interface {
 	// Prepare makes the request of one completion: the path below the base URL,
-	// what its header has besides the content's type, and the body.
+	// what its header has besides the content's type, and the body without its tools.
 	Prepare(apiKey, model string, req sessions.Request) (path string, header http.Header, body any)
+	// Tool is a tool as the body's member "tools" lists it.
+	Tool(t sessions.ToolSpec) any
 	// Begin makes what puts the answer together. It gives each piece to on, and makes its errors with fail.
 	Begin(on func(sessions.Chunk), fail Fail) Completed
 }
@@ -44,6 +46,7 @@ type Provider struct {
 	cfg       ProviderConfig
 	protocol  Protocol
 	transport http.RoundTripper
+	tools     toolCache
 }
 
 // NewProvider makes a provider. It makes no request.
@@ -80,7 +83,10 @@ func (m *Model) Classification() flow.Level { return m.provider.cfg.Level }
 
 // Complete implements [sessions.Model].
 func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
-	c := m.begin(req, on)
+	c, err := m.begin(req, on)
+	if err != nil {
+		return sessions.Completion{}, err
+	}
 	if err := c.client.Stream(ctx, c.url, c.header, c.body, c.answer); err != nil {
 		return sessions.Completion{}, err
 	}
@@ -92,18 +98,22 @@ type call struct {
 	client *Client
 	url    string
 	header http.Header
-	body   any
+	body   Body
 	answer Completed
 }
 
 // begin makes the call. It is apart from the waiting, which so needs little stack.
-func (m *Model) begin(req sessions.Request, on func(sessions.Chunk)) *call {
+func (m *Model) begin(req sessions.Request, on func(sessions.Chunk)) (*call, error) {
 	cfg := &m.provider.cfg
 	c := &call{client: NewClient(Config{
 		Transport: m.provider.transport, Model: m.Name(), Secret: cfg.APIKey, FirstByte: cfg.FirstByte, Idle: cfg.Idle,
 	})}
+	tools, err := m.provider.tools.get(req.Tools, m.provider.protocol.Tool)
+	if err != nil {
+		return nil, c.client.Fail(sessions.ModelRefused, err)
+	}
 	path, header, body := m.provider.protocol.Prepare(cfg.APIKey, m.name, req)
-	c.url, c.header, c.body = cfg.BaseURL+path, header, body
+	c.url, c.header, c.body = cfg.BaseURL+path, header, Body{Object: body, Tools: tools}
 	c.answer = m.provider.protocol.Begin(on, c.client.Fail)
-	return c
+	return c, nil
 }

@@ -69,7 +69,7 @@ func BenchmarkWaiting(b *testing.B) {
 		ctx, cancel := context.WithCancel(b.Context())
 		var running sync.WaitGroup
 		for _, prompt := range prompts {
-			running.Go(func() { _ = client.Stream(ctx, address, nil, prompt, &record{}) })
+			running.Go(func() { _ = client.Stream(ctx, address, nil, wire.Body{Object: prompt}, &record{}) })
 		}
 		for range waiting {
 			require.True(b, lines.Scan())

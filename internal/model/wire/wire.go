@@ -3,9 +3,7 @@
 package wire
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,10 +72,10 @@ type Answer interface {
 // errStalled is why a request ended whose provider was silent for too long.
 var errStalled = errors.New("the provider sent nothing for too long")
 
-// Stream posts a JSON body and gives the events of the response to an answer.
+// Stream posts a body and gives the events of the response to an answer.
 // It returns nil only if the answer is whole. An error is a *[sessions.ModelError];
 // that the caller's context ended is found in it by [errors.Is].
-func (c *Client) Stream(ctx context.Context, url string, header http.Header, body any, a Answer) error {
+func (c *Client) Stream(ctx context.Context, url string, header http.Header, body Body, a Answer) error {
 	caller := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -135,21 +133,23 @@ func Ended(ctx context.Context) error {
 }
 
 // newRequest makes the request. Its text is let go of as soon as it is sent,
-// because many requests wait long; net/http asks for it anew if a connection
-// that had been idle turns out to be closed before anything was written.
-func newRequest(ctx context.Context, url string, header http.Header, body any) (*http.Request, error) {
-	text, err := json.Marshal(body)
+// because many requests wait long; net/http asks for it again if an idle
+// connection turns out to be closed before anything was written.
+func newRequest(ctx context.Context, url string, header http.Header, body Body) (*http.Request, error) {
+	text, err := body.encode()
 	if err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
+		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &once{text: bytes.NewReader(text)})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &once{text: text})
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	req.ContentLength = int64(len(text))
+	for _, piece := range text {
+		req.ContentLength += int64(len(piece))
+	}
 	req.GetBody = func() (io.ReadCloser, error) {
-		again, err := json.Marshal(body)
-		return &once{text: bytes.NewReader(again)}, err
+		again, err := body.encode()
+		return &once{text: again}, err
 	}
 	if user := req.URL.User; user != nil { // what an http.Client would have done
 		password, _ := user.Password()
@@ -163,15 +163,19 @@ func newRequest(ctx context.Context, url string, header http.Header, body any) (
 
 // once is a body that forgets its text when it has been read.
 type once struct {
-	text *bytes.Reader
+	text [][]byte // pieces that are not empty
 }
 
-func (o *once) Read(p []byte) (int, error) {
-	if o.text == nil {
-		return 0, io.EOF
+func (o *once) Read(p []byte) (n int, err error) {
+	for len(o.text) > 0 && n < len(p) {
+		copied := copy(p[n:], o.text[0])
+		n += copied
+		if o.text[0] = o.text[0][copied:]; len(o.text[0]) == 0 {
+			o.text[0] = nil
+			o.text = o.text[1:]
+		}
 	}
-	n, err := o.text.Read(p)
-	if o.text.Len() == 0 {
+	if len(o.text) == 0 {
 		o.text, err = nil, io.EOF
 	}
 	return n, err

@@ -90,7 +90,7 @@ func TestEventsAreRead(t *testing.T) {
 			t.Parallel()
 			client, server := setup(t, time.Second, sends(c.body))
 			var got record
-			require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, &got))
+			require.NoError(t, client.Stream(t.Context(), server.URL, nil, one, &got))
 			require.Equal(t, c.want, got.events)
 		})
 	}
@@ -99,8 +99,8 @@ func TestEventsAreRead(t *testing.T) {
 func TestAnEndWithoutItsMarkerIsACut(t *testing.T) {
 	t.Parallel()
 	client, server := setup(t, time.Second, sends("data: 1\n\n"))
-	fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelCut)
-	require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, &record{whole: true}), "what is whole needs no marker")
+	fails(t, client.Stream(t.Context(), server.URL, nil, one, &record{}), sessions.ModelCut)
+	require.NoError(t, client.Stream(t.Context(), server.URL, nil, one, &record{whole: true}), "what is whole needs no marker")
 }
 
 func TestResponsesAreBounded(t *testing.T) {
@@ -123,7 +123,7 @@ func TestResponsesAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, server := setup(t, 10*time.Second, endless(piece))
-			fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRefused)
+			fails(t, client.Stream(t.Context(), server.URL, nil, one, &record{}), sessions.ModelRefused)
 		})
 	}
 }
@@ -137,7 +137,7 @@ func TestTheCallersEndIsFoundWithItsCause(t *testing.T) {
 	stopped := errors.New("the user said stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(10*time.Millisecond, func() { cancel(stopped) })
-	err := client.Stream(ctx, server.URL, nil, 1, &record{})
+	err := client.Stream(ctx, server.URL, nil, one, &record{})
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, err, stopped)
 }
@@ -150,7 +150,7 @@ func TestSilenceIsNoCancel(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	err := client.Stream(t.Context(), server.URL, nil, 1, &record{})
+	err := client.Stream(t.Context(), server.URL, nil, one, &record{})
 	fails(t, err, sessions.ModelUnavailable)
 	require.NotErrorIs(t, err, context.Canceled)
 }
@@ -175,7 +175,7 @@ func TestASlowReaderIsNoStall(t *testing.T) {
 			_ = out.Close()
 		}()
 		slow := &record{on: func() { time.Sleep(5 * idle) }}
-		require.NoError(t, client.Stream(t.Context(), "http://provider", nil, 1, slow))
+		require.NoError(t, client.Stream(t.Context(), "http://provider", nil, one, slow))
 		require.Len(t, slow.events, 2)
 	})
 }
@@ -188,7 +188,7 @@ func TestARedirectDoesNotCarryTheKeyAway(t *testing.T) {
 	client, server := setup(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
-	fails(t, client.Stream(t.Context(), server.URL, http.Header{"X-Api-Key": {secret}}, 1, &record{}), sessions.ModelRefused)
+	fails(t, client.Stream(t.Context(), server.URL, http.Header{"X-Api-Key": {secret}}, one, &record{}), sessions.ModelRefused)
 	require.False(t, reached.Load())
 }
 
@@ -198,7 +198,7 @@ func TestErrorsAreShortAndWithoutTheKey(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"error":{"type":"auth","message":"no such key: `+secret+`"}}`)
 	})
-	me := failure(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelAuth)
+	me := failure(t, client.Stream(t.Context(), server.URL, nil, one, &record{}), sessions.ModelAuth)
 	require.EqualError(t, me.Err, "HTTP 401: auth: no such key: <secret>")
 }
 
@@ -208,7 +208,7 @@ func TestOneDocumentIsNoStream(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"choices":[]}`)
 	})
-	fails(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRefused)
+	fails(t, client.Stream(t.Context(), server.URL, nil, one, &record{}), sessions.ModelRefused)
 }
 
 func TestRetryAfter(t *testing.T) {
@@ -221,14 +221,14 @@ func TestRetryAfter(t *testing.T) {
 			w.Header().Set("Retry-After", value)
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		me := failure(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRateLimited)
+		me := failure(t, client.Stream(t.Context(), server.URL, nil, one, &record{}), sessions.ModelRateLimited)
 		require.Equal(t, want, me.RetryAfter, value)
 	}
 	client, server := setup(t, time.Second, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
-	me := failure(t, client.Stream(t.Context(), server.URL, nil, 1, &record{}), sessions.ModelRateLimited)
+	me := failure(t, client.Stream(t.Context(), server.URL, nil, one, &record{}), sessions.ModelRateLimited)
 	require.InDelta(t, time.Minute, me.RetryAfter, float64(10*time.Second))
 }
 
@@ -251,7 +251,7 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 	t.Cleanup(func() { own.CloseIdleConnections(); server.Close() })
 	client := wire.NewClient(wire.Config{Transport: own, Model: "p/m"})
 	for range 10 {
-		require.NoError(t, client.Stream(t.Context(), server.URL, nil, 1, &record{on: func() { read <- struct{}{} }}))
+		require.NoError(t, client.Stream(t.Context(), server.URL, nil, one, &record{on: func() { read <- struct{}{} }}))
 	}
 	require.EqualValues(t, 1, opened.Load())
 }

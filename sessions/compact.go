@@ -69,7 +69,7 @@ func (s *Session) Compact(summary string, n int) error {
 }
 
 // lastTreeNode is the newest of the n oldest messages that is a node of the tree; a summary stands beside it.
-func (s *Session) lastTreeNode(n int) MessageID {
+func (s *state) lastTreeNode(n int) MessageID {
 	last := s.messages[n-1]
 	if last.Role == RoleSummary {
 		return last.Parent

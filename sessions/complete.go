@@ -56,11 +56,11 @@ func (s *Session) Complete(ctx context.Context, on func(Chunk)) (Completion, err
 	if err != nil {
 		return Completion{}, err
 	}
-	model, request, err := s.beginStep(system)
+	model, request, err := s.completion.beginStep(system)
 	if err != nil {
 		return Completion{}, err
 	}
-	return s.runStep(ctx, model, request, on)
+	return s.completion.runStep(ctx, model, request, on)
 }
 
 // finish sends the last event even to a reader that has stopped reading: a piece makes room for it.
@@ -78,8 +78,11 @@ func finish(out chan Step, last Step) {
 	}
 }
 
+// completion asks the model.
+type completion struct{ *state }
+
 // beginStep takes the session for one completion and makes its request.
-func (s *Session) beginStep(system string) (Model, Request, error) {
+func (s completion) beginStep(system string) (Model, Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -97,21 +100,18 @@ func (s *Session) beginStep(system string) (Model, Request, error) {
 	return s.model, s.request(system), nil
 }
 
-func (s *Session) request(system string) Request {
+func (s completion) request(system string) Request {
 	if s.briefing != "" {
 		system += "\n\n" + s.briefing
 	}
-	r := Request{System: system, Messages: slices.Clone(s.messages), Temperature: clonePointer(s.temperature), Thinking: s.thinking()}
+	r := Request{System: system, Messages: slices.Clone(s.messages), Temperature: clonePointer(s.temperature), Thinking: s.thinking(), Tools: s.specs}
 	if s.maxTokens != nil {
 		r.MaxTokens = *s.maxTokens
-	}
-	for _, t := range s.agent.Tools {
-		r.Tools = append(r.Tools, t.Spec)
 	}
 	return r
 }
 
-func (s *Session) runStep(ctx context.Context, model Model, request Request, on func(Chunk)) (completion Completion, err error) {
+func (s completion) runStep(ctx context.Context, model Model, request Request, on func(Chunk)) (completion Completion, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &ModelError{Kind: ModelRefused, Model: model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
@@ -134,7 +134,7 @@ func (s *Session) runStep(ctx context.Context, model Model, request Request, on 
 }
 
 // answered appends the model's message. All of it is as secret as what the model has seen.
-func (s *Session) answered(model Model, completion Completion) {
+func (s completion) answered(model Model, completion Completion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := Message{Role: RoleAssistant, Model: model.Name(), Usage: completion.Usage, Label: s.record.Taint, Parts: slices.Clone(completion.Parts)}

@@ -28,7 +28,7 @@ type decision struct {
 
 // decide brings the open calls together with what was said of them, all or those before the first that
 // somebody has to decide about. Nothing has run when it fails.
-func (s *Session) decide(ctx context.Context, unasked bool, confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
+func (s calls) decide(ctx context.Context, unasked bool, confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
 	reached, err := s.lookUpNew(ctx)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Session) decide(ctx context.Context, unasked bool, confirmations []Conf
 }
 
 // judge decides about one call: by the session's mode, then by its confirmation.
-func (s *Session) judge(d *decision, confirmed map[string]Confirmation) error {
+func (s calls) judge(d *decision, confirmed map[string]Confirmation) error {
 	c, given := confirmed[d.call.CallID]
 	v := s.ruling(d.call, d.reach)
 	d.asked, d.terms, d.learnt = v.Ruling == RulingAsk, v.Terms, s.record.Taint
@@ -115,11 +115,11 @@ func byCall(confirmations []Confirmation) (map[string]Confirmation, error) {
 	return confirmed, nil
 }
 
-func (s *Session) childrenByCall(subAgents []*PendingSubAgentToolCall) (map[string]*PendingSubAgentToolCall, error) {
+func (s calls) childrenByCall(subAgents []*PendingSubAgentToolCall) (map[string]*PendingSubAgentToolCall, error) {
 	children := make(map[string]*PendingSubAgentToolCall, len(subAgents))
 	for _, p := range subAgents {
 		switch {
-		case p == nil || p.parent != s:
+		case p == nil || p.parent != s.state:
 			return nil, fmt.Errorf("a sub-agent was prepared for another session than %s", s.record.ID)
 		case children[p.callID] != nil:
 			return nil, fmt.Errorf("tool call %q has two sub-agents", p.callID)

@@ -17,7 +17,7 @@ func (s *Session) Append(messages ...Message) {
 	}
 }
 
-func (s *Session) append(m Message) {
+func (s *state) append(m Message) {
 	if _, taken := s.held(m.ID); taken || m.ID == "" {
 		m.ID = NewMessageID() // else it could become its own parent
 	}
@@ -34,7 +34,7 @@ func (s *Session) append(m Message) {
 
 // relabel makes the message's label the join of what it says and of its parts,
 // and the session's taint at least that. A part without a label is as secret as can be.
-func (s *Session) relabel(m *Message) {
+func (s *state) relabel(m *Message) {
 	label := m.Label
 	if !label.Valid() {
 		label = flow.Bottom()
@@ -59,7 +59,7 @@ func (s *Session) Raise(label flow.Label) {
 	s.raise(label)
 }
 
-func (s *Session) raise(label flow.Label) {
+func (s *state) raise(label flow.Label) {
 	if taint := s.record.Taint.Join(label); taint != s.record.Taint {
 		s.record.Taint, s.changed = taint, true
 	}
@@ -118,13 +118,13 @@ func (s *Session) IsDirty(id MessageID) bool {
 }
 
 // mark notes that a message is not stored as it is here.
-func (s *Session) mark(id MessageID) {
+func (s *state) mark(id MessageID) {
 	s.serial++
 	s.unsaved[id] = s.serial
 }
 
 // replace gives a message new parts. A message that was stored gets the next revision, once until it is stored again.
-func (s *Session) replace(m *Message, parts []Part) {
+func (s *state) replace(m *Message, parts []Part) {
 	m.Parts = parts
 	s.relabel(m)
 	if _, ok := s.unsaved[m.ID]; !ok {
@@ -133,7 +133,7 @@ func (s *Session) replace(m *Message, parts []Part) {
 	}
 }
 
-func (s *Session) find(id MessageID) (*Message, error) {
+func (s *state) find(id MessageID) (*Message, error) {
 	for i := len(s.messages) - 1; i >= 0; i-- {
 		if s.messages[i].ID == id {
 			return &s.messages[i], nil
@@ -143,7 +143,7 @@ func (s *Session) find(id MessageID) (*Message, error) {
 }
 
 // last is the newest message of the thread; nil if there is none.
-func (s *Session) last() *Message {
+func (s *state) last() *Message {
 	if len(s.messages) == 0 {
 		return nil
 	}

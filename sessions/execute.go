@@ -66,7 +66,7 @@ func (s *Session) Tool(name string) (Tool, bool) {
 	return s.tool(name)
 }
 
-func (s *Session) tool(name string) (Tool, bool) {
+func (s *state) tool(name string) (Tool, bool) {
 	for _, t := range s.agent.Tools {
 		if t.Spec.Name == name {
 			return t, true
@@ -93,26 +93,32 @@ func (s *Session) tool(name string) (Tool, bool) {
 // The [Monitor] judges each call when it is about to run, by what the session has learnt from those
 // before it. One about which somebody has to be asked only now stays open, with those behind it: they are confirmed and executed as the next ones.
 func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
-	decisions, err := s.decide(ctx, false, confirmations, subAgents)
+	decisions, err := s.calls.decide(ctx, false, confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}
-	return s.executeAll(ctx, caller, decisions)
+	return s.calls.executeAll(ctx, caller, decisions)
 }
 
 // ExecuteUnasked is [Session.ConfirmAndExecuteTools] of the open calls before the first one that somebody has to decide about.
 // So whoever waits for that decision waits with all done that needs none, and of the calls that
 // are then open only the first may ever have begun. It is [ErrNoToolCall] where there is no such call.
 func (s *Session) ExecuteUnasked(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
-	decisions, err := s.decide(ctx, true, confirmations, subAgents)
+	decisions, err := s.calls.decide(ctx, true, confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}
-	return s.executeAll(ctx, caller, decisions)
+	return s.calls.executeAll(ctx, caller, decisions)
+}
+
+// calls brings the open tool calls to their results.
+type calls struct {
+	*state
+	saver saver
 }
 
 // executeAll brings calls to their results. It stores each one's result before the next begins.
-func (s *Session) executeAll(ctx context.Context, caller Caller, decisions []decision) (allRejected bool, err error) {
+func (s calls) executeAll(ctx context.Context, caller Caller, decisions []decision) (allRejected bool, err error) {
 	allRejected = true
 	for _, d := range decisions {
 		if err := s.mayStart(ctx, &d); err != nil {
@@ -124,7 +130,7 @@ func (s *Session) executeAll(ctx context.Context, caller Caller, decisions []dec
 		if s.lastWord(&d) {
 			break
 		}
-		if err := s.Persist(ctx); err != nil {
+		if err := s.saver.Persist(ctx); err != nil {
 			return false, err
 		}
 		result := Part{Text: d.reason, Error: true, Label: d.reasonLabel()}
@@ -156,7 +162,7 @@ const askedOtherwise = "refused: what it takes to approve this has changed since
 
 // lastWord lets the monitor judge a call that is about to run. It reports whether the call has to wait, as
 // somebody must be asked about it first.
-func (s *Session) lastWord(d *decision) (wait bool) {
+func (s calls) lastWord(d *decision) (wait bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d.barred {
@@ -183,7 +189,7 @@ func (s *Session) lastWord(d *decision) (wait bool) {
 }
 
 // notAskedFor says why the yes that a call has got is none to what the monitor asks by now; empty: it is.
-func (s *Session) notAskedFor(d *decision) string {
+func (s calls) notAskedFor(d *decision) string {
 	v := s.verdict(d, false, false)
 	switch {
 	case v.Ruling != RulingAsk:
@@ -206,7 +212,7 @@ func (s *Session) SetSkip(skip func(context.Context) (instead string, err error)
 
 // mayStart takes the approval from a call that is to be skipped. It stands before the monitor's last word: what does
 // not run is not judged, counted or recorded as if it did.
-func (s *Session) mayStart(ctx context.Context, d *decision) error {
+func (s calls) mayStart(ctx context.Context, d *decision) error {
 	s.mu.Lock()
 	skip := s.skip
 	s.mu.Unlock()
@@ -224,7 +230,7 @@ func (s *Session) mayStart(ctx context.Context, d *decision) error {
 }
 
 // execute brings one call to its result.
-func (s *Session) execute(ctx context.Context, caller Caller, d decision) Part {
+func (s calls) execute(ctx context.Context, caller Caller, d decision) Part {
 	if d.child != nil {
 		return d.child.result()
 	}
@@ -259,7 +265,7 @@ func (d *decision) run(ctx context.Context, caller Caller) Response {
 }
 
 // completed is a caller with what only the session knows.
-func (s *Session) completed(caller Caller, call Part) Caller {
+func (s calls) completed(caller Caller, call Part) Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	caller.Session, caller.Key, caller.Agent = s.record.ID, s.record.Key, s.record.Agent
@@ -280,7 +286,7 @@ func argsOf(call Part) (json.RawMessage, error) {
 }
 
 // addResult appends a call's result to the results message of the answer that asked for it.
-func (s *Session) addResult(call, result Part) {
+func (s calls) addResult(call, result Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.children, call.CallID)
@@ -298,6 +304,6 @@ func (s *Session) addResult(call, result Part) {
 // ResolveInterrupted gives each open call the result that it was interrupted.
 func (s *Session) ResolveInterrupted() {
 	for _, call := range s.PendingToolCalls() {
-		s.addResult(call, Part{Text: interrupted, Error: true, Label: flow.Bottom()})
+		s.calls.addResult(call, Part{Text: interrupted, Error: true, Label: flow.Bottom()})
 	}
 }

@@ -130,7 +130,7 @@ func (insideOnly) Model(record Record, model Model) (bool, []AuditEntry) {
 }
 
 // monitored is the monitor that counts.
-func (s *Session) monitored() Monitor {
+func (s *state) monitored() Monitor {
 	if s.monitor == nil {
 		return insideOnly{}
 	}
@@ -138,7 +138,7 @@ func (s *Session) monitored() Monitor {
 }
 
 // verdict asks the monitor about a call. Arguments that can't be read are the tool's to refuse.
-func (s *Session) verdict(d *decision, approved, effects bool) CallVerdict {
+func (s calls) verdict(d *decision, approved, effects bool) CallVerdict {
 	args, err := argsOf(d.call)
 	if err != nil {
 		return CallVerdict{Ruling: RulingRefuse, Reason: err.Error()}
@@ -154,7 +154,7 @@ func (s *Session) verdict(d *decision, approved, effects bool) CallVerdict {
 
 // response lets the monitor see what a call gave. It is at least as secret as the session, whose words its arguments are: a result may
 // repeat them.
-func (s *Session) response(call Part, tool Tool, args json.RawMessage, r Response, trail *Trail) Response {
+func (s calls) response(call Part, tool Tool, args json.RawMessage, r Response, trail *Trail) Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.audit = append(s.audit, trail.take()...)

@@ -7,9 +7,12 @@ import (
 	"slices"
 )
 
+// tree moves in the conversation tree, in memory and in the store.
+type tree struct{ *state }
+
 // move selects the thread that ends at a message. Resting says that the thread may end
 // with open calls; else it must not, because their results stand on another branch.
-func (s *Session) move(ctx context.Context, head MessageID, resting bool) error {
+func (s tree) move(ctx context.Context, head MessageID, resting bool) error {
 	thread, err := s.threadTo(ctx, head)
 	if err != nil {
 		return err
@@ -28,7 +31,7 @@ func (s *Session) move(ctx context.Context, head MessageID, resting bool) error 
 
 // take makes a thread the selected one. What is not stored of the old one is kept
 // aside until it is stored. The taint stays: see [Session.Branch].
-func (s *Session) take(thread []Message, head MessageID) {
+func (s *state) take(thread []Message, head MessageID) {
 	for _, m := range s.messages {
 		if _, ok := s.unsaved[m.ID]; ok {
 			s.aside[m.ID] = m
@@ -51,7 +54,7 @@ func (s *Session) take(thread []Message, head MessageID) {
 }
 
 // threadTo is the thread that ends at a message: what of it is in memory from there, the rest from the store.
-func (s *Session) threadTo(ctx context.Context, head MessageID) ([]Message, error) {
+func (s tree) threadTo(ctx context.Context, head MessageID) ([]Message, error) {
 	if head == "" {
 		return nil, nil
 	}
@@ -77,7 +80,7 @@ func (s *Session) threadTo(ctx context.Context, head MessageID) ([]Message, erro
 }
 
 // upTo is the selected thread up to a stored message of it, or up to the summary that stands for that one.
-func (s *Session) upTo(id MessageID) (thread []Message, ok bool) {
+func (s *state) upTo(id MessageID) (thread []Message, ok bool) {
 	if id == "" {
 		return nil, true
 	}
@@ -90,7 +93,7 @@ func (s *Session) upTo(id MessageID) (thread []Message, ok bool) {
 }
 
 // anchor is the newest message on the way to head that is stored, and what follows it up to head.
-func (s *Session) anchor(head MessageID) (anchor MessageID, tail []Message) {
+func (s *state) anchor(head MessageID) (anchor MessageID, tail []Message) {
 	for head != "" {
 		m, ok := s.held(head)
 		if !ok || !s.fresh(m) {
@@ -104,7 +107,7 @@ func (s *Session) anchor(head MessageID) (anchor MessageID, tail []Message) {
 }
 
 // refreshed is a thread as the store has it with what is not stored of it: edits, and a nearer summary.
-func (s *Session) refreshed(thread []Message) []Message {
+func (s *state) refreshed(thread []Message) []Message {
 	for i, m := range thread {
 		if held, ok := s.held(m.ID); ok {
 			thread[i] = held
@@ -123,13 +126,13 @@ func (s *Session) refreshed(thread []Message) []Message {
 }
 
 // fresh reports whether the store can't have a message yet.
-func (s *Session) fresh(m Message) bool {
+func (s *state) fresh(m Message) bool {
 	_, unsaved := s.unsaved[m.ID]
 	return unsaved && m.Revision == 0
 }
 
 // held is a message that is in memory: on the selected thread, or kept aside.
-func (s *Session) held(id MessageID) (Message, bool) {
+func (s *state) held(id MessageID) (Message, bool) {
 	for i := len(s.messages) - 1; i >= 0; i-- {
 		if s.messages[i].ID == id {
 			return s.messages[i], true
@@ -140,7 +143,7 @@ func (s *Session) held(id MessageID) (Message, bool) {
 }
 
 // notStored are the messages that are not stored as they are here, in the order in which they came about.
-func (s *Session) notStored() []Message {
+func (s *state) notStored() []Message {
 	messages := make([]Message, 0, len(s.unsaved))
 	for _, m := range slices.Backward(s.messages) {
 		if len(messages) == len(s.unsaved)-len(s.aside) {
@@ -158,7 +161,7 @@ func (s *Session) notStored() []Message {
 }
 
 // lookup is a message of the tree, wherever it stands.
-func (s *Session) lookup(ctx context.Context, id MessageID) (Message, error) {
+func (s tree) lookup(ctx context.Context, id MessageID) (Message, error) {
 	s.mu.Lock()
 	m, ok := s.held(id)
 	session := s.record.ID
@@ -174,7 +177,7 @@ func (s *Session) lookup(ctx context.Context, id MessageID) (Message, error) {
 }
 
 // climb visits the messages from id to the root, until visit says no.
-func (s *Session) climb(ctx context.Context, id MessageID, visit func(Message) (on bool)) error {
+func (s tree) climb(ctx context.Context, id MessageID, visit func(Message) (on bool)) error {
 	for id != "" {
 		m, err := s.lookup(ctx, id)
 		if err != nil {
@@ -189,7 +192,7 @@ func (s *Session) climb(ctx context.Context, id MessageID, visit func(Message) (
 }
 
 // withUnsaved are stored siblings as they are here, and behind them those that are not stored yet.
-func (s *Session) withUnsaved(siblings []Message, parent MessageID) []Message {
+func (s tree) withUnsaved(siblings []Message, parent MessageID) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, m := range siblings {
@@ -206,7 +209,7 @@ func (s *Session) withUnsaved(siblings []Message, parent MessageID) []Message {
 }
 
 // newestLeaf is what came last of a message and all that follows it. What is not stored is newer than what is.
-func (s *Session) newestLeaf(ctx context.Context, id MessageID) (MessageID, error) {
+func (s tree) newestLeaf(ctx context.Context, id MessageID) (MessageID, error) {
 	s.mu.Lock()
 	session := s.record.ID
 	candidates := s.notStored()
@@ -227,7 +230,7 @@ func (s *Session) newestLeaf(ctx context.Context, id MessageID) (MessageID, erro
 }
 
 // below reports whether the way to a message goes through another one.
-func (s *Session) below(ctx context.Context, head, through MessageID) (bool, error) {
+func (s tree) below(ctx context.Context, head, through MessageID) (bool, error) {
 	s.mu.Lock()
 	anchor, tail := s.anchor(head)
 	near, known := s.upTo(anchor)

@@ -86,7 +86,7 @@ type CallToConfirm struct {
 // CallsToConfirm are the open tool calls that somebody has to decide about before
 // [Session.ConfirmAndExecuteTools] runs any, in their order. It may look up where they go, with ctx; the error is that ctx ended.
 func (s *Session) CallsToConfirm(ctx context.Context) ([]CallToConfirm, error) {
-	reached, err := s.lookUp(ctx, s.PendingToolCalls())
+	reached, err := s.calls.lookUp(ctx, s.PendingToolCalls())
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Session) CallsToConfirm(ctx context.Context) ([]CallToConfirm, error) {
 	s.reached = reached
 	var asked []CallToConfirm
 	for _, call := range openCalls(s.messages) {
-		if v := s.ruling(call, reached[openCall{s.asks(), call.CallID}]); v.Ruling == RulingAsk {
+		if v := s.calls.ruling(call, reached[openCall{s.asks(), call.CallID}]); v.Ruling == RulingAsk {
 			asked = append(asked, CallToConfirm{call, v.Reason, v.Terms})
 		}
 	}
@@ -104,7 +104,7 @@ func (s *Session) CallsToConfirm(ctx context.Context) ([]CallToConfirm, error) {
 
 // ruling judges a call that nobody has decided about, by the mode and by the monitor: the
 // stricter counts. One of a tool that is not there has no effect but its error.
-func (s *Session) ruling(call Part, reach Reach) CallVerdict {
+func (s calls) ruling(call Part, reach Reach) CallVerdict {
 	tool, known := s.tool(call.Tool)
 	if !known {
 		return CallVerdict{}

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// saver stores what is not stored yet.
+type saver struct{ *state }
+
 // Pending is the change that stores what is not stored yet: always the record,
 // settings that were changed, and the messages that are new or edited, on whatever
 // branch. It has no effect; after the change was committed, perhaps as a part of a
@@ -18,10 +21,10 @@ import (
 func (s *Session) Pending() Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pending()
+	return s.saver.pending()
 }
 
-func (s *Session) pending() Change {
+func (s saver) pending() Change {
 	var change Change
 	if s.isNew {
 		change.Create = []Record{s.record}
@@ -42,10 +45,10 @@ func (s *Session) pending() Change {
 func (s *Session) Saved(change Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.saved(change)
+	s.saver.saved(change)
 }
 
-func (s *Session) saved(change Change) {
+func (s saver) saved(change Change) {
 	s.attempt = nil
 	s.audit = s.audit[min(len(change.Audit), len(s.audit)):]
 	for _, stored := range change.Messages {
@@ -65,7 +68,7 @@ func (s *Session) saved(change Change) {
 }
 
 // savedMessage notes what the store has of a message. One that was edited since stays unsaved.
-func (s *Session) savedMessage(stored Message) {
+func (s saver) savedMessage(stored Message) {
 	if _, ok := s.unsaved[stored.ID]; !ok {
 		return
 	}
@@ -86,7 +89,7 @@ func (s *Session) savedMessage(stored Message) {
 	}
 }
 
-func (s *Session) savedRecord(record Record, revision int64) {
+func (s saver) savedRecord(record Record, revision int64) {
 	if record.ID != s.record.ID {
 		return
 	}
@@ -109,7 +112,10 @@ func sameState(a, b Record) bool {
 //
 // After any other error it may be called again: if the answer to a commit was
 // lost, it finds out whether it was applied, and nothing is stored twice.
-func (s *Session) Persist(ctx context.Context) error {
+func (s *Session) Persist(ctx context.Context) error { return s.saver.Persist(ctx) }
+
+// Persist is [Session.Persist].
+func (s saver) Persist(ctx context.Context) error {
 	const first, most = 100 * time.Millisecond, 5 * time.Second
 	for pause := first; ; pause = min(2*pause, most) {
 		err := s.persist(ctx)
@@ -126,7 +132,7 @@ func (s *Session) Persist(ctx context.Context) error {
 	}
 }
 
-func (s *Session) persist(ctx context.Context) error {
+func (s saver) persist(ctx context.Context) error {
 	if err := s.settle(ctx); err != nil {
 		return fmt.Errorf("persist session: find out what was stored: %w", err)
 	}
@@ -161,7 +167,7 @@ func uncertain(err error) bool {
 }
 
 // settle finds out whether the last attempt to store the session was applied.
-func (s *Session) settle(ctx context.Context) error {
+func (s saver) settle(ctx context.Context) error {
 	s.mu.Lock()
 	attempt, id := s.attempt, s.record.ID
 	s.mu.Unlock()
@@ -183,7 +189,7 @@ func (s *Session) settle(ctx context.Context) error {
 
 // applied looks for a change in the store: its messages, which nobody else can have
 // written; without messages the record, which then is as it should be.
-func (s *Session) applied(ctx context.Context, id ID, change Change) (bool, error) {
+func (s saver) applied(ctx context.Context, id ID, change Change) (bool, error) {
 	stored, err := s.store.Session(ctx, id)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -224,10 +230,10 @@ func sameText(a, b Message) bool {
 func (s *Session) Dirty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dirty()
+	return s.saver.dirty()
 }
 
-func (s *Session) dirty() bool {
+func (s saver) dirty() bool {
 	return s.changed || len(s.unsaved) > 0 || len(s.audit) > 0 || !s.settings.Empty()
 }
 
@@ -236,7 +242,7 @@ func (s *Session) dirty() bool {
 // what they had taught the session: it is then as after a crash.
 func (s *Session) Reload(ctx context.Context, force bool) error {
 	s.mu.Lock()
-	id, dirty, busy := s.record.ID, s.dirty(), s.building != nil
+	id, dirty, busy := s.record.ID, s.saver.dirty(), s.building != nil
 	s.mu.Unlock()
 	switch {
 	case busy:

@@ -29,7 +29,7 @@ type openCall struct {
 // conversation may change between the look-up and the effect, as it always could between the verdict and the effect. That leaks
 // nothing: no level depends on the look-up. The tool checks the levels of its addressee again when it runs, and
 // the gate judges each text when it is delivered, by the route that it has then.
-func (s *Session) lookUp(ctx context.Context, calls []Part) (map[openCall]Reach, error) {
+func (s calls) lookUp(ctx context.Context, calls []Part) (map[openCall]Reach, error) {
 	var found map[openCall]Reach
 	for _, call := range calls {
 		c, monitor, ok := s.toLookUp(call)
@@ -49,7 +49,7 @@ func (s *Session) lookUp(ctx context.Context, calls []Part) (map[openCall]Reach,
 }
 
 // toLookUp is a call as the monitor sees it, if its tool may reach beyond its conversation.
-func (s *Session) toLookUp(call Part) (c MonitoredCall, m Monitor, ok bool) {
+func (s calls) toLookUp(call Part) (c MonitoredCall, m Monitor, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tool, known := s.tool(call.Tool)
@@ -65,7 +65,7 @@ func (s *Session) toLookUp(call Part) (c MonitoredCall, m Monitor, ok bool) {
 
 // lookUpNew is lookUp of the open calls that the last [Session.CallsToConfirm] did not look up. What it has found must hold until
 // the calls are decided about: else a call about which no question was put could count as approved.
-func (s *Session) lookUpNew(ctx context.Context) (map[openCall]Reach, error) {
+func (s calls) lookUpNew(ctx context.Context) (map[openCall]Reach, error) {
 	s.mu.Lock()
 	var calls []Part
 	found, answer := s.reached, s.asks()
@@ -89,7 +89,7 @@ func (s *Session) lookUpNew(ctx context.Context) (map[openCall]Reach, error) {
 }
 
 // lookAgain looks up what a call reaches that is about to run: those before it may have changed it.
-func (s *Session) lookAgain(ctx context.Context, d *decision) error {
+func (s calls) lookAgain(ctx context.Context, d *decision) error {
 	if !d.known || !d.approved {
 		return nil
 	}

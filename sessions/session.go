@@ -48,6 +48,17 @@ type Agent struct {
 //
 // Its only goroutine is that of RequestCompletion, which ends before the event channel is closed.
 type Session struct {
+	*state
+	tree       tree
+	saver      saver
+	calls      calls
+	subAgents  children
+	completion completion
+}
+
+// state is what a session has in memory. Its parts (completions, tool calls, sub-agents, moves in the tree, storing) are types
+// of their own that share it. Whoever uses it holds the lock.
+type state struct {
 	store Store
 	now   func() time.Time
 
@@ -55,7 +66,8 @@ type Session struct {
 	record      Record
 	isNew       bool // the record is not stored yet
 	agent       Agent
-	briefing    string // of the present run
+	specs       []ToolSpec // of the agent's tools; never changed, only replaced
+	briefing    string     // of the present run
 	model       Model
 	temperature *float32
 	maxTokens   *int
@@ -76,11 +88,21 @@ type Session struct {
 	building    *builder                              // nil while no completion is under way
 }
 
+// newSession makes a session of what is stored of it.
+func newSession(store Store, now func() time.Time, record Record, messages []Message) *Session {
+	st := &state{store: store, now: now, permission: PermissionAsk}
+	st.reset(record, messages)
+	storing := saver{st}
+	running := calls{state: st, saver: storing}
+	return &Session{
+		state: st, tree: tree{st}, saver: storing, calls: running, subAgents: children{state: st, calls: running}, completion: completion{st},
+	}
+}
+
 // NewSession makes an empty session that is not stored yet.
 func NewSession(store Store, record Record, now func() time.Time) *Session {
-	s := &Session{store: store, now: now, isNew: true, permission: PermissionAsk}
-	s.reset(record, nil)
-	s.changed = true
+	s := newSession(store, now, record, nil)
+	s.isNew, s.changed = true, true
 	return s
 }
 
@@ -90,13 +112,11 @@ func LoadSession(ctx context.Context, store Store, record Record, now func() tim
 	if err != nil {
 		return nil, fmt.Errorf("load session %s: %w", record.ID, err)
 	}
-	s := &Session{store: store, now: now, permission: PermissionAsk}
-	s.reset(record, messages)
-	return s, nil
+	return newSession(store, now, record, messages), nil
 }
 
 // reset makes the session what is stored.
-func (s *Session) reset(record Record, messages []Message) {
+func (s *state) reset(record Record, messages []Message) {
 	s.record, s.messages, s.changed, s.settings, s.attempt = record, messages, false, Patch{ID: record.ID}, nil
 	s.audit = nil
 	s.aside, s.unsaved, s.children = map[MessageID]Message{}, map[MessageID]int{}, map[string]*PendingSubAgentToolCall{}
@@ -106,18 +126,17 @@ func (s *Session) reset(record Record, messages []Message) {
 }
 
 // Record is the session's state as it would be stored now; its revision is that of the last store.
-func (s *Session) Record() Record {
+func (s *Session) Record() Record { return s.current() }
+
+// current is [Session.Record].
+func (s *state) current() Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record
 }
 
 // Taint is the join of everything that the session has learnt.
-func (s *Session) Taint() flow.Label {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.record.Taint
-}
+func (s *Session) Taint() flow.Label { return s.current().Taint }
 
 // Messages are those of the selected thread, oldest first.
 func (s *Session) Messages() []Message {
@@ -155,7 +174,7 @@ func cloneMessage(m Message) Message {
 func (s *Session) SetAgent(agent Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agent = agent
+	s.agent, s.specs = agent, specsOf(agent.Tools)
 	if s.record.Agent != agent.ID {
 		s.record.Agent, s.changed = agent.ID, true
 	}
@@ -172,7 +191,15 @@ func (s *Session) Tools() []Tool {
 func (s *Session) SetTools(tools []Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agent.Tools = tools
+	s.agent.Tools, s.specs = tools, specsOf(tools)
+}
+
+func specsOf(tools []Tool) []ToolSpec {
+	var specs []ToolSpec
+	for _, t := range tools {
+		specs = append(specs, t.Spec)
+	}
+	return specs
 }
 
 // SetBriefing tells the model something with every completion until it is set

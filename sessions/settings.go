@@ -168,7 +168,7 @@ func (s *Session) Thinking() ThinkingLevel {
 	return s.thinking()
 }
 
-func (s *Session) thinking() ThinkingLevel { return cmp.Or(s.record.ThinkingLevel, s.agent.Thinking) }
+func (s *state) thinking() ThinkingLevel { return cmp.Or(s.record.ThinkingLevel, s.agent.Thinking) }
 
 // Verbose is how much of the work people are shown: as the session's record says, else the agent, else off.
 func (s *Session) Verbose() VerboseLevel {

@@ -34,7 +34,7 @@ type SubAgentPlan struct {
 // prepared. The caller runs the child to its answer, calls Complete and hands it to
 // [Session.ConfirmAndExecuteTools]. It is safe for concurrent use.
 type PendingSubAgentToolCall struct {
-	parent  *Session
+	parent  *state
 	session *Session // nil if it could not be prepared
 	callID  string
 
@@ -73,7 +73,7 @@ func (p *PendingSubAgentToolCall) result() Part {
 	p.mu.Lock()
 	failure := p.failure
 	p.mu.Unlock()
-	label := p.parent.Taint()
+	label := p.parent.current().Taint
 	if p.session != nil {
 		label = label.Join(p.session.Taint())
 	}
@@ -96,10 +96,10 @@ func (s *Session) PendingSubAgentToolCalls(ctx context.Context) ([]*PendingSubAg
 	var pending []*PendingSubAgentToolCall
 	for _, call := range s.PendingToolCalls() {
 		tool, ok := s.Tool(call.Tool)
-		if !ok || tool.SubAgent == nil || s.refuses(call) {
+		if !ok || tool.SubAgent == nil || s.calls.refuses(call) {
 			continue
 		}
-		p, err := s.child(ctx, tool, call)
+		p, err := s.subAgents.child(ctx, tool, call)
 		if err != nil {
 			return nil, fmt.Errorf("prepare sub-agent of tool call %q: %w", call.CallID, err)
 		}
@@ -108,21 +108,27 @@ func (s *Session) PendingSubAgentToolCalls(ctx context.Context) ([]*PendingSubAg
 	return pending, nil
 }
 
-func (s *Session) refuses(call Part) bool {
+func (s calls) refuses(call Part) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ruling(call, ReachUnknown).Ruling == RulingRefuse // where it goes can only be asked about
 }
 
+// children prepares the children that work calls of sub-agent tools.
+type children struct {
+	*state
+	calls calls
+}
+
 // child gives the call's child, made at the first time. An error is the store's.
-func (s *Session) child(ctx context.Context, tool Tool, call Part) (*PendingSubAgentToolCall, error) {
+func (s children) child(ctx context.Context, tool Tool, call Part) (*PendingSubAgentToolCall, error) {
 	s.mu.Lock()
 	p, ok := s.children[call.CallID]
 	s.mu.Unlock()
 	if ok {
 		return p, nil
 	}
-	p = &PendingSubAgentToolCall{parent: s, callID: call.CallID}
+	p = &PendingSubAgentToolCall{parent: s.state, callID: call.CallID}
 	plan, err := s.plan(ctx, tool, call)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -138,8 +144,8 @@ func (s *Session) child(ctx context.Context, tool Tool, call Part) (*PendingSubA
 	return p, nil
 }
 
-func (s *Session) plan(ctx context.Context, tool Tool, call Part) (SubAgentPlan, error) {
-	caller := s.completed(Caller{}, call)
+func (s children) plan(ctx context.Context, tool Tool, call Part) (SubAgentPlan, error) {
+	caller := s.calls.completed(Caller{}, call)
 	if caller.Key.SubAgent() {
 		return SubAgentPlan{}, errors.New("a sub-agent can't start sub-agents")
 	}
@@ -154,7 +160,7 @@ func (s *Session) plan(ctx context.Context, tool Tool, call Part) (SubAgentPlan,
 	if plan.Task == "" {
 		return plan, errors.New("the sub-agent has no task")
 	}
-	record := s.Record()
+	record := s.current()
 	if clearance := narrowClearance(record.Clearance, plan.Clearance); !record.Taint.FlowsTo(clearance) {
 		return plan, fmt.Errorf("the sub-agent may know up to %s, and this conversation has learnt %s", clearance, record.Taint.Level())
 	}
@@ -162,7 +168,7 @@ func (s *Session) plan(ctx context.Context, tool Tool, call Part) (SubAgentPlan,
 }
 
 // openChild makes the call's child, or loads it where an earlier process has stored it.
-func (s *Session) openChild(ctx context.Context, call Part, plan SubAgentPlan) (*Session, error) {
+func (s children) openChild(ctx context.Context, call Part, plan SubAgentPlan) (*Session, error) {
 	record := s.childRecord(call, plan)
 	stored, err := s.store.Session(ctx, record.ID)
 	var child *Session
@@ -184,7 +190,7 @@ func (s *Session) openChild(ctx context.Context, call Part, plan SubAgentPlan) (
 }
 
 // equip gives a child what is not stored of it: agent, model, and a permission that is not above the parent's.
-func (s *Session) equip(child *Session, plan SubAgentPlan) {
+func (s children) equip(child *Session, plan SubAgentPlan) {
 	s.mu.Lock()
 	model, permission, taint := s.model, s.permission, s.record.Taint
 	s.mu.Unlock()
@@ -203,13 +209,13 @@ func (s *Session) equip(child *Session, plan SubAgentPlan) {
 }
 
 // childRecord is a new child's record.
-func (s *Session) childRecord(call Part, plan SubAgentPlan) Record {
-	parent := s.Record()
+func (s children) childRecord(call Part, plan SubAgentPlan) Record {
+	parent := s.current()
 	agent := plan.Agent.ID
 	if agent == "" {
 		agent = parent.Agent
 	}
-	id, key := childName(parent.ID, s.asking(), call.CallID, agent)
+	id, key := childName(parent.ID, s.calls.asking(), call.CallID, agent)
 	files := parent.FileAccess
 	if plan.Files != nil {
 		files = files.Narrow(*plan.Files)
@@ -223,14 +229,14 @@ func (s *Session) childRecord(call Part, plan SubAgentPlan) Record {
 }
 
 // asking is the message whose calls are open.
-func (s *Session) asking() MessageID {
+func (s calls) asking() MessageID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asks()
 }
 
 // asks is asking, with the session locked.
-func (s *Session) asks() MessageID {
+func (s *state) asks() MessageID {
 	if last := s.last(); last != nil && last.Role == RoleToolResult {
 		return last.Parent
 	}

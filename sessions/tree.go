@@ -32,7 +32,7 @@ type Branch struct {
 // A move never lowers the session's taint: what was learnt on the branch that is
 // left may have been told on, and who drives the session has seen it. Labels are only ever joined.
 func (s *Session) Branch(ctx context.Context, id MessageID) error {
-	if err := s.move(ctx, id, false); err != nil {
+	if err := s.tree.move(ctx, id, false); err != nil {
 		return fmt.Errorf("branch at message %s: %w", id, err)
 	}
 	return nil
@@ -41,9 +41,9 @@ func (s *Session) Branch(ctx context.Context, id MessageID) error {
 // Switch selects the thread that goes through a message and was written last: the
 // head moves to the newest leaf below it. A thread that ends with open tool calls goes on with these.
 func (s *Session) Switch(ctx context.Context, id MessageID) error {
-	leaf, err := s.newestLeaf(ctx, id)
+	leaf, err := s.tree.newestLeaf(ctx, id)
 	if err == nil {
-		err = s.move(ctx, leaf, true)
+		err = s.tree.move(ctx, leaf, true)
 	}
 	if err != nil {
 		return fmt.Errorf("switch to message %s: %w", id, err)
@@ -55,7 +55,7 @@ func (s *Session) Switch(ctx context.Context, id MessageID) error {
 // old one and what follows it stay on their branch. It gives the new message's id.
 // [Session.SetParts] changes a message in its place instead.
 func (s *Session) Edit(ctx context.Context, id MessageID, parts []Part) (MessageID, error) {
-	old, err := s.lookup(ctx, id)
+	old, err := s.tree.lookup(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("edit message: %w", err)
 	}
@@ -64,14 +64,14 @@ func (s *Session) Edit(ctx context.Context, id MessageID, parts []Part) (Message
 
 // EditMessage is [Session.Edit] with all of the new version, but for its place in the tree.
 func (s *Session) EditMessage(ctx context.Context, id MessageID, with Message) (MessageID, error) {
-	old, err := s.lookup(ctx, id)
+	old, err := s.tree.lookup(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("edit message: %w", err)
 	}
 	if old.Role != RoleUser && old.Role != RoleAssistant {
 		return "", fmt.Errorf("edit message %s: only what a user or the assistant said has versions, this is a %s", id, old.Role)
 	}
-	if err := s.move(ctx, old.Parent, false); err != nil {
+	if err := s.tree.move(ctx, old.Parent, false); err != nil {
 		return "", fmt.Errorf("edit message %s: %w", id, err)
 	}
 	with.Revision = 0
@@ -86,10 +86,10 @@ func (s *Session) EditMessage(ctx context.Context, id MessageID, with Message) (
 // An empty id stands for the last message. [ErrNoTurn] says that no user's message stands there.
 func (s *Session) Retry(ctx context.Context, id MessageID) error {
 	if id == "" {
-		id = s.Record().Head
+		id = s.current().Head
 	}
 	question := MessageID("")
-	err := s.climb(ctx, id, func(m Message) bool {
+	err := s.tree.climb(ctx, id, func(m Message) bool {
 		if m.Role == RoleUser {
 			question = m.ID
 		}
@@ -99,7 +99,7 @@ func (s *Session) Retry(ctx context.Context, id MessageID) error {
 		err = ErrNoTurn
 	}
 	if err == nil {
-		err = s.move(ctx, question, false)
+		err = s.tree.move(ctx, question, false)
 	}
 	if err != nil {
 		return fmt.Errorf("retry message %s: %w", id, err)
@@ -115,7 +115,7 @@ func (s *Session) Undo(ctx context.Context, n int) (undone int, err error) {
 		return 0, fmt.Errorf("undo %d turns: want at least 1", n)
 	}
 	head, inTurn := MessageID(""), false
-	err = s.climb(ctx, s.Record().Head, func(m Message) bool {
+	err = s.tree.climb(ctx, s.current().Head, func(m Message) bool {
 		switch {
 		case m.Role == RoleUser && !inTurn:
 			undone++
@@ -131,7 +131,7 @@ func (s *Session) Undo(ctx context.Context, n int) (undone int, err error) {
 		err = ErrNoTurn
 	}
 	if err == nil {
-		err = s.move(ctx, head, false)
+		err = s.tree.move(ctx, head, false)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("undo %d turns: %w", n, err)
@@ -141,16 +141,16 @@ func (s *Session) Undo(ctx context.Context, n int) (undone int, err error) {
 
 // Branches lists what stands beside a message in the tree, itself too, oldest first.
 func (s *Session) Branches(ctx context.Context, id MessageID) ([]Branch, error) {
-	m, err := s.lookup(ctx, id)
+	m, err := s.tree.lookup(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("list branches: %w", err)
 	}
-	children, err := s.store.Children(ctx, s.Record().ID, m.Parent)
+	children, err := s.store.Children(ctx, s.current().ID, m.Parent)
 	if err != nil {
 		return nil, fmt.Errorf("list branches: %w", err)
 	}
-	children = s.withUnsaved(children, m.Parent)
-	selected, err := s.selectedOf(ctx, children)
+	children = s.tree.withUnsaved(children, m.Parent)
+	selected, err := s.tree.selectedOf(ctx, children)
 	if err != nil {
 		return nil, fmt.Errorf("list branches: %w", err)
 	}
@@ -162,7 +162,7 @@ func (s *Session) Branches(ctx context.Context, id MessageID) ([]Branch, error) 
 }
 
 // selectedOf is the one of some siblings that stands on the selected thread; empty if none does.
-func (s *Session) selectedOf(ctx context.Context, siblings []Message) (MessageID, error) {
+func (s tree) selectedOf(ctx context.Context, siblings []Message) (MessageID, error) {
 	in := func(thread []Message) (MessageID, bool) {
 		i := slices.IndexFunc(siblings, func(m Message) bool { return containsID(thread, m.ID) })
 		if i < 0 {
@@ -179,7 +179,7 @@ func (s *Session) selectedOf(ctx context.Context, siblings []Message) (MessageID
 		return id, nil
 	}
 	// It may stand before the summary.
-	thread, err := s.store.Thread(ctx, Record{ID: s.Record().ID, Head: anchor})
+	thread, err := s.store.Thread(ctx, Record{ID: s.current().ID, Head: anchor})
 	id, _ = in(thread)
 	return id, err
 }

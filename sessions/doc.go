@@ -1,7 +1,8 @@
-// Package sessions holds what a conversation with an agent is made of: keys and
-// ids, peers and routes, messages and their tree, runs, and the Session step
-// API that drives a model one completion at a time. It also declares the ports
-// for models, tools and the store that a Session needs.
+// Package sessions has the Session step API, which drives a model one completion at
+// a time. What a conversation is made of is in the packages below it, and their names
+// are here too (names.go): address has ids, keys and routes; message what is said; turn
+// the runs; record what is stored, and the port of the store; port the models, tools and
+// the monitor; notes the memories; audit the audit trail; prompt the system prompts.
 //
 // A run's life:
 //

@@ -5,17 +5,6 @@ import (
 	"fmt"
 )
 
-// Reach says where a call's words go.
-type Reach int
-
-// The reaches. What is unknown counts as beyond, so a look-up that failed, took too long or never took place asks for
-// somebody's word.
-const (
-	ReachUnknown Reach = iota
-	ReachHere          // only the conversation that the call was made for
-	ReachBeyond        // another one
-)
-
 // openCall names a call of an answer: its id is unique in that answer alone.
 type openCall struct {
 	answer MessageID

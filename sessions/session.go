@@ -21,19 +21,6 @@ var (
 	ErrNoToolCall = errors.New("the last message has no open tool call")
 )
 
-// Agent is what an agent brings to a session.
-type Agent struct {
-	ID           string
-	Name         string  // how it calls itself; empty: the id
-	SystemPrompt string  // fixed text; used where there is no Prompt
-	Prompt       *Prompt // template of the system prompt
-	Workspace    string  // its folder, an absolute path; empty for none
-	Tools        []Tool
-	Sandbox      SandboxSettings // of the commands of its tools
-	Thinking     ThinkingLevel   // default of its sessions; empty leaves it to the provider
-	Verbose      VerboseLevel    // default of its sessions
-}
-
 // Session owns what one agent conversation needs: model, tools, messages and
 // what of them is not stored yet. The caller drives it one step at a time:
 //

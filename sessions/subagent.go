@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,22 +12,6 @@ import (
 
 	"sluice/policy/flow"
 )
-
-// SubAgent plans the child session that works a call of a sub-agent tool. An error is
-// shown to the model as the call's failure, as that of [Tool.Run].
-type SubAgent func(ctx context.Context, caller Caller, args json.RawMessage) (SubAgentPlan, error)
-
-// SubAgentPlan is what a child session is to be. It may narrow what the parent is
-// allowed, never widen it: what it asks for beyond that is cut off.
-type SubAgentPlan struct {
-	Agent       Agent          // prompt and tools of the child; an empty id is the parent's
-	Model       Model          // nil is the parent's
-	Task        string         // the child's first message
-	Description string         // short, for display; the child's title
-	Permission  PermissionMode // empty is the parent's
-	Files       *FileAccess    // nil is the parent's
-	Clearance   flow.Level     // zero is the parent's
-}
 
 // PendingSubAgentToolCall is a call of a sub-agent tool whose child session is
 // prepared. The caller runs the child to its answer, calls Complete and hands it to

@@ -20,6 +20,11 @@ const module = "sluice"
 func layers() [][]string {
 	return [][]string{
 		{"policy/flow", "internal/faultpoint", "internal/visible", "internal/archtest"},
+		{"sessions/address"},
+		{"sessions/audit", "sessions/message", "sessions/prompt"},
+		{"sessions/notes", "sessions/turn"},
+		{"sessions/record"},
+		{"sessions/port"},
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
 		{"router/ledger", "router/queue", "router/request"},

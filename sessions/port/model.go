@@ -1,0 +1,110 @@
+package port
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sluice/policy/flow"
+
+	"sluice/sessions/message"
+	"sluice/sessions/record"
+)
+
+// Model is one language model behind a provider. Implementations are safe for
+// concurrent use and never retry on their own.
+type Model interface {
+	// Name is "<provider>/<model>".
+	Name() string
+	// Complete runs one completion. It calls on for each piece as it arrives, from
+	// the calling goroutine, and returns the whole message. An error is a
+	// *[ModelError]; a stream that was cut short is [ModelCut] and never a success.
+	Complete(ctx context.Context, req Request, on func(Chunk)) (Completion, error)
+	// ContextWindow is how many tokens a prompt and its answer may have; 0 if unknown.
+	ContextWindow() int
+}
+
+// ModelLevel is the highest level that may be sent to a model. It is PUBLIC, as for every unknown place, where the model
+// does not say its level or the level was lost.
+func ModelLevel(m Model) flow.Level {
+	if c, ok := m.(Classified); ok && c.Classification().Valid() {
+		return c.Classification()
+	}
+	return flow.Public
+}
+
+// Classified is the optional ability of a model to say the highest level that may be sent to it.
+type Classified interface {
+	Classification() flow.Level
+}
+
+// Request is one completion's prompt.
+type Request struct {
+	System      string
+	Messages    []message.Message // oldest first; tool calls and their results stand in pairs
+	Tools       []ToolSpec
+	MaxTokens   int                  // of the answer; 0 for the provider's default
+	Temperature *float32             // nil for the provider's default
+	Thinking    record.ThinkingLevel // empty for the provider's default
+}
+
+// Chunk is one piece of a streamed answer.
+type Chunk struct {
+	Type   message.PartType // text, thinking or toolCall
+	Text   string           // text and thinking: what was added
+	CallID string           // toolCall
+	Tool   string           // toolCall
+}
+
+// Completion is a finished answer.
+type Completion struct {
+	Parts []message.Part // labels unset; the session labels them
+	Usage message.Usage
+	// Truncated: the answer hit the token limit.
+	Truncated bool
+}
+
+// ModelErrorKind classifies a failed completion.
+type ModelErrorKind string
+
+// The kinds. RateLimited, Overloaded, Unavailable and Cut may be tried again.
+const (
+	ModelRateLimited ModelErrorKind = "rate_limited"
+	ModelOverloaded  ModelErrorKind = "overloaded"       // 5xx
+	ModelUnavailable ModelErrorKind = "unavailable"      // no connection, time-out, stalled stream
+	ModelCut         ModelErrorKind = "cut"              // the stream ended before its end marker
+	ModelOverflow    ModelErrorKind = "context_overflow" // the prompt is too long
+	ModelAuth        ModelErrorKind = "auth"             // key wrong or revoked
+	ModelRefused     ModelErrorKind = "refused"          // any other 4xx: the request itself is wrong
+)
+
+// ModelError is why a completion failed.
+type ModelError struct {
+	Kind       ModelErrorKind
+	Model      string
+	RetryAfter time.Duration // what the provider asked for; 0 if nothing
+	Err        error
+}
+
+// Error implements error.
+func (e *ModelError) Error() string { return fmt.Sprintf("model %s: %s: %v", e.Model, e.Kind, e.Err) }
+
+// Unwrap gives the cause.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Retryable reports whether the same request may succeed later.
+func (e *ModelError) Retryable() bool {
+	switch e.Kind {
+	case ModelRateLimited, ModelOverloaded, ModelUnavailable, ModelCut:
+		return true
+	}
+	return false
+}
+
+// ToolSpec is what a model is told of a tool.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of the arguments, type object
+}

@@ -15,6 +15,8 @@ import (
 )
 
 // ChatType and the others: addresses and ids, see package address.
+//
+//nolint:revive // each is documented in its package
 type (
 	ChatType          = address.ChatType
 	ConversationID    = address.ConversationID
@@ -71,6 +73,8 @@ var (
 )
 
 // Attachment and the others: what is said, see package message.
+//
+//nolint:revive // each is documented in its package
 type (
 	Attachment    = message.Attachment
 	Button        = message.Button
@@ -132,6 +136,8 @@ var (
 )
 
 // AbortCause and the others: runs and what they work on, see package turn.
+//
+//nolint:revive // each is documented in its package
 type (
 	AbortCause  = turn.AbortCause
 	Chain       = turn.Chain
@@ -180,6 +186,8 @@ const (
 )
 
 // Abort and the others: what is stored of a session, and the port of the store, see package record.
+//
+//nolint:revive // each is documented in its package
 type (
 	Abort         = record.Abort
 	Activation    = record.Activation
@@ -230,6 +238,8 @@ var (
 )
 
 // Agent and the others: what a session is given: models, tools, sub-agents, a monitor and a sandbox, see package port.
+//
+//nolint:revive // each is documented in its package
 type (
 	Agent           = port.Agent
 	CallVerdict     = port.CallVerdict
@@ -301,6 +311,8 @@ var (
 )
 
 // Audience and the others: memories and to-do lists, see package notes.
+//
+//nolint:revive // each is documented in its package
 type (
 	Audience     = notes.Audience
 	Memory       = notes.Memory
@@ -352,12 +364,16 @@ var (
 )
 
 // AuditEntry and the others: the audit trail, see package audit.
+//
+//nolint:revive // each is documented in its package
 type (
 	AuditEntry = audit.Entry
 	Trail      = audit.Trail
 )
 
 // AgentData and the others: system prompts as templates, see package prompt.
+//
+//nolint:revive // each is documented in its package
 type (
 	AgentData    = prompt.AgentData
 	Prompt       = prompt.Prompt

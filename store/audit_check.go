@@ -91,7 +91,7 @@ func (c *chainCheck) end(latest int64) {
 	}
 	for k, met := range c.kept {
 		if !met {
-			c.fault(k.Seq, ledger.AuditHeadBad, "the entry with the kept hash %s is not there: it was changed or removed, or all from an earlier one on was rewritten", k.Hash)
+			c.fault(k.Seq, ledger.AuditHeadBad, "the entry with the kept hash %s is not there: it was changed or removed, or every entry from an earlier one on was rewritten", k.Hash)
 		}
 	}
 }

@@ -14,9 +14,6 @@ const (
 	maxEmbedBytes = 24_000
 )
 
-// leftOut ends a text that was too long.
-const leftOut = "… and more, which is left out"
-
 // embed is a card below a message: what a bot says there, or what Discord shows of a link.
 type embed struct {
 	Type        string `json:"type"`
@@ -61,7 +58,7 @@ func (e *embed) source() string {
 	for _, f := range e.Fields {
 		lines = append(lines, strings.TrimPrefix(f.Name+": "+f.Value, ": "))
 	}
-	return joined(append(lines, e.Footer.Text))
+	return joined(append(lines, e.Footer.Text)...)
 }
 
 // linked is a text with the address that it leads to.
@@ -72,21 +69,8 @@ func linked(text, url string) string {
 	return strings.TrimSpace(text + " " + url)
 }
 
-// joined are texts in lines of their own, without the empty ones, and bounded.
-func joined(texts []string) string {
-	var b strings.Builder
-	for _, t := range texts {
-		if t = strings.TrimSpace(t); t == "" {
-			continue
-		}
-		if b.Len()+len(t) > maxEmbedBytes {
-			b.WriteString(strings.ToValidUTF8(t[:max(0, maxEmbedBytes-b.Len())], "") + "\n" + leftOut)
-			break
-		}
-		b.WriteString(t + "\n")
-	}
-	return strings.TrimSpace(b.String())
-}
+// joined are texts in lines of their own, bounded.
+func joined(texts ...string) string { return adapters.JoinLines(maxEmbedBytes, texts...) }
 
 // program reports whether a program has written a message. People write no embeds: Discord makes theirs of links.
 func (m *message) program() bool {
@@ -99,13 +83,13 @@ func (m *message) cards() string {
 	for _, e := range m.embeds() {
 		texts = append(texts, e.source())
 	}
-	return joined(texts)
+	return joined(texts...)
 }
 
 // shown is all that the sender of a message says: the text, and the embeds where they are the sender's own.
 func (m *message) shown() string {
 	if m.program() {
-		return joined([]string{m.text(), m.cards()})
+		return joined(m.text(), m.cards())
 	}
 	return m.text()
 }

@@ -2,13 +2,12 @@ package discord_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters/adaptertest"
 	"sluice/adapters/discord/discordtest"
 	"sluice/sessions"
 )
@@ -17,37 +16,28 @@ import (
 // puts what it shows of a link: that is somebody else's word.
 func TestEmbedsAreRead(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/embeds/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			raw, err := os.ReadFile(file)
-			require.NoError(t, err)
-			want, err := os.ReadFile(strings.TrimSuffix(file, ".json") + ".txt")
-			require.NoError(t, err)
-			var embeds any
-			require.NoError(t, json.Unmarshal(raw, &embeds))
-			s := newSetup(t, discordtest.Options{}, nil)
-			s.run(t)
-			s.srv.Write(discordtest.Writing{Channel: discordtest.General, Person: ada, Text: "so it goes", Extra: map[string]any{"embeds": embeds, "webhook_id": "77"}})
-			s.srv.Write(discordtest.Writing{Channel: discordtest.General, Person: ada, Text: "so it goes", Extra: map[string]any{"embeds": embeds}})
-			s.srv.Write(discordtest.Writing{Channel: discordtest.General, Person: ada, Extra: map[string]any{"embeds": embeds, "webhook_id": "77"}})
-			got := s.inbox.wait(t, 3)
-			require.Equal(t, strings.TrimSpace(string(want)), got[0].Text)
-			require.Empty(t, got[0].Quotations)
-			require.Equal(t, "so it goes", got[1].Text)
-			var quoted []string
-			for _, q := range got[1].Quotations {
-				require.Equal(t, sessions.QuoteLink, q.Kind)
-				quoted = append(quoted, q.Text)
-			}
-			_, cards, _ := strings.Cut(strings.TrimSpace(string(want)), "\n")
-			require.Equal(t, cards, strings.Join(quoted, "\n"))
-			require.Equal(t, cards, got[2].Text, "a message of nothing but embeds")
-		})
-	}
+	adaptertest.Corpus(t, "testdata/embeds", func(t *testing.T, raw []byte, want string) {
+		t.Helper()
+		var embeds any
+		require.NoError(t, json.Unmarshal(raw, &embeds))
+		s := newSetup(t, discordtest.Options{}, nil)
+		s.run(t)
+		s.srv.Write(discordtest.Writing{Channel: discordtest.General, Person: ada, Text: "so it goes", Extra: map[string]any{"embeds": embeds, "webhook_id": "77"}})
+		s.srv.Write(discordtest.Writing{Channel: discordtest.General, Person: ada, Text: "so it goes", Extra: map[string]any{"embeds": embeds}})
+		s.srv.Write(discordtest.Writing{Channel: discordtest.General, Person: ada, Extra: map[string]any{"embeds": embeds, "webhook_id": "77"}})
+		got := s.inbox.wait(t, 3)
+		require.Equal(t, want, got[0].Text)
+		require.Empty(t, got[0].Quotations)
+		require.Equal(t, "so it goes", got[1].Text)
+		var quoted []string
+		for _, q := range got[1].Quotations {
+			require.Equal(t, sessions.QuoteLink, q.Kind)
+			quoted = append(quoted, q.Text)
+		}
+		_, cards, _ := strings.Cut(want, "\n")
+		require.Equal(t, cards, strings.Join(quoted, "\n"))
+		require.Equal(t, cards, got[2].Text, "a message of nothing but embeds")
+	})
 }
 
 // What stands in embeds is bounded, addresses nobody, and is there when a message is forwarded or answered.

@@ -70,7 +70,7 @@ func (ms *messages) fill(in *adapters.Inbound, m *message, self *user) {
 	in.Text = text
 	if m.program() { // its embeds are its own words, but address nobody
 		cards, _ := words.read(m.cards())
-		in.Text = joined([]string{text, cards})
+		in.Text = joined(text, cards)
 	}
 	in.Quotations = ms.quotations(in.Route.Space, m, self)
 	own := known(ms.lookup.places, in.Route.Space, func(g *guildInfo) []string { return g.own })

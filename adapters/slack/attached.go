@@ -3,6 +3,8 @@ package slack
 import (
 	"encoding/json"
 	"strings"
+
+	"sluice/adapters"
 )
 
 // attached is what stands below a message: what a bot says there, a message that was shared, or what Slack shows of a link.
@@ -53,7 +55,7 @@ func (at *attached) content() string {
 	for _, f := range at.Fields {
 		lines = append(lines, strings.TrimPrefix(f.Title+": "+f.Value, ": "))
 	}
-	if text := joined(lines); text != "" {
+	if text := joined(lines...); text != "" {
 		return text
 	}
 	return at.Fallback
@@ -61,7 +63,7 @@ func (at *attached) content() string {
 
 // source is all that a bot says in it.
 func (at *attached) source() string {
-	return joined([]string{escapeRest(at.AuthorName), at.content(), at.Footer})
+	return joined(escapeRest(at.AuthorName), at.content(), at.Footer)
 }
 
 // messageBlocks is what the blocks of shared messages show.
@@ -78,7 +80,7 @@ func messageBlocks(raw json.RawMessage) string {
 	for _, m := range all {
 		texts = append(texts, blocksSource(m.Message.Blocks))
 	}
-	return joined(texts)
+	return joined(texts...)
 }
 
 // source is all that the sender of a message says, in Slack's markup. A person's text is all of it: the blocks beside it say the same.
@@ -93,14 +95,8 @@ func (e *event) source() string {
 			texts = append(texts, at.source())
 		}
 	}
-	return joined(texts)
+	return joined(texts...)
 }
 
-// joined are texts in lines of their own, without the empty ones, and bounded.
-func joined(texts []string) string {
-	var w blockText
-	for _, t := range texts {
-		w.line(strings.TrimSpace(t))
-	}
-	return strings.TrimSpace(w.b.String())
-}
+// joined are texts in lines of their own, bounded.
+func joined(texts ...string) string { return adapters.JoinLines(maxBlockBytes, texts...) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"sluice/adapters"
 )
 
 // Bounds of what is read of one message's blocks and attachments.
@@ -13,17 +15,13 @@ const (
 	maxBlockBytes = 60_000
 )
 
-// leftOut ends a text that was too long.
-const leftOut = "… and more, which is left out"
-
 // object is one of Slack's blocks or of their elements. They are many kinds that change, so only their names are known here.
 type object map[string]any
 
 // blockText writes what blocks show as the text that [plain] reads: mentions, links and dates in Slack's own markup.
-type blockText struct {
-	b    strings.Builder
-	full bool
-}
+type blockText struct{ *adapters.Lines }
+
+func newBlockText() blockText { return blockText{adapters.NewLines(maxBlockBytes)} }
 
 // blocksSource is what a list of blocks shows; empty for none.
 func blocksSource(raw json.RawMessage) string {
@@ -31,34 +29,17 @@ func blocksSource(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &all) != nil {
 		return "" // no blocks: the message's text says what can be said
 	}
-	var w blockText
+	w := newBlockText()
 	for _, block := range all {
 		w.block(block, 0)
 	}
-	return strings.TrimSpace(w.b.String())
-}
-
-func (w *blockText) write(text string) {
-	switch {
-	case w.full:
-	case w.b.Len()+len(text) > maxBlockBytes:
-		w.b.WriteString("\n" + leftOut)
-		w.full = true
-	default:
-		w.b.WriteString(text)
-	}
-}
-
-func (w *blockText) line(text string) {
-	if text = strings.TrimRight(text, "\n"); text != "" {
-		w.write(text + "\n")
-	}
+	return w.String()
 }
 
 // block writes one block in lines of its own.
-func (w *blockText) block(o object, depth int) {
+func (w blockText) block(o object, depth int) {
 	if depth > maxBlockDepth {
-		w.line(leftOut)
+		w.Line(adapters.LeftOut)
 		return
 	}
 	switch kind := o.str("type"); kind {
@@ -75,25 +56,25 @@ func (w *blockText) block(o object, depth int) {
 		for _, e := range o.list("elements") {
 			parts = append(parts, e.shown())
 		}
-		w.line(strings.Join(parts, " "))
+		w.Line(strings.Join(parts, " "))
 	default:
 		w.fields(o, depth)
 	}
 }
 
 // fields writes what sections, headers, images, videos, inputs and kinds that are not known have.
-func (w *blockText) fields(o object, depth int) {
-	w.line(o.shown())
-	w.line(o.text("description"))
+func (w blockText) fields(o object, depth int) {
+	w.Line(o.shown())
+	w.Line(o.text("description"))
 	if hint := o.text("label"); hint != "" {
-		w.line(hint)
+		w.Line(hint)
 	}
 	for _, f := range o.list("fields") {
-		w.line(f.shown())
+		w.Line(f.shown())
 	}
 	if accessory := o.child("accessory"); accessory != nil {
 		if accessory.str("type") == "image" {
-			w.line(accessory.shown())
+			w.Line(accessory.shown())
 		} else {
 			w.labels([]object{accessory})
 		}
@@ -104,7 +85,7 @@ func (w *blockText) fields(o object, depth int) {
 }
 
 // labels writes what stands on buttons and menus.
-func (w *blockText) labels(all []object) {
+func (w blockText) labels(all []object) {
 	var parts []string
 	for _, o := range all {
 		if label := first(o.text("text"), o.text("placeholder")); label != "" {
@@ -114,32 +95,32 @@ func (w *blockText) labels(all []object) {
 			parts = append(parts, "["+label+"]")
 		}
 	}
-	w.line(strings.Join(parts, " "))
+	w.Line(strings.Join(parts, " "))
 }
 
-func (w *blockText) table(o object, depth int) {
+func (w blockText) table(o object, depth int) {
 	rows, _ := o["rows"].([]any)
 	for _, row := range rows {
 		cells, _ := row.([]any)
 		var texts []string
 		for _, c := range cells {
 			cell, _ := c.(map[string]any)
-			var inner blockText
+			inner := newBlockText()
 			if object(cell).str("type") == "raw_text" {
-				inner.write(escape(object(cell).str("text")))
+				inner.Write(escape(object(cell).str("text")))
 			} else {
 				inner.block(cell, depth)
 			}
-			texts = append(texts, strings.ReplaceAll(strings.TrimSpace(inner.b.String()), "\n", " "))
+			texts = append(texts, strings.ReplaceAll(inner.String(), "\n", " "))
 		}
-		w.line(strings.Join(texts, " | "))
+		w.Line(strings.Join(texts, " | "))
 	}
 }
 
 // rich writes a part of a rich text.
-func (w *blockText) rich(o object, depth int) {
+func (w blockText) rich(o object, depth int) {
 	if depth > maxBlockDepth {
-		w.line(leftOut)
+		w.Line(adapters.LeftOut)
 		return
 	}
 	switch o.str("type") {
@@ -150,14 +131,14 @@ func (w *blockText) rich(o object, depth int) {
 			if o.str("style") == "ordered" {
 				mark = fmt.Sprintf("%d. ", i+1+int(o.num("offset")))
 			}
-			w.line(indent + mark + strings.ReplaceAll(inline(e.list("elements")), "\n", "\n"+indent+"  "))
+			w.Line(indent + mark + strings.ReplaceAll(inline(e.list("elements")), "\n", "\n"+indent+"  "))
 		}
 	case "rich_text_quote":
-		w.line("&gt; " + strings.ReplaceAll(strings.TrimRight(inline(o.list("elements")), "\n"), "\n", "\n&gt; "))
+		w.Line("&gt; " + strings.ReplaceAll(strings.TrimRight(inline(o.list("elements")), "\n"), "\n", "\n&gt; "))
 	case "rich_text_preformatted":
-		w.line("```\n" + strings.TrimRight(inline(o.list("elements")), "\n") + "\n```")
+		w.Line("```\n" + strings.TrimRight(inline(o.list("elements")), "\n") + "\n```")
 	default:
-		w.line(inline(o.list("elements")))
+		w.Line(inline(o.list("elements")))
 	}
 }
 

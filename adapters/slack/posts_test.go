@@ -2,13 +2,12 @@ package slack_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters/adaptertest"
 	"sluice/adapters/slack/slacktest"
 	"sluice/sessions"
 )
@@ -16,25 +15,16 @@ import (
 // Posts as other services' apps make them, in shape: all that people see of them is read.
 func TestPostsOfOtherAppsAreReadWhole(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/posts/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			raw, err := os.ReadFile(file)
-			require.NoError(t, err)
-			want, err := os.ReadFile(strings.TrimSuffix(file, ".json") + ".txt")
-			require.NoError(t, err)
-			s := httpSetup(t)
-			s.srv.Write(slacktest.Line{Channel: "C0GENERAL", User: slacktest.Person(1), Text: "so that the channel is there"})
-			s.serve(posted(`{"type":"event_callback","team_id":"` + slacktest.TeamID + `","event_id":"Ev1","event":` + string(raw) + `}`))
-			got := s.inbox.wait(t, 1)
-			require.Equal(t, strings.TrimSpace(string(want)), strings.ReplaceAll(got[0].Text, "#C0GENERAL", "#general"))
-			require.Empty(t, got[0].Quotations)
-			require.Empty(t, got[0].Unread)
-		})
-	}
+	adaptertest.Corpus(t, "testdata/posts", func(t *testing.T, raw []byte, want string) {
+		t.Helper()
+		s := httpSetup(t)
+		s.srv.Write(slacktest.Line{Channel: "C0GENERAL", User: slacktest.Person(1), Text: "so that the channel is there"})
+		s.serve(posted(`{"type":"event_callback","team_id":"` + slacktest.TeamID + `","event_id":"Ev1","event":` + string(raw) + `}`))
+		got := s.inbox.wait(t, 1)
+		require.Equal(t, want, strings.ReplaceAll(got[0].Text, "#C0GENERAL", "#general"))
+		require.Empty(t, got[0].Quotations)
+		require.Empty(t, got[0].Unread)
+	})
 }
 
 // serveEvent gives one event to the adapter.

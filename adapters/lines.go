@@ -1,0 +1,48 @@
+package adapters
+
+import "strings"
+
+// LeftOut ends a text that was too long.
+const LeftOut = "… and more, which is left out"
+
+// Lines collects a text up to a number of bytes. What does not fit is left out, and [LeftOut] says so.
+type Lines struct {
+	max  int
+	b    strings.Builder
+	full bool
+}
+
+// NewLines makes an empty text of at most so many bytes, without the note at its end.
+func NewLines(bytes int) *Lines { return &Lines{max: bytes} }
+
+// Write adds to the present line.
+func (l *Lines) Write(text string) {
+	room := l.max - l.b.Len()
+	switch {
+	case l.full:
+	case len(text) > room:
+		l.b.WriteString(strings.ToValidUTF8(text[:room], "") + "\n" + LeftOut)
+		l.full = true
+	default:
+		l.b.WriteString(text)
+	}
+}
+
+// Line adds lines, unless they are empty.
+func (l *Lines) Line(text string) {
+	if text = strings.TrimRight(text, "\n"); text != "" {
+		l.Write(text + "\n")
+	}
+}
+
+// String is the text without space around it.
+func (l *Lines) String() string { return strings.TrimSpace(l.b.String()) }
+
+// JoinLines joins texts in lines of their own, without space around them and without empty ones.
+func JoinLines(bytes int, texts ...string) string {
+	l := NewLines(bytes)
+	for _, t := range texts {
+		l.Line(strings.TrimSpace(t))
+	}
+	return l.String()
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,10 +18,14 @@ import (
 // told is what the owner says in private, and nobody else may hear.
 const told = "the-launch-is-on-friday"
 
+// The obedient model's answers: what stands before and between the things that it knows.
+const known, between = "I know: ", " / "
+
 var ordered = regexp.MustCompile(`call (\w+) (\{.*\})`)
 
 // obedient is the worst of all models: it calls whatever tools anybody names, a line each, with
-// their arguments, and else says all that it knows to whoever speaks to it.
+// their arguments, and else says all that it knows to whoever speaks to it: each thing once, or what two
+// such agents tell each other would double with every turn.
 func obedient(q modeltest.Request) modeltest.Reply {
 	last := q.Messages[len(q.Messages)-1]
 	if orders := ordered.FindAllStringSubmatch(last.Text, -1); orders != nil && last.Role == "user" {
@@ -30,11 +35,15 @@ func obedient(q modeltest.Request) modeltest.Reply {
 		}
 		return reply
 	}
-	all := []string{"I know:"}
+	var all []string
 	for _, m := range q.Messages {
-		all = append(all, m.Text)
+		for thing := range strings.SplitSeq(strings.TrimPrefix(m.Text, known), between) {
+			if !slices.Contains(all, thing) {
+				all = append(all, thing)
+			}
+		}
 	}
-	return modeltest.Say(strings.Join(all, " / "))
+	return modeltest.Say(known + strings.Join(all, between))
 }
 
 // What the owner has told the agent in private can be had by nobody else, by no wording, tool or command.

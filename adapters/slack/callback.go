@@ -49,7 +49,7 @@ func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapt
 		return
 	}
 	// An answer without a body: Slack would show it to who gave a slash command.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), takeWithin)
+	ctx, cancel := a.life.within(r.Context(), takeWithin)
 	defer cancel()
 	w.WriteHeader(a.intake.takePosted(ctx, r.Header, body, in))
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -245,4 +246,35 @@ func TestSlackHangsUp(t *testing.T) {
 	close(e.over)
 	<-done
 	require.Equal(t, http.StatusOK, w.Code, "it is stored all the same")
+}
+
+// untold is an Acceptor that goes on until its context ends, and tells why it did.
+type untold struct {
+	begun chan struct{}
+	why   chan error
+}
+
+func (u untold) Accept(ctx context.Context, _ adapters.Inbound) error {
+	close(u.begun)
+	<-ctx.Done()
+	u.why <- ctx.Err()
+	return ctx.Err()
+}
+
+// A request goes on without its caller, but a gateway that stops must not wait for it.
+func TestTheEndOfRunEndsWhatIsBeingTaken(t *testing.T) {
+	t.Parallel()
+	s := httpSetup(t)
+	ctx, stop := context.WithCancel(t.Context())
+	u := untold{make(chan struct{}), make(chan error, 1)}
+	w := httptest.NewRecorder()
+	var done sync.WaitGroup
+	done.Go(func() { _ = s.adapter.Run(ctx, s.inbox) }) // nil: ctx ends
+	done.Go(func() { s.adapter.ServeCallback(w, posted(message("hello", anyTS)), u) })
+	<-u.begun
+	stop()
+	done.Wait()
+	require.ErrorIs(t, <-u.why, context.Canceled, "it ended by its own limit")
+	require.Equal(t, http.StatusServiceUnavailable, w.Code, "Slack gives it again")
+	require.Equal(t, http.StatusOK, s.serve(posted(message("hello", anyTS))).Code, "the next request is taken")
 }

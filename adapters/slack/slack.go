@@ -20,6 +20,7 @@ type Adapter struct {
 	intake    *intake
 	directory *directory
 	uploads   *uploads
+	life      *life
 }
 
 var (
@@ -62,6 +63,7 @@ func New(config Config) (*Adapter, error) {
 		intake:    &intake{cfg: cfg, state: s, metrics: m, lanes: newLanes(), web: w, bot: bot, reader: r},
 		directory: &directory{web: w, bot: bot, reader: r},
 		uploads:   &uploads{web: w},
+		life:      newLife(),
 	}, nil
 }
 
@@ -80,6 +82,7 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	a.state.set(adapters.Connecting, "")
 	err := a.run(ctx, in)
 	if ctx.Err() != nil {
+		a.life.end()
 		a.state.set(adapters.Stopped, "")
 		return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -207,6 +208,9 @@ func (w twins) ask(caller flow.Level, method, path, body string) (one, other ans
 	w.Helper()
 	headers := []string{"Content-Type", "application/json"}
 	with, without := w.with.ask(caller, method, path, body, headers...), w.without.ask(caller, method, path, body, headers...)
+	if reflect.DeepEqual(with, without) {
+		return with, without // they stay equal, and there are thousands of them
+	}
 	return (&naming{}).normal(with), (&naming{}).normal(without)
 }
 

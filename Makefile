@@ -39,7 +39,8 @@ NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
 RACE    := -race $(NO_RACE:%=-gcflags=%=-race=false)
 
 # The attacks drive whole gateways, whose packages the race detector sees in their own tests; with it
-# they would take minutes. They run once, built so that a test can take a check away.
+# they would take minutes. They run once, built so that a test can take a check away. The same holds for
+# hostile and random Markdown: the tests before have shown the race detector a few of those texts.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
 # The kill tests build the gateway themselves, so their cached results may be
 # old; and they need the machine for themselves.
@@ -50,7 +51,7 @@ test: ## run every test under the race detector, installing what they need where
 	go test $(RACE) -timeout $(TESTTIMEOUT) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$'); \
 	go test -v -timeout $(TESTTIMEOUT) ./internal/budget; \
 	go test $(RACE) -timeout $(TESTTIMEOUT) -count 1 ./internal/chaos; \
-	go test -tags mutants -timeout $(TESTTIMEOUT) ./internal/attacks
+	go test -tags mutants -timeout $(TESTTIMEOUT) ./internal/attacks ./internal/markdown
 
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting and the module files
 	$(BIN)/golangci-lint run

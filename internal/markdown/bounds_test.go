@@ -1,3 +1,8 @@
+//go:build !race
+
+// The race detector makes the work on these texts ten times as long, and the other tests show it all that texts share.
+// `make test` runs these tests without it.
+
 package markdown_test
 
 import (

@@ -52,6 +52,7 @@ type Bus struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	mend   chan struct{} // capacity 1: the mender has something to look at
+	gather gatherer      // of events, with the embedded server
 	roster *roster
 	owned  *owned
 
@@ -74,6 +75,11 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, mend: make(chan struct{}, 1),
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
+	}
+	b.gather.publish = func(subject string, text []byte) {
+		if err := b.conn.Publish(subject, text); err != nil {
+			b.metrics.dropped.WithLabelValues("event").Inc()
+		}
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.soft, b.endSoft = context.WithCancel(context.Background())
@@ -183,6 +189,7 @@ func (b *Bus) Stop(ctx context.Context) {
 	b.wg.Wait()
 	b.endSoft()
 	if b.conn != nil {
+		b.gather.close()
 		b.conn.Close()
 	}
 	if b.server != nil {

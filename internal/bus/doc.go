@@ -30,7 +30,7 @@
 // and ends nothing else.
 //
 // With the embedded server there is one replica, which owns all partitions and
-// has every lease at once.
+// has every lease at once. While no one follows a session there, events wait up to gatherFor and are published together.
 //
 // # Goroutines
 //

@@ -32,12 +32,15 @@ func (b *Bus) Wake(partition int, lane sessions.Lane) {
 // Emit implements [router.Bus].
 func (b *Bus) Emit(event sessions.Event) {
 	text, err := json.Marshal(event)
-	if err == nil {
-		err = b.conn.Publish(eventsSubject+string(event.Session), text)
-	}
 	if err != nil {
 		b.metrics.dropped.WithLabelValues("event").Inc()
+		return
 	}
+	if b.solo() {
+		b.gather.emit(eventsSubject+string(event.Session), text)
+		return
+	}
+	b.gather.publish(eventsSubject+string(event.Session), text)
 }
 
 // Follow implements [router.Bus].
@@ -45,19 +48,23 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 	b.mu.Lock()
 	stream := b.events
 	b.mu.Unlock()
+	leave := b.gather.follow()
 	consumer, err := follower(ctx, stream, id, after)
 	if err != nil {
+		leave()
 		b.damaged()
 		return nil, fmt.Errorf("follow session %s: %w", id, err)
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(followBuffer))
 	if err != nil {
+		leave()
 		return nil, fmt.Errorf("follow session %s: %w", id, err)
 	}
 	out := make(chan sessions.Event, followBuffer)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ctx.Err() != nil {
+		leave()
 		messages.Stop()
 		return nil, errClosed
 	}
@@ -67,6 +74,7 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 	b.metrics.followers.Inc()
 	b.wg.Go(func() {
 		defer close(out)
+		defer leave()
 		defer b.metrics.followers.Dec()
 		defer forget()
 		defer cancel()

@@ -1,0 +1,52 @@
+package bus
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEventsAreGatheredWhileNoOneFollows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var published []string
+		g := &gatherer{publish: func(_ string, text []byte) { published = append(published, string(text)) }}
+		emit := func(text string) { g.emit("subject", []byte(text)) }
+		seen := func() []string {
+			g.mu.Lock() // held while events are published
+			defer g.mu.Unlock()
+			return published
+		}
+		emit("1")
+		emit("2")
+		synctest.Wait()
+		require.Empty(t, seen(), "they wait")
+		time.Sleep(gatherFor)
+		synctest.Wait()
+		require.Equal(t, []string{"1", "2"}, published)
+
+		emit("3")
+		leave := g.follow()
+		require.Equal(t, []string{"1", "2", "3"}, published, "a follower begins behind what waited")
+		emit("4")
+		require.Equal(t, []string{"1", "2", "3", "4"}, published, "it gets each event at once")
+		leave()
+		leave()
+		emit("5")
+		require.Len(t, seen(), 4)
+
+		for n := range gatherMax {
+			emit("more " + strconv.Itoa(n))
+		}
+		require.Len(t, seen(), 4+1+gatherMax, "only so many wait")
+		emit("last")
+		g.close()
+		emit("after")
+		require.Equal(t, []string{"last", "after"}, published[len(published)-2:])
+		time.Sleep(time.Hour)
+		require.Len(t, seen(), 4+1+gatherMax+2, "none is published twice")
+	})
+}

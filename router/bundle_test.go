@@ -116,13 +116,14 @@ func (b *bundle) start() {
 	b.bus, b.registry = &localBus{}, prometheus.NewRegistry()
 	var err error
 	b.Router, err = router.New(router.Config{
-		Store: b.routerStore(), Bus: b.bus, Agent: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
+		Store: b.routerStore(), Bus: b.bus, Models: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: b.now, Log: b.log,
 		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Room: b.room,
 	})
 	require.NoError(b.t, err)
 	b.Sessions, b.Deliveries = b.Router.Sessions(), b.Router.Deliveries()
+	b.Router.Employ(b.agent)
 	b.Router.Start()
 	b.bus.own(b.t, b.Router.Owner())
 }

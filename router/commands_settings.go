@@ -81,7 +81,7 @@ type ModelChecker interface {
 
 // commandModel shows a session's model, and sets the session's own one.
 func (r *Router) commandModel(_ context.Context, c commandCall) (ledger.Change, string, error) {
-	agents := r.agent.ModelName(c.session.Agent)
+	agents := r.models.ModelName(c.session.Agent)
 	if c.args == "" {
 		return ledger.Change{}, presentModel(c, agents), nil
 	}
@@ -111,7 +111,7 @@ func presentModel(c commandCall, agents string) string {
 
 // checkModel says what is wrong with a model's name, as far as the agent can. Which models it names does not hang on what the session knows: others may read it.
 func (r *Router) checkModel(name string) error {
-	checker, ok := r.agent.(ModelChecker)
+	checker, ok := r.models.(ModelChecker)
 	if !ok {
 		return nil
 	}

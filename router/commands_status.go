@@ -43,7 +43,7 @@ func (r *Router) modelWord(c commandCall) string {
 	if !ok && c.private() {
 		return "not shown here"
 	}
-	return visible.CodeSpan(cmp.Or(model, r.agent.ModelName(c.session.Agent)))
+	return visible.CodeSpan(cmp.Or(model, r.models.ModelName(c.session.Agent)))
 }
 
 // sendLine says what /send has set for a session, and whether that was said in the conversation whose thread it is.

@@ -21,12 +21,14 @@ import (
 func (b *bundle) rival(t *testing.T, chat adapters.Adapter) *router.Router {
 	t.Helper()
 	bus := &localBus{}
+	agent := &scriptedAgent{store: b.store, answer: echo}
 	r, err := router.New(router.Config{
-		Store: b.store, Bus: bus, Agent: &scriptedAgent{store: b.store, answer: echo}, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
+		Store: b.store, Bus: bus, Models: agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   func(string, string) (adapters.Adapter, bool) { return chat, true },
 		Partitions: partitions, Replica: "rival", Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	require.NoError(t, err)
+	r.Employ(agent)
 	r.Start()
 	bus.own(t, r.Owner())
 	t.Cleanup(func() { r.Stop(context.Background()) })

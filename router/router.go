@@ -34,9 +34,8 @@ type Monitor interface {
 	Invoke(v policy.Invocation) policy.Decision
 }
 
-// Agent works runs, and knows which agents are configured.
-type Agent interface {
-	work.Agent
+// Models knows the models of agents.
+type Models interface {
 	// ModelName is the model that an agent uses when its session overrides none; empty for an agent that is not configured.
 	ModelName(agent string) string
 }
@@ -45,7 +44,7 @@ type Agent interface {
 type Config struct {
 	Store      ledger.Store
 	Bus        Bus
-	Agent      Agent
+	Models     Models // of the agents that are configured
 	Gate       outbound.Gate
 	Monitor    Monitor
 	Adapters   adapters.Finder
@@ -68,7 +67,7 @@ type Config struct {
 type Router struct {
 	store      ledger.Store
 	bus        Bus
-	agent      Agent
+	models     Models
 	gate       outbound.Gate
 	compose    *outbound.Composer
 	monitor    Monitor
@@ -82,6 +81,7 @@ type Router struct {
 	grace      time.Duration
 	sweepEvery time.Duration
 	acks       *work.Acks
+	working    work.Config // of the workers but for their agent
 	workers    *work.Workers
 	lanes      *lanes.Lanes
 	places     *place.Places
@@ -114,14 +114,14 @@ var _ adapters.Acceptor = (*Router)(nil)
 
 // New makes a Router. It does nothing before Start and before the bus gives it partitions.
 func New(c Config) (*Router, error) {
-	if c.Store == nil || c.Bus == nil || c.Agent == nil || c.Gate == nil || c.Monitor == nil || c.Adapters == nil || c.Settings == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
+	if c.Store == nil || c.Bus == nil || c.Models == nil || c.Gate == nil || c.Monitor == nil || c.Adapters == nil || c.Settings == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
 		return nil, errors.New("new router: a required field is not set")
 	}
 	if c.Partitions < 1 {
 		return nil, errors.New("new router: want at least one partition")
 	}
 	r := &Router{
-		bus: c.Bus, agent: c.Agent, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
+		bus: c.Bus, models: c.Models, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
 		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: cmp.Or(c.Grace, 4*time.Second), sweepEvery: cmp.Or(c.SweepEvery, 30*time.Second),
 		receipts: outbound.NewReceipts(),
@@ -139,7 +139,7 @@ func New(c Config) (*Router, error) {
 	r.newOutbound(c, decided)
 	r.exchanges = exchange.New(exchange.Config{
 		Store: r.store, Commit: r.lanes.Commit, Places: r.places, Invoke: c.Monitor.Invoke, Now: c.Now, Ended: r.metrics.exchanges,
-		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Agent.ModelName(agent) != "" },
+		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Models.ModelName(agent) != "" },
 		Delivery: r.compose.Delivery,
 	})
 	r.newWork(c)
@@ -147,23 +147,30 @@ func New(c Config) (*Router, error) {
 	return r, nil
 }
 
-// newWork makes the stage that works runs.
+// newWork says what the stage is made of that works runs.
 func (r *Router) newWork(c Config) {
 	metrics := work.NewMetrics(c.Registerer)
 	r.acks = work.NewAcks(c.Adapters, r.settings.Load, c.Log, metrics.Acks)
-	r.workers = work.New(work.Config{
-		Store: r.store, Agent: c.Agent, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Receipts: r.receipts, Exchanges: r.exchanges,
+	r.working = work.Config{
+		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,
 		Rooms:     r.room, Lanes: r.lanes, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
 		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions,
-	})
+	}
+}
+
+// Employ gives the router the agent that works its runs. It is called once, before Start. The agent is made after the router,
+// as its tools speak through the router's stages.
+func (r *Router) Employ(agent work.Agent) {
+	r.working.Agent = agent
+	r.workers = work.New(r.working)
 }
 
 // manage makes the stage by which operators and programs see, change and end sessions and deliveries.
 func (r *Router) manage(c Config) {
 	r.sessions = &manage.Sessions{
 		Store: r.store, Places: r.places, Settings: r.settings.Load, Lanes: r.lanes, Events: c.Bus,
-		ModelName: c.Agent.ModelName, Stopping: r.stopping.Load, Now: c.Now,
+		ModelName: c.Models.ModelName, Stopping: r.stopping.Load, Now: c.Now,
 	}
 	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.holds.ApprovalOf, Now: c.Now}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}

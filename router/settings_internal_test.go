@@ -24,7 +24,7 @@ func (nobodyBelow) SendersBelow(context.Context, sessions.Key, int) ([]sessions.
 }
 
 // namingAgent is an agent with one model.
-type namingAgent struct{ Agent }
+type namingAgent struct{}
 
 func (namingAgent) ModelName(string) string { return "test/model" }
 
@@ -38,7 +38,7 @@ func (g carrying) SinkLevel(sessions.Route) flow.Level { return g.level }
 
 // settingsRouter is as much of a router as commands need that change a session's settings.
 func settingsRouter() *Router {
-	r := &Router{store: nobodyBelow{}, agent: namingAgent{}, gate: carrying{level: flow.Public}, now: time.Now, partitions: 4}
+	r := &Router{store: nobodyBelow{}, models: namingAgent{}, gate: carrying{level: flow.Public}, now: time.Now, partitions: 4}
 	r.places = &place.Places{SinkLevel: r.gate.SinkLevel}
 	r.settings.Store(&place.Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: queue.Settings{Mode: sessions.QueueCollect}})
 	return r

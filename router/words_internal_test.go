@@ -14,6 +14,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/place"
+	"sluice/router/work"
 	"sluice/sessions"
 )
 
@@ -98,7 +99,7 @@ func TestMagnitude(t *testing.T) {
 // wholeConfig has all that a router needs.
 func wholeConfig() Config {
 	return Config{
-		Store: struct{ ledger.Store }{}, Bus: struct{ Bus }{}, Agent: struct{ Agent }{}, Gate: struct{ outbound.Gate }{}, Monitor: struct{ Monitor }{},
+		Store: struct{ ledger.Store }{}, Bus: struct{ Bus }{}, Models: struct{ Models }{}, Gate: struct{ outbound.Gate }{}, Monitor: struct{ Monitor }{},
 		Adapters: func(string, string) (adapters.Adapter, bool) { return nil, false }, Settings: &place.Settings{}, Partitions: 1,
 		Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}
@@ -111,7 +112,7 @@ func TestNewWantsAllItIsMadeOf(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 4*time.Second, r.grace)
 	for name, without := range map[string]func(*Config){
-		"store": func(c *Config) { c.Store = nil }, "bus": func(c *Config) { c.Bus = nil }, "agent": func(c *Config) { c.Agent = nil },
+		"store": func(c *Config) { c.Store = nil }, "bus": func(c *Config) { c.Bus = nil }, "models": func(c *Config) { c.Models = nil },
 		"gate": func(c *Config) { c.Gate = nil }, "monitor": func(c *Config) { c.Monitor = nil }, "adapters": func(c *Config) { c.Adapters = nil },
 		"settings": func(c *Config) { c.Settings = nil }, "now": func(c *Config) { c.Now = nil }, "log": func(c *Config) { c.Log = nil },
 		"registerer": func(c *Config) { c.Registerer = nil },
@@ -131,6 +132,7 @@ func TestConfigure(t *testing.T) {
 	t.Parallel()
 	r, err := New(wholeConfig())
 	require.NoError(t, err)
+	r.Employ(struct{ work.Agent }{})
 	settings := &place.Settings{Agent: "main", Keyer: sessions.Keyer{Scope: sessions.ScopeMain}}
 	r.Configure(settings)
 	require.Same(t, settings, r.settings.Load())

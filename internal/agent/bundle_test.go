@@ -108,6 +108,7 @@ func (s *store) WaitingRuns(context.Context, sessions.ID, int) ([]sessions.Run, 
 // bundle is an agent loop with a session to work in.
 type bundle struct {
 	*agent.Loop
+	roster  *roster.Roster
 	store   *store
 	model   *sessiontest.Scripted
 	sent    []outbound.Proactive
@@ -172,10 +173,10 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 
 		sandbox: &testSandbox{Bubblewrap: sandbox.New("")}, registry: prometheus.NewRegistry(),
 	}
+	b.roster = roster.New(roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}})
 	var err error
 	b.Loop, err = agent.New(agent.Config{
-		Settings: roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}},
-		Store:    b.store, Memories: b.store, Todos: b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: b.registry,
+		Roster: b.roster, Store: b.store, Memories: b.store, Todos: b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: b.registry,
 		Models: func(name string) (sessions.Model, error) {
 			if name != "test/scripted" {
 				return nil, errors.New("no such model")
@@ -267,7 +268,7 @@ func (b *bundle) as(t *testing.T, r sessions.Record, owner bool) {
 func (b *bundle) configure(change func(*roster.Settings)) {
 	s := roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted", Name: "Main"}, {ID: "other", Model: "test/scripted", Name: "Other"}}}
 	change(&s)
-	b.Configure(s)
+	b.roster.Configure(s)
 }
 
 // ask works one message to its answer.

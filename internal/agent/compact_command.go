@@ -4,24 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"sluice/policy/flow"
-	"sluice/router"
 	runs "sluice/router/work"
 	"sluice/sessions"
 )
 
-var (
-	_ runs.Compactor      = (*Loop)(nil)
-	_ router.ModelChecker = (*Loop)(nil)
-)
+var _ runs.Compactor = (*Loop)(nil)
 
 // commandKeeps is which part of a thread somebody keeps who asks for it to be shortened, at most.
 const commandKeeps = 4
-
-// CheckModel implements [router.ModelChecker].
-func (l *Loop) CheckModel(name string, knows flow.Level) error {
-	return l.checkModel(name, knows)
-}
 
 // Compact implements [runs.Compactor].
 func (l *Loop) Compact(ctx context.Context, a runs.Assignment) (runs.Compacted, error) {

@@ -55,7 +55,7 @@ type Exchanges interface {
 
 // Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox, Remote, Pages, Quota and CommandLimits are required.
 type Config struct {
-	Settings   roster.Settings
+	Roster     *roster.Roster
 	Store      Store
 	Memories   memory.Store
 	Todos      todo.Store
@@ -85,9 +85,9 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
-	case c.Store == nil, c.Memories == nil, c.Todos == nil, c.Models == nil, c.Send == nil, c.CheckPolicy == nil, c.Exchanges == nil, c.Now == nil, c.Log == nil, c.Registerer == nil:
+	case c.Roster == nil, c.Store == nil, c.Memories == nil, c.Todos == nil, c.Models == nil, c.Send == nil, c.CheckPolicy == nil, c.Exchanges == nil, c.Now == nil, c.Log == nil, c.Registerer == nil:
 		return errors.New("a required field is not set")
-	case c.Settings.Monitor == nil:
+	case c.Roster.Settings().Monitor == nil:
 		return errors.New("there is no monitor")
 	}
 	return nil
@@ -105,11 +105,10 @@ func (c *Config) checkModel(name string, knows flow.Level) error {
 // Loop works the runs of all agents. It is safe for concurrent use.
 type Loop struct {
 	parts
-	store      sessions.Store
-	models     Models
-	checkModel func(name string, knows flow.Level) error
-	sandbox    files.Sandbox
-	media      func(ctx context.Context, id sessions.MediaID) ([]byte, error)
+	store   sessions.Store
+	models  Models
+	sandbox files.Sandbox
+	media   func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 }
 
 // parts are what the work on a run needs.
@@ -140,7 +139,7 @@ func New(c Config) (*Loop, error) {
 	if c.CommandLimits == nil {
 		c.CommandLimits = func() sandbox.Limits { return sandbox.Limits{} }
 	}
-	agents := roster.New(c.Settings)
+	agents := c.Roster
 	own := newTools(&c, agents)
 	set, err := toolset.New(toolset.Config{
 		Roster: agents, Store: c.Store, Own: own.all(), Web: own.web.All, Remote: c.Remote, Now: c.Now, Log: c.Log, Registerer: c.Registerer,
@@ -153,7 +152,7 @@ func New(c Config) (*Loop, error) {
 			roster: agents, tools: set, memories: &own.memory, audiences: &memory.Audiences{Store: c.Store, Roster: agents}, exchanges: c.Store,
 			now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute),
 		},
-		store: c.Store, models: c.Models, checkModel: c.checkModel, sandbox: c.Sandbox, media: c.Media,
+		store: c.Store, models: c.Models, sandbox: c.Sandbox, media: c.Media,
 	}, nil
 }
 
@@ -197,12 +196,6 @@ func ToolNames() []string {
 	}
 	return names
 }
-
-// Configure gives the loop new settings. Sessions that are open keep the old ones until they are opened again.
-func (l *Loop) Configure(s roster.Settings) { l.roster.Configure(s) }
-
-// ModelName implements [runs.Agent].
-func (l *Loop) ModelName(agent string) string { return l.roster.ModelName(agent) }
 
 // Simulate says what a call of a session would come to, see [Toolset.Simulate].
 func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sessions.Caller, tool string, args json.RawMessage) (policy.Simulation, error) {

@@ -35,7 +35,7 @@ func TestAgentIsToldWhoItIs(t *testing.T) {
 	b := newBundle(t, sessiontest.Says("hello"), sessiontest.Says("ahoy"))
 	_, err := b.ask(t.Context(), "hi")
 	require.NoError(t, err)
-	b.Configure(roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted", SystemPrompt: "You are a pirate."}}})
+	b.roster.Configure(roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted", SystemPrompt: "You are a pirate."}}})
 	b.reopen(t)
 	_, err = b.ask(t.Context(), "hi")
 	require.NoError(t, err)
@@ -287,5 +287,5 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	require.ErrorAs(t, err, &why)
 	require.Contains(t, why.Public, "/model default")
 	require.NotContains(t, why.Public, "gone", "it is as secret as who has set it")
-	require.Empty(t, b.ModelName("gone"))
+	require.Empty(t, b.roster.ModelName("gone"))
 }

@@ -50,8 +50,8 @@ func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) 
 	t.Helper()
 	store := &store{Memory: sessiontest.NewMemory()}
 	loop, err := agent.New(agent.Config{
-		Settings: roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/watcher"}}},
-		Store:    store, Memories: store, Todos: store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Roster: roster.New(roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/watcher"}}}),
+		Store:  store, Memories: store, Todos: store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		Models:      func(string) (sessions.Model, error) { return model, nil },
 		CheckPolicy: func(context.Context, outbound.Check) (policy.Decision, error) { return policy.Decision{}, nil },
 		Exchanges:   exchanges{},

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/internal/bus"
 	"sluice/internal/config"
 	"sluice/internal/httpapi"
@@ -28,7 +29,6 @@ import (
 	"sluice/policy"
 	"sluice/router"
 	"sluice/router/ledger"
-	"sluice/router/outbound"
 	"sluice/sessions"
 	"sluice/store"
 )
@@ -58,6 +58,7 @@ type App struct {
 	monitor    liveMonitor
 	secrets    *liveSecrets
 	models     atomic.Pointer[model.Registry]
+	roster     *roster.Roster
 	loop       *agent.Loop
 	router     *router.Router
 	channels   *channels
@@ -187,16 +188,20 @@ func (a *App) wire() error {
 	}
 	a.quota = workspace.NewQuota(a.bounds, nil, a.now)
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
+	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load()))
+	a.router, err = router.New(router.Config{
+		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find,
+		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
+		Room: a.room,
+	})
+	if err != nil {
+		return fmt.Errorf("make router: %w", err)
+	}
 	a.loop, err = agent.New(agent.Config{
-		Settings: agentSettings(a.cfg, a.monitor.Load()), Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
+		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Quota: a.quota, CommandLimits: a.commandLimits,
-		Exchanges: exchanges{a}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
-		Send: func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error) {
-			return a.router.Sender.Send(ctx, p)
-		},
-		CheckPolicy: func(ctx context.Context, c outbound.Check) (policy.Decision, error) {
-			return a.router.Sender.CheckPolicy(ctx, c)
-		},
+		Exchanges: exchanges{a.router.Exchanges(), a.router.Sessions(), a.router.Places()}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
+		Send: a.router.Sender.Send, CheckPolicy: a.router.Sender.CheckPolicy,
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)
 			return m.Content, err
@@ -205,14 +210,7 @@ func (a *App) wire() error {
 	if err != nil {
 		return fmt.Errorf("make agent loop: %w", err)
 	}
-	a.router, err = router.New(router.Config{
-		Store: a.rows(a.store), Bus: a.bus, Agent: a.loop, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Settings: routerSettings(a.cfg),
-		Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
-		Room: a.room,
-	})
-	if err != nil {
-		return fmt.Errorf("make router: %w", err)
-	}
+	a.router.Employ(a.loop)
 	a.supervisor = supervisor.New(supervisor.Config{
 		Adapters: a.channels.all, Acceptor: a.router, Leases: a.bus, Commands: router.Commands(),
 		Now: a.now, Log: a.log, Registerer: a.registry,

@@ -5,33 +5,49 @@ import (
 	"time"
 
 	"sluice/internal/agent"
+	"sluice/internal/agent/roster"
 	"sluice/policy/flow"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
+	"sluice/router/manage"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
-// exchanges is the agent loop's way to the router, which is made after it.
-type exchanges struct{ *App }
+// exchanges is what agents ask of other sessions.
+type exchanges struct {
+	begun    *exchange.Exchanges
+	sessions *manage.Sessions
+	places   *place.Places
+}
 
 var _ agent.Exchanges = exchanges{}
 
 // StartExchange implements [agent.Exchanges].
 func (e exchanges) StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error) {
-	return e.router.Exchanges().Start(ctx, a)
+	return e.begun.Start(ctx, a)
 }
 
 // WaitRun implements [agent.Exchanges].
 func (e exchanges) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
-	return e.router.Sessions().WaitRun(ctx, id, d)
+	return e.sessions.WaitRun(ctx, id, d)
 }
 
 // NewSubAgent implements [agent.Exchanges].
 func (e exchanges) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return e.router.Places().NewSubAgent(parent, agent, model, name, label)
+	return e.places.NewSubAgent(parent, agent, model, name, label)
 }
 
 // NewAgentSession implements [agent.Exchanges].
 func (e exchanges) NewAgentSession(agent string) sessions.Record {
-	return e.router.Places().NewAgentSession(agent)
+	return e.places.NewAgentSession(agent)
 }
+
+// models are the models of agents, and those that a session may be given.
+type models struct {
+	*roster.Roster
+	choose func(name string, knows flow.Level) error
+}
+
+// CheckModel gives an error for a model that no session may be given, see [commands.ModelChecker].
+func (m models) CheckModel(name string, knows flow.Level) error { return m.choose(name, knows) }

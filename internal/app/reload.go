@@ -97,7 +97,7 @@ func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	if err := a.adopt(cfg); err != nil {
 		return nil, err
 	}
-	a.loop.Configure(agentSettings(cfg, a.monitor.Load()))
+	a.roster.Configure(agentSettings(cfg, a.monitor.Load()))
 	a.router.Configure(routerSettings(cfg))
 	a.mcp.Configure(mcpServers(cfg))
 	return waitsForRestart(a.cfg, cfg), nil

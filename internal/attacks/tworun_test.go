@@ -21,7 +21,6 @@ import (
 	"sluice/router"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
-	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
@@ -69,9 +68,9 @@ func (w *twoRun) open() {
 	}}}, nil, nil)
 	monitor, err := policy.NewMonitor(policy.MonitorConfig{Rules: covertRules(w), SinkLevel: gate.SinkLevel, Escalation: policy.EscalationAuto, Now: w.clock})
 	require.NoError(w, err)
-	w.openLoop(monitor)
+	agents := w.newRoster(monitor)
 	w.router, err = router.New(router.Config{
-		Store: db, Bus: w.bus, Agent: w.loop, Gate: gate, Monitor: monitor, Partitions: twoRunPartitions, Replica: "one", Now: w.clock,
+		Store: db, Bus: w.bus, Models: agents, Gate: gate, Monitor: monitor, Partitions: twoRunPartitions, Replica: "one", Now: w.clock,
 		Adapters: func(string, string) (adapters.Adapter, bool) { return w.chat, w.chat != nil },
 		Log:      slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), SweepEvery: time.Hour,
 		Settings: &place.Settings{
@@ -81,30 +80,31 @@ func (w *twoRun) open() {
 		},
 	})
 	require.NoError(w, err)
+	w.openLoop(agents)
+	w.router.Employ(w.loop)
 }
 
-func (w *twoRun) openLoop(monitor *policy.Monitor) {
-	w.Helper()
+func (w *twoRun) newRoster(monitor *policy.Monitor) *roster.Roster {
 	shared := roster.MemorySettings{Namespace: "main", Shared: w.shared, MaxEntries: 6, Recall: 4000} // so few, that they are soon full
+	return roster.New(roster.Settings{
+		Agents:  []roster.Definition{{ID: "main", Model: "m/m", Memory: shared, AllowAgents: []string{"other"}}, {ID: "other", Model: "m/m", Memory: shared}},
+		Monitor: monitor, Visibility: roster.VisibleAll, AgentToAgent: roster.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
+	})
+}
+
+func (w *twoRun) openLoop(agents *roster.Roster) {
+	w.Helper()
 	loop, err := agent.New(agent.Config{
-		Settings: roster.Settings{
-			Agents:  []roster.Definition{{ID: "main", Model: "m/m", Memory: shared, AllowAgents: []string{"other"}}, {ID: "other", Model: "m/m", Memory: shared}},
-			Monitor: monitor, Visibility: roster.VisibleAll, AgentToAgent: roster.AgentToAgent{Enabled: true}, Owners: []string{"telegram:1"},
-		},
-		Store: w.store, Memories: w.store, Todos: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Send: func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error) {
-			return w.router.Sender.Send(ctx, p)
-		},
-		CheckPolicy: func(ctx context.Context, c outbound.Check) (policy.Decision, error) {
-			return w.router.Sender.CheckPolicy(ctx, c)
-		},
+		Roster: agents,
+		Store:  w.store, Memories: w.store, Todos: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Send: w.router.Sender.Send, CheckPolicy: w.router.Sender.CheckPolicy,
 		Exchanges: w, Remote: w.remote,
 	})
 	require.NoError(w, err)
 	w.loop = loop
 }
 
-// The loop's exchanges are those of the router, which is made after it.
+// The loop's exchanges are those of the router.
 
 func (w *twoRun) StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error) {
 	return w.router.Exchanges().Start(ctx, a)

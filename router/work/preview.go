@@ -155,7 +155,7 @@ func (s *show) intend(ctx context.Context, text string) error {
 	d := s.by.composer.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
 	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, ledger.DeliveryPreview, s.by.now()
 	e := s.egress()
-	e.Partial, e.Effects, e.Text = true, true, text // rules that count count the answer only once
+	e.Partial, e.Effects, e.Text = true, true, text // a rule that counts must count the answer only once
 	if !s.lets(e) {
 		return errNotShown
 	}

@@ -80,3 +80,8 @@ func confirm(calls []sessions.Part) []sessions.Confirmation {
 	}
 	return all
 }
+
+// setTools gives a session other tools in place of all that it has.
+func setTools(s *sessions.Session, tools []sessions.Tool) {
+	s.ReplaceTools(func(sessions.Tool) bool { return true }, tools)
+}

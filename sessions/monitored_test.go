@@ -199,7 +199,7 @@ func TestTokensAddUp(t *testing.T) {
 func TestOtherTools(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.SetTools([]sessions.Tool{{Spec: sessions.ToolSpec{Name: "other"}}})
+	setTools(b.Session, []sessions.Tool{{Spec: sessions.ToolSpec{Name: "other"}}})
 	require.Len(t, b.Tools(), 1)
 	require.Equal(t, "other", b.Tools()[0].Spec.Name)
 	_, ok := b.Tool("count")
@@ -310,7 +310,7 @@ func TestOtherCallsHaveNoSubAgent(t *testing.T) {
 	})
 	count, _ := b.Tool("count")
 	b.delegate(b.Session, sessions.SubAgentPlan{Task: "look"}, nil)
-	b.SetTools(append(b.Tools(), count))
+	setTools(b.Session, append(b.Tools(), count))
 	b.Append(user("do all"))
 	_, err := step(t.Context(), b.Session)
 	require.NoError(t, err)
@@ -375,7 +375,7 @@ func TestSubAgentIsFoundBehindOtherResults(t *testing.T) {
 	})
 	equip := func(s *sessions.Session) {
 		b.delegate(s, sessions.SubAgentPlan{Task: "look"}, nil)
-		s.SetTools(append(s.Tools(), sessions.Tool{
+		setTools(s, append(s.Tools(), sessions.Tool{
 			Spec: sessions.ToolSpec{Name: "look"}, Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone},
 			Run: func(_ context.Context, caller sessions.Caller, _ json.RawMessage) (sessions.ToolResult, error) {
 				return sessions.ToolResult{Text: "seen", Label: caller.Taint}, nil
@@ -440,7 +440,7 @@ func TestReachIsLookedUpWithoutTheLock(t *testing.T) {
 	}
 	tools := b.Tools()
 	tools[0].Beyond = func(context.Context, sessions.Caller, json.RawMessage) (bool, error) { return false, nil }
-	b.SetTools(tools)
+	setTools(b.Session, tools)
 	asked, err := b.CallsToConfirm(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, asked)
@@ -451,7 +451,7 @@ func TestReachIsLookedUpWithoutTheLock(t *testing.T) {
 	require.NotContains(t, reached, sessions.ReachUnknown)
 
 	b, _ = judged(t, j, "a")
-	b.SetTools(tools)
+	setTools(b.Session, tools)
 	ctx, stop := context.WithCancelCause(t.Context())
 	over := errors.New("the run was stopped")
 	j.reach = func(ctx context.Context, _ sessions.MonitoredCall) sessions.Reach {
@@ -484,7 +484,7 @@ func TestCallThatReachesFurtherThanItSeemed(t *testing.T) {
 		b, _ := judged(t, j, "a")
 		tools := b.Tools()
 		tools[0].Beyond = func(context.Context, sessions.Caller, json.RawMessage) (bool, error) { return false, nil }
-		b.SetTools(tools)
+		setTools(b.Session, tools)
 		asked, err := b.CallsToConfirm(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, asked)

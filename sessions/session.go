@@ -174,15 +174,23 @@ func (s *Session) Tools() []Tool {
 	return slices.Clone(s.agent.Tools)
 }
 
-// SetTools gives the session's agent other tools than it was set with.
-func (s *Session) SetTools(tools []Tool) {
+// ReplaceTools gives the session's agent tools in place of those that drop says; they come behind the others.
+func (s *Session) ReplaceTools(drop func(Tool) bool, with []Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agent.Tools, s.specs = tools, specsOf(tools)
+	if len(with) == 0 && !slices.ContainsFunc(s.agent.Tools, drop) {
+		return
+	}
+	kept := slices.DeleteFunc(slices.Clone(s.agent.Tools), drop) // the agent's own list may be shared
+	s.agent.Tools = append(kept, with...)
+	s.specs = specsOf(s.agent.Tools)
 }
 
 func specsOf(tools []Tool) []ToolSpec {
-	var specs []ToolSpec
+	if len(tools) == 0 {
+		return nil
+	}
+	specs := make([]ToolSpec, 0, len(tools))
 	for _, t := range tools {
 		specs = append(specs, t.Spec)
 	}

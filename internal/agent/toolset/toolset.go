@@ -77,7 +77,7 @@ func (ts *Toolset) Kit(ctx context.Context, d roster.Definition, record sessions
 	if err != nil {
 		return Kit{}, err
 	}
-	return Kit{Tools: ts.toolsOf(d, starter, record), Permission: permission(d, starter)}, nil
+	return Kit{Tools: ts.allowed(slices.Concat(ts.own, ts.web(), ts.remoteTools()), d, starter, record), Permission: permission(d, starter)}, nil
 }
 
 // fileTools are those of an agent with a workspace.
@@ -90,13 +90,15 @@ func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
 	if ts.remote == nil || !ok {
 		return nil
 	}
-	kit, err := ts.Kit(ctx, d, record)
-	if err != nil {
-		return err
+	now := ts.remoteTools()
+	if len(now) > 0 {
+		starter, err := ts.requester(ctx, d, record)
+		if err != nil {
+			return err
+		}
+		now = ts.allowed(now, d, starter, record)
 	}
-	tools := slices.DeleteFunc(s.Tools(), func(t sessions.Tool) bool { return t.Remote != nil })
-	now := slices.DeleteFunc(kit.Tools, func(t sessions.Tool) bool { return t.Remote == nil })
-	s.SetTools(append(tools, now...))
+	s.ReplaceTools(func(t sessions.Tool) bool { return t.Remote != nil }, now)
 	return nil
 }
 
@@ -120,10 +122,10 @@ func (ts *Toolset) remoteTools() []sessions.Tool {
 	return ts.guarded(tools)
 }
 
-// toolsOf are the tools of a session. A sub-agent never starts others, and reaches outside the gateway
-// only by tools that the agent that has started it has too.
-func (ts *Toolset) toolsOf(d, starter roster.Definition, record sessions.Record) []sessions.Tool {
-	tools := slices.DeleteFunc(slices.Concat(ts.own, ts.web(), ts.remoteTools()), func(t sessions.Tool) bool {
+// allowed are those of some tools that a session has; it changes the list. A sub-agent never starts others, and reaches
+// outside the gateway only by tools that the agent that has started it has too.
+func (ts *Toolset) allowed(tools []sessions.Tool, d, starter roster.Definition, record sessions.Record) []sessions.Tool {
+	tools = slices.DeleteFunc(tools, func(t sessions.Tool) bool {
 		return !d.Tools.Has(t.Spec.Name, d.Sandbox) || (d.Workspace == "" && slices.Contains(fileTools, t.Spec.Name))
 	})
 	for i := range tools {

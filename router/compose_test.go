@@ -116,7 +116,7 @@ func TestBoundsOfAMessage(t *testing.T) {
 			return outbound.Proactive{Files: []outbound.NewFile{{Name: name, MIME: mime, Content: []byte(content)}}}
 		}
 		for want, p := range map[string]outbound.Proactive{
-			"text: is empty: say":           {},
+			"text: is empty: give":          {},
 			"text: is empty: buttons":       {Buttons: choice},
 			"buttons: are 6":                {Text: "x", Buttons: append(append(choice, choice...), choice...)},
 			"buttons[0]: want a label":      button("", "x"),

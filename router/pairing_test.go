@@ -142,7 +142,7 @@ func TestWrongCodesLockPairing(t *testing.T) {
 		_, err := b.Pairings.ApprovePairing(t.Context(), code, "operator")
 		require.ErrorIs(t, err, approvals.ErrPairingLocked)
 		b.hear(in("owner", "2", "/pair approve "+code))
-		require.Contains(t, b.last("owner"), "10 codes were wrong")
+		require.Contains(t, b.last("owner"), "10 wrong codes within an hour")
 		require.Equal(t, 10, b.audited("pairing.wrong"))
 		require.Equal(t, 1, b.audited("pairing.locked"))
 

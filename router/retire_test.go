@@ -94,7 +94,7 @@ func TestButtonsGoWhenTheirQuestionIsDecided(t *testing.T) {
 			_, err := b.Approvals.DecideApproval(context.Background(), p.ID, decider.Verdict{Allow: true, Actor: "operator", Owner: true})
 			require.NoError(b.t, err)
 		}, "Allowed."},
-		"by silence": {func(*bundle, ledger.Approval, ledger.Delivery) { time.Sleep(11 * time.Minute) }, "Nobody decided in time, which is a no."},
+		"by silence": {func(*bundle, ledger.Approval, ledger.Delivery) { time.Sleep(11 * time.Minute) }, "No answer came in time, which counts as a no."},
 		"with the run's end": {func(b *bundle, _ ledger.Approval, _ ledger.Delivery) {
 			b.hear(in("owner", "2", "/stop"))
 		}, "This is over."},

@@ -176,7 +176,7 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 		}
 	}
 	if route.IsZero() {
-		a.by.Log.Warn("nobody can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
+		a.by.Log.Warn("no one can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
 		return nil, nil
 	}
 	d := a.by.Composer.Delivery(ledger.KindNotice, route, questionText(p), p.Label)

@@ -113,7 +113,7 @@ func (r *Pairings) tellOwners(ctx context.Context, p ledger.Pairing) []ledger.De
 	}
 	approve := ledger.Control{Label: "Approve", Command: "pair", Args: "approve " + p.Code}
 	deny := ledger.Control{Label: "Deny", Command: "pair", Args: "deny " + p.Code}
-	text := fmt.Sprintf("%s (`%s`) asks to talk to me. The code is `%s`; it holds for an hour.",
+	text := fmt.Sprintf("%s (`%s`) wants to talk to me. The code is `%s`; it is valid for an hour.",
 		visible.CodeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
 	text = s.WarnShared(text)
 	var controls []ledger.Control
@@ -169,13 +169,13 @@ func newPairingCode() string {
 	return string(code)
 }
 
-// Errors of an owner's word about a pairing.
+// Errors of a decision about a pairing.
 var (
 	// ErrPairingCode: no pending pairing has the code.
 	ErrPairingCode = &request.Error{Field: "code", Text: "no pending pairing has this code; it may have expired: see `sluice pairing list`"}
 	// ErrPairingLocked: too many codes were wrong.
 	ErrPairingLocked = &request.Error{Field: "code", Text: fmt.Sprintf(
-		"%d codes were wrong within an hour, so no code is taken before that hour is over; `sluice pairing list` shows the right ones", wrongCodesMax)}
+		"%d wrong codes within an hour: no code is accepted until that hour is over; `sluice pairing list` shows the right ones", wrongCodesMax)}
 )
 
 // ApprovePairing admits the person who was told the code, and tells them.
@@ -228,7 +228,7 @@ func (r *Pairings) Settlement(ctx context.Context, code, actor string, to ledger
 		p.Expires = now.Add(pairingDeniedLife)
 	} else {
 		route := sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}
-		change.Deliver = []ledger.Delivery{r.Composer.Notice(route, "You are admitted. Say something!")}
+		change.Deliver = []ledger.Delivery{r.Composer.Notice(route, "You're in. Send me a message!")}
 	}
 	change.Pairings = []ledger.Pairing{p}
 	return p, change, nil

@@ -11,15 +11,14 @@ import (
 	"sluice/sessions"
 )
 
-// TooLate is what a model reads of a call that nobody decided about.
+// TooLate is the denial of a call that timed out. It is stored, and [Approval.Outcome] compares it.
 const TooLate = "nobody approved it in time"
 
-// otherTerms is what a model reads of a call for which others may have to decide since somebody was asked.
-const otherTerms = "who has to approve it has changed since somebody was asked; call it again, so that it can be decided anew"
+// otherTerms is the denial of a call whose terms have changed since the question: other people may have to decide now.
+const otherTerms = "who has to approve it has changed since this was asked; call it again to ask for a new decision"
 
-// learntSince is what a model reads of a call whose session has learnt something since somebody was asked, such as a stranger's file
-// that the call would read.
-const learntSince = "the conversation has learnt more since somebody was asked; call it again, so that it can be decided anew"
+// learntSince is the denial of a call whose session has learnt something since the question, for example from a stranger's file.
+const learntSince = "the conversation has learnt more since this was asked; call it again to ask for a new decision"
 
 // ApprovalID names an approval: "apr_" and 12 hex digits, made of the call or delivery that it is about.
 type ApprovalID string
@@ -66,7 +65,7 @@ type ApprovalMove struct {
 	Approval Approval
 }
 
-// Automatic is what becomes of an approval without anybody's word: it counts only for the terms under which it was asked for, for
+// Automatic is what becomes of an approval without a person's decision: it counts only for the terms under which it was asked for, for
 // what its session had learnt by then, and not for longer than that. Empty: nothing.
 func (p Approval) Automatic(terms sessions.Terms, taint flow.Label, now time.Time) (to ApprovalStatus, reason string) {
 	switch {
@@ -128,11 +127,11 @@ func (p Approval) Outcome() string {
 	case p.Status == ApprovalPending:
 		return ""
 	case allowed && p.By == ByGateway:
-		return "Nobody decided in time, which is a yes here."
+		return "No answer came in time, which counts as a yes."
 	case allowed:
 		return "Allowed."
 	case p.By == ByGateway && p.Reason.Raw() == TooLate:
-		return "Nobody decided in time, which is a no."
+		return "No answer came in time, which counts as a no."
 	case p.By == ByGateway:
 		return OverText
 	}

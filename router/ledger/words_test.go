@@ -35,10 +35,10 @@ func TestOutcomeOfAQuestion(t *testing.T) {
 	for want, p := range map[string]Approval{
 		"":         {Status: ApprovalPending, By: gateway},
 		"Allowed.": {Status: ApprovalUsed, By: person},
-		"Nobody decided in time, which is a yes here.": {Status: ApprovalAllowed, By: gateway},
-		"Nobody decided in time, which is a no.":       {Status: ApprovalDenied, By: gateway, Reason: GatewaySays(TooLate)},
-		"This is over.":                                {Status: ApprovalDenied, By: gateway, Reason: GatewaySays("the run has ended")},
-		"Denied.":                                      {Status: ApprovalDenied, By: person, Reason: GatewaySays(TooLate)},
+		"No answer came in time, which counts as a yes.": {Status: ApprovalAllowed, By: gateway},
+		"No answer came in time, which counts as a no.":  {Status: ApprovalDenied, By: gateway, Reason: GatewaySays(TooLate)},
+		"This is over.": {Status: ApprovalDenied, By: gateway, Reason: GatewaySays("the run has ended")},
+		"Denied.":       {Status: ApprovalDenied, By: person, Reason: GatewaySays(TooLate)},
 	} {
 		require.Equal(t, want, p.Outcome())
 	}

@@ -130,6 +130,18 @@ func TestEgress(t *testing.T) {
 			sessions.Record{},
 			want{id: "dlv_1", pieces: []string{""}, peer: "ann"},
 		},
+		"a message to somebody who was heard, where everybody is": {
+			fakeStore{peer: "bob"},
+			ledger.Delivery{ID: "dlv_1", Kind: ledger.KindMessage, Route: sessions.Route{Channel: "open", ChatType: sessions.Direct, Conversation: "c"}},
+			sessions.Record{},
+			want{id: "dlv_1", pieces: []string{""}, peer: "bob"},
+		},
+		"a message to somebody who was not heard there": {
+			fakeStore{peer: "-"},
+			ledger.Delivery{ID: "dlv_1", Kind: ledger.KindMessage, Route: sessions.Route{Channel: "open", ChatType: sessions.Direct, Conversation: "c"}},
+			sessions.Record{},
+			want{id: "dlv_1", pieces: []string{""}, unheard: true},
+		},
 		"a message to an owner": {
 			fakeStore{peer: "owner"},
 			ledger.Delivery{ID: "dlv_1", Kind: ledger.KindMessage, Route: direct},

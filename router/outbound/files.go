@@ -21,7 +21,7 @@ func (w *worker) postFile(ctx context.Context, a adapters.Adapter, out adapters.
 	m, err := w.out.Store.Media(ctx, id)
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
-		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: fmt.Errorf("file %s is not kept any more", id)}
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: fmt.Errorf("file %s is no longer stored", id)}
 	case err != nil:
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("read file: %w", err)}
 	}

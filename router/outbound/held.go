@@ -174,7 +174,7 @@ func (h *Holds) AskDeciders(ctx context.Context, p ledger.Approval, channel, who
 			}
 		}
 	}
-	h.Log.Warn("nobody of those who may decide can be asked; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session), "delivery", string(p.Delivery))
+	h.Log.Warn("no one who may decide can be asked; sluice approvals list shows the question", "approval", string(p.ID), "session", string(p.Session), "delivery", string(p.Delivery))
 	return nil, nil
 }
 
@@ -182,7 +182,7 @@ func heldQuestion(d ledger.Delivery, p ledger.Approval, text string) string {
 	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, visible.CodeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, SilenceMeans(p))
 }
 
-// decideHeld adds what a decision makes of the delivery that waits for it.
+// Decide adds to a change what a decision makes of the delivery that waits for it.
 func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Approval, allow bool, reason flow.Text) error {
 	if p.Delivery == "" {
 		return nil
@@ -192,7 +192,7 @@ func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Appr
 		return fmt.Errorf("read delivery: %w", err)
 	}
 	if d.Status != ledger.DeliveryHeld {
-		return &request.Error{Text: fmt.Sprintf("the message is %s: it waits for nothing any more", d.Status)}
+		return &request.Error{Text: fmt.Sprintf("the message is %s: it no longer waits for a decision", d.Status)}
 	}
 	d.Epoch, d.NextTry, d.LastError = 0, h.Now(), ""
 	d.Status = ledger.DeliveryQueued
@@ -209,7 +209,7 @@ func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Appr
 	return nil
 }
 
-// LapseAll ends the waiting of deliveries about which nobody has decided in time.
+// LapseAll ends the waiting of deliveries whose time to decide is over.
 func (h *Holds) LapseAll(ctx context.Context) {
 	due, err := h.Store.HeldDeliveries(ctx, h.Now(), heldBatch)
 	if err != nil && ctx.Err() == nil {
@@ -222,7 +222,7 @@ func (h *Holds) LapseAll(ctx context.Context) {
 	}
 }
 
-// lapse decides about a delivery in nobody's stead: its life may be over, else the rule says what silence means.
+// lapse decides about a delivery that no one has decided about: it expires with its life, else the rule says what silence means.
 func (h *Holds) lapse(ctx context.Context, d ledger.Delivery) error {
 	p, err := h.ApprovalOf(ctx, d)
 	if err != nil {

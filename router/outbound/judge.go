@@ -10,7 +10,7 @@ import (
 )
 
 // judge asks the gate about a delivery that is about to be sent, and takes out of it what may not leave. The
-// entry of the audit trail is for the commit that follows; there is none if the same was decided before.
+// entry of the audit trail is for the commit that follows; it is nil if the same was decided before.
 func (w *worker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.AuditEntry, error) {
 	record, err := w.sessionOf(ctx, *d)
 	if err != nil {

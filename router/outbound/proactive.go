@@ -43,7 +43,7 @@ func (p Proactive) check(s *place.Settings) error {
 	case text == "" && len(p.Buttons) > 0:
 		return &request.Error{Field: "text", Text: "is empty: buttons need a text above them"}
 	case text == "" && files == 0:
-		return &request.Error{Field: "text", Text: "is empty: say what is to be sent"}
+		return &request.Error{Field: "text", Text: "is empty: give a text, a file or both"}
 	case s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes:
 		return &request.Error{Field: "text", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(p.Text), s.MaxTextBytes)}
 	case len(p.Buttons) > buttonsMax:
@@ -86,7 +86,7 @@ func (p Proactive) checkFiles(s *place.Settings) error {
 			return &request.Error{Field: field, Text: fmt.Sprintf("the files are %d bytes large together, the most is %d", together, 2*s.MaxMediaBytes)}
 		}
 		if _, _, err := mime.ParseMediaType(cmp.Or(f.MIME, "application/octet-stream")); err != nil {
-			return &request.Error{Field: field, Text: fmt.Sprintf("mime: %q is no media type", f.MIME)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("mime: %q is not a media type", f.MIME)}
 		}
 	}
 	return nil
@@ -128,7 +128,7 @@ func (o *Sender) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([
 	for _, id := range p.Media {
 		m, err := o.Store.MediaInfo(ctx, id)
 		if errors.Is(err, sessions.ErrNotFound) || err == nil && m.Session != p.Session {
-			return nil, &request.Error{Field: "media", Text: fmt.Sprintf("no file %q came into this session, or it is not kept any more", id)}
+			return nil, &request.Error{Field: "media", Text: fmt.Sprintf("no file %q came into this session, or it is no longer stored", id)}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read file: %w", err)

@@ -29,7 +29,7 @@ func TestLimitsOfAMessage(t *testing.T) {
 	}{
 		"a text as long as it may be":        {Proactive{Text: strings.Repeat("x", 100)}, ""},
 		"a text that is longer":              {Proactive{Text: strings.Repeat("x", 101)}, "text: is 101 bytes long, the most is 100"},
-		"nothing":                            {Proactive{Text: " "}, "text: is empty: say"},
+		"nothing":                            {Proactive{Text: " "}, "text: is empty: give"},
 		"buttons without a text":             {Proactive{Buttons: button("a", "b")}, "text: is empty: buttons"},
 		"a file without a text":              {Proactive{Files: many(1)}, ""},
 		"a stored file without a text":       {Proactive{Media: []sessions.MediaID{"med_1"}}, ""},

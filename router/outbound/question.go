@@ -23,7 +23,7 @@ type questionStore interface {
 	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error)
 }
 
-// Outcome is what was decided about a question, for people. Without a text it is open.
+// Outcome is what was decided about a question, for people. An open question has no text.
 type Outcome struct {
 	Text  string
 	Label flow.Label // of what was decided; invalid: whoever was asked may read it
@@ -51,19 +51,36 @@ func OutcomeOf(ctx context.Context, store questionStore, q ledger.Question, now 
 	return Outcome{Text: p.Outcome(), Label: p.Label}, nil
 }
 
-// NotShown stands in a question for what may not be said where it is asked.
+// NotShown replaces what may not be said where a question is asked.
 func NotShown(id ledger.ApprovalID) string { return "It can't be shown here: " + ShownBy(id) + " it." }
 
 // ShownBy names the command that shows all of what an approval is about.
 func ShownBy(id ledger.ApprovalID) string { return "`sluice approvals show " + string(id) + "` shows" }
 
-// SilenceMeans says what it means if nobody decides.
+// SilenceMeans says what it means if no one decides in time.
 func SilenceMeans(p ledger.Approval) string {
 	lapse := "no"
 	if p.Terms.Lapse {
 		lapse = "yes"
 	}
-	return fmt.Sprintf("Nobody's word in %s is a %s.", p.Expires.Sub(p.Created).Round(time.Second), lapse)
+	return fmt.Sprintf("No answer within %s counts as a %s.", inWords(p.Expires.Sub(p.Created)), lapse)
+}
+
+// inWords is a duration as people say it where it is a whole number of hours or minutes.
+func inWords(d time.Duration) string {
+	d = d.Round(time.Second)
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if n := d / unit.length; n > 0 && d%unit.length == 0 {
+			if n == 1 {
+				return "1 " + unit.name
+			}
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
 }
 
 // Shown is a text as a question shows it: as a block of code, with its beginning where it is long. What could not be seen in

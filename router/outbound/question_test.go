@@ -35,3 +35,19 @@ func TestQuestionsHideNothing(t *testing.T) {
 	}
 	require.Contains(t, heldQuestion(d, p, ""), `a\u202egpj.exe\u2069 ok\U000e0072\U000e006d`)
 }
+
+// A question says in words how long it can be answered, and what silence means.
+func TestSilenceMeans(t *testing.T) {
+	t.Parallel()
+	for want, p := range map[string]ledger.Approval{
+		"No answer within 10 minutes counts as a no.": {Expires: noon.Add(10 * time.Minute)},
+		"No answer within 1 hour counts as a yes.":    {Expires: noon.Add(time.Hour), Terms: sessions.Terms{Lapse: true}},
+		"No answer within 90 minutes counts as a no.": {Expires: noon.Add(90 * time.Minute)},
+		"No answer within 61 seconds counts as a no.": {Expires: noon.Add(61 * time.Second)},
+		"No answer within 45 seconds counts as a no.": {Expires: noon.Add(45*time.Second + time.Millisecond)},
+		"No answer within 0s counts as a no.":         {Expires: noon},
+	} {
+		p.Created = noon
+		require.Equal(t, want, SilenceMeans(p))
+	}
+}

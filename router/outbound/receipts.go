@@ -124,7 +124,7 @@ func (w *worker) catchUp(ctx context.Context, row ledger.Delivery) (bool, error)
 // keepEvery is the time between two tries to store what lanes have left.
 const keepEvery = 500 * time.Millisecond
 
-// Keeper stores the receipts that lanes have left in hand whose partitions this process does not own any more: their next owner
+// Keeper stores the receipts that lanes have left in hand whose partitions this process no longer owns: their next owner
 // would look the messages up, or send them again. Its goroutine is the caller's of [Keeper.Run].
 type Keeper struct {
 	Store    committer

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	SettleAfter   = 2 * time.Second  // a call whose answer was lost may still take effect; not looked up before
+	// SettleAfter is how long a call whose answer was lost may still take effect; the platform is not asked before.
+	SettleAfter   = 2 * time.Second
 	lookupTimeout = 30 * time.Second // bound of one look at the platform
 )
 

@@ -23,7 +23,7 @@ const (
 // retireStore is what the retirer needs of the store.
 type retireStore interface {
 	questionStore
-	// DecidedQuestions reads deliveries that are done with and whose question is not open any more, the oldest first, at most limit.
+	// DecidedQuestions reads deliveries that are ended and whose question is no longer open, the oldest first, at most limit.
 	DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error)
 	Commit(ctx context.Context, change ledger.Change) error
 }

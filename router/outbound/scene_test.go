@@ -96,7 +96,7 @@ func (g fakeGate) SinkLevel(sessions.Route) flow.Level { return g.level }
 func composer(store *fakeStore) *Composer {
 	s := &place.Settings{
 		Agent: "main", Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Owners: []string{"test:owner"},
-		Channels: map[string]place.ChannelSettings{"test": {DMPolicy: place.AccessPairing, AllowFrom: []string{"ann"}}},
+		Channels: map[string]place.ChannelSettings{"test": {DMPolicy: place.AccessPairing, AllowFrom: []string{"ann"}}, "open": {DMPolicy: place.AccessOpen}},
 	}
 	settings := func() *place.Settings { return s }
 	now := func() time.Time { return noon }

@@ -11,7 +11,6 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
-	"sluice/router/place"
 	"sluice/router/request"
 	"sluice/router/room"
 	"sluice/sessions"
@@ -38,7 +37,7 @@ type Sender struct {
 	Routes   *Routes
 	Room     *room.Allowance
 	Lanes    Committer
-	Stopping *atomic.Bool // nothing is taken in any more
+	Stopping *atomic.Bool // the gateway accepts nothing new
 }
 
 // Send queues a proactive message. The delivery that it returns shows what the
@@ -95,7 +94,7 @@ func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 	return d, nil
 }
 
-// sentBeforeOr is the delivery of a request that was made before, which needs no room any more, or else the error.
+// sentBeforeOr is the delivery of a request that was made before, which no longer needs room, or else the error.
 func (o *Sender) sentBeforeOr(ctx context.Context, p Proactive, decision policy.Decision, otherwise error) (ledger.Delivery, error) {
 	if p.Idempotency == "" {
 		return ledger.Delivery{}, otherwise
@@ -148,11 +147,11 @@ func (o *Sender) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 	if c.ChatType != "" && !c.ChatType.Valid() {
 		return policy.Decision{}, &request.Error{Field: "chat_type", Text: fmt.Sprintf("%q is not direct, group or channel", c.ChatType)}
 	}
-	route, err := o.checkedRoute(ctx, s, c)
+	route, err := o.checkedRoute(ctx, c)
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	record, err := o.checkedSession(ctx, s, c, route)
+	record, err := o.checkedSession(ctx, c, route)
 	if err != nil {
 		return policy.Decision{}, err
 	}
@@ -179,7 +178,7 @@ func (o *Sender) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 }
 
 // checkedRoute is where a message to c.To would go: what is only named, or of no kind, is looked up as [Router.Send] does.
-func (o *Sender) checkedRoute(ctx context.Context, s *place.Settings, c Check) (sessions.Route, error) {
+func (o *Sender) checkedRoute(ctx context.Context, c Check) (sessions.Route, error) {
 	if c.To != "" && (c.ChatType == "" || c.To == ToOwner || isName(c.To)) {
 		return o.Routes.Find(ctx, Proactive{Channel: c.Channel, Account: c.Account, To: c.To, ChatType: c.ChatType, Thread: c.Thread})
 	}
@@ -189,7 +188,7 @@ func (o *Sender) checkedRoute(ctx context.Context, s *place.Settings, c Check) (
 	}, nil
 }
 
-func (o *Sender) checkedSession(ctx context.Context, s *place.Settings, c Check, route sessions.Route) (sessions.Record, error) {
+func (o *Sender) checkedSession(ctx context.Context, c Check, route sessions.Route) (sessions.Record, error) {
 	switch {
 	case c.Session != "":
 		return o.Composer.Places.Resolve(ctx, c.Session)

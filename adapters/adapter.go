@@ -36,10 +36,10 @@ type Adapter interface {
 	Send(ctx context.Context, out Outbound) (Receipt, error)
 }
 
-// Acceptor takes what a platform delivered.
+// Acceptor takes a platform's events.
 type Acceptor interface {
-	// Accept returns nil once the event is durable, or was before (a repeat), or
-	// needs nothing. On an error nothing was stored and the platform must keep the
+	// Accept returns nil once the event is stored, was stored before (a repeat), or
+	// needs no action. On an error nothing was stored and the platform must keep the
 	// event. Events of one conversation are given one after the other, in their order;
 	// different conversations may be given in parallel.
 	Accept(ctx context.Context, in Inbound) error
@@ -73,12 +73,12 @@ type Inbound struct {
 	OpensThread bool
 	// Edited: the message replaces an earlier text of the same MessageID.
 	Edited bool
-	// Deleted: the message MessageID was taken back. Text is empty.
+	// Deleted: the message MessageID was deleted. Text is empty.
 	Deleted bool
-	// Reaction is set when somebody put a reaction on the message MessageID, or took it off; Text is empty.
+	// Reaction is set when a person added a reaction to the message MessageID or removed one; Text is empty.
 	Reaction *Reaction
 	// Press is set when the sender pressed a button under the message MessageID: it is the Press of that button, as it was
-	// shown. Text is empty: what a press means is the gateway's to say, never the platform's. Mentioned is set.
+	// shown. Text is empty: the gateway decides what a press means, never the platform. Mentioned is set.
 	Press string
 	// More: the same sender's next message may belong to this one: a picture of an
 	// album, a text as long as the platform allows.
@@ -154,22 +154,22 @@ type Splitter interface {
 	Split(text string) []string
 }
 
-// Editor replaces the text and the buttons of a message that was sent; without Buttons, the message loses its buttons. An unchanged text is no error.
+// Editor replaces the text and the buttons of a sent message; without Buttons, the message loses its buttons. An unchanged text is not an error.
 type Editor interface {
 	Edit(ctx context.Context, id sessions.PlatformMessageID, out Outbound) error
 }
 
-// Retirer shows that the question in a message is decided, where the adapter is no [Editor]: the buttons go, and out.Text says how.
+// Retirer shows that the question in a message is decided, for adapters that are not an [Editor]: it removes the buttons and adds out.Text, the decision.
 type Retirer interface {
 	Retire(ctx context.Context, id sessions.PlatformMessageID, out Outbound) error
 }
 
-// Deleter takes a message back. One that is gone already is no error.
+// Deleter deletes a message of the bot. A message that is gone already is not an error.
 type Deleter interface {
 	Delete(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID) error
 }
 
-// Reactor puts an emoji of the bot's own on a message, or takes it off. What is so already is no error.
+// Reactor adds the bot's reaction to a message or removes it. A reaction that is there, or gone, already is not an error.
 type Reactor interface {
 	React(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID, r Reaction) error
 }
@@ -217,13 +217,13 @@ type Reconciler interface {
 type Directory interface {
 	// Find resolves "#name", "@name", a user id or a conversation's id to the conversation to write to, with its
 	// ChatType. For a person it opens the direct chat.
-	// Nobody of the name is a Permanent failure.
+	// An unknown name is a Permanent failure.
 	Find(ctx context.Context, name string) (sessions.Route, error)
 	// Members lists who is in a conversation, at most limit.
 	Members(ctx context.Context, route sessions.Route, limit int) ([]sessions.Peer, error)
 }
 
-// Typer shows that an answer is being written; the platform ends it by itself after some seconds.
+// Typer shows that an answer is being written; the platform ends it after some seconds.
 type Typer interface {
 	Typing(ctx context.Context, route sessions.Route) error
 }
@@ -261,12 +261,12 @@ type ConversationTyper interface {
 	ConversationType(id sessions.ConversationID) sessions.ChatType
 }
 
-// Backlogger knows how many events wait on the platform to be taken. detail is what the platform says of why, if anything.
+// Backlogger knows how many events are waiting at the platform. detail is the platform's explanation, if it gives one.
 type Backlogger interface {
 	Backlog(ctx context.Context) (waiting int, detail string, err error)
 }
 
-// Stater says how the account is doing, for status, doctor and metrics.
+// Stater reports the account's state for status, doctor and metrics.
 type Stater interface {
 	State() State
 }

@@ -10,13 +10,13 @@ import (
 	"sluice/sessions"
 )
 
-// Platforms send what they like. What is here makes their values fit to be stored, whatever they are: a value that no
-// database takes would keep its row from ever being written.
+// Platforms may send any value. The functions here make each value storable: a row with a value that a database rejects
+// could never be written.
 
 // IDMax is how long a platform's id may be, in bytes. A longer one is replaced by its beginning and a hash.
 const IDMax = 256
 
-// latest is the first moment that no message can bear: a later one is a number in another unit.
+// latest bounds the times of messages: a later one is a number in another unit.
 var latest = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Text is a text as it can be stored: valid UTF-8, its NULs left out.
@@ -38,8 +38,8 @@ func ID[T ~string](id T) T {
 	return T(strings.ToValidUTF8(begin[:min(len(begin), IDMax/2)], "") + "#" + hex.EncodeToString(hash[:16]))
 }
 
-// Moment is when a platform says that something has happened, or otherwise where that can't be: before 1970, in a far
-// future, or not at all. Milliseconds that are read as seconds are such a time.
+// Moment is the time that a platform gives for an event, or otherwise if that time is impossible: before 1970, in the far
+// future, or missing. Milliseconds that are read as seconds give such a time.
 func Moment(at, otherwise time.Time) time.Time {
 	if at.Before(time.Unix(0, 0)) || !at.Before(latest) {
 		return otherwise
@@ -50,7 +50,7 @@ func Moment(at, otherwise time.Time) time.Time {
 // waitMax is how long a platform can ask to wait at once. The platform repeats the request if a call comes back too early.
 const waitMax = 24 * time.Hour
 
-// Wait is how long a platform asks to wait, in some unit: a day at most, and 0 for a number that is no time.
+// Wait is how long a platform asks to wait, in some unit: a day at most, and 0 for a number that is not a time.
 func Wait(n float64, unit time.Duration) time.Duration {
 	switch d := n * float64(unit); {
 	case d > float64(waitMax):
@@ -61,8 +61,8 @@ func Wait(n float64, unit time.Duration) time.Duration {
 	return 0
 }
 
-// NewReceipt makes the receipt of a message that a platform has taken, at a moment that it names. Now takes the place of a
-// moment that can't be.
+// NewReceipt makes the receipt of a message that a platform has accepted, with the platform's time. Now replaces an
+// impossible time.
 func NewReceipt[T ~string](id T, at, now time.Time) Receipt {
 	return Receipt{MessageID: sessions.PlatformMessageID(id), At: at}.Fit(now)
 }

@@ -48,7 +48,7 @@ func attachmentKind(f attachment) string {
 	return "document"
 }
 
-// stickerRef is the picture's address; a Lottie animation has none that is a picture.
+// stickerRef is the picture's address; empty for a Lottie animation, which has no picture.
 func stickerRef(s sticker) string {
 	switch s.Format {
 	case discordgo.StickerFormatTypePNG, discordgo.StickerFormatTypeAPNG:

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// Bounds of what is fetched after a silence.
+// Bounds of what is fetched after an outage.
 const (
 	maxMissed  = 100             // messages of a channel in one call
 	maxCalls   = 10              // for one channel; what was said after that is not answered any more
@@ -21,9 +21,9 @@ const (
 	fetchTime  = 2 * time.Minute // for one channel, all tries: what is said now waits behind it
 )
 
-// catchUp brings the messages of one channel to the acceptor that came after the last durable one, oldest
-// first; what waited in the channel's lane from before the silence is durable by then. A channel that is gone has none.
-// It reports whether that is over: all are durable, or they can't be had.
+// catchUp fetches the messages of a channel that are newer than the last stored one and brings them to the acceptor,
+// oldest first. What waited in the channel's lane from before the outage is stored by then. A deleted channel has no
+// messages. It reports whether the channel is done: everything is stored, or cannot be fetched.
 func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 	select {
 	case s.fetches <- struct{}{}:
@@ -33,7 +33,7 @@ func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 	}
 	missed, err := s.missed(ctx, channelID, s.inbox.cursors.place(channelID))
 	if err != nil {
-		s.cfg.Log.Error("discord messages of the silence not fetched", "conversation", channelID, "error", err)
+		s.cfg.Log.Error("could not fetch the discord messages of an outage", "conversation", channelID, "error", err)
 		return ctx.Err() == nil
 	}
 	self := s.bot.self.Load()
@@ -92,7 +92,7 @@ func (s *shard) after(ctx context.Context, channelID, last string) (all []messag
 		}
 		last = page[len(page)-1].ID
 	}
-	s.cfg.Log.Warn("more was said in a discord channel during the silence than is fetched", "conversation", channelID, "fetched", len(all))
+	s.cfg.Log.Warn("a discord channel got more messages during an outage than are fetched", "conversation", channelID, "fetched", len(all))
 	return all, nil
 }
 

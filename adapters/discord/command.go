@@ -53,7 +53,7 @@ func (a *Adapter) SetCommands(ctx context.Context, commands []adapters.Command) 
 			menu = append(menu, menuEntry(name, c.Description))
 			continue
 		}
-		a.cfg.Log.Warn("discord takes no such command into its menu", "command", c.Name)
+		a.cfg.Log.Warn("discord does not accept a command in its menu", "command", c.Name)
 	}
 	return a.api.call(ctx, request{method: http.MethodPut, path: at("/applications/{}/commands", app.ID), body: menu}, nil)
 }

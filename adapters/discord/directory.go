@@ -22,8 +22,8 @@ const (
 )
 
 var (
-	errNobodyThere = errors.New("nobody and nothing of this name is where the bot is")
-	errAmbiguous   = errors.New("there are several of this name: use the id")
+	errNobodyThere = errors.New("no channel or person of this name is in the bot's servers")
+	errAmbiguous   = errors.New("several channels or people have this name: use the id")
 	errNoMembers   = errors.New("discord shows the members of a server only to bots with the Server Members intent")
 )
 
@@ -34,7 +34,7 @@ type directory struct {
 }
 
 // Find resolves "#channel", "@user name", a channel's or a user's id. For a person it opens the direct chat.
-// A name that several channels or people have is nobody's.
+// A name that several channels or people have is refused.
 func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error) {
 	switch {
 	case isID(name):
@@ -47,7 +47,7 @@ func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error)
 	return sessions.Route{}, permanent(fmt.Errorf("find %q: %w", valid(name), errNobodyThere))
 }
 
-// byID goes to the channel with an id, or where there is none to the person: Discord's ids don't show whose they are.
+// byID opens the channel with an id or, if no channel has it, the person's direct chat: Discord's ids don't show what they belong to.
 func (d *directory) byID(ctx context.Context, id string) (sessions.Route, error) {
 	if _, ok := d.lookup.places.channel(id); ok {
 		return d.lookup.route(ctx, id, "")

@@ -130,7 +130,7 @@ func TestFindByName(t *testing.T) {
 	require.EqualValues(t, discordtest.DirectID(1002), r.Conversation)
 	s.srv.OpenChannel("6900", "general")
 	_, err = s.adapter.Find(t.Context(), "#general")
-	require.ErrorContains(t, err, "several of this name")
+	require.ErrorContains(t, err, "several channels or people have this name")
 }
 
 func TestMembersOfPlaces(t *testing.T) {

@@ -87,7 +87,7 @@ func (s *shard) prepare(f frame) (key string, do work, err error) {
 // usable is the error of an event about which nothing can be done because of what could not be read of it.
 func usable(do work, unread string, err error) error {
 	if err == nil && do == nil && unread != "" {
-		return fmt.Errorf("without %s nothing can be done about it", unread)
+		return fmt.Errorf("the event cannot be used without %s", unread)
 	}
 	return err
 }
@@ -102,14 +102,14 @@ func (ms *messages) readMessage(kind string, raw []byte) (m message, err error) 
 }
 
 // errNameless: a message that can't be told from others.
-var errNameless = errors.New("message without its id or its channel's")
+var errNameless = errors.New("the message has no id or no channel id")
 
 // decode reads what Discord sent as far as it can be read, and records what is left out.
 func (ms *messages) decode(kind string, raw []byte, v any) (unread string, err error) {
 	unread, err = adapters.Decode(raw, v)
 	if unread != "" {
 		ms.metrics.event(ms.cfg.Account, outcomePartial)
-		ms.cfg.Log.Warn("discord event read in part: a field has a type that is not expected", "kind", valid(kind), "field", unread, "event", excerpt(raw), "bytes", len(raw))
+		ms.cfg.Log.Warn("discord event read in part: a field has an unexpected type", "kind", valid(kind), "field", unread, "event", excerpt(raw), "bytes", len(raw))
 	}
 	return unread, err
 }
@@ -189,7 +189,7 @@ func (b *inbox) offer(ctx context.Context, in adapters.Inbound) (err error) {
 	return nil
 }
 
-// interactionToken lets who has it answer in the bot's place.
+// interactionToken finds the tokens that let anyone answer in the bot's place.
 var interactionToken = regexp.MustCompile(`("token"\s*:\s*")[^"]*`)
 
 // malformed records what can't be read, before it is stepped over.

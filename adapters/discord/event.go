@@ -81,7 +81,7 @@ func (l *lookup) reactor(ctx context.Context, r *reaction, guildID string) perso
 	}
 	who, err := l.askPerson(ctx, r, guildID)
 	if err != nil {
-		l.cfg.Log.Warn("discord does not tell who reacted, the id stands for the name", "user", r.UserID, "error", err)
+		l.cfg.Log.Warn("discord did not return who reacted; using the id", "user", r.UserID, "error", err)
 	}
 	if who.peer.ID == "" {
 		return person{peer: sessions.Peer{ID: sessions.UserID(r.UserID)}}

@@ -79,7 +79,7 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	}
 	most := a.maxFile(out.Route)
 	if f.Size > most {
-		err := fmt.Errorf("file has %d bytes, Discord takes %d here", f.Size, most)
+		err := fmt.Errorf("the file has %d bytes; Discord accepts at most %d here", f.Size, most)
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.TooLarge, Certain: true, Err: err}
 	}
 	body, err := compose(out)
@@ -106,7 +106,7 @@ var fileHosts = []string{"cdn.discordapp.com", "media.discordapp.net"}
 
 var (
 	errForeignFile = errors.New("file is not at one of Discord's addresses")
-	errPrivateFile = errors.New("a file can't be added to the answer to a command")
+	errPrivateFile = errors.New("discord does not accept a file in the reply to a slash command")
 )
 
 // Fetch reads an attachment from Discord's file servers. They don't get the token.
@@ -141,7 +141,7 @@ func fileFailure(resp *http.Response) *adapters.Failure {
 	return f
 }
 
-// unaddressed takes the address out of an error: it is signed, so that who has it can read the file.
+// unaddressed removes the address from an error: it is signed, so anyone who sees it can read the file.
 func unaddressed(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

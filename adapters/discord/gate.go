@@ -46,7 +46,7 @@ func (g *gate) refresh(ctx context.Context) error {
 			return err
 		}
 	} else {
-		info.Limit.Remaining = 1 // nobody was asked: Discord says by itself if it is too often
+		info.Limit.Remaining = 1 // Discord was not asked; it refuses an identify that comes too often
 	}
 	info.URL = or(g.cfg.GatewayURL, info.URL)
 	info.Shards = min(max(1, or(g.cfg.Shards, info.Shards)), MaxShards)

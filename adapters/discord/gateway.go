@@ -111,7 +111,7 @@ func (c *connection) hello(ctx context.Context, within time.Duration) error {
 }
 
 // read gives the next payload. within 0 waits for ever: the heart looks after a deaf connection.
-// A payload that is no JSON comes back as one of no operation.
+// A payload that is not JSON comes back with operation -1.
 func (c *connection) read(within time.Duration) (frame, error) {
 	deadline := time.Time{}
 	if within > 0 {

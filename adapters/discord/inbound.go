@@ -22,7 +22,7 @@ type messages struct {
 }
 
 // normalise makes an Inbound of a message that was written or, with edited, changed. ok is
-// false for what is no message to the agent: Discord's own notices, the bot's own words.
+// false for what is not a message to the agent: Discord's own notices, the bot's own messages.
 // An error is a call that failed; the same message may be tried again.
 func (ms *messages) normalise(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok bool, err error) {
 	self, err := ms.bot.whoami(ctx)
@@ -80,7 +80,7 @@ func (ms *messages) fill(in *adapters.Inbound, m *message, self *user) {
 		slices.ContainsFunc(m.RoleIDs, func(id string) bool { return slices.Contains(own, id) })
 }
 
-// worded reports whether a message is somebody's words: not a notice of Discord's own.
+// worded reports whether a person or a program wrote a message: it is not a notice of Discord itself.
 func worded(m *message) bool {
 	switch m.Type {
 	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply,

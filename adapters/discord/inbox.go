@@ -75,7 +75,7 @@ func (b *inbox) flush(ctx context.Context, channelID string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
 	if err := b.cursors.save(ctx, channelID); err != nil {
-		b.cfg.Log.Warn("discord cursor not saved", "conversation", channelID, "error", err)
+		b.cfg.Log.Warn("could not save a discord cursor", "conversation", channelID, "error", err)
 	}
 }
 
@@ -104,5 +104,5 @@ func (b *inbox) place(ctx context.Context, channelID, guildID string) (route ses
 	return route, err
 }
 
-// errPanic is a panic of who accepts.
+// errPanic is a panic of the acceptor.
 var errPanic = errors.New("panic")

@@ -63,7 +63,7 @@ func (l *lanes) tryPush(key string, do func(context.Context)) (room <-chan struc
 	return nil, true
 }
 
-// work does a lane's work till there is none or all end. What is left then was not accepted.
+// work works through a lane until it is empty or all lanes end. What is left then was not accepted.
 func (l *lanes) work(key string) {
 	for {
 		do := l.next(key)
@@ -78,7 +78,7 @@ func (l *lanes) work(key string) {
 	}
 }
 
-// next takes the first of a lane; nil if there is none, or nothing more is to be done.
+// next takes the first task of a lane; nil if the lane is empty or all lanes end.
 func (l *lanes) next(key string) func(context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

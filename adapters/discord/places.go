@@ -125,7 +125,7 @@ func (l *lookup) channel(ctx context.Context, id, guildID string) (channel, erro
 	c := channel{ID: id, GuildID: guildID}
 	err := l.api.call(ctx, request{method: http.MethodGet, path: at("/channels/{}", id)}, &c)
 	if f, ok := errors.AsType[*adapters.Failure](err); ok && f.Kind == adapters.Permanent {
-		l.cfg.Log.Warn("discord does not show a channel, taking it for no thread", "conversation", id, "error", f.Err)
+		l.cfg.Log.Warn("discord does not show a channel; assuming that it is not a thread", "conversation", id, "error", f.Err)
 		return channel{ID: id, GuildID: guildID}, nil
 	}
 	if err != nil {

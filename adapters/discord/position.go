@@ -14,7 +14,7 @@ const sessionPrefix = "session/"
 // is done with. A broken connection resumes after what has come; a new process
 // after what is done. Safe for concurrent use.
 type position struct {
-	session string          // empty: there is none to resume
+	session string          // empty: no session to resume
 	url     string          // where Discord wants it to be resumed; empty for the usual address
 	moved   chan<- struct{} // told when done has grown, if there is room; may be nil
 
@@ -89,7 +89,7 @@ func (p *position) String() string {
 	return fmt.Sprintf("%s %d %s", p.session, p.done, p.url)
 }
 
-// parsePosition reads what String wrote; anything else is no session.
+// parsePosition reads what String wrote; anything else gives a position without a session.
 func parsePosition(text string, moved chan<- struct{}) *position {
 	parts := strings.Split(text, " ")
 	if len(parts) != 3 {

@@ -14,8 +14,8 @@ import (
 const maxLooked = 5
 
 var (
-	errBusy    = errors.New("too much was said since to find the message")
-	errPrivate = errors.New("what was added to the answer to a command can't be looked up")
+	errBusy    = errors.New("the message cannot be looked up: the channel got too many messages since")
+	errPrivate = errors.New("a follow-up to a slash command cannot be looked up")
 )
 
 // Reconcile looks for a message among those posted since sentAt. It is found by its nonce, which

@@ -126,7 +126,7 @@ func (c *client) call(ctx context.Context, req request, result any) (err error) 
 		return &lostError{Sent: true, Err: fmt.Errorf("read answer: %w", err)}
 	}
 	if unread != "" {
-		c.log.Warn("discord answer read in part: a field has a type that is not expected", "call", req.method+" "+req.path.route, "field", unread)
+		c.log.Warn("discord answer read in part: a field has an unexpected type", "call", req.method+" "+req.path.route, "field", unread)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type mentions struct {
 	Parse []string `json:"parse"`
 }
 
-func nobody() mentions { return mentions{Parse: []string{}} }
+func noMentions() mentions { return mentions{Parse: []string{}} }
 
 type reference struct {
 	MessageID string `json:"message_id"`
@@ -120,7 +120,7 @@ func compose(out adapters.Outbound) (newMessage, error) {
 		return newMessage{}, &adapters.Failure{Kind: adapters.TooLarge, Certain: true, Err: errTooLong}
 	}
 	m := newMessage{
-		Content: text, Flags: discordgo.MessageFlagsSuppressEmbeds, AllowedMentions: nobody(),
+		Content: text, Flags: discordgo.MessageFlagsSuppressEmbeds, AllowedMentions: noMentions(),
 		Components: components(out.Buttons), Nonce: nonceOf(out), EnforceNonce: true,
 	}
 	if out.Silent {
@@ -137,7 +137,7 @@ func compose(out adapters.Outbound) (newMessage, error) {
 func (s *sender) answer(ctx context.Context, out adapters.Outbound, body newMessage) (adapters.Receipt, error) {
 	app, token, ok := strings.Cut(out.Route.Handle, "/")
 	if !ok {
-		return adapters.Receipt{}, permanent(errors.New("handle of an answer is not one of this adapter"))
+		return adapters.Receipt{}, permanent(errors.New("the reply handle does not belong to this adapter"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()

@@ -72,7 +72,7 @@ func (s *shard) save(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
 	if err := s.cfg.Cursors.Save(ctx, s.name, text); err != nil {
-		s.cfg.Log.Warn("discord session's position not saved", "shard", s.id, "error", err)
+		s.cfg.Log.Warn("could not save the position of a discord session", "shard", s.id, "error", err)
 		return
 	}
 	s.saved = text

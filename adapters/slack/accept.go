@@ -78,7 +78,7 @@ func (i *intake) notePartial(in *adapters.Inbound, it item) {
 	}
 	in.Unread = it.unread
 	i.metrics.event(i.cfg.Account, outcomePartial)
-	i.cfg.Log.Warn("slack event read in part: a field has a type that is not expected", "event", in.Event, "field", it.unread)
+	i.cfg.Log.Warn("slack event read in part: a field has an unexpected type", "event", in.Event, "field", it.unread)
 }
 
 // malformed logs what can't be read, and never will be: it is confirmed, as Slack would give it again for nothing.

@@ -33,9 +33,9 @@ const (
 
 // ServeCallback takes one request from Slack: an event, a slash command or an
 // interaction, all at the same path. It answers 200 once it is accepted or never can be, 401 for a
-// signature that is wrong or older than five minutes, 413 for a body over 1 MiB, 405 for what is
-// no POST, 404 in mode socket, and 503 where Slack shall try again. What Slack tries again has
-// the name that it had, so that the acceptor knows it.
+// signature that is wrong or older than five minutes, 413 for a body over 1 MiB, 405 if it is
+// not a POST, 404 in mode socket, and 503 if Slack should try again. A repeated event has the
+// same name, so the acceptor recognises it.
 func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
 	body, status := a.intake.readCallback(w, r)
 	if status != http.StatusOK {
@@ -124,11 +124,11 @@ func (i *intake) takePosted(ctx context.Context, h http.Header, body []byte, in 
 	place, ok := i.lanes.take(it)
 	if !ok {
 		i.metrics.event(i.cfg.Account, outcomeDropped)
-		i.cfg.Log.Warn("too many slack events wait, leaving one to be given again", "most", maxPending, "retry", retry)
+		i.cfg.Log.Warn("too many slack events are waiting; Slack will deliver this one again", "most", maxPending, "retry", retry)
 		return http.StatusServiceUnavailable
 	}
 	if err := place.pass(ctx, func() error { return i.acceptOne(ctx, in, it) }); err != nil {
-		i.cfg.Log.Warn("slack event refused, Slack will give it again", "retry", retry, "error", err)
+		i.cfg.Log.Warn("slack event not accepted; Slack will deliver it again", "retry", retry, "error", err)
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

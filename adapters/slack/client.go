@@ -60,7 +60,7 @@ func (e *lostError) Error() string { return "no answer: " + e.Err.Error() }
 // Unwrap gives the cause.
 func (e *lostError) Unwrap() error { return e.Err }
 
-// statusError is an answer that is no 200.
+// statusError is an answer with a status other than 200.
 type statusError struct {
 	Code       int
 	RetryAfter time.Duration
@@ -136,7 +136,7 @@ func (c *client) redact(err error) error {
 	}
 	for _, secret := range c.secrets {
 		if secret != "" && strings.Contains(err.Error(), secret) {
-			return errors.New("an error that holds a token")
+			return errors.New("an error whose text is hidden because it contains a token")
 		}
 	}
 	return err

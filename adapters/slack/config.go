@@ -75,7 +75,7 @@ func (c Config) complete() (Config, error) {
 	c.Log = c.Log.With("channel", channelName, "account", c.Account)
 	var faults []error
 	if !strings.HasPrefix(string(c.BotToken), "xoxb-") {
-		faults = append(faults, errors.New("botToken: want the Bot User OAuth Token, it begins with xoxb-"))
+		faults = append(faults, errors.New("botToken: want the Bot User OAuth Token; it begins with xoxb-"))
 	}
 	if u, err := url.Parse(c.APIBase); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		faults = append(faults, fmt.Errorf("apiBase %q: want an http or https URL", c.APIBase))
@@ -87,11 +87,11 @@ func (c Config) modeFaults() []error {
 	switch c.Mode {
 	case Socket:
 		if !strings.HasPrefix(string(c.AppToken), "xapp-") {
-			return []error{errors.New("appToken: mode socket wants an App-Level Token with connections:write, it begins with xapp-")}
+			return []error{errors.New("appToken: mode socket needs an app-level token with connections:write; it begins with xapp-")}
 		}
 	case HTTP:
 		if c.SigningSecret == "" {
-			return []error{errors.New("signingSecret: mode http wants the app's signing secret")}
+			return []error{errors.New("signingSecret: mode http needs the app's signing secret")}
 		}
 	default:
 		return []error{fmt.Errorf("mode %q: want socket or http", c.Mode)}

@@ -30,7 +30,7 @@ type envelope struct {
 }
 
 // errDeaf: nothing was heard for so long that the connection must be dead.
-var errDeaf = errors.New("slack's socket went silent")
+var errDeaf = errors.New("no data on Slack's socket: the connection is dead")
 
 // conn is one WebSocket. Its goroutines, one that reads and one that pings, end
 // when the connection does; close waits for both.

@@ -39,11 +39,11 @@ func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error)
 	case isID(name, "CGD"):
 		return a.reader.route(ctx, me, name, ""), nil
 	}
-	return sessions.Route{}, nobody(name)
+	return sessions.Route{}, notFound(name)
 }
 
-func nobody(name string) *adapters.Failure {
-	return permanent(fmt.Errorf("slack knows no %q that the app can see: want #channel, @person or an id", name))
+func notFound(name string) *adapters.Failure {
+	return permanent(fmt.Errorf("slack has no %q that the app can see: use #channel, @person or an id", name))
 }
 
 // isID reports whether a text has the shape of an id that begins with one of the letters.
@@ -76,7 +76,7 @@ func (d *directory) findChannel(ctx context.Context, me *self, name string) (ses
 			break
 		}
 	}
-	return sessions.Route{}, nobody("#" + name)
+	return sessions.Route{}, notFound("#" + name)
 }
 
 // findPerson looks for a name as the person chose it, or as the workspace spells it.
@@ -102,7 +102,7 @@ func (d *directory) findPerson(ctx context.Context, me *self, name string) (sess
 			break
 		}
 	}
-	return sessions.Route{}, nobody("@" + name)
+	return sessions.Route{}, notFound("@" + name)
 }
 
 func called(u *slackapi.User, name string) bool {

@@ -50,7 +50,7 @@ func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.
 }
 
 // errNoEmoji: Slack knows emoji by name, and has no call that translates.
-var errNoEmoji = errors.New("slack has no name for the emoji")
+var errNoEmoji = errors.New("slack has no name for this emoji")
 
 // React puts an emoji of the bot's own on a message, or takes it off.
 func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID, r adapters.Reaction) error {

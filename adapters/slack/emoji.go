@@ -17,7 +17,7 @@ const emoji = `👍=+1 👎=-1 👀=eyes ✅=white_check_mark ☑️=ballot_box_
 // variant asks for the coloured form of a character; people leave it out.
 const variant = "\uFE0F"
 
-// emojiOf is the character of one of Slack's names; the name itself where there is none. A skin's tone is left out.
+// emojiOf is the character of one of Slack's names; or the name itself if Slack has no character for it. A skin's tone is left out.
 func emojiOf(name string) string {
 	name, _, _ = strings.Cut(name, "::")
 	name = alias(name)
@@ -44,7 +44,7 @@ func alias(name string) string {
 	return name
 }
 
-// emojiName is Slack's name of an emoji: of the character, or what was given as a name. Empty if there is none.
+// emojiName is Slack's name of an emoji: of the character, or what was given as a name. Empty if it has no name.
 func emojiName(text string) string {
 	text = strings.Trim(text, ":")
 	for pair := range strings.FieldsSeq(emoji) {

@@ -12,10 +12,10 @@ import (
 )
 
 // errMalformed: an event that lacks what its kind always has.
-var errMalformed = errors.New("event lacks what its kind has")
+var errMalformed = errors.New("a required field of the event is missing")
 
 // item is one thing that Slack tells: an event, a slash command or a press. One of the three is set,
-// or none for what is no business of the agent.
+// or none if the agent does not need it.
 type item struct {
 	id      string // the same if it comes again
 	lane    string // what it must stay in order with: the conversation

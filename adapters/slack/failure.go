@@ -16,7 +16,7 @@ const defaultRetryAfter = 30 * time.Second
 
 // errNoTimestamp: a success that does not say what was posted. The library takes
 // any JSON object that names no error for one.
-var errNoTimestamp = errors.New("slack's answer names no message")
+var errNoTimestamp = errors.New("slack's response does not name the message")
 
 // remedy says what a person can do about one of Slack's error codes; empty if there is nothing to say.
 func remedy(code string) string {
@@ -28,15 +28,15 @@ func remedy(code string) string {
 	case "is_archived":
 		return "the channel is archived: unarchive it or speak elsewhere"
 	case "msg_too_long", "msg_blocks_too_long":
-		return "the text is longer than Slack takes"
+		return "the text is longer than Slack accepts"
 	case "missing_scope", "no_permission":
 		return "the app lacks a permission: add it to the manifest and install the app again"
 	case "restricted_action":
-		return "a rule of the workspace keeps the app from doing this here"
+		return "a workspace rule forbids this to the app here"
 	case "user_not_found":
-		return "there is no such person in the workspace"
+		return "the workspace has no such person"
 	case "cannot_dm_bot":
-		return "Slack lets no bot write to a bot"
+		return "bots cannot write to bots on Slack"
 	case "messages_tab_disabled":
 		return "people can't write to the app: turn on the Messages tab under App Home"
 	}
@@ -103,7 +103,7 @@ func byCode(f *adapters.Failure, code string) {
 	switch {
 	case authCode(code):
 		f.Kind = adapters.Auth
-		f.Err = fmt.Errorf("slack does not take the token (revoked, mistyped or of an app that was removed): get the current one from the app's page and put it into the configuration: %w", f.Err)
+		f.Err = fmt.Errorf("slack rejected the token (revoked, mistyped, or the app was removed): get the current one from the app's page and put it into the configuration: %w", f.Err)
 	case code == "ratelimited" || code == "rate_limited":
 		f.Kind, f.RetryAfter = adapters.RateLimited, defaultRetryAfter
 	case transientCode(code):

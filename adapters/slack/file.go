@@ -26,8 +26,8 @@ const (
 )
 
 var (
-	errEmptyFile   = errors.New("slack takes no empty files")
-	errPrivateFile = errors.New("slack shows no file to one person alone")
+	errEmptyFile   = errors.New("slack does not accept empty files")
+	errPrivateFile = errors.New("slack cannot show a file to only one person")
 )
 
 // uploads gives files to Slack and finds the messages that show them.
@@ -43,7 +43,7 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errPrivateFile}
 	case f.Size > maxFile:
 		return adapters.Receipt{}, &adapters.Failure{
-			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("the file has %d bytes, Slack takes %d", f.Size, maxFile),
+			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("the file has %d bytes; Slack accepts at most %d", f.Size, maxFile),
 		}
 	case f.Size <= 0:
 		return adapters.Receipt{}, permanent(errEmptyFile)
@@ -125,7 +125,7 @@ func (u *uploads) shared(ctx context.Context, id string, route sessions.Route) (
 			return err
 		})
 		if err != nil {
-			u.web.cfg.Log.Warn("slack does not tell where a file was shared", "file", id, "try", try+1, "error", err)
+			u.web.cfg.Log.Warn("slack did not return where a file was shared", "file", id, "try", try+1, "error", err)
 			continue
 		}
 		for _, shares := range []map[string][]slackapi.ShareFileInfo{f.Shares.Public, f.Shares.Private} {
@@ -186,7 +186,7 @@ func (u *uploads) fileURL(ctx context.Context, id string) (string, error) {
 
 // readable tells a file from Slack's sign-in page, which is what a token without files:read gets.
 func readable(resp *http.Response, at sessions.Attachment) error {
-	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // none: it is no page
+	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // without a type it is not a page
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400, got == "text/html" && !strings.Contains(at.MIME, "html"):
 		return slackapi.SlackErrorResponse{Err: "missing_scope"}

@@ -33,7 +33,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 	for _, ref := range []string{away + "/file", "https://slack.com.evil.example/x", "https://evilslack.com/x", "http://files.slack.com/x", "ftp://files.slack.com/x"} {
 		_, err := s.adapter.Fetch(t.Context(), sessions.Attachment{Ref: ref})
 		require.Equal(t, adapters.Permanent, adapters.AsFailure(err).Kind, ref)
-		require.ErrorContains(t, err, "not a host of Slack")
+		require.ErrorContains(t, err, "not a Slack host")
 	}
 }
 

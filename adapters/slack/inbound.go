@@ -14,8 +14,8 @@ type reader struct {
 	names *names
 }
 
-// normalise makes an Inbound of an item. ok is false for what is no message to the
-// agent: service messages, the bot's own words, other workspaces.
+// normalise makes an Inbound of an item. ok is false for what is not a message to the
+// agent: service messages, the bot's own messages, other workspaces.
 func (n *reader) normalise(ctx context.Context, me *self, it item) (in adapters.Inbound, ok bool, err error) {
 	switch {
 	case it.command != nil:
@@ -46,7 +46,7 @@ func (n *reader) foreign(me *self, team string) bool {
 	if team == "" || team == me.Team {
 		return false
 	}
-	n.cfg.Log.Warn("slack event of another workspace ignored: give each workspace an app of its own", "team", team)
+	n.cfg.Log.Warn("ignored a slack event of another workspace: create a separate app for each workspace", "team", team)
 	return true
 }
 

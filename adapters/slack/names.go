@@ -43,29 +43,29 @@ func (n *names) user(ctx context.Context, id string) sessions.Peer {
 		defer cancel()
 		u, err := n.web.api.GetUserInfoContext(ctx, id)
 		if err != nil {
-			n.untold(n.web.failure("users.info", err), id)
+			n.unknown(n.web.failure("users.info", err), id)
 			return sessions.Peer{ID: sessions.UserID(id), Name: id}, false
 		}
 		return peerOf(u), true
 	})
 }
 
-// channel is the name of a channel without #; empty if Slack does not tell, or it has none.
+// channel is the name of a channel without #; empty if Slack does not return one.
 func (n *names) channel(ctx context.Context, id string) string {
 	return n.channels.get(id, func() (string, bool) {
 		ctx, cancel := context.WithTimeout(ctx, nameTimeout)
 		defer cancel()
 		c, err := n.web.api.GetConversationInfoContext(ctx, &slackapi.GetConversationInfoInput{ChannelID: id})
 		if err != nil {
-			n.untold(n.web.failure("conversations.info", err), id)
+			n.unknown(n.web.failure("conversations.info", err), id)
 			return "", false
 		}
 		return valid(c.Name), true
 	})
 }
 
-func (n *names) untold(why error, id string) {
-	n.web.cfg.Log.Warn("slack does not tell a name, the id stands for it", "id", id, "error", why)
+func (n *names) unknown(why error, id string) {
+	n.web.cfg.Log.Warn("slack did not return a name; using the id", "id", id, "error", why)
 }
 
 // dictionary finds the names that one text mentions. Slack is asked for asksMax of them; of the others it knows what it

@@ -88,7 +88,7 @@ func (p *pacer) reserve(key paceKey) (*rate.Reservation, time.Duration, error) {
 func tooSoon(key paceKey, pause time.Duration) *adapters.Failure {
 	return &adapters.Failure{
 		Kind: adapters.RateLimited, RetryAfter: pause, Certain: true,
-		Err: fmt.Errorf("call %s: slack wants a pause of %s first", key.method, pause.Round(time.Millisecond)),
+		Err: fmt.Errorf("call %s: Slack asks to wait %s first", key.method, pause.Round(time.Millisecond)),
 	}
 }
 

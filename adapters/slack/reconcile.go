@@ -25,7 +25,7 @@ const (
 func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt time.Time) (adapters.Receipt, bool, error) {
 	if out.Route.Handle != "" {
 		return adapters.Receipt{}, false, &adapters.Failure{
-			Kind: adapters.Unsupported, Certain: true, Err: fmt.Errorf("look up delivery %s: an answer that only one person sees can't be looked up", out.DeliveryID),
+			Kind: adapters.Unsupported, Certain: true, Err: fmt.Errorf("look up delivery %s: a reply that only one person sees cannot be looked up", out.DeliveryID),
 		}
 	}
 	me, err := a.bot.whoami(ctx)

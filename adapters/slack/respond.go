@@ -15,7 +15,7 @@ import (
 )
 
 // errForeignHost: a URL that leads away from Slack.
-var errForeignHost = errors.New("not a host of Slack")
+var errForeignHost = errors.New("not a Slack host")
 
 // response is what a response_url takes.
 type response struct {

@@ -55,7 +55,7 @@ func receipt(ts string, now time.Time) adapters.Receipt {
 func tooLarge(n int) *adapters.Failure {
 	return &adapters.Failure{
 		Kind: adapters.TooLarge, Certain: true,
-		Err: fmt.Errorf("the text has %d characters, Slack takes %d", n, maxText),
+		Err: fmt.Errorf("the text has %d characters; Slack accepts at most %d", n, maxText),
 	}
 }
 

@@ -47,8 +47,8 @@ func TestFailures(t *testing.T) {
 		{slacktest.Status(http.StatusForbidden, "captive portal"), adapters.Transient, false, ""},
 		{slacktest.Status(http.StatusFound, ""), adapters.Transient, false, ""},
 		{slacktest.Status(http.StatusOK, "<html>"), adapters.Transient, false, ""},
-		{slacktest.Status(http.StatusOK, "{}"), adapters.Transient, false, "names no message"}, // the library takes it for a success
-		{slacktest.Status(http.StatusOK, `{"ok":false}`), adapters.Transient, false, "names no message"},
+		{slacktest.Status(http.StatusOK, "{}"), adapters.Transient, false, "does not name the message"}, // the library takes it for a success
+		{slacktest.Status(http.StatusOK, `{"ok":false}`), adapters.Transient, false, "does not name the message"},
 	} {
 		s := writes(t)
 		s.srv.Inject(c.fault)

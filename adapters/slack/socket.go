@@ -68,7 +68,7 @@ func (r *receiver) take(ctx context.Context, c *conn, raw []byte, e envelope) {
 	place, ok := r.intake.lanes.take(it)
 	if !ok {
 		r.intake.metrics.event(r.cfg.Account, outcomeDropped)
-		r.cfg.Log.Warn("too many slack events wait, leaving one to be given again", "most", maxPending, "retry", e.Retry)
+		r.cfg.Log.Warn("too many slack events are waiting; Slack will deliver this one again", "most", maxPending, "retry", e.Retry)
 		return
 	}
 	r.handlers.Go(func() {
@@ -77,7 +77,7 @@ func (r *receiver) take(ctx context.Context, c *conn, raw []byte, e envelope) {
 		case err == nil:
 			r.confirm(c, e.ID)
 		case ctx.Err() == nil: // at the stop it is left to Slack as well, but not as a fault
-			r.cfg.Log.Error("slack event not accepted, leaving it to be given again", "retry", e.Retry, "error", err)
+			r.cfg.Log.Error("slack event not accepted; Slack will deliver it again", "retry", e.Retry, "error", err)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func (r *receiver) confirm(c *conn, id string) {
 		return
 	}
 	if err := c.ack(id); err != nil {
-		r.cfg.Log.Debug("slack did not hear a confirmation and will give the event again", "error", err)
+		r.cfg.Log.Debug("could not acknowledge a slack event; Slack will deliver it again", "error", err)
 	}
 }
 
@@ -100,7 +100,7 @@ func (r *receiver) accept(ctx context.Context, it item) error {
 			return err
 		}
 		wait := pauses.NextBackOff()
-		r.cfg.Log.Warn("slack event refused, offering it again", "try", try, "wait", wait, "error", err)
+		r.cfg.Log.Warn("slack event not accepted, trying again", "try", try, "wait", wait, "error", err)
 		if !adapters.Sleep(ctx, wait) {
 			return err
 		}

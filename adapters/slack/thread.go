@@ -62,7 +62,7 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 		}
 		form.Set("cursor", page.Next.Cursor)
 	}
-	a.cfg.Log.Warn("slack thread is too long to reach its newest messages, older ones take their place",
+	a.cfg.Log.Warn("slack thread is too long to read to its end; using older messages",
 		"conversation", route.Conversation, "thread", route.Thread, "read", threadPage*threadPages)
 	return a.reader.threadMessages(ctx, me, slices.Concat(root, said)), nil
 }

@@ -87,7 +87,7 @@ func (w *web) retry(ctx context.Context, what string, call func(context.Context)
 
 // removed makes Run ask whether the token still holds.
 func (w *web) removed(event string) {
-	w.cfg.Log.Warn("slack says that the app was removed, asking whether its token still holds", "event", event)
+	w.cfg.Log.Warn("slack reports that the app was removed; checking the token", "event", event)
 	w.doubt()
 }
 

@@ -121,7 +121,7 @@ func (c *client) read(r *http.Request, limit int64, result any) error {
 	}
 	unread, err := adapters.Decode(answer, &envelope{Result: result})
 	if err == nil && unread != "" && limit == maxBatch {
-		err = fmt.Errorf("%s has a type that is not expected", unread) // updates are then read one by one
+		err = fmt.Errorf("%s has an unexpected type", unread) // updates are then read one by one
 	}
 	if err != nil {
 		return &unreadableError{Answer: answer, Err: err}

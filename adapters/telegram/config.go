@@ -116,10 +116,10 @@ func (c Config) modeFaults() []error {
 	case Polling:
 	case Webhook:
 		if u, err := url.Parse(c.WebhookURL); err != nil || u.Host == "" {
-			faults = append(faults, fmt.Errorf("webhookURL %q: mode webhook wants the public URL of this gateway", c.WebhookURL))
+			faults = append(faults, fmt.Errorf("webhookURL %q: mode webhook needs the public URL of this gateway", c.WebhookURL))
 		}
 		if !secretShape.MatchString(string(c.WebhookSecret)) {
-			faults = append(faults, errors.New("webhookSecret: mode webhook wants 1 to 256 characters of A-Z a-z 0-9 _ -"))
+			faults = append(faults, errors.New("webhookSecret: mode webhook needs 1 to 256 characters of A-Z a-z 0-9 _ -"))
 		}
 	default:
 		faults = append(faults, fmt.Errorf("mode %q: want polling or webhook", c.Mode))

@@ -52,7 +52,7 @@ func classify(f *adapters.Failure, e *apiError) {
 		f.Err = fmt.Errorf("the bot token is not valid (revoked or mistyped): get the current one from BotFather and put it into the configuration: %w", f.Err)
 	case e.Code == http.StatusConflict:
 		f.RetryAfter = conflictPause
-		f.Err = fmt.Errorf("another poller or a webhook uses this token: stop the other program, or give it a bot of its own: %w", f.Err)
+		f.Err = fmt.Errorf("another poller or a webhook uses this token: stop the other program, or use a separate bot for it: %w", f.Err)
 	case e.Code == http.StatusRequestEntityTooLarge, tooLong(e.Description):
 		f.Kind = adapters.TooLarge
 	case strings.Contains(e.Description, "REACTION_INVALID"):

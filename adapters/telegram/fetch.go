@@ -23,11 +23,11 @@ const (
 // The content must be read within five minutes.
 func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error) {
 	if at.Ref == "" {
-		return nil, permanent(errors.New("the attachment is no file"))
+		return nil, permanent(errors.New("the attachment is not a file"))
 	}
 	if at.Size > maxDownload {
 		return nil, &adapters.Failure{
-			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("the file has %d bytes, Telegram gives %d to a bot", at.Size, maxDownload),
+			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("the file has %d bytes; bots can download at most %d from Telegram", at.Size, maxDownload),
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileTimeout)

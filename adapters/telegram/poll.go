@@ -149,8 +149,8 @@ func (p *poller) fetch(ctx context.Context) ([]update, error) {
 }
 
 // salvage reads a batch with broken updates in it one by one. Where the batch
-// as a whole is no JSON, the next call asks for a single update, and of that
-// only the id is needed to step over it.
+// as a whole is not JSON, the next call asks for a single update, of which
+// only the id is needed to skip it.
 func (p *poller) salvage(ctx context.Context, unreadable *unreadableError) ([]update, error) {
 	var raw []json.RawMessage
 	if json.Unmarshal(unreadable.Answer, &envelope{Result: &raw}) != nil {
@@ -182,7 +182,7 @@ func (k *intake) readUpdate(raw []byte) update {
 	}
 	u.unread = unread
 	k.metrics.update(k.cfg.Account, outcomePartial)
-	k.cfg.Log.Warn("telegram update read in part: a field has a type that is not expected", "field", unread, "update", excerpt(raw), "bytes", len(raw))
+	k.cfg.Log.Warn("telegram update read in part: a field has an unexpected type", "field", unread, "update", excerpt(raw), "bytes", len(raw))
 	return u
 }
 
@@ -208,7 +208,7 @@ func (p *poller) isolate(ctx context.Context, unreadable *unreadableError) ([]up
 
 var updateID = regexp.MustCompile(`"update_id"\s*:\s*(\d{1,18})`)
 
-// idOf finds the update id in a text that is no JSON; 0 for none.
+// idOf finds the update id in a text that is not JSON; 0 if it has no id.
 func idOf(raw []byte) int64 {
 	found := updateID.FindSubmatch(raw)
 	if found == nil {

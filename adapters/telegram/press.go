@@ -89,6 +89,6 @@ func (k *intake) answerPress(ctx context.Context, query string) {
 	}{query}
 	var done bool
 	if err := k.api.client.call(ctx, methodAnswerPress, params, &done); err != nil {
-		k.cfg.Log.Warn("telegram took no answer to a pressed button", "error", err)
+		k.cfg.Log.Warn("could not confirm a pressed button to telegram", "error", err)
 	}
 }

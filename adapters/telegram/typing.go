@@ -20,7 +20,7 @@ const (
 func newTypingLimit() *rate.Limiter { return rate.NewLimiter(typingRate, typingBurst) }
 
 // Typing shows that an answer is being written, for about five seconds. Where
-// very many chats wait it is left out here and there, and that is no error.
+// very many chats wait, some get no sign, which is not an error.
 func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
 	to, err := target(route)
 	if err != nil || !a.typing.Allow() {

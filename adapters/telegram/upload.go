@@ -39,7 +39,7 @@ var (
 func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
 	if f.Size > maxUpload {
 		return adapters.Receipt{}, &adapters.Failure{
-			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("file %q has %d bytes, Telegram takes %d of a bot", f.Name, f.Size, maxUpload),
+			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("file %q has %d bytes; bots can send at most %d on Telegram", f.Name, f.Size, maxUpload),
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, fileTimeout)

@@ -45,8 +45,8 @@ func (a *Adapter) setWebhook(ctx context.Context) error {
 
 // ServeCallback takes one update that Telegram posts. It answers 200 once the
 // update is accepted or can never be, 401 for a wrong secret, 413 for a body
-// over 1 MiB, 400 for what is no JSON, 405 for what is no POST, 404 where the
-// bot polls, and 503 where Telegram shall try again.
+// over 1 MiB, 400 if it is not JSON, 405 if it is not a POST, 404 if the
+// bot polls, and 503 if Telegram should try again.
 func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	status := a.intake.serveCallback(w, r, in)
@@ -77,12 +77,12 @@ func (k *intake) takePosted(ctx context.Context, body []byte, in adapters.Accept
 	u := k.readUpdate(body)
 	self, err := k.bot.whoami(ctx)
 	if err != nil {
-		k.cfg.Log.Warn("webhook update refused, the bot is not known yet", "error", err)
+		k.cfg.Log.Warn("webhook update not accepted: the bot's identity is not known yet", "error", err)
 		return http.StatusServiceUnavailable
 	}
 	k.state.event()
 	if err := k.acceptOne(ctx, in, &u, self); err != nil {
-		k.cfg.Log.Warn("webhook update refused, Telegram will send it again", "error", err)
+		k.cfg.Log.Warn("webhook update not accepted; Telegram will deliver it again", "error", err)
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

@@ -149,7 +149,7 @@ func (b *Bus) reconnected() {
 // Ready returns nil if the bus is connected, else what is wrong.
 func (b *Bus) Ready() error {
 	if !b.conn.IsConnected() {
-		return fmt.Errorf("bus is not connected to %s; it reconnects by itself once NATS is back", b.address())
+		return fmt.Errorf("bus is not connected to %s; it reconnects on its own once NATS is back", b.address())
 	}
 	return nil
 }

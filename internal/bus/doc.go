@@ -18,9 +18,9 @@
 // gone: messages and runs are in the store.
 //
 // A server that restarts has forgotten the stream and the bucket. The mender
-// makes them again until they stand, and all owned partitions are looked at
-// again. Who has a lease gets it back at once; others wait until nobody can
-// trust one from before (so the first replica at a new server takes its
+// makes them again, retrying until it succeeds, and all owned partitions are
+// scanned again. The holder of a lease gets it back at once; others wait until
+// no replica can trust a lease from before (so the first replica at a new server takes its
 // partitions after leaseTrust). Followers of the old stream are ended and
 // resume; numbers of events grow over restarts.
 //

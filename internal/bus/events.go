@@ -120,14 +120,14 @@ func (b *Bus) pass(messages jetstream.MessagesContext, out chan<- sessions.Event
 			err = json.Unmarshal(m.Data(), &event)
 		}
 		if err != nil {
-			b.cfg.Log.Warn("event not understood", "subject", m.Subject(), "err", err)
+			b.cfg.Log.Warn("could not read an event", "subject", m.Subject(), "err", err)
 			continue
 		}
 		event.Seq = meta.Sequence.Stream
 		select {
 		case out <- event:
 		default:
-			b.cfg.Log.Debug("follower is too slow; it may come again and resume", "session", event.Session)
+			b.cfg.Log.Debug("a live view is too slow and was ended; it can resume", "session", event.Session)
 			return
 		}
 	}

@@ -40,7 +40,7 @@ func (b *Bus) Lease(ctx context.Context, name string, standby func(), hold func(
 	for ctx.Err() == nil {
 		err := b.holdOnce(ctx, name, standby, hold)
 		if err != nil {
-			return fmt.Errorf("under lease %s: %w", name, err)
+			return fmt.Errorf("while holding lease %s: %w", name, err)
 		}
 		if ctx.Err() == nil {
 			pause(ctx, tryEvery)
@@ -81,7 +81,7 @@ func (b *Bus) acquire(ctx context.Context, key string, standby func()) (context.
 		case errors.Is(err, jetstream.ErrKeyExists):
 			standby()
 		case err != nil && ctx.Err() == nil:
-			b.cfg.Log.Debug("lease not asked for", "lease", key, "err", err)
+			b.cfg.Log.Debug("could not request a lease", "lease", key, "err", err)
 			b.damaged()
 		}
 		pause(ctx, tryEvery)
@@ -127,7 +127,7 @@ func (b *Bus) release(l *lease) {
 	defer cancel()
 	err := b.bucket().Delete(ctx, l.key, jetstream.LastRevision(revision))
 	if err != nil && b.conn.IsConnected() {
-		b.cfg.Log.Debug("lease not given back; it ends by itself", "lease", l.key, "err", err)
+		b.cfg.Log.Debug("could not release a lease; it expires on its own", "lease", l.key, "err", err)
 	}
 }
 

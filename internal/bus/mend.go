@@ -28,7 +28,7 @@ const (
 )
 
 // errNoQuorum says why a cluster that can be reached keeps nothing.
-var errNoQuorum = errors.New("the NATS cluster has no quorum: start more of its nodes, or look at their logs; the gateway goes on by itself")
+var errNoQuorum = errors.New("the NATS cluster has no quorum: start more of its nodes, or check their logs; the gateway then continues on its own")
 
 // stream is the events' stream in one of its lives: a server that restarts has
 // forgotten it, and the one that is then made is another.
@@ -88,7 +88,7 @@ func (b *Bus) ensure(ctx context.Context) error {
 	var refused *jetstream.APIError
 	// A node that led the cluster refuses for a while what it has lost the quorum for.
 	if errors.As(err, &refused) && refused.ErrorCode == noSuitablePeers {
-		b.cfg.Log.Warn("the NATS cluster has too few nodes to outlive one", "want", clusterCopies)
+		b.cfg.Log.Warn("the NATS cluster has too few nodes to survive the loss of one", "want", clusterCopies)
 		err = b.ensureOn(ctx, 1)
 	}
 	if errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &refused) && refused.ErrorCode == noLeader) {

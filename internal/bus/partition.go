@@ -22,7 +22,7 @@ const (
 	retryAcquire = time.Second
 )
 
-// Own begins to take partitions for the owner. With the embedded server it
+// Own starts to take partitions for the owner. With the embedded server it
 // returns when all are taken; else they come as other replicas let go of them.
 func (b *Bus) Own(ctx context.Context, owner Owner) error {
 	b.owned.by(owner)
@@ -64,7 +64,7 @@ func (b *Bus) Handover(ctx context.Context) {
 	}
 	if first && b.conn != nil {
 		if err := b.conn.Publish(memberSubject, []byte(farewell+b.cfg.Replica)); err != nil {
-			b.cfg.Log.Debug("farewell not said", "err", err)
+			b.cfg.Log.Debug("could not announce that this replica leaves", "err", err)
 		}
 	}
 	defer context.AfterFunc(ctx, b.endSoft)()
@@ -143,7 +143,7 @@ func (b *Bus) serve(ctx context.Context, p int) {
 	}
 	if sub != nil {
 		if err := sub.Unsubscribe(); err != nil {
-			b.cfg.Log.Debug("wakes not unsubscribed", "partition", p, "err", err)
+			b.cfg.Log.Debug("could not unsubscribe from wakes", "partition", p, "err", err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (b *Bus) startServer() error {
 	s.Start()
 	if !s.ReadyForConnections(connectTimeout) {
 		s.Shutdown()
-		return errors.New("start embedded NATS: it is not ready in time")
+		return errors.New("start embedded NATS: it did not become ready in time")
 	}
 	b.server = s
 	return nil

@@ -17,10 +17,10 @@ type campaign struct {
 	end                 func(w *world) // how a life ends
 }
 
-// newCampaign has 200 messages of 20 people and 25 kills in the full run, 40 of 8 and 6 otherwise.
+// newCampaign has 200 messages of 20 people and 25 kills in the full run, 24 of 8 and 4 otherwise.
 func newCampaign() campaign {
 	c := campaign{words: func(*world) string { return "" }, end: (*world).kill, horizon: 80 * time.Millisecond}
-	c.people, c.each, c.kills = 8, 5, 6
+	c.people, c.each, c.kills = 8, 3, 4
 	if *long {
 		c.people, c.each, c.kills = 20, 10, 25
 	}

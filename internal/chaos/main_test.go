@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 // beParallel lets more tests run beside each other than there are processors, if
 // nobody has said how many: gateways that die and start are mostly waited for.
 func beParallel() error {
-	const tests = 4
+	const tests = 6
 	said := false
 	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
 	if said {

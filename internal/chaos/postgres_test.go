@@ -25,7 +25,7 @@ type outages struct {
 }
 
 func newOutages() outages {
-	o := outages{kills: 3, people: 10, each: 60}
+	o := outages{kills: 2, people: 10, each: 40}
 	if *long {
 		o.kills, o.people, o.each = 14, 20, 230
 	}
@@ -69,6 +69,7 @@ func TestDatabaseIsKilled(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := storetest.NewServer(t)
 			w := newWorld(t, options{store: server.Database(t), slow: c.slow, seedPlus: 31})
 			o := newOutages()

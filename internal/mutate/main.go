@@ -29,7 +29,7 @@ var targets = []struct {
 	{"./router/exchange", []string{"./router/exchange", "./router"}},
 	{"./router/outbound", []string{"./router/outbound", "./router"}},
 	{"./router/approvals", []string{"./router/approvals", "./router"}},
-	{"./router/room", []string{"./router"}},
+	{"./router/room", []string{"./router/room", "./router"}},
 	{"./router/manage", []string{"./router/manage", "./router"}},
 	{"./router/place", []string{"./router/place"}},
 	{"./router/queue", []string{"./router/queue"}},

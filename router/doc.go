@@ -11,7 +11,7 @@
 // Truth is in the store. A wake that is lost is made good by the sweep, and by
 // the look that a new owner takes at its partition's rows. A process that dies
 // leaves rows behind: a queued run or delivery is worked by the next owner; a
-// running run is gone on with from its last stored step; a delivery in
+// running run is resumed from its last stored step; a delivery in
 // "sending" is in doubt. So is one whose answer was lost. Where the adapter can
 // look up what was posted, that settles it: the receipt is stored, or the message
 // is sent again as what it was. Elsewhere it becomes "unknown", and is
@@ -23,8 +23,6 @@
 //
 // # Goroutines
 //
-// One for each lane with work, owned by the partition's ownership, which waits
-// for it when the partition is released, up to releaseWait; timers of a run's show, which close
-// waits for; the sweeper and the workers of acks, which Stop waits for. Lock order: Router.ownMu,
-// ownership.mu; show.work, show.mu.
+// Those of the stages: the lanes' (see package lanes), the timers of a run's previews and the workers of reactions (see
+// package work), and the sweeper with what it runs beside it, which Stop waits for.
 package router

@@ -56,14 +56,21 @@ func (d *driver) drive(ctx context.Context, j *job) error {
 		answer, err = d.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: d.steering.of(j, run), Approver: d.approvals.Of(j.session, j.record, run)})
 	}
 	j.lane.EndRun()
-	err = d.conclude(ctx, runCtx, j, answer, err, show)
+	err = d.conclude(ctx, runCtx, j, worked{answer, err, show})
 	whole = true
 	return err
 }
 
+// worked is what the agent's work has come to.
+type worked struct {
+	answer Answer
+	err    error
+	show   *show
+}
+
 // conclude stores what the agent's work has come to.
-func (d *driver) conclude(ctx, runCtx context.Context, j *job, answer Answer, err error, show *show) error {
-	preview := show.close()
+func (d *driver) conclude(ctx, runCtx context.Context, j *job, w worked) error {
+	preview, err := w.show.close(), w.err
 	if ctx.Err() != nil {
 		return d.ends.handBack(j.batch, context.Cause(ctx))
 	}
@@ -79,7 +86,7 @@ func (d *driver) conclude(ctx, runCtx context.Context, j *job, answer Answer, er
 	if err != nil {
 		return d.ends.finishFailed(ctx, j, workError(runCtx, err), preview...)
 	}
-	return d.ends.finish(ctx, j, answered{answer, preview, show})
+	return d.ends.finish(ctx, j, answered{w.answer, preview, w.show})
 }
 
 // isStale reports whether an error says that the work can't go on with what is in memory.

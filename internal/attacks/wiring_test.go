@@ -21,10 +21,10 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"internal/httpapi/conversation/files.go", "internal/httpapi/view/visibility.go",
 		"internal/model/choose.go",  // which models a session is told of
 		"router/decider/decider.go", // what a token decides about; it asks a checkpoint
-		"router/finish.go",          // how a run failed is told where what its session knows may be said
-		"router/held.go",            // a denial's reason stays beside a message for those who may see the message
-		"router/retire.go",          // what came of a question is told where the question was
-		"router/exchange/task.go", "router/commands_tree.go", "router/manage.go", "router/order.go", "router/place/reset.go", "router/send.go", "router/tasks_command.go",
+		"router/work/finish.go",     // how a run failed is told where what its session knows may be said
+		"router/outbound/held.go",   // a denial's reason stays beside a message for those who may see the message
+		"router/outbound/retire.go", // what came of a question is told where the question was
+		"router/commands_tree.go", "router/exchange/task.go", "router/manage/sessions.go", "router/outbound/send.go", "router/place/reset.go", "router/tasks_command.go", "router/work/orders.go",
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}
 	compares := regexp.MustCompile(`\.(CanFlow|FlowsTo)\(`)
@@ -39,7 +39,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 // A text reaches a platform by three calls of the router, which come after the gate's decision.
 func TestTextsLeaveByOneWay(t *testing.T) {
 	t.Parallel()
-	known := []string{"router/post.go", "router/preview.go"}
+	known := []string{"router/outbound/post.go", "router/work/preview.go"}
 	leaves := regexp.MustCompile(`\b(a|s\.adapter|adapter)\.(Send|Edit|SendPreview)\(ctx`)
 	for path, text := range program() {
 		if !strings.HasPrefix(path, "router/") && !strings.HasPrefix(path, "internal/") || strings.HasPrefix(path, "internal/bench") {

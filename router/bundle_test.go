@@ -128,17 +128,17 @@ func (b *bundle) start() {
 	b.bus.own(b.t, b.Router.Owner())
 }
 
-func (b *bundle) routerStore() ledger.Store {
+func (b *bundle) routerStore() *ledger.Store {
 	if b.dying != nil {
-		return b.dying
+		return ledger.NewStore(b.dying)
 	}
 	if b.away != nil {
-		return b.away
+		return ledger.NewStore(b.away)
 	}
 	if b.failing != nil {
-		return b.failing
+		return ledger.NewStore(b.failing)
 	}
-	return b.store
+	return ledger.NewStore(b.store)
 }
 
 // adapterOf gives the one adapter for all channels that there are.

@@ -23,7 +23,7 @@ func (b *bundle) rival(t *testing.T, chat adapters.Adapter) *router.Router {
 	bus := &localBus{}
 	agent := &scriptedAgent{store: b.store, answer: echo}
 	r, err := router.New(router.Config{
-		Store: b.store, Bus: bus, Models: agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
+		Store: ledger.NewStore(b.store), Bus: bus, Models: agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   func(string, string) (adapters.Adapter, bool) { return chat, true },
 		Partitions: partitions, Replica: "rival", Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})

@@ -29,8 +29,6 @@ type dying struct {
 	busy    int // so many commits meet another's
 }
 
-var _ ledger.Store = (*dying)(nil)
-
 func (d *dying) Commit(ctx context.Context, change ledger.Change) error {
 	return d.commit(func() error { return d.DB.Commit(ctx, change) })
 }

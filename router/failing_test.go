@@ -24,8 +24,6 @@ type failing struct {
 	after  bool            // a commit that fails is stored all the same
 }
 
-var _ ledger.Store = (*failing)(nil)
-
 // withFailing is a bundle whose database can fail.
 func withFailing(b *bundle) { b.failing = &failing{} }
 
@@ -76,7 +74,7 @@ func callerOfStore() string {
 	var place []string
 	for len(place) < 2 {
 		frame, more := frames.Next()
-		if strings.HasPrefix(frame.Function, "sluice/") && !strings.Contains(frame.Function, "_test.") && !strings.Contains(frame.Function, "decidingStore") {
+		if strings.HasPrefix(frame.Function, "sluice/") && !strings.Contains(frame.Function, "_test.") && !strings.Contains(frame.Function, "decidingCommitter") {
 			place = append(place, fmt.Sprintf("%s:%d", frame.Function, frame.Line))
 		}
 		if !more {

@@ -42,7 +42,7 @@ type Models interface {
 
 // Config is what a Router is made of. All fields but Grace, SweepEvery, CachedSessions and Room are required.
 type Config struct {
-	Store      ledger.Store
+	Store      *ledger.Store
 	Bus        Bus
 	Models     Models // of the agents that are configured
 	Gate       outbound.Gate
@@ -65,7 +65,7 @@ type Config struct {
 // Router takes messages in, has them worked and sends the answers out. Its
 // goroutines are those of the lanes (see [lanes.Lanes]), the sweeper, the retirer's, the pruner, the keeper of receipts, and those of acks.
 type Router struct {
-	store      ledger.Store
+	store      *ledger.Store
 	bus        Bus
 	models     Models
 	gate       outbound.Gate
@@ -128,7 +128,7 @@ func New(c Config) (*Router, error) {
 	}
 	r.settings.Store(c.Settings)
 	decided := outbound.NewSignal()
-	r.store = outbound.DecidingStore{Store: c.Store, Decided: decided}
+	r.store = outbound.DecidingStore(c.Store, decided)
 	r.places = &place.Places{
 		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
 	}

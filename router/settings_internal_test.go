@@ -17,7 +17,7 @@ import (
 )
 
 // nobodyBelow is a store whose conversations have no threads with a setting of their own.
-type nobodyBelow struct{ ledger.Store }
+type nobodyBelow struct{ ledger.Sessions }
 
 func (nobodyBelow) SendersBelow(context.Context, sessions.Key, int) ([]sessions.Record, error) {
 	return nil, nil
@@ -38,7 +38,7 @@ func (g carrying) SinkLevel(sessions.Route) flow.Level { return g.level }
 
 // settingsRouter is as much of a router as commands need that change a session's settings.
 func settingsRouter() *Router {
-	r := &Router{store: nobodyBelow{}, models: namingAgent{}, gate: carrying{level: flow.Public}, now: time.Now, partitions: 4}
+	r := &Router{store: &ledger.Store{Sessions: nobodyBelow{}}, models: namingAgent{}, gate: carrying{level: flow.Public}, now: time.Now, partitions: 4}
 	r.places = &place.Places{SinkLevel: r.gate.SinkLevel}
 	r.settings.Store(&place.Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: queue.Settings{Mode: sessions.QueueCollect}})
 	return r

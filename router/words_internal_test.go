@@ -99,7 +99,7 @@ func TestMagnitude(t *testing.T) {
 // wholeConfig has all that a router needs.
 func wholeConfig() Config {
 	return Config{
-		Store: struct{ ledger.Store }{}, Bus: struct{ Bus }{}, Models: struct{ Models }{}, Gate: struct{ outbound.Gate }{}, Monitor: struct{ Monitor }{},
+		Store: &ledger.Store{}, Bus: struct{ Bus }{}, Models: struct{ Models }{}, Gate: struct{ outbound.Gate }{}, Monitor: struct{ Monitor }{},
 		Adapters: func(string, string) (adapters.Adapter, bool) { return nil, false }, Settings: &place.Settings{}, Partitions: 1,
 		Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}

@@ -52,7 +52,7 @@ type (
 )
 
 var (
-	_ ledger.Store   = (*DB)(nil)
+	_                = ledger.NewStore[*DB]
 	_ ledger.Browser = (*DB)(nil)
 )
 

@@ -47,7 +47,7 @@ type App struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	replica  string
-	rows     func(*store.DB) ledger.Store // the store as the router has it
+	rows     func(*store.DB) *ledger.Store // the store as the router has it
 
 	token      string
 	listener   net.Listener
@@ -77,7 +77,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &App{
 		cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
-		rows: func(db *store.DB) ledger.Store { return db },
+		rows: ledger.NewStore[*store.DB],
 	}
 }
 

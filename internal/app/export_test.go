@@ -43,6 +43,6 @@ func (c committing) CommitSession(ctx context.Context, change sessions.Change) e
 // Committed gets one after one or more changes that the router has stored. It is asked for before Start.
 func (a *App) Committed() chan struct{} {
 	told := make(chan struct{}, 1)
-	a.rows = func(db *store.DB) ledger.Store { return committing{db, told} }
+	a.rows = func(db *store.DB) *ledger.Store { return ledger.NewStore(committing{db, told}) }
 	return told
 }

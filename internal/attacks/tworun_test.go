@@ -70,7 +70,7 @@ func (w *twoRun) open() {
 	require.NoError(w, err)
 	agents := w.newRoster(monitor)
 	w.router, err = router.New(router.Config{
-		Store: db, Bus: w.bus, Models: agents, Gate: gate, Monitor: monitor, Partitions: twoRunPartitions, Replica: "one", Now: w.clock,
+		Store: ledger.NewStore(db), Bus: w.bus, Models: agents, Gate: gate, Monitor: monitor, Partitions: twoRunPartitions, Replica: "one", Now: w.clock,
 		Adapters: func(string, string) (adapters.Adapter, bool) { return w.chat, w.chat != nil },
 		Log:      slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), SweepEvery: time.Hour,
 		Settings: &place.Settings{

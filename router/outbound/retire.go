@@ -42,17 +42,23 @@ func (s Signal) Raise() {
 	}
 }
 
-// DecidingStore raises a signal after each commit that may have decided about a question.
-type DecidingStore struct {
-	ledger.Store
-	Decided Signal
+// DecidingStore is a store that raises a signal after each commit that may have decided about a question.
+func DecidingStore(s *ledger.Store, decided Signal) *ledger.Store {
+	deciding := *s
+	deciding.Committer = decidingCommitter{s.Committer, decided}
+	return &deciding
 }
 
-// Commit implements [ledger.Store].
-func (s DecidingStore) Commit(ctx context.Context, change ledger.Change) error {
-	err := s.Store.Commit(ctx, change)
+type decidingCommitter struct {
+	ledger.Committer
+	decided Signal
+}
+
+// Commit implements [ledger.Committer].
+func (c decidingCommitter) Commit(ctx context.Context, change ledger.Change) error {
+	err := c.Committer.Commit(ctx, change)
 	if err == nil && len(change.Approvals)+len(change.Unask)+len(change.Pairings) > 0 {
-		s.Decided.Raise()
+		c.decided.Raise()
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"sluice/internal/faultpoint"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/commands"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/request"
@@ -91,7 +92,7 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 		return r.requestPairing(ctx, s, in)
 	case addressesUnlisted(in, how, owner):
 		return r.tellUnlisted(ctx, s, in)
-	case how == place.AdmitNone, how == place.AdmitCommand && in.Press == "" && !givesCommand(in.Inbound):
+	case how == place.AdmitNone, how == place.AdmitCommand && in.Press == "" && !commands.Given(in.Inbound):
 		return r.refuse(ctx, s, in)
 	}
 	if ignore, err := r.countTurn(ctx, s, &in, how); ignore || err != nil {
@@ -110,30 +111,24 @@ func (r *Router) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 // only they do, and the platform would else say that the bot is broken.
 func (r *Router) refuse(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
 	r.metrics.ignored.WithLabelValues(in.Route.Channel, "access").Inc()
-	if !fromMenu(in) {
+	if !commands.FromMenu(in.Inbound) {
 		return Admitted{Outcome: ledger.OutcomeIgnored}, nil
 	}
-	return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "I take no commands from you here.")
-}
-
-// fromMenu reports whether the event is a command of the platform's own menu,
-// which is answered to its sender alone.
-func fromMenu(in Admission) bool {
-	return in.Route.Handle != "" && strings.HasPrefix(in.Text, "/")
+	return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "You can't use commands here.")
 }
 
 // admitSaid takes what an admitted person says to the agent.
 func (r *Router) admitSaid(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
 	if s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes {
-		text := fmt.Sprintf("That message is too long for me (%d bytes; the most is %d). Please send it in pieces or as a file.", len(in.Text), s.MaxTextBytes)
+		text := fmt.Sprintf("That message is too long: %d bytes, and the limit is %d. Please split it or send it as a file.", len(in.Text), s.MaxTextBytes)
 		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, text)
 	}
-	if cmd, ok := commandOf(in.Inbound); ok {
+	if cmd, ok := commands.Of(in.Inbound); ok {
 		return r.command(ctx, s, in, owner, cmd)
 	}
-	if fromMenu(in) {
+	if commands.FromMenu(in.Inbound) {
 		name, _, _ := strings.Cut(in.Text, " ")
-		return r.answerEvent(ctx, s, in, ledger.OutcomeCommand, fmt.Sprintf("I know no command `%s`. `/help` lists those that there are.", name))
+		return r.answerEvent(ctx, s, in, ledger.OutcomeCommand, fmt.Sprintf("There is no command `%s`. `/help` lists the commands.", name))
 	}
 	if speech.Nothing(in.Inbound) {
 		return Admitted{Outcome: ledger.OutcomeIgnored}, nil

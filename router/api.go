@@ -3,6 +3,7 @@ package router
 import (
 	"sluice/adapters"
 	"sluice/policy/flow"
+	"sluice/router/commands"
 	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/router/place"
@@ -24,7 +25,7 @@ type Admission struct {
 
 	carries flow.Label // of the delivery whose button was pressed; invalid: none was
 
-	anew  bool             // it begins a new session: what follows /new
+	fresh bool             // it starts a new session: the text after /new
 	order *sessions.Order  // nil: it is an ordinary message
 	turns *ledger.BotTurns // to be stored with the event; nil: none are counted
 	found *place.Found     // what this attempt has read already
@@ -32,7 +33,7 @@ type Admission struct {
 
 // arrival is the event as its place is decided about.
 func (in Admission) arrival() place.Arrival {
-	return place.Arrival{Inbound: in.Inbound, Session: in.Session, New: in.anew, Order: in.order, Command: commandKind(in.Inbound), Found: in.found}
+	return place.Arrival{Inbound: in.Inbound, Session: in.Session, New: in.fresh, Order: in.order, Command: commands.KindOf(in.Inbound), Found: in.found}
 }
 
 // speaker is who has sent the event, as a principal.

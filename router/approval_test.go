@@ -207,13 +207,13 @@ func TestApproveCommandSaysWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _, p := whileAsked(t)
 		for i, c := range []struct{ who, text, want string }{
-			{"ann", "/approve " + string(p.ID) + " allow", "Only my owner may use /approve."},
+			{"ann", "/approve " + string(p.ID) + " allow", "Only an owner can use /approve."},
 			{"owner", "/approve", "Usage: `/approve ID allow`"},
 			{"owner", "/approve " + string(p.ID), "Usage: "},
 			{"owner", "/approve " + string(p.ID) + " maybe", "Usage: "},
-			{"owner", "/approve apr_000000000000 allow", "Nothing waits under `apr_000000000000`."},
+			{"owner", "/approve apr_000000000000 allow", "No question has the id `apr_000000000000`."},
 			{"owner", "/approve " + string(p.ID) + " deny " + strings.Repeat("x", 501), "reason: is 501 bytes"},
-			{"owner", "/approve " + string(p.ID) + " allow", "`exec` runs."},
+			{"owner", "/approve " + string(p.ID) + " allow", "Allowed: I will run `exec`."},
 			{"owner", "/approve " + string(p.ID) + " deny", string(p.ID) + " is allowed already."},
 		} {
 			got := b.hear(in(c.who, fmt.Sprint(i+2), c.text))

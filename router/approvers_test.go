@@ -51,7 +51,7 @@ func (b *bundle) entries(action string) []ledger.AuditRecord {
 // Whom a rule names decides about a call, and nobody else: no owner who is not named, nor an operator, who stands for one.
 func TestWhoMayDecideAboutACall(t *testing.T) {
 	t.Parallel()
-	const refused, others = "Only my owner may use /approve.", "A rule leaves that decision to "
+	const refused, others = "Only an owner can use /approve.", "A rule leaves that decision to "
 	for name, c := range map[string]struct {
 		approvers [][]string
 		answers   map[string]string // to each who is to be refused

@@ -25,7 +25,7 @@ func TestCommands(t *testing.T) {
 		"/start":     "Just talk to me",
 		"/whoami":    "`test:ann` (`ann`), a guest",
 		"/status":    "no session here yet",
-		"/new":       "a new session already",
+		"/new":       "already new",
 		"/stop":      "nothing to stop",
 		"/send off":  "Only my owner",
 		"/pair":      "Only my owner",

@@ -47,8 +47,8 @@ func TestStatusTellsTheOwnerOfLevels(t *testing.T) {
 		b.hear(in("owner", "3", "/status"))
 		b.await(2)
 		text = b.chat.texts("owner")[2]
-		require.Contains(t, text, "learnt: RESTRICTED, untrusted (strangers' words are in it")
-		require.Contains(t, text, "What I answer now is held back: the text is RESTRICTED and test conversation chat-owner may carry INTERNAL at most; "+
+		require.Contains(t, text, "learnt: RESTRICTED, untrusted (it contains other people's words")
+		require.Contains(t, text, "My answers are withheld here: the text is RESTRICTED and test conversation chat-owner may carry INTERNAL at most; "+
 			"raise channels.test.classification, or begin a new session with /new.")
 	})
 }
@@ -73,7 +73,7 @@ func TestStatusTellsOthersNothingOfLevels(t *testing.T) {
 		b.learn(guest.Session, flow.Top())
 		b.learn(group.Session, flow.Top())
 		require.Equal(t, before, status("3"))
-		require.Contains(t, before[1], "- levels: others would read them here; `sluice sessions show agent:main:test:group:g1` shows them")
+		require.Contains(t, before[1], "- levels: not shown where others can read them; `sluice sessions show agent:main:test:group:g1` shows them")
 		require.NotContains(t, before[0]+before[2], "level")
 	})
 }

@@ -58,7 +58,7 @@ func TestATokenDecidesNothingThatItHasLedTo(t *testing.T) {
 		require.ErrorContains(t, err, "its own words led to it")
 		typed, err := b.Admit(t.Context(), router.Admission{Inbound: in("token:ops", "2", "/approve "+string(p.ID)+" allow"), Token: v.Token})
 		require.NoError(t, err)
-		require.Equal(t, "Only my owner may use /approve.", typed.Notice)
+		require.Equal(t, "Only an owner can use /approve.", typed.Notice)
 		require.Equal(t, p.ID, b.onlyApproval(ledger.ApprovalPending).ID)
 	})
 }

@@ -275,7 +275,7 @@ func TestExchangesWhileTheDatabaseFails(t *testing.T) {
 		x = try(func() (ledger.Exchange, error) { return k.Exchanges().StartTask(t.Context(), task) })
 		time.Sleep(time.Minute)
 		require.Contains(t, k.persist(in("ann", "list", "/subagents")).Notice, "prices")
-		require.Contains(t, k.persist(in("ann", "stop", "/subagents stop all")).Notice, "All sub-agents of this conversation are stopped.")
+		require.Contains(t, k.persist(in("ann", "stop", "/subagents stop all")).Notice, "Stopped all sub-agents of this conversation.")
 		k.calm()
 		require.Equal(t, announce.Stopped, k.over(x.ID).Outcome)
 		require.Equal(t, sessions.RunAborted, k.stands(x.First).Status)

@@ -232,7 +232,7 @@ func TestCommandsWhileTheDatabaseFails(t *testing.T) {
 			require.Equal(t, ledger.OutcomeRun, got.Outcome, text)
 			require.Equal(t, sessions.RunDone, b.ended(got.Run).Status, text)
 		}
-		require.Contains(t, b.admitting(in("owner", "last", "/reset")).Notice, "A new session has begun")
+		require.Contains(t, b.admitting(in("owner", "last", "/reset")).Notice, "New session started")
 	})
 }
 
@@ -369,7 +369,7 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 		})
 		synctest.Wait()
 		require.Equal(t, []string{"plan one"}, b.chat.texts("team"))
-		require.Contains(t, b.admitting(in("owner", "1", "/approve "+string(of["echo: the plan"].ID)+" allow")).Notice, "It is sent.")
+		require.Contains(t, b.admitting(in("owner", "1", "/approve "+string(of["echo: the plan"].ID)+" allow")).Notice, "Allowed: I will send it.")
 		require.Equal(t, "echo: the plan", told().Text)
 		require.Equal(t, "echo: the plan", b.last("ann"))
 	})

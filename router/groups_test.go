@@ -46,7 +46,7 @@ func TestActivation(t *testing.T) {
 			return b.last("g1")
 		}
 		require.Equal(t, ledger.OutcomeHistory, hear("1"))
-		require.Contains(t, say("2", "/activation always"), "I answer everything here")
+		require.Contains(t, say("2", "/activation always"), "I answer every message here")
 		require.Equal(t, ledger.OutcomeRun, hear("3"))
 		require.Contains(t, say("4", "/status"), "activation: always")
 		say("5", "/new")

@@ -59,7 +59,7 @@ func TestAHeldMessageWaitsForAnOwner(t *testing.T) {
 		require.Len(t, b.chat.texts("team"), 1, "not everybody may")
 		b.hear(in("owner", "2", "/approve "+string(p.ID)+" allow"))
 		synctest.Wait()
-		require.Contains(t, b.last("owner"), "It is sent.")
+		require.Contains(t, b.last("owner"), "Allowed: I will send it.")
 		require.Equal(t, []string{"hello", "the plan: [redacted]"}, b.chat.texts("team"))
 		require.Empty(t, b.deliveries(ledger.DeliveryHeld))
 		d := b.deliveries(ledger.DeliverySent)[0]

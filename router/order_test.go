@@ -95,7 +95,7 @@ func TestEditOfAnEdit(t *testing.T) {
 	})
 }
 
-// /retry answers the last message anew, /undo takes turns back, /branch goes to another branch: each exactly
+// /retry answers the last message again, /undo takes turns back, /branch goes to another branch: each exactly
 // once, whoever dies at whatever commit.
 func TestOrdersSurviveDeaths(t *testing.T) {
 	t.Parallel()
@@ -140,14 +140,14 @@ func TestTreeCommands(t *testing.T) {
 		"no number":             {[]string{"one", "/undo all"}, "Usage"},
 		"too many":              {[]string{"one", "/undo 101"}, "Usage"},
 		"no branches":           {[]string{"one", "/branch"}, "no other branch"},
-		"branches":              {[]string{"one", "/retry", "/branch"}, "1. “one” → “echo: one”\n2. “one” → “echo: one” (we are here)"},
+		"branches":              {[]string{"one", "/retry", "/branch"}, "1. “one” → “echo: one”\n2. “one” → “echo: one” (current)"},
 		"no such branch":        {[]string{"one", "/branch 2"}, "there are 1"},
 		"the agent can't":       {[]string{"one", "/compact"}, "can't shorten"},
 		"a new session":         {[]string{"/branch"}, "no branches here yet"},
-		"nothing to shorten":    {[]string{"/compact"}, "nothing yet that I could shorten"},
+		"nothing to shorten":    {[]string{"/compact"}, "nothing to summarize yet"},
 		"nothing used":          {[]string{"/usage"}, "used nothing"},
 		"used":                  {[]string{"one", "/usage"}, "tokens out: less than 1,000"},
-		"the agent's model":     {[]string{"one", "/model"}, "`test/model` (the agent's)"},
+		"the agent's model":     {[]string{"one", "/model"}, "`test/model` (the agent's own)"},
 		"no owner sets a model": {[]string{"one", "/model a/b"}, "Only my owner"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ func TestPairingWordComesAgain(t *testing.T) {
 		right := in("owner", "3", "/pair approve "+b.code())
 		for range 12 {
 			got := b.hear(right)
-			require.Contains(t, got.Notice, "is admitted")
+			require.Contains(t, got.Notice, "may talk to me now")
 		}
 		synctest.Wait()
 		require.Equal(t, 1, b.audited("pairing.wrong"), "the code that was right does not become wrong")

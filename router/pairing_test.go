@@ -68,7 +68,7 @@ func TestPairing(t *testing.T) {
 		b.hear(in("owner", "3", "/pair approve wrong"))
 		require.Contains(t, b.last("owner"), "no pending pairing")
 		b.hear(in("owner", "4", "/pair approve "+strings.ToLower(code)))
-		require.Contains(t, b.last("owner"), "`ann` (`test:ann`) is admitted")
+		require.Contains(t, b.last("owner"), "`ann` (`test:ann`) may talk to me now")
 		b.hear(in("ann", "5", "thanks"))
 		require.Equal(t, "echo: thanks", b.last("ann"))
 
@@ -115,7 +115,7 @@ func TestOwnerSettlesAPairingByButtons(t *testing.T) {
 			sent[len(sent)-1].Controls)
 
 		b.hear(b.press(sent[len(sent)-1], 1, "owner"))
-		require.Contains(t, b.last("chat-owner"), "is not admitted")
+		require.Contains(t, b.last("chat-owner"), "may not talk to me")
 		b.hear(in("eve", "3", "well?"))
 		synctest.Wait()
 		require.Len(t, b.chat.texts("eve"), 1, "a denied person is told nothing")

@@ -7,6 +7,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/commands"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -90,7 +91,7 @@ func (r *Router) admitPress(ctx context.Context, s *place.Settings, in Admission
 	p, err := findPress(ctx, r.store, in)
 	switch {
 	case errors.Is(err, errNoButton):
-		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "I don't know that button any more. Please write what you mean.")
+		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "That button no longer works. Please type your answer.")
 	case err != nil:
 		return Admitted{}, err
 	case p.control != (ledger.Control{}):
@@ -99,7 +100,7 @@ func (r *Router) admitPress(ctx context.Context, s *place.Settings, in Admission
 		return r.refuse(ctx, s, in)
 	}
 	in.Text, in.carries = p.text, p.label
-	if cmd, ok := parseCommand(in.Text); ok && policy.CheckPress.Skipped() {
+	if cmd, ok := commands.Parse(in.Text); ok && policy.CheckPress.Skipped() {
 		return r.command(ctx, s, in, owner, cmd)
 	}
 	return r.admitRun(ctx, s, in, owner)
@@ -112,7 +113,7 @@ func (r *Router) admitControl(ctx context.Context, s *place.Settings, in Admissi
 		return Admitted{}, err
 	}
 	if decided.Text != "" {
-		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "That is decided already.")
+		return r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, "That is already decided.")
 	}
-	return r.command(ctx, s, in, owner, command{p.control.Command, p.control.Args})
+	return r.command(ctx, s, in, owner, commands.Command{Name: p.control.Command, Args: p.control.Args})
 }

@@ -109,7 +109,7 @@ func TestAForgedPressSaysNothing(t *testing.T) {
 			forge(&m)
 			got := b.hear(m)
 			require.Equal(t, ledger.OutcomeIgnored, got.Outcome, name)
-			require.Contains(t, got.Notice, "I don't know that button any more", name)
+			require.Contains(t, got.Notice, "That button no longer works", name)
 			synctest.Wait()
 		}
 	})

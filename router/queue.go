@@ -77,7 +77,7 @@ func (r *Router) replaceEdited(ctx context.Context, in Admission, queued []sessi
 func (r *Router) overflow(ctx context.Context, s *place.Settings, in Admission, queued, waiting []sessions.Run, change *ledger.Change) (*Admitted, error) {
 	if s.Queue.DropNew {
 		r.metrics.dropped.WithLabelValues("new").Inc()
-		text := fmt.Sprintf("I am still busy and %d messages wait already. I did not take your last one; please send it again later.", len(queued))
+		text := fmt.Sprintf("I'm still busy and %d messages are waiting, so I did not accept your last one. Please send it again later.", len(queued))
 		got, err := r.answerEvent(ctx, s, in, ledger.OutcomeIgnored, text)
 		return &got, err
 	}
@@ -87,8 +87,8 @@ func (r *Router) overflow(ctx context.Context, s *place.Settings, in Admission, 
 		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunQueued, Run: oldest})
 		r.metrics.dropped.WithLabelValues("old").Inc()
 	}
-	text := fmt.Sprintf("I am still busy and more than %d messages wait. I leave out the oldest of them", s.Queue.Cap)
-	if queue.SameAudience(queued[0].Route, in.Route) { // else it is nobody's business here what was said there
+	text := fmt.Sprintf("I'm still busy and more than %d messages are waiting. I skip the oldest", s.Queue.Cap)
+	if queue.SameAudience(queued[0].Route, in.Route) { // elsewhere nobody may learn what was said there
 		text += ", starting with: " + speech.Quote(speech.Text(queued[0].Input))
 	} else {
 		text += "."

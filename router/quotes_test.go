@@ -32,7 +32,7 @@ func TestAModelIsAsSecretAsWhoSetIt(t *testing.T) {
 		for i, name := range []string{"test/other", "test/more", ""} {
 			b.modelSetTo(id, name)
 			n := string(rune('a' + i))
-			require.Equal(t, "Model: set for this session, and not shown here; the agent's is `test/model`. `/model default` takes it back.", b.hear(in("owner", "m"+n, "/model")).Notice)
+			require.Equal(t, "Model: set for this session, but not shown here. The agent's own model is `test/model`; `/model default` returns to it.", b.hear(in("owner", "m"+n, "/model")).Notice)
 			require.Contains(t, b.hear(in("owner", "s"+n, "/status")).Notice, "- agent main, model not shown here\n")
 		}
 		group := b.hear(inGroup("g1", "owner", "1", "hello", true)).Session
@@ -40,7 +40,7 @@ func TestAModelIsAsSecretAsWhoSetIt(t *testing.T) {
 		for i, name := range []string{"test/other", ""} { // where others read it, as if it was not set
 			b.modelSetTo(group, name)
 			n := string(rune('a' + i))
-			require.Equal(t, "Model: `test/model` (the agent's).", b.hear(inGroup("g1", "owner", "m"+n, "/model", true)).Notice)
+			require.Equal(t, "Model: `test/model` (the agent's own).", b.hear(inGroup("g1", "owner", "m"+n, "/model", true)).Notice)
 			require.Contains(t, b.hear(inGroup("g1", "owner", "s"+n, "/status", true)).Notice, "- agent main, model `test/model`\n")
 		}
 		b.modelSetTo(id, "test/other")
@@ -89,7 +89,7 @@ func TestWhoIsToldHowManyTokens(t *testing.T) {
 		owner, guest := b.hear(in("owner", "1", "hello")).Session, b.hear(in("ann", "1", "hello")).Session
 		group := b.hear(inGroup("g1", "owner", "1", "hello", true)).Session
 		b.await(3)
-		const exact, rough = "- tokens in: 23456 (7 of them from the provider's cache)\n- tokens out: 234\n- what I read with an answer: 4321", "- tokens in: more than 10,000\n- tokens out: less than 1,000"
+		const exact, rough = "- tokens in: 23456 (7 from the provider's cache)\n- tokens out: 234\n- context: 4321", "- tokens in: more than 10,000\n- tokens out: less than 1,000"
 		for n, taint := range []flow.Label{flow.Bottom(), confidential} {
 			for _, id := range []sessions.ID{owner, guest, group} {
 				b.used(id, 23456, taint)
@@ -111,7 +111,7 @@ func TestWhoIsToldHowManyTokens(t *testing.T) {
 // Who decides about a call reads which tool it is where that may be said.
 func TestApproveNamesTheToolWhereItMayBeSaid(t *testing.T) {
 	t.Parallel()
-	for level, want := range map[flow.Level]string{flow.Confidential: "`exec` does not run.", flow.Internal: "It does not run."} {
+	for level, want := range map[flow.Level]string{flow.Confidential: "Denied: I will not run `exec`.", flow.Internal: "Denied: I will not run it."} {
 		t.Run(level.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -230,7 +230,7 @@ func TestCommandsThatCanNotBe(t *testing.T) {
 			"/branch 7":          "Usage: `/branch` lists",
 			"/undo 101":          "Usage: `/undo` takes back",
 			"/subagents stop":    "Usage: `/subagents`",
-			"/subagents stop me": "no sub-agent at work with that id",
+			"/subagents stop me": "No running sub-agent has that id",
 		} {
 			require.Contains(t, b.tell("owner", text), want, text)
 		}

@@ -15,6 +15,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/approvals"
+	"sluice/router/commands"
 	"sluice/router/exchange"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
@@ -103,6 +104,7 @@ type Router struct {
 	sessions   *manage.Sessions
 	deliveries *manage.Deliveries
 	expirer    *manage.Expirer // of the sweeper alone
+	commands   *commands.Commands
 
 	stopping atomic.Bool
 
@@ -173,6 +175,10 @@ func (r *Router) manage(c Config) {
 		ModelName: c.Models.ModelName, Stopping: r.stopping.Load, Now: c.Now,
 	}
 	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.holds.ApprovalOf, Now: c.Now}
+	r.commands = &commands.Commands{
+		Store: r.store, Tree: r.store, Places: r.places, Settings: r.settings.Load, Models: c.Models, Stops: r.sessions, Standings: r.compose,
+		Approvals: r.Approvals, Settle: r.Pairings.Settlement, Now: c.Now,
+	}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}
 }
 

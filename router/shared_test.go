@@ -40,7 +40,7 @@ func TestAdmittingIntoTheOwnersSessionIsSaid(t *testing.T) {
 				check(b.last("owner"))
 				require.NotContains(t, b.last("ann"), setting)
 				b.hear(in("owner", "2", "/pair approve "+b.code()))
-				require.Contains(t, b.last("owner"), "is admitted")
+				require.Contains(t, b.last("owner"), "may talk to me now")
 				check(b.last("owner"))
 				b.hear(in("eve", "3", "let me in"))
 				check(b.last("owner")) // the question is on a lane of its own: it is there before the answer below

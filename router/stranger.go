@@ -10,6 +10,7 @@ import (
 
 	"sluice/internal/visible"
 	"sluice/policy/flow"
+	"sluice/router/commands"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -32,8 +33,8 @@ func whoamiKey(in Admission, now time.Time) string {
 
 // asksWhoami reports whether somebody who is not admitted asks for their own id in a direct chat.
 func asksWhoami(in Admission, how place.Admit) bool {
-	c, ok := commandOf(in.Inbound)
-	return (how == place.AdmitPairing || how == place.AdmitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && c.name == "whoami"
+	c, ok := commands.Of(in.Inbound)
+	return (how == place.AdmitPairing || how == place.AdmitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && c.Name == "whoami"
 }
 
 // tellStranger tells a stranger their id, which an owner needs to let them in, and nothing else. Who has asked before hears no
@@ -67,7 +68,7 @@ func (r *Router) alreadyTold(ctx context.Context, key string) (bool, error) {
 
 // addressesUnlisted reports whether an owner speaks to the bot in a group that the configuration does not admit.
 func addressesUnlisted(in Admission, how place.Admit, owner bool) bool {
-	return owner && how == place.AdmitCommand && in.Mentioned && !in.Edited && !fromMenu(in) && !givesCommand(in.Inbound)
+	return owner && how == place.AdmitCommand && in.Mentioned && !in.Edited && !commands.FromMenu(in.Inbound) && !commands.Given(in.Inbound)
 }
 
 // tellUnlisted tells an owner in their own chat, once for a group, what to set so that the bot answers there. In the group
@@ -101,10 +102,10 @@ func unlistedText(at sessions.Route, policy place.AccessPolicy) string {
 	}
 	lines := "channels:\n  " + at.Channel + ":\n"
 	if policy == place.AccessDisabled {
-		lines += "    groupPolicy: allowlist # it is disabled: no group is heard\n"
+		lines += "    groupPolicy: allowlist # it is disabled: I answer in no group\n"
 	}
 	lines += "    groups:\n      " + strconv.Quote(string(at.Conversation)) + ": { requireMention: true }\n"
-	return fmt.Sprintf("You spoke to me in a %s on %s (%s%s), which I may not answer: it is not in the configuration. To have me answer there, put this into it:\n\n```yaml\n%s```\n\nI say this once for each group.",
+	return fmt.Sprintf("You wrote to me in a %s on %s (%s%s). I can't answer there, because the configuration does not list it. To allow it, add this:\n\n```yaml\n%s```\n\nI tell you this once for each group.",
 		at.ChatType, at.Channel, name, visible.CodeSpan(string(at.Conversation)), lines)
 }
 
@@ -126,7 +127,7 @@ func (r *Router) requestPairing(ctx context.Context, s *place.Settings, in Admis
 
 // pairingPending tells a person who was told before nothing, unless the platform's own menu needs an answer.
 func (r *Router) pairingPending(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
-	if !fromMenu(in) {
+	if !commands.FromMenu(in.Inbound) {
 		return Admitted{Outcome: ledger.OutcomePairing}, nil
 	}
 	return r.answerEvent(ctx, s, in, ledger.OutcomePairing, "I don't know you yet. My owner can admit you.")

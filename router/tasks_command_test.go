@@ -59,7 +59,7 @@ func TestSubAgentsAreListedAndStopped(t *testing.T) {
 		synctest.Wait()
 		short := func(x ledger.Exchange) string { return x.ID[len(x.ID)-8:] }
 		list := say("/subagents")
-		require.Contains(t, list, "- `"+short(ships)+"` `ships`, agent main: begun 0s ago")
+		require.Contains(t, list, "- `"+short(ships)+"` `ships`, agent main: started 0s ago")
 		require.Contains(t, list, "- `"+short(done)+"` `prices`, agent main: done ")
 		require.NotContains(t, list, "foreign")
 
@@ -72,12 +72,12 @@ func TestSubAgentsAreListedAndStopped(t *testing.T) {
 		require.Contains(t, say("/subagents list"), "- `"+short(ships)+"` `ships`, agent main: stopped ")
 
 		for _, id := range []string{short(foreign), short(ships), "nonsense", "77", "x", ships.ID[len(ships.ID)-1:], cats.ID[len(cats.ID)-3:]} {
-			require.Contains(t, say("/subagents stop "+id), "There is no sub-agent at work with that id", id)
+			require.Contains(t, say("/subagents stop "+id), "No running sub-agent has that id", id)
 		}
 		for _, text := range []string{"/subagents stop", "/subagents kill x"} {
 			require.Contains(t, say(text), "Usage: ", text)
 		}
-		require.Equal(t, "All sub-agents of this conversation are stopped.", say("/subagents stop all"))
+		require.Equal(t, "Stopped all sub-agents of this conversation.", say("/subagents stop all"))
 		require.Equal(t, sessions.RunAborted, k.ended(cats.First).Status)
 		run, err := k.store.Run(t.Context(), foreign.First)
 		require.NoError(t, err)
@@ -99,10 +99,10 @@ func TestTasksStaySecret(t *testing.T) {
 		synctest.Wait()
 		say := func(n, text string) string { return k.hear(in("ann", n, text)).Notice }
 		require.Equal(t, "There are no sub-agents here.", say("2", "/subagents"))
-		require.Contains(t, say("3", "/subagents stop "+x.ID[len(x.ID)-8:]), "There is no sub-agent at work with that id")
-		require.Equal(t, "All sub-agents of this conversation are stopped.", say("4", "/subagents stop all"))
+		require.Contains(t, say("3", "/subagents stop "+x.ID[len(x.ID)-8:]), "No running sub-agent has that id")
+		require.Equal(t, "Stopped all sub-agents of this conversation.", say("4", "/subagents stop all"))
 		require.Equal(t, sessions.RunAborted, k.ended(x.First).Status)
-		require.Equal(t, "All sub-agents of this conversation are stopped.", say("5", "/subagents stop all"), "the same where none is at work")
+		require.Equal(t, "Stopped all sub-agents of this conversation.", say("5", "/subagents stop all"), "the same where none is at work")
 		require.NotContains(t, say("6", "/stop"), "1")
 	})
 }

@@ -59,7 +59,7 @@ func TestReportFindsTheSuccessor(t *testing.T) {
 		ann := k.session("ann")
 		k.slowly(10 * time.Minute)
 		x := k.spawn(ann, "prices")
-		require.Contains(t, k.hear(in("ann", "2", "/reset")).Notice, "A new session")
+		require.Contains(t, k.hear(in("ann", "2", "/reset")).Notice, "New session started")
 		k.await(2)
 		require.Equal(t, announce.Announced, k.over(x.ID).Outcome)
 		k.await(1)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/announce"
 	"sluice/router/approvals"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
@@ -17,84 +16,6 @@ import (
 	"sluice/router/work"
 	"sluice/sessions"
 )
-
-// Each command is in the menu, under its name and with what it does.
-func TestMenuOfCommands(t *testing.T) {
-	t.Parallel()
-	menu := Commands()
-	require.Len(t, menu, len(commandTable()))
-	for i, c := range commandTable() {
-		require.Equal(t, adapters.Command{Name: c.name, Description: c.help}, menu[i])
-		require.NotEqual(t, c.run == nil, c.order == nil, "/%s is carried out in one way", c.name)
-	}
-}
-
-// What /send counts for is said in the platform's own words.
-func TestReachOfSend(t *testing.T) {
-	t.Parallel()
-	group := sessions.Route{Channel: "slack", ChatType: sessions.Channel}
-	thread, topic := group, sessions.Route{Channel: "telegram", ChatType: sessions.Group, Thread: "1"}
-	thread.Thread = "1"
-	direct := sessions.Route{Channel: "slack", ChatType: sessions.Direct}
-	for _, c := range []struct {
-		route sessions.Route
-		keyer sessions.Keyer
-		want  string
-	}{
-		{group, sessions.Keyer{}, "in this channel and its threads"},
-		{thread, sessions.Keyer{}, "in this thread"},
-		{topic, sessions.Keyer{}, "in this topic"},
-		{direct, sessions.Keyer{Scope: sessions.ScopePerPeer}, "in this chat"},
-		{direct, sessions.Keyer{Scope: sessions.ScopeMain}, "in all direct chats of this session"},
-		{group, sessions.Keyer{Scope: sessions.ScopeMain}, "in this channel and its threads"},
-		{group, sessions.Keyer{Global: true}, "in all conversations, which are one session"},
-	} {
-		require.Equal(t, c.want, reachWord(c.route, c.keyer))
-	}
-	require.Empty(t, followWord("slack", 0))
-	require.Contains(t, followWord("slack", 1), "1 thread that had a setting of its own.")
-	require.Contains(t, followWord("telegram", 2), "2 topics that had a setting of their own.")
-	require.Contains(t, followWord("slack", sessionsBelowMost), "say it again")
-	require.NotContains(t, followWord("slack", sessionsBelowMost-1), "say it again")
-}
-
-func TestStateOfATask(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_800_000_000, 0)
-	task := func(change func(*announce.Exchange)) ledger.Exchange {
-		x := announce.Exchange{Phase: announce.Ended, Started: now.Add(-time.Hour), Ended: now.Add(-90 * time.Second)}
-		change(&x)
-		return ledger.Exchange{Exchange: x}
-	}
-	for want, x := range map[string]ledger.Exchange{
-		"begun 1h0m0s ago":             task(func(x *announce.Exchange) { x.Phase = announce.Asking }),
-		"done, and writing its report": task(func(x *announce.Exchange) { x.Phase = announce.Announcing }),
-		"success 1m30s ago":            task(func(x *announce.Exchange) { x.Status, x.Outcome = "success", announce.Announced }),
-		"announced 1m30s ago":          task(func(x *announce.Exchange) { x.Outcome = announce.Announced }),
-		"stopped 1m30s ago":            task(func(x *announce.Exchange) { x.Status, x.Outcome = "success", announce.Stopped }),
-	} {
-		require.Equal(t, want, taskState(x, now))
-	}
-	for id, want := range map[string]string{"": "", "abc": "abc", "12345678": "12345678", "x12345678": "12345678"} {
-		require.Equal(t, want, shortID(id))
-	}
-	tasks := []ledger.Exchange{{Exchange: announce.Exchange{ID: "xch_1234"}}, {Exchange: announce.Exchange{ID: "xch_5234"}}, {Exchange: announce.Exchange{ID: "xch_9999"}}}
-	require.Empty(t, namedBy(tasks, "234"), "an id of three characters names none")
-	require.Len(t, namedBy(tasks, "1234"), 1)
-	require.Len(t, namedBy(tasks, "9999"), 1)
-	require.Empty(t, namedBy(tasks, "0000"))
-}
-
-// Others are told the magnitude of a count, which they are at once when it is reached.
-func TestMagnitude(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]string{
-		0: "less than 1,000", 999: "less than 1,000", 1000: "more than 1,000", 9_999: "more than 1,000", 10_000: "more than 10,000",
-		100_000: "more than 100,000", 1_000_000: "more than 1 million", 10_000_000: "more than 10 million", 1 << 40: "more than 10 million",
-	} {
-		require.Equal(t, want, magnitude(n), n)
-	}
-}
 
 // wholeConfig has all that a router needs.
 func wholeConfig() Config {

@@ -28,6 +28,7 @@ import (
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/router"
+	"sluice/router/commands"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
@@ -212,7 +213,7 @@ func (a *App) wire() error {
 	}
 	a.router.Employ(a.loop)
 	a.supervisor = supervisor.New(supervisor.Config{
-		Adapters: a.channels.all, Acceptor: a.router, Leases: a.bus, Commands: router.Commands(),
+		Adapters: a.channels.all, Acceptor: a.router, Leases: a.bus, Commands: commands.Menu(),
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	return a.newHTTP()

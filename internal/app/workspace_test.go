@@ -43,7 +43,7 @@ channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBas
 	sent, err = bots.WaitSent(t.Context(), 1001, 3)
 	require.NoError(t, err)
 	texts := []string{sent[1].Plain, sent[2].Plain}
-	require.ElementsMatch(t, []string{"exec runs.", "It is made."}, texts)
+	require.ElementsMatch(t, []string{"Allowed: I will run exec.", "It is made."}, texts)
 	_, err = bots.WaitCalls(t.Context(), "editMessageText", 1)
 	require.NoError(t, err)
 	question := bots.Sent(1001)[0]

@@ -32,7 +32,7 @@ func layers() [][]string {
 		{"router/room"},
 		{"router/outbound", "router/exchange"},
 		{"router/manage", "router/work"},
-		{"router/approvals"},
+		{"router/approvals", "router/commands"},
 		{"router"},
 		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

@@ -30,6 +30,7 @@ var targets = []struct {
 	{"./router/outbound", []string{"./router/outbound", "./router"}},
 	{"./router/approvals", []string{"./router/approvals", "./router"}},
 	{"./router/room", []string{"./router/room", "./router"}},
+	{"./router/commands", []string{"./router/commands", "./router"}},
 	{"./router/manage", []string{"./router/manage", "./router"}},
 	{"./router/place", []string{"./router/place"}},
 	{"./router/queue", []string{"./router/queue"}},

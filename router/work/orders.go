@@ -68,7 +68,7 @@ func (o *orders) compact(ctx context.Context, a Assignment) (Answer, error) {
 	}
 	got, err := compactor.Compact(ctx, a)
 	if errors.Is(err, sessions.ErrNothingToCompact) {
-		return Answer{Text: "There is nothing yet that I could shorten."}, nil
+		return Answer{Text: "There is nothing to summarize yet."}, nil
 	}
 	if err != nil {
 		return Answer{}, err

@@ -48,7 +48,7 @@ func TestWhatACompactionSays(t *testing.T) {
 	}{
 		"where its session may be told of": {compacting{got: Compacted{Messages: 7, Before: 4000, After: 400}}, flow.Internal, "a summary stands for 7 messages. What I read with each answer has gone from about 1000 to about 100 tokens.", nil},
 		"elsewhere":                        {compacting{got: Compacted{Messages: 7}}, flow.Public, "a summary stands for the older part of it.", nil},
-		"of nothing":                       {compacting{err: sessions.ErrNothingToCompact}, flow.Public, "nothing yet that I could shorten", nil},
+		"of nothing":                       {compacting{err: sessions.ErrNothingToCompact}, flow.Public, "nothing to summarize yet", nil},
 		"that fails":                       {compacting{err: broken}, flow.Public, "", broken},
 	} {
 		o := &orders{agent: c.agent, sinkLevel: func(sessions.Route) flow.Level { return c.level }}

@@ -214,7 +214,7 @@ func TestTwoQuestions(t *testing.T) {
 	k.called("GET /v1/approvals")
 	k.sees("  apr_1\n  apr_2\n")
 	k.types("/approve apr_1 allow")
-	k.hears("/approve apr_1 allow").ends(`{"type":"message.notice","text":"exec runs."}`)
+	k.hears("/approve apr_1 allow").ends(`{"type":"message.notice","text":"Allowed: I will run exec."}`)
 	k.sees("exec runs.\n")
 	k.waiting.Store(`{"approvals":[{"id":"apr_2"}]}`)
 	k.types("n")

@@ -1,4 +1,4 @@
-package router
+package commands
 
 import (
 	"fmt"
@@ -27,23 +27,24 @@ func magnitude(n int) string {
 	return said
 }
 
-// usageLines are what a session has used, as the asker may be shown it: a line for each count.
-func usageLines(c commandCall) string {
-	used := c.session.Usage
+// usageLines is what a session has used, as far as the asker may see it: a line for each count.
+func usageLines(c Call) string {
+	used := c.Session.Usage
 	if c.private() {
 		exact := fmt.Sprintf("- tokens in: %d", used.InputTokens)
 		if used.CachedTokens > 0 {
-			exact += fmt.Sprintf(" (%d of them from the provider's cache)", used.CachedTokens)
+			exact += fmt.Sprintf(" (%d from the provider's cache)", used.CachedTokens)
 		}
-		exact += fmt.Sprintf("\n- tokens out: %d\n- what I read with an answer: %d", used.OutputTokens, c.session.ContextSize)
-		if text, ok := c.quotes.Show(flow.NewText(exact, c.session.Taint)); ok {
+		exact += fmt.Sprintf("\n- tokens out: %d\n- context: %d", used.OutputTokens, c.Session.ContextSize)
+		if text, ok := c.Quotes.Show(flow.NewText(exact, c.Session.Taint)); ok {
 			return text
 		}
 	}
 	return strings.Join([]string{"- tokens in: " + magnitude(used.InputTokens), "- tokens out: " + magnitude(used.OutputTokens)}, "\n")
 }
 
-// peopleWaiting is how many waiting runs are what people have said: how much other agents and sub-agents have sent is theirs to tell.
+// peopleWaiting counts the waiting messages of people. Those of other agents and of sub-agents are not counted: their number
+// could tell something about their work.
 func peopleWaiting(waiting []sessions.Run) (n int) {
 	for _, run := range queue.Queued(waiting) {
 		if run.Kind == sessions.KindMessage {

@@ -1,0 +1,176 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/internal/visible"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/decider"
+	"sluice/router/ledger"
+	"sluice/router/outbound"
+	"sluice/router/place"
+	"sluice/router/queue"
+	"sluice/sessions"
+)
+
+// Store is what the commands read. None of them writes.
+type Store interface {
+	place.KeyReader
+	SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error)
+	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
+	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
+}
+
+// Approvals are what people decide about.
+type Approvals interface {
+	// MayDecide reports whether somebody may decide about an approval.
+	MayDecide(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (bool, error)
+	// Verdict is the change that a decision makes, which the caller stores. Who may not decide gets a
+	// [*decider.NotApproverError]; a decision that comes too late is a [*request.Error].
+	Verdict(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Change, ledger.Approval, error)
+}
+
+// Models names the models of agents. It may be a [ModelChecker] too.
+type Models interface {
+	ModelName(agent string) string
+}
+
+// ModelChecker is the optional ability of [Models] to say whether a model is configured.
+type ModelChecker interface {
+	// CheckModel gives an error for a model that no session may be given. The error names the models that a session which
+	// knows data of the level may be given.
+	CheckModel(name string, knows flow.Level) error
+}
+
+// Stops makes the changes that stop sessions.
+type Stops interface {
+	Stop(ctx context.Context, id sessions.ID) (ledger.Change, error)
+	Stopped(id sessions.ID, actor string) sessions.AuditEntry
+}
+
+// Standings says what sessions may say.
+type Standings interface {
+	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (outbound.Standing, error)
+}
+
+// Commands works out what chat commands want to happen. All its fields are required. It is safe for concurrent use.
+type Commands struct {
+	Store     Store
+	Tree      sessions.Store // the messages of sessions
+	Places    *place.Places
+	Settings  func() *place.Settings
+	Models    Models
+	Stops     Stops
+	Standings Standings
+	Approvals Approvals
+	// Settle is the change that an owner's decision about a pairing code makes.
+	Settle func(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error)
+	Now    func() time.Time
+}
+
+// Call is a command with who gave it and where.
+type Call struct {
+	In      place.Arrival
+	Token   *decider.Token // with which a program gave it; nil for people
+	Owner   bool
+	Args    string
+	Session sessions.Record
+	Fresh   bool // the conversation has no session yet: Session is what it would be
+	// Quotes shows what others set or said, as far as the conversation may carry it. The answer gets its label.
+	Quotes *policy.Quotation
+}
+
+// private reports whether an owner reads the answer and nobody else.
+func (c Call) private() bool { return c.Owner && c.In.Route.ChatType == sessions.Direct }
+
+// May reports whether somebody may give a command. The session of the call is not needed.
+func (k *Commands) May(ctx context.Context, name string, c Call) (bool, error) {
+	s := specOf(name)
+	switch {
+	case c.Owner, !s.owner && (!s.ownerArgs || c.Args == ""):
+		return true, nil
+	case s.others == nil:
+		return false, nil
+	}
+	return s.others(k, ctx, c)
+}
+
+// Carry works out what a command wants to happen.
+func (k *Commands) Carry(ctx context.Context, name string, c Call) (a Answer, err error) {
+	if s := specOf(name); s.order != nil {
+		a.Order, a.Text, err = s.order(k, ctx, c)
+	} else {
+		a.Change, a.Text, err = s.run(k, ctx, c)
+	}
+	return a, err
+}
+
+func (k *Commands) help(_ context.Context, c Call) (ledger.Change, string, error) {
+	return ledger.Change{}, helpText(c.Owner), nil
+}
+
+// helpText lists the commands that a person may give.
+func helpText(owner bool) string {
+	var b strings.Builder
+	b.WriteString("Just talk to me. You can also send one of these commands as a message:\n\n")
+	for _, spec := range table() {
+		if spec.owner && !owner {
+			continue
+		}
+		fmt.Fprintf(&b, "- `/%s` – %s\n", spec.name, spec.help)
+	}
+	return b.String()
+}
+
+func (k *Commands) whoami(_ context.Context, c Call) (ledger.Change, string, error) {
+	who, name := "a guest", "no name"
+	if c.Owner {
+		who = "my owner"
+	}
+	if given, ok := c.Quotes.Show(flow.NewText(c.In.Sender.Name, k.Places.Label(c.In.Route, c.Owner))); ok && given != "" {
+		name = visible.CodeSpan(given) // people choose their names: a name must not read as the gateway's own words
+	}
+	text := fmt.Sprintf("You are %s (%s), %s.", visible.CodeSpan(c.In.Speaker()), name, who)
+	if at := c.In.Route; at.ChatType != sessions.Direct {
+		text += fmt.Sprintf(" This %s is `%s`.", at.ChatType, at.Conversation)
+	}
+	return ledger.Change{}, text, nil
+}
+
+// reset ends the session. Runs that were queued in it before still finish there.
+func (k *Commands) reset(_ context.Context, c Call) (ledger.Change, string, error) {
+	if c.Fresh {
+		return ledger.Change{}, "This session is already new.", nil
+	}
+	change, _, kept := k.Places.Renew(c.In, c.Owner, c.Session, "asked for")
+	if kept != "" {
+		return change, "A rule does not let me forget this conversation. My owner can see why with `sluice audit list`.", nil
+	}
+	return change, "New session started. I have forgotten our earlier messages here.", nil
+}
+
+func (k *Commands) stop(ctx context.Context, c Call) (ledger.Change, string, error) {
+	const nothing = "There is nothing to stop."
+	if c.Fresh {
+		return ledger.Change{}, nothing, nil
+	}
+	waiting, err := k.Store.WaitingRuns(ctx, c.Session.ID, queue.MaxWaiting)
+	if err != nil {
+		return ledger.Change{}, "", fmt.Errorf("read queue: %w", err)
+	}
+	waiting = slices.DeleteFunc(waiting, func(run sessions.Run) bool { return run.Kind == sessions.KindNote }) // a stop never ends notes
+	change, err := k.Stops.Stop(ctx, c.Session.ID)
+	if err != nil {
+		return ledger.Change{}, "", err
+	}
+	if len(waiting) == 0 && len(change.Exchanges) == 0 {
+		return ledger.Change{}, nothing, nil
+	}
+	change.Audit = []sessions.AuditEntry{k.Stops.Stopped(c.Session.ID, c.In.Speaker())}
+	return change, fmt.Sprintf("Stopped, with all sub-agents of this conversation. Messages left unanswered: %d.", peopleWaiting(waiting)), nil
+}

@@ -1,0 +1,153 @@
+package commands
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"sluice/adapters"
+	"sluice/policy"
+	"sluice/router/ledger"
+	"sluice/router/place"
+	"sluice/router/speech"
+	"sluice/sessions"
+)
+
+// Command is a chat command: the whole message is "/name args".
+type Command struct {
+	Name string
+	Args string
+}
+
+// spec is one chat command. It has either run or order.
+type spec struct {
+	name  string
+	help  string
+	owner bool // only an owner may give it
+	// others reports whether somebody who isn't an owner may give the command too; nil: nobody may.
+	others func(k *Commands, ctx context.Context, c Call) (bool, error)
+	// ownerArgs: only an owner may give it with an argument; without one it only shows something.
+	ownerArgs bool
+	// talk: what follows the name is said to the agent, in a new session.
+	talk bool
+	// guesses: it takes a code, so only one of it runs at a time.
+	guesses bool
+	run     func(k *Commands, ctx context.Context, c Call) (ledger.Change, string, error)
+	// order is of a command that waits for its turn in the session's queue.
+	order ordering
+}
+
+// table lists the commands in the order of /help.
+func table() []spec {
+	return []spec{
+		{name: "help", help: "list the commands", run: (*Commands).help},
+		{name: "status", help: "show the session, its model and its queue", run: (*Commands).status},
+		{name: "whoami", help: "show your id and your role", run: (*Commands).whoami},
+		{name: "new", help: "start a new session; /new TEXT starts it with TEXT", talk: true, run: (*Commands).reset},
+		{name: "reset", help: "same as /new", talk: true, run: (*Commands).reset},
+		{name: "stop", help: "stop my work in this conversation", run: (*Commands).stop},
+		{name: "retry", help: "answer the last message again", order: (*Commands).retry},
+		{name: "undo", help: "take back the last turn; /undo N takes back the last N turns", order: (*Commands).undo},
+		{name: "branch", help: "list the branches of the last turn; /branch N continues from one", order: (*Commands).branch},
+		{name: "compact", help: "replace older messages with a summary", order: (*Commands).compact},
+		{name: "usage", help: "show how many tokens this session has used", run: (*Commands).usage},
+		{name: "model", help: "show the model; an owner can set it: PROVIDER/MODEL or default", ownerArgs: true, run: (*Commands).model},
+		{name: "queue", help: "what I do with messages while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Commands).queue},
+		{name: "send", help: "on, off or inherit: whether I write in this conversation", owner: true, run: (*Commands).send},
+		{name: "activation", help: "mention, always or inherit: which messages I answer in this group", owner: true, run: (*Commands).activation},
+		{name: "approve", help: "ID allow or ID deny: decide what I asked you about", owner: true, others: (*Commands).mayApprove, run: (*Commands).approve},
+		{name: "raise", help: "LEVEL: let me use data up to this level here", owner: true, order: (*Commands).raise},
+		{name: "pair", help: "approve CODE or deny CODE: let a person talk to me, or don't", owner: true, guesses: true, run: (*Commands).pair},
+		{name: "subagents", help: "list my sub-agents; stop ID or stop all stops them", run: (*Commands).subAgents},
+	}
+}
+
+// specOf is the command of a name that [Parse] knows.
+func specOf(name string) spec {
+	all := table()
+	return all[slices.IndexFunc(all, func(s spec) bool { return s.name == name })]
+}
+
+// Menu lists the chat commands for the platforms' menus.
+func Menu() []adapters.Command {
+	var menu []adapters.Command
+	for _, c := range table() {
+		menu = append(menu, adapters.Command{Name: c.name, Description: c.help})
+	}
+	return menu
+}
+
+// Of is the command that an event gives: its sender wrote all of it, just now, and forwards nothing. A message that was only
+// read in part gives no command: the missing part may change its meaning.
+func Of(in adapters.Inbound) (Command, bool) {
+	text := in.Text
+	switch {
+	case in.Edited || in.Press != "":
+		return Command{}, false
+	case in.Unread != "" && !policy.CheckUnread.Skipped():
+		return Command{}, false
+	case speech.PassesOn(in) && policy.CheckForward.Skipped():
+		text = in.Quotations[0].Text
+	case speech.PassesOn(in):
+		return Command{}, false
+	}
+	return Parse(text)
+}
+
+// Given reports whether an event gives a chat command.
+func Given(in adapters.Inbound) bool {
+	_, ok := Of(in)
+	return ok
+}
+
+// FromMenu reports whether an event is a command from the platform's own menu. Its answer is for its sender alone.
+func FromMenu(in adapters.Inbound) bool {
+	return in.Route.Handle != "" && strings.HasPrefix(in.Text, "/")
+}
+
+// KindOf says whether an event gives a chat command, and who may give it.
+func KindOf(in adapters.Inbound) place.CommandKind {
+	cmd, ok := Of(in)
+	switch {
+	case !ok:
+		return place.NoCommand
+	case specOf(cmd.Name).owner:
+		return place.OwnersCommand
+	}
+	return place.AnyonesCommand
+}
+
+// Parse reads a command. A text that names no known command is talk. An argument may follow a space or a colon. Telegram
+// sends "/start" at the first contact: it is /help.
+func Parse(text string) (Command, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !ok {
+		return Command{}, false
+	}
+	name, args := rest, ""
+	if i := strings.IndexAny(rest, " :\t"); i >= 0 {
+		name, args = rest[:i], strings.TrimSpace(rest[i+1:])
+	}
+	name = strings.ToLower(name)
+	if name == "start" {
+		name = "help"
+	}
+	known := slices.ContainsFunc(table(), func(c spec) bool {
+		return c.name == name && (c.talk || !strings.Contains(rest, "\n"))
+	})
+	return Command{name, args}, known
+}
+
+// Says reports whether a command says its arguments to the agent, in a new session.
+func (c Command) Says() bool { return c.Args != "" && specOf(c.Name).talk }
+
+// Guesses reports whether a command takes a code that could be guessed. Only one such command may run at a time, until its
+// change is stored.
+func (c Command) Guesses() bool { return specOf(c.Name).guesses }
+
+// Answer is what a command wants to happen. Nothing of it has happened yet.
+type Answer struct {
+	Text   string          // for whoever gave the command
+	Change ledger.Change   // to be stored with the text
+	Order  *sessions.Order // not nil: a run has to carry this out instead
+}

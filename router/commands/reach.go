@@ -1,0 +1,68 @@
+package commands
+
+import (
+	"fmt"
+
+	"sluice/sessions"
+)
+
+// What `/send` sets in a channel counts for its threads too. A thread may have a setting of its own, which comes first, until
+// somebody says `/send` in the channel again.
+
+// followAgain lets sessions inherit what `/send` sets above them.
+func followAgain(below []sessions.Record) []sessions.Patch {
+	inherit := sessions.SendInherit
+	patches := make([]sessions.Patch, 0, len(below))
+	for _, record := range below {
+		patches = append(patches, sessions.Patch{ID: record.ID, SendPolicy: &inherit})
+	}
+	return patches
+}
+
+// threadWord is a platform's word for a thread.
+func threadWord(channel string) string {
+	if channel == "telegram" {
+		return "topic"
+	}
+	return "thread"
+}
+
+// conversationWord is a platform's word for a conversation with threads.
+func conversationWord(channel string) string {
+	if channel == "telegram" {
+		return "group"
+	}
+	return "channel"
+}
+
+// reach says where `/send` has an effect.
+func reach(route sessions.Route, keyer sessions.Keyer) string {
+	part := threadWord(route.Channel)
+	switch {
+	case keyer.Global:
+		return "in all conversations, which are one session"
+	case route.ChatType == sessions.Direct && keyer.SharesDirect():
+		return "in all direct chats of this session"
+	case route.ChatType == sessions.Direct:
+		return "in this chat"
+	case route.Thread != "":
+		return "in this " + part
+	}
+	return "in this " + conversationWord(route.Channel) + " and its " + part + "s"
+}
+
+// included says how many threads lose a setting of their own.
+func included(channel string, below int) string {
+	switch {
+	case below == 0:
+		return ""
+	case below == 1:
+		return fmt.Sprintf(" That includes 1 %s that had a setting of its own.", threadWord(channel))
+	case below == maxBelow:
+		return fmt.Sprintf(" That includes %d %ss that had a setting of their own; say it again, because there may be more.", below, threadWord(channel))
+	}
+	return fmt.Sprintf(" That includes %d %ss that had a setting of their own.", below, threadWord(channel))
+}
+
+// maxBelow is from how many threads one `/send` removes the setting.
+const maxBelow = 1000

@@ -1,0 +1,128 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"sluice/internal/visible"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// inherits reports whether an argument removes a session's own setting.
+func inherits(args string) bool {
+	return slices.Contains([]string{"inherit", "default", "reset"}, strings.ToLower(args))
+}
+
+// override changes one of the session's own settings, with an audit entry. It makes the session if there is none yet.
+func (k *Commands) override(c Call, p sessions.Patch, setting, value string) (change ledger.Change) {
+	change.Audit = []sessions.AuditEntry{{
+		At: k.Now(), Actor: c.In.Speaker(), Action: "session." + setting,
+		Object: string(c.Session.Key), Session: c.Session.ID, Label: k.Places.Label(c.In.Route, c.Owner), Detail: map[string]string{"override": value},
+	}}
+	if !c.Fresh {
+		p.ID = c.Session.ID
+		change.Patch = []sessions.Patch{p}
+		return change
+	}
+	record := c.Session
+	p.Apply(&record)
+	change.Create = []sessions.Record{record}
+	return change
+}
+
+// queue shows or sets a session's queue mode.
+func (k *Commands) queue(_ context.Context, c Call) (ledger.Change, string, error) {
+	if c.Args == "" {
+		mode := k.Settings().QueueMode(c.Session)
+		from := "as configured"
+		if c.Session.QueueMode != sessions.QueueInherit {
+			from = "set for this session"
+		}
+		return ledger.Change{}, fmt.Sprintf("Queue mode: `%s` (%s). %s", mode, from, queueText(mode)), nil
+	}
+	mode := sessions.QueueMode(strings.ToLower(c.Args))
+	if inherits(c.Args) {
+		mode = sessions.QueueInherit
+	}
+	if !mode.Valid() {
+		return ledger.Change{}, "Usage: `/queue steer`, `/queue followup`, `/queue collect`, `/queue interrupt` or `/queue inherit`.", nil
+	}
+	change := k.override(c, sessions.Patch{QueueMode: &mode}, "queueMode", string(mode))
+	if mode == sessions.QueueInherit {
+		return change, "The queue follows the configuration again.", nil
+	}
+	return change, queueText(mode), nil
+}
+
+// queueText explains a queue mode.
+func queueText(mode sessions.QueueMode) string {
+	switch mode {
+	case sessions.QueueSteer:
+		return "While I work, I read new messages between two steps."
+	case sessions.QueueFollowup:
+		return "While I work, new messages wait. Then I answer them one by one."
+	case sessions.QueueInterrupt:
+		return "A new message stops my current work, and I continue with the new message."
+	}
+	return "While I work, new messages wait. Then I answer them all at once."
+}
+
+// model shows or sets a session's model.
+func (k *Commands) model(_ context.Context, c Call) (ledger.Change, string, error) {
+	agents := k.Models.ModelName(c.Session.Agent)
+	if c.Args == "" {
+		return ledger.Change{}, presentModel(c, agents), nil
+	}
+	name := c.Args
+	if inherits(name) {
+		name = ""
+	} else if err := k.checkModel(name); err != nil {
+		return ledger.Change{}, sentence(err.Error()), nil
+	}
+	change := k.override(c, sessions.Patch{Model: new(flow.NewText(name, k.Places.Label(c.In.Route, c.Owner)))}, "model", name)
+	if name == "" {
+		return change, fmt.Sprintf("The agent's own model answers again: `%s`.", agents), nil
+	}
+	return change, fmt.Sprintf("%s answers from your next message on.", visible.CodeSpan(name)), nil
+}
+
+// presentModel is the answer to /model.
+func presentModel(c Call, agents string) string {
+	switch name, shown := c.Quotes.Show(c.Session.Model); {
+	case !shown && c.private():
+		return fmt.Sprintf("Model: set for this session, but not shown here. The agent's own model is `%s`; `/model default` returns to it.", agents)
+	case name != "":
+		return fmt.Sprintf("Model: %s (set for this session; the agent's own model is `%s`).", visible.CodeSpan(name), agents)
+	}
+	return fmt.Sprintf("Model: `%s` (the agent's own).", agents)
+}
+
+// checkModel says what is wrong with a model's name. Others may read the answer, so it names no model that only sessions with
+// secrets may be given.
+func (k *Commands) checkModel(name string) error {
+	checker, ok := k.Models.(ModelChecker)
+	if !ok {
+		return nil
+	}
+	return checker.CheckModel(name, flow.Public)
+}
+
+// sentence makes an error a sentence of its own.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
+}
+
+// usage says how many tokens a session has used.
+func (k *Commands) usage(_ context.Context, c Call) (ledger.Change, string, error) {
+	if c.Fresh {
+		return ledger.Change{}, "There is no session here yet, so no tokens were used.", nil
+	}
+	return ledger.Change{}, usageLines(c), nil
+}

@@ -1,0 +1,177 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/place"
+	"sluice/router/speech"
+	"sluice/sessions"
+)
+
+const (
+	maxUndo     = 100 // turns of one /undo
+	maxBranches = 20  // that /branch shows, the newest
+)
+
+// ordering is a command that a run carries out. It gives the order, or a text to answer instead.
+type ordering func(k *Commands, ctx context.Context, c Call) (*sessions.Order, string, error)
+
+func (k *Commands) retry(_ context.Context, c Call) (*sessions.Order, string, error) {
+	if c.Fresh {
+		return nil, "There is nothing here to answer again.", nil
+	}
+	return &sessions.Order{Do: sessions.OrderRetry}, "", nil
+}
+
+func (k *Commands) undo(_ context.Context, c Call) (*sessions.Order, string, error) {
+	n, ok := numberUpTo(maxUndo, cmp.Or(c.Args, "1"))
+	switch {
+	case !ok:
+		return nil, fmt.Sprintf("Usage: `/undo` takes back the last turn, `/undo N` the last N turns. N is at most %d.", maxUndo), nil
+	case c.Fresh:
+		return nil, "There is nothing here to undo.", nil
+	}
+	return &sessions.Order{Do: sessions.OrderUndo, N: n}, "", nil
+}
+
+func (k *Commands) compact(_ context.Context, c Call) (*sessions.Order, string, error) {
+	if c.Fresh {
+		return nil, "There is nothing to summarize yet.", nil
+	}
+	return &sessions.Order{Do: sessions.OrderCompact}, "", nil
+}
+
+// raise lets the session rise to a level.
+func (k *Commands) raise(_ context.Context, c Call) (*sessions.Order, string, error) {
+	level, err := flow.ParseLevel(c.Args)
+	switch {
+	case err != nil:
+		return nil, "Usage: `/raise LEVEL`, with PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED. Only `/new` lowers it again.", nil //nolint:nilerr // the usage is the answer
+	case !flow.CanFlow(level, c.Session.Clearance):
+		return nil, place.AboveClearance(c.Session, level), nil
+	}
+	return &sessions.Order{Do: sessions.OrderRaise, Level: level}, "", nil
+}
+
+// branch lists the branches at the last turn, or goes to one of them.
+func (k *Commands) branch(ctx context.Context, c Call) (*sessions.Order, string, error) {
+	if c.Fresh {
+		return nil, "There are no branches here yet.", nil
+	}
+	branches, err := k.branches(ctx, c.Session)
+	if err != nil {
+		return nil, "", err
+	}
+	if c.Args == "" {
+		return nil, listBranches(c.Quotes, branches), nil
+	}
+	n, ok := numberUpTo(len(branches), c.Args)
+	if !ok {
+		return nil, fmt.Sprintf("Usage: `/branch` lists the branches of the last turn, `/branch N` continues from branch N. There are %d.", len(branches)), nil
+	}
+	return &sessions.Order{Do: sessions.OrderSwitch, N: n, Message: branches[n-1].id}, "", nil
+}
+
+// numberUpTo reads a number from 1 to limit.
+func numberUpTo(limit int, text string) (n int, ok bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 1 && n <= limit
+}
+
+// version is one way in which the last turn went.
+type version struct {
+	id       sessions.MessageID // of the answer's first message, or of the question where it has none
+	question flow.Text
+	answer   flow.Text
+	selected bool
+}
+
+// branches are the versions of the last turn, oldest first: those of its question, each with the answers that it got. So a
+// branch keeps its number when others follow.
+func (k *Commands) branches(ctx context.Context, record sessions.Record) ([]version, error) {
+	session, err := sessions.LoadSession(ctx, k.Tree, record, k.Now)
+	if err != nil {
+		return nil, err
+	}
+	question := speech.Newest(session.Messages())
+	siblings, err := k.Tree.Children(ctx, record.ID, question.Parent)
+	if err != nil {
+		return nil, fmt.Errorf("read branches: %w", err)
+	}
+	chosen := map[sessions.MessageID]bool{}
+	for _, m := range session.Messages() {
+		chosen[m.ID] = true
+	}
+	var found []version
+	for _, asked := range siblings {
+		if asked.Role != sessions.RoleUser {
+			continue
+		}
+		answers, err := k.answers(ctx, record, asked)
+		if err != nil {
+			return nil, err
+		}
+		for i := range answers {
+			answers[i].selected = chosen[answers[i].id]
+		}
+		found = append(found, answers...)
+	}
+	slices.SortFunc(found, func(a, b version) int { return cmp.Compare(a.id, b.id) }) // ids sort by time
+	return found, nil
+}
+
+// answers are the branches that begin with one version of a question.
+func (k *Commands) answers(ctx context.Context, record sessions.Record, question sessions.Message) ([]version, error) {
+	children, err := k.Tree.Children(ctx, record.ID, question.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read branches: %w", err)
+	}
+	if len(children) == 0 {
+		return []version{{id: question.ID, question: saidIn(record, question)}}, nil
+	}
+	var found []version
+	for _, child := range children {
+		leaf, err := k.Tree.NewestLeaf(ctx, record.ID, child.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read branch: %w", err)
+		}
+		last, err := k.Tree.Message(ctx, record.ID, leaf)
+		if err != nil {
+			return nil, fmt.Errorf("read branch: %w", err)
+		}
+		found = append(found, version{id: child.ID, question: saidIn(record, question), answer: saidIn(record, last)})
+	}
+	return found, nil
+}
+
+// saidIn is a message's text, as secret as its session. A silent answer has no text.
+func saidIn(record sessions.Record, m sessions.Message) flow.Text {
+	return flow.NewText(sessions.Shown(m.Text()), m.Label.Join(record.Taint))
+}
+
+func listBranches(quotes *policy.Quotation, branches []version) string {
+	if len(branches) < 2 {
+		return "The last turn has no other branch. Edit your last message or say `/retry` to start one."
+	}
+	var b strings.Builder
+	b.WriteString("The branches of the last turn. `/branch N` continues from branch N.\n")
+	for i, br := range branches {
+		if i < len(branches)-maxBranches {
+			continue
+		}
+		here := ""
+		if br.selected {
+			here = " (current)"
+		}
+		question, answer := quotes.Or(br.question, "not shown here"), cmp.Or(quotes.Or(br.answer, "not shown here"), "no answer")
+		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, speech.Quote(question), speech.Quote(answer), here)
+	}
+	return b.String()
+}

@@ -21,19 +21,19 @@ import (
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"/help":      "begin a new session",
+		"/help":      "start a new session",
 		"/start":     "Just talk to me",
 		"/whoami":    "`test:ann` (`ann`), a guest",
 		"/status":    "no session here yet",
 		"/new":       "already new",
 		"/stop":      "nothing to stop",
-		"/send off":  "Only my owner",
-		"/pair":      "Only my owner",
+		"/send off":  "Only an owner can",
+		"/pair":      "Only an owner can",
 		"/HELP":      "Just talk to me",
 		"/unknown":   "echo: /unknown",
 		"/help\nme":  "echo: /help\nme",
 		"see /help":  "echo: see /help",
-		"/send: off": "Only my owner",
+		"/send: off": "Only an owner can",
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +172,7 @@ func TestStop(t *testing.T) {
 		waiting := b.hear(in("ann", "2", "and harder"))
 		b.hear(in("ann", "3", "/stop"))
 		b.await(1)
-		require.Contains(t, b.chat.texts("ann")[0], "Stopped; 1 waiting")
+		require.Contains(t, b.chat.texts("ann")[0], "Messages left unanswered: 1.")
 		require.Equal(t, sessions.RunAborted, b.ended(working.Run).Status)
 		require.Equal(t, sessions.RunAborted, b.ended(waiting.Run).Status)
 		b.agent.answer = echo
@@ -198,7 +198,7 @@ func TestStopKeepsWhatWasReported(t *testing.T) {
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Enqueue: []sessions.Run{note}}))
 		b.hear(in("ann", "2", "/stop"))
 		b.await(1)
-		require.Contains(t, b.chat.texts("ann")[0], "Stopped; 0 waiting")
+		require.Contains(t, b.chat.texts("ann")[0], "Stopped, with all sub-agents")
 		require.Equal(t, sessions.RunAborted, b.ended(working.Run).Status)
 		for p := range partitions {
 			b.Owner().Rescan(p)

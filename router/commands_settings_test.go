@@ -30,8 +30,8 @@ func TestQueueCommand(t *testing.T) {
 		mode     sessions.QueueMode
 	}{
 		"anyone sees it":       {"ann", []string{"/queue"}, "`followup` (as configured)", ""},
-		"only an owner may":    {"ann", []string{"/queue steer"}, "Only my owner", ""},
-		"an owner sets it":     {"owner", []string{"/queue interrupt"}, "ends that work", sessions.QueueInterrupt},
+		"only an owner may":    {"ann", []string{"/queue steer"}, "Only an owner can", ""},
+		"an owner sets it":     {"owner", []string{"/queue interrupt"}, "stops my current work", sessions.QueueInterrupt},
 		"it is the session's":  {"owner", []string{"/queue STEER", "/queue"}, "`steer` (set for this session)", sessions.QueueSteer},
 		"it is taken back":     {"owner", []string{"/queue steer", "/queue inherit"}, "follows the configuration", ""},
 		"a mode that is none":  {"owner", []string{"/queue steer", "/queue fast"}, "Usage", sessions.QueueSteer},

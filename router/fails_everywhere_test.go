@@ -122,7 +122,7 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			p := b.onlyApproval(ledger.ApprovalPending)
 			question := b.deliveries(ledger.DeliverySent)[0]
 			require.Equal(b.t, 1, b.adapter.(*keyed).open(), "the question has its buttons")
-			require.Contains(b.t, b.persist(b.press(question, 0, "owner")).Notice, "`exec` runs")
+			require.Contains(b.t, b.persist(b.press(question, 0, "owner")).Notice, "I will run `exec`")
 			b.calm()
 			want := "call_1 true "
 			if b.failing.after { // it is stored that the yes is used up, and nobody knows whether the call was made

@@ -109,7 +109,7 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			require.Contains(b.t, b.admitting(in("ann", "3", "/whoami")).Notice, "test:ann")
 			require.Contains(b.t, b.admitting(in("owner", "1", "/pair approve "+b.code())).Notice, "ann")
 			require.Equal(b.t, ledger.OutcomeRun, b.admitting(in("ann", "4", "hello")).Outcome)
-			require.Contains(b.t, b.admitting(in("owner", "2", "/pair approve XXXX")).Notice, "no pending pairing")
+			require.Contains(b.t, b.admitting(in("owner", "2", "/pair approve XXXX")).Notice, "No pending pairing")
 		}},
 		"people and groups that are not admitted": {noPeople, func(b *bundle) {
 			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(inGroup("g", "owner", "1", "are you there?", true)).Outcome)
@@ -201,7 +201,7 @@ func TestCommandsWhileTheDatabaseFails(t *testing.T) {
 			{"/usage", "tokens"},
 			{"/model test/other", "test/other"},
 			{"/model", "test/other"},
-			{"/queue collect", "all of it at once"},
+			{"/queue collect", "all at once"},
 			{"/queue", "collect"},
 			{"/send off", "off"},
 			{"/status", "send: deny"},

@@ -136,9 +136,9 @@ func TestMenuCommandsAreAnsweredPrivately(t *testing.T) {
 		want    string
 	}{
 		"carried out":  {nil, "ann", "/whoami", "a guest"},
-		"denied":       {nil, "ann", "/send off", "Only my owner"},
+		"denied":       {nil, "ann", "/send off", "Only an owner can"},
 		"unknown":      {nil, "ann", "/frobnicate now", "no command `/frobnicate`. `/help`"},
-		"not admitted": {policies, "ann", "/help", "no commands from you"},
+		"not admitted": {policies, "ann", "/help", "can't use commands here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

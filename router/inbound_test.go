@@ -141,7 +141,7 @@ func TestOverflowIsTold(t *testing.T) {
 				release()
 				if dropNew {
 					require.Len(t, told, 2, "each refused message is told")
-					require.Contains(t, told[0], "did not take")
+					require.Contains(t, told[0], "did not accept")
 					require.Equal(t, ledger.OutcomeIgnored, last.Outcome)
 					b.await(5)
 					require.Equal(t, []string{"echo: working", "echo: waits 0", "echo: waits 1"}, b.chat.texts("ann")[2:])

@@ -141,14 +141,14 @@ func TestTreeCommands(t *testing.T) {
 		"too many":              {[]string{"one", "/undo 101"}, "Usage"},
 		"no branches":           {[]string{"one", "/branch"}, "no other branch"},
 		"branches":              {[]string{"one", "/retry", "/branch"}, "1. “one” → “echo: one”\n2. “one” → “echo: one” (current)"},
-		"no such branch":        {[]string{"one", "/branch 2"}, "there are 1"},
+		"no such branch":        {[]string{"one", "/branch 2"}, "There are 1."},
 		"the agent can't":       {[]string{"one", "/compact"}, "can't shorten"},
 		"a new session":         {[]string{"/branch"}, "no branches here yet"},
 		"nothing to shorten":    {[]string{"/compact"}, "nothing to summarize yet"},
-		"nothing used":          {[]string{"/usage"}, "used nothing"},
+		"nothing used":          {[]string{"/usage"}, "no tokens were used"},
 		"used":                  {[]string{"one", "/usage"}, "tokens out: less than 1,000"},
 		"the agent's model":     {[]string{"one", "/model"}, "`test/model` (the agent's own)"},
-		"no owner sets a model": {[]string{"one", "/model a/b"}, "Only my owner"},
+		"no owner sets a model": {[]string{"one", "/model a/b"}, "Only an owner can"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,7 +205,7 @@ func TestModelCommand(t *testing.T) {
 		require.Empty(t, model())
 		require.Contains(t, b.tell("owner", "/model test/other"), "`test/other` answers")
 		require.Equal(t, "test/other", model())
-		require.Contains(t, b.tell("owner", "/model"), "set for this session; the agent's is `test/model`")
+		require.Contains(t, b.tell("owner", "/model"), "set for this session; the agent's own model is `test/model`")
 		require.Contains(t, b.tell("owner", "/model default"), "`test/model`")
 		require.Empty(t, model())
 		require.Equal(t, ledger.OutcomeCommand, b.hear(in("owner", "9", "/model")).Outcome)

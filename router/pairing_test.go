@@ -66,7 +66,7 @@ func TestPairing(t *testing.T) {
 		}
 
 		b.hear(in("owner", "3", "/pair approve wrong"))
-		require.Contains(t, b.last("owner"), "no pending pairing")
+		require.Contains(t, b.last("owner"), "No pending pairing")
 		b.hear(in("owner", "4", "/pair approve "+strings.ToLower(code)))
 		require.Contains(t, b.last("owner"), "`ann` (`test:ann`) may talk to me now")
 		b.hear(in("ann", "5", "thanks"))

@@ -23,7 +23,7 @@ func TestAnOwnerIsToldOfAnUnlistedGroup(t *testing.T) {
 		want   string
 	}{
 		"not listed": {place.AccessAllowlist, "```yaml\nchannels:\n  test:\n    groups:\n      \"-100200\": { requireMention: true }\n```"},
-		"disabled":   {place.AccessDisabled, "```yaml\nchannels:\n  test:\n    groupPolicy: allowlist # it is disabled: no group is heard\n    groups:\n      \"-100200\": { requireMention: true }\n```"},
+		"disabled":   {place.AccessDisabled, "```yaml\nchannels:\n  test:\n    groupPolicy: allowlist # it is disabled: I answer in no group\n    groups:\n      \"-100200\": { requireMention: true }\n```"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -172,5 +172,9 @@ func (k *Commands) stop(ctx context.Context, c Call) (ledger.Change, string, err
 		return ledger.Change{}, nothing, nil
 	}
 	change.Audit = []sessions.AuditEntry{k.Stops.Stopped(c.Session.ID, c.In.Speaker())}
-	return change, fmt.Sprintf("Stopped, with all sub-agents of this conversation. Messages left unanswered: %d.", peopleWaiting(waiting)), nil
+	text := "Stopped, with all sub-agents of this conversation."
+	if n := peopleWaiting(waiting); n > 0 {
+		text += fmt.Sprintf(" Messages left unanswered: %d.", n)
+	}
+	return change, text, nil
 }

@@ -135,7 +135,7 @@ func New(c Config) (*Router, error) {
 		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
 	}
 	r.lanes = lanes.New(lanes.Config{
-		Store: r.store, Bus: c.Bus, Worker: r.worker, Released: func(partition int) { r.workers.Released(partition) }, Partitions: c.Partitions, Replica: c.Replica,
+		Store: r.store, Bus: c.Bus, Worker: func(lane *lanes.Lane) lanes.Turn { return turnOf(lane, r.workers, r.outbox) }, Released: func(partition int) { r.workers.Released(partition) }, Partitions: c.Partitions, Replica: c.Replica,
 		Grace: r.grace, Log: c.Log, Owned: r.metrics.partitions,
 	})
 	r.newOutbound(c, decided)
@@ -226,12 +226,12 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 // Owner is what the bus tells of partitions.
 func (r *Router) Owner() *lanes.Lanes { return r.lanes }
 
-// worker makes the worker of a lane: a session's runs, or a conversation's deliveries.
-func (r *Router) worker(lane *lanes.Lane) lanes.Turn {
+// turnOf makes the worker of a lane: of a session's runs, or of a conversation's deliveries.
+func turnOf(lane *lanes.Lane, runs *work.Workers, deliveries *outbound.Outbox) lanes.Turn {
 	if id, err := sessions.ParseID(string(lane.Name)); err == nil {
-		return r.workers.Worker(lane, id)
+		return runs.Worker(lane, id)
 	}
-	return r.outbox.Worker(lane)
+	return deliveries.Worker(lane)
 }
 
 // Configure gives the router new settings. What is under way ends under the old ones.

@@ -218,7 +218,7 @@ func TestStoredFile(t *testing.T) {
 		_, err = b.store.Media(t.Context(), m.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound)
 		_, err = b.Sender.Send(t.Context(), p)
-		require.ErrorContains(t, err, "not kept any more")
+		require.ErrorContains(t, err, "no longer stored")
 	})
 }
 

@@ -65,7 +65,7 @@ const (
 
 	AuditColumns = `chain, seq, at, actor, action, object, session_id, level, trust, detail, hash`
 	addAudit     = `INSERT INTO audit (` + AuditColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	moveHead     = `UPDATE audit_heads SET seq = ?, hash = ? WHERE chain = ? AND seq = ?`
+	moveHead     = `UPDATE audit_heads SET seq = ?, hash = ? WHERE chain = ? AND seq = ? AND hash = ?`
 )
 
 // Head is the newest entry of a chain; of an empty chain Seq is 0 and Hash empty.
@@ -89,7 +89,7 @@ func (t Trail) Link(h Head) (statements []Statement, next Head) {
 			h.Chain, next.Seq, e.At, e.Actor, e.Action, e.Object, e.Session, e.Level, e.Trust, e.Detail, next.Hash,
 		}})
 	}
-	return append(statements, Statement{SQL: moveHead, Args: []any{next.Seq, next.Hash, h.Chain, h.Seq}}), next
+	return append(statements, Statement{SQL: moveHead, Args: []any{next.Seq, next.Hash, h.Chain, h.Seq, h.Hash}}), next
 }
 
 // BrokenTrail is the error for a trail that can't be added to. Nothing is done that it does not tell of.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
@@ -9,8 +10,29 @@ import (
 	"sluice/store/engine"
 )
 
-// Apply implements [engine.Engine].
+// errHeadMoved: the head of the audit trail is not where this process has left it.
+var errHeadMoved = errors.New("the head of its chain was changed")
+
+// Apply implements [engine.Engine]. Where the head of the audit trail was changed behind this process's back, the
+// transaction is undone and run again behind the stored head: half of the first try must not stay.
 func (e *database) Apply(_ context.Context, writes []engine.Write, trail engine.Trail) (guilty int, err error) {
+	known := e.head != nil
+	guilty, err = e.attempt(writes, trail)
+	if known && errors.Is(err, errHeadMoved) {
+		guilty, err = e.attempt(writes, trail)
+	}
+	if err == nil {
+		return -1, nil
+	}
+	err = explain(err, e.dir)
+	if engine.IsUnavailable(err) {
+		guilty = -1
+	}
+	return guilty, err
+}
+
+// attempt runs the transaction. One that fails is rolled back, and the head is then read again.
+func (e *database) attempt(writes []engine.Write, trail engine.Trail) (guilty int, err error) {
 	committed := false
 	defer func() {
 		if !committed {
@@ -20,14 +42,7 @@ func (e *database) Apply(_ context.Context, writes []engine.Write, trail engine.
 		}
 	}()
 	guilty, err = e.transact(writes, trail)
-	if err == nil {
-		committed = true
-		return -1, nil
-	}
-	err = explain(err, e.dir)
-	if engine.IsUnavailable(err) {
-		guilty = -1
-	}
+	committed = err == nil
 	return guilty, err
 }
 
@@ -52,37 +67,41 @@ func (e *database) transact(writes []engine.Write, trail engine.Trail) (guilty i
 }
 
 // tell adds to the audit trail. The head of its chain is known from the transaction before, unless that failed: this
-// process alone writes. Where the database refuses what follows that head, the stored one is read.
+// process alone writes.
 func (e *database) tell(trail engine.Trail) error {
-	if len(trail) == 0 || (e.head != nil && e.link(trail, *e.head) == nil) {
+	if len(trail) == 0 {
 		return nil
 	}
-	var head engine.Head
-	found := false
-	err := e.stmts.query(engine.FreeHead, nil, func(row engine.Row) error { found = true; return head.Scan(row) })
-	if err == nil && !found {
-		err = engine.ErrNoHead
+	if e.head == nil {
+		if err := e.readHead(); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return e.link(trail, head)
-}
-
-// link puts the entries behind a head.
-func (e *database) link(trail engine.Trail, head engine.Head) error {
-	statements, next := trail.Link(head)
+	statements, next := trail.Link(*e.head)
 	for _, s := range statements {
 		rows, err := e.stmts.exec(s.SQL, s.Args)
-		if err == nil && rows == 0 {
-			err = engine.ErrNoHead
-		}
-		if err != nil {
+		switch {
+		case sqlite.ErrCode(err).ToPrimary() == sqlite.ResultConstraint:
+			return fmt.Errorf("%w: %w", errHeadMoved, err)
+		case err != nil:
 			return fmt.Errorf("run statement: %w", err)
+		case rows == 0:
+			return errHeadMoved
 		}
 	}
 	e.head = &next
 	return nil
+}
+
+func (e *database) readHead() error {
+	err := e.stmts.query(engine.FreeHead, nil, func(row engine.Row) error {
+		e.head = &engine.Head{}
+		return e.head.Scan(row)
+	})
+	if err == nil && e.head == nil {
+		err = engine.ErrNoHead
+	}
+	return err
 }
 
 func (e *database) run(s engine.Statement) error {

@@ -62,6 +62,7 @@ func Tamper(t *testing.T, p Tampering) {
 		other := rapid.Int64Range(1, tamperEntries).Filter(func(n int64) bool { return n != seq }).Draw(rt, "other")
 		b.found(rt, one, seq, other)
 	})
+	b.nextEntries(heads[0])
 	b.keptHeads(heads[0])
 	b.sound(tamperEntries, heads...)
 }
@@ -203,6 +204,35 @@ func columnTamperings() []tampering {
 func (b *tamper) insert(seq int64, hash string) {
 	b.execf(`INSERT INTO audit (chain, seq, at, actor, action, object, session_id, level, trust, detail, hash)
 		VALUES (0, %d, 1, 'a', 'b', 'c', '', 1, 1, '', '%s')`, seq, hash)
+}
+
+// nextEntries changes the head between two transactions. The next entry is added once, behind the head that is stored,
+// or its transaction fails; either way verifying names what was done.
+func (b *tamper) nextEntries(head ledger.AuditHead) {
+	for change, refused := range map[string]bool{
+		`seq = seq + 5`:        false,
+		`hash = 'x'`:           false,
+		`seq = seq - 1`:        true,
+		`seq = 0, hash = ''`:   true,
+		`chain = 70, hash='x'`: false,
+	} {
+		b.execf(`UPDATE audit_heads SET %s WHERE chain = 0`, change)
+		err := b.Commit(b.ctx, audited(sessions.AuditEntry{At: at(1), Actor: "a", Action: "b", Object: "next", Label: secret}))
+		want := 1
+		if refused {
+			want = 0
+			require.ErrorContains(b.t, err, "the audit trail can't be added to", change)
+		} else {
+			require.NoError(b.t, err, change)
+		}
+		var added int
+		require.NoError(b.t, b.Raw.QueryRowContext(b.ctx, `SELECT count(*) FROM audit WHERE object = 'next'`).Scan(&added))
+		require.Equal(b.t, want, added, change)
+		report, err := b.VerifyAudit(b.ctx, []ledger.AuditHead{head})
+		require.NoError(b.t, err)
+		require.NotEmpty(b.t, report.Faults, change)
+		b.restore()
+	}
 }
 
 // seal gives the entries from seq on hashes that fit, as whoever knows the rule can.

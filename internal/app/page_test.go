@@ -127,7 +127,7 @@ func TestPage(t *testing.T) {
 	b.shows("agent:main:main")
 	b.shows("sessions_list")
 	b.says("/help")
-	b.shows("begin a new session")
+	b.shows("start a new session")
 	b.says("repeat <img src=x onerror=alert(1)> **bold**")
 	b.shows("<img src=x onerror=alert(1)> bold")
 	b.picture("chat")
@@ -138,7 +138,7 @@ func TestPage(t *testing.T) {
 	b.do(chromedp.Reload())
 	b.state("connected")
 	b.shows("offline guide")
-	b.shows("begin a new session")
+	b.shows("start a new session")
 	b.shows("sessions_list")
 	entries, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.querySelectorAll("#log .entry").length`))
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestPage(t *testing.T) {
 	b.picture("phone-new")
 }
 
-// A conversation that knows more than the page may show can still be spoken to there, is told why nothing else is shown, and can be begun anew.
+// A conversation that knows more than the page may show can still be spoken to there, is told why nothing else is shown, and can start a new session.
 func TestPageOfAConversationAboveIt(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")

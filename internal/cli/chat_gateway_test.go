@@ -131,7 +131,7 @@ func TestChatDecidesAboutWhatItsAnswerWaitsFor(t *testing.T) {
 		"y at a terminal":   {true, "y", "[allowed]", "ok"},
 		"n from a pipe":     {false, "n", "[denied]", "denied"},
 		"yes, with spaces":  {false, " YES ", "[allowed]", "ok"},
-		"a deny by command": {true, "/approve ID deny not now", "does not run", "not now"},
+		"a deny by command": {true, "/approve ID deny not now", "I will not run", "not now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestChatAsksWhichQuestionIsMeant(t *testing.T) {
 	k.says("/status")
 	k.sees("working, 0 waiting", 1)
 	k.says("/approve " + k.question() + " allow")
-	k.sees("runs.", 1)
+	k.sees("Allowed: I will run", 1)
 	k.says("n")
 	k.sees("[denied]", 1)
 	k.sees("That is all.", 1)

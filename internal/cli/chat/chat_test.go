@@ -215,7 +215,7 @@ func TestTwoQuestions(t *testing.T) {
 	k.sees("  apr_1\n  apr_2\n")
 	k.types("/approve apr_1 allow")
 	k.hears("/approve apr_1 allow").ends(`{"type":"message.notice","text":"Allowed: I will run exec."}`)
-	k.sees("exec runs.\n")
+	k.sees("I will run exec.\n")
 	k.waiting.Store(`{"approvals":[{"id":"apr_2"}]}`)
 	k.types("n")
 	k.called("GET /v1/approvals")

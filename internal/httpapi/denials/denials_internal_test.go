@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +25,7 @@ import (
 
 // rows keeps what was committed, and fails while err is set.
 type rows struct {
+	mu      sync.Mutex
 	commits []int
 	entries []sessions.AuditEntry
 	err     error
@@ -30,11 +33,20 @@ type rows struct {
 
 // Commit implements Committer.
 func (r *rows) Commit(_ context.Context, c ledger.Change) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.err == nil {
 		r.commits = append(r.commits, len(c.Audit))
 		r.entries = append(r.entries, c.Audit...)
 	}
 	return r.err
+}
+
+// sizes are the numbers of entries of the commits so far.
+func (r *rows) sizes() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.commits)
 }
 
 func newTrail(t *testing.T) (*Trail, *rows) {
@@ -120,10 +132,10 @@ func TestDenialsAreStoredByTheClock(t *testing.T) {
 		trail.Start()
 		time.Sleep(interval - time.Second)
 		synctest.Wait()
-		require.Empty(t, r.commits)
+		require.Empty(t, r.sizes())
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, []int{1}, r.commits)
+		require.Equal(t, []int{1}, r.sizes())
 		trail.note(denied("token:a", "y", flow.Bottom(), time.Time{}))
 		trail.Stop(t.Context())
 		trail.Stop(t.Context())

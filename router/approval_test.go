@@ -13,8 +13,8 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -43,7 +43,7 @@ func asking(b *bundle) {
 }
 
 // whileAsked is a bundle whose owner has asked for something, and the approval that this waits for.
-func whileAsked(t *testing.T) (*bundle, router.Admitted, ledger.Approval) {
+func whileAsked(t *testing.T) (*bundle, inbound.Admitted, ledger.Approval) {
 	t.Helper()
 	b := newBundle(t)
 	asking(b)

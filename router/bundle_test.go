@@ -18,6 +18,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/manage"
@@ -174,9 +175,9 @@ func inGroup(group, who, id, text string, mentioned bool) adapters.Inbound {
 }
 
 // hear gives the router a message and says what became of it.
-func (b *bundle) hear(m adapters.Inbound) router.Admitted {
+func (b *bundle) hear(m adapters.Inbound) inbound.Admitted {
 	b.t.Helper()
-	got, err := b.Admit(context.Background(), router.Admission{Inbound: m})
+	got, err := b.Intake.Admit(context.Background(), inbound.Admission{Inbound: m})
 	require.NoError(b.t, err)
 	return got
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -56,7 +56,7 @@ func TestATokenDecidesNothingThatItHasLedTo(t *testing.T) {
 		v.Allow = true
 		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, v)
 		require.ErrorContains(t, err, "its own words led to it")
-		typed, err := b.Admit(t.Context(), router.Admission{Inbound: in("token:ops", "2", "/approve "+string(p.ID)+" allow"), Token: v.Token})
+		typed, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("token:ops", "2", "/approve "+string(p.ID)+" allow"), Token: v.Token})
 		require.NoError(t, err)
 		require.Equal(t, "Only an owner can use /approve.", typed.Notice)
 		require.Equal(t, p.ID, b.onlyApproval(ledger.ApprovalPending).ID)

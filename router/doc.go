@@ -1,10 +1,11 @@
-// Package router takes messages in, has them worked, and sends the answers out.
+// Package router puts the stages of a message together, and starts and stops them. Each stage is a package below this one: inbound
+// takes events in, lanes wakes the workers, work works runs, outbound sends.
 //
-//	Admit ── one commit: event, run [, session] ──► lane of the session ──► claim ── agent works ── one commit: last
-//	                                                                                message, run's end, delivery
-//	                                               lane of the conversation ◄──────────────────────────┘
-//	                                                    │
-//	                                                    └──► gate ── commit "sending" ── platform ── commit "sent"
+//	inbound ── one commit: event, run [, session] ──► lane of the session ──► claim ── agent works ── one commit: last
+//	                                                                                  message, run's end, delivery
+//	                                                 lane of the conversation ◄──────────────────────────┘
+//	                                                      │
+//	                                                      └──► gate ── commit "sending" ── platform ── commit "sent"
 //
 // # Failure rules
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
@@ -80,10 +80,10 @@ func (b *bundle) revive() {
 }
 
 // insist gives the router a message as a platform does, again if it was not taken.
-func (b *bundle) insist(m adapters.Inbound) router.Admitted {
+func (b *bundle) insist(m adapters.Inbound) inbound.Admitted {
 	b.t.Helper()
 	b.revive()
-	got, err := b.Admit(context.Background(), router.Admission{Inbound: m})
+	got, err := b.Intake.Admit(context.Background(), inbound.Admission{Inbound: m})
 	if err != nil {
 		b.revive()
 		got = b.hear(m)

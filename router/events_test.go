@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/router/place"
@@ -52,7 +52,7 @@ func TestTakenBack(t *testing.T) {
 		require.Equal(t, "echo: one", b.last("ann"), "what is being answered already stays")
 		run := b.ended(waiting)
 		require.Equal(t, sessions.RunAborted, run.Status)
-		require.Equal(t, "taken back by its writer", run.Error)
+		require.Equal(t, "deleted by its sender", run.Error)
 		require.Equal(t, ledger.OutcomeIgnored, b.hear(takenBack(second)).Outcome, "told again")
 		require.Equal(t, ledger.OutcomeIgnored, b.hear(takenBack(in("ann", "99", "never heard"))).Outcome)
 	})
@@ -166,7 +166,7 @@ func TestOneOfTwoExclusiveTurnsIsRefused(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range callers {
 		wg.Go(func() {
-			_, got[i] = b.Admit(t.Context(), router.Admission{Inbound: in("ann", fmt.Sprint(i), "hi"), Session: record.ID, Exclusive: true})
+			_, got[i] = b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("ann", fmt.Sprint(i), "hi"), Session: record.ID, Exclusive: true})
 		})
 	}
 	wg.Wait()

@@ -14,22 +14,22 @@ import (
 	"sluice/adapters"
 	"sluice/announce"
 	"sluice/policy"
-	"sluice/router"
 	"sluice/router/exchange"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // persist gives the router a message as a platform does, again and again until it is taken.
-func (b *bundle) persist(m adapters.Inbound) router.Admitted {
+func (b *bundle) persist(m adapters.Inbound) inbound.Admitted {
 	b.t.Helper()
 	for range 30 {
-		if got, err := b.Admit(context.Background(), router.Admission{Inbound: m}); err == nil {
+		if got, err := b.Intake.Admit(context.Background(), inbound.Admission{Inbound: m}); err == nil {
 			return got
 		}
 	}
 	b.t.Fatalf("message %s is not taken", m.Event)
-	return router.Admitted{}
+	return inbound.Admitted{}
 }
 
 // calm waits until nothing is left to do, however often it has failed.
@@ -288,7 +288,7 @@ func TestAcquireWhileTheDatabaseFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, withFailing)
 		release := b.busy()
-		runs := make([]router.Admitted, 6)
+		runs := make([]inbound.Admitted, 6)
 		for i := range runs {
 			runs[i] = b.hear(in(fmt.Sprint("ann", i), "1", "one"))
 		}

@@ -12,9 +12,9 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
 	"sluice/router/exchange"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/router/outbound"
@@ -24,10 +24,10 @@ import (
 )
 
 // admitting gives the router a message while the database fails again and again.
-func (b *bundle) admitting(m adapters.Inbound) router.Admitted {
+func (b *bundle) admitting(m adapters.Inbound) inbound.Admitted {
 	b.t.Helper()
-	got := insisting(b, func(ctx context.Context) (router.Admitted, error) {
-		return b.Admit(ctx, router.Admission{Inbound: m})
+	got := insisting(b, func(ctx context.Context) (inbound.Admitted, error) {
+		return b.Intake.Admit(ctx, inbound.Admission{Inbound: m})
 	})
 	synctest.Wait()
 	return got
@@ -160,9 +160,9 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 		"a request that may not wait": {nil, func(b *bundle) {
 			defer b.busy()()
 			first := in("ann", "1", "one")
-			exclusive := func(m adapters.Inbound) func(context.Context) (router.Admitted, error) {
-				return func(ctx context.Context) (router.Admitted, error) {
-					return b.Admit(ctx, router.Admission{Inbound: m, Exclusive: true})
+			exclusive := func(m adapters.Inbound) func(context.Context) (inbound.Admitted, error) {
+				return func(ctx context.Context) (inbound.Admitted, error) {
+					return b.Intake.Admit(ctx, inbound.Admission{Inbound: m, Exclusive: true})
 				}
 			}
 			got := insisting(b, exclusive(first))

@@ -15,8 +15,8 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/sessions"
@@ -174,7 +174,7 @@ func TestTheGateSeesAllWhoSpoke(t *testing.T) {
 				release := b.busy()
 				b.hear(inGroup("g", "bob", "0", "first", true))
 				synctest.Wait()
-				var last router.Admitted
+				var last inbound.Admitted
 				for i, who := range c.speak {
 					last = b.hear(inGroup("g", who, fmt.Sprint(1+i), "more", true))
 				}

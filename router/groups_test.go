@@ -137,7 +137,7 @@ func TestMenuCommandsAreAnsweredPrivately(t *testing.T) {
 	}{
 		"carried out":  {nil, "ann", "/whoami", "a guest"},
 		"denied":       {nil, "ann", "/send off", "Only an owner can"},
-		"unknown":      {nil, "ann", "/frobnicate now", "no command `/frobnicate`. `/help`"},
+		"unknown":      {nil, "ann", "/frobnicate now", "the command `/frobnicate`. `/help`"},
 		"not admitted": {policies, "ann", "/help", "can't use commands here"},
 	} {
 		t.Run(name, func(t *testing.T) {

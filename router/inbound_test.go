@@ -13,7 +13,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/queue"
@@ -132,7 +132,7 @@ func TestOverflowIsTold(t *testing.T) {
 				release := b.busy()
 				b.hear(in("ann", "0", "working"))
 				synctest.Wait()
-				var last router.Admitted
+				var last inbound.Admitted
 				for i := range 4 {
 					last = b.hear(in("ann", fmt.Sprint(i+1), fmt.Sprint("waits ", i)))
 				}
@@ -191,7 +191,7 @@ func TestAccess(t *testing.T) {
 	owners := inGroup("g1", "owner", "1", "/send off", false)
 	for name, c := range map[string]struct {
 		channel place.ChannelSettings
-		event   func() router.Admission
+		event   func() inbound.Admission
 		want    ledger.Outcome
 	}{
 		"open":                        {place.ChannelSettings{DMPolicy: place.AccessOpen}, admission(direct), ledger.OutcomeRun},
@@ -212,7 +212,7 @@ func TestAccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, func(b *bundle) { b.settings.Channels["test"] = c.channel })
-			got, err := b.Admit(t.Context(), c.event())
+			got, err := b.Intake.Admit(t.Context(), c.event())
 			require.NoError(t, err)
 			require.Equal(t, c.want, got.Outcome)
 		})
@@ -226,8 +226,8 @@ func TestAccess(t *testing.T) {
 	require.Equal(t, ledger.OutcomeIgnored, b.hear(elsewhere).Outcome)
 }
 
-func admission(m adapters.Inbound) func() router.Admission {
-	return func() router.Admission { return router.Admission{Inbound: m} }
+func admission(m adapters.Inbound) func() inbound.Admission {
+	return func() inbound.Admission { return inbound.Admission{Inbound: m} }
 }
 
 func listed(group string, mention bool) map[string]place.GroupSettings {
@@ -285,7 +285,7 @@ func TestBadInputLosesNothing(t *testing.T) {
 		require.Equal(t, ledger.OutcomeIgnored, b.hear(in("ann", "3", "")).Outcome)
 
 		b.StopIntake()
-		_, err := b.Admit(t.Context(), router.Admission{Inbound: in("ann", "4", "late")})
+		_, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("ann", "4", "late")})
 		require.ErrorIs(t, err, request.ErrStopping)
 	})
 }

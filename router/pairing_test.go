@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/approvals"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -160,7 +160,7 @@ func TestStrangersFirstMessagesMakeOneCode(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			_, err := b.Admit(t.Context(), router.Admission{Inbound: in("ann", fmt.Sprint(i), "hi")})
+			_, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("ann", fmt.Sprint(i), "hi")})
 			require.NoError(t, err)
 		})
 	}

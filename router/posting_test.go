@@ -330,7 +330,7 @@ func TestConflictsEnd(t *testing.T) {
 		synctest.Wait()
 		for name, ask := range map[string]func(context.Context) error{
 			"stop":  func(ctx context.Context) error { return b.AbortSession(ctx, run.Session, "operator") },
-			"admit": func(ctx context.Context) error { return b.Accept(ctx, in("owner", "2", "two")) },
+			"admit": func(ctx context.Context) error { return b.Intake.Accept(ctx, in("owner", "2", "two")) },
 			"learn": func(ctx context.Context) error {
 				return b.Learn(ctx, run.Session, flow.NewLabel(flow.Internal, flow.Trusted), "operator")
 			},

@@ -25,7 +25,7 @@ func TestOverflowTellsNobodyElsesWords(t *testing.T) {
 		synctest.Wait()
 		told := b.chat.texts("bob")
 		require.Len(t, told, 1)
-		require.Contains(t, told[0], "I skip the oldest")
+		require.Contains(t, told[0], "I'm skipping the oldest")
 		require.NotContains(t, told[0], "4711")
 		release()
 		b.await(2)

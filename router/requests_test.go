@@ -77,7 +77,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 		require.Empty(t, b.deliveries(""))
 		b.StopIntake()
 		for name, ask := range map[string]func(context.Context) error{
-			"admit": func(ctx context.Context) error { return b.Accept(ctx, in("ann", "1", "hi")) },
+			"admit": func(ctx context.Context) error { return b.Intake.Accept(ctx, in("ann", "1", "hi")) },
 			"send": func(ctx context.Context) error {
 				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "test", To: "x", Text: "hi"})
 				return err

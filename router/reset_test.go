@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -116,7 +116,7 @@ func TestResetHappensOnce(t *testing.T) {
 		got := make(chan sessions.ID, n)
 		for i := range n {
 			go func() {
-				admitted, err := b.Admit(t.Context(), router.Admission{Inbound: in("ann", fmt.Sprint(i+1), "hi")})
+				admitted, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("ann", fmt.Sprint(i+1), "hi")})
 				if err == nil {
 					got <- admitted.Session
 				} else {

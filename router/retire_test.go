@@ -111,7 +111,7 @@ func TestButtonsGoWhenTheirQuestionIsDecided(t *testing.T) {
 				require.NotContains(t, b.chat.texts("owner")[0], "because", "why may be for other eyes")
 				require.Empty(t, b.delivery(q.ID).Asks)
 				late := b.hear(b.press(q, 0, "owner"))
-				require.Equal(t, "That is already decided.", late.Notice)
+				require.Equal(t, "This has already been decided.", late.Notice)
 			})
 		})
 	}
@@ -213,7 +213,7 @@ func TestButtonsOfAPairingGoWithAllOwners(t *testing.T) {
 					require.Contains(t, b.chat.texts(owner)[0], c.want)
 				}
 				wrong := b.audited("pairing.wrong")
-				require.Equal(t, "That is already decided.", b.hear(b.press(q, 0, "second")).Notice)
+				require.Equal(t, "This has already been decided.", b.hear(b.press(q, 0, "second")).Notice)
 				require.Equal(t, wrong, b.audited("pairing.wrong"), "a late press is no wrong code")
 			})
 		})
@@ -265,7 +265,7 @@ func TestAFaultAboutOneQuestionStopsNoOther(t *testing.T) {
 		b.hear(b.press(q, 0, "owner"))
 		synctest.Wait()
 		require.Empty(t, b.delivery(q.ID).Asks, "it is not tried for ever")
-		require.Equal(t, "That is already decided.", b.hear(b.press(q, 0, "owner")).Notice)
+		require.Equal(t, "This has already been decided.", b.hear(b.press(q, 0, "owner")).Notice)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"sluice/router/approvals"
 	"sluice/router/commands"
 	"sluice/router/exchange"
+	"sluice/router/inbound"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/manage"
@@ -63,19 +64,12 @@ type Config struct {
 	Room room.Disk // for stored files; nil: no bound
 }
 
-// Router takes messages in, has them worked and sends the answers out. Its
-// goroutines are those of the lanes (see [lanes.Lanes]), the sweeper, the retirer's, the pruner, the keeper of receipts, and those of acks.
+// Router puts the stages of a message together, starts and stops them, and sweeps. Its goroutines are the sweeper, the pruner
+// and the keeper of receipts; those of the lanes, the retirer and the acks belong to these stages.
 type Router struct {
 	store      *ledger.Store
-	bus        Bus
-	models     Models
-	gate       outbound.Gate
 	compose    *outbound.Composer
-	monitor    Monitor
-	adapter    adapters.Finder
 	settings   atomic.Pointer[place.Settings]
-	partitions int
-	replica    string
 	now        func() time.Time
 	log        *slog.Logger
 	metrics    *metrics
@@ -89,6 +83,7 @@ type Router struct {
 	exchanges  *exchange.Exchanges
 	receipts   *outbound.Receipts
 
+	Intake    *inbound.Intake      // takes events in
 	Routes    *outbound.Routes     // where messages go that answer nothing
 	Sender    *outbound.Sender     // messages that answer nothing
 	Answers   *outbound.Answers    // what callers of the API may be told
@@ -112,8 +107,6 @@ type Router struct {
 	sweepDone chan struct{}
 }
 
-var _ adapters.Acceptor = (*Router)(nil)
-
 // New makes a Router. It does nothing before Start and before the bus gives it partitions.
 func New(c Config) (*Router, error) {
 	if c.Store == nil || c.Bus == nil || c.Models == nil || c.Gate == nil || c.Monitor == nil || c.Adapters == nil || c.Settings == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
@@ -123,8 +116,7 @@ func New(c Config) (*Router, error) {
 		return nil, errors.New("new router: want at least one partition")
 	}
 	r := &Router{
-		bus: c.Bus, models: c.Models, gate: c.Gate, monitor: c.Monitor, adapter: c.Adapters,
-		partitions: c.Partitions, replica: c.Replica, now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
+		now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: cmp.Or(c.Grace, 4*time.Second), sweepEvery: cmp.Or(c.SweepEvery, 30*time.Second),
 		receipts: outbound.NewReceipts(),
 	}
@@ -146,6 +138,7 @@ func New(c Config) (*Router, error) {
 	})
 	r.newWork(c)
 	r.manage(c)
+	r.newIntake(c)
 	return r, nil
 }
 
@@ -180,6 +173,15 @@ func (r *Router) manage(c Config) {
 		Approvals: r.Approvals, Settle: r.Pairings.Settlement, Now: c.Now,
 	}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}
+}
+
+// newIntake makes the stage that takes events in.
+func (r *Router) newIntake(c Config) {
+	r.Intake = &inbound.Intake{
+		Store: r.store, Buttons: r.store, Settings: r.settings.Load, Places: r.places, SinkLevel: c.Gate.SinkLevel, Commands: r.commands,
+		Pairings: r.Pairings, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Lanes: r.lanes, Acks: r.acks, Emit: c.Bus.Emit,
+		Stopping: r.stopping.Load, Now: c.Now, Log: c.Log, Metrics: inbound.NewMetrics(c.Registerer),
+	}
 }
 
 // Sessions are sessions as operators and programs see, change and end them.
@@ -257,7 +259,7 @@ func (r *Router) Start() {
 	}()
 }
 
-// StopIntake makes Admit refuse everything from now on.
+// StopIntake makes the intake refuse everything from now on.
 func (r *Router) StopIntake() { r.stopping.Store(true) }
 
 // Stop ends the sweeping and gives back partitions that the bus has not taken away yet. It is idempotent.

@@ -213,7 +213,7 @@ func (a *App) wire() error {
 	}
 	a.router.Employ(a.loop)
 	a.supervisor = supervisor.New(supervisor.Config{
-		Adapters: a.channels.all, Acceptor: a.router, Leases: a.bus, Commands: commands.Menu(),
+		Adapters: a.channels.all, Acceptor: a.router.Intake, Leases: a.bus, Commands: commands.Menu(),
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	return a.newHTTP()

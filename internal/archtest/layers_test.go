@@ -33,6 +33,7 @@ func layers() [][]string {
 		{"router/outbound", "router/exchange"},
 		{"router/manage", "router/work"},
 		{"router/approvals", "router/commands"},
+		{"router/inbound"},
 		{"router"},
 		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},

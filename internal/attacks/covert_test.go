@@ -13,7 +13,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -77,7 +77,7 @@ func (w *covert) admitMute(lines ...string) {
 		Event: fmt.Sprint("event/", w.ticks.Load()), Route: placeOfKey(highKey), Mentioned: true, SentAt: w.clock(),
 		Sender: sessions.Peer{ID: "1", Name: "Ada"}, Text: strings.Join(lines, "\n"),
 	}
-	_, err = w.router.Admit(w.Context(), router.Admission{Session: record.ID, Inbound: in})
+	_, err = w.router.Intake.Admit(w.Context(), inbound.Admission{Session: record.ID, Inbound: in})
 	require.NoError(w, err)
 }
 

@@ -20,6 +20,7 @@ import (
 	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -248,7 +249,7 @@ func (w *workplace) admit(key sessions.Key, in adapters.Inbound) {
 	record, err := w.db.SessionByKey(w.Context(), key)
 	require.NoError(w, err)
 	in.Event, in.Route, in.Mentioned, in.SentAt = fmt.Sprint("event/", w.ticks.Load()), placeOfKey(key), true, w.clock()
-	_, err = w.router.Admit(w.Context(), router.Admission{Session: record.ID, Inbound: in})
+	_, err = w.router.Intake.Admit(w.Context(), inbound.Admission{Session: record.ID, Inbound: in})
 	require.NoError(w, err)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/sessions"
 )
 
@@ -113,7 +113,7 @@ func (w *threads) hear(place sessions.Route, in adapters.Inbound) {
 	w.called++
 	in.Event, in.SentAt, in.Route, in.Mentioned = fmt.Sprint("event/", w.ticks.Load()), w.clock(), place, true
 	in.Sender = sessions.Peer{ID: "1", Name: "Ada"}
-	_, err := w.router.Admit(w.Context(), router.Admission{Inbound: in})
+	_, err := w.router.Intake.Admit(w.Context(), inbound.Admission{Inbound: in})
 	require.NoError(w, err)
 	until(w, time.Millisecond, "runs and deliveries to end", w.idle)
 }

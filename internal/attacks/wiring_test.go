@@ -24,7 +24,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"router/work/finish.go",     // how a run failed is told where what its session knows may be said
 		"router/outbound/held.go",   // a denial's reason stays beside a message for those who may see the message
 		"router/outbound/retire.go", // what came of a question is told where the question was
-		"router/commands_tree.go", "router/exchange/task.go", "router/manage/sessions.go", "router/outbound/send.go", "router/place/reset.go", "router/tasks_command.go", "router/work/orders.go",
+		"router/commands/tasks.go", "router/commands/tree.go", "router/exchange/task.go", "router/manage/sessions.go", "router/outbound/send.go", "router/place/reset.go", "router/work/orders.go",
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}
 	compares := regexp.MustCompile(`\.(CanFlow|FlowsTo)\(`)

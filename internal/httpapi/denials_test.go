@@ -22,7 +22,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -157,7 +157,7 @@ func TestWithheldAnswersAreSaidToTheOperator(t *testing.T) {
 		} {
 			run.ID, run.Session, run.Status = id, "sess_000000000002", sessions.RunDone
 			g.runs[id] = run
-			g.admitted = router.Admitted{Outcome: ledger.OutcomeRun, Run: id}
+			g.admitted = inbound.Admitted{Outcome: ledger.OutcomeRun, Run: id}
 			w := call(s.Handler(), "POST", "/v1/sessions/main/messages", `{"message":"hi"}`, "Authorization: Bearer low", "Accept: application/json")
 			require.Equal(t, 200, w.Code, w.Body)
 			require.NotContains(t, w.Body.String(), "secret")

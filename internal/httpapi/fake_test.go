@@ -25,10 +25,10 @@ import (
 	"sluice/internal/httpapi/view"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/approvals"
 	"sluice/router/decider"
 	"sluice/router/exchange"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/router/outbound"
@@ -87,13 +87,13 @@ type gateway struct {
 	files     map[sessions.MediaID]ledger.Media
 	messages  []outbound.Proactive
 	counts    map[ledger.DeliveryStatus]int
-	asked     []router.Admission
+	asked     []inbound.Admission
 	created   []manage.NewSession
 	ended     []sessions.ID
 	enders    []string // who has ended or reset sessions
 	aborted   []sessions.ID
 	queries   []ledger.SessionQuery
-	admitted  router.Admitted
+	admitted  inbound.Admitted
 	fail      error // of every call
 	after     uint64
 	follower  chan context.Context // of those who follow a session
@@ -242,7 +242,7 @@ func (g *gateway) ApprovePairing(context.Context, string, string) (ledger.Pairin
 	return ledger.Pairing{}, approvals.ErrPairingCode
 }
 
-func (g *gateway) Admit(_ context.Context, in router.Admission) (router.Admitted, error) {
+func (g *gateway) Admit(_ context.Context, in inbound.Admission) (inbound.Admitted, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked = append(g.asked, in)

@@ -15,7 +15,7 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/router/request"
@@ -149,7 +149,7 @@ func TestTurnWhole(t *testing.T) {
 			t.Parallel()
 			g := withMain()
 			c.run.ID = "run_1"
-			g.runs["run_1"], g.admitted = c.run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
+			g.runs["run_1"], g.admitted = c.run, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 			w := call(serve(t, g), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`, "Accept: application/json")
 			require.JSONEq(t, c.want, w.Body.String())
 		})
@@ -160,7 +160,7 @@ func TestTurnIsNamedByItsCaller(t *testing.T) {
 	t.Parallel()
 	g := withMain()
 	g.add(sessions.Record{ID: "sess_000000000002", Key: "agent:main:http:sess_000000000002", Agent: "main"})
-	g.admitted = router.Admitted{Outcome: ledger.OutcomeCommand, Notice: "Done."}
+	g.admitted = inbound.Admitted{Outcome: ledger.OutcomeCommand, Notice: "Done."}
 	h := serve(t, g)
 	w := call(h, "POST", "/v1/sessions/main/messages", `{"message":"/status","id":"m1"}`, "Accept: application/json", "Idempotency-Key: other")
 	require.JSONEq(t, `{"status":"ok","reply":"Done."}`, w.Body.String())
@@ -199,7 +199,7 @@ func say(t *testing.T, h http.Handler) (http.Header, string) {
 func TestTurnStreamsItsOwnRunOnly(t *testing.T) {
 	t.Parallel()
 	g := withMain()
-	g.runs["run_1"], g.admitted = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning}, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
+	g.runs["run_1"], g.admitted = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning}, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 	g.becomes = map[sessions.RunID]sessions.Run{"run_1": {ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four"}}
 	for _, e := range []sessions.Event{
 		{Run: "run_0", Seq: 6, Type: sessions.EventDone, Text: "of another"},
@@ -223,7 +223,7 @@ func TestTurnThatEndedBefore(t *testing.T) {
 	t.Parallel()
 	g := withMain()
 	g.runs["run_1"] = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four", Finished: clock}
-	g.admitted = router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1", Repeat: true}
+	g.admitted = inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1", Repeat: true}
 	_, text := say(t, serve(t, g))
 	require.Contains(t, text, "event: run.done\n")
 	require.Contains(t, text, `"text":"four"`)

@@ -17,7 +17,7 @@ import (
 
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/operator"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -107,7 +107,7 @@ func TestTurnEndsWithoutTheBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := withMain()
 		run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning}
-		g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
+		g.runs["run_1"], g.admitted = run, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 		_, w := started(t, g)
 		body := answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body
 		time.AfterFunc(2*time.Minute, func() {

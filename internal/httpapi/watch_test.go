@@ -14,7 +14,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
-	"sluice/router"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -98,7 +98,7 @@ func TestAnAnswerAboveItsAskerIsNotShown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := withMain()
 				run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning, Label: at(flow.Public)}
-				g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
+				g.runs["run_1"], g.admitted = run, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 				s, w := started(t, g, forInternal)
 				read := reading(answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body)
 				g.live <- sessions.Event{Run: "run_1", Type: sessions.EventDelta, Text: "let me see", Label: at(flow.Public)}
@@ -152,7 +152,7 @@ func TestAStreamTellsNoAnswerThatTheGateHolds(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					g := withMain()
 					run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunRunning, Label: at(flow.Public)}
-					g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
+					g.runs["run_1"], g.admitted = run, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 					s, w := started(t, g)
 					read := reading(answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body)
 					synctest.Wait()
@@ -188,7 +188,7 @@ func TestAWholeAnswerAboveItsAskerIsNotShown(t *testing.T) {
 			other.Taint = at(c.session)
 			g.records["sess_000000000002"] = other
 			g.runs["run_1"] = sessions.Run{ID: "run_1", Session: other.ID, Status: status, Reply: "secret", Error: "secret", Label: at(c.run)}
-			g.admitted = router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1", Repeat: true}
+			g.admitted = inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1", Repeat: true}
 			w := call(newServer(t, g, forInternal).Handler(), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`, "Accept: application/json")
 			require.Equal(t, http.StatusOK, w.Code, name)
 			require.Contains(t, w.Body.String(), `"run_id":"run_1"`, name)
@@ -207,13 +207,13 @@ func TestThePageSpeaksToASessionAboveIt(t *testing.T) {
 	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleOperator}),
 		func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return flow.Public } }).Handler()
 	run := sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "forbidden", Label: at(flow.Restricted)}
-	g.runs["run_1"], g.admitted = run, router.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
+	g.runs["run_1"], g.admitted = run, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 	w := call(h, "POST", say, `{"message":"2+2"}`, page, "Accept: application/json")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Body.String(), "I have an answer, but it may not be said in this conversation.")
 	require.NotContains(t, w.Body.String(), "forbidden")
 	require.Equal(t, http.StatusNotFound, call(h, "POST", say, `{"message":"2+2"}`, page, "Authorization: Bearer low").Code, "another token is no owner")
-	g.admitted = router.Admitted{Outcome: ledger.OutcomeCommand, Session: mainID, Notice: "Started a new session.", NoticeID: "dlv_1"}
+	g.admitted = inbound.Admitted{Outcome: ledger.OutcomeCommand, Session: mainID, Notice: "Started a new session.", NoticeID: "dlv_1"}
 	g.sent = append(g.sent, ledger.Delivery{ID: "dlv_1", Session: mainID, Label: at(flow.Public)})
 	require.Contains(t, call(h, "POST", say, `{"message":"/new"}`, page, "Accept: application/json").Body.String(), "Started a new session.")
 	for _, path := range []string{"/v1/sessions/main", "/v1/sessions/main/history", "/v1/sessions/main/events", "/v1/sessions/" + string(mainID)} {
@@ -233,7 +233,7 @@ func TestWhatACallerSaysHasALevel(t *testing.T) {
 		auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleOperator},
 		auth.Credential{Name: "ops", Token: "ops", Level: flow.Internal, Role: auth.RoleOperator},
 	), func(c *httpapi.Config) { c.SinkLevel = func(sessions.Route) flow.Level { return flow.Internal } }).Handler()
-	g.admitted = router.Admitted{Outcome: ledger.OutcomeIgnored}
+	g.admitted = inbound.Admitted{Outcome: ledger.OutcomeIgnored}
 	for _, c := range []struct {
 		token, given, header string
 		status               int

@@ -31,6 +31,7 @@ var targets = []struct {
 	{"./router/approvals", []string{"./router/approvals", "./router"}},
 	{"./router/room", []string{"./router/room", "./router"}},
 	{"./router/commands", []string{"./router/commands", "./router"}},
+	{"./router/inbound", []string{"./router/inbound", "./router"}},
 	{"./router/manage", []string{"./router/manage", "./router"}},
 	{"./router/place", []string{"./router/place"}},
 	{"./router/queue", []string{"./router/queue"}},

@@ -20,8 +20,8 @@ import (
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
-	"sluice/router"
 	"sluice/router/decider"
+	"sluice/router/inbound"
 	"sluice/sessions"
 )
 
@@ -36,7 +36,7 @@ const (
 // Turns takes messages in.
 type Turns interface {
 	// Admit accepts a message: it is durable when Admit returns.
-	Admit(ctx context.Context, in router.Admission) (router.Admitted, error)
+	Admit(ctx context.Context, in inbound.Admission) (inbound.Admitted, error)
 }
 
 // Work is what sessions work on.
@@ -157,13 +157,13 @@ func readTurn(r *http.Request) (turnRequest, error) {
 
 // admission is a turn as the router takes it: a message on the page, from the owner or from the person behind another token.
 // A session that a program has created takes one message at a time.
-func (a *TurnAPI) admission(ctx context.Context, record sessions.Record, t turnRequest, label flow.Label) router.Admission {
+func (a *TurnAPI) admission(ctx context.Context, record sessions.Record, t turnRequest, label flow.Label) inbound.Admission {
 	who := auth.CallerOf(ctx)
 	event, sender := string(record.Key)+"/"+t.ID, a.Identity.Person
 	if !who.Owner() { // no session key begins like this
 		event, sender = "token:"+who.Name+"/"+event, sessions.Peer{ID: decider.TokenUser(who.Name), Name: who.Name}
 	}
-	return router.Admission{
+	return inbound.Admission{
 		Inbound: adapters.Inbound{
 			Event: event, Route: a.Identity.Route, Sender: sender, Text: t.Message, Press: t.Press,
 			Mentioned: true, MessageID: sessions.PlatformMessageID(t.ID), SentAt: a.Now(),
@@ -178,7 +178,7 @@ func wantsJSON(r *http.Request) bool {
 }
 
 // answer waits for the end of a turn and answers with JSON.
-func (a *TurnAPI) answer(ctx context.Context, w http.ResponseWriter, got router.Admitted) error {
+func (a *TurnAPI) answer(ctx context.Context, w http.ResponseWriter, got inbound.Admitted) error {
 	reply, err := a.reply(ctx, got)
 	if err == nil {
 		wire.WriteJSON(w, http.StatusOK, reply)
@@ -186,7 +186,7 @@ func (a *TurnAPI) answer(ctx context.Context, w http.ResponseWriter, got router.
 	return err
 }
 
-func (a *TurnAPI) reply(ctx context.Context, got router.Admitted) (turnReply, error) {
+func (a *TurnAPI) reply(ctx context.Context, got inbound.Admitted) (turnReply, error) {
 	if got.Run == "" {
 		text, err := a.notice(ctx, got)
 		return turnReply{Status: "ok", Reply: text}, err
@@ -211,7 +211,7 @@ func turnStatus(s sessions.RunStatus) string {
 }
 
 // notice is the gateway's own answer to a turn, as far as the caller may see it.
-func (a *TurnAPI) notice(ctx context.Context, got router.Admitted) (string, error) {
+func (a *TurnAPI) notice(ctx context.Context, got inbound.Admitted) (string, error) {
 	who := auth.CallerOf(ctx)
 	if got.Notice == "" || who.SeesAll() {
 		return got.Notice, nil
@@ -231,7 +231,7 @@ func (a *TurnAPI) notice(ctx context.Context, got router.Admitted) (string, erro
 }
 
 // stream shows a run's events up to its end. The answer of a command is one event.
-func (a *TurnAPI) stream(ctx context.Context, w http.ResponseWriter, id sessions.ID, got router.Admitted, events <-chan sessions.Event) error {
+func (a *TurnAPI) stream(ctx context.Context, w http.ResponseWriter, id sessions.ID, got inbound.Admitted, events <-chan sessions.Event) error {
 	text, err := a.notice(ctx, got)
 	if err != nil {
 		return err

@@ -1,0 +1,244 @@
+package inbound
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice/adapters"
+	"sluice/internal/faultpoint"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/commands"
+	"sluice/router/ledger"
+	"sluice/router/place"
+	"sluice/router/request"
+	"sluice/router/speech"
+	"sluice/sessions"
+)
+
+// maxTries bounds how often an event is admitted again after another commit got in between.
+const maxTries = 5
+
+// Accept implements [adapters.Acceptor].
+func (i *Intake) Accept(ctx context.Context, in adapters.Inbound) error {
+	_, err := i.Admit(ctx, Admission{Inbound: in})
+	return err
+}
+
+// Admit takes one inbound event. When it returns without an error, whatever
+// must follow from the event is durable; a repeated event changes nothing.
+// Errors: [request.ErrStopping], [request.ErrBusy], a *[request.Error], or the store's.
+func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
+	if i.Stopping() {
+		return Admitted{}, request.ErrStopping
+	}
+	started := i.Now()
+	in.Quotations = speech.Bound(in.Quotations, speech.MaxQuoted)
+	in.Inbound = in.Fit(started)
+	if in.Route.ChatType == sessions.Direct && string(in.Sender.ID) != string(in.Route.Conversation) {
+		in.Route.Peer = in.Sender.ID
+	}
+	for range maxTries {
+		got, err := i.admitOnce(ctx, in)
+		switch {
+		case err == nil:
+			i.Metrics.Accepted.WithLabelValues(in.Route.Channel, string(got.Outcome)).Inc()
+			i.Metrics.Seconds.Observe(i.Now().Sub(started).Seconds())
+			return got, nil
+		case errors.Is(err, sessions.ErrDuplicate):
+			if got, err = i.repeated(ctx, in); err == nil {
+				i.Metrics.Accepted.WithLabelValues(in.Route.Channel, "repeat").Inc()
+				return got, nil
+			}
+			if !errors.Is(err, sessions.ErrNotFound) {
+				return Admitted{}, err
+			}
+		case errors.Is(err, sessions.ErrConflict):
+		default:
+			return Admitted{}, err
+		}
+	}
+	return Admitted{}, fmt.Errorf("admit event %s: %w", in.Event, sessions.ErrConflict)
+}
+
+// way is where an event goes.
+type way int
+
+const (
+	wayIgnored  way = iota
+	wayReaction     // a reaction to a message
+	wayWhoami       // a stranger asks for their id
+	wayPairing      // a stranger asks to be let in
+	wayUnlisted     // an owner speaks to the bot in a group that the configuration does not list
+	wayPress        // a press of a button
+	wayHistory      // talk in a group that is not meant for the agent
+	waySaid         // a message for the agent, or a command
+)
+
+// wayOf chooses where an event goes, knowing how its place admits it.
+func wayOf(in Admission, how place.Admit, owner bool) way {
+	switch {
+	case in.Reaction != nil:
+		return wayReaction
+	case asksWhoami(in, how):
+		return wayWhoami
+	case how == place.AdmitPairing:
+		return wayPairing
+	case addressesUnlisted(in, how, owner):
+		return wayUnlisted
+	case how == place.AdmitNone, how == place.AdmitCommand && in.Press == "" && !commands.Given(in.Inbound):
+		return wayIgnored
+	case in.Press != "":
+		return wayPress
+	case how == place.AdmitHistory:
+		return wayHistory
+	}
+	return waySaid
+}
+
+// admitOnce is one attempt. After ErrDuplicate and ErrConflict the caller looks again.
+func (i *Intake) admitOnce(ctx context.Context, in Admission) (Admitted, error) {
+	s := i.Settings()
+	in.found = &place.Found{}
+	switch {
+	case in.Migrated != nil:
+		return i.admitMigration(ctx, in)
+	case in.Deleted:
+		return i.admitDeletion(ctx, in)
+	}
+	owner := s.IsOwner(in.Route.Channel, in.Sender.ID)
+	how, err := i.Places.Access(ctx, s, in.arrival(), owner)
+	if err != nil {
+		return Admitted{}, err
+	}
+	way := wayOf(in, how, owner)
+	switch way {
+	case wayIgnored:
+		return i.refuse(ctx, in)
+	case wayReaction:
+		return i.admitReaction(ctx, s, in, how, owner)
+	case wayWhoami:
+		return i.tellStranger(ctx, in)
+	case wayPairing:
+		return i.requestPairing(ctx, in)
+	case wayUnlisted:
+		return i.tellUnlisted(ctx, s, in)
+	}
+	if ignore, err := i.countTurn(ctx, s, &in, how); ignore || err != nil {
+		return ignored(), err
+	}
+	switch way {
+	case wayPress:
+		return i.admitPress(ctx, s, in, how, owner)
+	case wayHistory:
+		return i.admitHistory(ctx, s, in, owner)
+	}
+	return i.admitSaid(ctx, s, in, owner)
+}
+
+// refuse ignores an event that is not admitted. Only those who used the platform's own menu are told why: the platform would
+// otherwise report that the bot is broken.
+func (i *Intake) refuse(ctx context.Context, in Admission) (Admitted, error) {
+	i.Metrics.Ignored.WithLabelValues(in.Route.Channel, "access").Inc()
+	if !commands.FromMenu(in.Inbound) {
+		return ignored(), nil
+	}
+	return i.answerEvent(ctx, in, ledger.OutcomeIgnored, "You can't use commands here.")
+}
+
+// admitSaid takes what an admitted person says to the agent.
+func (i *Intake) admitSaid(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
+	if s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes {
+		text := fmt.Sprintf("That message is too long: %d bytes, and the limit is %d. Please split it or send it as a file.", len(in.Text), s.MaxTextBytes)
+		return i.answerEvent(ctx, in, ledger.OutcomeIgnored, text)
+	}
+	if cmd, ok := commands.Of(in.Inbound); ok {
+		return i.command(ctx, s, in, owner, cmd)
+	}
+	if commands.FromMenu(in.Inbound) {
+		name, _, _ := strings.Cut(in.Text, " ")
+		return i.answerEvent(ctx, in, ledger.OutcomeCommand, fmt.Sprintf("I don't know the command `%s`. `/help` lists the commands.", name))
+	}
+	if speech.Nothing(in.Inbound) {
+		return ignored(), nil
+	}
+	return i.admitRun(ctx, s, in, owner)
+}
+
+// repeated says what became of an event at its first delivery.
+func (i *Intake) repeated(ctx context.Context, in Admission) (Admitted, error) {
+	e, err := i.Store.Event(ctx, eventKey(in))
+	if err != nil {
+		return Admitted{}, err
+	}
+	got := Admitted{Outcome: e.Outcome, Session: e.Session, Run: e.Run, Repeat: true}
+	if e.Run != "" { // the process that stored it may have died before it woke anyone
+		i.Lanes.WakeSession(e.Session)
+	}
+	if e.Notice != "" {
+		d, err := i.Store.Delivery(ctx, e.Notice)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return got, nil // it was sent long ago, and retention has removed it
+		}
+		if err != nil {
+			return Admitted{}, fmt.Errorf("read notice: %w", err)
+		}
+		got.Notice, got.NoticeID = d.Text, d.ID
+		i.Lanes.Wake(d.Partition, d.Lane)
+	}
+	return got, nil
+}
+
+// commitEvent stores an event with the change that it led to, and wakes the lanes that have work by it.
+func (i *Intake) commitEvent(ctx context.Context, in Admission, outcome ledger.Outcome, change ledger.Change) error {
+	event := &ledger.Event{Key: eventKey(in), Outcome: outcome, Accepted: i.Now()}
+	if len(change.Enqueue) > 0 {
+		event.Session, event.Run = change.Enqueue[0].Session, change.Enqueue[0].ID
+	}
+	for _, d := range change.Deliver {
+		if d.Kind == ledger.KindNotice && event.Notice == "" { // the first answers the sender
+			event.Notice, event.Session = d.ID, cmp.Or(event.Session, d.Session)
+		}
+	}
+	change.Event, change.Bots = event, in.turns
+	if in.Session == "" && (outcome == ledger.OutcomeRun || outcome == ledger.OutcomeCommand || outcome == ledger.OutcomeHistory) {
+		change.Peers = []ledger.DirectPeer{heardFrom(in)}
+	}
+	faultpoint.Hit(faultpoint.AcceptBeforeCommit)
+	if err := i.Store.Commit(ctx, change); err != nil {
+		return fmt.Errorf("commit event: %w", err)
+	}
+	faultpoint.Hit(faultpoint.AcceptAfterCommit)
+	if outcome == ledger.OutcomeRun {
+		i.emitUser(change.Enqueue[0]) // before a worker starts it
+	}
+	i.Lanes.WakeFor(change)
+	return nil
+}
+
+// heardFrom notes that a person spoke in a conversation. What may be said there depends on it.
+func heardFrom(in Admission) ledger.DirectPeer {
+	p := ledger.DirectPeer{Channel: in.Route.Channel, Account: in.Route.Account, Conversation: in.Route.Conversation}
+	if in.Route.ChatType == sessions.Direct {
+		p.User = in.Sender.ID
+	}
+	return p
+}
+
+// answerEvent stores the gateway's own answer to an event and nothing else.
+func (i *Intake) answerEvent(ctx context.Context, in Admission, outcome ledger.Outcome, text string) (Admitted, error) {
+	notice := i.Composer.Notice(in.Route, text)
+	notice.Session = in.Session
+	err := i.commitEvent(ctx, in, outcome, ledger.Change{Deliver: []ledger.Delivery{notice}})
+	return Admitted{Outcome: outcome, Session: in.Session, Notice: text, NoticeID: notice.ID}, err
+}
+
+// saidLabel is the label of a message: of its sender's words joined with the words that it quotes, whose writers are not
+// known. A part that could not be read may be a quotation too.
+func (i *Intake) saidLabel(in Admission, owner bool) flow.Label {
+	whole := in.Unread == "" || policy.CheckUnread.Skipped()
+	return i.Places.Label(in.Route, owner && len(in.Quotations) == 0 && whole)
+}

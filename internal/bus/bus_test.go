@@ -224,6 +224,22 @@ func TestEventsAreFollowedAndResumed(t *testing.T) {
 	}
 }
 
+// A follower without a number begins behind all that was emitted before, even while that is on its way to the server.
+func TestFollowersBeginNow(t *testing.T) {
+	t.Parallel()
+	b := start(t, "", "one")
+	for n := range 20 {
+		id := sessions.ID("sess_" + strconv.Itoa(n))
+		for range 200 {
+			b.Emit(sessions.Event{Session: id, Type: sessions.EventDelta, Text: "before"})
+		}
+		events, err := b.Follow(t.Context(), id, 0)
+		require.NoError(t, err)
+		b.Emit(sessions.Event{Session: id, Type: sessions.EventDelta, Text: "after"})
+		require.Equal(t, "after", receive(t, events).Text)
+	}
+}
+
 func TestSlowReaderIsCutOff(t *testing.T) {
 	t.Parallel()
 	registry, letGo := prometheus.NewRegistry(), newSaid("too slow")

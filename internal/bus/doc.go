@@ -4,6 +4,7 @@
 //	sluice.wake.<partition>   core NATS: a lane's name, for the partition's owner
 //	sluice.members            core NATS: heartbeats and farewells of replicas
 //	sluice.events.<session>   JetStream stream SLUICE_EVENTS, in memory, bounded: live and resumed views
+//	sluice.events.mark        in the same stream, with the embedded server: where a new follower begins
 //	SLUICE_LEASES             JetStream key-value bucket with a TTL: partition.<n>, and names
 //
 // In a NATS cluster the stream and the bucket are kept on three nodes.

@@ -48,8 +48,11 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 	b.mu.Lock()
 	stream := b.events
 	b.mu.Unlock()
-	leave := b.gather.follow()
-	consumer, err := follower(ctx, stream, id, after)
+	leave, mark := func() {}, uint64(0)
+	if b.solo() {
+		leave, mark = b.gather.follow()
+	}
+	consumer, err := follower(ctx, stream, id, begin{after, mark})
 	if err != nil {
 		leave()
 		b.damaged()
@@ -84,19 +87,12 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 }
 
 // follower makes the consumer. It begins at a fixed sequence number, so that nothing that comes from now on is missed.
-func follower(ctx context.Context, stream *stream, id sessions.ID, after uint64) (jetstream.Consumer, error) {
+func follower(ctx context.Context, stream *stream, id sessions.ID, from begin) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	info, err := stream.Info(ctx)
+	start, err := from.start(ctx, stream)
 	if err != nil {
 		return nil, err
-	}
-	start := after + 1
-	switch {
-	case after == 0:
-		start = info.State.LastSeq + 1
-	case after > info.State.LastSeq:
-		start = 1 // not a number of this stream: the reader gets all there is
 	}
 	return stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{eventsSubject + string(id)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"strconv"
 	"sync"
 	"time"
 )
@@ -20,6 +21,7 @@ type gatherer struct {
 
 	mu        sync.Mutex
 	followers int
+	marks     uint64 // published, see follow
 	closed    bool
 	timer     *time.Timer // nil: nothing waits
 	waiting   []gathered
@@ -60,17 +62,20 @@ func (g *gatherer) flush() {
 	g.waiting = g.waiting[:0]
 }
 
-// follow publishes what waits, and from now on each event at once, until the follower leaves.
-func (g *gatherer) follow() (leave func()) {
+// follow publishes what waits, and from now on each event at once, until the follower leaves. The mark is a number that is
+// published behind what was emitted before.
+func (g *gatherer) follow() (leave func(), mark uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.followers++
 	g.flush()
+	g.marks++
+	g.publish(marksSubject, strconv.AppendUint(nil, g.marks, 10))
 	return sync.OnceFunc(func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.followers--
-	})
+	}), g.marks
 }
 
 // close publishes what waits. Nothing is held back after it.

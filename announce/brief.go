@@ -8,10 +8,10 @@ import (
 )
 
 // announceRequest is what the target's session is asked in the announcing step; what it is about stands in the brief.
-const announceRequest = "Say now what the people of this conversation shall hear of this exchange."
+const announceRequest = "Now write what the people in this conversation should know about this exchange."
 
 // reportRequest is what a sub-agent is asked when its work has ended.
-const reportRequest = "Report now what came of your task."
+const reportRequest = "Now report the result of your task."
 
 // Brief is what the model of a step's session is told for this step alone. It
 // is composed when the step runs and never stored: what steers an exchange is no part of what was said.
@@ -20,23 +20,23 @@ func Brief(x Exchange) string {
 	switch {
 	case x.Kind == Spawn && x.Phase == Asking:
 		lines = []string{
-			"You are a sub-agent. Another session of the gateway gave you one task; nobody else speaks to you here.",
-			"Do the task and end with what came of it. You can't ask back.",
+			"You are a sub-agent. Another session of the gateway gave you one task; no one else writes to you here.",
+			"Do the task and answer with its result. You can't ask questions.",
 		}
 	case x.Kind == Spawn:
 		lines = []string{
-			"Your task has ended. What you say now is shown to the people who speak to the session that gave it to you, under the status that the gateway itself has found.",
-			"Say in a few sentences what came of it. To keep silent, answer exactly " + sessions.AnnounceSkip + ".",
+			"Your task has ended. Your next answer is shown to the people of the session that gave you the task, below a status line that the gateway writes.",
+			"Give the result in a few sentences. To stay silent, answer exactly " + sessions.AnnounceSkip + ".",
 		}
 	case x.Phase == Asking && x.Blind:
 		lines = []string{
-			fmt.Sprintf("The last message comes from another agent (agent %s, session %s), not from a person. That agent may not see this conversation: what you answer does not go to it.", x.Requester.Agent, x.Requester.Key),
-			"Afterwards you may tell your own people about it. To say nothing at all, answer exactly " + sessions.NoReply + ".",
+			fmt.Sprintf("The last message comes from another agent (agent %s, session %s), not from a person. That agent may not see this conversation: your answer does not go to it.", x.Requester.Agent, x.Requester.Key),
+			"Afterwards you may tell the people in your own conversation about it. To say nothing at all, answer exactly " + sessions.NoReply + ".",
 		}
 	case x.Phase == Asking:
 		lines = []string{
 			fmt.Sprintf("The last message comes from another agent (agent %s, session %s), not from a person. Your answer goes to that agent.", x.Requester.Agent, x.Requester.Key),
-			"It may answer you, and afterwards you may tell your own people about it. To say nothing at all, answer exactly " + sessions.NoReply + ".",
+			"It may answer you, and afterwards you may tell the people in your own conversation about it. To say nothing at all, answer exactly " + sessions.NoReply + ".",
 		}
 	case x.Phase == Replying:
 		other, role := x.Target, "asked"
@@ -46,15 +46,15 @@ func Brief(x Exchange) string {
 		lines = []string{
 			fmt.Sprintf("The last message comes from another agent (agent %s, session %s): turn %d of at most %d of an exchange in which you %s. Your answer goes to that agent.",
 				other.Agent, other.Key, x.Turn, x.MaxTurns, role),
-			"If nothing more needs to be said between you, answer exactly " + sessions.ReplySkip + ".",
+			"If the exchange needs no further message, answer exactly " + sessions.ReplySkip + ".",
 		}
 	case x.Phase == Announcing:
 		lines = []string{
 			fmt.Sprintf("An exchange with another agent (agent %s, session %s) has ended.", x.Requester.Agent, x.Requester.Key),
 			"Its request was: " + x.Request,
 			"Your first answer was: " + x.Reply,
-			"What was said last: " + x.Latest,
-			"What you say now is shown to the people of this conversation. To keep silent, answer exactly " + sessions.AnnounceSkip + ".",
+			"The last message was: " + x.Latest,
+			"Your next answer is shown to the people in this conversation. To stay silent, answer exactly " + sessions.AnnounceSkip + ".",
 		}
 	}
 	return strings.Join(lines, "\n")

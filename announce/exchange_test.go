@@ -46,7 +46,7 @@ func TestWholeExchange(t *testing.T) {
 		{Phase: announce.Asking, Party: b, Text: "how many?"},
 		{Phase: announce.Replying, Party: a, Turn: 1, Text: "seven"},
 		{Phase: announce.Replying, Party: b, Turn: 2, Text: "sure?"},
-		{Phase: announce.Announcing, Party: b, Text: "Say now what the people of this conversation shall hear of this exchange."},
+		{Phase: announce.Announcing, Party: b, Text: "Now write what the people in this conversation should know about this exchange."},
 	}, steps)
 	require.Equal(t, announce.Announced, x.Outcome)
 	require.Equal(t, "seven", x.Reply)
@@ -127,7 +127,7 @@ func TestReportOfATask(t *testing.T) {
 	task := between(5)
 	task.Kind, task.Name = announce.Spawn, "prices"
 	x, steps := run(task, announce.Result{Status: sessions.RunDone, Text: "7", Runtime: time.Second, Usage: sessions.Usage{OutputTokens: 3}})
-	require.Equal(t, []string{"how many?", "Report now what came of your task."}, []string{steps[0].Text, steps[1].Text})
+	require.Equal(t, []string{"how many?", "Now report the result of your task."}, []string{steps[0].Text, steps[1].Text})
 	want := announce.Report{Name: "prices", Status: sessions.RunDone, Result: "7", Runtime: time.Second, Usage: sessions.Usage{OutputTokens: 3}, Session: "ses_b"}
 	require.Equal(t, want, announce.ReportOf(x, ""))
 	want.Result = "It is seven."

@@ -60,7 +60,7 @@ func newCondition(expression string) (*condition, error) {
 		return nil, nil //nolint:nilnil // no condition is always true
 	}
 	if len(expression) > whenMost {
-		return nil, fmt.Errorf("is %d bytes long, the most is %d", len(expression), whenMost)
+		return nil, fmt.Errorf("is %d bytes long, the maximum is %d", len(expression), whenMost)
 	}
 	env, err := environment()
 	if err != nil {
@@ -109,7 +109,7 @@ func bounded(e ast.Expr, depth int) error {
 	switch e.Kind() {
 	case ast.ComprehensionKind:
 		if depth > 0 {
-			return errors.New("walks over a list within another; that may take too long")
+			return errors.New("has nested loops over lists, which may take too long")
 		}
 		c := e.AsComprehension()
 		return firstError(bounded(c.IterRange(), depth), bounded(c.AccuInit(), depth), bounded(c.LoopCondition(), depth+1), bounded(c.LoopStep(), depth+1), bounded(c.Result(), depth))
@@ -132,7 +132,7 @@ func bounded(e ast.Expr, depth int) error {
 func boundedCall(call ast.CallExpr, depth int) error {
 	if call.FunctionName() == "matches" {
 		if pattern := call.Args()[len(call.Args())-1]; pattern.Kind() != ast.LiteralKind {
-			return errors.New("matches: the pattern must be written in the rule, in quotes")
+			return errors.New("matches: the pattern must be a quoted string in the rule")
 		}
 	}
 	if call.IsMemberFunction() {

@@ -17,7 +17,7 @@ func TestCostlyConditionsAreFoundEverywhere(t *testing.T) {
 		`!(%)`, `% || true`, `true && %`, `(% ? 1 : 2) == 1`, `[true, %] == [true]`, `{"a": %} == {"a": true}`, `{%: 1} == {true: 1}`,
 		`string(%).startsWith("t")`, `"x".startsWith(string(%))`, `size(string(%)) > 1`, `tool.args.l.exists(x, %)`, `[%].exists(x, x)`, `{"a": %}.a`,
 	} {
-		for costly, want := range map[string]string{pattern: "the pattern must be written in the rule", walk: "walks over a list within another"} {
+		for costly, want := range map[string]string{pattern: "the pattern must be a quoted string", walk: "has nested loops over lists"} {
 			_, err := policy.NewRules([]policy.Rule{rule(policy.Block, strings.ReplaceAll(within, "%", costly))})
 			require.ErrorContains(t, err, want, "%s within %s", costly, within)
 		}
@@ -39,7 +39,7 @@ func TestLongestCondition(t *testing.T) {
 	_, err := policy.NewRules([]policy.Rule{when(4096)})
 	require.NoError(t, err)
 	_, err = policy.NewRules([]policy.Rule{when(4097)})
-	require.ErrorContains(t, err, "is 4097 bytes long, the most is 4096")
+	require.ErrorContains(t, err, "is 4097 bytes long, the maximum is 4096")
 }
 
 // A rule's fault names its field, and the error within can be looked at.

@@ -113,7 +113,7 @@ func (d *Decision) Approve(by string) {
 func (d *Decision) takeNothing() {
 	d.redact, d.hide, d.takes = nil, nil, false
 	if d.Action == Redact {
-		d.Action, d.Reason = Allow, "nothing is taken out of arguments that are only judged"
+		d.Action, d.Reason = Allow, "arguments that are only judged are not redacted"
 	}
 }
 

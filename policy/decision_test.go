@@ -160,9 +160,9 @@ func TestLowRecipientIsNamed(t *testing.T) {
 	e := said("x")
 	e.Label = flow.NewLabel(flow.Internal, flow.Trusted)
 	require.Contains(t, g.Decide(e).Reason, "channels.telegram.recipients.1001")
-	require.Contains(t, g.Decide(e).Reason, "telegram conversation 1001 may carry PUBLIC at most")
+	require.Contains(t, g.Decide(e).Reason, "telegram conversation 1001 may carry at most PUBLIC")
 	e.Route = sessions.Route{Channel: "discord"}
-	require.Contains(t, g.Decide(e).Reason, "channel discord may carry PUBLIC at most")
+	require.Contains(t, g.Decide(e).Reason, "channel discord may carry at most PUBLIC")
 }
 
 func TestSubjectMayReadWhatIsNotAboveIt(t *testing.T) {

@@ -27,7 +27,7 @@ func (m *Monitor) Enter(e Entry) Decision {
 	ok := who.MayLearn(CheckInput, e.Label)
 	d.look(RuleClearance, !ok, Block, "text "+e.Label.Level().String()+", clearance "+who.Clearance.String())
 	if !ok {
-		d.tighten(Block, fmt.Sprintf("it is %s, and this conversation may learn only what is %s; one that an owner begins with /new may learn what policy.clearance says", e.Label.Level(), who.Clearance))
+		d.tighten(Block, fmt.Sprintf("it is %s, and this conversation's clearance is %s; an owner can start a conversation with the clearance of policy.clearance by sending /new", e.Label.Level(), who.Clearance))
 	}
 	in := Input{ID: e.ID, Hook: PreContextInjection, Now: m.now(), Session: SessionOf(e.Record), Text: strings.Join(e.Texts, "\n"), Pieces: e.Texts, Source: e.Source}
 	in.Session.SpokenTo(e.Route, e.User, e.Owner)

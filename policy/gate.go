@@ -130,7 +130,7 @@ func (g *Gate) Decide(e Egress) Decision {
 	}
 	switch {
 	case e.Kind == KindNotice, e.Kind == KindCommand:
-		d.Action, d.Reason = Allow, "the gateway's own words are not gated by the send policy"
+		d.Action, d.Reason = Allow, "the send policy does not apply to the gateway's own notices"
 	case CheckSend.skipped():
 		d.Action = Allow
 	default:
@@ -183,14 +183,14 @@ func (e *Egress) input(sink flow.Level) Input {
 // held says why the flow check blocks, and what to change.
 func (g *Gate) held(e *Egress, level flow.Level) string {
 	if !e.Label.Valid() {
-		return "the text's label was lost, so that it may go nowhere; begin a new session with /new"
+		return "the text's label was lost, so it can't be sent anywhere; start a new session with /new"
 	}
 	low := g.low(e)
 	if len(low) == 0 {
-		return fmt.Sprintf("the text is %s, and nobody has been heard in %s, so that it may be anybody's; list it under channels.%s.groups or recipients",
+		return fmt.Sprintf("the text is %s, and %s is unknown, as no message has come from it yet; list it under channels.%s.groups or recipients",
 			e.Label.Level(), place(e.Route), e.Route.Channel)
 	}
-	return fmt.Sprintf("the text is %s and %s may carry %s at most; raise %s, or begin a new session with /new",
+	return fmt.Sprintf("the text is %s, but %s may carry at most %s; raise %s, or start a new session with /new",
 		e.Label.Level(), place(e.Route), level, strings.Join(low, " and "))
 }
 

@@ -53,22 +53,22 @@ func TestAskRecordsEachCheck(t *testing.T) {
 			false,
 		},
 		"above the clearance": {
-			flow.Bottom(), flow.Public, flow.Restricted, policy.EscalationAsk, false, policy.Block, "may learn only what is PUBLIC",
+			flow.Bottom(), flow.Public, flow.Restricted, policy.EscalationAsk, false, policy.Block, "this conversation's clearance is PUBLIC",
 			[]policy.Looked{sink(false, "PUBLIC"), clearance(true, "PUBLIC")},
 			false,
 		},
 		"an owner is asked": {
-			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAsk, false, policy.Hold, "this conversation carries only PUBLIC",
+			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAsk, false, policy.Hold, "this conversation carries at most PUBLIC",
 			[]policy.Looked{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Hold, "PUBLIC")},
 			true,
 		},
 		"an owner has allowed it": {
-			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAsk, true, policy.Allow, "allowed by who was asked: ",
+			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAsk, true, policy.Allow, "allowed by the person who was asked: ",
 			[]policy.Looked{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Hold, "PUBLIC")},
 			true,
 		},
 		"the session may not rise": {
-			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationDeny, false, policy.Block, "this conversation carries only PUBLIC",
+			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationDeny, false, policy.Block, "this conversation carries at most PUBLIC",
 			[]policy.Looked{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Block, "PUBLIC")},
 			false,
 		},
@@ -105,7 +105,7 @@ func TestBeyondIsRecorded(t *testing.T) {
 		call.Reach, err = m.Reach(t.Context(), call)
 		require.NoError(t, err)
 		d, _ := m.Ask(call, true)
-		require.Equal(t, []policy.Looked{{Rule: policy.RuleTrust, Matched: beyond, Action: policy.Hold, Detail: "what strangers have said may have led to it"}}, d.Rules)
+		require.Equal(t, []policy.Looked{{Rule: policy.RuleTrust, Matched: beyond, Action: policy.Hold, Detail: "text from strangers may have led to it"}}, d.Rules)
 		require.Equal(t, beyond, d.Terms != nil)
 	}
 }

@@ -124,7 +124,7 @@ func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessag
 		d.takeNothing()
 	}
 	if d.Action == Hold && c.Approved {
-		d.Approve("who was asked")
+		d.Approve("the person who was asked")
 	}
 	if d.Action == Block || d.Action == Hold {
 		return d, nil
@@ -169,7 +169,7 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		ok := who.MayTell(CheckSink, f.Sink)
 		d.look(RuleFlow, !ok, Block, "session "+who.Taint.Level().String()+", "+c.Tool.Spec.Name+" "+f.Sink.String())
 		if !ok {
-			d.tighten(Block, fmt.Sprintf("this conversation has learnt what is %s, and %s may be told only what is %s: an owner can raise %s; %s",
+			d.tighten(Block, fmt.Sprintf("this conversation has learnt %s information, and %s may receive at most %s information: an owner can raise %s; %s",
 				who.Taint.Level(), c.Tool.Spec.Name, f.Sink, f.Setting, Anew(f.Sink)))
 		}
 	}
@@ -177,11 +177,11 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		m.reads(c, who, d)
 	}
 	if asksReach(c) && !CheckBeyond.skipped() {
-		beyond, reason := c.Reach != sessions.ReachHere, "strangers' words are in this conversation, and it reaches beyond it"
+		beyond, reason := c.Reach != sessions.ReachHere, "this conversation contains text from strangers, and the call reaches beyond the conversation"
 		if c.Reach == sessions.ReachUnknown {
-			reason = "strangers' words are in this conversation, and it could not be found out whether it reaches beyond it"
+			reason = "this conversation contains text from strangers, and it is unknown whether the call reaches beyond the conversation"
 		}
-		d.look(RuleTrust, beyond, Hold, "what strangers have said may have led to it")
+		d.look(RuleTrust, beyond, Hold, "text from strangers may have led to it")
 		if beyond {
 			d.hold(RuleTrust, Rule{})
 			d.tighten(Hold, reason)
@@ -218,7 +218,7 @@ func (m *Monitor) Reach(ctx context.Context, c Call) (sessions.Reach, error) {
 // Anew says what /new does for a conversation that has learnt too much for a place of a level: it begins again at the
 // level of what is said in it, which may be above the place, too.
 func Anew(place flow.Level) string {
-	return "/new begins anew, which helps where what is said here is not itself above " + place.String()
+	return "/new starts over, which helps if the messages here are not themselves above " + place.String()
 }
 
 // reads are the checks of what a call brings in.
@@ -227,7 +227,7 @@ func (m *Monitor) reads(c *Call, who Subject, d *Decision) {
 	ok := who.MayLearn(CheckClearance, source)
 	d.look(RuleClearance, !ok, Block, "source "+source.Level().String()+", clearance "+who.Clearance.String())
 	if !ok {
-		d.tighten(Block, fmt.Sprintf("%s brings in what is %s, and this conversation may learn only what is %s", c.Tool.Spec.Name, source.Level(), who.Clearance))
+		d.tighten(Block, fmt.Sprintf("%s returns %s information, and this conversation's clearance is %s", c.Tool.Spec.Name, source.Level(), who.Clearance))
 		return
 	}
 	rises, carries := m.rises(who, c.Route, source)
@@ -239,7 +239,7 @@ func (m *Monitor) reads(c *Call, who Subject, d *Decision) {
 	if action == Hold {
 		d.hold(RuleEscalation, Rule{})
 	}
-	d.tighten(action, fmt.Sprintf("%s brings in what is %s, and this conversation carries only %s: the answer could not be said here",
+	d.tighten(action, fmt.Sprintf("%s returns %s information, and this conversation carries at most %s: the answer would be withheld here",
 		c.Tool.Spec.Name, source.Level(), carries))
 }
 
@@ -326,11 +326,11 @@ func (m *Monitor) Answer(c Call, r sessions.Response) (Decision, sessions.Respon
 	}
 	if !who.MayLearn(CheckResponse, r.Label) {
 		d.look(RuleClearance, true, Block, "answer "+r.Label.Level().String()+", clearance "+who.Clearance.String())
-		d.tighten(Block, "what it gave is above what this conversation may learn")
+		d.tighten(Block, "its result is above this conversation's clearance")
 	}
 	if above, carries := m.rises(Subject{expected, who.Clearance}, c.Route, r.Label); above && m.escalation != EscalationAuto {
 		d.look(RuleEscalation, true, Block, "answer "+r.Label.Level().String()+", conversation "+carries.String())
-		d.tighten(Block, "what it gave is above what this conversation carries: an owner can say /raise "+r.Label.Level().String()+" first")
+		d.tighten(Block, "its result is above the level of this conversation: an owner can send /raise "+r.Label.Level().String()+" first")
 	}
 	in := m.input(&c)
 	in.Hook, in.Text = PostToolResponse, r.Text

@@ -77,7 +77,7 @@ func TestOutsideMatrix(t *testing.T) {
 						require.Equal(t, want == policy.Allow, args != nil, "what is not allowed gets no arguments")
 						if d.Action == policy.Block && taint.Rank() > level.Rank() {
 							require.Contains(t, d.Reason, "mcp.servers.crm.classification", "it says what to change")
-							require.Contains(t, d.Reason, "/new begins anew, which helps where what is said here is not itself above "+level.String())
+							require.Contains(t, d.Reason, "/new starts over, which helps if the messages here are not themselves above "+level.String())
 						}
 						call.Approved = true
 						d, _ = w.monitor(t).Ask(call, true)
@@ -139,11 +139,11 @@ func TestStrangersWordsNeedAnOwner(t *testing.T) {
 	call.Record.Taint = flow.NewLabel(flow.Public, flow.Untrusted)
 	d, _ = m.Ask(call, true)
 	require.Equal(t, policy.Hold, d.Action, "it was not looked up, as the session was trusted then")
-	require.Contains(t, d.Reason, "could not be found out")
+	require.Contains(t, d.Reason, "it is unknown whether")
 	look()
 	d, _ = m.Ask(call, true)
 	require.Equal(t, policy.Hold, d.Action)
-	require.NotContains(t, d.Reason, "could not be found out")
+	require.NotContains(t, d.Reason, "it is unknown whether")
 	call.Args = json.RawMessage(`{"to":"here"}`)
 	look()
 	d, _ = m.Ask(call, true)

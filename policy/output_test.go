@@ -146,7 +146,7 @@ func TestToRedactTwiceIsToRedactOnce(t *testing.T) {
 	require.Equal(t, once, d.Redacted(once))
 
 	_, err := policy.NewRules([]policy.Rule{{Name: "empty", Hook: policy.PreOutput, Action: policy.Redact, Redact: `x*`}})
-	require.ErrorContains(t, err, "matches where there is nothing")
+	require.ErrorContains(t, err, "matches the empty text")
 }
 
 // A rule that redacts is recorded as what it came to, in each piece by itself. What it takes out it still does.

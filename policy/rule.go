@@ -104,7 +104,7 @@ func compile(index int, r Rule) (*checked, []error) {
 func (c *checked) compileRedact() (err error) {
 	switch {
 	case c.Action == Redact && c.Rule.Redact == "":
-		return errors.New("is required with redact: the pattern of what is taken out")
+		return errors.New("is required with redact: the pattern of the text to remove")
 	case c.Action != Redact && c.Rule.Redact != "":
 		return errors.New("is only for the action redact")
 	case c.Rule.Redact == "":
@@ -115,7 +115,7 @@ func (c *checked) compileRedact() (err error) {
 		return err
 	}
 	if pattern.MatchString("") {
-		return errors.New("matches where there is nothing, too: let it match at least one character")
+		return errors.New("matches the empty text: make it match at least one character")
 	}
 	// What stands for something taken out is matched first, so that it is not taken out again.
 	c.redact, err = regexp.Compile(regexp.QuoteMeta(redacted) + `|(?:` + c.Rule.Redact + `)`)

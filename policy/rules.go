@@ -11,7 +11,7 @@ import (
 const redacted = "[redacted]"
 
 // nothingThere is said of a rule that redacts and applies to a text in which its pattern finds nothing.
-const nothingThere = "there is nothing to take out"
+const nothingThere = "there is nothing to redact"
 
 // Rules are the configured rules, ready to be asked. They are safe for concurrent use.
 type Rules struct {
@@ -31,7 +31,7 @@ func NewRules(rules []Rule) (*Rules, error) {
 	var faults []error
 	for i, r := range rules {
 		if slices.ContainsFunc(rules[:i], func(other Rule) bool { return other.Name == r.Name && r.Name != "" }) {
-			faults = append(faults, &RuleError{i, "name", fmt.Errorf("%q: there are two rules of this name", r.Name)})
+			faults = append(faults, &RuleError{i, "name", fmt.Errorf("%q: two rules have this name", r.Name)})
 		}
 		c, wrong := compile(i, r)
 		faults = append(faults, wrong...)
@@ -63,7 +63,7 @@ func (r *Rules) Continue(before *Rules) {
 // A rule that can't be evaluated applies.
 func (r *Rules) Decide(in *Input, d *Decision, effects bool) {
 	if !in.Hook.known() {
-		d.tighten(Block, "unknown hook "+string(in.Hook)+": nothing is known of what may happen there")
+		d.tighten(Block, "unknown hook "+string(in.Hook)+": its possible actions are unknown")
 		return
 	}
 	rules := r.of(in.Hook)

@@ -75,10 +75,10 @@ func TestRulesThatCanNotBe(t *testing.T) {
 		"unknown name":    {rule(policy.Block, "taint > PUBLIC"), "undeclared reference to 'taint'"},
 		"level as text":   {rule(policy.Block, `session.level > "INTERNAL"`), "found no matching overload"},
 		"no bool":         {rule(policy.Block, "session.level"), "is a int, want true or false"},
-		"pattern":         {rule(policy.Block, `text.matches(session.key)`), "the pattern must be written in the rule"},
+		"pattern":         {rule(policy.Block, `text.matches(session.key)`), "the pattern must be a quoted string"},
 		"bad pattern":     {rule(policy.Block, `text.matches("(")`), "policy.rules[0].when"},
-		"quadratic":       {rule(policy.Block, `tool.args.list.all(x, tool.args.list.all(y, x == y))`), "walks over a list within another"},
-		"long":            {rule(policy.Block, strings.Repeat("true && ", 600)+"true"), "the most is 4096"},
+		"quadratic":       {rule(policy.Block, `tool.args.list.all(x, tool.args.list.all(y, x == y))`), "has nested loops over lists"},
+		"long":            {rule(policy.Block, strings.Repeat("true && ", 600)+"true"), "the maximum is 4096"},
 		"allows":          {rule(policy.Allow, ""), `policy.rules[0].action: "allow": at PRE_TOOL_CALL a rule can be one of [block redact hold]`},
 		"hook":            {policy.Rule{Name: "r", Hook: "PRE_EVERYTHING", Action: policy.Block}, `policy.rules[0].hook: "PRE_EVERYTHING": want one of`},
 		"hold at reset":   {policy.Rule{Name: "r", Hook: policy.SessionReset, Action: policy.Hold}, "at SESSION_RESET a rule can be one of [block]"},
@@ -95,7 +95,7 @@ func TestRulesThatCanNotBe(t *testing.T) {
 		})
 	}
 	_, err := policy.NewRules([]policy.Rule{rule(policy.Block, ""), rule(policy.Block, "")})
-	require.ErrorContains(t, err, "there are two rules of this name")
+	require.ErrorContains(t, err, "two rules have this name")
 }
 
 // What can't be evaluated applies, and one that would have taken something out blocks.

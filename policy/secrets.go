@@ -143,7 +143,7 @@ func (d *Decision) hideIn(s *Secrets, text string, partial bool) {
 		return
 	}
 	d.hide, d.takes = s, true
-	d.Add(RuleSecret, Redact, "known secrets are taken out of it")
+	d.Add(RuleSecret, Redact, "known secrets are redacted")
 }
 
 // endsWithin reports whether a text ends with the beginning of a form of a secret.
@@ -195,15 +195,15 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 	why := ""
 	switch {
 	case !known:
-		why = "there is none of this name"
+		why = "no secret has this name"
 	case !NameMatches(secret.Tools, c.Tool.Spec.Name):
-		why = "its tools do not name this one"
+		why = "its list of tools does not name this one"
 	case !flow.CanFlow(secret.Level, c.Record.Clearance):
 		why = "it is above the session's clearance"
 	case f.Writes != sessions.FlowOutside:
-		why = "the tool writes where nothing has a level of its own: what it keeps would have that of the session, which may be below"
+		why = "the tool stores what it gets at the level of the session, which may be below the secret's"
 	case !flow.CanFlow(secret.Level, f.Sink):
-		why = "it is above what the tool may be told"
+		why = "it is above the level of the tool"
 	}
 	detail := name
 	if why != "" {

@@ -61,14 +61,14 @@ func TestWhyASecretIsNotGiven(t *testing.T) {
 		detail string
 	}{
 		"given":               {"key", func(*policy.Call) {}, "key"},
-		"unknown":             {"lost", func(*policy.Call) {}, "lost: there is none of this name"},
-		"of another tool":     {"other", func(*policy.Call) {}, "other: its tools do not name this one"},
+		"unknown":             {"lost", func(*policy.Call) {}, "lost: no secret has this name"},
+		"of another tool":     {"other", func(*policy.Call) {}, "other: its list of tools does not name this one"},
 		"above the clearance": {"key", func(c *policy.Call) { c.Record.Clearance = flow.Public; c.Tool.Flow.Source = flow.Bottom() }, "key: it is above the session's clearance"},
 		"kept inside": {
 			"key", func(c *policy.Call) { c.Tool.Flow = inside },
-			"key: the tool writes where nothing has a level of its own: what it keeps would have that of the session, which may be below",
+			"key: the tool stores what it gets at the level of the session, which may be below the secret's",
 		},
-		"above the place": {"key", func(c *policy.Call) { c.Tool.Flow.Sink = flow.Public }, "key: it is above what the tool may be told"},
+		"above the place": {"key", func(c *policy.Call) { c.Tool.Flow.Sink = flow.Public }, "key: it is above the level of the tool"},
 	} {
 		call := crm(flow.Internal, flow.Bottom(), `{"q":"{{secret:`+c.secret+`}}"}`)
 		c.change(&call)

@@ -128,7 +128,7 @@ func TestNobodyApprovesInTime(t *testing.T) {
 		p := b.onlyApproval(ledger.ApprovalDenied)
 		require.Equal(t, "gateway", p.By)
 		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Owner: true})
-		require.ErrorContains(t, err, "is denied already")
+		require.ErrorContains(t, err, "is already denied")
 	})
 }
 
@@ -214,7 +214,7 @@ func TestApproveCommandSaysWhatIsWrong(t *testing.T) {
 			{"owner", "/approve apr_000000000000 allow", "No question has the id `apr_000000000000`."},
 			{"owner", "/approve " + string(p.ID) + " deny " + strings.Repeat("x", 501), "reason: is 501 bytes"},
 			{"owner", "/approve " + string(p.ID) + " allow", "Allowed: I will run `exec`."},
-			{"owner", "/approve " + string(p.ID) + " deny", string(p.ID) + " is allowed already."},
+			{"owner", "/approve " + string(p.ID) + " deny", string(p.ID) + " is already allowed."},
 		} {
 			got := b.hear(in(c.who, fmt.Sprint(i+2), c.text))
 			require.Contains(t, got.Notice, c.want, c.text)

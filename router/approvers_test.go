@@ -93,7 +93,7 @@ func TestWhoMayDecideAboutACall(t *testing.T) {
 				if c.operator != "" {
 					var left *decider.NotApproverError
 					require.ErrorAs(t, err, &left)
-					require.EqualError(t, err, "operator may not decide about this: it is left to "+c.operator+" (approvers of policy.rules)")
+					require.EqualError(t, err, "operator may not decide about this: the decision is left to "+c.operator+" (approvers of policy.rules)")
 				} else {
 					require.ErrorContains(t, err, "is 501 bytes", "it may, in fewer words")
 				}

@@ -149,7 +149,7 @@ func TestNoteAboveTheClearance(t *testing.T) {
 		require.Empty(t, k.notes(low.ID))
 		runs, err := k.store.ListRuns(t.Context(), ledger.Query{MaxLevel: flow.Restricted, Session: low.ID})
 		require.NoError(t, err)
-		require.Equal(t, "the session may not learn so much", runs[0].Error)
+		require.Equal(t, "the report is above the session's clearance", runs[0].Error)
 		record, err := k.store.Session(t.Context(), low.ID)
 		require.NoError(t, err)
 		require.Equal(t, flow.Public, record.Taint.Level())

@@ -66,7 +66,7 @@ func TestTaskIsRefused(t *testing.T) {
 		k.gate.level = flow.Internal
 		k.gate.mu.Unlock()
 		_, err := k.Exchanges().StartTask(t.Context(), exchange.NewTask{Session: low, Text: "look", Route: ann.Route})
-		require.ErrorContains(t, err, "session: it may learn at most what is PUBLIC")
+		require.ErrorContains(t, err, "session: the task is above its clearance, PUBLIC")
 	})
 }
 

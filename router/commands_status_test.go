@@ -48,8 +48,8 @@ func TestStatusTellsTheOwnerOfLevels(t *testing.T) {
 		b.await(2)
 		text = b.chat.texts("owner")[2]
 		require.Contains(t, text, "learnt: RESTRICTED, untrusted (it contains other people's words")
-		require.Contains(t, text, "My answers are withheld here: the text is RESTRICTED and test conversation chat-owner may carry INTERNAL at most; "+
-			"raise channels.test.classification, or begin a new session with /new.")
+		require.Contains(t, text, "My answers are withheld here: the text is RESTRICTED, but test conversation chat-owner may carry at most INTERNAL; "+
+			"raise channels.test.classification, or start a new session with /new.")
 	})
 }
 

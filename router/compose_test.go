@@ -46,7 +46,7 @@ func (r *rich) Send(ctx context.Context, out adapters.Outbound) (adapters.Receip
 
 func (r *rich) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
 	if r.most > 0 && f.Size > r.most {
-		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.TooLarge, Certain: true, Err: errors.New("the most is 3 bytes")}
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.TooLarge, Certain: true, Err: errors.New("the maximum is 3 bytes")}
 	}
 	content, err := f.Open(ctx)
 	if err != nil {
@@ -116,19 +116,19 @@ func TestBoundsOfAMessage(t *testing.T) {
 			return outbound.Proactive{Files: []outbound.NewFile{{Name: name, MIME: mime, Content: []byte(content)}}}
 		}
 		for want, p := range map[string]outbound.Proactive{
-			"text: is empty: give":          {},
-			"text: is empty: buttons":       {Buttons: choice},
-			"buttons: are 6":                {Text: "x", Buttons: append(append(choice, choice...), choice...)},
-			"buttons[0]: want a label":      button("", "x"),
-			"the label has 41 characters":   button(strings.Repeat("ü", 41), "x"),
-			"the value has 62 bytes":        button("x", strings.Repeat("ü", 31)),
-			"buttons[0]: want one line":     button("a\nb", "x"),
-			"files: are 11":                 {Files: make([]outbound.NewFile, 11)},
-			"files[0]: want a name":         file("../..", "", "x"),
-			"files[0]: is 4 bytes large":    file("x", "", "1234"),
-			"files[0]: mime: \"/\" is no":   file("x", "/", "1"),
-			"media: no file \"med_1\" came": {Media: []sessions.MediaID{"med_1"}},
-			"to: \"#ops\" is a name, and":   {To: "#ops", Text: "x"},
+			"text: is empty: give":                               {},
+			"text: is empty: buttons":                            {Buttons: choice},
+			"buttons: are 6":                                     {Text: "x", Buttons: append(append(choice, choice...), choice...)},
+			"buttons[0]: want a label":                           button("", "x"),
+			"the label has 41 characters":                        button(strings.Repeat("ü", 41), "x"),
+			"the value has 62 bytes":                             button("x", strings.Repeat("ü", 31)),
+			"buttons[0]: want one line":                          button("a\nb", "x"),
+			"files: are 11":                                      {Files: make([]outbound.NewFile, 11)},
+			"files[0]: want a name":                              file("../..", "", "x"),
+			"files[0]: is 4 bytes large":                         file("x", "", "1234"),
+			"files[0]: mime: \"/\" is no":                        file("x", "/", "1"),
+			"media: this session has received no file \"med_1\"": {Media: []sessions.MediaID{"med_1"}},
+			"to: \"#ops\" is a name, and":                        {To: "#ops", Text: "x"},
 		} {
 			p.Channel = "test"
 			if p.To == "" {
@@ -181,7 +181,7 @@ func TestFiles(t *testing.T) {
 		_, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err)
 		b.await(1)
-		require.Equal(t, []string{"here\n\nFile \"a.txt\" is not shown: this channel can't take files.\nFile \"b\" is not shown: this channel can't take files."}, b.chat.texts("ann"))
+		require.Equal(t, []string{"here\n\nFile \"a.txt\" is not shown: this channel does not support files.\nFile \"b\" is not shown: this channel does not support files."}, b.chat.texts("ann"))
 	})
 	synctest.Test(t, func(t *testing.T) { // too large for the platform
 		r, option := withRich(0)
@@ -192,7 +192,7 @@ func TestFiles(t *testing.T) {
 		time.Sleep(time.Minute)
 		failed := b.deliveries(ledger.DeliveryFailed)
 		require.Len(t, failed, 1)
-		require.Contains(t, failed[0].LastError, "the most is 3 bytes")
+		require.Contains(t, failed[0].LastError, "the maximum is 3 bytes")
 	})
 }
 
@@ -207,7 +207,7 @@ func TestStoredFile(t *testing.T) {
 		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Media: []ledger.Media{m}}))
 		p := outbound.Proactive{Channel: "test", To: "ann", Media: []sessions.MediaID{m.ID}, Session: "sess_2"}
 		_, err := b.Sender.Send(t.Context(), p)
-		require.ErrorContains(t, err, "came into this session")
+		require.ErrorContains(t, err, "this session has received no file")
 		p.Session = "sess_1"
 		d, err := b.Sender.Send(t.Context(), p)
 		require.NoError(t, err)
@@ -265,7 +265,7 @@ func TestNamesAreLookedUp(t *testing.T) {
 		require.ErrorContains(t, err, "could not be looked up")
 		l.err = &adapters.Failure{Kind: adapters.Permanent, Err: errors.New("user_not_found")}
 		_, err = b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "@bob", Text: "x"})
-		require.ErrorContains(t, err, `nothing and nobody that can be written to is called "@bob" on channel "test"`)
+		require.ErrorContains(t, err, `no conversation or person that can receive messages is called "@bob" on channel "test"`)
 	})
 }
 
@@ -303,7 +303,7 @@ func TestMembersAreLookedUp(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, "id of #ops", route.Conversation)
 	require.Equal(t, []sessions.Peer{{ID: "id of #ops", Name: "of at most 200"}}, members)
-	for kind, want := range map[adapters.Kind]string{adapters.Unsupported: "", adapters.Permanent: "no members to be told: gone", adapters.Transient: "try again"} {
+	for kind, want := range map[adapters.Kind]string{adapters.Unsupported: "", adapters.Permanent: "no members that can receive messages: gone", adapters.Transient: "try again"} {
 		l.none = &adapters.Failure{Kind: kind, Err: errors.New("gone")}
 		_, members, err = b.Routes.LookUp(t.Context(), "test", "", "#ops")
 		require.Empty(t, members)

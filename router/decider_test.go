@@ -32,7 +32,7 @@ func TestATokenDecidesUpToItsLevel(t *testing.T) {
 		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, v)
 		var left *decider.NotApproverError
 		require.ErrorAs(t, err, &left)
-		require.EqualError(t, err, "token:ops may not decide about this: a yes may let the conversation learn or tell what is above INTERNAL, the most that the token may see")
+		require.EqualError(t, err, "token:ops may not decide about this: approval could let the conversation learn or send information above INTERNAL, the highest level that the token may see")
 		require.Equal(t, ledger.ApprovalPending, b.onlyApproval(ledger.ApprovalPending).Status)
 
 		p, err = b.Approvals.DecideApproval(t.Context(), p.ID, byToken(flow.Confidential))
@@ -55,7 +55,7 @@ func TestATokenDecidesNothingThatItHasLedTo(t *testing.T) {
 		v := byToken(flow.Restricted)
 		v.Allow = true
 		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, v)
-		require.ErrorContains(t, err, "its own words led to it")
+		require.ErrorContains(t, err, "its own message led to it")
 		typed, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("token:ops", "2", "/approve "+string(p.ID)+" allow"), Token: v.Token})
 		require.NoError(t, err)
 		require.Equal(t, "Only an owner can use /approve.", typed.Notice)
@@ -72,7 +72,7 @@ func TestATokenDiscardsWhatItMayDecideAbout(t *testing.T) {
 		synctest.Wait()
 		p := b.waiting()
 		_, err := b.DiscardDelivery(t.Context(), p.Delivery, byToken(flow.Restricted))
-		require.ErrorContains(t, err, "its own words led to it")
+		require.ErrorContains(t, err, "its own message led to it")
 		require.Equal(t, ledger.ApprovalPending, b.waiting().Status)
 		_, err = b.DiscardDelivery(t.Context(), p.Delivery, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestSecretOfATurnIsNotAnnounced(t *testing.T) {
 		}
 		x := k.over(k.ask(ann, bob, "how many?").ID)
 		require.Equal(t, announce.Silent, x.Outcome)
-		require.Contains(t, x.Detail, "may not be told")
+		require.Contains(t, x.Detail, "above the other's clearance")
 		require.Equal(t, []string{"direct:bob: how many?", "direct:ann: secret"}, k.heard())
 		record, err := k.store.Session(t.Context(), bob.ID)
 		require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestSecretOfAnOldSessionIsNotAnnounced(t *testing.T) {
 		}
 		x := k.over(k.ask(ann, bob, "how many?").ID)
 		require.Equal(t, announce.Silent, x.Outcome)
-		require.Zero(t, countPrefix(k.heard(), "direct:bob: Say now"))
+		require.Zero(t, countPrefix(k.heard(), "direct:bob: Now write"))
 		for _, text := range k.chat.texts("bob") {
 			require.NotContains(t, text, "the secret")
 		}

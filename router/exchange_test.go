@@ -118,7 +118,7 @@ func TestExchangeTakesTurnsAndAnnounces(t *testing.T) {
 		require.Equal(t, announce.Announced, x.Outcome, x.Detail)
 		require.Equal(t, []string{
 			"direct:bob: how many?", "direct:ann: ask 1", "direct:bob: reply 2", "direct:ann: reply 3",
-			"direct:bob: Say now what the people of this conversation shall hear of this exchange.",
+			"direct:bob: Now write what the people in this conversation should know about this exchange.",
 		}, k.heard())
 		k.await(3)
 		require.Equal(t, []string{"echo: hello", "announce 5"}[1:], k.chat.texts("bob")[1:], "it is announced where the target speaks")
@@ -147,11 +147,11 @@ func TestExchangeEndsEarly(t *testing.T) {
 		shown   []string
 	}{
 		"skipped":          {map[string]string{"how many?": "seven", "seven": "REPLY_SKIP"}, "", announce.Announced, "", []string{"done"}},
-		"silent":           {map[string]string{"how many?": "seven", "seven": "REPLY_SKIP", "Say now": "ANNOUNCE_SKIP"}, "", announce.Silent, "", nil},
+		"silent":           {map[string]string{"how many?": "seven", "seven": "REPLY_SKIP", "Now write": "ANNOUNCE_SKIP"}, "", announce.Silent, "", nil},
 		"no answer":        {map[string]string{"how many?": "NO_REPLY"}, "", announce.NoAnswer, "nothing to say", nil},
 		"failed":           {nil, "how many?", announce.Failed, "the target's run ended as failed: Something went wrong", nil},
 		"a turn fails":     {map[string]string{"how many?": "seven"}, "seven", announce.Announced, "", []string{"done"}},
-		"announcing fails": {map[string]string{"how many?": "seven", "seven": "REPLY_SKIP"}, "Say now", announce.Failed, "the announcement ended as failed", nil},
+		"announcing fails": {map[string]string{"how many?": "seven", "seven": "REPLY_SKIP"}, "Now write", announce.Failed, "the announcement ended as failed", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -219,7 +219,7 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 			}
 		}
 		x := k.over(k.ask(ann, bob, "how many?").ID)
-		require.Contains(t, x.Detail, "may not be told")
+		require.Contains(t, x.Detail, "above the other's clearance")
 		require.Zero(t, countPrefix(k.heard(), "direct:ann"))
 	})
 }
@@ -341,12 +341,12 @@ func TestChainHasABudget(t *testing.T) {
 		k.settings.Exchanges.MaxSteps = 3
 		x := k.over(k.ask(ann, bob, "one").ID)
 		require.Equal(t, announce.Stopped, x.Outcome)
-		require.Contains(t, x.Detail, "as many steps")
+		require.Contains(t, x.Detail, "maximum number of steps")
 		require.Len(t, k.heard(), 3)
 		spent := caller(ann)
 		spent.Chain = sessions.Chain{ID: x.Chain.ID}
 		_, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: spent, Target: bob, Text: "two", Label: ann.Taint, Key: "two"})
-		require.ErrorContains(t, err, "as many steps")
+		require.ErrorContains(t, err, "maximum number of steps")
 	})
 }
 

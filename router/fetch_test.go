@@ -94,12 +94,12 @@ func TestFilesAreFetched(t *testing.T) {
 		}
 		require.Equal(t, []file{
 			{"image/png", "the picture is not shown to you"}, // where it is not
-			{"text/plain", "its text stands in the message"},
+			{"text/plain", "its text is in the message"},
 			{"audio/ogg", "its content can't be shown"},
-			{"text/plain", "it is too long to be read: the most is 65536 bytes"},
-			{"", "it is too large to be fetched: the most is 102400 bytes"},
-			{"", "it is too large to be fetched: the most is 102400 bytes"},
-			{"", "it could not be fetched"},
+			{"text/plain", "it is too long to read: the maximum is 65536 bytes"},
+			{"", "it is too large to download: the maximum is 102400 bytes"},
+			{"", "it is too large to download: the maximum is 102400 bytes"},
+			{"", "it could not be downloaded"},
 			{"", ""},
 		}, got)
 		last := parts[len(parts)-1]
@@ -139,7 +139,7 @@ func TestHangingPlatformHoldsNobodyUpForLong(t *testing.T) {
 		started := time.Now()
 		at := sessions.Attachment{Kind: "photo", Ref: "hangs"}
 		parts := b.heard(b.hear(withFiles(at, at)).Run)
-		require.Equal(t, "it could not be fetched", parts[2].Attachment.Note)
+		require.Equal(t, "it could not be downloaded", parts[2].Attachment.Note)
 		require.LessOrEqual(t, time.Since(started), time.Minute+time.Second)
 	})
 }

@@ -138,7 +138,7 @@ func TestEveryDecisionIsInTheAuditTrail(t *testing.T) {
 		b.await(1)
 		b.hear(in("ann", "2", "the plan"))
 		b.await(1)
-		require.Equal(t, []string{"echo: hello", "I have an answer, but it may not be said in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."}, b.chat.texts("ann"))
+		require.Equal(t, []string{"echo: hello", "I have an answer, but I am not allowed to give it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."}, b.chat.texts("ann"))
 		require.Equal(t, []string{"allow", "block", "allow"}, b.decided())
 		d := b.deliveries(ledger.DeliveryBlocked)[0].Decision
 		require.Equal(t, []string{"sendPolicy.default", "policy.rules.words"}, matched(*d))
@@ -338,7 +338,7 @@ func TestAPersonsLevel(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 2)
-		require.Contains(t, b.deliveries(ledger.DeliveryBlocked)[0].LastError+b.deliveries(ledger.DeliveryBlocked)[1].LastError, "nobody has been heard in")
+		require.Contains(t, b.deliveries(ledger.DeliveryBlocked)[0].LastError+b.deliveries(ledger.DeliveryBlocked)[1].LastError, "is unknown, as no message has come from it")
 	})
 }
 

@@ -76,7 +76,7 @@ func TestWhoWaitsIsToldWhatACommandAnswers(t *testing.T) {
 		b.await(1)
 		told, err := b.Answers.Told(t.Context(), run, flow.Level{})
 		require.NoError(t, err)
-		require.Contains(t, told.Text, "only INTERNAL is carried")
+		require.Contains(t, told.Text, "carries only up to INTERNAL")
 		require.Equal(t, told.Text, b.chat.texts("owner")[1])
 	})
 }

@@ -49,7 +49,7 @@ func TestAHeldMessageWaitsForAnOwner(t *testing.T) {
 		require.Equal(t, b.deliveries(ledger.DeliveryHeld)[0].ID, p.Delivery)
 		require.Equal(t, "it is about plans", p.Why)
 		question := b.last("owner")
-		require.Contains(t, question, "May I say something in test `team`? it is about plans.")
+		require.Contains(t, question, "May I send a message to test `team`? it is about plans.")
 		require.Contains(t, question, "the plan: [redacted]")
 		require.Contains(t, question, "/approve "+string(p.ID)+" allow")
 
@@ -83,7 +83,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		blocked := b.deliveries(ledger.DeliveryBlocked)
 		require.Len(t, blocked, 1)
 		require.Equal(t, "the owner denied it: not yet", blocked[0].LastError)
-		require.Contains(t, b.last("ann"), "may not be said in this conversation")
+		require.Contains(t, b.last("ann"), "I am not allowed to give it in this conversation")
 
 		_, err = b.RetryDelivery(t.Context(), blocked[0].ID, "operator")
 		require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		_, err = b.DiscardDelivery(t.Context(), blocked[0].ID, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
 		_, err = b.Approvals.DecideApproval(t.Context(), second.ID, decider.Verdict{Allow: true, Actor: "test:owner", Owner: true})
-		require.ErrorContains(t, err, "is denied already")
+		require.ErrorContains(t, err, "is already denied")
 		require.Empty(t, b.approvals(ledger.ApprovalPending), "nobody is to decide about what is gone")
 	})
 }

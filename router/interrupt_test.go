@@ -136,7 +136,7 @@ func TestConflictInWorkIsTriedAgain(t *testing.T) {
 		tries := 0
 		b.agent.work = func(context.Context, *sessions.Session, *sessions.Run) (string, error) {
 			if tries++; tries == 1 {
-				return "", errors.Join(errors.New("give run what was said"), sessions.ErrConflict)
+				return "", errors.Join(errors.New("add messages to run"), sessions.ErrConflict)
 			}
 			return "done", nil
 		}

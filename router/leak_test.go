@@ -39,7 +39,7 @@ func TestAReportThatIsLeftOutKeepsItsLabel(t *testing.T) {
 		k.reply = func(sessions.Key, string) (string, error) { return "the launch is on friday", nil }
 		k.over(k.spawn(ann, "when").ID)
 		synctest.Wait()
-		require.Contains(t, k.notes(ann.ID)[0], "above what this conversation carries")
+		require.Contains(t, k.notes(ann.ID)[0], "above the level of this conversation")
 		require.Equal(t, flow.Public, k.stored(ann.ID).Taint.Level())
 		seen, err := k.store.ListRuns(t.Context(), ledger.Query{MaxLevel: flow.Public, Session: ann.ID})
 		require.NoError(t, err)

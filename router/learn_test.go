@@ -59,7 +59,7 @@ func TestWhatASessionDoesNotLearn(t *testing.T) {
 	b := newBundle(t)
 	low, err := b.CreateSession(t.Context(), manage.NewSession{Clearance: flow.Internal})
 	require.NoError(t, err)
-	require.ErrorContains(t, b.Learn(t.Context(), low.ID, confidential, "operator"), "may learn only what is INTERNAL")
+	require.ErrorContains(t, b.Learn(t.Context(), low.ID, confidential, "operator"), "clearance is INTERNAL")
 	require.NoError(t, b.DeleteSession(t.Context(), low.ID, "operator"))
 	require.ErrorIs(t, b.Learn(t.Context(), low.ID, strangers, "operator"), sessions.ErrNotFound)
 	stored, err := b.store.Session(t.Context(), low.ID)

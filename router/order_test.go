@@ -120,7 +120,7 @@ func TestOrdersSurviveDeaths(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, answers[0].ID, thread[1].ID, "the first answer")
 		require.Equal(t, []string{
-			"echo: one", "echo: one", "echo: two", "I have taken back the last turn, as if it had not been said.", "We go on from branch 1.",
+			"echo: one", "echo: one", "echo: two", "I have undone the last turn.", "Continuing from branch 1.",
 		}, b.chat.texts("ann"))
 	})
 }
@@ -131,10 +131,10 @@ func TestTreeCommands(t *testing.T) {
 		say  []string
 		want string
 	}{
-		"nothing to retry":      {[]string{"/retry"}, "nothing here to answer again"},
-		"nothing to undo":       {[]string{"/undo"}, "nothing here to undo"},
-		"nothing left to undo":  {[]string{"one", "/undo", "/undo"}, "nothing here to undo"},
-		"all is undone":         {[]string{"one", "/undo", "/retry"}, "nothing here to answer again"},
+		"nothing to retry":      {[]string{"/retry"}, "nothing to answer again"},
+		"nothing to undo":       {[]string{"/undo"}, "nothing to undo"},
+		"nothing left to undo":  {[]string{"one", "/undo", "/undo"}, "nothing to undo"},
+		"all is undone":         {[]string{"one", "/undo", "/retry"}, "nothing to answer again"},
 		"several turns":         {[]string{"one", "two", "three", "/undo 2"}, "the last 2 turns"},
 		"more than there are":   {[]string{"one", "/undo 9"}, "There were no more."},
 		"no number":             {[]string{"one", "/undo all"}, "Usage"},
@@ -142,7 +142,7 @@ func TestTreeCommands(t *testing.T) {
 		"no branches":           {[]string{"one", "/branch"}, "no other branch"},
 		"branches":              {[]string{"one", "/retry", "/branch"}, "1. “one” → “echo: one”\n2. “one” → “echo: one” (current)"},
 		"no such branch":        {[]string{"one", "/branch 2"}, "There are 1."},
-		"the agent can't":       {[]string{"one", "/compact"}, "can't shorten"},
+		"the agent can't":       {[]string{"one", "/compact"}, "can't summarize"},
 		"a new session":         {[]string{"/branch"}, "no branches here yet"},
 		"nothing to shorten":    {[]string{"/compact"}, "nothing to summarize yet"},
 		"nothing used":          {[]string{"/usage"}, "no tokens were used"},
@@ -185,7 +185,7 @@ func TestCommandWaitsForItsTurn(t *testing.T) {
 		b.await(1)
 		require.Empty(t, b.thread(first.Session))
 		texts := b.chat.texts("owner")
-		require.Contains(t, texts[len(texts)-1], "taken back")
+		require.Contains(t, texts[len(texts)-1], "undone")
 	})
 }
 

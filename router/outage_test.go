@@ -170,7 +170,7 @@ func TestReceiptIsWrittenDownAtTheEnd(t *testing.T) {
 		b.hear(in("ann", "1", "one"))
 		time.Sleep(time.Minute)
 		b.stop()
-		require.Contains(t, said.String(), "could not be stored before the end")
+		require.Contains(t, said.String(), "could not be stored before the process ended")
 		require.Regexp(t, `conversation=chat-ann .*messages=\[1\]`, said.String())
 		b.away.gone.Store(false)
 		b.start()

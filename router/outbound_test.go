@@ -188,7 +188,7 @@ func TestBlockedByFlowIsMadeUpForByANotice(t *testing.T) {
 		b.gate.level = flow.Internal
 		b.hear(in("ann", "1", "the plan"))
 		b.await(1)
-		require.Contains(t, b.chat.texts("ann")[0], "may not be said in this conversation")
+		require.Contains(t, b.chat.texts("ann")[0], "I am not allowed to give it in this conversation")
 		require.NotContains(t, b.chat.texts("ann")[0], "plan")
 		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 1)
 	})

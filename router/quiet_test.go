@@ -94,7 +94,7 @@ func TestWhatTheLogSays(t *testing.T) {
 		for message, level := range map[string]slog.Level{
 			"lane failed": slog.LevelError, "expired sessions not read": slog.LevelError, "expired session not ended": slog.LevelError,
 			"expired memories not ended": slog.LevelError, "old rows not removed": slog.LevelError, "partition not rescanned": slog.LevelError,
-			"typing not shown": slog.LevelDebug, "buttons of decided questions not taken off; they are tried again": slog.LevelError,
+			"typing not shown": slog.LevelDebug, "buttons of decided questions not removed; trying again later": slog.LevelError,
 		} {
 			got, ok := said[message]
 			require.True(t, ok, "%q is not among %v", message, said)

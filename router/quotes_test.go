@@ -153,9 +153,9 @@ func TestAReasonIsAsSecretAsWhereItWasTyped(t *testing.T) {
 		taint flow.Label
 	}{
 		"where as much may be said":     {flow.NewLabel(flow.Internal, flow.Trusted), "the owner denied it: it is the merger", flow.NewLabel(flow.Internal, flow.Trusted)},
-		"where more may be said":        {flow.NewLabel(flow.Restricted, flow.Trusted), "it was denied, for a reason that may not be said in this conversation", flow.NewLabel(flow.Internal, flow.Trusted)},
+		"where more may be said":        {flow.NewLabel(flow.Restricted, flow.Trusted), "it was denied; the reason is above the level of this conversation", flow.NewLabel(flow.Internal, flow.Trusted)},
 		"by somebody who is no owner":   {flow.NewLabel(flow.Public, flow.Untrusted), "the owner denied it: it is the merger", flow.NewLabel(flow.Internal, flow.Untrusted)},
-		"by who has lost its own label": {flow.Label{}, "it was denied, for a reason that may not be said in this conversation", flow.NewLabel(flow.Internal, flow.Trusted)},
+		"by who has lost its own label": {flow.Label{}, "it was denied; the reason is above the level of this conversation", flow.NewLabel(flow.Internal, flow.Trusted)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestAReasonIsAsSecretAsWhereItWasTyped(t *testing.T) {
 // the one about which an owner must do something.
 func TestAFailureTellsNothingOfWhatASessionKnows(t *testing.T) {
 	t.Parallel()
-	const kept = "I could not answer. My owner can see why with `sluice runs list --status failed`, or begin a new session with /new."
+	const kept = "I could not answer. My owner can see why with `sluice runs list --status failed`, or start a new session with /new."
 	empty := &sessions.WorkError{Status: sessions.RunFailed, Public: "My model gave an empty answer.", Err: errors.New("empty")}
 	long := &sessions.WorkError{Status: sessions.RunFailed, Public: "This is too long for my model.", Err: errors.New("long")}
 	level := &sessions.WorkError{Status: sessions.RunFailed, Public: "An owner can raise classification.", Err: sessions.ErrModelLevel}
@@ -222,6 +222,6 @@ func TestRaiseTellsAGroupWhatWasAskedFor(t *testing.T) {
 		b.await(1)
 		b.learn(id, flow.NewLabel(flow.Restricted, flow.Trusted))
 		run := b.ended(b.hear(inGroup("g1", "owner", "2", "/raise INTERNAL", true)).Run)
-		require.Equal(t, "This conversation is at INTERNAL now: I can use here what is INTERNAL or lower, until `/new`.", run.Reply)
+		require.Equal(t, "This conversation is now at INTERNAL: I can use information up to INTERNAL here, until `/new`.", run.Reply)
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/sessions"
 )
 
-const notRead = "I may not read this message. My owner can see why with `sluice audit list`."
+const notRead = "I am not allowed to read this message. My owner can see why with `sluice audit list`."
 
 // withForbidden lets no message in that has the word forbidden in it.
 func withForbidden(b *bundle) {

@@ -52,11 +52,11 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "test", Text: "hi"})
 				return err
 			},
-			`to: "last" wants`: func(ctx context.Context) error {
+			`to: "last" needs`: func(ctx context.Context) error {
 				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "test", To: "last", Text: "hi"})
 				return err
 			},
-			`"last" wants a session`: func(ctx context.Context) error {
+			`"last" needs a session`: func(ctx context.Context) error {
 				_, err := b.Sender.Send(ctx, outbound.Proactive{Channel: "test", To: "last", Session: made.ID, Text: "hi"})
 				return err
 			},
@@ -221,7 +221,7 @@ func TestCommandsThatCanNotBe(t *testing.T) {
 		run := b.hear(in("owner", "1", "hi"))
 		synctest.Wait()
 		for text, want := range map[string]string{
-			"/raise RESTRICTED":  "may learn only what is INTERNAL",
+			"/raise RESTRICTED":  "clearance is INTERNAL",
 			"/raise":             "Usage: `/raise LEVEL`",
 			"/pair":              "Usage: `/pair approve CODE`",
 			"/pair admit ABCD":   "Usage: `/pair approve CODE`",

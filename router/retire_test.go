@@ -153,7 +153,7 @@ func TestADecidedQuestionIsNotAsked(t *testing.T) {
 		synctest.Wait()
 		require.Zero(t, k.open())
 		require.Equal(t, []string{"call_1 false the owner denied it"}, b.chat.texts("owner"))
-		require.Equal(t, "what it asks is decided already", b.deliveries(ledger.DeliveryDiscarded)[0].LastError)
+		require.Equal(t, "its question is already decided", b.deliveries(ledger.DeliveryDiscarded)[0].LastError)
 	})
 }
 

@@ -79,7 +79,7 @@ func TestFilesLeaveTheReserve(t *testing.T) {
 		"none left":        {0, func(int64) error { return &room.FullError{Text: "the disk is short of space"} }, "it was not kept: the disk is short of space", false},
 		"none for it":      {1 << 10, above(1000, &room.FullError{Text: "the disk is short of space"}), "it was not kept: the disk is short of space", false},
 		"the size was not": {5, above(1000, &room.FullError{Text: "the disk is short of space"}), "it was not kept: the disk is short of space", true},
-		"the disk fails":   {0, func(int64) error { return errors.New("statfs /secret/path: input/output error") }, "it could not be fetched", false},
+		"the disk fails":   {0, func(int64) error { return errors.New("statfs /secret/path: input/output error") }, "it could not be downloaded", false},
 		"enough":           {0, above(1<<20, &room.FullError{Text: "the disk is short of space"}), "its content can't be shown", true},
 	} {
 		t.Run(name, func(t *testing.T) {

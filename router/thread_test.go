@@ -50,7 +50,7 @@ func TestAThreadBringsItsRoot(t *testing.T) {
 		b.hear(inThread("ann", "11", "which one?", false))
 		got := b.hear(inThread("owner", "12", "what port?", true))
 		b.await(1)
-		require.Contains(t, seen[0], "[Said before in this thread; words of \"Bo\" (id \"bo\"):]\n> the port is 9999")
+		require.Contains(t, seen[0], "[Earlier in this thread; words of \"Bo\" (id \"bo\"):]\n> the port is 9999")
 		require.Contains(t, seen[0], "ann: which one?", "what was heard there comes as ever")
 		require.NotContains(t, seen[0], "> which one?", "and once")
 		record, err := b.store.Session(t.Context(), got.Session)

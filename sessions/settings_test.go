@@ -61,7 +61,7 @@ func TestPatchIsChecked(t *testing.T) {
 	for field, p := range map[string]sessions.Patch{
 		"label: 513 bytes": {Label: new(flow.NewText(long, flow.Bottom()))}, "label: 1 bytes": {Label: new(flow.NewText(broken, flow.Bottom()))},
 		"thinkingLevel": {ThinkingLevel: &thinking}, "verboseLevel": {VerboseLevel: &verbose},
-		"metadata: 65537 bytes, the most is 65536": {Metadata: &more}, "queueMode": {QueueMode: &mode},
+		"metadata: 65537 bytes, the maximum is 65536": {Metadata: &more}, "queueMode": {QueueMode: &mode},
 		"sendPolicy": {SendPolicy: &send}, "groupActivation": {Activation: &activation},
 	} {
 		before := b.Record()

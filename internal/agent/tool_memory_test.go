@@ -63,13 +63,13 @@ func TestMemoryArgumentsAreBounded(t *testing.T) {
 		args params
 		says string
 	}{
-		"key too long":    {"memory_save", params{"key": long, "content": "x"}, "key: is 257 bytes long, the most is 256"},
+		"key too long":    {"memory_save", params{"key": long, "content": "x"}, "key: is 257 bytes long, the maximum is 256"},
 		"key of lines":    {"memory_save", params{"key": "a\nb", "content": "x"}, "key: want one line"},
 		"blank key":       {"memory_get", params{"key": " "}, "key: is required"},
 		"blank content":   {"memory_save", params{"key": "k", "content": "\n"}, "content: is required"},
 		"content":         {"memory_save", params{"key": "k", "content": strings.Repeat("x", 64<<10+1)}, "content: is 65537 bytes long"},
 		"tags":            {"memory_save", params{"key": "k", "content": "x", "tags": strings.Split(strings.Repeat("t,", 33), ",")}, "tags: want at most 32"},
-		"tag":             {"memory_save", params{"key": "k", "content": "x", "tags": []string{"a", long}}, "tags[1]: is 257 bytes long, the most is 64"},
+		"tag":             {"memory_save", params{"key": "k", "content": "x", "tags": []string{"a", long}}, "tags[1]: is 257 bytes long, the maximum is 64"},
 		"empty tag":       {"memory_save", params{"key": "k", "content": "x", "tags": []string{""}}, "tags[0]: is required"},
 		"no time":         {"memory_save", params{"key": "k", "content": "x", "expires_at": "tomorrow"}, "expires_at: "},
 		"time that is by": {"memory_save", params{"key": "k", "content": "x", "expires_at": "1999-01-01T00:00:00Z"}, "expires_at: 1999-01-01T00:00:00Z is over"},

@@ -35,7 +35,7 @@ func TestSendArguments(t *testing.T) {
 		"no message":          {`{"sessionKey":"` + string(group) + `"}`, "message: is required"},
 		"empty message":       {`{"sessionKey":"` + string(group) + `","message":""}`, "message: is required"},
 		"blank message":       {`{"sessionKey":"` + string(group) + `","message":" \n"}`, "message: is required"},
-		"oversized text":      {`{"sessionKey":"` + string(group) + `","message":"` + long + `"}`, "message: is 65537 bytes long, the most is 65536"},
+		"oversized text":      {`{"sessionKey":"` + string(group) + `","message":"` + long + `"}`, "message: is 65537 bytes long, the maximum is 65536"},
 		"negative time-out":   {`{"sessionKey":"` + string(group) + `","message":"x","timeoutSeconds":-1}`, "timeoutSeconds: -1 is less than 0"},
 		"half a second":       {`{"sessionKey":"` + string(group) + `","message":"x","timeoutSeconds":0.5}`, "timeoutSeconds: want a whole number, got a JSON number 0.5"},
 		"time-out is a text":  {`{"sessionKey":"` + string(group) + `","message":"x","timeoutSeconds":"30"}`, "timeoutSeconds: want a whole number"},
@@ -248,7 +248,7 @@ func TestSendDownIsDeniedWithTheReason(t *testing.T) {
 	b.as(t, high, true)
 	result := b.tool(t, "sessions_send", `{"sessionKey":"`+string(group)+`","message":"x"}`)
 	require.True(t, result.Error)
-	require.Equal(t, "sessionKey: this session has learnt what is CONFIDENTIAL, and that one may be told only what is INTERNAL: an owner can say /raise CONFIDENTIAL there; /new begins anew, which helps where what is said here is not itself above INTERNAL", result.Text)
+	require.Equal(t, "sessionKey: this session has learnt CONFIDENTIAL information, and that one may receive at most INTERNAL information: an owner can send /raise CONFIDENTIAL there; /new starts over, which helps if the messages here are not themselves above INTERNAL", result.Text)
 	require.Empty(t, b.asked)
 }
 
@@ -269,7 +269,7 @@ func TestSendUpIsBlind(t *testing.T) {
 	}
 	require.Empty(t, b.waited)
 
-	b.refuse = fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "too much waits"})
+	b.refuse = fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "the queue is full"})
 	full := b.tool(t, "sessions_send", `{"sessionKey":"main","message":"x"}`)
 	require.False(t, full.Error, "that it is full is not told either")
 	require.Contains(t, full.Text, `"status":"accepted"`)
@@ -281,10 +281,10 @@ func TestFullQueueIsTold(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	b.record(group, public)
-	b.refuse = fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "too much waits for that session: try again later"})
+	b.refuse = fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "the queue of that session is full: try again later"})
 	result := b.tool(t, "sessions_send", `{"sessionKey":"`+string(group)+`","message":"x"}`)
 	require.True(t, result.Error)
-	require.Equal(t, "sessionKey: too much waits for that session: try again later", result.Text)
+	require.Equal(t, "sessionKey: the queue of that session is full: try again later", result.Text)
 }
 
 // Who may not see the main session can leave word there, but not have it say what is in it.

@@ -21,9 +21,9 @@ func TestSpawnArguments(t *testing.T) {
 	for name, c := range map[string]struct{ args, says string }{
 		"no task":             {`{}`, "task: is required"},
 		"blank task":          {`{"task":" \n"}`, "task: is required"},
-		"oversized task":      {`{"task":"` + strings.Repeat("x", 64<<10+1) + `"}`, "task: is 65537 bytes long, the most is 65536"},
+		"oversized task":      {`{"task":"` + strings.Repeat("x", 64<<10+1) + `"}`, "task: is 65537 bytes long, the maximum is 65536"},
 		"task is a number":    {`{"task":7}`, "task: want a string, got a JSON number"},
-		"oversized label":     {`{"task":"x","label":"` + strings.Repeat("x", 513) + `"}`, "label: is 513 bytes long, the most is 512"},
+		"oversized label":     {`{"task":"x","label":"` + strings.Repeat("x", 513) + `"}`, "label: is 513 bytes long, the maximum is 512"},
 		"negative time-out":   {`{"task":"x","runTimeoutSeconds":-1}`, "runTimeoutSeconds: -1 is not between 0 and 86400"},
 		"endless time-out":    {`{"task":"x","runTimeoutSeconds":86401}`, "runTimeoutSeconds: 86401 is not between 0 and 86400"},
 		"time-out is a text":  {`{"task":"x","runTimeoutSeconds":"60"}`, "runTimeoutSeconds: want a whole number"},

@@ -72,7 +72,7 @@ func TestSummarizeArguments(t *testing.T) {
 		`{"scope":"topic"}`:                            "focus: is required with scope topic",
 		`{"scope":"topic","focus":" "}`:                "focus: is required with scope topic",
 		`{"scope":"topic","focus":"submarines"}`:       "focus: nothing in this conversation is about it",
-		`{"focus":"` + strings.Repeat("x", 501) + `"}`: "focus: is 501 bytes long, the most is 500",
+		`{"focus":"` + strings.Repeat("x", 501) + `"}`: "focus: is 501 bytes long, the maximum is 500",
 		`{"sessionKey":"main"}`:                        "sessionKey: unknown parameter",
 	} {
 		result := b.summarize(t, args)

@@ -71,7 +71,7 @@ func TestTodoArguments(t *testing.T) {
 		{"todo_add", `{"items":["` + strings.Repeat(`x","`, 50) + `x"]}`, "items: want 1 to 50 of them, got 51"},
 		{"todo_add", `{"items":"buy"}`, "items: want an array, got a JSON string"},
 		{"todo_add", `{"items":["ok"," "]}`, "items[1]: is empty"},
-		{"todo_add", `{"items":["` + strings.Repeat("x", 501) + `"]}`, "items[0]: is 501 bytes long, the most is 500"},
+		{"todo_add", `{"items":["` + strings.Repeat("x", 501) + `"]}`, "items[0]: is 501 bytes long, the maximum is 500"},
 		{"todo_add", `{"items":["x"],"session":"main"}`, "session: unknown parameter"},
 		{"todo_list", `{"status":"lost"}`, `status: "lost" is not open, doing or done`},
 		{"todo_update", `{}`, "id: is required"},
@@ -79,7 +79,7 @@ func TestTodoArguments(t *testing.T) {
 		{"todo_update", `{"id":"` + id + `"}`, "status: is required where there is no text"},
 		{"todo_update", `{"id":"` + id + `","status":""}`, `status: "" is not open, doing or done`},
 		{"todo_update", `{"id":"` + id + `","text":""}`, "text: is empty"},
-		{"todo_update", `{"id":"` + id + `","text":"` + strings.Repeat("x", 501) + `"}`, "text: is 501 bytes long, the most is 500"},
+		{"todo_update", `{"id":"` + id + `","text":"` + strings.Repeat("x", 501) + `"}`, "text: is 501 bytes long, the maximum is 500"},
 		{"todo_clear", `{"done":"yes"}`, "done: want true or false, got a JSON string"},
 	} {
 		result := b.tool(t, c.tool, c.args)
@@ -98,7 +98,7 @@ func TestTodosAreBounded(t *testing.T) {
 	}
 	result := b.tool(t, "todo_add", `{"items":["one more"]}`)
 	require.True(t, result.Error)
-	require.Equal(t, "items: there are 200 already, and the most is 200: todo_clear removes what is done", result.Text)
+	require.Equal(t, "items: there are 200 already, and the maximum is 200: todo_clear removes what is done", result.Text)
 	require.Len(t, b.store.todos, 200)
 }
 

@@ -66,7 +66,7 @@ owners: ["telegram:1001"]
 	read(t, g.call(http.MethodGet, "/v1/approvals", ""), http.StatusOK, &waiting)
 	require.Len(t, waiting.Approvals, 1)
 	require.Equal(t, "message", waiting.Approvals[0].Tool)
-	require.Contains(t, waiting.Approvals[0].Why, "strangers' words")
+	require.Contains(t, waiting.Approvals[0].Why, "text from strangers")
 	require.Len(t, g.said(group.ID), before)
 	say(private, "/new", private)
 	require.Equal(t, "PUBLIC/trusted", taint(), "another session, with no files")

@@ -35,7 +35,7 @@ func TestReloadAppliesWithoutARestart(t *testing.T) {
 
 	reload("models: { default: offline/guide }\nsession: { sendPolicy: { default: deny } }\n")
 	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &got)
-	require.Contains(t, got.Reply, "sending is off in this conversation", "the new send policy withholds the answer")
+	require.Contains(t, got.Reply, "sending is turned off in this conversation", "the new send policy withholds the answer")
 	var decision struct{ Action string }
 	read(t, g.call(http.MethodGet, "/v1/policy/check?channel=webchat", ""), http.StatusOK, &decision)
 	require.Equal(t, "block", decision.Action)

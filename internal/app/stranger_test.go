@@ -43,7 +43,7 @@ func TestStrangersWordsGoElsewhereOnlyWithTheOwnersWord(t *testing.T) {
 		read(t, g.call(http.MethodGet, "/v1/approvals", ""), http.StatusOK, &waiting)
 		require.Len(t, waiting.Approvals, 1)
 		require.Equal(t, "message", waiting.Approvals[0].Tool)
-		require.Contains(t, waiting.Approvals[0].Why, "strangers' words")
+		require.Contains(t, waiting.Approvals[0].Why, "text from strangers")
 		say(private, owner, "/approve "+waiting.Approvals[0].ID+" "+word, in, more)
 		g.settled()
 	}

@@ -33,7 +33,7 @@ func chatAttacks() []attack {
 		{path: "L8", name: "reply: a chat that carries less", without: gate, act: func(s *scene) {
 			s.raised()
 			s.say(s.private(), s.owner(), "what do you know?")
-			s.has(s.as(masterToken, http.MethodGet, "/v1/deliveries?status=blocked&limit=5", "").body, "raise channels.telegram.classification, or begin a new session with /new")
+			s.has(s.as(masterToken, http.MethodGet, "/v1/deliveries?status=blocked&limit=5", "").body, "raise channels.telegram.classification, or start a new session with /new")
 		}},
 		{path: "L8", name: "a held answer is tried again by the operator", without: gate, act: func(s *scene) {
 			s.raised()
@@ -69,7 +69,7 @@ func chatAttacks() []attack {
 				s.leak("group: it is at %s", taint)
 			}
 			s.say(s.group(), s.owner(), s.rises())
-			s.has(s.shown(s.group()), "may learn only what is PUBLIC")
+			s.has(s.shown(s.group()), "this conversation's clearance is PUBLIC")
 		}},
 		{path: "L12", name: "the owner, in a group, names a file of another chat", act: func(s *scene) {
 			private := s.raised()
@@ -81,7 +81,7 @@ func chatAttacks() []attack {
 			s.raised()
 			s.say(s.private(), s.owner(), "what do you know?")
 			s.say(s.private(), s.owner(), "send it again")
-			s.has(s.as(masterToken, http.MethodGet, "/v1/deliveries?status=blocked&limit=5", "").body, "begin a new session with /new")
+			s.has(s.as(masterToken, http.MethodGet, "/v1/deliveries?status=blocked&limit=5", "").body, "start a new session with /new")
 		}},
 		{path: "L16", name: "the session is left for a new one, which is told by the old one", without: []policy.Checkpoint{policy.CheckSessionsSend}, act: func(s *scene) {
 			low, high := s.low(), s.high()

@@ -32,7 +32,7 @@ func TestExchangeThroughDeath(t *testing.T) {
 		"agent: The first answer.", "assistant: That was turn 1.", "agent: That was turn 2.", "assistant: That was turn 3.", "agent: That was turn 4.", "assistant: That was turn 5.",
 		"user: …", "assistant: echo: …", // the target's
 		"agent: A question.", "assistant: The first answer.", "agent: That was turn 1.", "assistant: That was turn 2.", "agent: That was turn 3.", "assistant: That was turn 4.",
-		"agent: Say now what the people of this conversation shall hear of this exchange.", "assistant: " + completions.Announcement,
+		"agent: Now write what the people in this conversation should know about this exchange.", "assistant: " + completions.Announcement,
 		"shown: echo: …", "shown: " + completions.Announcement,
 	}, undisturbed)
 	person := int64(firstAsker + 1)

@@ -172,7 +172,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	case info.Size() > limit:
-		return nil, fmt.Errorf("it has %d bytes, the most is %d", info.Size(), limit)
+		return nil, fmt.Errorf("it has %d bytes, the maximum is %d", info.Size(), limit)
 	}
 	return os.ReadFile(filepath.Clean(path))
 }

@@ -57,7 +57,7 @@ func TestEachFaultOfARuleHasItsPlace(t *testing.T) {
 		"hook":                 {"policy: { rules: [{ name: x, hook: PRE_OUTPT, action: block }] }", "policy.rules[0].hook: want PRE_CONTEXT_INJECTION"},
 		"no hook":              {"policy: { rules: [{ name: x, action: block }] }", "policy.rules[0].hook: is missing"},
 		"action of the hook":   {"policy: { rules: [{ name: x, hook: SECRET_ACCESS, action: redact, redact: x }] }", "policy.rules[0].action: SECRET_ACCESS has no redact: want block or require_approval"},
-		"twice":                {"policy: { rules: [{ name: x, hook: PRE_OUTPUT, action: block }, { name: x, hook: PRE_OUTPUT, action: block }] }", `sluice.yaml:1:73: policy.rules[1].name: "x": there are two rules of this name`},
+		"twice":                {"policy: { rules: [{ name: x, hook: PRE_OUTPUT, action: block }, { name: x, hook: PRE_OUTPUT, action: block }] }", `sluice.yaml:1:73: policy.rules[1].name: "x": two rules have this name`},
 		"tools":                {two + "tools: [exec]", "sluice.yaml:6:7: policy.rules[0].tools: PRE_OUTPUT has no tool"},
 		"no tool's pattern":    {"policy: { rules: [{ name: x, hook: PRE_TOOL_CALL, action: block, tools: [''] }] }", `policy.rules[0].tools: "": want a name, or a pattern with *`},
 		"secret's pattern":     {"secrets: { crm: { value: long-enough, classification: INTERNAL, tools: [''] } }", `secrets.crm.tools[0]: "": want a name, or a pattern with *`},

@@ -91,7 +91,7 @@ func TestApprovals(t *testing.T) {
 	require.NotContains(t, call(h, "GET", "/v1/approvals", "").Body.String(), "apr_1")
 	w = call(h, "POST", "/v1/approvals/apr_4/allow", "")
 	require.Equal(t, 403, w.Code)
-	require.JSONEq(t, `{"error":"forbidden","message":"operator may not decide about this: it is left to telegram:1001; and of these only to the owners (approvers of policy.rules)"}`, w.Body.String())
+	require.JSONEq(t, `{"error":"forbidden","message":"operator may not decide about this: the decision is left to telegram:1001; and of these only to the owners (approvers of policy.rules)"}`, w.Body.String())
 	require.Contains(t, call(h, "GET", "/v1/approvals?status=all", "").Body.String(), "apr_2")
 	require.Equal(t, 422, call(h, "GET", "/v1/approvals?status=some", "").Code)
 }

@@ -146,7 +146,7 @@ func (g *gateway) withheld(t *testing.T, s *httpapi.Server) (entries []string) {
 func TestAStreamTellsNoAnswerThatTheGateHolds(t *testing.T) {
 	t.Parallel()
 	for name, live := range map[string]bool{"by the bus": true, "by the row": false} {
-		for reply, want := range map[string]string{"forbidden": "it may not be said in this conversation", "four, forbidden": `"text":"four, "`, "NO_REPLY": `"type":"run.done"`} {
+		for reply, want := range map[string]string{"forbidden": "I am not allowed to give it in this conversation", "four, forbidden": `"text":"four, "`, "NO_REPLY": `"type":"run.done"`} {
 			t.Run(name+" "+reply, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestThePageSpeaksToASessionAboveIt(t *testing.T) {
 	g.runs["run_1"], g.admitted = run, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 	w := call(h, "POST", say, `{"message":"2+2"}`, page, "Accept: application/json")
 	require.Equal(t, http.StatusOK, w.Code)
-	require.Contains(t, w.Body.String(), "I have an answer, but it may not be said in this conversation.")
+	require.Contains(t, w.Body.String(), "I have an answer, but I am not allowed to give it in this conversation.")
 	require.NotContains(t, w.Body.String(), "forbidden")
 	require.Equal(t, http.StatusNotFound, call(h, "POST", say, `{"message":"2+2"}`, page, "Authorization: Bearer low").Code, "another token is no owner")
 	g.admitted = inbound.Admitted{Outcome: ledger.OutcomeCommand, Session: mainID, Notice: "Started a new session.", NoticeID: "dlv_1"}

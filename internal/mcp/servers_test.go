@@ -313,7 +313,7 @@ func TestNamesOfTools(t *testing.T) {
 	require.Equal(t, 2, strings.Count(log, "as the tool \\\"a.b\\\" is already"), log)
 	require.Equal(t, 2, strings.Count(log, "it has no name"), log)
 	require.Equal(t, 2, strings.Count(log, "no JSON Schema of an object"), log)
-	require.Contains(t, log, "the most is 32768")
+	require.Contains(t, log, "the maximum is 32768")
 }
 
 func TestTenThousandTools(t *testing.T) {

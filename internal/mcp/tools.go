@@ -184,7 +184,7 @@ func parameters(schema any) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its parameters can't be written: %w", err)
 	}
 	if len(text) > schemaMost {
-		return nil, fmt.Errorf("its parameters have %d bytes, the most is %d", len(text), schemaMost)
+		return nil, fmt.Errorf("its parameters have %d bytes, the maximum is %d", len(text), schemaMost)
 	}
 	return text, nil
 }

@@ -121,9 +121,9 @@ func (l Limits) watcher(pid int) func(context.Context) error {
 		case err != nil:
 			return fmt.Errorf("its processes can't be counted: %w", err)
 		case u.tasks > l.Processes:
-			return fmt.Errorf("it had %d processes and threads: the most is %d (limits.commandProcesses)", u.tasks, l.Processes)
+			return fmt.Errorf("it had %d processes and threads: the maximum is %d (limits.commandProcesses)", u.tasks, l.Processes)
 		case u.memory > l.Memory:
-			return fmt.Errorf("it used %s of memory: the most is %s (limits.commandMemory)", humanize.IBytes(uint64(u.memory)), humanize.IBytes(uint64(l.Memory)))
+			return fmt.Errorf("it used %s of memory: the maximum is %s (limits.commandMemory)", humanize.IBytes(uint64(u.memory)), humanize.IBytes(uint64(l.Memory)))
 		case u.short:
 			return errors.New("the machine ran short of memory")
 		}

@@ -40,9 +40,9 @@ func TestLimits(t *testing.T) {
 		for _, c := range []struct {
 			name, script, stopped, stderr string
 		}{
-			{"processes", `i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); done; wait`, "processes and threads: the most is 40 (limits.commandProcesses)", ""},
+			{"processes", `i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); done; wait`, "processes and threads: the maximum is 40 (limits.commandProcesses)", ""},
 			{"memory of one", `dd if=/dev/zero of=/dev/null bs=400000000 count=1 && echo kept; echo ended`, "", ""},
-			{"memory of many", `for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero bs=60000000 count=1 | sleep 60 & done; wait`, "of memory: the most is 256 MiB (limits.commandMemory)", ""},
+			{"memory of many", `for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero bs=60000000 count=1 | sleep 60 & done; wait`, "of memory: the maximum is 256 MiB (limits.commandMemory)", ""},
 			{"size of a file", `head -c 20000000 /dev/zero >` + where + `; wc -c <` + where, "", "ile size limit exceeded"},
 			{"open files", `ulimit -n`, "", ""},
 		} {

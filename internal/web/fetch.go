@@ -75,7 +75,7 @@ func (f *Fetcher) Get(ctx context.Context, address string, r Rules) (Page, error
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	if len(address) > addressMost {
-		return Page{}, &AddressError{fmt.Sprintf("has %d bytes, the most is %d", len(address), addressMost)}
+		return Page{}, &AddressError{fmt.Sprintf("has %d bytes, the maximum is %d", len(address), addressMost)}
 	}
 	u, err := url.Parse(address)
 	if err != nil {

@@ -230,7 +230,7 @@ func TestAddresses(t *testing.T) {
 		"http://BAD.Example.Org./":   "the host bad.example.org is not allowed",
 		"http://example.com.evil.io": "is not allowed",
 		"http://a b/":                "can't be read",
-		"http://example.com/" + strings.Repeat("x", 3000): "the most is 2048",
+		"http://example.com/" + strings.Repeat("x", 3000): "the maximum is 2048",
 	} {
 		_, err := web.New().Get(t.Context(), address, rules)
 		var wrong *web.AddressError

@@ -135,7 +135,7 @@ func (q *Quota) fits(ctx context.Context, folder string, b Bounds, n int64) erro
 		full := error(nil)
 		switch {
 		case b.Session > 0 && used+n > b.Session:
-			full = spaceError(fmt.Sprintf("the files of this conversation take %s, and this would take %s more: the most is %s (limits.sessionBytes); delete some of them first", text(used), text(n), text(b.Session)))
+			full = spaceError(fmt.Sprintf("the files of this conversation take %s, and this would take %s more: the maximum is %s (limits.sessionBytes); delete some of them first", text(used), text(n), text(b.Session)))
 		case b.Workspace > 0 && b.others(sum-used)+used+n > b.Workspace:
 			// How much others have is not for this session to know.
 			full = spaceError(fmt.Sprintf("the files of all conversations with this agent may take %s together, and this would be more (limits.workspaceBytes); delete some, or ask the owner of this gateway", text(b.Workspace)))
@@ -289,7 +289,7 @@ func (w *Watch) Check(ctx context.Context) error {
 	if w.used <= w.most {
 		return nil
 	}
-	return spaceError(fmt.Sprintf("the files of this conversation take %s: the most is %s for one conversation (limits.sessionBytes) and %s for all with the agent (limits.workspaceBytes); delete some of them", text(w.used), text(w.bounds.Session), text(w.bounds.Workspace)))
+	return spaceError(fmt.Sprintf("the files of this conversation take %s: the maximum is %s for one conversation (limits.sessionBytes) and %s for all with the agent (limits.workspaceBytes); delete some of them", text(w.used), text(w.bounds.Session), text(w.bounds.Workspace)))
 }
 
 // measure measures the folder, and looks at the reserve meanwhile.

@@ -71,7 +71,7 @@ func (d *Approvals) DecideApproval(ctx context.Context, id ledger.ApprovalID, v 
 			return p, fmt.Errorf("decide approval: %w", err)
 		}
 	}
-	return ledger.Approval{}, fmt.Errorf("decide approval %s: other changes come between each time: %w", id, sessions.ErrConflict)
+	return ledger.Approval{}, fmt.Errorf("decide approval %s: another change came first at every attempt: %w", id, sessions.ErrConflict)
 }
 
 // Verdict is the change that a decision makes.
@@ -85,11 +85,11 @@ func (d *Approvals) Verdict(ctx context.Context, id ledger.ApprovalID, v decider
 	}
 	switch {
 	case p.Status != ledger.ApprovalPending:
-		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s is %s already", id, wordOf(p))}
+		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s is already %s", id, wordOf(p))}
 	case !p.Expires.After(d.Now()):
-		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s is too late: the time to decide ended at %s", id, p.Expires.UTC().Format("15:04 MST"))}
+		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s has expired: the deadline was %s", id, p.Expires.UTC().Format("15:04 MST"))}
 	case len(v.Reason.Raw()) > reasonMax:
-		return ledger.Change{}, p, &request.Error{Field: "reason", Text: fmt.Sprintf("is %d bytes, the most is %d", len(v.Reason.Raw()), reasonMax)}
+		return ledger.Change{}, p, &request.Error{Field: "reason", Text: fmt.Sprintf("is %d bytes, the maximum is %d", len(v.Reason.Raw()), reasonMax)}
 	}
 	to, reason := ledger.ApprovalAllowed, ledger.GatewaySays("")
 	if !v.Allow {

@@ -176,7 +176,7 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 		}
 	}
 	if route.IsZero() {
-		a.by.Log.Warn("no one can be asked about a tool call; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
+		a.by.Log.Warn("a tool call waits for approval, but its question has no recipient; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
 		return nil, nil
 	}
 	d := a.by.Composer.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
@@ -186,4 +186,4 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 }
 
 // reasonKept stands in place of a reason that the session may not learn.
-const reasonKept = "it was denied, for a reason that may not be said in this conversation"
+const reasonKept = "it was denied; the reason is above the level of this conversation"

@@ -89,7 +89,7 @@ func (r *Pairings) Request(ctx context.Context, in adapters.Inbound) (Request, e
 	asked := r.tellOwners(ctx, p)
 	text := "I don't know you yet. Ask my owner to run"
 	if len(asked) > 0 {
-		text = "I don't know you yet. I have asked my owner, who may also run"
+		text = "I don't know you yet. I have asked my owner, who can also run"
 	}
 	text += fmt.Sprintf("\n\n`sluice pairing approve %s`\n\nwithin an hour.", p.Code)
 	notice := r.Composer.Notice(in.Route, text)
@@ -175,7 +175,7 @@ var (
 	ErrPairingCode = &request.Error{Field: "code", Text: "no pending pairing has this code; it may have expired: see `sluice pairing list`"}
 	// ErrPairingLocked: too many codes were wrong.
 	ErrPairingLocked = &request.Error{Field: "code", Text: fmt.Sprintf(
-		"%d wrong codes within an hour: no code is accepted until that hour is over; `sluice pairing list` shows the right ones", wrongCodesMax)}
+		"%d wrong codes within an hour: codes are refused until that hour is over; `sluice pairing list` shows the valid ones", wrongCodesMax)}
 )
 
 // ApprovePairing admits the person who was told the code, and tells them.

@@ -14,7 +14,7 @@ import (
 func questionText(p ledger.Approval) string {
 	why := ""
 	if p.Why != "" {
-		why = " Why you are asked: " + visible.Line(p.Why) + "."
+		why = " Reason: " + visible.Line(p.Why) + "."
 	}
 	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", visible.CodeSpan(p.Tool), why, shownArgs(p), outbound.SilenceMeans(p))
 }

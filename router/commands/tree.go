@@ -25,7 +25,7 @@ type ordering func(k *Commands, ctx context.Context, c Call) (*sessions.Order, s
 
 func (k *Commands) retry(_ context.Context, c Call) (*sessions.Order, string, error) {
 	if c.Fresh {
-		return nil, "There is nothing here to answer again.", nil
+		return nil, "There is nothing to answer again.", nil
 	}
 	return &sessions.Order{Do: sessions.OrderRetry}, "", nil
 }
@@ -36,7 +36,7 @@ func (k *Commands) undo(_ context.Context, c Call) (*sessions.Order, string, err
 	case !ok:
 		return nil, fmt.Sprintf("Usage: `/undo` takes back the last turn, `/undo N` the last N turns. N is at most %d.", maxUndo), nil
 	case c.Fresh:
-		return nil, "There is nothing here to undo.", nil
+		return nil, "There is nothing to undo.", nil
 	}
 	return &sessions.Order{Do: sessions.OrderUndo, N: n}, "", nil
 }

@@ -42,7 +42,7 @@ func (v Verdict) May(t sessions.Terms) bool {
 type NotApproverError struct {
 	Actor string
 	Terms sessions.Terms
-	Why   string // why not; empty: it is left to others
+	Why   string // why not; empty: others decide
 }
 
 // Error implements error.
@@ -52,7 +52,7 @@ func (e *NotApproverError) Error() string {
 
 // leftTo says who may decide where somebody else tries.
 func leftTo(t sessions.Terms) string {
-	return fmt.Sprintf("it is left to %s (approvers of policy.rules)", Names(t))
+	return fmt.Sprintf("the decision is left to %s (approvers of policy.rules)", Names(t))
 }
 
 // Names lists those who may decide: who is in each of the lists.
@@ -110,15 +110,15 @@ func (t Token) refusal(p ledger.Approval, speaker string) string {
 	case policy.CheckApprover.Skipped():
 		return ""
 	case !t.Operator:
-		return "its role is reader; gateway.tokens in the configuration says so"
+		return "its role in gateway.tokens is reader"
 	case !p.Label.FlowsTo(t.Level), !flow.CanFlow(p.Terms.Level, t.Level):
-		return fmt.Sprintf("a yes may let the conversation learn or tell what is above %s, the most that the token may see", t.Level)
+		return fmt.Sprintf("approval could let the conversation learn or send information above %s, the highest level that the token may see", t.Level)
 	case slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 && !slices.Contains(list, t.Principal) }):
 		return leftTo(p.Terms)
 	case speaker == t.Principal:
-		return "its own words led to it"
+		return "its own message led to it"
 	case p.Label.Trust() != flow.Trusted && (!named || speaker == ""):
-		return "words that the owner did not say may have led to it, the token's own among them; the owner decides, or a token that a rule names in approvers"
+		return "text that did not come from the owner may have led to it, possibly the token's own; the owner decides, or a token that a rule names in approvers"
 	}
 	return ""
 }

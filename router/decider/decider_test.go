@@ -14,8 +14,8 @@ import (
 func TestWhatATokenMayDecide(t *testing.T) {
 	t.Parallel()
 	const ops, owner = "webchat:token:ops", "webchat:local"
-	reader, above, own := "its role is reader", "a yes may let the conversation learn or tell", "its own words led to it"
-	left, strangers := "it is left to ", "words that the owner did not say may have led to it"
+	reader, above, own := "its role in gateway.tokens is reader", "approval could let the conversation learn or send", "its own message led to it"
+	left, strangers := "the decision is left to ", "text that did not come from the owner may have led to it"
 	for name, c := range map[string]struct {
 		reader    bool
 		level     flow.Level // of the token

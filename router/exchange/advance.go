@@ -134,9 +134,9 @@ func (e *Exchanges) hindrance(change *ledger.Change, x *ledger.Exchange, step *a
 	case record.ID == "":
 		return "one of the two sessions has ended"
 	case !(policy.Subject{Taint: run.Label}).MayTell(policy.CheckExchangeStep, record.Taint.Level()):
-		return "one side had learnt what the other may not be told"
+		return "one side has learnt something that is above the other's clearance"
 	case step.Phase == announce.Announcing && run.Route.IsZero():
-		return "nobody speaks to that session on a channel"
+		return "that session has no conversation on a channel"
 	}
 	from := sessions.Record{ID: end.Run.Session, Key: x.Requester.Key, Agent: x.Requester.Agent, Taint: end.Taint}
 	if from.ID == x.Target.Session {

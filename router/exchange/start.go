@@ -114,7 +114,7 @@ func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	if errors.Is(err, sessions.ErrDuplicate) {
 		x, err := e.startedBefore(ctx, a)
 		if err == nil && x.ID == "" {
-			err = &request.Error{Text: "this request was made before, and what came of it is not kept any more (retention.runs): make a new one"}
+			err = &request.Error{Text: "this request was made before, and its result is no longer stored (retention.runs): make a new request"}
 		}
 		return x, err
 	}
@@ -147,7 +147,7 @@ func (e *Exchanges) hasRoom(ctx context.Context, s *place.Settings, a Ask) error
 			return fmt.Errorf("list exchanges: %w", err)
 		}
 		if most := s.Exchanges.MaxChildren; most > 0 && len(open) >= most {
-			return &request.Error{Text: fmt.Sprintf("%d sub-agents of this session are at work, which is the most (agents.defaults.subagents.maxChildren): wait for one to report", len(open))}
+			return &request.Error{Text: fmt.Sprintf("this session already has %d sub-agents at work, the maximum (agents.defaults.subagents.maxChildren): wait for one to report", len(open))}
 		}
 		return nil
 	}
@@ -156,7 +156,7 @@ func (e *Exchanges) hasRoom(ctx context.Context, s *place.Settings, a Ask) error
 		return fmt.Errorf("read queue: %w", err)
 	}
 	if len(waiting) == queue.MaxWaiting {
-		return fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "too much waits for that session: try again later"})
+		return fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "the queue of that session is full: try again later"})
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (e *Exchanges) nextHop(ctx context.Context, s *place.Settings, a Ask) (sess
 		return chain, &request.Error{Field: "sessionKey", Text: "this request came from that session, directly or through others: answer it instead of asking back"}
 	}
 	if most := s.Exchanges.MaxHops; most > 0 && len(chain.Hops) > most {
-		return chain, &request.Error{Field: "sessionKey", Text: fmt.Sprintf("this request has been passed on %d times, which is the most (session.agentToAgent.maxHops): answer with what you know", most)}
+		return chain, &request.Error{Field: "sessionKey", Text: fmt.Sprintf("this request has been passed on %d times, the maximum (session.agentToAgent.maxHops): answer with what you know", most)}
 	}
 	use, err := e.store.Chain(ctx, chain.ID)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {

@@ -48,7 +48,7 @@ func (e *Exchanges) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, 
 		label = e.places.Label(n.Route, true)
 	}
 	if !flow.CanFlow(label.Level(), n.Session.Clearance) {
-		return ledger.Exchange{}, &request.Error{Field: "session", Text: fmt.Sprintf("it may learn at most what is %s", n.Session.Clearance)}
+		return ledger.Exchange{}, &request.Error{Field: "session", Text: fmt.Sprintf("the task is above its clearance, %s", n.Session.Clearance)}
 	}
 	return e.Start(ctx, Ask{
 		Kind: announce.Spawn, Create: true, Text: n.Text, Label: label, Key: n.Key, Task: n.Task, Actor: n.Actor,

@@ -14,7 +14,7 @@ import (
 )
 
 // withheldText is what a conversation is told when its answer may not be said there. It says nothing of why.
-const withheldText = "I have an answer, but it may not be said in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or begin a new session with /new."
+const withheldText = "I have an answer, but I am not allowed to give it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."
 
 // WithheldNotice tells a conversation that its answer is withheld. The notice belongs to the session of the answer and has the
 // answer's label, so that only those who may know of both are told over the API. Only where the place carries less than
@@ -40,9 +40,9 @@ type Withheld struct {
 func (w *Withheld) Message() string {
 	switch {
 	case w.Decision.Action == policy.Hold:
-		return "I have an answer, but somebody has to allow it first. My owner can do that with `sluice approvals list`."
+		return "I have an answer, but it needs approval first. My owner can approve it with `sluice approvals list`."
 	case w.Decision.Unsent():
-		return "I have an answer, but sending is off in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or turn it on with /send on."
+		return "I have an answer, but sending is turned off in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or turn it on with /send on."
 	}
 	return withheldText
 }

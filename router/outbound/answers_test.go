@@ -15,9 +15,9 @@ func TestWithheldMessage(t *testing.T) {
 		return []policy.Looked{{Rule: rule, Matched: true, Action: policy.Block}}
 	}
 	for want, d := range map[string]policy.Decision{
-		"somebody has to allow it first": {Action: policy.Hold},
-		"sending is off":                 {Action: policy.Block, Rules: looked("override")},
-		"may not be said":                {Action: policy.Block, Rules: looked(policy.RuleFlow)},
+		"it needs approval first": {Action: policy.Hold},
+		"sending is turned off":   {Action: policy.Block, Rules: looked("override")},
+		"not allowed to give it":  {Action: policy.Block, Rules: looked(policy.RuleFlow)},
 	} {
 		require.Contains(t, (&Withheld{Decision: d}).Message(), want)
 	}

@@ -16,7 +16,7 @@ import (
 func (w *worker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, d ledger.Delivery, id sessions.MediaID) (adapters.Receipt, error) {
 	sender, ok := a.(adapters.FileSender)
 	if !ok {
-		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel can't take files")}
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel does not support files")}
 	}
 	m, err := w.out.Store.Media(ctx, id)
 	switch {

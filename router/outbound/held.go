@@ -78,11 +78,11 @@ func (h *Holds) allowedBefore(ctx context.Context, d ledger.Delivery, decision *
 	case p.Status == ledger.ApprovalAllowed:
 		decision.Approve(p.By)
 	case p.Status == ledger.ApprovalDenied:
-		decision.Action, decision.Reason = policy.Block, "it was asked about often enough, and denied"
+		decision.Action, decision.Reason = policy.Block, "it was denied, and the limit of questions about it is reached"
 	case d.Revises != "":
-		decision.Action, decision.Reason = policy.Block, "nobody is asked about the end of a question"
+		decision.Action, decision.Reason = policy.Block, "a rule holds it, and the last change of a question can't wait for approval"
 	case d.Asks != "":
-		decision.Action, decision.Reason = policy.Block, "nobody is asked about a question; "+ShownBy(ledger.ApprovalID(d.Asks))+" what it is about"
+		decision.Action, decision.Reason = policy.Block, "a rule holds it, and a question can't wait for approval; "+ShownBy(ledger.ApprovalID(d.Asks))+" what it is about"
 	}
 	return nil
 }
@@ -174,12 +174,12 @@ func (h *Holds) AskDeciders(ctx context.Context, p ledger.Approval, channel, who
 			}
 		}
 	}
-	h.Log.Warn("no one who may decide can be asked; sluice approvals list shows the question", "approval", string(p.ID), "session", string(p.Session), "delivery", string(p.Delivery))
+	h.Log.Warn("no approver can be reached; sluice approvals list shows the question", "approval", string(p.ID), "session", string(p.Session), "delivery", string(p.Delivery))
 	return nil, nil
 }
 
 func heldQuestion(d ledger.Delivery, p ledger.Approval, text string) string {
-	return fmt.Sprintf("May I say something in %s %s? %s.%s\n\n%s", d.Route.Channel, visible.CodeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, SilenceMeans(p))
+	return fmt.Sprintf("May I send a message to %s %s? %s.%s\n\n%s", d.Route.Channel, visible.CodeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, SilenceMeans(p))
 }
 
 // Decide adds to a change what a decision makes of the delivery that waits for it.

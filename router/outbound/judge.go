@@ -52,7 +52,7 @@ func (w *worker) redact(d *ledger.Delivery, decision *policy.Decision) {
 		changed = changed || decision.Redacted(chunk) != chunk
 	}
 	if changed && len(d.Receipts) > 0 {
-		decision.Action, decision.Reason = policy.Block, "a rule takes something out of it that did not when it was begun: what is left of it stays unsent"
+		decision.Action, decision.Reason = policy.Block, "a rule now redacts it that did not when sending began: the rest stays unsent"
 		return
 	}
 	if changed {

@@ -16,11 +16,11 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		Deliveries: counter("deliveries_total", "Deliveries that ended.", "channel", "status"),
+		Deliveries: counter("deliveries_total", "Finished deliveries.", "channel", "status"),
 		Failures:   counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
-		Lookups:    counter("send_lookups_total", "Looks at the platform for messages whose answer was lost, by what was found.", "channel", "outcome"),
+		Lookups:    counter("send_lookups_total", "Look-ups on the platform of messages whose response was lost, by result.", "channel", "outcome"),
 		DeliverySeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "sluice", Subsystem: "router", Name: "delivery_seconds", Help: "From a delivery's commit to its receipt.",
+			Namespace: "sluice", Subsystem: "router", Name: "delivery_seconds", Help: "Time from a delivery's commit to its receipt.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}),
 	}

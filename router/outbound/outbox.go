@@ -98,7 +98,7 @@ func (w *worker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration,
 		return w.settle(ctx, d)
 	}
 	if !d.Expires.After(w.out.Now()) {
-		return 0, w.close(ctx, from, d, ledger.DeliveryExpired, "it was older than its life allows")
+		return 0, w.close(ctx, from, d, ledger.DeliveryExpired, "it expired before it could be sent")
 	}
 	if d.Withdraws() { // it says nothing that the gate would have to allow
 		a, _ := w.out.Adapter(d.Route.Channel, d.Route.Account)
@@ -108,7 +108,7 @@ func (w *worker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration,
 	case err != nil:
 		return 0, err
 	case late:
-		return 0, w.discard(ctx, from, d, "what it asks is decided already")
+		return 0, w.discard(ctx, from, d, "its question is already decided")
 	}
 	judged, err := w.judge(ctx, &d)
 	if err != nil {
@@ -158,7 +158,7 @@ func (w *worker) lost(ctx context.Context, d ledger.Delivery, cause error) (time
 		ctx = fresh
 	}
 	tried := d
-	tried.Status, tried.Finished, tried.LastError = ledger.DeliveryUnknown, w.out.Now(), "not known whether it arrived: "+cause.Error()
+	tried.Status, tried.Finished, tried.LastError = ledger.DeliveryUnknown, w.out.Now(), "it is unknown whether it arrived: "+cause.Error()
 	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliverySending, Delivery: tried}}}
 	wait := time.Duration(0)
 	if w.out.Composer.Settings().Channels[d.Route.Channel].OnUnknown != place.UnknownHold {
@@ -210,7 +210,7 @@ func (w *worker) close(ctx context.Context, from ledger.DeliveryStatus, d ledger
 	if err := lanes.Patiently(ctx, func() error { return w.out.Store.Commit(ctx, change) }); err != nil {
 		return fmt.Errorf("store %s delivery: %w", status, err)
 	}
-	w.out.Log.Warn("delivery ended undelivered", "delivery", string(d.ID), "channel", d.Route.Channel, "status", string(status), "err", why)
+	w.out.Log.Warn("message not delivered", "delivery", string(d.ID), "channel", d.Route.Channel, "status", string(status), "err", why)
 	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(status)).Inc()
 	return nil
 }

@@ -96,7 +96,7 @@ func (w *worker) wholeText(ctx context.Context, d ledger.Delivery, said []adapte
 			if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 				return "", fmt.Errorf("read file: %w", err)
 			}
-			lines = append(lines, fmt.Sprintf("File %q is not shown: this channel can't take files.", d.FileName(m)))
+			lines = append(lines, fmt.Sprintf("File %q is not shown: this channel does not support files.", d.FileName(m)))
 		}
 	}
 	text := slices.DeleteFunc([]string{d.Text, strings.Join(lines, "\n")}, func(s string) bool { return s == "" })

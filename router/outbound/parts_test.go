@@ -48,8 +48,8 @@ func TestParts(t *testing.T) {
 		"more buttons than are shown":   {able{}, ledger.Delivery{Text: "a|go?", Buttons: choice}, []string{"a", "go?\n\n`n` – No"}, 1, 0, []string{"a", "go?\n\n`n` – No"}},
 		"files":                         {able{}, ledger.Delivery{Text: "a", Files: []sessions.MediaID{"m", "n"}}, []string{"a"}, 0, 2, nil},
 		"a file without a text":         {able{}, ledger.Delivery{Files: []sessions.MediaID{"m"}}, nil, 0, 1, nil},
-		"a file that can't be shown":    {bare{}, ledger.Delivery{Text: "a", Files: []sessions.MediaID{"m"}}, []string{"a\n\nFile \"plan.pdf\" is not shown: this channel can't take files."}, 0, 0, []string{"a\n\nFile \"plan.pdf\" is not shown: this channel can't take files."}},
-		"the same, and it is kept away": {bare{}, ledger.Delivery{Files: []sessions.MediaID{"m"}}, []string{"File \"plan.pdf\" is not shown: this channel can't take files."}, 0, 0, []string{"File \"plan.pdf\" is not shown: this channel can't take files."}},
+		"a file that can't be shown":    {bare{}, ledger.Delivery{Text: "a", Files: []sessions.MediaID{"m"}}, []string{"a\n\nFile \"plan.pdf\" is not shown: this channel does not support files."}, 0, 0, []string{"a\n\nFile \"plan.pdf\" is not shown: this channel does not support files."}},
+		"the same, and it is kept away": {bare{}, ledger.Delivery{Files: []sessions.MediaID{"m"}}, []string{"File \"plan.pdf\" is not shown: this channel does not support files."}, 0, 0, []string{"File \"plan.pdf\" is not shown: this channel does not support files."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,11 +45,11 @@ func (p Proactive) check(s *place.Settings) error {
 	case text == "" && files == 0:
 		return &request.Error{Field: "text", Text: "is empty: give a text, a file or both"}
 	case s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes:
-		return &request.Error{Field: "text", Text: fmt.Sprintf("is %d bytes long, the most is %d", len(p.Text), s.MaxTextBytes)}
+		return &request.Error{Field: "text", Text: fmt.Sprintf("is %d bytes long, the maximum is %d", len(p.Text), s.MaxTextBytes)}
 	case len(p.Buttons) > buttonsMax:
-		return &request.Error{Field: "buttons", Text: fmt.Sprintf("are %d, the most is %d", len(p.Buttons), buttonsMax)}
+		return &request.Error{Field: "buttons", Text: fmt.Sprintf("are %d, the maximum is %d", len(p.Buttons), buttonsMax)}
 	case files > filesMax:
-		return &request.Error{Field: "files", Text: fmt.Sprintf("are %d, the most is %d", files, filesMax)}
+		return &request.Error{Field: "files", Text: fmt.Sprintf("are %d, the maximum is %d", files, filesMax)}
 	}
 	return errors.Join(p.checkButtons(), p.checkFiles(s))
 }
@@ -61,9 +61,9 @@ func (p Proactive) checkButtons() error {
 		case strings.TrimSpace(b.Label) == "" || strings.TrimSpace(b.Value) == "":
 			return &request.Error{Field: field, Text: "want a label and a value"}
 		case utf8.RuneCountInString(b.Label) > buttonLabelMax:
-			return &request.Error{Field: field, Text: fmt.Sprintf("the label has %d characters, the most is %d", utf8.RuneCountInString(b.Label), buttonLabelMax)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("the label has %d characters, the maximum is %d", utf8.RuneCountInString(b.Label), buttonLabelMax)}
 		case len(b.Value) > buttonValueMax:
-			return &request.Error{Field: field, Text: fmt.Sprintf("the value has %d bytes, the most is %d", len(b.Value), buttonValueMax)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("the value has %d bytes, the maximum is %d", len(b.Value), buttonValueMax)}
 		case strings.ContainsAny(b.Label+b.Value, "\n\r\x00") || !utf8.ValidString(b.Label+b.Value):
 			return &request.Error{Field: field, Text: "want one line of valid UTF-8"}
 		}
@@ -80,10 +80,10 @@ func (p Proactive) checkFiles(s *place.Settings) error {
 		case cleanName(f.Name) == "" || len(f.Name) > fileNameMax:
 			return &request.Error{Field: field, Text: fmt.Sprintf("want a name of at most %d bytes", fileNameMax)}
 		case s.MaxMediaBytes > 0 && len(f.Content) > s.MaxMediaBytes:
-			return &request.Error{Field: field, Text: fmt.Sprintf("is %d bytes large, the most is %d (limits.maxMediaBytes)", len(f.Content), s.MaxMediaBytes)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("is %d bytes large, the maximum is %d (limits.maxMediaBytes)", len(f.Content), s.MaxMediaBytes)}
 		}
 		if s.MaxMediaBytes > 0 && together > 2*s.MaxMediaBytes {
-			return &request.Error{Field: field, Text: fmt.Sprintf("the files are %d bytes large together, the most is %d", together, 2*s.MaxMediaBytes)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("the files are %d bytes large together, the maximum is %d", together, 2*s.MaxMediaBytes)}
 		}
 		if _, _, err := mime.ParseMediaType(cmp.Or(f.MIME, "application/octet-stream")); err != nil {
 			return &request.Error{Field: field, Text: fmt.Sprintf("mime: %q is not a media type", f.MIME)}
@@ -128,7 +128,7 @@ func (o *Sender) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([
 	for _, id := range p.Media {
 		m, err := o.Store.MediaInfo(ctx, id)
 		if errors.Is(err, sessions.ErrNotFound) || err == nil && m.Session != p.Session {
-			return nil, &request.Error{Field: "media", Text: fmt.Sprintf("no file %q came into this session, or it is no longer stored", id)}
+			return nil, &request.Error{Field: "media", Text: fmt.Sprintf("this session has received no file %q, or it is no longer stored", id)}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read file: %w", err)

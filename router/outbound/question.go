@@ -91,7 +91,7 @@ func Shown(id ledger.ApprovalID, text string) string {
 	}
 	more := ""
 	if len(text) > questionMax {
-		more = fmt.Sprintf("\n… and %d bytes more: %s all of it.", len(text)-questionMax, ShownBy(id))
+		more = fmt.Sprintf("\n… and %d more bytes: %s all of it.", len(text)-questionMax, ShownBy(id))
 		text = strings.ToValidUTF8(text[:questionMax], "")
 	}
 	fence := "```"

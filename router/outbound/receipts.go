@@ -182,7 +182,7 @@ func (k *Keeper) StoreRest(ctx context.Context) {
 		if d.PreviewID != "" {
 			ids = append(ids, string(d.PreviewID))
 		}
-		k.Log.Error("the platform's answer could not be stored before the end: what it has taken may be sent again",
+		k.Log.Error("the platform's response could not be stored before the process ended: the message may be sent again",
 			"delivery", string(d.ID), "channel", d.Route.Channel, "account", d.Route.Account, "conversation", string(d.Route.Conversation),
 			"thread", string(d.Route.Thread), "status", string(d.Status), "messages", ids, "sent_at", d.SentAt, "reason", err.Error())
 	}

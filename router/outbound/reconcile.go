@@ -88,7 +88,7 @@ func (w *worker) whyNot(d ledger.Delivery) error {
 	if w.look.of(d) && w.look.err != nil {
 		return w.look.err
 	}
-	return errors.New("its life was over before the platform could be asked")
+	return errors.New("it expired before the platform could be asked")
 }
 
 // lookUp asks the platform for the message that was sent last.
@@ -169,7 +169,7 @@ func (w *worker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters
 // doubt keeps a delivery whose call was not answered in status sending, to be looked up.
 func (w *worker) doubt(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	w.look = lookup{id: d.ID, part: len(d.Receipts), next: w.out.Now().Add(SettleAfter)}
-	d.LastError = "not known yet whether it arrived, it is looked up: " + f.Err.Error()
+	d.LastError = "it is not yet known whether it arrived; looking it up: " + f.Err.Error()
 	if err := w.record(ctx, d); err != nil {
 		return 0, err
 	}
@@ -180,16 +180,16 @@ func (w *worker) doubt(ctx context.Context, d ledger.Delivery, f *adapters.Failu
 func (w *worker) undecided(ctx context.Context, d ledger.Delivery, cause error) error {
 	w.out.Metrics.Lookups.WithLabelValues(d.Route.Channel, lookupUndecided).Inc()
 	if d.LostPreview != "" {
-		return w.close(ctx, d.Status, d, ledger.DeliveryExpired, "it is not known whether its beginning shows: "+cause.Error())
+		return w.close(ctx, d.Status, d, ledger.DeliveryExpired, "it is unknown whether its beginning is visible: "+cause.Error())
 	}
-	return w.close(ctx, d.Status, d, ledger.DeliveryUnknown, "not known whether it arrived: "+cause.Error())
+	return w.close(ctx, d.Status, d, ledger.DeliveryUnknown, "it is unknown whether it arrived: "+cause.Error())
 }
 
 // forgetPreview gives up a preview that can't be looked up: it is listed as unknown, and the answer is a message of its own.
 func (w *worker) forgetPreview(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	shown := d
 	shown.ID, shown.Idempotency, shown.Epoch, shown.Text, shown.LostPreview = ledger.NewDeliveryID(), "", 0, d.LostPreview, ""
-	shown.Status, shown.Finished, shown.LastError = ledger.DeliveryUnknown, w.out.Now(), "not known whether the beginning of the answer shows"
+	shown.Status, shown.Finished, shown.LastError = ledger.DeliveryUnknown, w.out.Now(), "unknown whether the beginning of the answer is visible"
 	d.LostPreview = ""
 	err := w.out.Store.Commit(ctx, ledger.Change{Deliver: []ledger.Delivery{shown}, Deliveries: []ledger.DeliveryMove{{From: d.Status, Delivery: d}}})
 	if err != nil {

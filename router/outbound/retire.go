@@ -95,7 +95,7 @@ func (t *Retirer) Start() {
 			case <-ticker.C:
 			}
 			if err := t.retireAll(ctx); err != nil && ctx.Err() == nil {
-				t.Log.Error("buttons of decided questions not taken off; they are tried again", "err", err)
+				t.Log.Error("buttons of decided questions not removed; trying again later", "err", err)
 			}
 		}
 	})
@@ -143,7 +143,7 @@ func (t *Retirer) retireAll(ctx context.Context) error {
 func (t *Retirer) safeChange(ctx context.Context, q ledger.Delivery) (change ledger.Change, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.Log.Error("buttons of a decided question stay", "delivery", string(q.ID), "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			t.Log.Error("buttons of a decided question not removed", "delivery", string(q.ID), "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			change, err = ledger.Change{Retire: []ledger.DeliveryID{q.ID}}, nil
 		}
 	}()

@@ -108,7 +108,7 @@ func (r *Routes) lookedUp(ctx context.Context, directory adapters.Directory, nam
 		f := adapters.AsFailure(err)
 		r.Failures.WithLabelValues(at.Channel, string(f.Kind)).Inc()
 		if f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported {
-			return at, &request.Error{Field: "to", Text: fmt.Sprintf("nothing and nobody that can be written to is called %q on channel %q", name, at.Channel)}
+			return at, &request.Error{Field: "to", Text: fmt.Sprintf("no conversation or person that can receive messages is called %q on channel %q", name, at.Channel)}
 		}
 		return at, &request.Error{Field: "to", Text: fmt.Sprintf("%q could not be looked up on channel %q (%s): try again, or give a conversation's id with its chat_type", name, at.Channel, f.Kind)}
 	}
@@ -119,7 +119,7 @@ func (r *Routes) lookedUp(ctx context.Context, directory adapters.Directory, nam
 }
 
 func (r *Routes) lastRoute(ctx context.Context, p Proactive) (sessions.Route, error) {
-	none := &request.Error{Field: "to", Text: "\"last\" wants a session that somebody has spoken to"}
+	none := &request.Error{Field: "to", Text: "\"last\" needs a session that has received a message"}
 	if p.Session == "" {
 		return sessions.Route{}, none
 	}
@@ -165,7 +165,7 @@ func (r *Routes) LookUp(ctx context.Context, channel, account, to string) (route
 	case f.Kind == adapters.Unsupported:
 		return route, nil, nil
 	case f.Kind == adapters.Permanent:
-		return route, nil, &request.Error{Field: "to", Text: fmt.Sprintf("%q on channel %q has no members to be told: %v", to, channel, f.Err)}
+		return route, nil, &request.Error{Field: "to", Text: fmt.Sprintf("%q on channel %q has no members that can receive messages: %v", to, channel, f.Err)}
 	}
 	return route, nil, &request.Error{Field: "to", Text: fmt.Sprintf("the members of %q could not be looked up on channel %q: try again", to, channel)}
 }

@@ -169,6 +169,6 @@ func JoinedSend(own, place sessions.SendPolicy) sessions.SendPolicy {
 
 // AboveClearance says that a session may not learn what is of a level, and how a person gets one that may.
 func AboveClearance(record sessions.Record, level flow.Level) string {
-	return fmt.Sprintf("This conversation may learn only what is %s, not what is %s. "+
-		"An owner can say `/new` here to start one that may learn as much as policy.clearance allows.", record.Clearance, level)
+	return fmt.Sprintf("This conversation's clearance is %s, which is below %s. "+
+		"An owner can send `/new` here to start one with the clearance that policy.clearance sets.", record.Clearance, level)
 }

@@ -30,11 +30,11 @@ func (s ExchangeSettings) Spent(u ledger.ChainUse, now time.Time) string {
 	case u.ID == "":
 		return ""
 	case s.MaxSteps > 0 && u.Steps >= s.MaxSteps:
-		return "the agents have talked for as many steps as one request may cause"
+		return "the agents have reached the maximum number of steps for one request"
 	case s.MaxTokens > 0 && u.Tokens >= s.MaxTokens:
-		return "the agents have used as many tokens as one request may cost"
+		return "the agents have reached the maximum number of tokens for one request"
 	case s.MaxAge > 0 && now.Sub(u.Started) >= s.MaxAge:
-		return "the agents have talked for as long as one request may take"
+		return "the agents have reached the maximum time for one request"
 	}
 	return ""
 }
@@ -196,14 +196,14 @@ func (s *Settings) QueueMode(record sessions.Record) sessions.QueueMode {
 // SharedMain is what to tell who lets others in where the direct chats of different people are one session,
 // their owner's too: what that means, and the setting that separates them. Empty where each person has a session.
 func SharedMain(k sessions.Keyer) string {
-	const means = ": whoever is let in talks in the owner's own session and can ask for what was said there. To give each person a session, set "
+	const means = ": everyone who is admitted shares the owner's session and can ask what was said there. To give each person their own session, set "
 	switch {
 	case !k.SharesDirect():
 		return ""
 	case k.Global:
-		return "All that is said to an agent is one session (`session.scope: global`)" + means + "`session.scope: per-sender` and `session.dmScope: per-account-channel-peer`."
+		return "All conversations with an agent share one session (`session.scope: global`)" + means + "`session.scope: per-sender` and `session.dmScope: per-account-channel-peer`."
 	}
-	return "All direct chats with an agent are one session (`session.dmScope: main`)" + means + "`session.dmScope: per-account-channel-peer`."
+	return "All direct chats with an agent share one session (`session.dmScope: main`)" + means + "`session.dmScope: per-account-channel-peer`."
 }
 
 // WarnShared puts what [SharedMain] says below a text.

@@ -21,11 +21,11 @@ func TestBoundsOfAChain(t *testing.T) {
 		use  ledger.ChainUse
 		want string
 	}{
-		"little":             {ledger.ChainUse{ID: "c", Steps: 2, Tokens: 99, Started: now.Add(-time.Hour + 1)}, ""},
-		"as many steps":      {ledger.ChainUse{ID: "c", Steps: 3, Started: now}, "steps"},
-		"as many tokens":     {ledger.ChainUse{ID: "c", Tokens: 100, Started: now}, "tokens"},
-		"as long":            {ledger.ChainUse{ID: "c", Started: now.Add(-time.Hour)}, "as long as"},
-		"a chain that is no": {ledger.ChainUse{Steps: 9, Tokens: 999}, ""},
+		"little":                   {ledger.ChainUse{ID: "c", Steps: 2, Tokens: 99, Started: now.Add(-time.Hour + 1)}, ""},
+		"maximum number of steps":  {ledger.ChainUse{ID: "c", Steps: 3, Started: now}, "steps"},
+		"maximum number of tokens": {ledger.ChainUse{ID: "c", Tokens: 100, Started: now}, "tokens"},
+		"as long":                  {ledger.ChainUse{ID: "c", Started: now.Add(-time.Hour)}, "maximum time"},
+		"a chain that is no":       {ledger.ChainUse{Steps: 9, Tokens: 999}, ""},
 	} {
 		if c.want == "" {
 			require.Empty(t, s.Spent(c.use, now), name)

@@ -41,12 +41,12 @@ func Bound(all []sessions.Quotation, most int) []sessions.Quotation {
 	if left := len(kept) - maxQuotations; left > 0 {
 		kept = kept[:maxQuotations]
 		last := &kept[len(kept)-1]
-		last.Text += fmt.Sprintf("\n… and %d quotations more, which are left out", left)
+		last.Text += fmt.Sprintf("\n… and %d more quotations, left out", left)
 	}
 	for i := range kept {
 		q := &kept[i]
 		if len(q.Text) > most {
-			q.Text = strings.ToValidUTF8(q.Text[:most], "") + fmt.Sprintf("\n… and %d bytes more, which are left out", len(q.Text)-most)
+			q.Text = strings.ToValidUTF8(q.Text[:most], "") + fmt.Sprintf("\n… and %d more bytes, left out", len(q.Text)-most)
 			most = 0
 		}
 		most = max(0, most-len(q.Text))
@@ -72,14 +72,14 @@ func Text(in sessions.Input) string {
 // Quotation shows a quotation to the model: a line that says whose words follow, and the words, each line of them behind "> ",
 // so that nothing in them can end the quotation or begin somebody else's words.
 func Quotation(q sessions.Quotation) string {
-	lead := "In reply to what this message answers"
+	lead := "The message that this one answers"
 	switch q.Kind {
 	case sessions.QuoteForward:
-		lead = "Passed on by the sender, not said by the sender"
+		lead = "Forwarded by the sender, not written by the sender"
 	case sessions.QuoteThread:
-		lead = "Said before in this thread"
+		lead = "Earlier in this thread"
 	case sessions.QuoteLink:
-		lead = "Shown by the platform of a link in this message"
+		lead = "The platform's preview of a link in this message"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s; words of %s:]", lead, quotedName(q.From))

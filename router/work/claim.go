@@ -79,8 +79,8 @@ func (c *claimer) claim(ctx context.Context, j *job) (started bool, err error) {
 		preview := c.shows.of(ctx, j).close() // of the last attempt
 		return false, c.ends.finishFailed(ctx, j, &sessions.WorkError{
 			Status: sessions.RunFailed,
-			Public: "I could not finish this: my process ended each time I tried. I have given up on that message.",
-			Err:    fmt.Errorf("run was started %d times and never ended", batch[0].Attempts),
+			Public: "I could not finish this. My process stopped at every attempt, so I have given up on that message.",
+			Err:    fmt.Errorf("run was started %d times and never finished", batch[0].Attempts),
 		}, preview...)
 	}
 	err = c.start(ctx, j)

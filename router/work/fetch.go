@@ -88,13 +88,13 @@ func (in *intake) fetchOne(ctx context.Context, from source, at sessions.Attachm
 	switch {
 	case full:
 		at.Note = why
-		in.log.Warn("attachment not kept", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
+		in.log.Warn("attachment not stored", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
 		return at
 	case errors.Is(err, errTooLarge):
-		at.Note = fmt.Sprintf("it is too large to be fetched: the most is %d bytes", from.most)
+		at.Note = fmt.Sprintf("it is too large to download: the maximum is %d bytes", from.most)
 		return at
 	case err != nil:
-		at.Note = "it could not be fetched"
+		at.Note = "it could not be downloaded"
 		in.log.Warn("attachment not fetched", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
 		return at
 	}
@@ -119,11 +119,11 @@ func (got *fetched) show(at *sessions.Attachment, content []byte) {
 	case at.IsPicture():
 		at.Note = "the picture is not shown to you" // read only where it is not
 	case strings.HasPrefix(at.MIME, "image/") && len(content) > sessions.PictureMost:
-		at.Note = fmt.Sprintf("it is too large to be shown: the most is %d bytes", sessions.PictureMost)
+		at.Note = fmt.Sprintf("it is too large to show: the maximum is %d bytes", sessions.PictureMost)
 	case isText(at.MIME) && len(content) > textMax:
-		at.Note = fmt.Sprintf("it is too long to be read: the most is %d bytes", textMax)
+		at.Note = fmt.Sprintf("it is too long to read: the maximum is %d bytes", textMax)
 	case isText(at.MIME) && utf8.Valid(content):
-		at.Note = "its text stands in the message"
+		at.Note = "its text is in the message"
 		text := strings.ReplaceAll(string(content), "\x00", "")
 		got.texts = append(got.texts, fmt.Sprintf("[Text of the file %s]\n%s", shownFile(at.Name), text))
 	default:

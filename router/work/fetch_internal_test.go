@@ -73,12 +73,12 @@ func TestWhatIsShownOfAFile(t *testing.T) {
 		text    string
 	}{
 		"a picture":                 {sessions.Attachment{MIME: "image/png", Media: "med_1", Size: 3}, make([]byte, 3), "the picture is not shown to you", ""},
-		"a picture that is large":   {sessions.Attachment{MIME: "image/png", Media: "med_1", Size: sessions.PictureMost + 1}, make([]byte, sessions.PictureMost+1), "too large to be shown", ""},
+		"a picture that is large":   {sessions.Attachment{MIME: "image/png", Media: "med_1", Size: sessions.PictureMost + 1}, make([]byte, sessions.PictureMost+1), "too large to show", ""},
 		"an odd picture":            {sessions.Attachment{MIME: "image/x-odd", Media: "med_1", Size: 3}, make([]byte, 3), "can't be shown", ""},
-		"a text":                    {sessions.Attachment{MIME: "text/plain", Name: "a.txt"}, []byte("a\x00b"), "stands in the message", "[Text of the file a.txt]\nab"},
-		"a text without a name":     {sessions.Attachment{MIME: "application/json"}, []byte("{}"), "stands in the message", "[Text of the file without a name]\n{}"},
-		"a text as long as may be":  {sessions.Attachment{MIME: "text/plain", Name: "a"}, bytes.Repeat([]byte("x"), textMax), "stands in the message", "[Text of the file a]\n" + strings.Repeat("x", textMax)},
-		"a longer text":             {sessions.Attachment{MIME: "text/plain", Name: "a"}, bytes.Repeat([]byte("x"), textMax+1), "too long to be read", ""},
+		"a text":                    {sessions.Attachment{MIME: "text/plain", Name: "a.txt"}, []byte("a\x00b"), "is in the message", "[Text of the file a.txt]\nab"},
+		"a text without a name":     {sessions.Attachment{MIME: "application/json"}, []byte("{}"), "is in the message", "[Text of the file without a name]\n{}"},
+		"a text as long as may be":  {sessions.Attachment{MIME: "text/plain", Name: "a"}, bytes.Repeat([]byte("x"), textMax), "is in the message", "[Text of the file a]\n" + strings.Repeat("x", textMax)},
+		"a longer text":             {sessions.Attachment{MIME: "text/plain", Name: "a"}, bytes.Repeat([]byte("x"), textMax+1), "too long to read", ""},
 		"a text that is no UTF-8":   {sessions.Attachment{MIME: "text/plain"}, []byte("\xff"), "can't be shown", ""},
 		"something else":            {sessions.Attachment{MIME: "application/zip"}, []byte("PK"), "can't be shown", ""},
 		"something else, and large": {sessions.Attachment{MIME: "application/zip"}, make([]byte, textMax+1), "can't be shown", ""},

@@ -94,7 +94,7 @@ func quoted(answer Answer) flow.Label {
 }
 
 // notSaidWhy is the excuse of a session that knows more than may be said in its conversation.
-const notSaidWhy = "I could not answer. My owner can see why with `sluice runs list --status failed`, or begin a new session with /new."
+const notSaidWhy = "I could not answer. My owner can see why with `sluice runs list --status failed`, or start a new session with /new."
 
 // excuse is what people are told of a run without an answer. The agent decides how a run fails and could tell something by
 // it, so the reason is told only where what the session knows may be said. That the session knows too much for its model

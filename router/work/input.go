@@ -22,7 +22,7 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 	add := func(text string) { m.Parts = append(m.Parts, sessions.TextPart(text, run.Label)) }
 	if len(in.History) > 0 {
 		var b strings.Builder
-		b.WriteString("[Said here since your last answer, not to you]")
+		b.WriteString("[Messages here since your last answer that were not addressed to you]")
 		for _, l := range in.History {
 			b.WriteString("\n" + speech.Said(l.Sender, l.Text, l.Quotations))
 		}
@@ -63,7 +63,7 @@ func takeUp(ctx context.Context, session *sessions.Session, run sessions.Run, fi
 		}
 		session.Append(userMessage(run, files))
 	case order.Do == sessions.OrderRetry:
-		return refusal(session.Retry(ctx, ""), "There is nothing here to answer again.")
+		return refusal(session.Retry(ctx, ""), "There is nothing to answer again.")
 	}
 	return nil
 }

@@ -58,8 +58,8 @@ func (in *intake) admitText(session *sessions.Session, run *sessions.Run, files 
 	})
 	if d.Action == policy.Block {
 		return &sessions.WorkError{
-			Status: sessions.RunFailed, Err: fmt.Errorf("not let in: %s", d.Reason),
-			Public: "I may not read this message. My owner can see why with `sluice audit list`.",
+			Status: sessions.RunFailed, Err: fmt.Errorf("input refused: %s", d.Reason),
+			Public: "I am not allowed to read this message. My owner can see why with `sluice audit list`.",
 		}
 	}
 	for _, text := range texts {

@@ -23,11 +23,11 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		})
 	}
 	m := &Metrics{
-		Steered:      prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: "steered_total", Help: "Messages that were given to a run while it worked."}),
-		Runs:         counter("runs_total", "Runs that ended.", "status"),
-		Acks:         counter("ack_reactions_total", "Reactions on messages that were heard.", "channel", "outcome"),
-		QueueSeconds: histogram("queue_seconds", "From a run's commit to its start."),
-		RunSeconds:   histogram("run_seconds", "From a run's start to its end."),
+		Steered:      prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: "steered_total", Help: "Messages added to a run in progress."}),
+		Runs:         counter("runs_total", "Finished runs.", "status"),
+		Acks:         counter("ack_reactions_total", "Reactions that acknowledge a message.", "channel", "outcome"),
+		QueueSeconds: histogram("queue_seconds", "Time from a run's commit to its start."),
+		RunSeconds:   histogram("run_seconds", "Time from a run's start to its end."),
 	}
 	reg.MustRegister(m.Steered, m.Runs, m.Acks, m.QueueSeconds, m.RunSeconds)
 	return m

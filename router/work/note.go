@@ -15,7 +15,7 @@ func (c *claimer) note(ctx context.Context, j *job) error {
 	from := run.Status
 	run.Epoch, run.Started, run.Finished, run.Status = j.lane.Epoch(), c.now(), c.now(), sessions.RunDone
 	if err := c.intake.admitText(session, &run, nil); err != nil {
-		run.Status, run.Error = sessions.RunFailed, "the session may not learn so much"
+		run.Status, run.Error = sessions.RunFailed, "the report is above the session's clearance"
 	} else {
 		session.Append(userMessage(noted(run, c.mayRise(j.record, j.record.Route, run.Label)), nil))
 	}
@@ -34,7 +34,7 @@ func noted(run sessions.Run, mayRise bool) sessions.Run {
 	if !mayRise {
 		level := run.Label.Level()
 		run.Label, run.Input.Text = flow.Bottom(), fmt.Sprintf(
-			"[A sub-agent has ended. What it reports is %s, above what this conversation carries; an owner can say /raise %s and ask for it.]", level, level)
+			"[A sub-agent has finished. Its report is %s, above the level of this conversation. An owner can send /raise %s and ask for it.]", level, level)
 	}
 	return run
 }

@@ -16,6 +16,6 @@ func TestNoteThatMayNotBeSaid(t *testing.T) {
 	got := noted(run, false)
 	require.Equal(t, flow.Bottom(), got.Label)
 	require.NotContains(t, got.Input.Text, "the plan")
-	require.Contains(t, got.Input.Text, "an owner can say /raise CONFIDENTIAL")
+	require.Contains(t, got.Input.Text, "owner can send /raise CONFIDENTIAL")
 	require.Equal(t, "the plan", run.Input.Text, "the run keeps the report")
 }

@@ -32,17 +32,17 @@ func (o *orders) carryOut(ctx context.Context, a Assignment) (Answer, error) {
 	case sessions.OrderRaise:
 		return o.raise(a.Session, a.Run)
 	}
-	return Answer{}, fmt.Errorf("no such order: %q", order.Do)
+	return Answer{}, fmt.Errorf("unknown order %q", order.Do)
 }
 
 func (o *orders) undo(ctx context.Context, session *sessions.Session, n int) (Answer, error) {
 	undone, err := session.Undo(ctx, n)
 	if err != nil {
-		return Answer{}, refusal(err, "There is nothing here to undo.")
+		return Answer{}, refusal(err, "There is nothing to undo.")
 	}
-	text := "I have taken back the last turn, as if it had not been said."
+	text := "I have undone the last turn."
 	if undone > 1 {
-		text = fmt.Sprintf("I have taken back the last %d turns, as if they had not been said.", undone)
+		text = fmt.Sprintf("I have undone the last %d turns.", undone)
 	}
 	if undone < n {
 		text += " There were no more."
@@ -53,18 +53,18 @@ func (o *orders) undo(ctx context.Context, session *sessions.Session, n int) (An
 func (o *orders) switchTo(ctx context.Context, session *sessions.Session, order *sessions.Order) (Answer, error) {
 	err := session.Switch(ctx, order.Message)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return Answer{}, &sessions.WorkError{Status: sessions.RunFailed, Public: "That branch is not there.", Err: err}
+		return Answer{}, &sessions.WorkError{Status: sessions.RunFailed, Public: "That branch does not exist.", Err: err}
 	}
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Text: fmt.Sprintf("We go on from branch %d.", order.N)}, nil
+	return Answer{Text: fmt.Sprintf("Continuing from branch %d.", order.N)}, nil
 }
 
 func (o *orders) compact(ctx context.Context, a Assignment) (Answer, error) {
 	compactor, ok := o.agent.(Compactor)
 	if !ok {
-		return Answer{Text: "This agent can't shorten what was said."}, nil
+		return Answer{Text: "This agent can't summarize conversations."}, nil
 	}
 	got, err := compactor.Compact(ctx, a)
 	if errors.Is(err, sessions.ErrNothingToCompact) {
@@ -74,9 +74,9 @@ func (o *orders) compact(ctx context.Context, a Assignment) (Answer, error) {
 		return Answer{}, err
 	}
 	quotes := policy.NewQuotation(o.sinkLevel(a.Run.Route))
-	how := flow.NewText(fmt.Sprintf("a summary stands for %d messages. What I read with each answer has gone from about %d to about %d tokens.",
+	how := flow.NewText(fmt.Sprintf("a summary replaces %d messages. Each answer now reads about %[3]d tokens instead of about %[2]d.",
 		got.Messages, got.Before/bytesPerToken, got.After/bytesPerToken), a.Session.Taint())
-	text := "I have shortened what we said: " + quotes.Or(how, "a summary stands for the older part of it.")
+	text := "I have shortened our conversation: " + quotes.Or(how, "a summary replaces the older messages.")
 	return Answer{Usage: got.Usage, Text: text, Quotes: quotes.Label()}, nil
 }
 
@@ -95,9 +95,9 @@ func (o *orders) raise(session *sessions.Session, run *sessions.Run) (Answer, er
 	if run.Route.ChatType != sessions.Direct {
 		now = level // only an owner in private may know what the session had learnt before
 	}
-	text := fmt.Sprintf("This conversation is at %s now: I can use here what is %s or lower, until `/new`.", now, now)
+	text := fmt.Sprintf("This conversation is now at %s: I can use information up to %s here, until `/new`.", now, now)
 	if carries := o.sinkLevel(run.Route); !flow.CanFlow(now, carries) {
-		text += fmt.Sprintf(" What I then answer may not be said here, where only %s is carried.", carries)
+		text += fmt.Sprintf(" My answers may then be withheld here, because this conversation carries only up to %s.", carries)
 	}
 	return Answer{Text: text}, nil
 }

@@ -20,11 +20,11 @@ func TestOrderThatNobodyKnows(t *testing.T) {
 	o := &orders{agent: idle{}}
 	run := &sessions.Run{Kind: sessions.KindCommand, Input: sessions.Input{Order: &sessions.Order{Do: "dance"}}}
 	_, err := o.carryOut(t.Context(), Assignment{Run: run})
-	require.ErrorContains(t, err, `no such order: "dance"`)
+	require.ErrorContains(t, err, `unknown order "dance"`)
 	run.Input.Order.Do = sessions.OrderCompact
 	got, err := o.carryOut(t.Context(), Assignment{Run: run})
 	require.NoError(t, err)
-	require.Contains(t, got.Text, "can't shorten")
+	require.Contains(t, got.Text, "can't summarize")
 }
 
 // compacting is an agent whose threads are shortened.
@@ -46,8 +46,8 @@ func TestWhatACompactionSays(t *testing.T) {
 		want  string
 		err   error
 	}{
-		"where its session may be told of": {compacting{got: Compacted{Messages: 7, Before: 4000, After: 400}}, flow.Internal, "a summary stands for 7 messages. What I read with each answer has gone from about 1000 to about 100 tokens.", nil},
-		"elsewhere":                        {compacting{got: Compacted{Messages: 7}}, flow.Public, "a summary stands for the older part of it.", nil},
+		"where its session may be told of": {compacting{got: Compacted{Messages: 7, Before: 4000, After: 400}}, flow.Internal, "a summary replaces 7 messages. Each answer now reads about 100 tokens instead of about 1000.", nil},
+		"elsewhere":                        {compacting{got: Compacted{Messages: 7}}, flow.Public, "a summary replaces the older messages.", nil},
 		"of nothing":                       {compacting{err: sessions.ErrNothingToCompact}, flow.Public, "nothing to summarize yet", nil},
 		"that fails":                       {compacting{err: broken}, flow.Public, "", broken},
 	} {

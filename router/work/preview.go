@@ -65,7 +65,7 @@ func (s *show) settle(ctx context.Context) (bool, error) {
 // its own.
 func (s *show) lose(ctx context.Context, cause error) {
 	lost := *s.row
-	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.by.now(), "not known whether the beginning of the answer shows: "+cause.Error()
+	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.by.now(), "it is unknown whether the beginning of the answer is visible: "+cause.Error()
 	if err := s.by.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: lost}}}); err != nil {
 		s.by.log.Error("lost preview not stored", "delivery", string(lost.ID), "err", err)
 		return // the preview stays and becomes the answer

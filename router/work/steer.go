@@ -84,7 +84,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	change.Runs = b.claim(taken)
 	faultpoint.Hit(faultpoint.ClaimBeforeCommit)
 	if err := b.with.store.Commit(ctx, ledger.Change{Change: change, Media: media}); err != nil {
-		return false, fmt.Errorf("give run what was said: %w", err)
+		return false, fmt.Errorf("add messages to run: %w", err)
 	}
 	faultpoint.Hit(faultpoint.ClaimAfterCommit)
 	session.Saved(change)

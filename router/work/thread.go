@@ -33,7 +33,7 @@ func beforeIt(ctx context.Context, a adapters.Adapter, run *sessions.Run, log *s
 	said, err := reader.ReadThread(ctx, run.Route, run.Input.MessageID, threadMax)
 	if err != nil {
 		log.Warn("thread not read", "run", string(run.ID), "channel", run.Route.Channel, "err", err)
-		return []sessions.Quotation{{Kind: sessions.QuoteThread, From: sessions.Peer{Name: "the gateway"}, Text: "What was said in this thread before could not be read."}}
+		return []sessions.Quotation{{Kind: sessions.QuoteThread, From: sessions.Peer{Name: "the gateway"}, Text: "The earlier messages of this thread could not be read."}}
 	}
 	return unheard(said[:min(len(said), threadMax)], run.Input.History)
 }

@@ -137,7 +137,7 @@ func threadWord(channel string) string {
 // ParseKey checks a canonical key.
 func ParseKey(s string) (Key, error) {
 	if len(s) > maxKeyBytes {
-		return "", fmt.Errorf("session key is %d bytes long, the most is %d", len(s), maxKeyBytes)
+		return "", fmt.Errorf("session key is %d bytes long, the maximum is %d", len(s), maxKeyBytes)
 	}
 	for _, r := range s {
 		if r <= ' ' || r == 0x7f || r == '\uFFFD' {

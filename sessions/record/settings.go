@@ -87,7 +87,7 @@ func (p Patch) Check() error {
 		errs = append(errs, fmt.Errorf("label: %d bytes, want UTF-8 of at most %d", len(p.Label.Raw()), LabelMost))
 	}
 	if p.Metadata != nil && len(*p.Metadata) > MetadataMost {
-		errs = append(errs, fmt.Errorf("metadata: %d bytes, the most is %d", len(*p.Metadata), MetadataMost))
+		errs = append(errs, fmt.Errorf("metadata: %d bytes, the maximum is %d", len(*p.Metadata), MetadataMost))
 	}
 	return errors.Join(errs...)
 }

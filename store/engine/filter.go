@@ -67,7 +67,7 @@ func (f *Filter) Where() string {
 	return ` WHERE ` + strings.Join(f.terms, ` AND `)
 }
 
-// page is the number of rows to give for a wish; 0 is 50, the most is 200.
+// page is the number of rows to give for a wish; 0 is 50, the maximum is 200.
 func Page(limit int) int {
 	if limit <= 0 {
 		return 50

@@ -63,7 +63,7 @@ func TestGuideInAnExchange(t *testing.T) {
 		return c.Parts[0].Text
 	}
 	asked, answered := text(sessions.RoleAgent, "repeat seven"), text(sessions.RoleAssistant, "seven")
-	last := text(sessions.RoleAgent, "Say now what …")
+	last := text(sessions.RoleAgent, "Now write what …")
 	last.ID = "msg_2"
 	for _, x := range []struct {
 		exchange announce.Exchange
@@ -159,7 +159,7 @@ func TestGuideAnswersEachOfSeveral(t *testing.T) {
 // In a group a message names its speaker and comes with what was said before.
 func TestGuideUnderstandsAGroup(t *testing.T) {
 	t.Parallel()
-	asked := text(sessions.RoleUser, "[Said here since your last answer, not to you]\nBob: lunch?")
+	asked := text(sessions.RoleUser, "[Messages here since your last answer that were not addressed to you]\nBob: lunch?")
 	asked.Sender = sessions.Peer{ID: "5", Name: "Ada"}
 	asked.Parts = append(asked.Parts, sessions.Part{Type: sessions.PartText, Text: "Ada: repeat hello"})
 	streamed, _ := ask(t, "guide", asked)

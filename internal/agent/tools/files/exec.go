@@ -71,9 +71,9 @@ func (ts *Tools) exec(ctx context.Context, caller sessions.Caller, raw json.RawM
 	case args.Command == "":
 		return sessions.ToolResult{}, errors.New("command: is required")
 	case len(args.Command) > commandMost:
-		return sessions.ToolResult{}, fmt.Errorf("command: is %d bytes, the most is %d", len(args.Command), commandMost)
+		return sessions.ToolResult{}, fmt.Errorf("command: is %d bytes, the maximum is %d", len(args.Command), commandMost)
 	case len(args.Stdin) > commandMost:
-		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the most is %d", len(args.Stdin), commandMost)
+		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the maximum is %d", len(args.Stdin), commandMost)
 	case seconds < 1 || seconds > execMost:
 		return sessions.ToolResult{}, fmt.Errorf("timeoutSeconds: %d, want 1 to %d", seconds, execMost)
 	}

@@ -195,7 +195,7 @@ func parsePattern(text string, ignoreCase bool) (pattern, error) {
 	}
 	size := len(program.Inst)
 	if size > programMost && !policy.CheckSearch.Skipped() {
-		return pattern{}, fmt.Errorf("its repetitions make it too big: %d steps for each character, the most is %d; use smaller counts, or * and +", size, programMost)
+		return pattern{}, fmt.Errorf("its repetitions make it too big: %d steps for each character, the maximum is %d; use smaller counts, or * and +", size, programMost)
 	}
 	expression, err := regexp.Compile(text)
 	return pattern{expression, size}, err

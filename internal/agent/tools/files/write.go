@@ -37,7 +37,7 @@ func (ts *Tools) writeFile(ctx context.Context, caller sessions.Caller, raw json
 	case args.Content == nil:
 		return sessions.ToolResult{}, errors.New("content: is required")
 	case len(*args.Content) > writeMost:
-		return sessions.ToolResult{}, fmt.Errorf("content: is %d bytes, the most is %d", len(*args.Content), writeMost)
+		return sessions.ToolResult{}, fmt.Errorf("content: is %d bytes, the maximum is %d", len(*args.Content), writeMost)
 	}
 	return ts.writeText(ctx, caller, args.Path, func(string) (string, error) { return *args.Content, nil }, false)
 }
@@ -61,7 +61,7 @@ func (ts *Tools) editFile(ctx context.Context, caller sessions.Caller, raw json.
 	case args.Old == *args.New:
 		return sessions.ToolResult{}, errors.New("newText: is the same as oldText")
 	case len(*args.New) > writeMost:
-		return sessions.ToolResult{}, fmt.Errorf("newText: is %d bytes, the most is %d", len(*args.New), writeMost)
+		return sessions.ToolResult{}, fmt.Errorf("newText: is %d bytes, the maximum is %d", len(*args.New), writeMost)
 	}
 	return ts.writeText(ctx, caller, args.Path, func(there string) (string, error) {
 		switch n := strings.Count(there, args.Old); n {

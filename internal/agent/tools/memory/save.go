@@ -42,7 +42,7 @@ func (a *memorySaveArgs) check() error {
 	case strings.TrimSpace(a.Content) == "":
 		return errors.New("content: is required")
 	case len(a.Content) > sessions.MemoryMostContent:
-		return fmt.Errorf("content: is %d bytes long, the most is %d", len(a.Content), sessions.MemoryMostContent)
+		return fmt.Errorf("content: is %d bytes long, the maximum is %d", len(a.Content), sessions.MemoryMostContent)
 	case len(a.Tags) > sessions.MemoryMostTags:
 		return fmt.Errorf("tags: want at most %d of them, got %d", sessions.MemoryMostTags, len(a.Tags))
 	}
@@ -76,7 +76,7 @@ func checkMemoryName(parameter, text string, most int) error {
 	case strings.TrimSpace(text) == "":
 		return fmt.Errorf("%s: is required", parameter)
 	case len(text) > most:
-		return fmt.Errorf("%s: is %d bytes long, the most is %d", parameter, len(text), most)
+		return fmt.Errorf("%s: is %d bytes long, the maximum is %d", parameter, len(text), most)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, breaksLine):
 		return fmt.Errorf("%s: want one line without control characters", parameter)
 	}

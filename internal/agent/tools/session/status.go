@@ -127,7 +127,7 @@ func (ts *Tools) setModel(ctx context.Context, caller sessions.Caller, record *s
 		return errors.New("model: the agent's own is not configured")
 	}
 	if level := sessions.ModelLevel(model); !policy.CallerOf(caller).MayTell(policy.CheckModel, level) {
-		return fmt.Errorf("model: this conversation has learnt what is %s, and %s may be told only what is %s", caller.Taint.Level(), name, level)
+		return fmt.Errorf("model: this conversation has learnt %s information, and %s may receive at most %s information", caller.Taint.Level(), name, level)
 	}
 	set := flow.NewText(override, caller.Taint)
 	change := sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &set}}}

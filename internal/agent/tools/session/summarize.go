@@ -50,7 +50,7 @@ func (a *summarizeArgs) check() error {
 	case a.Scope != "" && a.Scope != "session" && a.Scope != "topic":
 		return fmt.Errorf("scope: %q is not session or topic", a.Scope)
 	case len(a.Focus) > summarizeMostFocus:
-		return fmt.Errorf("focus: is %d bytes long, the most is %d", len(a.Focus), summarizeMostFocus)
+		return fmt.Errorf("focus: is %d bytes long, the maximum is %d", len(a.Focus), summarizeMostFocus)
 	case a.Scope == "topic" && strings.TrimSpace(a.Focus) == "":
 		return errors.New("focus: is required with scope topic")
 	}

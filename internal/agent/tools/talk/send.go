@@ -42,7 +42,7 @@ func (a *sendArgs) check() error {
 	case strings.TrimSpace(a.Message) == "":
 		return errors.New("message: is required")
 	case len(a.Message) > sendMostText:
-		return fmt.Errorf("message: is %d bytes long, the most is %d", len(a.Message), sendMostText)
+		return fmt.Errorf("message: is %d bytes long, the maximum is %d", len(a.Message), sendMostText)
 	case a.TimeoutSeconds != nil && *a.TimeoutSeconds < 0:
 		return fmt.Errorf("timeoutSeconds: %d is less than 0", *a.TimeoutSeconds)
 	}

@@ -39,9 +39,9 @@ func (a *spawnArgs) check() error {
 	case strings.TrimSpace(a.Task) == "":
 		return errors.New("task: is required")
 	case len(a.Task) > sendMostText:
-		return fmt.Errorf("task: is %d bytes long, the most is %d", len(a.Task), sendMostText)
+		return fmt.Errorf("task: is %d bytes long, the maximum is %d", len(a.Task), sendMostText)
 	case len(a.Label) > spawnMostName:
-		return fmt.Errorf("label: is %d bytes long, the most is %d", len(a.Label), spawnMostName)
+		return fmt.Errorf("label: is %d bytes long, the maximum is %d", len(a.Label), spawnMostName)
 	case a.RunTimeoutSeconds < 0 || a.RunTimeoutSeconds > 86400:
 		return fmt.Errorf("runTimeoutSeconds: %d is not between 0 and 86400", a.RunTimeoutSeconds)
 	case a.Cleanup != "" && a.Cleanup != "keep" && a.Cleanup != "delete":

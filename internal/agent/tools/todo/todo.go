@@ -108,7 +108,7 @@ func (ts *Tools) addTodos(ctx context.Context, caller sessions.Caller, raw json.
 		return sessions.ToolResult{}, err
 	}
 	if countNew(there, change.Add)+len(there) > sessions.TodosMost {
-		return sessions.ToolResult{}, fmt.Errorf("items: there are %d already, and the most is %d: todo_clear removes what is done", len(there), sessions.TodosMost)
+		return sessions.ToolResult{}, fmt.Errorf("items: there are %d already, and the maximum is %d: todo_clear removes what is done", len(there), sessions.TodosMost)
 	}
 	return ts.changedTodos(ctx, caller, change)
 }
@@ -128,7 +128,7 @@ func checkTodo(text string) error {
 	case strings.TrimSpace(text) == "":
 		return errors.New("is empty")
 	case len(text) > sessions.TodoMostText:
-		return fmt.Errorf("is %d bytes long, the most is %d", len(text), sessions.TodoMostText)
+		return fmt.Errorf("is %d bytes long, the maximum is %d", len(text), sessions.TodoMostText)
 	}
 	return nil
 }

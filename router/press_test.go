@@ -11,6 +11,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -112,5 +113,21 @@ func TestAForgedPressSaysNothing(t *testing.T) {
 			require.Contains(t, got.Notice, "That button no longer works", name)
 			synctest.Wait()
 		}
+	})
+}
+
+// Who presses a button in a group that is no longer listed has not spoken to the bot: an owner is not told how to list it.
+func TestAPressInAnUnlistedGroup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rich{chat: newChat(), buttons: 5}
+		b := newBundle(t, func(b *bundle) { b.chat, b.adapter = r.chat, r })
+		d := b.offer("g1", "yes please")
+		unlisted := *b.settings
+		unlisted.Channels = map[string]place.ChannelSettings{"test": {GroupPolicy: place.AccessAllowlist}}
+		b.Configure(&unlisted)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(b.press(d, 0, "owner")).Outcome)
+		synctest.Wait()
+		require.Empty(t, b.chat.texts("owner"))
 	})
 }

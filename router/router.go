@@ -42,7 +42,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config is what a Router is made of. All fields but Grace, SweepEvery, CachedSessions and Room are required.
+// Config has what a Router needs. All fields but Grace, SweepEvery, CachedSessions and Room are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -76,7 +76,7 @@ type Router struct {
 	grace      time.Duration
 	sweepEvery time.Duration
 	acks       *work.Acks
-	working    work.Config // of the workers but for their agent
+	working    work.Config // of the workers, without their agent
 	workers    *work.Workers
 	lanes      *lanes.Lanes
 	places     *place.Places
@@ -142,7 +142,7 @@ func New(c Config) (*Router, error) {
 	return r, nil
 }
 
-// newWork says what the stage is made of that works runs.
+// newWork prepares the stage that works runs. Employ completes it.
 func (r *Router) newWork(c Config) {
 	metrics := work.NewMetrics(c.Registerer)
 	r.acks = work.NewAcks(c.Adapters, r.settings.Load, c.Log, metrics.Acks)
@@ -184,7 +184,7 @@ func (r *Router) newIntake(c Config) {
 	}
 }
 
-// Sessions are sessions as operators and programs see, change and end them.
+// Sessions gives operators and programs their view of sessions: they see, change and end them.
 func (r *Router) Sessions() *manage.Sessions { return r.sessions }
 
 // Deliveries sends deliveries again and discards them.
@@ -196,7 +196,7 @@ func (r *Router) Standings() *outbound.Composer { return r.compose }
 // Exchanges are what agents say to each other.
 func (r *Router) Exchanges() *exchange.Exchanges { return r.exchanges }
 
-// Places are who is heard where, and in which session.
+// Places decides who is heard where, and in which session.
 func (r *Router) Places() *place.Places { return r.places }
 
 // newOutbound makes the stages that send and ask.
@@ -225,7 +225,7 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	r.keeper = &outbound.Keeper{Store: r.store, Receipts: r.receipts, Lanes: r.lanes, Log: c.Log}
 }
 
-// Owner is what the bus tells of partitions.
+// Owner takes over and releases the partitions that the bus assigns.
 func (r *Router) Owner() *lanes.Lanes { return r.lanes }
 
 // turnOf makes the worker of a lane: of a session's runs, or of a conversation's deliveries.
@@ -236,7 +236,7 @@ func turnOf(lane *lanes.Lane, runs *work.Workers, deliveries *outbound.Outbox) l
 	return deliveries.Worker(lane)
 }
 
-// Configure gives the router new settings. What is under way ends under the old ones.
+// Configure gives the stages new settings. Work in progress ends under the old ones.
 func (r *Router) Configure(s *place.Settings) {
 	r.settings.Store(s)
 	r.workers.Reopen()

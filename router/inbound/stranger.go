@@ -67,7 +67,7 @@ func (i *Intake) alreadyTold(ctx context.Context, key string) (bool, error) {
 
 // addressesUnlisted reports whether an owner speaks to the bot in a group that the configuration does not list.
 func addressesUnlisted(in Admission, how place.Admit, owner bool) bool {
-	return owner && how == place.AdmitCommand && in.Mentioned && !in.Edited && !commands.FromMenu(in.Inbound) && !commands.Given(in.Inbound)
+	return owner && how == place.AdmitCommand && in.Mentioned && in.Press == "" && !in.Edited && !commands.FromMenu(in.Inbound) && !commands.Given(in.Inbound)
 }
 
 // tellUnlisted tells an owner in their direct chat how to list the group, so that the bot answers there. It does so once for

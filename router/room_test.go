@@ -55,7 +55,7 @@ func TestFilesOfASessionAreBounded(t *testing.T) {
 		require.NoError(t, err)
 		got, stored = notes(thread[2].Parts)
 		require.Equal(t, 1, stored, got)
-		require.Equal(t, "it was not kept: the files that were sent in this conversation take 42 KiB of at most 42 KiB (limits.sessionBytes); start a new conversation with /new, or wait until old files are deleted (retention.media)", got[1])
+		require.Equal(t, "it was not stored: the files that were sent in this conversation take 42 KiB of at most 42 KiB (limits.sessionBytes); start a new conversation with /new, or wait until old files are deleted (retention.media)", got[1])
 		held, err := b.store.MediaHeld(t.Context(), run.Session, 0)
 		require.NoError(t, err)
 		require.Equal(t, int64(3*each), held)
@@ -76,9 +76,9 @@ func TestFilesLeaveTheReserve(t *testing.T) {
 		note    string
 		fetched bool
 	}{
-		"none left":        {0, func(int64) error { return &room.FullError{Text: "the disk is short of space"} }, "it was not kept: the disk is short of space", false},
-		"none for it":      {1 << 10, above(1000, &room.FullError{Text: "the disk is short of space"}), "it was not kept: the disk is short of space", false},
-		"the size was not": {5, above(1000, &room.FullError{Text: "the disk is short of space"}), "it was not kept: the disk is short of space", true},
+		"none left":        {0, func(int64) error { return &room.FullError{Text: "the disk is short of space"} }, "it was not stored: the disk is short of space", false},
+		"none for it":      {1 << 10, above(1000, &room.FullError{Text: "the disk is short of space"}), "it was not stored: the disk is short of space", false},
+		"the size was not": {5, above(1000, &room.FullError{Text: "the disk is short of space"}), "it was not stored: the disk is short of space", true},
 		"the disk fails":   {0, func(int64) error { return errors.New("statfs /secret/path: input/output error") }, "it could not be downloaded", false},
 		"enough":           {0, above(1<<20, &room.FullError{Text: "the disk is short of space"}), "its content can't be shown", true},
 	} {

@@ -155,10 +155,10 @@ func (d *decision) reasonLabel() flow.Label {
 }
 
 // learntMore is what a model reads of a call that was approved for a session that knew less.
-const learntMore = "refused: the conversation has learnt more since this was approved; call it again, so that it can be decided anew"
+const learntMore = "refused: the conversation has learnt more since this was approved; call it again to ask for a new decision"
 
 // askedOtherwise is what a model reads of a call that was approved before a rule began to want somebody else's word.
-const askedOtherwise = "refused: what it takes to approve this has changed since it was approved; call it again, so that it can be decided anew"
+const askedOtherwise = "refused: the terms of the approval have changed since it was given; call it again to ask for a new decision"
 
 // lastWord lets the monitor judge a call that is about to run. It reports whether the call has to wait, as
 // somebody must be asked about it first.

@@ -27,7 +27,7 @@ type insideOnly struct{}
 
 var _ Monitor = insideOnly{}
 
-const noMonitor = "refused: no monitor stands between this session and the outside"
+const noMonitor = "refused: this session has no monitor"
 
 // Reach implements [Monitor]. No look-up is needed: its Call does not ask for it.
 func (insideOnly) Reach(context.Context, MonitoredCall) Reach { return ReachUnknown }
@@ -43,7 +43,7 @@ func (insideOnly) Call(c MonitoredCall, _ bool) CallVerdict {
 // Response implements [Monitor]. What is above the session's clearance is not for it.
 func (insideOnly) Response(c MonitoredCall, r Response) (Response, []AuditEntry) {
 	if !r.Label.FlowsTo(c.Record.Clearance) {
-		return Response{Text: "refused: this is above what the session may know", Error: true, Label: c.Record.Taint}, nil
+		return Response{Text: "refused: this is above the session's clearance", Error: true, Label: c.Record.Taint}, nil
 	}
 	return r, nil
 }

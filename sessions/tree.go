@@ -13,7 +13,7 @@ var (
 	ErrNoTurn = errors.New("there is no turn to go back to")
 	// ErrOpenCalls: the message asks for tools whose results stand on another branch. A
 	// branch at it would run them again: branch at their results, or at what was asked.
-	ErrOpenCalls = errors.New("the message asks for tools; branch at their results or before it")
+	ErrOpenCalls = errors.New("the message calls tools; branch at their results or before the message")
 )
 
 // Branch is one of the messages that follow the same message.

@@ -15,7 +15,7 @@ func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, conf
 	}
 	if w.approver == nil {
 		for _, p := range asked {
-			replace(confirmations, sessions.Confirmation{CallID: p.CallID, Reason: "nobody can be asked to approve it"})
+			replace(confirmations, sessions.Confirmation{CallID: p.CallID, Reason: "its approval can't be asked for"})
 		}
 		return nil
 	}

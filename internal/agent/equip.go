@@ -17,10 +17,10 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definiti
 		return failed(err, "My system prompt can't be read. My owner can see why with `sluice config check`.")
 	}
 	if name, _, err := sessions.ReadInstructions(d.Workspace); err != nil {
-		return failed(err, fmt.Sprintf("My instructions (%s in my workspace) can't be read. My owner has to look at that file.", cmp.Or(name, "a file")))
+		return failed(err, fmt.Sprintf("My instructions (%s in my workspace) can't be read. My owner needs to fix that file.", cmp.Or(name, "a file")))
 	}
 	if _, err := sessions.ReadSpine(d.Workspace); err != nil {
-		return failed(err, "What I am to remember ("+sessions.SpineFileName+" in my workspace) can't be read. My owner has to look at that file.")
+		return failed(err, "My memory file ("+sessions.SpineFileName+" in my workspace) can't be read. My owner needs to fix that file.")
 	}
 	kit, err := l.tools.Kit(ctx, d, s.Record())
 	if err != nil {
@@ -39,7 +39,7 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definiti
 	}
 	// Without a sandbox that is required the session still talks; the tool exec says what is missing.
 	if err := s.SetupSandbox(ctx); err != nil && !errors.Is(err, sessions.ErrNoSandbox) {
-		return failed(err, "My workspace can't be used. My owner has to look at agents.list[].workspace in the configuration.")
+		return failed(err, "My workspace can't be used. My owner needs to check agents.list[].workspace in the configuration.")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func TestInstructionsOfTheWorkspaceReachThePrompt(t *testing.T) {
 	b.model.Answers = []sessiontest.Answer{sessiontest.Says("salve")}
 	_, err := b.ask(t.Context(), "hi")
 	require.NoError(t, err)
-	require.Contains(t, b.model.Asked()[0].System, "Your owner has written down how you are to work:\n\nSpeak Latin.")
+	require.Contains(t, b.model.Asked()[0].System, "Your owner wants you to work like this:\n\nSpeak Latin.")
 	require.NoError(t, os.Remove(filepath.Join(workspace, "AGENTS.md")))
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(workspace, "AGENTS.md")))
 	record, err := b.store.Session(t.Context(), b.run.Session)

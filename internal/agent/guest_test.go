@@ -80,9 +80,9 @@ func TestAGuestInTheMainSessionIsOneInItsTools(t *testing.T) {
 	}
 	require.Empty(t, b.asked)
 	for _, key := range []string{"main", "current", "agent:main:main", string(b.run.Session)} {
-		require.Contains(t, b.tool(t, "sessions_history", `{"sessionKey":"`+key+`"}`).Text, "only the owner")
+		require.Contains(t, b.tool(t, "sessions_history", `{"sessionKey":"`+key+`"}`).Text, "the owner only")
 	}
-	require.Contains(t, b.tool(t, "summarize", `{"scope":"topic","focus":"launch"}`).Text, "only the owner")
+	require.Contains(t, b.tool(t, "summarize", `{"scope":"topic","focus":"launch"}`).Text, "the owner only")
 	require.True(t, b.tool(t, "session_status", `{"model":"test/scripted"}`).Error)
 	require.True(t, b.tool(t, "message", `{"message":"x","to":"43"}`).Error)
 }

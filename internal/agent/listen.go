@@ -6,7 +6,7 @@ import (
 )
 
 // skipped is what a model reads of a call that was not started because somebody has spoken.
-const skipped = "skipped: a newer message has come, and this call was not run"
+const skipped = "skipped: a newer message came before this call ran"
 
 // listen gives the run what people have said to it since it began.
 func (w *work) listen(ctx context.Context) error {
@@ -14,7 +14,7 @@ func (w *work) listen(ctx context.Context) error {
 		return nil
 	}
 	if _, err := w.inbox.Take(ctx); err != nil {
-		return fmt.Errorf("take what was said: %w", err)
+		return fmt.Errorf("take new messages: %w", err)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func TestNewMessageSkipsCallsThatHaveNotStarted(t *testing.T) {
 	require.Len(t, messages, 5)
 	for _, result := range messages[2].Parts {
 		require.True(t, result.Error)
-		require.Contains(t, result.Text, "skipped: a newer message has come")
+		require.Contains(t, result.Text, "skipped: a newer message came")
 	}
 	require.Equal(t, "stop that, tell me a joke", messages[3].Text())
 }

@@ -207,11 +207,11 @@ func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Sess
 	d, ok := l.roster.Definition(record.Agent)
 	if !ok {
 		return nil, failed(fmt.Errorf("agent %q is not in the configuration", record.Agent),
-			"The agent of this conversation is not there any more. My owner can put it back into agents.list.")
+			"The agent of this conversation no longer exists. My owner can add it to agents.list again.")
 	}
 	model, err := l.models(cmp.Or(record.Model.Raw(), d.Model))
 	if err != nil { // its name is as secret as who has set it
-		return nil, failed(err, "My model is not configured. Where it was set for this conversation, an owner can take it back with `/model default`; else my owner can see why with `sluice doctor`.")
+		return nil, failed(err, "My model is not configured. If it was set for this conversation, an owner can reset it with `/model default`. Otherwise my owner can see why with `sluice doctor`.")
 	}
 	s, err := sessions.LoadSession(ctx, l.store, record, l.now)
 	if err != nil {

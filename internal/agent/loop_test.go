@@ -177,7 +177,7 @@ func TestCirclesEnd(t *testing.T) {
 	_, err := b.ask(t.Context(), "go")
 	var why *sessions.WorkError
 	require.ErrorAs(t, err, &why)
-	require.Contains(t, why.Public, "circles")
+	require.Contains(t, why.Public, "without reaching an answer")
 }
 
 func TestOverflowIsAnsweredByCompaction(t *testing.T) {

@@ -53,7 +53,7 @@ func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(ses
 	completion, err = m.Model.Complete(ctx, req, on)
 	if err == nil {
 		m.blind.Store(true)
-		m.log.Warn("model takes no pictures; it is told of them in words", "model", m.Name(), "err", refused)
+		m.log.Warn("model does not accept pictures; it gets a note in words instead", "model", m.Name(), "err", refused)
 	}
 	return completion, err
 }

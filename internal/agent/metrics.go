@@ -26,7 +26,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Namespace: "sluice", Subsystem: "tool", Name: "calls_total", Help: "Tool calls by tool and result.",
 		}, []string{"tool", "result"}),
 		compactions: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "sluice", Subsystem: "session", Name: "compactions_total", Help: "Threads that were shortened to a summary.",
+			Namespace: "sluice", Subsystem: "session", Name: "compactions_total", Help: "Conversations shortened to a summary.",
 		}),
 	}
 	reg.MustRegister(m.completions, m.seconds, m.tokens, m.tools, m.compactions)

@@ -48,7 +48,7 @@ func TestFilesAreWrittenReadAndEdited(t *testing.T) {
 	part = b.tool(t, "read", `{"path":"src/a.txt"}`)
 	require.Equal(t, "one\ntwo\nthree\n", part.Text)
 	require.Equal(t, flow.Internal, part.Label.Level(), "as secret as the session")
-	require.Equal(t, "two\n[lines 2 to 2 of 3; offset 3 goes on]", b.tool(t, "read", `{"path":"src/a.txt","offset":2,"limit":1}`).Text)
+	require.Equal(t, "two\n[lines 2 to 2 of 3; continue with offset 3]", b.tool(t, "read", `{"path":"src/a.txt","offset":2,"limit":1}`).Text)
 	part = b.tool(t, "edit", `{"path":"src/a.txt","oldText":"two","newText":"2"}`)
 	require.False(t, part.Error, part.Text)
 	content, err := os.ReadFile(filepath.Join(folder, "src/a.txt"))
@@ -70,8 +70,8 @@ func TestFileToolsSayWhatIsWrong(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "hidden"), []byte("x"), 0o600))
 	for i, c := range []struct{ tool, args, want string }{
 		{"read", `{}`, "path: is required"},
-		{"read", `{"path":"hidden"}`, `path: there is no "hidden" here`},
-		{"read", `{"path":"/etc/passwd"}`, `path: there is no "/etc/passwd" here`},
+		{"read", `{"path":"hidden"}`, `path: "hidden" does not exist`},
+		{"read", `{"path":"/etc/passwd"}`, `path: "/etc/passwd" does not exist`},
 		{"read", `{"path":"docs"}`, "is a folder"},
 		{"read", `{"path":"docs/b"}`, "is binary (2 bytes)"},
 		{"read", `{"path":"docs/a","offset":0}`, "offset: 0"},
@@ -82,17 +82,17 @@ func TestFileToolsSayWhatIsWrong(t *testing.T) {
 		{"write", `{"path":"out/x"}`, "content: is required"},
 		{"write", `{"content":"x"}`, "path: is required"},
 		{"write", `{"path":"docs/a","content":"x"}`, "may read it and not change it"},
-		{"write", `{"path":"hidden","content":"x"}`, `path: there is no "hidden"`},
+		{"write", `{"path":"hidden","content":"x"}`, `path: "hidden" does not exist`},
 		{"write", fmt.Sprintf(`{"path":"out/x","content":%q}`, strings.Repeat("x", 256<<10+1)), "content: is 262145 bytes"},
 		{"edit", `{"path":"docs/a","oldText":"b","newText":"c"}`, "oldText: is not in the file"},
-		{"edit", `{"path":"docs/a","oldText":"a","newText":"c"}`, "oldText: is in the file 2 times"},
+		{"edit", `{"path":"docs/a","oldText":"a","newText":"c"}`, "oldText: occurs 2 times in the file"},
 		{"edit", `{"path":"docs/a","oldText":"a","newText":"a"}`, "newText: is the same"},
 		{"edit", `{"path":"docs/a","oldText":"a-a"}`, "newText: is required"},
 		{"edit", `{"path":"docs/a","oldText":"a-a","newText":"b"}`, "may read it and not change it"},
 		{"edit", `{"path":"docs/a","newText":"a"}`, "oldText: is required"},
-		{"list", `{"path":"out/none"}`, `path: there is no "out/none"`},
+		{"list", `{"path":"out/none"}`, `path: "out/none" does not exist`},
 		{"find", `{"pattern":"["}`, "pattern: a [ has no ]"},
-		{"find", `{"pattern":"*","path":"private"}`, `path: there is no "private"`},
+		{"find", `{"pattern":"*","path":"private"}`, `path: "private" does not exist`},
 		{"grep", `{"pattern":"("}`, "pattern: error parsing regexp"},
 		{"grep", `{"pattern":""}`, "pattern: want 1 to"},
 		{"grep", `{"pattern":"a","limit":501}`, "limit: 501, want 1 to 500"},
@@ -113,9 +113,9 @@ func TestReadIsBounded(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "one"), []byte(strings.Repeat("y", 300<<10)), 0o600))
 	part := b.tool(t, "read", `{"path":"many"}`)
 	require.LessOrEqual(t, len(part.Text), 256<<10+100)
-	require.Contains(t, part.Text, "[lines 1 to 2621 of 5000; offset 2622 goes on]")
+	require.Contains(t, part.Text, "[lines 1 to 2621 of 5000; continue with offset 2622]")
 	part = b.tool(t, "read", `{"path":"one"}`)
-	require.Contains(t, part.Text, "[line 1 goes on: it has 307200 bytes]")
+	require.Contains(t, part.Text, "[line 1 continues: it has 307200 bytes]")
 	part = b.tool(t, "grep", `{"pattern":"x","limit":2}`)
 	require.Contains(t, part.Text, `"count":2`)
 	require.Contains(t, part.Text, `"truncated":true`)

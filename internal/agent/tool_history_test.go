@@ -124,7 +124,7 @@ func TestHistoryOfOneHugeMessage(t *testing.T) {
 	require.Less(t, len(raw), 2000)
 	require.True(t, got.ContentTruncated)
 	require.Len(t, got.Messages, 2)
-	require.Regexp(t, `^\[this message is not shown: with 1[0-9]{5} bytes`, got.Messages[1].Content[0].Text)
+	require.Regexp(t, `^\[message not shown: it has 1[0-9]{5} bytes`, got.Messages[1].Content[0].Text)
 }
 
 func TestHistoryShortensToolCalls(t *testing.T) {

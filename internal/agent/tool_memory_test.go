@@ -50,7 +50,7 @@ func TestMemoryTools(t *testing.T) {
 	require.True(t, b.remember(t, "memory_delete", params{"key": "user-name"}).Deleted)
 	absent := b.call(t, "memory_delete", params{"key": "user-name"})
 	require.True(t, absent.Error)
-	require.Equal(t, `key: there is no memory "user-name" that this conversation could delete`, absent.Text)
+	require.Equal(t, `key: there is no memory "user-name" that this conversation can delete`, absent.Text)
 	require.Empty(t, b.remember(t, "memory_list", params{"tag": "personal"}).Memories)
 }
 
@@ -72,12 +72,12 @@ func TestMemoryArgumentsAreBounded(t *testing.T) {
 		"tag":             {"memory_save", params{"key": "k", "content": "x", "tags": []string{"a", long}}, "tags[1]: is 257 bytes long, the maximum is 64"},
 		"empty tag":       {"memory_save", params{"key": "k", "content": "x", "tags": []string{""}}, "tags[0]: is required"},
 		"no time":         {"memory_save", params{"key": "k", "content": "x", "expires_at": "tomorrow"}, "expires_at: "},
-		"time that is by": {"memory_save", params{"key": "k", "content": "x", "expires_at": "1999-01-01T00:00:00Z"}, "expires_at: 1999-01-01T00:00:00Z is over"},
+		"time that is by": {"memory_save", params{"key": "k", "content": "x", "expires_at": "1999-01-01T00:00:00Z"}, "expires_at: 1999-01-01T00:00:00Z is in the past"},
 		"level":           {"memory_save", params{"key": "k", "content": "x", "classification": "PUBLIC"}, "classification: unknown parameter"},
 		"namespace":       {"memory_get", params{"key": "k", "namespace": "other"}, "namespace: unknown parameter"},
 		"results":         {"memory_search", params{"query": "x", "max_results": 51}, "max_results: 51 is not between 1 and 50"},
 		"limit":           {"memory_list", params{"limit": 0}, "limit: 0 is not between 1 and 200"},
-		"cursor":          {"memory_list", params{"after": "nonsense"}, "after: want the next"},
+		"cursor":          {"memory_list", params{"after": "nonsense"}, "after: want the value of next"},
 		"query":           {"memory_search", params{"query": " "}, "query: is required"},
 	} {
 		result := b.call(t, c.tool, c.args)
@@ -158,7 +158,7 @@ func TestMemoryBounds(t *testing.T) {
 	b.remember(t, "memory_save", params{"key": "a", "content": "x"})
 	full := b.call(t, "memory_save", params{"key": "b", "content": "x"})
 	require.True(t, full.Error)
-	require.Contains(t, full.Text, "content: does not fit: this conversation may keep 1 memories and 100 bytes")
+	require.Contains(t, full.Text, "content: no room left: this conversation may keep 1 memories and 100 bytes")
 	require.Equal(t, full.Text, b.call(t, "memory_save", params{"key": "a", "content": strings.Repeat("x", 101)}).Text)
 	b.at(t, "agent:main:main", flow.Public, true)
 	b.remember(t, "memory_save", params{"key": "b", "content": "x"})
@@ -188,7 +188,7 @@ func TestMemoryFaults(t *testing.T) {
 	} {
 		result := b.call(t, tool, a)
 		require.True(t, result.Error)
-		require.Equal(t, "the tool failed inside; it may work later", result.Text)
+		require.Equal(t, "the tool failed with an internal error; try again later", result.Text)
 	}
 }
 

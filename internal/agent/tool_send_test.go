@@ -97,7 +97,7 @@ func TestSendResults(t *testing.T) {
 		"too slow": {
 			`,"timeoutSeconds":5`,
 			sessions.Run{Status: sessions.RunRunning, Label: public},
-			sent{Status: "timeout", Error: text("it has not answered yet and goes on working; see sessions_history later")},
+			sent{Status: "timeout", Error: text("no answer yet, the agent is still working; see sessions_history later")},
 			[]time.Duration{5 * time.Second},
 		},
 		"not waited for":    {`,"timeoutSeconds":0`, sessions.Run{Status: sessions.RunDone, Reply: "seven", Label: public}, sent{Status: "accepted"}, nil},

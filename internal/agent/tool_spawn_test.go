@@ -29,7 +29,7 @@ func TestSpawnArguments(t *testing.T) {
 		"time-out is a text":  {`{"task":"x","runTimeoutSeconds":"60"}`, "runTimeoutSeconds: want a whole number"},
 		"strange cleanup":     {`{"task":"x","cleanup":"burn"}`, `cleanup: "burn" is not keep or delete`},
 		"no such model":       {`{"task":"x","model":"test/none"}`, `model: no such model`},
-		"no such agent":       {`{"task":"x","agentId":"ghost"}`, `agentId: you may not start "ghost": agents_list shows whom you may`},
+		"no such agent":       {`{"task":"x","agentId":"ghost"}`, `agentId: you may not start "ghost": agents_list shows the agents that you may start`},
 		"an agent not to use": {`{"task":"x","agentId":"other"}`, `agentId: you may not start "other"`},
 		"where to announce":   {`{"task":"x","to":"42"}`, "to: unknown parameter"},
 		"who it is":           {`{"task":"x","sessionKey":"agent:main:subagent:mine"}`, "sessionKey: unknown parameter"},

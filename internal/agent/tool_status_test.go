@@ -113,7 +113,7 @@ func TestStatusSetsTheModel(t *testing.T) {
 		require.Contains(t, result.Text, says)
 	}
 	b.run.Input.Owner = false
-	require.Equal(t, "model: only an owner may have it set", b.tool(t, "session_status", `{"model":"default"}`).Text)
+	require.Equal(t, "model: only an owner may ask for a change", b.tool(t, "session_status", `{"model":"default"}`).Text)
 	require.Equal(t, "test/scripted", stored())
 }
 

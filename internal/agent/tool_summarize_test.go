@@ -54,13 +54,13 @@ func TestSummarize(t *testing.T) {
 	require.JSONEq(t, `{"summary":"late","messages":4}`, part.Text)
 	asked = b.model.Asked()
 	request = asked[len(asked)-2]
-	require.Contains(t, request.System, "Leave out all that does not concern this topic: ferry times")
+	require.Contains(t, request.System, "Leave out everything that is not about this topic: ferry times")
 	require.Contains(t, request.Messages[0].Text(), "is the FERRY late?")
 	require.NotContains(t, request.Messages[0].Text(), "bread")
 
 	b.summarize(t, `{"scope":"session","focus":"prices"}`, sessiontest.Says("bread"))
 	asked = b.model.Asked()
-	require.Contains(t, asked[len(asked)-2].System, "Pay attention above all to this: prices")
+	require.Contains(t, asked[len(asked)-2].System, "Focus on this: prices")
 }
 
 func TestSummarizeArguments(t *testing.T) {
@@ -102,7 +102,7 @@ func TestSummaryIsLabelledAndItsModelIsASink(t *testing.T) {
 	messages := b.session.Messages()
 	result := messages[len(messages)-1].Parts[0]
 	require.True(t, result.Error)
-	require.Equal(t, "what was said here is CONFIDENTIAL, and the model test/scripted may not be told so much: an owner can raise models.providers.test.classification", result.Text)
+	require.Equal(t, "this conversation is CONFIDENTIAL, which the model test/scripted is not allowed to see: an owner can raise models.providers.test.classification", result.Text)
 	require.Len(t, b.model.Asked(), asked+1)
 }
 
@@ -111,8 +111,8 @@ func TestSummaryMayFail(t *testing.T) {
 	b := newBundle(t)
 	b.saying(t, "hello")
 	for kind, says := range map[sessions.ModelErrorKind]string{
-		sessions.ModelOverloaded: "the model does not answer at the moment (it is overloaded); try again later",
-		sessions.ModelRefused:    "the tool failed inside; it may work later",
+		sessions.ModelOverloaded: "the model is not responding (it is overloaded); try again later",
+		sessions.ModelRefused:    "the tool failed with an internal error; try again later",
 	} {
 		part := b.summarize(t, `{}`, fails(kind, time.Second))
 		require.True(t, part.Error)

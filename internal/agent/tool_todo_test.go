@@ -76,7 +76,7 @@ func TestTodoArguments(t *testing.T) {
 		{"todo_list", `{"status":"lost"}`, `status: "lost" is not open, doing or done`},
 		{"todo_update", `{}`, "id: is required"},
 		{"todo_update", `{"id":"todo_none","status":"done"}`, `id: there is no item "todo_none"; todo_list shows them`},
-		{"todo_update", `{"id":"` + id + `"}`, "status: is required where there is no text"},
+		{"todo_update", `{"id":"` + id + `"}`, "status: is required without a text"},
 		{"todo_update", `{"id":"` + id + `","status":""}`, `status: "" is not open, doing or done`},
 		{"todo_update", `{"id":"` + id + `","text":""}`, "text: is empty"},
 		{"todo_update", `{"id":"` + id + `","text":"` + strings.Repeat("x", 501) + `"}`, "text: is 501 bytes long, the maximum is 500"},
@@ -98,7 +98,7 @@ func TestTodosAreBounded(t *testing.T) {
 	}
 	result := b.tool(t, "todo_add", `{"items":["one more"]}`)
 	require.True(t, result.Error)
-	require.Equal(t, "items: there are 200 already, and the maximum is 200: todo_clear removes what is done", result.Text)
+	require.Equal(t, "items: the list has 200 already, and the maximum is 200: todo_clear removes those that are done", result.Text)
 	require.Len(t, b.store.todos, 200)
 }
 

@@ -73,6 +73,6 @@ func TestWebFetchIsOffUnlessEnabled(t *testing.T) {
 	require.Contains(t, b.toolNames(t), "web_fetch")
 	b.configure(func(s *roster.Settings) { s.Web = roster.Web{Enabled: true, Classification: flow.Public} })
 	result := b.tool(t, "web_fetch", `{"url":"https://example.org/"}`)
-	require.Contains(t, result.Text, "configured otherwise meanwhile", "an open session does not go by a level that holds no more")
+	require.Contains(t, result.Text, "the configuration of web_fetch has changed", "an open session does not go by a level that holds no more")
 	require.Empty(t, b.pages.asked)
 }

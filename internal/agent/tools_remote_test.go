@@ -54,7 +54,7 @@ func TestToolsOfServersComeAndGo(t *testing.T) {
 	result := b.tool(t, "mcp_far_read", `{}`)
 	require.False(t, result.Error)
 	require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), result.Label)
-	require.Contains(t, b.tool(t, "mcp_far_panic", `{}`).Text, "failed inside")
+	require.Contains(t, b.tool(t, "mcp_far_panic", `{}`).Text, "failed with an internal error")
 	b.remote = nil
 	require.NotContains(t, b.toolNames(t), "mcp_far_read")
 }

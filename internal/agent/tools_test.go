@@ -24,7 +24,7 @@ func TestArgumentsAreStrict(t *testing.T) {
 		"not an object":     {"sessions_list", `[]`, "not a JSON object"},
 		"required":          {"sessions_history", `{}`, "sessionKey: is required"},
 		"empty message":     {"message", `{"message": ""}`, "message: is required"},
-		"a word of silence": {"message", `{"message": " NO_REPLY\n"}`, `message: "NO_REPLY" says nothing`},
+		"a word of silence": {"message", `{"message": " NO_REPLY\n"}`, `message: "NO_REPLY" means silence`},
 		"no such session":   {"session_status", `{"sessionKey": "sess_000000000000"}`, "there is no session"},
 		"no key at all":     {"session_status", `{"sessionKey": "what ever"}`, "there is no session"},
 	} {

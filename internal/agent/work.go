@@ -73,8 +73,8 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 			return runs.Answer{}, w.ended(ctx, err)
 		}
 	}
-	return runs.Answer{}, failed(fmt.Errorf("%d completions and no end", stepsMost),
-		"I went round in circles with my tools and gave up. Please put the question differently.")
+	return runs.Answer{}, failed(fmt.Errorf("no final answer after %d completions", stepsMost),
+		"I kept using my tools without reaching an answer, and gave up. Please rephrase the question.")
 }
 
 func (w *work) event(e sessions.Event) {
@@ -146,7 +146,7 @@ func (w *work) executeOpen(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the calls of one answer were begun %d times and are still open", stepsMost)
+	return fmt.Errorf("the tool calls of one answer were started %d times and are still open", stepsMost)
 }
 
 func approveAll(calls []sessions.Part) []sessions.Confirmation {
@@ -324,7 +324,7 @@ func (w *work) ended(ctx context.Context, err error) error {
 		return &sessions.WorkError{Status: sessions.RunTimeout, Err: err, Public: "I ran out of time for this. Please ask for less at once, or try again."}
 	}
 	if errors.Is(err, sessions.ErrModelLevel) {
-		return failed(err, "What this conversation contains may not be shown to its model. My owner can raise models.providers.<provider>.classification, or begin afresh with /new.")
+		return failed(err, "My model is not allowed to see this conversation. My owner can raise models.providers.<provider>.classification, or start over with /new.")
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok {
@@ -332,12 +332,12 @@ func (w *work) ended(ctx context.Context, err error) error {
 	}
 	switch me.Kind {
 	case sessions.ModelAuth:
-		return failed(err, "My access to the model was refused. My owner has to check its API key.")
+		return failed(err, "The model refused my access. My owner needs to check its API key.")
 	case sessions.ModelOverflow:
-		return failed(err, "This is too long for my model, and I could not shorten it. Please send less at once, or begin afresh with /new.")
+		return failed(err, "This is too long for my model, and I could not shorten it. Please send less at once, or start over with /new.")
 	case sessions.ModelRefused:
 		return failed(err, "The model did not accept this request. My owner can see why with `sluice runs list --status failed`.")
 	default:
-		return failed(err, fmt.Sprintf("My model does not answer at the moment (%s); I have tried for a while. Please try again later.", gist.Trouble(me.Kind)))
+		return failed(err, fmt.Sprintf("My model is not responding (%s), even after several attempts. Please try again later.", gist.Trouble(me.Kind)))
 	}
 }

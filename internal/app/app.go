@@ -277,7 +277,7 @@ func (a *App) closeStore(ctx context.Context) error {
 	case err := <-closed:
 		return err
 	case <-time.After(closeTimeout): // even where the rest of the stop has used up its time
-		return errors.New("close store: the database does not answer; what was not stored is taken up at the next start")
+		return errors.New("close store: the database does not respond; unfinished work continues at the next start")
 	}
 }
 

@@ -109,7 +109,7 @@ channels:
 	bots.Redeliver(said.UpdateID)
 	bots.Say(telegramtest.Private(1001), owner, "still there?")
 	g.begin()
-	g.log.await(t, "people let in by a code: 1")
+	g.log.await(t, "people admitted with a code: 1")
 	_, err = bots.WaitSent(t.Context(), 1001, 3)
 	require.NoError(t, err)
 	require.NoError(t, bots.WaitConfirmed(t.Context()))
@@ -125,7 +125,7 @@ func TestReadinessNamesWhatIsWrong(t *testing.T) {
 	bots.Revoke(true)
 	g := start(t, `channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
 `)
-	g.log.await(t, "account is out of order")
+	g.log.await(t, "account is stopped until")
 	var ready struct {
 		Ready bool
 		Parts []struct {

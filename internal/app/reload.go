@@ -172,5 +172,5 @@ func (a *App) reloadFile(ctx context.Context, path string, load func() (*config.
 			return
 		}
 	}
-	a.log.Error("configuration not applied; the last good one holds", "file", path, "err", err)
+	a.log.Error("configuration not applied; the last good one stays in effect", "file", path, "err", err)
 }

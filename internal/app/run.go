@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	if !endsWithin(stopTimeout+stopSpare, func() { a.Stop(stopping) }) {
-		log.Error("stopped without waiting any longer for what does not end; nothing is lost: the next start goes on with what is stored")
+		log.Error("stopped without waiting for unfinished work; nothing is lost: the next start continues with what is stored")
 		return nil
 	}
 	log.Info("stopped")

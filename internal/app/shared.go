@@ -18,7 +18,7 @@ func (a *App) warnShared(ctx context.Context, cfg *config.Config) {
 	guests, paired := cfg.Guests(), 0
 	pairings, err := a.store.ListPairings(ctx, "", "", ledger.PairingApproved)
 	if err != nil {
-		a.log.Error("who has been let in by a code is not known", "err", err)
+		a.log.Error("it is unknown who was admitted with a code", "err", err)
 	}
 	for _, p := range pairings {
 		if cfg.LetsPair(p.Channel) {
@@ -26,7 +26,7 @@ func (a *App) warnShared(ctx context.Context, cfg *config.Config) {
 		}
 	}
 	if paired > 0 {
-		guests = append(guests, fmt.Sprintf("people let in by a code: %d", paired))
+		guests = append(guests, fmt.Sprintf("people admitted with a code: %d", paired))
 	}
 	if len(guests) > 0 {
 		a.log.Warn("others share the owner's session", "why", guests, "mend", shared)

@@ -34,7 +34,7 @@ func apiToken(c *config.Config) (string, error) {
 	_, _ = rand.Read(secret) // never fails, see crypto/rand
 	token := base64.RawURLEncoding.EncodeToString(secret)
 	if err := writeSecret(path, token+"\n"); err != nil {
-		return "", fmt.Errorf("keep token: %w", err)
+		return "", fmt.Errorf("store token: %w", err)
 	}
 	return token, nil
 }

@@ -152,7 +152,7 @@ func (w *waiting) until(ctx context.Context, name string, open func() error) err
 		err := open()
 		if err == nil {
 			if said != "" {
-				w.log.Info("what the start waited for is there", "part", name, "after", time.Since(began).Round(time.Millisecond).String())
+				w.log.Info("start continues", "part", name, "after", time.Since(began).Round(time.Millisecond).String())
 			}
 			return nil
 		}

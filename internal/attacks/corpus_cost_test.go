@@ -91,7 +91,7 @@ func costAttacks() []attack {
 			} else if held == 0 {
 				s.lacks = append(s.lacks, "no attachment was kept")
 			}
-			s.has(s.as(masterToken, http.MethodGet, "/v1/sessions/"+row.ID+"/history", "").body, "it was not kept", "limits.sessionBytes")
+			s.has(s.as(masterToken, http.MethodGet, "/v1/sessions/"+row.ID+"/history", "").body, "it was not stored", "limits.sessionBytes")
 			s.say(s.group(), s.guest(), "and I?")
 			s.has(s.shown(s.group()), "and I?")
 		}},

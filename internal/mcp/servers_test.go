@@ -312,7 +312,7 @@ func TestNamesOfTools(t *testing.T) {
 	log := b.log.String()
 	require.Equal(t, 2, strings.Count(log, "as the tool \\\"a.b\\\" is already"), log)
 	require.Equal(t, 2, strings.Count(log, "it has no name"), log)
-	require.Equal(t, 2, strings.Count(log, "no JSON Schema of an object"), log)
+	require.Equal(t, 2, strings.Count(log, "not a JSON Schema of an object"), log)
 	require.Contains(t, log, "the maximum is 32768")
 }
 

@@ -170,10 +170,10 @@ func parameters(schema any) (json.RawMessage, error) {
 	case schema == nil:
 		object = map[string]any{}
 	case !ok:
-		return nil, errors.New("its parameters are no JSON Schema of an object")
+		return nil, errors.New("its parameters are not a JSON Schema of an object")
 	}
 	if kind, has := object["type"]; has && kind != "object" {
-		return nil, errors.New("its parameters are no JSON Schema of an object")
+		return nil, errors.New("its parameters are not a JSON Schema of an object")
 	}
 	object["type"] = "object"
 	if _, has := object["properties"]; !has {

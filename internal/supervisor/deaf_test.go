@@ -112,7 +112,7 @@ func TestRefusedEventsShow(t *testing.T) {
 		refuse.Store(false)
 		time.Sleep(20 * time.Second)
 		require.Equal(t, adapters.Connected, state().Status)
-		require.Equal(t, []string{"account is deaf: it is connected, but its messages do not come in", "account hears again"}, said())
+		require.Equal(t, []string{"account is connected but receives no messages", "account receives messages again"}, said())
 	})
 }
 

@@ -72,7 +72,7 @@ func New(cfg Config) *Supervisor {
 			Namespace: "sluice", Subsystem: "adapter", Name: "deaf", Help: "1 while the account is connected, but its events do not come in or are not taken.",
 		}, []string{"channel", "account"}),
 		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "sluice", Subsystem: "adapter", Name: "restarts_total", Help: "Times an account ended and was started again.",
+			Namespace: "sluice", Subsystem: "adapter", Name: "restarts_total", Help: "Restarts of an account.",
 		}, []string{"channel", "account"}),
 	}
 	cfg.Registerer.MustRegister(s.up, s.deaf, s.restarts)
@@ -209,7 +209,7 @@ func orEnded(err error) error {
 // giveUp shows the account as failed until the configuration changes.
 func (s *Supervisor) giveUp(ctx context.Context, acc *account, f *adapters.Failure) error {
 	s.set(acc, adapters.Failed, f.Err.Error())
-	s.cfg.Log.Error("account is out of order until its configuration is mended",
+	s.cfg.Log.Error("account is stopped until its configuration is fixed",
 		"channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", f.Err)
 	<-ctx.Done()
 	return nil

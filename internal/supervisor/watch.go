@@ -64,9 +64,9 @@ func (s *Supervisor) report(acc *account) {
 	switch {
 	case deaf && !before:
 		gauge.Set(1)
-		s.cfg.Log.Error("account is deaf: it is connected, but its messages do not come in", "channel", st.Channel, "account", st.Account, "err", st.Detail)
+		s.cfg.Log.Error("account is connected but receives no messages", "channel", st.Channel, "account", st.Account, "err", st.Detail)
 	case !deaf && before:
 		gauge.Set(0)
-		s.cfg.Log.Info("account hears again", "channel", st.Channel, "account", st.Account)
+		s.cfg.Log.Info("account receives messages again", "channel", st.Channel, "account", st.Account)
 	}
 }

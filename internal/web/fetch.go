@@ -109,7 +109,7 @@ func (r Rules) check(u *url.URL) error {
 	case host == "" || strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf || c <= ' ' }):
 		return &AddressError{"want a host of plain letters"}
 	case u.User != nil:
-		return &AddressError{"has a name or password in it, which is refused"}
+		return &AddressError{"contains a user name or password, which is refused"}
 	case matches(r.Deny, host) || !matches(r.Allow, host):
 		return &AddressError{fmt.Sprintf("the host %s is not allowed: an owner can change tools.web.allow and tools.web.deny", host)}
 	}
@@ -127,13 +127,13 @@ func matches(patterns []string, host string) bool {
 func (r Rules) redirect(next *http.Request, via []*http.Request) error {
 	next.Header.Del("Referer") // no server learns from where we come
 	if len(via) > redirectsMost {
-		return &AnswerError{fmt.Sprintf("it sends on more than %d times", redirectsMost)}
+		return &AnswerError{fmt.Sprintf("it redirects more than %d times", redirectsMost)}
 	}
 	if via[len(via)-1].URL.Scheme == "https" && next.URL.Scheme != "https" {
-		return &AnswerError{"it sends on from https to http, which is refused"}
+		return &AnswerError{"it redirects from https to http, which is refused"}
 	}
 	if err := r.check(next.URL); err != nil {
-		return &AnswerError{"it sends on to another address: " + err.Error()}
+		return &AnswerError{"it redirects to another address: " + err.Error()}
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func read(resp *http.Response, most int) (Page, error) {
 		header = http.DetectContentType(body)
 	}
 	if page.Type, _, err = mime.ParseMediaType(header); err != nil {
-		return Page{}, &AnswerError{"it does not say what it is"}
+		return Page{}, &AnswerError{"it does not state its content type"}
 	}
 	switch {
 	case page.Type == "text/html" || page.Type == "application/xhtml+xml":
@@ -164,7 +164,7 @@ func read(resp *http.Response, most int) (Page, error) {
 	case isText(page.Type) && !bytes.ContainsRune(body, 0):
 		page.Text = strings.ToValidUTF8(string(body), "\uFFFD")
 	default:
-		return Page{}, &AnswerError{"it is no text but " + page.Type}
+		return Page{}, &AnswerError{"it is not text but " + page.Type}
 	}
 	return page, nil
 }

@@ -105,14 +105,14 @@ func TestWhatIsNoPage(t *testing.T) {
 		handler http.HandlerFunc
 		says    string
 	}{
-		"a picture":       {answer("image/png", "\x89PNG"), "it is no text but image/png"},
-		"a hidden one":    {answer("", "\x89PNG\r\n\x1a\n"), "it is no text but image/png"},
-		"a binary text":   {answer("text/plain", "a\x00b"), "it is no text but text/plain"},
-		"an odd kind":     {answer(";;", "a"), "it does not say what it is"},
+		"a picture":       {answer("image/png", "\x89PNG"), "it is not text but image/png"},
+		"a hidden one":    {answer("", "\x89PNG\r\n\x1a\n"), "it is not text but image/png"},
+		"a binary text":   {answer("text/plain", "a\x00b"), "it is not text but text/plain"},
+		"an odd kind":     {answer(";;", "a"), "it does not state its content type"},
 		"not there":       {http.NotFound, "it answers 404 Not Found"},
-		"in circles":      {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }, "it sends on more than 5 times"},
-		"to a file":       {http.RedirectHandler("file:///etc/passwd", http.StatusFound).ServeHTTP, "it sends on to another address: want an http or https address"},
-		"with a password": {http.RedirectHandler("http://a:b@example.org/", http.StatusFound).ServeHTTP, "has a name or password in it"},
+		"in circles":      {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }, "it redirects more than 5 times"},
+		"to a file":       {http.RedirectHandler("file:///etc/passwd", http.StatusFound).ServeHTTP, "it redirects to another address: want an http or https address"},
+		"with a password": {http.RedirectHandler("http://a:b@example.org/", http.StatusFound).ServeHTTP, "contains a user name or password"},
 		"to a denied one": {http.RedirectHandler("http://denied.example/", http.StatusFound).ServeHTTP, "the host denied.example is not allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestAddresses(t *testing.T) {
 		"//example.com":              "want an http or https address",
 		"http:///x":                  "want a host",
 		"http://exämple.org/":        "want a host of plain letters",
-		"http://me:pw@example.com/":  "has a name or password in it",
+		"http://me:pw@example.com/":  "contains a user name or password",
 		"http://example.org/":        "the host example.org is not allowed",
 		"http://BAD.Example.Org./":   "the host bad.example.org is not allowed",
 		"http://example.com.evil.io": "is not allowed",

@@ -45,7 +45,7 @@ func over(e ledger.Expiry, r sessions.Record) (why string) {
 	case r.TTL > 0 && !r.Created.Add(r.TTL).After(e.Now), !r.Persistent && r.LastActivity.Before(e.IdleSince):
 		return "its time was over"
 	case r.Persistent && r.LastActivity.Before(e.KeptSince):
-		return "nothing happened in it for as long as retention.sessions says"
+		return "it was inactive for longer than retention.sessions"
 	}
 	return ""
 }

@@ -127,5 +127,5 @@ func NotKept(err error) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return "it was not kept: " + full.Text, true
+	return "it was not stored: " + full.Text, true
 }

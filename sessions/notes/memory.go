@@ -132,7 +132,7 @@ func ParseMemoryPlace(cursor string) (MemoryPlace, error) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	parts := strings.Split(string(text), "\n")
 	if err != nil || len(parts) != 3 {
-		return MemoryPlace{}, errors.New("want the next of a page")
+		return MemoryPlace{}, errors.New("want the value of next from a page")
 	}
 	return MemoryPlace{Namespace: parts[0], Key: parts[1], Audience: Audience(parts[2])}, nil
 }

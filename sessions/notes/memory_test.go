@@ -21,6 +21,6 @@ func TestMemoryPlaceCursor(t *testing.T) {
 	}
 	for _, cursor := range []string{"nonsense", "", "a\nb\nc", notes.MemoryPlace{Key: "a\nb"}.Cursor()} {
 		_, err := notes.ParseMemoryPlace(cursor)
-		require.EqualError(t, err, "want the next of a page", "%q", cursor)
+		require.EqualError(t, err, "want the value of next from a page", "%q", cursor)
 	}
 }

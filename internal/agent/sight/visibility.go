@@ -55,7 +55,7 @@ func (st *Sight) GuestIn(caller sessions.Caller, session sessions.ID) bool {
 }
 
 // ErrGuest is what a guest's run gets in place of what was said in the main session.
-var ErrGuest = errors.New("others than the owner talk in this session too, and only the owner may have shown what was said in it: go by what is before you")
+var ErrGuest = errors.New("people other than the owner talk in this session too, and its history may be shown to the owner only: use what you see here")
 
 // reaches applies the visibility, whatever the labels say.
 func (st *Sight) reaches(caller sessions.Caller, record sessions.Record) bool {

@@ -23,7 +23,7 @@ import (
 type Func func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error)
 
 // ErrInside is all that a model learns of a fault that is not its own.
-var ErrInside = errors.New("the tool failed inside; it may work later")
+var ErrInside = errors.New("the tool failed with an internal error; try again later")
 
 // InsideError is a fault that the model's arguments did not cause.
 type InsideError struct {

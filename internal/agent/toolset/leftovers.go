@@ -38,10 +38,10 @@ func newLeftovers(log *slog.Logger, now func() time.Time, reg prometheus.Registe
 	l := &leftovers{
 		log: log, now: now, left: map[string]int{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "sluice", Subsystem: "tool", Name: "abandoned_total", Help: "Tool calls that did not end in their time and were left behind, by tool.",
+			Namespace: "sluice", Subsystem: "tool", Name: "abandoned_total", Help: "Abandoned tool calls, which did not end in time, by tool.",
 		}, []string{"tool"}),
 		current: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: "sluice", Subsystem: "tool", Name: "abandoned", Help: "Tool calls that were left behind and have not ended yet, by tool.",
+			Namespace: "sluice", Subsystem: "tool", Name: "abandoned", Help: "Abandoned tool calls that are still running, by tool.",
 		}, []string{"tool"}),
 	}
 	reg.MustRegister(l.calls, l.current)
@@ -107,7 +107,7 @@ func (l *leftovers) leave(c *toolCall) bool {
 	l.left[c.tool]++
 	l.calls.WithLabelValues(c.tool).Inc()
 	l.current.WithLabelValues(c.tool).Inc()
-	l.log.Error("tool left behind: it did not end when its time was over", "tool", c.tool, "run", string(c.run), "after", l.now().Sub(c.began).String())
+	l.log.Error("tool call abandoned: it did not end in time", "tool", c.tool, "run", string(c.run), "after", l.now().Sub(c.began).String())
 	return true
 }
 
@@ -122,5 +122,5 @@ func (l *leftovers) end(c *toolCall) {
 		delete(l.left, c.tool)
 	}
 	l.current.WithLabelValues(c.tool).Dec()
-	l.log.Info("tool that was left behind has ended; its result is dropped", "tool", c.tool, "run", string(c.run), "after", l.now().Sub(c.began).String())
+	l.log.Info("abandoned tool call has ended; its result is dropped", "tool", c.tool, "run", string(c.run), "after", l.now().Sub(c.began).String())
 }

@@ -17,7 +17,7 @@ import (
 const SimulateName = "simulate_tool_call"
 
 const simulateSchema = `{"type":"object","additionalProperties":false,"required":["tool_name"],"properties":{
-"tool_name":{"type":"string","minLength":1,"description":"the tool that you think of calling"},
+"tool_name":{"type":"string","minLength":1,"description":"the tool that you consider calling"},
 "args":{"type":"object","description":"its arguments; default: none"}}}`
 
 // simulateTool asks what real calls ask, without effects.
@@ -25,7 +25,7 @@ func (ts *Toolset) simulateTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name: SimulateName, Parameters: json.RawMessage(simulateSchema),
-			Description: "Says whether a call of another tool would be allowed now, and which rules decide, without making it.",
+			Description: "Checks whether a call of another tool would be allowed now, and which rules decide, without making the call.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true, AsWritten: true,
 		Run: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {

@@ -152,11 +152,11 @@ func checkTools(tools []sessions.Tool) error {
 		case name == "" || t.Spec.Description == "" || t.Run == nil:
 			return fmt.Errorf("tool %q: name, description and run are required", name)
 		case seen[name]:
-			return fmt.Errorf("tool %q: there are two of them", name)
+			return fmt.Errorf("tool %q: two tools have this name", name)
 		case t.Flow.Check() != nil:
 			return fmt.Errorf("tool %q: %w", name, t.Flow.Check())
 		case !json.Valid(t.Spec.Parameters):
-			return fmt.Errorf("tool %q: its parameters are no JSON Schema", name)
+			return fmt.Errorf("tool %q: its parameters are not a JSON Schema", name)
 		}
 		seen[name] = true
 	}

@@ -125,9 +125,9 @@ func TestGuideTellsWhatToolsGave(t *testing.T) {
 		streamed, _ := ask(t, "guide", text(sessions.RoleUser, "x"), result)
 		require.Contains(t, streamed, c.says)
 	}
-	failed := sessions.Message{Role: sessions.RoleToolResult, Parts: []sessions.Part{{Type: sessions.PartToolResult, Tool: "message", Text: "to: say which", Error: true}}}
+	failed := sessions.Message{Role: sessions.RoleToolResult, Parts: []sessions.Part{{Type: sessions.PartToolResult, Tool: "message", Text: "to: name a", Error: true}}}
 	streamed, _ := ask(t, "guide", failed)
-	require.Contains(t, streamed, "did not work: to: say which")
+	require.Contains(t, streamed, "did not work: to: name a")
 }
 
 func TestGuideHelpsAndRepeats(t *testing.T) {

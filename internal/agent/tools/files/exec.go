@@ -18,9 +18,9 @@ import (
 
 const (
 	execSchema = `{"type":"object","additionalProperties":false,"required":["command"],"properties":{
-"command":{"type":"string","description":"for sh -c; it begins in the workspace"},
+"command":{"type":"string","description":"run with sh -c in the workspace"},
 "timeoutSeconds":{"type":"integer","minimum":1,"maximum":120,"description":"default 60"},
-"stdin":{"type":"string","description":"what the command reads"}}}`
+"stdin":{"type":"string","description":"the standard input of the command"}}}`
 	execDefault, execMost = 60, 120 // seconds
 	// execOutput is how much of stdout, and of stderr, is shown, in bytes.
 	execOutput = 64 << 10
@@ -34,7 +34,7 @@ func (ts *Tools) execTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name: roster.ExecName, Parameters: json.RawMessage(execSchema),
-			Description: "Runs a shell command in the workspace and gives its output. What it leaves running ends with it.",
+			Description: "Runs a shell command in the workspace and returns its output. Its background processes end with it.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, Timeout: execTimeout, Run: ts.exec,
 	}

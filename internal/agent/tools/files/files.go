@@ -57,7 +57,7 @@ func (ts *Tools) files(ctx context.Context, caller sessions.Caller) (*workspace.
 func pathError(path string, err error) error {
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
-		return fmt.Errorf("path: there is no %q here; list shows what there is", path)
+		return fmt.Errorf("path: %q does not exist; use list to see the files", path)
 	case errors.Is(err, workspace.ErrFolder):
 		return fmt.Errorf("path: %q is a folder, want a file", path)
 	}

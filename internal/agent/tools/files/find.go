@@ -11,7 +11,7 @@ import (
 )
 
 const findSchema = `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
-"pattern":{"type":"string","description":"as *.go, src/**/*.{ts,tsx}; without a slash it is matched with the file's name"},
+"pattern":{"type":"string","description":"such as *.go or src/**/*.{ts,tsx}; without a slash it matches file names"},
 "path":{"type":"string","description":"a folder of the workspace; default: all of it"}}}`
 
 func (ts *Tools) findFiles(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {

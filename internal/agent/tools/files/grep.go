@@ -21,9 +21,9 @@ const (
 	grepSchema = `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
 "pattern":{"type":"string","description":"an RE2 expression"},
 "path":{"type":"string","description":"a folder or a file of the workspace; default: all of it"},
-"files":{"type":"string","description":"only files that match, as for find"},
+"files":{"type":"string","description":"only files that match this pattern, as in find"},
 "ignoreCase":{"type":"boolean"},
-"limit":{"type":"integer","minimum":1,"maximum":500,"description":"lines; default 100"}}}`
+"limit":{"type":"integer","minimum":1,"maximum":500,"description":"maximum number of lines; default 100"}}}`
 	grepDefault, grepMost = 100, 500
 	// grepLine is how much of a line is shown, in bytes.
 	grepLine = 400

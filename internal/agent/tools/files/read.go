@@ -41,8 +41,8 @@ func (ts *Tools) All() []sessions.Tool {
 		fileTool("list", "Lists a folder of the workspace.", listFilesSchema, none, ts.listFiles),
 		fileTool("find", "Finds files of the workspace whose paths match a pattern.", findSchema, none, ts.findFiles),
 		fileTool("grep", "Finds lines that match a regular expression (RE2) in text files of the workspace.", grepSchema, none, ts.grepFiles),
-		fileTool("write", "Makes a text file in the workspace, or replaces one. Folders are made as needed.", writeSchema, session, ts.writeFile),
-		fileTool("edit", "Replaces a piece of a text file of the workspace, which must be there exactly once.", editSchema, session, ts.editFile),
+		fileTool("write", "Creates or replaces a text file in the workspace. Creates folders as needed.", writeSchema, session, ts.writeFile),
+		fileTool("edit", "Replaces a passage in a text file of the workspace. The passage must occur exactly once.", editSchema, session, ts.editFile),
 		ts.execTool(),
 	}
 }
@@ -114,7 +114,7 @@ func lines(content string, offset, limit int) (string, error) {
 		if n+1 >= offset {
 			if n-offset+1 == limit || out.Len()+len(line) > readMost {
 				if out.Len() == 0 {
-					return strings.ToValidUTF8(line[:readMost], "") + fmt.Sprintf("\n[line %d goes on: it has %d bytes]", offset, len(line)), nil
+					return strings.ToValidUTF8(line[:readMost], "") + fmt.Sprintf("\n[line %d continues: it has %d bytes]", offset, len(line)), nil
 				}
 				break
 			}
@@ -123,7 +123,7 @@ func lines(content string, offset, limit int) (string, error) {
 		n++
 	}
 	if n < total {
-		return strings.TrimSuffix(out.String(), "\n") + fmt.Sprintf("\n[lines %d to %d of %d; offset %d goes on]", offset, n, total, n+1), nil
+		return strings.TrimSuffix(out.String(), "\n") + fmt.Sprintf("\n[lines %d to %d of %d; continue with offset %d]", offset, n, total, n+1), nil
 	}
 	return out.String(), nil
 }

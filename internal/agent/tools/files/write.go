@@ -17,8 +17,8 @@ const (
 "content":{"type":"string","description":"the whole text, at most 256 KiB"}}}`
 	editSchema = `{"type":"object","additionalProperties":false,"required":["path","oldText","newText"],"properties":{
 "path":{"type":"string","description":"relative to the workspace"},
-"oldText":{"type":"string","minLength":1,"description":"exactly as it is there, with enough around it to be there once"},
-"newText":{"type":"string","description":"what takes its place; empty takes it out"}}}`
+"oldText":{"type":"string","minLength":1,"description":"the exact text to replace, with enough context to occur only once"},
+"newText":{"type":"string","description":"the new text; empty to delete the old one"}}}`
 	// writeMost is how much one call writes, in bytes.
 	writeMost = 256 << 10
 )
@@ -70,7 +70,7 @@ func (ts *Tools) editFile(ctx context.Context, caller sessions.Caller, raw json.
 		case 0:
 			return "", errors.New("oldText: is not in the file; read shows it as it is")
 		default:
-			return "", fmt.Errorf("oldText: is in the file %d times, want once: give more of what is around it", n)
+			return "", fmt.Errorf("oldText: occurs %d times in the file, want once: include more of the surrounding text", n)
 		}
 	}, true)
 }

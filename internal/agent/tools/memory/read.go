@@ -19,12 +19,12 @@ const (
 	memoryGetSchema = `{"type":"object","additionalProperties":false,"required":["key"],"properties":{
 "key":{"type":"string","minLength":1,"description":"as it was saved"}}}`
 	memorySearchSchema = `{"type":"object","additionalProperties":false,"required":["query"],"properties":{
-"query":{"type":"string","minLength":1,"description":"words of what is looked for, in plain language"},
+"query":{"type":"string","minLength":1,"description":"what to look for, in plain language"},
 "max_results":{"type":"integer","minimum":1,"maximum":50,"description":"default 10"}}}`
 	memoryListSchema = `{"type":"object","additionalProperties":false,"properties":{
 "tag":{"type":"string","description":"only memories with this tag; default: all"},
 "limit":{"type":"integer","minimum":1,"maximum":200,"description":"default 50"},
-"after":{"type":"string","description":"next of the page before; default: from the beginning"}}}`
+"after":{"type":"string","description":"next from the previous page; default: the first page"}}}`
 )
 
 const (
@@ -68,10 +68,10 @@ func (ts *Tools) All() []sessions.Tool {
 		}
 	}
 	return []sessions.Tool{
-		tool("memory_save", "Remembers something for later conversations under a key. Under a key that is there already it takes the place of what was there.", memorySaveSchema, sessions.FlowMemory, ts.saveMemory),
+		tool("memory_save", "Saves something under a key for later conversations. Replaces what was saved under the key before.", memorySaveSchema, sessions.FlowMemory, ts.saveMemory),
 		tool("memory_get", "Shows the memory with a key.", memoryGetSchema, sessions.FlowNone, ts.getMemory),
-		tool("memory_search", "Finds memories by words, the best first.", memorySearchSchema, sessions.FlowNone, ts.searchMemories),
-		tool("memory_list", "Lists memories by their keys.", memoryListSchema, sessions.FlowNone, ts.listMemories),
+		tool("memory_search", "Searches memories by words, best match first.", memorySearchSchema, sessions.FlowNone, ts.searchMemories),
+		tool("memory_list", "Lists memories, ordered by key.", memoryListSchema, sessions.FlowNone, ts.listMemories),
 		tool("memory_delete", "Forgets the memory with a key.", memoryDeleteSchema, sessions.FlowMemory, ts.deleteMemory),
 	}
 }

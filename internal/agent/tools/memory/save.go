@@ -18,12 +18,12 @@ import (
 const (
 	memorySaveSchema = `{"type":"object","additionalProperties":false,"required":["key","content"],"properties":{
 "key":{"type":"string","minLength":1,"description":"a short name that says what it is about, such as user-name or project-deadline; at most 256 bytes"},
-"content":{"type":"string","minLength":1,"description":"what is to be remembered, at most 64 KiB"},
-"tags":{"type":"array","maxItems":32,"items":{"type":"string","minLength":1},"description":"each at most 64 bytes. What has one of the tags persona, rule, preference and project is recalled by itself"},
-"expires_at":{"type":"string","format":"date-time","description":"it is forgotten then, such as 2027-01-31T18:00:00Z; default: never"}}}`
+"content":{"type":"string","minLength":1,"description":"what to remember, at most 64 KiB"},
+"tags":{"type":"array","maxItems":32,"items":{"type":"string","minLength":1},"description":"each at most 64 bytes. Memories tagged persona, rule, preference or project are recalled automatically"},
+"expires_at":{"type":"string","format":"date-time","description":"when to forget it, such as 2027-01-31T18:00:00Z; default: never"}}}`
 	memoryDeleteSchema = `{"type":"object","additionalProperties":false,"required":["key"],"properties":{
 "key":{"type":"string","minLength":1,"description":"as it was saved"},
-"uncover":{"type":"boolean","description":"let what less confidential conversations have saved under the key be seen here again; default false: nothing is there under it any more"}}}`
+"uncover":{"type":"boolean","description":"show here again what less confidential conversations saved under the key; default false: the key becomes empty"}}}`
 )
 
 // memorySaveArgs are the arguments of memory_save.
@@ -61,10 +61,10 @@ func (a *memorySaveArgs) expires(now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, a.ExpiresAt)
 	if err != nil {
-		return at, fmt.Errorf("expires_at: %q is no time such as 2027-01-31T18:00:00Z", a.ExpiresAt)
+		return at, fmt.Errorf("expires_at: %q is not a time such as 2027-01-31T18:00:00Z", a.ExpiresAt)
 	}
 	if !at.After(now) {
-		return at, fmt.Errorf("expires_at: %s is over; it is %s", a.ExpiresAt, now.UTC().Format(time.RFC3339))
+		return at, fmt.Errorf("expires_at: %s is in the past; it is now %s", a.ExpiresAt, now.UTC().Format(time.RFC3339))
 	}
 	return at.UTC(), nil
 }
@@ -116,7 +116,7 @@ func (ts *Tools) saveMemory(ctx context.Context, caller sessions.Caller, raw jso
 	}
 	err = ts.Store.SaveMemory(ctx, save)
 	if errors.Is(err, sessions.ErrMemoryFull) {
-		return sessions.ToolResult{}, fmt.Errorf("content: does not fit: this conversation may keep %d memories and %d bytes at its level, former versions included; memory_delete makes room for others, and your owner can raise agents.list[].memory.maxEntries and maxBytes",
+		return sessions.ToolResult{}, fmt.Errorf("content: no room left: this conversation may keep %d memories and %d bytes at its level, earlier versions included; memory_delete makes room, and your owner can raise agents.list[].memory.maxEntries and maxBytes",
 			save.MaxEntries, save.MaxBytes)
 	}
 	if err != nil {
@@ -138,7 +138,7 @@ func (ts *Tools) deleteMemory(ctx context.Context, caller sessions.Caller, raw j
 	}
 	err := ts.Store.DeleteMemory(ctx, sessions.MemoryDelete{Memory: ts.newMemory(caller, args.Key), Uncover: args.Uncover})
 	if errors.Is(err, sessions.ErrNotFound) {
-		return sessions.ToolResult{}, fmt.Errorf("key: there is no memory %q that this conversation could delete", args.Key)
+		return sessions.ToolResult{}, fmt.Errorf("key: there is no memory %q that this conversation can delete", args.Key)
 	}
 	if err != nil {
 		return sessions.ToolResult{}, tools.Inside("delete memory", err)

@@ -19,8 +19,8 @@ const (
 
 const historySchema = `{"type":"object","additionalProperties":false,"required":["sessionKey"],"properties":{
 "sessionKey":{"type":"string","description":"the key or sessionId of a session, as sessions_list shows it; main is your main session"},
-"limit":{"type":"integer","minimum":1,"maximum":200,"description":"newest messages; default 50"},
-"includeTools":{"type":"boolean","description":"also tool calls and results; default false"}}}`
+"limit":{"type":"integer","minimum":1,"maximum":200,"description":"how many of the newest messages; default 50"},
+"includeTools":{"type":"boolean","description":"include tool calls and results; default false"}}}`
 
 type historyArgs struct {
 	SessionKey   string `json:"sessionKey"`

@@ -27,9 +27,9 @@ const (
 )
 
 const listSchema = `{"type":"object","additionalProperties":false,"properties":{
-"kinds":{"type":"array","items":{"type":"string","enum":["main","group","cron","hook","node","other"]},"description":"only these kinds; none: all"},
-"limit":{"type":"integer","minimum":1,"maximum":200,"description":"most rows"},
-"activeMinutes":{"type":"integer","minimum":1,"description":"only sessions active in the last so many minutes"},
+"kinds":{"type":"array","items":{"type":"string","enum":["main","group","cron","hook","node","other"]},"description":"only these kinds; default: all"},
+"limit":{"type":"integer","minimum":1,"maximum":200,"description":"maximum number of rows"},
+"activeMinutes":{"type":"integer","minimum":1,"description":"only sessions active within this many minutes"},
 "messageLimit":{"type":"integer","minimum":0,"maximum":20,"description":"newest messages to show with each; default 0"}}}`
 
 type listArgs struct {
@@ -97,7 +97,7 @@ func (ts *Tools) listTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name: "sessions_list", Parameters: json.RawMessage(listSchema),
-			Description: "Lists the conversations that you can see, the last active first.",
+			Description: "Lists the conversations that you can see, most recently active first.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
 		Run: ts.listSessions,

@@ -16,7 +16,7 @@ import (
 
 const statusSchema = `{"type":"object","additionalProperties":false,"properties":{
 "sessionKey":{"type":"string","description":"the key or sessionId of a session; default: this one"},
-"model":{"type":"string","description":"sets this session's model from the next message on: <provider>/<model>, or default for the agent's own; only where an owner asks for it"}}}`
+"model":{"type":"string","description":"sets this session's model from the next message on: <provider>/<model>, or default for the agent's own; only if an owner asks for it"}}}`
 
 const (
 	statusMost      = 200 // unfinished runs that are counted
@@ -109,7 +109,7 @@ func (ts *Tools) setModel(ctx context.Context, caller sessions.Caller, record *s
 	case record.ID != caller.Session:
 		return errors.New("model: can be set for this session alone; leave sessionKey out")
 	case !caller.Owner:
-		return errors.New("model: only an owner may have it set")
+		return errors.New("model: only an owner may ask for a change")
 	case name == "":
 		return fmt.Errorf("model: is empty; want <provider>/<model>, or %s", modelDefault)
 	}
@@ -124,7 +124,7 @@ func (ts *Tools) setModel(ctx context.Context, caller sessions.Caller, record *s
 	}
 	model, err := ts.Models(name)
 	if err != nil {
-		return errors.New("model: the agent's own is not configured")
+		return errors.New("model: the agent's own model is not configured")
 	}
 	if level := sessions.ModelLevel(model); !policy.CallerOf(caller).MayTell(policy.CheckModel, level) {
 		return fmt.Errorf("model: this conversation has learnt %s information, and %s may receive at most %s information", caller.Taint.Level(), name, level)

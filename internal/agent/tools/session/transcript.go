@@ -69,7 +69,7 @@ func sizeOf(row historyMessage) int {
 }
 
 func tooBig(m sessions.Message, size int) sessions.Part {
-	return sessions.TextPart(fmt.Sprintf("[this message is not shown: with %d bytes it is larger than the %d that are]", size, historyMostSize), m.Label)
+	return sessions.TextPart(fmt.Sprintf("[message not shown: it has %d bytes, the maximum is %d]", size, historyMostSize), m.Label)
 }
 
 // visibleParts leaves out reasoning, and without tools what belongs to them. cut: something was shortened.

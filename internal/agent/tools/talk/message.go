@@ -33,9 +33,9 @@ const messageSchema = `{"type":"object","additionalProperties":false,"properties
 "to":{"type":"string","description":"the conversation's id on the channel, owner for its owner, or #name or @name where the channel knows names; default: this conversation"},
 "accountId":{"type":"string","description":"the bot to speak as; default: this conversation's"},
 "threadId":{"type":"string","description":"topic or thread in the conversation"},
-"buttons":{"type":"array","maxItems":5,"description":"shown below the text; who presses one tells you its value, which is never a command","items":{"type":"object","additionalProperties":false,"required":["label","value"],"properties":{
+"buttons":{"type":"array","maxItems":5,"description":"shown below the text; pressing one sends you its value, which is never a command","items":{"type":"object","additionalProperties":false,"required":["label","value"],"properties":{
 "label":{"type":"string","minLength":1,"maxLength":40},"value":{"type":"string","minLength":1,"description":"at most 60 bytes"}}}},
-"media":{"type":"array","maxItems":10,"description":"ids of files that came into this conversation, sent after the text","items":{"type":"string"}}}}`
+"media":{"type":"array","maxItems":10,"description":"ids of files that this conversation received, sent after the text","items":{"type":"string"}}}}`
 
 type messageArgs struct {
 	Message   string `json:"message"`
@@ -97,7 +97,7 @@ func (ts *Tools) messageTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name: "message", Parameters: json.RawMessage(messageSchema),
-			Description: "Sends a message on its own, besides your answer: to another conversation, or to this one before you have finished.",
+			Description: "Sends a separate message besides your answer: to another conversation, or to this one before you have finished.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, Idempotent: true,
 		Run: ts.message, Beyond: messageBeyond,
@@ -148,7 +148,7 @@ func messagePlan(caller sessions.Caller, raw json.RawMessage) (outbound.Proactiv
 	case args.Message == "":
 		return outbound.Proactive{}, errors.New("message: is required")
 	case silent:
-		return outbound.Proactive{}, fmt.Errorf("message: %q says nothing: to keep silent, do not send a message", strings.TrimSpace(args.Message))
+		return outbound.Proactive{}, fmt.Errorf("message: %q means silence: to stay silent, do not send a message", strings.TrimSpace(args.Message))
 	}
 	return addressed(caller, args)
 }
@@ -174,14 +174,14 @@ func addressed(caller sessions.Caller, args messageArgs) (outbound.Proactive, er
 	}
 	switch {
 	case p.Channel == "":
-		return p, errors.New("channel: this run has no conversation of its own; say which channel")
+		return p, errors.New("channel: this run has no conversation of its own; name a channel")
 	case p.To == "":
-		return p, errors.New("to: say which conversation on the channel")
+		return p, errors.New("to: name a conversation on the channel")
 	}
 	if here(caller, p) {
 		p.ChatType = own.ChatType
 	} else if !caller.Owner {
-		return p, errors.New("to: only an owner may have messages sent to another conversation")
+		return p, errors.New("to: only an owner may ask for messages to another conversation")
 	}
 	return p, nil
 }

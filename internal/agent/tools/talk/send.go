@@ -26,7 +26,7 @@ const (
 
 const sendSchema = `{"type":"object","additionalProperties":false,"required":["sessionKey","message"],"properties":{
 "sessionKey":{"type":"string","description":"the key or sessionId of the session to speak to, as sessions_list shows it; agent:<id>:main is another agent"},
-"message":{"type":"string","minLength":1,"description":"what its agent is asked or told"},
+"message":{"type":"string","minLength":1,"description":"the question or message for its agent"},
 "timeoutSeconds":{"type":"integer","minimum":0,"maximum":600,"description":"how long to wait for the answer; default 30; 0: do not wait"}}}`
 
 type sendArgs struct {
@@ -70,7 +70,7 @@ func (ts *Tools) sendTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name: "sessions_send", Parameters: json.RawMessage(sendSchema),
-			Description: "Speaks to the agent of another session and waits for its answer. Afterwards the two of you may answer each other a few times, and the other one may tell its own people.",
+			Description: "Sends a message to the agent of another session and waits for its answer. Afterwards the two of you may exchange a few more messages, and the other agent may tell the people in its conversation.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMost + 30) * time.Second,
 		Run: ts.sendTo, Beyond: ts.sendBeyond,
@@ -140,7 +140,7 @@ func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow
 	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
 	switch {
 	case !run.Status.Terminal():
-		result.Status, result.Error = "timeout", "it has not answered yet and goes on working; see sessions_history later"
+		result.Status, result.Error = "timeout", "no answer yet, the agent is still working; see sessions_history later"
 	case !policy.CallerOf(caller).May(policy.CheckSessionsReply, run.Label):
 		result.Status = "accepted"
 	case run.Status == sessions.RunDone:

@@ -18,12 +18,12 @@ import (
 const spawnMostName = 512
 
 const spawnSchema = `{"type":"object","additionalProperties":false,"required":["task"],"properties":{
-"task":{"type":"string","minLength":1,"description":"what is to be done, with all that one needs to know for it"},
+"task":{"type":"string","minLength":1,"description":"what to do, with all the context that the sub-agent needs"},
 "label":{"type":"string","maxLength":512,"description":"a short name of the task, for people"},
 "agentId":{"type":"string","description":"the agent to do it; agents_list shows which; default: yourself"},
 "model":{"type":"string","description":"<provider>/<model>; default: the agent's"},
 "runTimeoutSeconds":{"type":"integer","minimum":0,"maximum":86400,"description":"how long the work may take; 0: as configured"},
-"cleanup":{"type":"string","enum":["keep","delete"],"description":"what becomes of the sub-agent's session after its report; default keep"}}}`
+"cleanup":{"type":"string","enum":["keep","delete"],"description":"what happens to the sub-agent's session after its report; default keep"}}}`
 
 type spawnArgs struct {
 	Task              string `json:"task"`
@@ -62,7 +62,7 @@ func (ts *Tools) spawnTool() sessions.Tool {
 	return sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name: "sessions_spawn", Parameters: json.RawMessage(spawnSchema),
-			Description: "Gives a task to a sub-agent with a session of its own and returns at once. What came of it is told in this conversation when it is done.",
+			Description: "Gives a task to a sub-agent with a session of its own and returns at once. The result is announced in this conversation when it is done.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowAgent}, Idempotent: true,
 		Run: ts.spawn,
@@ -117,7 +117,7 @@ func (ts *Tools) maySpawn(caller sessions.Caller, args *spawnArgs) error {
 		args.AgentID = caller.Agent
 	}
 	if _, ok := ts.Roster.Definition(args.AgentID); !ok || !ts.Roster.MayStart(caller.Agent, args.AgentID) {
-		return fmt.Errorf("agentId: you may not start %q: agents_list shows whom you may (agents.list[].subagents.allowAgents)", args.AgentID)
+		return fmt.Errorf("agentId: you may not start %q: agents_list shows the agents that you may start (agents.list[].subagents.allowAgents)", args.AgentID)
 	}
 	if args.Model != "" {
 		if err := ts.CheckModel(args.Model, caller.Taint.Level()); err != nil {

@@ -20,7 +20,7 @@ import (
 
 const (
 	todoAddSchema = `{"type":"object","additionalProperties":false,"required":["items"],"properties":{
-"items":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"string","minLength":1},"description":"what is to be done, each at most 500 bytes"}}}`
+"items":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"string","minLength":1},"description":"the tasks, each at most 500 bytes"}}}`
 	todoListSchema = `{"type":"object","additionalProperties":false,"properties":{
 "status":{"type":"string","enum":["open","doing","done"],"description":"only these; default: all"}}}`
 	todoUpdateSchema = `{"type":"object","additionalProperties":false,"required":["id"],"properties":{
@@ -28,7 +28,7 @@ const (
 "status":{"type":"string","enum":["open","doing","done"]},
 "text":{"type":"string","minLength":1,"description":"at most 500 bytes"}}}`
 	todoClearSchema = `{"type":"object","additionalProperties":false,"properties":{
-"done":{"type":"boolean","description":"only what is done; default false: everything"}}}`
+"done":{"type":"boolean","description":"only the items that are done; default false: all items"}}}`
 )
 
 // todoMostAdded is how many items one call adds at most.
@@ -66,10 +66,10 @@ func (ts *Tools) All() []sessions.Tool {
 		}
 	}
 	return []sessions.Tool{
-		tool("todo_add", "Notes what is to be done in this conversation, so that nothing is forgotten over many steps.", todoAddSchema, ts.addTodos),
-		tool("todo_list", "Shows what is to be done in this conversation, the oldest first.", todoListSchema, ts.listTodos),
-		tool("todo_update", "Changes an item of this conversation's list: its status, its text or both.", todoUpdateSchema, ts.updateTodo),
-		tool("todo_clear", "Removes the items of this conversation's list, or those that are done.", todoClearSchema, ts.clearTodos),
+		tool("todo_add", "Adds items to the to-do list of this conversation, so that nothing is forgotten over many steps.", todoAddSchema, ts.addTodos),
+		tool("todo_list", "Shows the to-do list of this conversation, oldest item first.", todoListSchema, ts.listTodos),
+		tool("todo_update", "Changes an item of this conversation's to-do list: its status, its text or both.", todoUpdateSchema, ts.updateTodo),
+		tool("todo_clear", "Removes all items of this conversation's to-do list, or only those that are done.", todoClearSchema, ts.clearTodos),
 	}
 }
 
@@ -108,7 +108,7 @@ func (ts *Tools) addTodos(ctx context.Context, caller sessions.Caller, raw json.
 		return sessions.ToolResult{}, err
 	}
 	if countNew(there, change.Add)+len(there) > sessions.TodosMost {
-		return sessions.ToolResult{}, fmt.Errorf("items: there are %d already, and the maximum is %d: todo_clear removes what is done", len(there), sessions.TodosMost)
+		return sessions.ToolResult{}, fmt.Errorf("items: the list has %d already, and the maximum is %d: todo_clear removes those that are done", len(there), sessions.TodosMost)
 	}
 	return ts.changedTodos(ctx, caller, change)
 }
@@ -171,7 +171,7 @@ func (a *todoUpdate) check() error {
 	case a.ID == "":
 		return errors.New("id: is required")
 	case a.Status == nil && a.Text == nil:
-		return errors.New("status: is required where there is no text")
+		return errors.New("status: is required without a text")
 	}
 	if a.Status != nil {
 		if err := checkTodoStatus(*a.Status); err != nil {

@@ -108,6 +108,7 @@ type Limits struct {
 	Rendered   bool // every text is read as Markdown: nothing can go out plain
 	Fails      bool // calls can fail: there is a network in between
 	Posts      bool // events are posted to the adapter, which keeps no connection for them
+	Overtakes  bool // events come over several connections, so they may overtake each other
 
 	// What people can do there that the bot is told of.
 	Hears     bool // anything at all comes in through Run

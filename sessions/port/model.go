@@ -42,8 +42,8 @@ type Classified interface {
 // Request is one completion's prompt.
 type Request struct {
 	System      string
-	Messages    []message.Message // oldest first; tool calls and their results stand in pairs
-	Tools       []ToolSpec
+	Messages    []message.Message    // oldest first; tool calls and their results stand in pairs
+	Tools       []ToolSpec           // not to be changed: all requests of a session share the list
 	MaxTokens   int                  // of the answer; 0 for the provider's default
 	Temperature *float32             // nil for the provider's default
 	Thinking    record.ThinkingLevel // empty for the provider's default

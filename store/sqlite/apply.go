@@ -81,7 +81,7 @@ func (e *database) tell(trail engine.Trail) error {
 	for _, s := range statements {
 		rows, err := e.stmts.exec(s.SQL, s.Args)
 		switch {
-		case sqlite.ErrCode(err).ToPrimary() == sqlite.ResultConstraint:
+		case isUnique(err), sqlite.ErrCode(err) == sqlite.ResultConstraintTrigger: // the place is taken
 			return fmt.Errorf("%w: %w", errHeadMoved, err)
 		case err != nil:
 			return fmt.Errorf("run statement: %w", err)

@@ -77,7 +77,7 @@ func (p *Platform) Adapter(t *testing.T) adapters.Adapter {
 // Limits implements adaptertest.Platform.
 func (p *Platform) Limits() adaptertest.Limits {
 	return adaptertest.Limits{
-		Text: 4000, File: 1 << 30, Confirms: true, RetryAfter: true, Fails: true, Posts: p.opts.HTTP,
+		Text: 4000, File: 1 << 30, Confirms: true, RetryAfter: true, Fails: true, Posts: p.opts.HTTP, Overtakes: !p.opts.HTTP,
 		Hears: true, Forwards: true, Edits: true, Deletes: true, Reactions: true, Uploads: true, Commands: true,
 	}
 }

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// whenMost is the length of an expression, in bytes, at most.
-	whenMost = 4 << 10
-	// costMost bounds the steps of one evaluation, in CEL's units of cost.
-	costMost = 1_000_000
+	// whenMax is the length of an expression, in bytes, at most.
+	whenMax = 4 << 10
+	// costMax bounds the steps of one evaluation, in CEL's units of cost.
+	costMax = 1_000_000
 	// conditionDeadline bounds one decision. What is not decided by then is blocked.
 	conditionDeadline = 100 * time.Millisecond
 	// interruptEvery is how many rounds of a comprehension pass between two looks at the deadline.
@@ -59,8 +59,8 @@ func newCondition(expression string) (*condition, error) {
 	if strings.TrimSpace(expression) == "" {
 		return nil, nil //nolint:nilnil // no condition is always true
 	}
-	if len(expression) > whenMost {
-		return nil, fmt.Errorf("is %d bytes long, the maximum is %d", len(expression), whenMost)
+	if len(expression) > whenMax {
+		return nil, fmt.Errorf("is %d bytes long, the maximum is %d", len(expression), whenMax)
 	}
 	env, err := environment()
 	if err != nil {
@@ -76,7 +76,7 @@ func newCondition(expression string) (*condition, error) {
 	if err := bounded(tree.NativeRep().Expr(), 0); err != nil {
 		return nil, err
 	}
-	bounds := []cel.ProgramOption{cel.CostLimit(costMost), cel.InterruptCheckFrequency(interruptEvery)}
+	bounds := []cel.ProgramOption{cel.CostLimit(costMax), cel.InterruptCheckFrequency(interruptEvery)}
 	program, err := env.Program(tree, append(bounds, cel.EvalOptions(cel.OptOptimize))...)
 	if err != nil {
 		return nil, err

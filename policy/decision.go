@@ -36,8 +36,8 @@ const (
 type Decision struct {
 	Action Action `json:"action"`
 	// Reason is one sentence for the operator: which rule decided, and what to change.
-	Reason string   `json:"reason"`
-	Rules  []Looked `json:"rules"`
+	Reason string        `json:"reason"`
+	Rules  []CheckResult `json:"rules"`
 	// Terms are those of a hold.
 	Terms *sessions.Terms `json:"terms,omitempty"`
 	// Taken: what it takes out is gone from the text as it is kept.
@@ -50,11 +50,11 @@ type Decision struct {
 
 // unopposed is a decision before anything was found that forbids it.
 func unopposed() Decision {
-	return Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]Looked, 0, 4)}
+	return Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]CheckResult, 0, 4)}
 }
 
-// Looked is one rule that was looked at.
-type Looked struct {
+// CheckResult is one rule that was looked at.
+type CheckResult struct {
 	Rule    string `json:"rule"`             // for example "flow", "override", "sendPolicy.rules[2]", "sendPolicy.default"
 	Matched bool   `json:"matched"`          // the rule applies to this case
 	Action  Action `json:"action,omitempty"` // what it says if it matches; of one that redacts allow where nothing was there to be taken out
@@ -143,7 +143,7 @@ func (d *Decision) Unsent() bool {
 
 // AbovePlace reports whether the flow check forbids the text: its place carries less.
 func (d *Decision) AbovePlace() bool {
-	return slices.ContainsFunc(d.Rules, func(l Looked) bool { return l.Rule == RuleFlow && l.Matched })
+	return slices.ContainsFunc(d.Rules, func(l CheckResult) bool { return l.Rule == RuleFlow && l.Matched })
 }
 
 // Same reports whether two decisions say the same for the same reasons.
@@ -153,7 +153,7 @@ func (d *Decision) Same(other *Decision) bool {
 
 // look records a rule that was looked at.
 func (d *Decision) look(rule string, matched bool, action Action, detail string) {
-	d.Rules = append(d.Rules, Looked{Rule: rule, Matched: matched, Action: action, Detail: detail})
+	d.Rules = append(d.Rules, CheckResult{Rule: rule, Matched: matched, Action: action, Detail: detail})
 }
 
 // strictness orders the actions.
@@ -182,9 +182,9 @@ func (d *Decision) hold(name string, r Rule) {
 	}
 	lapse := r.OnTimeout == Allow
 	if d.Terms == nil {
-		d.Terms = &sessions.Terms{Timeout: timeout, Lapse: lapse}
+		d.Terms = &sessions.Terms{Timeout: timeout, AllowOnTimeout: lapse}
 	}
-	d.Terms.Timeout, d.Terms.Lapse = min(d.Terms.Timeout, timeout), d.Terms.Lapse && lapse
+	d.Terms.Timeout, d.Terms.AllowOnTimeout = min(d.Terms.Timeout, timeout), d.Terms.AllowOnTimeout && lapse
 	d.Terms.Approvers, d.Terms.Rules = append(d.Terms.Approvers, r.Approvers), append(d.Terms.Rules, name)
 }
 

@@ -13,7 +13,7 @@ import (
 
 func TestHoldingNamesTheRulesThatHold(t *testing.T) {
 	t.Parallel()
-	d := policy.Decision{Rules: []policy.Looked{
+	d := policy.Decision{Rules: []policy.CheckResult{
 		{Rule: "matched", Matched: true, Action: policy.Hold},
 		{Rule: "not matched", Action: policy.Hold},
 		{Rule: "of another kind", Matched: true, Action: policy.Block},
@@ -25,7 +25,7 @@ func TestHoldingNamesTheRulesThatHold(t *testing.T) {
 // What an earlier decision took out of a text can't be found again, so the later one repeats it.
 func TestStill(t *testing.T) {
 	t.Parallel()
-	rules := []policy.Looked{{Rule: "policy.rules.r", Matched: true, Action: policy.Redact}}
+	rules := []policy.CheckResult{{Rule: "policy.rules.r", Matched: true, Action: policy.Redact}}
 	fresh := policy.Decision{Action: policy.Allow, Reason: "nothing forbids it"}
 	for name, c := range map[string]struct {
 		before *policy.Decision
@@ -54,7 +54,7 @@ func TestUnsent(t *testing.T) {
 	looked := func(action policy.Action, rules ...string) *policy.Decision {
 		d := &policy.Decision{Action: action}
 		for _, r := range rules {
-			d.Rules = append(d.Rules, policy.Looked{Rule: r})
+			d.Rules = append(d.Rules, policy.CheckResult{Rule: r})
 		}
 		return d
 	}
@@ -70,7 +70,7 @@ func TestUnsent(t *testing.T) {
 func TestSame(t *testing.T) {
 	t.Parallel()
 	decision := func() *policy.Decision {
-		return &policy.Decision{Action: policy.Block, Reason: "r", Rules: []policy.Looked{{Rule: "flow", Matched: true, Action: policy.Block}}}
+		return &policy.Decision{Action: policy.Block, Reason: "r", Rules: []policy.CheckResult{{Rule: "flow", Matched: true, Action: policy.Block}}}
 	}
 	require.True(t, decision().Same(decision()))
 	var missing *policy.Decision
@@ -93,7 +93,7 @@ func TestAddRecordsTheCheck(t *testing.T) {
 	d.Add("permission", policy.Block, "the mode forbids it")
 	require.Equal(t, policy.Decision{
 		Action: policy.Block, Reason: "the mode forbids it",
-		Rules: []policy.Looked{{Rule: "permission", Matched: true, Action: policy.Block}},
+		Rules: []policy.CheckResult{{Rule: "permission", Matched: true, Action: policy.Block}},
 	}, d)
 }
 
@@ -122,7 +122,7 @@ func TestArgumentsStayAsTheyWereWritten(t *testing.T) {
 // A simulation says the action in the words of its API, with all that was looked at.
 func TestSimulationTakesTheDecision(t *testing.T) {
 	t.Parallel()
-	rules := []policy.Looked{{Rule: "flow", Action: policy.Block}}
+	rules := []policy.CheckResult{{Rule: "flow", Action: policy.Block}}
 	for action, word := range map[policy.Action]string{policy.Allow: "ALLOW", policy.Block: "BLOCK", policy.Redact: "REDACT", policy.Hold: "REQUIRE_APPROVAL"} {
 		var s policy.Simulation
 		s.Decide(policy.Decision{Action: action, Reason: "r", Rules: rules})

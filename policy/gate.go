@@ -123,7 +123,7 @@ func (s Sink) otherLevel(e *Egress) flow.Level {
 
 // Decide says whether a text may leave, and why. With [Egress.Effects] it counts for the rates of rules; there is no other effect.
 func (g *Gate) Decide(e Egress) Decision {
-	d := Decision{Rules: make([]Looked, 0, 3+len(g.send.deny)+len(g.send.allow)+len(g.rules.of(PreOutput)))}
+	d := Decision{Rules: make([]CheckResult, 0, 3+len(g.send.deny)+len(g.send.allow)+len(g.rules.of(PreOutput)))}
 	level := g.Carries(e)
 	if !g.flows(&e, level, &d) {
 		return d

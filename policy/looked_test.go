@@ -19,16 +19,16 @@ func clock() time.Time { return time.Unix(0, 0) }
 func TestAskRecordsEachCheck(t *testing.T) {
 	t.Parallel()
 	internal, confidential := flow.NewLabel(flow.Internal, flow.Trusted), flow.NewLabel(flow.Confidential, flow.Trusted)
-	looked := func(rule string, matched bool, action policy.Action, detail string) policy.Looked {
-		return policy.Looked{Rule: rule, Matched: matched, Action: action, Detail: detail}
+	looked := func(rule string, matched bool, action policy.Action, detail string) policy.CheckResult {
+		return policy.CheckResult{Rule: rule, Matched: matched, Action: action, Detail: detail}
 	}
-	sink := func(matched bool, session string) policy.Looked {
+	sink := func(matched bool, session string) policy.CheckResult {
 		return looked("flow", matched, policy.Block, "session "+session+", mcp_crm_find INTERNAL")
 	}
-	clearance := func(matched bool, clearance string) policy.Looked {
+	clearance := func(matched bool, clearance string) policy.CheckResult {
 		return looked("clearance", matched, policy.Block, "source INTERNAL, clearance "+clearance)
 	}
-	rise := func(matched bool, action policy.Action, carries string) policy.Looked {
+	rise := func(matched bool, action policy.Action, carries string) policy.CheckResult {
 		return looked("escalation", matched, action, "source INTERNAL, conversation "+carries)
 	}
 	for name, c := range map[string]struct {
@@ -39,42 +39,42 @@ func TestAskRecordsEachCheck(t *testing.T) {
 		approved  bool
 		want      policy.Action
 		reason    string
-		rules     []policy.Looked
+		rules     []policy.CheckResult
 		terms     bool
 	}{
 		"nothing forbids it": {
 			internal, flow.Restricted, flow.Internal, policy.EscalationAsk, false, policy.Allow, "nothing forbids it",
-			[]policy.Looked{sink(false, "INTERNAL"), clearance(false, "RESTRICTED"), rise(false, policy.Hold, "INTERNAL")},
+			[]policy.CheckResult{sink(false, "INTERNAL"), clearance(false, "RESTRICTED"), rise(false, policy.Hold, "INTERNAL")},
 			false,
 		},
 		"the server may not be told": {
 			confidential, flow.Restricted, flow.Restricted, policy.EscalationAsk, false, policy.Block, "mcp.servers.crm.classification",
-			[]policy.Looked{sink(true, "CONFIDENTIAL"), clearance(false, "RESTRICTED"), rise(false, policy.Hold, "RESTRICTED")},
+			[]policy.CheckResult{sink(true, "CONFIDENTIAL"), clearance(false, "RESTRICTED"), rise(false, policy.Hold, "RESTRICTED")},
 			false,
 		},
 		"above the clearance": {
 			flow.Bottom(), flow.Public, flow.Restricted, policy.EscalationAsk, false, policy.Block, "this conversation's clearance is PUBLIC",
-			[]policy.Looked{sink(false, "PUBLIC"), clearance(true, "PUBLIC")},
+			[]policy.CheckResult{sink(false, "PUBLIC"), clearance(true, "PUBLIC")},
 			false,
 		},
 		"an owner is asked": {
 			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAsk, false, policy.Hold, "this conversation carries at most PUBLIC",
-			[]policy.Looked{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Hold, "PUBLIC")},
+			[]policy.CheckResult{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Hold, "PUBLIC")},
 			true,
 		},
 		"an owner has allowed it": {
 			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAsk, true, policy.Allow, "allowed by the person who was asked: ",
-			[]policy.Looked{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Hold, "PUBLIC")},
+			[]policy.CheckResult{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Hold, "PUBLIC")},
 			true,
 		},
 		"the session may not rise": {
 			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationDeny, false, policy.Block, "this conversation carries at most PUBLIC",
-			[]policy.Looked{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Block, "PUBLIC")},
+			[]policy.CheckResult{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Block, "PUBLIC")},
 			false,
 		},
 		"the session rises": {
 			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAuto, false, policy.Allow, "nothing forbids it",
-			[]policy.Looked{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Allow, "PUBLIC")},
+			[]policy.CheckResult{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Allow, "PUBLIC")},
 			false,
 		},
 	} {
@@ -105,7 +105,7 @@ func TestBeyondIsRecorded(t *testing.T) {
 		call.Reach, err = m.Reach(t.Context(), call)
 		require.NoError(t, err)
 		d, _ := m.Ask(call, true)
-		require.Equal(t, []policy.Looked{{Rule: policy.RuleTrust, Matched: beyond, Action: policy.Hold, Detail: "text from strangers may have led to it"}}, d.Rules)
+		require.Equal(t, []policy.CheckResult{{Rule: policy.RuleTrust, Matched: beyond, Action: policy.Hold, Detail: "text from strangers may have led to it"}}, d.Rules)
 		require.Equal(t, beyond, d.Terms != nil)
 	}
 }
@@ -118,7 +118,7 @@ func TestAnswerRecordsEachCheck(t *testing.T) {
 	call.Record.Clearance = flow.Internal
 	m := world{carries: flow.Public, escalation: policy.EscalationAsk}.monitor(t)
 	d, _ := m.Answer(call, sessions.Response{Text: "x", Label: flow.NewLabel(flow.Confidential, flow.Trusted)})
-	require.Equal(t, []policy.Looked{
+	require.Equal(t, []policy.CheckResult{
 		{Rule: policy.RuleClearance, Matched: true, Action: policy.Block, Detail: "answer CONFIDENTIAL, clearance INTERNAL"},
 		{Rule: policy.RuleEscalation, Matched: true, Action: policy.Block, Detail: "answer CONFIDENTIAL, conversation PUBLIC"},
 	}, d.Rules)
@@ -145,7 +145,7 @@ func TestEnterRecordsEachCheck(t *testing.T) {
 	d := w.monitor(t).Enter(entry)
 	require.Equal(t, policy.Block, d.Action)
 	require.Equal(t, "rule guest says so", d.Reason)
-	require.Equal(t, []policy.Looked{
+	require.Equal(t, []policy.CheckResult{
 		{Rule: policy.RuleClearance, Action: policy.Block, Detail: "text INTERNAL, clearance INTERNAL"},
 		{Rule: "policy.rules.guest", Matched: true, Action: policy.Block},
 	}, d.Rules)
@@ -196,5 +196,5 @@ func TestRateIsSaid(t *testing.T) {
 	r := rule(policy.Block, "")
 	r.Rate = &policy.Rate{Limit: 2, Per: time.Minute}
 	d := decide(t, toolCall(), r)
-	require.Equal(t, []policy.Looked{{Rule: "policy.rules.r", Action: policy.Block, Detail: "at most 2 in 1m0s"}}, d.Rules)
+	require.Equal(t, []policy.CheckResult{{Rule: "policy.rules.r", Action: policy.Block, Detail: "at most 2 in 1m0s"}}, d.Rules)
 }

@@ -204,7 +204,7 @@ func TestSecretsAreNamedAndNotKnown(t *testing.T) {
 	}
 	d, args := at(`{"auth":"Bearer {{secret:crm}}","n":12345678901234567890,"deep":[{"k":"{{ secret: crm }}"}]}`)
 	require.Equal(t, policy.Allow, d.Action)
-	require.Contains(t, d.Rules, policy.Looked{Rule: policy.RuleSecret, Action: policy.Block, Detail: "crm"})
+	require.Contains(t, d.Rules, policy.CheckResult{Rule: policy.RuleSecret, Action: policy.Block, Detail: "crm"})
 	require.JSONEq(t, `{"auth":"Bearer s3cr\"et\\key","n":12345678901234567890,"deep":[{"k":"s3cr\"et\\key"}]}`, string(args))
 	_, foreign := at(`{"a":"{{secret:bank}}"}`)
 	require.Nil(t, foreign)

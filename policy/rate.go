@@ -30,8 +30,8 @@ const (
 )
 
 const (
-	// rateMost bounds the limit of a rate, since each event in its time is remembered.
-	rateMost = 10_000
+	// rateMax bounds the limit of a rate, since each event in its time is remembered.
+	rateMax = 10_000
 	// rateKeys bounds how many things a rate counts apart at one level; the one that was quiet the longest is forgotten first.
 	rateKeys = 10_000
 )
@@ -43,8 +43,8 @@ func RateBys() []RateBy {
 
 func (r *Rate) check() error {
 	switch {
-	case r.Limit < 1 || r.Limit > rateMost:
-		return fmt.Errorf("limit: %d is not between 1 and %d", r.Limit, rateMost)
+	case r.Limit < 1 || r.Limit > rateMax:
+		return fmt.Errorf("limit: %d is not between 1 and %d", r.Limit, rateMax)
 	case r.Per <= 0:
 		return errors.New("per: is required, for example 1h")
 	case r.By != RateByAll && !slices.Contains(RateBys(), r.By):

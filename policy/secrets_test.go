@@ -75,7 +75,7 @@ func TestWhyASecretIsNotGiven(t *testing.T) {
 		d, args := w.monitor(t).Ask(call, true)
 		given := name == "given"
 		last := d.Rules[len(d.Rules)-1]
-		require.Equal(t, policy.Looked{Rule: policy.RuleSecret, Matched: !given, Action: policy.Block, Detail: c.detail}, last, name)
+		require.Equal(t, policy.CheckResult{Rule: policy.RuleSecret, Matched: !given, Action: policy.Block, Detail: c.detail}, last, name)
 		if given {
 			require.JSONEq(t, `{"q":"value-of-key"}`, string(args))
 			continue

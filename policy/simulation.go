@@ -8,9 +8,9 @@ type Simulation struct {
 	Decision string `json:"decision" enum:"ALLOW,BLOCK,REDACT,REQUIRE_APPROVAL"`
 	Reason   string `json:"reason"`
 	// Level is what the session has learnt, and ResultingLevel what it would have after the call.
-	Level          flow.Level `json:"level"`
-	ResultingLevel flow.Level `json:"resulting_level"`
-	Rules          []Looked   `json:"rules"`
+	Level          flow.Level    `json:"level"`
+	ResultingLevel flow.Level    `json:"resulting_level"`
+	Rules          []CheckResult `json:"rules"`
 }
 
 // Decide takes a decision into the simulation, in the words that programs read.

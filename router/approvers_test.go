@@ -170,7 +170,7 @@ func TestWhatSilenceMeansForACall(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBundle(t)
-				askingOn(b, sessions.Terms{Timeout: 3 * time.Minute, Lapse: c.onTimeout == policy.Allow})
+				askingOn(b, sessions.Terms{Timeout: 3 * time.Minute, AllowOnTimeout: c.onTimeout == policy.Allow})
 				begun := time.Now()
 				heard := b.hear(in("owner", "1", "clean up"))
 				b.await(1)
@@ -203,7 +203,7 @@ func TestSilenceWhileTheGatewayIsDown(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBundle(t)
-				askingOn(b, sessions.Terms{Timeout: time.Minute, Lapse: lapse})
+				askingOn(b, sessions.Terms{Timeout: time.Minute, AllowOnTimeout: lapse})
 				heard := b.hear(in("owner", "1", "clean up"))
 				b.await(1)
 				b.stop()

@@ -446,9 +446,9 @@ func (g *testGate) Decide(e policy.Egress) policy.Decision {
 		}
 	}
 	if e.Override == sessions.SendDeny && e.Kind != policy.KindNotice && e.Kind != policy.KindCommand {
-		return policy.Decision{Action: policy.Block, Reason: "override", Rules: []policy.Looked{{Rule: "override", Matched: true, Action: policy.Block}}}
+		return policy.Decision{Action: policy.Block, Reason: "override", Rules: []policy.CheckResult{{Rule: "override", Matched: true, Action: policy.Block}}}
 	}
-	return policy.Decision{Action: policy.Allow, Rules: []policy.Looked{{Rule: "sendPolicy.default", Matched: true, Action: policy.Allow}}}
+	return policy.Decision{Action: policy.Allow, Rules: []policy.CheckResult{{Rule: "sendPolicy.default", Matched: true, Action: policy.Allow}}}
 }
 
 func (g *testGate) Carries(e policy.Egress) flow.Level { return g.SinkLevel(e.Route) }

@@ -206,7 +206,7 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 				if e.Kind != string(ledger.KindReply) {
 					return nil
 				}
-				return &policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.Looked{{Rule: "no", Matched: true, Action: policy.Block}}}
+				return &policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.CheckResult{{Rule: "no", Matched: true, Action: policy.Block}}}
 			}
 			b.persist(in("ann", "1", "one"))
 			b.calm()

@@ -25,7 +25,7 @@ func TestWhoWaitsIsToldWhatMayLeave(t *testing.T) {
 		require.Equal(t, outbound.Told{Text: run.Reply}, told)
 		b.gate.mu.Lock()
 		b.gate.forbid = func(policy.Egress) *policy.Decision {
-			return &policy.Decision{Action: policy.Block, Rules: []policy.Looked{{Rule: "policy.rules.r"}}}
+			return &policy.Decision{Action: policy.Block, Rules: []policy.CheckResult{{Rule: "policy.rules.r"}}}
 		}
 		b.gate.mu.Unlock()
 		told, err = b.Answers.Told(t.Context(), run, flow.Level{})

@@ -18,7 +18,7 @@ func TestGateKnowsWhereAGroupCameFrom(t *testing.T) {
 		b := newBundle(t)
 		b.gate.forbid = func(e policy.Egress) *policy.Decision {
 			if e.Oldest == "old" {
-				return &policy.Decision{Action: policy.Block, Reason: "old", Rules: []policy.Looked{{Rule: policy.RuleFlow}}}
+				return &policy.Decision{Action: policy.Block, Reason: "old", Rules: []policy.CheckResult{{Rule: policy.RuleFlow}}}
 			}
 			return nil
 		}

@@ -183,7 +183,7 @@ func TestBlockedByFlowIsMadeUpForByANotice(t *testing.T) {
 			if e.Label.FlowsTo(flow.Public) {
 				return nil
 			}
-			return &policy.Decision{Action: policy.Block, Reason: "too secret", Rules: []policy.Looked{{Rule: policy.RuleFlow, Matched: true, Action: policy.Block}}}
+			return &policy.Decision{Action: policy.Block, Reason: "too secret", Rules: []policy.CheckResult{{Rule: policy.RuleFlow, Matched: true, Action: policy.Block}}}
 		}
 		b.gate.level = flow.Internal
 		b.hear(in("ann", "1", "the plan"))
@@ -267,7 +267,7 @@ func TestMessageToWhereThereIsNoSessionYet(t *testing.T) {
 			if e.Key != "agent:main:direct:ann" || e.Agent != "main" {
 				return nil
 			}
-			return &policy.Decision{Action: policy.Block, Rules: []policy.Looked{{Rule: "sendPolicy.rules[0]", Matched: true, Action: policy.Block}}}
+			return &policy.Decision{Action: policy.Block, Rules: []policy.CheckResult{{Rule: "sendPolicy.rules[0]", Matched: true, Action: policy.Block}}}
 		}
 		d, err := b.Sender.Send(t.Context(), outbound.Proactive{Channel: "test", To: "ann", Text: "hello"})
 		require.NoError(t, err)

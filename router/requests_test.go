@@ -26,9 +26,9 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		made, err := b.CreateSession(t.Context(), manage.NewSession{Metadata: json.RawMessage(strings.Repeat("1", sessions.MetadataMost))})
+		made, err := b.CreateSession(t.Context(), manage.NewSession{Metadata: json.RawMessage(strings.Repeat("1", sessions.MetadataMax))})
 		require.NoError(t, err, "as much as may be")
-		path := strings.Repeat("p", sessions.MetadataMost-3)
+		path := strings.Repeat("p", sessions.MetadataMax-3)
 		_, err = b.CreateSession(t.Context(), manage.NewSession{FileAccess: sessions.FileAccess{Read: []string{path}}})
 		require.NoError(t, err, "as much as may be")
 		for want, ask := range map[string]func(context.Context) error{
@@ -37,7 +37,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 				return err
 			},
 			"metadata: is ": func(ctx context.Context) error {
-				_, err := b.CreateSession(ctx, manage.NewSession{Metadata: make([]byte, sessions.MetadataMost+1)})
+				_, err := b.CreateSession(ctx, manage.NewSession{Metadata: make([]byte, sessions.MetadataMax+1)})
 				return err
 			},
 			"file_access: has paths": func(ctx context.Context) error {

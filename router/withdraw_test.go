@@ -141,7 +141,7 @@ func TestPreviewOfABlockedAnswerIsTakenBack(t *testing.T) {
 			if !learnt || e.Kind == string(ledger.KindNotice) {
 				return nil
 			}
-			return &policy.Decision{Action: policy.Block, Reason: "secret", Rules: []policy.Looked{{Rule: policy.RuleFlow, Matched: true, Action: policy.Block}}}
+			return &policy.Decision{Action: policy.Block, Reason: "secret", Rules: []policy.CheckResult{{Rule: policy.RuleFlow, Matched: true, Action: policy.Block}}}
 		}
 		b.agent.answer = func(ctx context.Context, text string, emit func(sessions.Event)) (string, error) {
 			answer, err := slowly("the whole answer")(ctx, text, emit)

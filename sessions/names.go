@@ -112,7 +112,7 @@ const (
 	PartThinking   = message.PartThinking
 	PartToolCall   = message.PartToolCall
 	PartToolResult = message.PartToolResult
-	PictureMost    = message.PictureMost
+	PictureMax     = message.PictureMax
 	QuoteForward   = message.QuoteForward
 	QuoteLink      = message.QuoteLink
 	QuoteReply     = message.QuoteReply
@@ -211,9 +211,9 @@ const (
 	ActivationAlways  = record.ActivationAlways
 	ActivationInherit = record.ActivationInherit
 	ActivationMention = record.ActivationMention
-	BranchesMost      = record.BranchesMost
-	LabelMost         = record.LabelMost
-	MetadataMost      = record.MetadataMost
+	BranchesMax       = record.BranchesMax
+	LabelMax          = record.LabelMax
+	MetadataMax       = record.MetadataMax
 	SendAllow         = record.SendAllow
 	SendDeny          = record.SendDeny
 	SendInherit       = record.SendInherit
@@ -346,7 +346,7 @@ const (
 	TodoDone          = notes.TodoDone
 	TodoMostText      = notes.TodoMostText
 	TodoOpen          = notes.TodoOpen
-	TodosMost         = notes.TodosMost
+	TodosMax          = notes.TodosMax
 )
 
 // Errors of memories.
@@ -383,8 +383,8 @@ type (
 
 // Bounds and names of the files in a workspace.
 const (
-	InstructionsMost = prompt.InstructionsMost
-	SpineFileName    = prompt.SpineFileName
+	InstructionsMax = prompt.InstructionsMax
+	SpineFileName   = prompt.SpineFileName
 )
 
 // Functions of package prompt.

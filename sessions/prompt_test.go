@@ -142,8 +142,8 @@ func TestReadInstructions(t *testing.T) {
 	}{
 		"none":         {},
 		"first found":  {make: []func(string) error{write("CLAUDE.md", "c"), write("AGENTS.md", "s")}, file: "AGENTS.md", text: "s"},
-		"largest":      {make: []func(string) error{write("AGENT.md", strings.Repeat("x", sessions.InstructionsMost))}, file: "AGENT.md", text: strings.Repeat("x", sessions.InstructionsMost)},
-		"too large":    {make: []func(string) error{write("AGENT.md", strings.Repeat("x", sessions.InstructionsMost+1)), write("CLAUDE.md", "c")}, file: "AGENT.md", fail: "more than 32768 bytes"},
+		"largest":      {make: []func(string) error{write("AGENT.md", strings.Repeat("x", sessions.InstructionsMax))}, file: "AGENT.md", text: strings.Repeat("x", sessions.InstructionsMax)},
+		"too large":    {make: []func(string) error{write("AGENT.md", strings.Repeat("x", sessions.InstructionsMax+1)), write("CLAUDE.md", "c")}, file: "AGENT.md", fail: "more than 32768 bytes"},
 		"broken UTF-8": {make: []func(string) error{write("AGENT.md", "a\xffb")}, file: "AGENT.md", text: "a\uFFFDb"},
 		"link outside": {make: []func(string) error{func(dir string) error { return os.Symlink(outside, filepath.Join(dir, "AGENT.md")) }}, file: "AGENT.md", fail: "escapes"},
 		"link inside": {make: []func(string) error{write("notes", "n"), func(dir string) error {

@@ -52,10 +52,10 @@ func TestSettingsOfASessionNobodyKnowsWasStored(t *testing.T) {
 func TestPatchIsChecked(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	most, more := []byte(strings.Repeat("1", sessions.MetadataMost)), []byte(strings.Repeat("1", sessions.MetadataMost+1))
+	most, more := []byte(strings.Repeat("1", sessions.MetadataMax)), []byte(strings.Repeat("1", sessions.MetadataMax+1))
 	mode := sessions.QueueMode("fast")
-	require.NoError(t, sessions.Patch{Metadata: &most, Label: new(flow.NewText(strings.Repeat("x", sessions.LabelMost), flow.Bottom()))}.Check(), "as much as may be")
-	long, broken := strings.Repeat("x", sessions.LabelMost+1), "\xff"
+	require.NoError(t, sessions.Patch{Metadata: &most, Label: new(flow.NewText(strings.Repeat("x", sessions.LabelMax), flow.Bottom()))}.Check(), "as much as may be")
+	long, broken := strings.Repeat("x", sessions.LabelMax+1), "\xff"
 	thinking, verbose := sessions.ThinkingLevel("much"), sessions.VerboseLevel("much")
 	send, activation := sessions.SendPolicy("maybe"), sessions.Activation("maybe")
 	for field, p := range map[string]sessions.Patch{

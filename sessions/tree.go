@@ -20,7 +20,7 @@ var (
 type Branch struct {
 	Message  Message
 	Position int  // among its siblings, from 1, the oldest first
-	Count    int  // of siblings, itself too; at most [BranchesMost] stored ones are counted
+	Count    int  // of siblings, itself too; at most [BranchesMax] stored ones are counted
 	Selected bool // the selected thread goes through it
 }
 

@@ -73,7 +73,7 @@ func TestTermsAreTheSame(t *testing.T) {
 	t.Parallel()
 	terms := sessions.Terms{Approvers: [][]string{{"a", "b"}, {"c"}}}
 	require.True(t, terms.Same(sessions.Terms{Approvers: [][]string{{"a", "b"}, {"c"}}, Timeout: 1, Rules: []string{"another"}}), "the time and the rules' names decide nothing")
-	require.False(t, terms.Same(sessions.Terms{Approvers: [][]string{{"a", "b"}, {"c"}}, Lapse: true}))
+	require.False(t, terms.Same(sessions.Terms{Approvers: [][]string{{"a", "b"}, {"c"}}, AllowOnTimeout: true}))
 	require.False(t, terms.Same(sessions.Terms{Approvers: [][]string{{"a"}, {"c"}}}))
 	require.False(t, terms.Same(sessions.Terms{Approvers: [][]string{{"a", "b"}}}))
 }
@@ -103,8 +103,8 @@ func TestLongestLabel(t *testing.T) {
 		label := flow.NewText(strings.Repeat("x", length), flow.Bottom())
 		return sessions.Patch{Label: &label}
 	}
-	require.NoError(t, patch(sessions.LabelMost).Check())
-	require.ErrorContains(t, patch(sessions.LabelMost+1).Check(), "label: ")
+	require.NoError(t, patch(sessions.LabelMax).Check())
+	require.ErrorContains(t, patch(sessions.LabelMax+1).Check(), "label: ")
 }
 
 // Paths are compared in one spelling; one that is absolute or leads out of the workspace allows nothing.

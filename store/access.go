@@ -108,12 +108,12 @@ func (db peopleTable) ListPairings(ctx context.Context, channel, account string,
 	return engine.All(ctx, db.Conn, `SELECT `+pairingColumns+` FROM pairings`+f.Where()+` ORDER BY created DESC LIMIT 1000`, f.Args, scanPairing)
 }
 
-// aliasesMost bounds how often a conversation's id is followed.
-const aliasesMost = 16
+// aliasesMax bounds how often a conversation's id is followed.
+const aliasesMax = 16
 
 // CanonicalConversation implements [ledger.Store].
 func (db peopleTable) CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error) {
-	for range aliasesMost {
+	for range aliasesMax {
 		var older string
 		err := db.One(ctx, `SELECT older FROM aliases WHERE channel = ? AND account = ? AND known_as = ?`,
 			[]any{channel, account, engine.Indexed(id)}, &older)

@@ -31,7 +31,7 @@ func (b *writer) approvals(c ledger.Change) {
 			string(p.Status), p.Reason.Raw(), engine.SaidAs(p.Reason), p.By, engine.Micros(p.Decided), string(p.ID), string(m.From),
 		}})
 	}
-	for _, u := range c.Unask {
+	for _, u := range c.DenyPending {
 		b.add(engine.Statement{SQL: unaskRun, Args: []any{u.Reason, engine.Micros(u.At), string(u.Run)}})
 	}
 }

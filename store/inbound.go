@@ -82,14 +82,14 @@ func (db auditTable) CountAudit(ctx context.Context, action string, since time.T
 	return n, err
 }
 
-// postedMost is how many of the newest deliveries are looked through for a message. There
+// postedMax is how many of the newest deliveries are looked through for a message. There
 // is no index of messages: a reaction to one is rare, and each delivery would pay for it.
-const postedMost = 500
+const postedMax = 500
 
 // Posted implements [ledger.Store].
 func (db deliveryTable) Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (ledger.Delivery, error) {
 	found, err := engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE seq > (SELECT max(seq) FROM deliveries) - ? AND lane = ?
-		AND receipts <> '' ORDER BY seq DESC`, []any{postedMost, engine.Indexed(lane)}, scanDelivery)
+		AND receipts <> '' ORDER BY seq DESC`, []any{postedMax, engine.Indexed(lane)}, scanDelivery)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}

@@ -11,17 +11,17 @@ import (
 	"sluice/store/engine"
 )
 
-// pruneMost is how many rows one step looks at; a fixed number, so that its statements stay prepared.
-const pruneMost = 200
+// pruneMax is how many rows one step looks at; a fixed number, so that its statements stay prepared.
+const pruneMax = 200
 
-var pruneList = placeholders(pruneMost)
+var pruneList = placeholders(pruneMax)
 
 func placeholders(n int) string { return `(?` + strings.Repeat(`, ?`, n-1) + `)` }
 
 // What is removed is chosen again in the statement that removes it: a row may have changed since it was read.
 var (
-	nextDeliveries = `SELECT seq, created, id FROM deliveries WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMost)
-	nextRuns       = `SELECT seq, accepted, id FROM runs WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMost)
+	nextDeliveries = `SELECT seq, created, id FROM deliveries WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMax)
+	nextRuns       = `SELECT seq, accepted, id FROM runs WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMax)
 	// A delivery whose idempotency key a client may repeat keeps its row, without what it said.
 	forgetDelivery = `UPDATE deliveries SET body = '', chunks = '', receipts = '', decision = '', buttons = '', controls = '', files = '', last_error = ''
 		WHERE idempotency <> '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ?
@@ -42,15 +42,15 @@ var (
 	forgetRevisions = `DELETE FROM revisions WHERE run_id IN (SELECT id FROM runs WHERE ` + prunableRun + `)`
 	// Once they are emptied, events are not in the index of those that still say something.
 	forgetEvents = `UPDATE events SET session_id = '', notice_id = '' WHERE event_key IN (
-		SELECT event_key FROM events WHERE run_id = '' AND (session_id <> '' OR notice_id <> '') AND accepted < ? ORDER BY accepted LIMIT ` + strconv.Itoa(pruneMost) + `)`
+		SELECT event_key FROM events WHERE run_id = '' AND (session_id <> '' OR notice_id <> '') AND accepted < ? ORDER BY accepted LIMIT ` + strconv.Itoa(pruneMax) + `)`
 )
 
-// mediaMost is how many files one step removes; they may be large.
-const mediaMost = 20
+// mediaMax is how many files one step removes; they may be large.
+const mediaMax = 20
 
 // A file stays while a delivery that is not settled has it, and while a run of its session is not finished.
 var removeMedia = `DELETE FROM media WHERE id IN (SELECT id FROM media WHERE created < ? AND ` + unneeded + `
-	AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = media.session_id AND r.` + openRuns + `) ORDER BY created LIMIT ` + strconv.Itoa(mediaMost) + `)`
+	AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = media.session_id AND r.` + openRuns + `) ORDER BY created LIMIT ` + strconv.Itoa(mediaMax) + `)`
 
 // Prune implements [ledger.Store].
 func (db retention) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
@@ -58,15 +58,15 @@ func (db retention) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, e
 	case ledger.PruneDeliveries:
 		return db.pruneRows(ctx, p, db.inOrder(nextDeliveries), counted{forgetDelivery, true}, counted{removeDelivery, true})
 	case ledger.PruneExchanges:
-		return db.pruneRows(ctx, p, db.byAge(oldExchanges, pruneMost), counted{forgetExchange, true}, counted{removeExchange, true})
+		return db.pruneRows(ctx, p, db.byAge(oldExchanges, pruneMax), counted{forgetExchange, true}, counted{removeExchange, true})
 	case ledger.PruneChains:
-		return db.pruneOldest(ctx, removeChains, p.Before, pruneMost)
+		return db.pruneOldest(ctx, removeChains, p.Before, pruneMax)
 	case ledger.PruneRuns:
 		return db.pruneRows(ctx, p, db.inOrder(nextRuns), counted{forgetRevisions, false}, counted{forgetRuns, false}, counted{removeRuns, true})
 	case ledger.PruneEvents:
-		return db.pruneOldest(ctx, forgetEvents, p.Before, pruneMost)
+		return db.pruneOldest(ctx, forgetEvents, p.Before, pruneMax)
 	case ledger.PruneMedia:
-		return db.pruneOldest(ctx, removeMedia, p.Before, mediaMost)
+		return db.pruneOldest(ctx, removeMedia, p.Before, mediaMax)
 	case ledger.PruneArchived:
 		return db.pruneSessions(ctx, p, &archivedSessions)
 	case ledger.PruneSessions:
@@ -120,7 +120,7 @@ func (db retention) inOrder(read string) lookup {
 			f.next = strconv.FormatInt(seq, 10)
 			return nil
 		})
-		f.more = rows == pruneMost && len(f.ids) > 0
+		f.more = rows == pruneMax && len(f.ids) > 0
 		return f, err
 	}
 }
@@ -163,7 +163,7 @@ func (db retention) pruneRows(ctx context.Context, p ledger.Prune, look lookup, 
 	if err != nil || len(f.ids) == 0 {
 		return ledger.Pruned{}, err
 	}
-	args := append([]any{engine.Micros(p.Before)}, listArgs(f.ids, pruneMost)...)
+	args := append([]any{engine.Micros(p.Before)}, listArgs(f.ids, pruneMax)...)
 	changed := make([]int64, len(remove))
 	var write engine.Write
 	for i, r := range remove {
@@ -190,8 +190,8 @@ func listArgs(ids []string, n int) []any {
 	return args
 }
 
-// sessionsMost is how many sessions one step looks at. It removes at most [pruneMost] rows of each table that they own.
-const sessionsMost = 50
+// sessionsMax is how many sessions one step looks at. It removes at most [pruneMax] rows of each table that they own.
+const sessionsMax = 50
 
 // sessionPruning are the statements of a step that removes sessions.
 type sessionPruning struct {
@@ -204,7 +204,7 @@ type sessionPruning struct {
 // newSessionPruning makes the statements for the ended sessions of which the condition holds. age is the column that an index
 // has in its order; old takes the time twice.
 func newSessionPruning(condition, age, old string) sessionPruning {
-	gone := condition + ` AND ` + old + ` AND id IN ` + placeholders(sessionsMost) + `
+	gone := condition + ` AND ` + old + ` AND id IN ` + placeholders(sessionsMax) + `
 		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id AND r.` + openRuns + `)
 		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = sessions.id AND a.status = 'pending')
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)
@@ -214,18 +214,18 @@ func newSessionPruning(condition, age, old string) sessionPruning {
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.session_id = sessions.id AND d.` + owedDeliveries + `)
 		AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.spawned_by = sessions.id AND c.spawned_by <> '' AND c.ended = 0)`
 	owned := ` WHERE session_id IN (SELECT id FROM sessions WHERE ` + gone + `)`
-	limit := ` LIMIT ` + strconv.Itoa(pruneMost)
+	limit := ` LIMIT ` + strconv.Itoa(pruneMax)
 	someRuns := `SELECT owned.seq FROM runs owned` + owned + ` ORDER BY owned.session_id, owned.seq` + limit
 	return sessionPruning{
 		read: `SELECT ` + age + `, id FROM sessions WHERE ` + condition + ` AND (` + age + `, id) > (?, ?) AND ` + age + ` < ?
-			ORDER BY ` + age + `, id LIMIT ` + strconv.Itoa(sessionsMost),
+			ORDER BY ` + age + `, id LIMIT ` + strconv.Itoa(sessionsMax),
 		hide:      `UPDATE sessions SET head = '', compacted = '', revision = revision + 1 WHERE head <> '' AND ` + gone,
 		messages:  `DELETE FROM messages WHERE seq IN (SELECT seq FROM messages` + owned + limit + `)`,
 		revisions: `DELETE FROM revisions WHERE run_id IN (SELECT id FROM runs WHERE seq IN (` + someRuns + `))`,
 		events:    `UPDATE events SET run_id = '' WHERE event_key IN (SELECT event_key FROM runs WHERE seq IN (` + someRuns + `))`,
 		runs:      `DELETE FROM runs WHERE seq IN (` + someRuns + `)`,
 		approvals: `DELETE FROM approvals WHERE id IN (SELECT id FROM approvals` + owned + limit + `)`,
-		media:     `DELETE FROM media WHERE id IN (SELECT id FROM media` + owned + ` LIMIT ` + strconv.Itoa(mediaMost) + `)`,
+		media:     `DELETE FROM media WHERE id IN (SELECT id FROM media` + owned + ` LIMIT ` + strconv.Itoa(mediaMax) + `)`,
 		sessions: `DELETE FROM sessions WHERE ` + gone + ` AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id = sessions.id)
 			AND NOT EXISTS (SELECT 1 FROM runs owned WHERE owned.session_id = sessions.id)
 			AND NOT EXISTS (SELECT 1 FROM media f WHERE f.session_id = sessions.id)
@@ -242,7 +242,7 @@ var (
 
 // pruneSessions looks at the next ended sessions, the oldest first. While one of them has rows left, the next step looks at the same sessions.
 func (db retention) pruneSessions(ctx context.Context, p ledger.Prune, s *sessionPruning) (ledger.Pruned, error) {
-	f, err := db.byAge(s.read, sessionsMost)(ctx, p)
+	f, err := db.byAge(s.read, sessionsMax)(ctx, p)
 	if err != nil || len(f.ids) == 0 {
 		return ledger.Pruned{}, err
 	}
@@ -256,13 +256,13 @@ func (db retention) pruneSessions(ctx context.Context, p ledger.Prune, s *sessio
 		return ledger.Pruned{}, err
 	}
 	done := ledger.Pruned{Removed: int(messages + runs + approvals + media + gone), Next: f.next, More: f.more}
-	if max(messages, runs, approvals) == pruneMost || media == mediaMost {
+	if max(messages, runs, approvals) == pruneMax || media == mediaMax {
 		done.Next, done.More = p.After, true
 	}
 	return done, nil
 }
 
 func sessionStep(sql string, before time.Time, ids []string, changed *int64) engine.Statement {
-	args := append([]any{engine.Micros(before), engine.Micros(before)}, listArgs(ids, sessionsMost)...)
+	args := append([]any{engine.Micros(before), engine.Micros(before)}, listArgs(ids, sessionsMax)...)
 	return engine.Statement{SQL: sql, Args: args, Changed: changed}
 }

@@ -9,7 +9,7 @@ import (
 // An exchange that has ended stays while something may still ask for it: a run of it, the run that made the call, which makes it again
 // after a crash, and a sub-agent that lives, whose audience is that of who has asked.
 var (
-	oldExchanges     = `SELECT ended, id FROM exchanges WHERE ended > 0 AND chain <> '' AND (ended, id) > (?, ?) AND ended < ? ORDER BY ended, id LIMIT ` + strconv.Itoa(pruneMost)
+	oldExchanges     = `SELECT ended, id FROM exchanges WHERE ended > 0 AND chain <> '' AND (ended, id) > (?, ?) AND ended < ? ORDER BY ended, id LIMIT ` + strconv.Itoa(pruneMax)
 	prunableExchange = `ended > 0 AND chain <> '' AND ended < ?
 		AND id NOT IN (SELECT r.exchange_id FROM runs r WHERE r.` + openRuns + `)
 		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = exchanges.requester AND r.` + openRuns + ` AND r.accepted <= exchanges.started)
@@ -22,5 +22,5 @@ var (
 	// A chain goes on by its runs alone, so one without a run that has not ended is over.
 	removeChains = `DELETE FROM chains WHERE id IN (SELECT id FROM chains WHERE started < ?
 		AND id NOT IN (SELECT COALESCE(r.chain/*pg ::jsonb*/ ->> 'id', '') FROM runs r WHERE r.` + openRuns + ` AND r.chain <> '')
-		ORDER BY started LIMIT ` + strconv.Itoa(pruneMost) + `)`
+		ORDER BY started LIMIT ` + strconv.Itoa(pruneMax) + `)`
 )

@@ -206,16 +206,16 @@ func (db sessionTable) ListSessions(ctx context.Context, q ledger.SessionQuery) 
 	return engine.Listed(ctx, db.Conn, q.Bound, min(limit, 1000), `SELECT `+sessionColumns+` FROM sessions`+f.Where()+` ORDER BY last_activity DESC, id DESC`, f.Args, scanSession)
 }
 
-// busyMost is how many sessions one statement asks for; a fixed number, so that it stays prepared.
-const busyMost = 50
+// busyMax is how many sessions one statement asks for; a fixed number, so that it stays prepared.
+const busyMax = 50
 
-var busySessions = `SELECT DISTINCT session_id FROM runs WHERE session_id IN (?` + strings.Repeat(`, ?`, busyMost-1) + `) AND ` + openRuns
+var busySessions = `SELECT DISTINCT session_id FROM runs WHERE session_id IN (?` + strings.Repeat(`, ?`, busyMax-1) + `) AND ` + openRuns
 
 // Busy implements [ledger.Browser].
 func (db sessionTable) Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error) {
 	busy := map[sessions.ID]bool{}
-	for chunk := range slices.Chunk(ids, busyMost) {
-		args := make([]any, busyMost)
+	for chunk := range slices.Chunk(ids, busyMax) {
+		args := make([]any, busyMax)
 		for i := range args {
 			args[i] = ""
 			if i < len(chunk) {

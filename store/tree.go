@@ -37,7 +37,7 @@ func (db messageTree) Message(ctx context.Context, session sessions.ID, id sessi
 
 // Children implements [sessions.Store].
 func (db messageTree) Children(ctx context.Context, session sessions.ID, parent sessions.MessageID) ([]sessions.Message, error) {
-	rows, err := engine.All(ctx, db.Conn, childrenOf+strconv.Itoa(sessions.BranchesMost), []any{string(session), string(parent)}, scanMessage)
+	rows, err := engine.All(ctx, db.Conn, childrenOf+strconv.Itoa(sessions.BranchesMax), []any{string(session), string(parent)}, scanMessage)
 	slices.Reverse(rows)
 	return rows, err
 }

@@ -29,8 +29,8 @@ func TestLabelsThatWereLost(t *testing.T) {
 
 func TestWordsOfATextStandApart(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("a", wordMost+6)
-	require.Equal(t, []string{long[:wordMost], "after", "it"}, words(long+" After, it"), "each word has its own length")
+	long := strings.Repeat("a", wordMax+6)
+	require.Equal(t, []string{long[:wordMax], "after", "it"}, words(long+" After, it"), "each word has its own length")
 	require.Equal(t, []string{"中", "文", "cafe", "i"}, words("中文 Café ı"))
 }
 

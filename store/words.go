@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	wordMost    = 64 // characters of a word that count
+	wordMax     = 64 // characters of a word that count
 	questionMax = 8  // words of a question that count
 )
 
@@ -37,7 +37,7 @@ func words(text string) []string {
 			found = append(found, string(r))
 		case !unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Mc) || r == utf8.RuneError:
 			end()
-		case length < wordMost:
+		case length < wordMax:
 			length++
 			word.WriteRune(folded(r))
 		}

@@ -26,7 +26,7 @@ func (w *work) nearlyFull() bool {
 
 // shorten answers the model's complaint that the thread is too long.
 func (w *work) shorten(ctx context.Context, complaint *sessions.ModelError) error {
-	if w.compactions >= compactionsMost {
+	if w.compactions >= compactionsMax {
 		return complaint
 	}
 	err := w.compact(ctx)

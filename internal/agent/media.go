@@ -14,8 +14,8 @@ import (
 
 // Bounds of the pictures that one request shows, the newest first: they are sent again with each completion.
 const (
-	picturesMost     = 8
-	pictureBytesMost = 16 << 20
+	picturesMax     = 8
+	pictureBytesMax = 16 << 20
 )
 
 // seeing is a model that is shown the pictures of the thread. A message has
@@ -65,11 +65,11 @@ func (m *seeing) withPictures(ctx context.Context, req sessions.Request) (shown 
 	for i := len(req.Messages) - 1; i >= 0; i-- {
 		message := req.Messages[i]
 		for j := len(message.Parts) - 1; j >= 0; j-- {
-			if !message.Parts[j].Attachment.IsPicture() || count == picturesMost {
+			if !message.Parts[j].Attachment.IsPicture() || count == picturesMax {
 				continue
 			}
 			content := m.content(ctx, message.Parts[j].Attachment.Media)
-			if content == nil || bytes+len(content) > pictureBytesMost {
+			if content == nil || bytes+len(content) > pictureBytesMax {
 				continue
 			}
 			if !found {

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	stepsMost       = 50 // completions of one run
-	compactionsMost = 3  // of one run
-	firstRetry      = time.Second
-	mostRetry       = 30 * time.Second
+	stepsMax       = 50 // completions of one run
+	compactionsMax = 3  // of one run
+	firstRetry     = time.Second
+	mostRetry      = 30 * time.Second
 	// nearlyFull is the share of a model's context at which the thread is shortened before the model complains.
 	nearlyFull = 0.85
 )
@@ -59,7 +59,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	if err := w.resume(ctx); err != nil {
 		return runs.Answer{}, w.ended(ctx, err)
 	}
-	for range stepsMost {
+	for range stepsMax {
 		if err := w.listen(ctx); err != nil {
 			return runs.Answer{}, w.ended(ctx, err)
 		}
@@ -73,7 +73,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 			return runs.Answer{}, w.ended(ctx, err)
 		}
 	}
-	return runs.Answer{}, failed(fmt.Errorf("no final answer after %d completions", stepsMost),
+	return runs.Answer{}, failed(fmt.Errorf("no final answer after %d completions", stepsMax),
 		"I kept using my tools without reaching an answer, and gave up. Please rephrase the question.")
 }
 
@@ -137,7 +137,7 @@ func (w *work) resume(ctx context.Context) error {
 // executeOpen runs the open calls until none is: what one of them has taught the session may
 // mean that somebody must be asked about those behind it.
 func (w *work) executeOpen(ctx context.Context) error {
-	for range stepsMost {
+	for range stepsMax {
 		calls := w.session.PendingToolCalls()
 		if len(calls) == 0 {
 			return nil
@@ -146,7 +146,7 @@ func (w *work) executeOpen(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the tool calls of one answer were started %d times and are still open", stepsMost)
+	return fmt.Errorf("the tool calls of one answer were started %d times and are still open", stepsMax)
 }
 
 func approveAll(calls []sessions.Part) []sessions.Confirmation {

@@ -20,8 +20,8 @@ import (
 const (
 	// waitShown is how long a start takes before the HTTP server says what it waits for.
 	waitShown = 300 * time.Millisecond
-	// waitFirst and waitMost bound the pause between two tries to reach a part.
-	waitFirst, waitMost = 250 * time.Millisecond, 5 * time.Second
+	// waitFirst and waitMax bound the pause between two tries to reach a part.
+	waitFirst, waitMax = 250 * time.Millisecond, 5 * time.Second
 )
 
 // fatalError is a failure of a start that no waiting mends.
@@ -148,7 +148,7 @@ func (w *waiting) until(ctx context.Context, name string, open func() error) err
 		delete(w.parts, name)
 	}()
 	began := time.Now()
-	for pause, said := waitFirst, ""; ; pause = min(2*pause, waitMost) {
+	for pause, said := waitFirst, ""; ; pause = min(2*pause, waitMax) {
 		err := open()
 		if err == nil {
 			if said != "" {

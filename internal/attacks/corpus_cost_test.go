@@ -73,7 +73,7 @@ func costAttacks() []attack {
 			for n := range 3 {
 				s.tellAs(lowToken, row, "PUBLIC", call("write", args{"path": fmt.Sprint("more-", n), "content": strings.Repeat("x", 20_000)}))
 			}
-			if held := s.held(row.ID); held > sessionMost {
+			if held := s.held(row.ID); held > sessionMax {
 				s.leak("disk: one session has %d bytes", held)
 			}
 			s.answered(s.open(masterToken))
@@ -86,7 +86,7 @@ func costAttacks() []attack {
 				require.NoError(s.t, s.telegram.WaitConfirmed(s.t.Context()))
 				s.settle()
 			}
-			if held := s.stored(row.ID); held > sessionMost {
+			if held := s.stored(row.ID); held > sessionMax {
 				s.leak("database: the attachments of one session have %d bytes", held)
 			} else if held == 0 {
 				s.lacks = append(s.lacks, "no attachment was kept")
@@ -104,7 +104,7 @@ func costAttacks() []attack {
 				refused = s.put(row, "x", strings.Repeat("x", 1000<<10)).status == http.StatusInsufficientStorage || refused
 				held += s.held(row.ID)
 			}
-			if held > workspaceMost {
+			if held > workspaceMax {
 				s.leak("disk: the sessions of an agent have %d bytes", held)
 			}
 			if !refused {

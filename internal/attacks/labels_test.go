@@ -28,8 +28,8 @@ import (
 // labelled at least so.
 var mark = regexp.MustCompile(`mark([1-4])([tu])n\d+`)
 
-// marksMost is how many marks a model repeats.
-const marksMost = 6
+// marksMax is how many marks a model repeats.
+const marksMax = 6
 
 func labelOf(word string) flow.Label {
 	found := mark.FindStringSubmatch(word)
@@ -59,7 +59,7 @@ func (gossip) Complete(_ context.Context, q sessions.Request, on func(sessions.C
 	known := mark.FindAllString(strings.Join(all, " "), -1)
 	slices.Reverse(known)
 	known = distinct(known)
-	said := strings.Join(known[:min(len(known), marksMost)], " ")
+	said := strings.Join(known[:min(len(known), marksMax)], " ")
 	c := sessions.Completion{Usage: sessions.Usage{InputTokens: 10, OutputTokens: 10}}
 	if last := q.Messages[len(q.Messages)-1]; last.Role != sessions.RoleToolResult && len(q.Tools) > 0 {
 		for i, call := range orders(strings.ReplaceAll(last.Text(), "{{known}}", said)).Calls {

@@ -22,10 +22,10 @@ import (
 
 // The people of scene n: an owner of its own and a guest of its own on Telegram, and a group.
 const (
-	scenesMost = 400
-	ownerBase  = 10_000
-	guestBase  = 20_000
-	groupBase  = -30_000
+	scenesMax = 400
+	ownerBase = 10_000
+	guestBase = 20_000
+	groupBase = -30_000
 )
 
 // args are the arguments of a tool.
@@ -62,7 +62,7 @@ type marks struct {
 }
 
 func (w *world) scene(n int) *scene {
-	require.Less(w.t, n, scenesMost)
+	require.Less(w.t, n, scenesMax)
 	s := &scene{world: w, n: n, secret: fmt.Sprintf("zinc%dquartz", n)}
 	s.stopped, s.stop = context.WithCancel(w.t.Context())
 	s.since = marks{len(w.telegram.Calls("")), len(w.discord.Calls("")), len(w.cheap.Requests()), len(w.log.String()), len(w.outside.heardLow.String()), map[string]bool{}}

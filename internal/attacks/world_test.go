@@ -45,7 +45,7 @@ const (
 	slackGroup = "C000777"
 
 	// What the files of an agent's sessions, and those of one session, may take.
-	workspaceMost, sessionMost = 16 << 20, 1 << 20
+	workspaceMax, sessionMax = 16 << 20, 1 << 20
 )
 
 // record collects what is written.
@@ -84,14 +84,14 @@ type world struct {
 
 // settings is the configuration of a world; %s in it are its addresses.
 func (w *world) settings(policy string) string {
-	owners := make([]string, 0, scenesMost+2)
-	for n := range scenesMost {
+	owners := make([]string, 0, scenesMax+2)
+	for n := range scenesMax {
 		owners = append(owners, fmt.Sprintf(`"telegram:%d", "slack:%s", "discord:%d"`, ownerBase+n, slacktest.Person(ownerBase+n), ownerBase+n))
 	}
 	owners = append(owners, `"slack:`+slacktest.Person(1)+`"`, `"discord:1"`, `"webchat:local"`)
 	return `gateway: { listen: 127.0.0.1:0, token: ` + masterToken + `, tokens: [{ name: low, token: ` + lowToken + `, classification: PUBLIC, role: operator }] }
 state: ` + w.state + `
-limits: { workspaceBytes: ` + strconv.Itoa(workspaceMost) + `, sessionBytes: ` + strconv.Itoa(sessionMost) + ` }
+limits: { workspaceBytes: ` + strconv.Itoa(workspaceMax) + `, sessionBytes: ` + strconv.Itoa(sessionMax) + ` }
 log: { level: debug }
 owners: [` + strings.Join(owners, ", ") + `]
 models:

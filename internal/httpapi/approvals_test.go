@@ -68,7 +68,7 @@ func TestApprovals(t *testing.T) {
 	other := pending
 	other.ID, other.Args = "apr_2", []byte("no JSON")
 	others := pending
-	others.ID, others.Terms = "apr_4", sessions.Terms{Approvers: [][]string{{"telegram:1001"}, nil}, Lapse: true, Rules: []string{"policy.rules.ask"}}
+	others.ID, others.Terms = "apr_4", sessions.Terms{Approvers: [][]string{{"telegram:1001"}, nil}, AllowOnTimeout: true, Rules: []string{"policy.rules.ask"}}
 	g.approvals = []ledger.Approval{pending, other, others}
 	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleReader})).Handler()
 	w := call(h, "GET", "/v1/approvals/apr_4", "")

@@ -130,7 +130,7 @@ func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (out
 	return func(_ context.Context, text string) (outbound.Told, error) {
 		if text == "forbidden" && !run.Route.IsZero() {
 			return outbound.Told{Withheld: &outbound.Withheld{
-				Delivery: "dlv_9", Decision: policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.Looked{{Rule: "policy.rules.no", Matched: true, Action: policy.Block}}},
+				Delivery: "dlv_9", Decision: policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.CheckResult{{Rule: "policy.rules.no", Matched: true, Action: policy.Block}}},
 			}}, nil
 		}
 		if sessions.Silent(text) {
@@ -336,7 +336,7 @@ func (g *gateway) CheckPolicy(context.Context, outbound.Check) (policy.Decision,
 
 func (g *gateway) Simulate(_ context.Context, c operator.Simulated) (policy.Simulation, error) {
 	r := c.Session
-	return policy.Simulation{Tool: c.Tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(c.Args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.Looked{}}, nil
+	return policy.Simulation{Tool: c.Tool, Decision: "BLOCK", Reason: string(r.Key) + " " + string(c.Args), Level: r.Taint.Level(), ResultingLevel: r.Taint.Level(), Rules: []policy.CheckResult{}}, nil
 }
 
 func (g *gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {

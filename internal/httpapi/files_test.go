@@ -70,7 +70,7 @@ func TestFilesOfASession(t *testing.T) {
 	require.Equal(t, 404, call(h, "GET", "/v1/sessions/sess_2/files/docs", "").Code, "its agent has no workspace")
 	require.Equal(t, 401, call(h, "GET", files+"docs/a.html", "", "Authorization: Bearer wrong").Code)
 	require.Equal(t, 422, call(h, "GET", files+"docs?deep=1", "").Code)
-	require.Equal(t, 413, call(h, "PUT", files+"out/large", string(bytes.Repeat([]byte("x"), workspace.FileMost+1))).Code)
+	require.Equal(t, 413, call(h, "PUT", files+"out/large", string(bytes.Repeat([]byte("x"), workspace.FileMax+1))).Code)
 	require.Equal(t, 201, call(h, "PUT", files+"out/large", strings.Repeat("x", 5000)).Code, "more than other requests bring")
 }
 

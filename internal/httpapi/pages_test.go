@@ -29,7 +29,7 @@ func TestMetadataIsBounded(t *testing.T) {
 	t.Parallel()
 	g := withMain()
 	h := newServer(t, g, largeBodies).Handler()
-	fits, over := metadata(sessions.MetadataMost), metadata(sessions.MetadataMost+1)
+	fits, over := metadata(sessions.MetadataMax), metadata(sessions.MetadataMax+1)
 	require.Equal(t, http.StatusCreated, call(h, "POST", "/v1/sessions", `{"metadata":`+fits+`}`).Code)
 	require.Equal(t, http.StatusOK, call(h, "PATCH", "/v1/sessions/main", `{"metadata":`+fits+`}`).Code)
 	for method, path := range map[string]string{"POST": "/v1/sessions", "PATCH": "/v1/sessions/main"} {

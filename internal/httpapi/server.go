@@ -148,7 +148,7 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 		case method == http.MethodPost && path == operator.MessagesPath:
 			return max(maxUpload, maxBody)
 		case conversation.IsFile(method, path):
-			return workspace.FileMost
+			return workspace.FileMax
 		}
 		return maxBody
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// nestingMost is how deep quotes and lists may stand in each other. What would be deeper is a part of the text.
-const nestingMost = 16
+// nestingMax is how deep quotes and lists may stand in each other. What would be deeper is a part of the text.
+const nestingMax = 16
 
 // newParser is goldmark's parser with bounds.
 func newParser() parser.Parser {
@@ -48,7 +48,7 @@ func isDeep(n ast.Node) bool {
 			depth++
 		}
 	}
-	return depth >= nestingMost
+	return depth >= nestingMax
 }
 
 type boundedQuote struct{ parser.BlockParser }
@@ -95,8 +95,8 @@ func (b boundedTable) Transform(node *ast.Paragraph, reader text.Reader, pc pars
 }
 
 const (
-	definitionsMost = 200  // definitions that count in the whole of a long text
-	definitionMost  = 2000 // bytes of such a definition
+	definitionsMax = 200  // definitions that count in the whole of a long text
+	definitionMax  = 2000 // bytes of such a definition
 )
 
 // definitions are the link definitions of a text that has more than one section. Without them each section has its own.
@@ -105,7 +105,7 @@ func definitions(source string) []parser.Reference {
 	n := 0
 	for line := range strings.Lines(source) {
 		trimmed := strings.TrimLeft(line, " ")
-		if n == definitionsMost || !strings.HasPrefix(trimmed, "[") || len(line) > definitionMost || !strings.Contains(trimmed, "]:") {
+		if n == definitionsMax || !strings.HasPrefix(trimmed, "[") || len(line) > definitionMax || !strings.Contains(trimmed, "]:") {
 			continue
 		}
 		n++

@@ -100,8 +100,8 @@ func checkSections(t require.TestingT, text string) {
 	shown := 0
 	for _, s := range sections {
 		if !s.Fence {
-			require.LessOrEqual(t, len(s.Text), markdown.SectionMost)
-			require.LessOrEqual(t, markdown.Depth(s.Text), markdown.NestingMost)
+			require.LessOrEqual(t, len(s.Text), markdown.SectionMax)
+			require.LessOrEqual(t, markdown.Depth(s.Text), markdown.NestingMax)
 		}
 		at := strings.Index(text[shown:], s.Text)
 		require.GreaterOrEqual(t, at, 0)

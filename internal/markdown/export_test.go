@@ -22,8 +22,8 @@ func SplitDiscordAt(text string, limit int) []string { return split(text, discor
 
 // The bounds of what is parsed.
 const (
-	SectionMost = sectionMost
-	NestingMost = nestingMost
+	SectionMax = sectionMax
+	NestingMax = nestingMax
 )
 
 // Section is a section as tests see it.

@@ -11,8 +11,8 @@ import (
 // nothing can be seen of it. Only a paragraph, list, table or quote longer than a section is cut in itself: a style, a
 // list inside a list or a table does not go on behind the cut, and its text is shown as it is written.
 const (
-	sectionMost = 16 << 10
-	sectionGood = sectionMost / 2 // from here on a section ends where a paragraph begins
+	sectionMax  = 16 << 10
+	sectionGood = sectionMax / 2 // from here on a section ends where a paragraph begins
 )
 
 // section is a part of a text.
@@ -26,7 +26,7 @@ type section struct {
 
 // sections cuts a text.
 func sections(source string) []section {
-	if len(source) <= sectionMost {
+	if len(source) <= sectionMax {
 		return []section{{text: source}}
 	}
 	c := cutter{source: source}
@@ -87,7 +87,7 @@ func (c *cutter) candidate(line string, at int) {
 
 // bound keeps the section from growing too long by a line.
 func (c *cutter) bound(at, end int) {
-	if end-c.start <= sectionMost {
+	if end-c.start <= sectionMax {
 		return
 	}
 	switch {
@@ -97,8 +97,8 @@ func (c *cutter) bound(at, end int) {
 		c.cut(at)
 		c.goesOn, c.joint = true, "\n"
 	}
-	for end-c.start > sectionMost {
-		place, space := inLine(c.source[c.start : c.start+sectionMost])
+	for end-c.start > sectionMax {
+		place, space := inLine(c.source[c.start : c.start+sectionMax])
 		c.cut(c.start + place)
 		c.goesOn, c.joint = true, space
 	}
@@ -125,9 +125,9 @@ func isLetter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 func (c *cutter) fenced(line string, at, end int) {
 	closes := closesFence(line, c.fence)
 	switch {
-	case !closes && end-c.content <= sectionMost:
+	case !closes && end-c.content <= sectionMax:
 		return
-	case end-c.content <= sectionMost:
+	case end-c.content <= sectionMax:
 		c.fence, c.blank = "", false
 		c.bound(c.fenceAt, end)
 	case closes:
@@ -151,7 +151,7 @@ func (c *cutter) cut(at int) {
 }
 
 func (c *cutter) finish() {
-	if c.fence != "" && len(c.source)-c.content > sectionMost {
+	if c.fence != "" && len(c.source)-c.content > sectionMax {
 		c.takeFence(len(c.source), len(c.source))
 	}
 	if c.fence != "" {

@@ -29,7 +29,7 @@ func (p *builder) table(t *extast.Table) string {
 			}
 		}
 	}
-	narrow(widths, len(rows), padMost*size+padMore)
+	narrow(widths, len(rows), padMax*size+padMore)
 	var out strings.Builder
 	for i, cells := range rows {
 		writeRow(&out, cells, widths, t.Alignments)
@@ -58,9 +58,9 @@ func (p *builder) cell(n ast.Node) string {
 	return out.String()
 }
 
-// The spaces that align a table's columns are at most padMost times as many as the bytes of its cells, and padMore.
+// The spaces that align a table's columns are at most padMax times as many as the bytes of its cells, and padMore.
 const (
-	padMost = 8
+	padMax  = 8
 	padMore = 4 << 10
 )
 

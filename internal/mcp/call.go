@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	resultMost = 64 << 10 // bytes of a result that a model is shown
-	callSpare  = 15 * time.Second
+	resultMax = 64 << 10 // bytes of a result that a model is shown
+	callSpare = 15 * time.Second
 )
 
 // call asks the server to run a tool. All that comes back, a failure too, has the server's label joined with the caller's.
@@ -69,7 +69,7 @@ func (v *server) failure(ctx context.Context, conn *connection, err error) strin
 	r, refused := refusal(err)
 	switch {
 	case refused:
-		return fmt.Sprintf("the MCP server %s refused the call: %s", v.Name, bounded(plain(r.Message), resultMost))
+		return fmt.Sprintf("the MCP server %s refused the call: %s", v.Name, bounded(plain(r.Message), resultMax))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Sprintf("the MCP server %s did not answer within %s; the call may have taken effect", v.Name, v.Timeout)
 	case conn.life.Err() != nil, errors.Is(err, sdk.ErrConnectionClosed):
@@ -93,7 +93,7 @@ func render(r *sdk.CallToolResult) string {
 	if value != "" {
 		parts = append(parts, value)
 	}
-	return cut(plain(strings.Join(parts, "\n")), resultMost)
+	return cut(plain(strings.Join(parts, "\n")), resultMax)
 }
 
 func structured(content any) string {
@@ -129,11 +129,11 @@ func describeContent(content sdk.Content) string {
 	case *sdk.TextContent:
 		return c.Text
 	case *sdk.ImageContent:
-		return fmt.Sprintf("[a picture, %s, %d bytes: not shown]", bounded(c.MIMEType, loggedMost), len(c.Data))
+		return fmt.Sprintf("[a picture, %s, %d bytes: not shown]", bounded(c.MIMEType, loggedMax), len(c.Data))
 	case *sdk.AudioContent:
-		return fmt.Sprintf("[a sound, %s, %d bytes: not played]", bounded(c.MIMEType, loggedMost), len(c.Data))
+		return fmt.Sprintf("[a sound, %s, %d bytes: not played]", bounded(c.MIMEType, loggedMax), len(c.Data))
 	case *sdk.ResourceLink:
-		return fmt.Sprintf("[a link to %s: %s]", bounded(c.URI, detailMost), bounded(c.Name, loggedMost))
+		return fmt.Sprintf("[a link to %s: %s]", bounded(c.URI, detailMax), bounded(c.Name, loggedMax))
 	case *sdk.EmbeddedResource:
 		return resource(c.Resource)
 	}
@@ -145,7 +145,7 @@ func resource(r *sdk.ResourceContents) string {
 	case r == nil:
 		return "[something that can't be shown]"
 	case r.Blob != nil:
-		return fmt.Sprintf("[the file %s, %s, %d bytes: not shown]", bounded(r.URI, detailMost), bounded(r.MIMEType, loggedMost), len(r.Blob))
+		return fmt.Sprintf("[the file %s, %s, %d bytes: not shown]", bounded(r.URI, detailMax), bounded(r.MIMEType, loggedMax), len(r.Blob))
 	}
 	return r.Text
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// messageMost bounds one message of a server, in bytes.
-	messageMost = 8 << 20
+	// messageMax bounds one message of a server, in bytes.
+	messageMax = 8 << 20
 	// legacyVersion is the newest version of the protocol that begins with the request initialize.
 	legacyVersion = "2025-11-25"
 )

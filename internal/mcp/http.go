@@ -22,7 +22,7 @@ func (v *server) openHTTP(c *connection) transport {
 	var farewell *time.Timer
 	return transport{
 		// The library's own repetitions are few: the connection is made anew, with a pause that grows.
-		Transport: &sdk.StreamableClientTransport{Endpoint: v.URL.Reveal(), HTTPClient: client, MaxRetries: 1, MaxEventSize: messageMost},
+		Transport: &sdk.StreamableClientTransport{Endpoint: v.URL.Reveal(), HTTPClient: client, MaxRetries: 1, MaxEventSize: messageMax},
 		why:       func(err error) error { return err },
 		part:      func() { farewell = time.AfterFunc(v.cfg.Pace.Farewell, cut) },
 		end: func() {
@@ -63,7 +63,7 @@ func (r *requester) RoundTrip(req *http.Request) (*http.Response, error) {
 		done()
 		return nil, err
 	}
-	body := &boundedBody{ReadCloser: resp.Body, left: messageMost, done: done}
+	body := &boundedBody{ReadCloser: resp.Body, left: messageMax, done: done}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
 		body.left = -1 // the library bounds each event
 	}

@@ -56,7 +56,7 @@ func (v *server) openProgram(c *connection) (transport, error) {
 		return transport{}, fmt.Errorf("start program: %w", err)
 	}
 	p.wg.Go(func() { v.logErrors(p.stderr) })
-	pipes := &sdk.IOTransport{Reader: p.stdout, Writer: patientWriter{p.stdin, c.cancel}, MaxLineLength: messageMost}
+	pipes := &sdk.IOTransport{Reader: p.stdout, Writer: patientWriter{p.stdin, c.cancel}, MaxLineLength: messageMax}
 	return transport{Transport: pipes, why: p.why, part: p.stop, end: func() {}}, nil
 }
 

@@ -15,8 +15,8 @@ import (
 
 const (
 	healthyAfter = time.Minute // a connection this long starts the backoff over
-	// callsMost is how many calls one server works on at once; others wait within their time.
-	callsMost = 16
+	// callsMax is how many calls one server works on at once; others wait within their time.
+	callsMax = 16
 )
 
 // server keeps the connection to one server. Its goroutine is run; the other methods are called from many.
@@ -42,7 +42,7 @@ type server struct {
 func newServer(c Server, cfg Config, m *metrics, cancel context.CancelFunc) *server {
 	cfg.Log = cfg.Log.With("mcp_server", c.Name)
 	return &server{
-		Server: c, cfg: cfg, metrics: m, cancel: cancel, slots: make(chan struct{}, callsMost),
+		Server: c, cfg: cfg, metrics: m, cancel: cancel, slots: make(chan struct{}, callsMax),
 		tried: make(chan struct{}), state: State{Name: c.Name, Status: adapters.Connecting, Level: c.Classification},
 	}
 }
@@ -88,7 +88,7 @@ func (v *server) run(ctx context.Context) {
 			wait = v.cfg.Pace.FirstBackoff
 		}
 		v.cfg.Log.Warn("MCP server is not connected; trying again", "err", err, "retry_in", wait.String())
-		v.set(adapters.Retrying, bounded(plain(err.Error()), detailMost))
+		v.set(adapters.Retrying, bounded(plain(err.Error()), detailMax))
 		v.attempted()
 		if !adapters.Sleep(ctx, wait) {
 			return
@@ -165,8 +165,8 @@ func (v *server) retire() {
 	v.cancel()
 }
 
-// pingsMost is how many looks in a row may stay without an answer.
-const pingsMost = 2
+// pingsMax is how many looks in a row may stay without an answer.
+const pingsMax = 2
 
 // watch lists the tools again when they change, and looks whether the server still answers.
 func (v *server) watch(ctx context.Context, conn *connection) error {
@@ -192,7 +192,7 @@ func (v *server) watch(ctx context.Context, conn *connection) error {
 			if silent++; conn.answers(ctx, v.cfg.Pace.Ping) {
 				silent = 0
 			}
-			if silent >= pingsMost {
+			if silent >= pingsMax {
 				return errors.New("it does not answer any more")
 			}
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	lineMost   = 1 << 10 // bytes of a line that are logged
+	lineMax    = 1 << 10 // bytes of a line that are logged
 	linesBurst = 50      // lines that are logged at once
 	linesRate  = 1       // and then a second
 )
@@ -21,7 +21,7 @@ const (
 func (v *server) logErrors(stderr io.Reader) {
 	limit := rate.NewLimiter(linesRate, linesBurst)
 	hide := hider(v.Env)
-	lines := bufio.NewReaderSize(stderr, lineMost)
+	lines := bufio.NewReaderSize(stderr, lineMax)
 	left := 0
 	for {
 		line, cut, err := nextLine(lines)

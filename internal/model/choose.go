@@ -12,8 +12,8 @@ import (
 // AnyModel in a provider's list of models stands for whatever name somebody gives.
 const AnyModel = "*"
 
-// choicesMost is how many models an error names at most.
-const choicesMost = 20
+// choicesMax is how many models an error names at most.
+const choicesMax = 20
 
 // Choose says whether a session may be given a model, by a person or an agent: one that its provider's list has, or that the
 // configuration itself uses. A name is a text like any other, which somebody else is then shown and a provider is told, so it is not
@@ -57,8 +57,8 @@ func (r *Registry) choices(knows flow.Level) string {
 	switch {
 	case len(names) == 0:
 		return "none that may be told what this conversation has learnt"
-	case len(names) > choicesMost:
-		return fmt.Sprintf("one of %s and %d others", strings.Join(names[:choicesMost], ", "), len(names)-choicesMost)
+	case len(names) > choicesMax:
+		return fmt.Sprintf("one of %s and %d others", strings.Join(names[:choicesMax], ", "), len(names)-choicesMax)
 	}
 	return "one of " + strings.Join(names, ", ")
 }

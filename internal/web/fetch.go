@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	redirectsMost = 5
-	addressMost   = 2 << 10 // bytes
-	dialTimeout   = 10 * time.Second
+	redirectsMax = 5
+	addressMax   = 2 << 10 // bytes
+	dialTimeout  = 10 * time.Second
 	// Timeout bounds one page, with all its redirections.
 	Timeout = 30 * time.Second
 )
@@ -74,8 +74,8 @@ func guarded(check func(network, address string, c syscall.RawConn) error) *Fetc
 func (f *Fetcher) Get(ctx context.Context, address string, r Rules) (Page, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	if len(address) > addressMost {
-		return Page{}, &AddressError{fmt.Sprintf("has %d bytes, the maximum is %d", len(address), addressMost)}
+	if len(address) > addressMax {
+		return Page{}, &AddressError{fmt.Sprintf("has %d bytes, the maximum is %d", len(address), addressMax)}
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -126,8 +126,8 @@ func matches(patterns []string, host string) bool {
 // redirect checks where a server sends us on to.
 func (r Rules) redirect(next *http.Request, via []*http.Request) error {
 	next.Header.Del("Referer") // no server learns from where we come
-	if len(via) > redirectsMost {
-		return &AnswerError{fmt.Sprintf("it redirects more than %d times", redirectsMost)}
+	if len(via) > redirectsMax {
+		return &AnswerError{fmt.Sprintf("it redirects more than %d times", redirectsMax)}
 	}
 	if via[len(via)-1].URL.Scheme == "https" && next.URL.Scheme != "https" {
 		return &AnswerError{"it redirects from https to http, which is refused"}

@@ -23,15 +23,15 @@ var (
 	lines  = regexp.MustCompile(` ?\n[ \n]*`)
 )
 
-// textMost bounds what becomes of a document, in bytes: many short links may stand for long addresses.
-const textMost = 4 << 20
+// textMax bounds what becomes of a document, in bytes: many short links may stand for long addresses.
+const textMax = 4 << 20
 
 // textOf is what a reader sees of a document, with the addresses of its links. It goes through the
 // document once, without a tree, so that depth costs nothing. cut says that there was more.
 func textOf(document io.Reader, at *url.URL) (title, text string, cut bool) {
 	w := &writer{at: at}
 	z := html.NewTokenizer(document)
-	for w.body.Len() < textMost {
+	for w.body.Len() < textMax {
 		switch z.Next() {
 		case html.ErrorToken: // the end, or what can't be read any more
 			return tidy(w.title.String()), tidy(w.body.String()), false
@@ -121,7 +121,7 @@ func (w *writer) target(t html.Token) string {
 			continue
 		}
 		u, err := w.at.Parse(attribute.Val)
-		if err == nil && (u.Scheme == "http" || u.Scheme == "https") && len(u.String()) <= addressMost {
+		if err == nil && (u.Scheme == "http" || u.Scheme == "https") && len(u.String()) <= addressMax {
 			return u.String()
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"sluice/sessions"
 )
 
-// FileMost is the size of a file that is read or written as a whole, in bytes, at most.
-const FileMost = 16 << 20
+// FileMax is the size of a file that is read or written as a whole, in bytes, at most.
+const FileMax = 16 << 20
 
 // mounted is where commands in a sandbox see the folder.
 const mounted = "/workspace"
@@ -26,7 +26,7 @@ const mounted = "/workspace"
 // Errors that callers branch on, besides [sessions.ErrNotFound].
 var (
 	ErrFolder   = errors.New("it is a folder")
-	ErrTooLarge = fmt.Errorf("it has more than %d bytes", FileMost)
+	ErrTooLarge = fmt.Errorf("it has more than %d bytes", FileMax)
 	ErrNotEmpty = errors.New("the folder is not empty")
 	ErrReadOnly = errors.New("the session may read it and not change it")
 )
@@ -157,7 +157,7 @@ func plain(err error) error {
 	return sessions.ErrNotFound
 }
 
-// Read reads a regular file of at most [FileMost] bytes.
+// Read reads a regular file of at most [FileMax] bytes.
 func (f *Files) Read(name string) ([]byte, error) {
 	at, err := f.at(name, false)
 	if err != nil {
@@ -182,11 +182,11 @@ func (p place) read() ([]byte, error) {
 		return nil, ErrFolder
 	case !info.Mode().IsRegular():
 		return nil, sessions.ErrNotFound
-	case info.Size() > FileMost:
+	case info.Size() > FileMax:
 		return nil, ErrTooLarge
 	}
-	content, err := io.ReadAll(io.LimitReader(file, FileMost+1)) // it may grow meanwhile
-	if err == nil && len(content) > FileMost {
+	content, err := io.ReadAll(io.LimitReader(file, FileMax+1)) // it may grow meanwhile
+	if err == nil && len(content) > FileMax {
 		return nil, ErrTooLarge
 	}
 	return content, err
@@ -195,7 +195,7 @@ func (p place) read() ([]byte, error) {
 // Write makes or replaces a file, and the folders that it is in. Who reads it
 // meanwhile sees the old content or the new. It reports whether the file is new. What the quota refuses is [ErrNoSpace].
 func (f *Files) Write(ctx context.Context, name string, content []byte) (made bool, err error) {
-	if len(content) > FileMost {
+	if len(content) > FileMax {
 		return false, ErrTooLarge
 	}
 	at, err := f.at(name, true)

@@ -97,9 +97,9 @@ func TestOneNotFound(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(state, "secret"))
 	require.NoError(t, err)
 	require.Equal(t, "token", string(content))
-	_, err = f.Write(t.Context(), "big", make([]byte, workspace.FileMost+1))
+	_, err = f.Write(t.Context(), "big", make([]byte, workspace.FileMax+1))
 	require.ErrorIs(t, err, workspace.ErrTooLarge)
-	require.NoError(t, os.Truncate(filepath.Join(dir, "in/file"), workspace.FileMost+1))
+	require.NoError(t, os.Truncate(filepath.Join(dir, "in/file"), workspace.FileMax+1))
 	_, err = f.Read("in/file")
 	require.ErrorIs(t, err, workspace.ErrTooLarge)
 }
@@ -249,7 +249,7 @@ func TestWalkIsBounded(t *testing.T) {
 	require.False(t, whole)
 	entries, more, err := open(t, flat, all).List(t.Context(), "")
 	require.NoError(t, err)
-	require.Len(t, entries, workspace.EntriesMost)
+	require.Len(t, entries, workspace.EntriesMax)
 	require.True(t, more)
 
 	deep := t.TempDir()

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// EntriesMost is how many entries a listing has at most.
-	EntriesMost = 1000
-	// walkMost is how many entries one search looks at, or one listing, at most.
-	walkMost = 20_000
-	// depthMost is how many folders deep one search goes. Each opening of a file takes as many steps.
-	depthMost = 100
+	// EntriesMax is how many entries a listing has at most.
+	EntriesMax = 1000
+	// walkMax is how many entries one search looks at, or one listing, at most.
+	walkMax = 20_000
+	// depthMax is how many folders deep one search goes. Each opening of a file takes as many steps.
+	depthMax = 100
 	// batch is how many entries of a folder are read before the context is looked at again.
 	batch = 1000
 )
@@ -43,12 +43,12 @@ func (f *Files) List(ctx context.Context, name string) (entries []Entry, more bo
 		return nil, false, err
 	}
 	defer at.Close() //nolint:errcheck // only read from
-	children, whole, err := at.children(ctx, walkMost)
+	children, whole, err := at.children(ctx, walkMax)
 	if err != nil {
 		return nil, false, err
 	}
-	if more = !whole || len(children) > EntriesMost; more {
-		children = children[:min(EntriesMost, len(children))]
+	if more = !whole || len(children) > EntriesMax; more {
+		children = children[:min(EntriesMax, len(children))]
 	}
 	for _, c := range children {
 		entries = append(entries, entryOf(path.Join(at.part, at.rel, c.Name()), c))
@@ -144,7 +144,7 @@ func (f *Files) walk(w *walker, start string) error {
 
 // visit looks at one entry, and at what is below it.
 func (w *walker) visit(at place, d fs.DirEntry, depth int) error {
-	if w.seen++; w.seen > walkMost {
+	if w.seen++; w.seen > walkMax {
 		w.whole = false
 		return errEnough
 	}
@@ -159,11 +159,11 @@ func (w *walker) visit(at place, d fs.DirEntry, depth int) error {
 		return nil
 	case !d.IsDir():
 		return nil
-	case depth == depthMost:
+	case depth == depthMax:
 		w.whole = false
 		return nil
 	}
-	children, whole, err := at.children(w.ctx, walkMost-w.seen+1)
+	children, whole, err := at.children(w.ctx, walkMax-w.seen+1)
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// nestedMost is how many folders deep files are measured: each level takes an open folder.
-	nestedMost = 256
+	// nestedMax is how many folders deep files are measured: each level takes an open folder.
+	nestedMax = 256
 	// nestedCost is what a folder counts that lies deeper or can't be read, with all that is in it.
 	nestedCost = 1 << 30
 )
@@ -57,7 +57,7 @@ type meter struct {
 }
 
 func (m *meter) add(root *os.Root, depth int) error {
-	if depth > nestedMost {
+	if depth > nestedMax {
 		m.bytes += nestedCost
 		return nil
 	}

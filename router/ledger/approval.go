@@ -55,7 +55,7 @@ type Approval struct {
 	Reason   flow.Text // of a denial, labelled with where it was said; the model reads it where its session may learn it
 	By       string    // who decided: a principal, "operator" or "gateway"
 	Created  time.Time
-	Expires  time.Time // undecided it is denied then, or allowed where Terms.Lapse
+	Expires  time.Time // undecided it is denied then, or allowed where Terms.AllowOnTimeout
 	Decided  time.Time // zero while it is pending
 }
 
@@ -77,7 +77,7 @@ func (p Approval) Automatic(terms sessions.Terms, taint flow.Label, now time.Tim
 		return ApprovalDenied, learntSince
 	case p.Status == ApprovalAllowed, p.Expires.After(now):
 		return "", ""
-	case p.Terms.Lapse:
+	case p.Terms.AllowOnTimeout:
 		return ApprovalAllowed, ""
 	}
 	return ApprovalDenied, TooLate

@@ -50,12 +50,12 @@ type Change struct {
 	Approvals []ApprovalMove
 	// Retire notes that the buttons of questions were taken off, or never can be; ErrConflict if that was noted before.
 	Retire []DeliveryID
-	// Unask denies what is still pending of runs that end.
-	Unask []Unask
+	// DenyPending denies the approvals that are still pending when their runs end.
+	DenyPending []PendingDenial
 }
 
-// Unask denies the pending approvals of a run.
-type Unask struct {
+// PendingDenial denies the pending approvals of a run.
+type PendingDenial struct {
 	Run    sessions.RunID
 	Reason string
 	At     time.Time

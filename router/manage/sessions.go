@@ -115,11 +115,11 @@ func (k *Sessions) CreateSession(ctx context.Context, n NewSession) (sessions.Re
 	if k.ModelName(agent) == "" {
 		return sessions.Record{}, &request.Error{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", agent)}
 	}
-	if len(n.Metadata) > sessions.MetadataMost {
-		return sessions.Record{}, &request.Error{Field: "metadata", Text: fmt.Sprintf("is %d bytes long, the maximum is %d", len(n.Metadata), sessions.MetadataMost)}
+	if len(n.Metadata) > sessions.MetadataMax {
+		return sessions.Record{}, &request.Error{Field: "metadata", Text: fmt.Sprintf("is %d bytes long, the maximum is %d", len(n.Metadata), sessions.MetadataMax)}
 	}
-	if size := pathBytes(n.FileAccess); size > sessions.MetadataMost {
-		return sessions.Record{}, &request.Error{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the maximum is %d", size, sessions.MetadataMost)}
+	if size := pathBytes(n.FileAccess); size > sessions.MetadataMax {
+		return sessions.Record{}, &request.Error{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the maximum is %d", size, sessions.MetadataMax)}
 	}
 	record := k.Places.NewRecord("", agent, sessions.Route{})
 	record.Key = sessions.Key("agent:" + agent + ":http:" + string(record.ID))

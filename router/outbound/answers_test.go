@@ -11,8 +11,8 @@ import (
 // Each way to withhold an answer says what the owner can do.
 func TestWithheldMessage(t *testing.T) {
 	t.Parallel()
-	looked := func(rule string) []policy.Looked {
-		return []policy.Looked{{Rule: rule, Matched: true, Action: policy.Block}}
+	looked := func(rule string) []policy.CheckResult {
+		return []policy.CheckResult{{Rule: rule, Matched: true, Action: policy.Block}}
 	}
 	for want, d := range map[string]policy.Decision{
 		"it needs approval first": {Action: policy.Hold},

@@ -229,7 +229,7 @@ func (h *Holds) lapse(ctx context.Context, d ledger.Delivery) error {
 		return err
 	}
 	now := h.Now()
-	allow := p.Terms.Lapse && d.Expires.After(now)
+	allow := p.Terms.AllowOnTimeout && d.Expires.After(now)
 	to, reason := ledger.ApprovalDenied, ledger.GatewaySays(ledger.TooLate)
 	if allow {
 		to, reason = ledger.ApprovalAllowed, ledger.GatewaySays("")

@@ -60,7 +60,7 @@ func ShownBy(id ledger.ApprovalID) string { return "`sluice approvals show " + s
 // SilenceMeans says what it means if no one decides in time.
 func SilenceMeans(p ledger.Approval) string {
 	lapse := "no"
-	if p.Terms.Lapse {
+	if p.Terms.AllowOnTimeout {
 		lapse = "yes"
 	}
 	return fmt.Sprintf("No answer within %s counts as a %s.", inWords(p.Expires.Sub(p.Created)), lapse)

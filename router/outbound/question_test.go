@@ -41,7 +41,7 @@ func TestSilenceMeans(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[string]ledger.Approval{
 		"No answer within 10 minutes counts as a no.": {Expires: noon.Add(10 * time.Minute)},
-		"No answer within 1 hour counts as a yes.":    {Expires: noon.Add(time.Hour), Terms: sessions.Terms{Lapse: true}},
+		"No answer within 1 hour counts as a yes.":    {Expires: noon.Add(time.Hour), Terms: sessions.Terms{AllowOnTimeout: true}},
 		"No answer within 90 minutes counts as a no.": {Expires: noon.Add(90 * time.Minute)},
 		"No answer within 61 seconds counts as a no.": {Expires: noon.Add(61 * time.Second)},
 		"No answer within 45 seconds counts as a no.": {Expires: noon.Add(45*time.Second + time.Millisecond)},

@@ -57,7 +57,7 @@ type decidingCommitter struct {
 // Commit implements [ledger.Committer].
 func (c decidingCommitter) Commit(ctx context.Context, change ledger.Change) error {
 	err := c.Committer.Commit(ctx, change)
-	if err == nil && len(change.Approvals)+len(change.Unask)+len(change.Pairings) > 0 {
+	if err == nil && len(change.Approvals)+len(change.DenyPending)+len(change.Pairings) > 0 {
 		c.decided.Raise()
 	}
 	return err

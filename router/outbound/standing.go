@@ -25,7 +25,7 @@ func (c *Composer) Standing(ctx context.Context, record sessions.Record, route s
 	}
 	s := Standing{Carries: c.Gate.Carries(leaving)}
 	d := c.Gate.Decide(leaving)
-	if slices.ContainsFunc(d.Rules, func(l policy.Looked) bool { return l.Rule == policy.RuleFlow && l.Matched }) {
+	if slices.ContainsFunc(d.Rules, func(l policy.CheckResult) bool { return l.Rule == policy.RuleFlow && l.Matched }) {
 		s.Held = d.Reason
 	}
 	return s, nil

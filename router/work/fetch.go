@@ -118,8 +118,8 @@ func (got *fetched) show(at *sessions.Attachment, content []byte) {
 	switch {
 	case at.IsPicture():
 		at.Note = "the picture is not shown to you" // read only where it is not
-	case strings.HasPrefix(at.MIME, "image/") && len(content) > sessions.PictureMost:
-		at.Note = fmt.Sprintf("it is too large to show: the maximum is %d bytes", sessions.PictureMost)
+	case strings.HasPrefix(at.MIME, "image/") && len(content) > sessions.PictureMax:
+		at.Note = fmt.Sprintf("it is too large to show: the maximum is %d bytes", sessions.PictureMax)
 	case isText(at.MIME) && len(content) > textMax:
 		at.Note = fmt.Sprintf("it is too long to read: the maximum is %d bytes", textMax)
 	case isText(at.MIME) && utf8.Valid(content):

@@ -73,7 +73,7 @@ func TestWhatIsShownOfAFile(t *testing.T) {
 		text    string
 	}{
 		"a picture":                 {sessions.Attachment{MIME: "image/png", Media: "med_1", Size: 3}, make([]byte, 3), "the picture is not shown to you", ""},
-		"a picture that is large":   {sessions.Attachment{MIME: "image/png", Media: "med_1", Size: sessions.PictureMost + 1}, make([]byte, sessions.PictureMost+1), "too large to show", ""},
+		"a picture that is large":   {sessions.Attachment{MIME: "image/png", Media: "med_1", Size: sessions.PictureMax + 1}, make([]byte, sessions.PictureMax+1), "too large to show", ""},
 		"an odd picture":            {sessions.Attachment{MIME: "image/x-odd", Media: "med_1", Size: 3}, make([]byte, 3), "can't be shown", ""},
 		"a text":                    {sessions.Attachment{MIME: "text/plain", Name: "a.txt"}, []byte("a\x00b"), "is in the message", "[Text of the file a.txt]\nab"},
 		"a text without a name":     {sessions.Attachment{MIME: "application/json"}, []byte("{}"), "is in the message", "[Text of the file without a name]\n{}"},

@@ -137,7 +137,7 @@ func (f *finisher) finishFailed(ctx context.Context, j *job, why *sessions.WorkE
 		f.touch(&change, batch[len(batch)-1].Route)
 	}
 	f.fail(&change, j, batch, why)
-	change.Unask = []ledger.Unask{{Run: batch[0].ID, Reason: "the run has ended", At: f.now()}}
+	change.DenyPending = []ledger.PendingDenial{{Run: batch[0].ID, Reason: "the run has ended", At: f.now()}}
 	last := batch[len(batch)-1]
 	say := ""
 	if last.Exchange != "" {

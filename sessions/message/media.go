@@ -1,12 +1,12 @@
 package message
 
-// PictureMost is the size in bytes of the largest picture that a model is shown:
+// PictureMax is the size in bytes of the largest picture that a model is shown:
 // Anthropic takes 5 MiB, counted in base64.
-const PictureMost = 5 << 20 / 4 * 3
+const PictureMax = 5 << 20 / 4 * 3
 
 // IsPicture reports whether the file was fetched and is a picture that models can be shown.
 func (a *Attachment) IsPicture() bool {
-	if a == nil || a.Media == "" || a.Size > PictureMost {
+	if a == nil || a.Media == "" || a.Size > PictureMax {
 		return false
 	}
 	switch a.MIME {

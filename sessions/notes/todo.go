@@ -10,7 +10,7 @@ import (
 
 // The bounds of a session's list of what is to be done.
 const (
-	TodosMost    = 200 // items of one session
+	TodosMax     = 200 // items of one session
 	TodoMostText = 500 // bytes of an item's text
 )
 

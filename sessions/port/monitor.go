@@ -66,8 +66,8 @@ type Terms struct {
 	// owners. None at all is the owners, too.
 	Approvers [][]string    `json:"approvers,omitempty"`
 	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as it usually waits
-	// Lapse: no decision in time is a yes.
-	Lapse bool `json:"lapse,omitempty"`
+	// AllowOnTimeout: no decision in time is a yes.
+	AllowOnTimeout bool `json:"lapse,omitempty"`
 	// Rules are the rules and checks that ask, for who decides.
 	Rules []string `json:"rules,omitempty"`
 	// Level is the most that a yes may let the session learn or tell. Invalid: it is not known, and may be anything.
@@ -76,7 +76,7 @@ type Terms struct {
 
 // Same reports whether the same people may decide, and silence means the same. Terms that were stored without a level are not asked for theirs.
 func (t Terms) Same(other Terms) bool {
-	return (t.Level == other.Level || !t.Level.Valid() || !other.Level.Valid()) && t.Lapse == other.Lapse && slices.EqualFunc(t.Approvers, other.Approvers, slices.Equal[[]string])
+	return (t.Level == other.Level || !t.Level.Valid() || !other.Level.Valid()) && t.AllowOnTimeout == other.AllowOnTimeout && slices.EqualFunc(t.Approvers, other.Approvers, slices.Equal[[]string])
 }
 
 // Response is what a call gave, or why it failed.

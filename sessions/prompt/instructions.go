@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// InstructionsMost is the size of an instruction file in bytes, at most.
-const InstructionsMost = 32 << 10
+// InstructionsMax is the size of an instruction file in bytes, at most.
+const InstructionsMax = 32 << 10
 
 // LocalAgentsFileNames are the files of a workspace in which its owner can instruct
 // agents, in the order in which they are looked for.
@@ -73,12 +73,12 @@ func readInstructions(root *os.Root, name string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("it is a %s, want a regular file", kindOf(info.Mode()))
 	}
-	content, err := io.ReadAll(io.LimitReader(f, InstructionsMost+1))
+	content, err := io.ReadAll(io.LimitReader(f, InstructionsMax+1))
 	if err != nil {
 		return "", err
 	}
-	if len(content) > InstructionsMost {
-		return "", fmt.Errorf("it has more than %d bytes", InstructionsMost)
+	if len(content) > InstructionsMax {
+		return "", fmt.Errorf("it has more than %d bytes", InstructionsMax)
 	}
 	return strings.ToValidUTF8(string(content), "\uFFFD"), nil
 }

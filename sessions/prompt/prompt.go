@@ -12,11 +12,11 @@ import (
 	"sluice/sessions/address"
 )
 
-// promptMost is the size of a system prompt that a template makes, in bytes, at most.
-const promptMost = 256 << 10
+// promptMax is the size of a system prompt that a template makes, in bytes, at most.
+const promptMax = 256 << 10
 
-// titleMost is how much of a conversation's title a prompt shows, in runes: people outside write it.
-const titleMost = 120
+// titleMax is how much of a conversation's title a prompt shows, in runes: people outside write it.
+const titleMax = 120
 
 // TemplateData is what a system prompt's template can use.
 type TemplateData struct {
@@ -109,8 +109,8 @@ func (p *Prompt) Render(data TemplateData) (string, error) {
 type boundedText struct{ strings.Builder }
 
 func (b *boundedText) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > promptMost {
-		return 0, fmt.Errorf("it has more than %d bytes", promptMost)
+	if b.Len()+len(p) > promptMax {
+		return 0, fmt.Errorf("it has more than %d bytes", promptMax)
 	}
 	return b.Builder.Write(p)
 }
@@ -127,8 +127,8 @@ func OneLine(text string) string {
 		return r
 	}, text)
 	runes := []rune(strings.TrimSpace(text))
-	if len(runes) > titleMost {
-		return string(runes[:titleMost]) + "…"
+	if len(runes) > titleMax {
+		return string(runes[:titleMax]) + "…"
 	}
 	return string(runes)
 }

@@ -101,8 +101,8 @@ type Store interface {
 	Tree
 }
 
-// BranchesMost is how many branches of one message are listed; of more, the newest.
-const BranchesMost = 100
+// BranchesMax is how many branches of one message are listed; of more, the newest.
+const BranchesMax = 100
 
 // Tree is what a Session reads beside its selected thread, to change to another one.
 // Summaries are not nodes of the tree: they stand beside their parent.
@@ -110,7 +110,7 @@ type Tree interface {
 	// Message reads one message of the session; ErrNotFound if that has none such.
 	Message(ctx context.Context, session address.ID, id address.MessageID) (message.Message, error)
 	// Children reads the messages that follow parent, oldest first, without
-	// summaries: the newest [BranchesMost]. An empty parent asks for the roots.
+	// summaries: the newest [BranchesMax]. An empty parent asks for the roots.
 	Children(ctx context.Context, session address.ID, parent address.MessageID) ([]message.Message, error)
 	// NewestLeaf finds what was stored last of a message and all that follows it; ErrNotFound if there is no such message.
 	NewestLeaf(ctx context.Context, session address.ID, id address.MessageID) (address.MessageID, error)

@@ -56,7 +56,7 @@ type Record struct {
 	Compacted     address.MessageID // summary message that stands before the kept ones; empty for none
 
 	Title      flow.Text
-	Label      flow.Text       // name that people gave it, for display; at most [LabelMost] bytes
+	Label      flow.Text       // name that people gave it, for display; at most [LabelMax] bytes
 	Metadata   json.RawMessage // free-form JSON object of the creator
 	FileAccess FileAccess
 	Persistent bool

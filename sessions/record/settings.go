@@ -47,8 +47,8 @@ func (l VerboseLevel) Valid() bool {
 	return slices.Contains([]VerboseLevel{VerboseInherit, VerboseOff, VerboseOn, VerboseFull}, l)
 }
 
-// LabelMost is the length of a session's label in bytes, at most.
-const LabelMost = 512
+// LabelMax is the length of a session's label in bytes, at most.
+const LabelMax = 512
 
 // Patch sets a session's settings; nil leaves a field as it is, and what is empty takes an override back.
 type Patch struct {
@@ -83,17 +83,17 @@ func (p Patch) Check() error {
 	if p.Activation != nil && !slices.Contains([]Activation{ActivationInherit, ActivationMention, ActivationAlways}, *p.Activation) {
 		errs = append(errs, fmt.Errorf("groupActivation: %q is not mention or always", *p.Activation))
 	}
-	if p.Label != nil && (len(p.Label.Raw()) > LabelMost || !utf8.ValidString(p.Label.Raw())) {
-		errs = append(errs, fmt.Errorf("label: %d bytes, want UTF-8 of at most %d", len(p.Label.Raw()), LabelMost))
+	if p.Label != nil && (len(p.Label.Raw()) > LabelMax || !utf8.ValidString(p.Label.Raw())) {
+		errs = append(errs, fmt.Errorf("label: %d bytes, want UTF-8 of at most %d", len(p.Label.Raw()), LabelMax))
 	}
-	if p.Metadata != nil && len(*p.Metadata) > MetadataMost {
-		errs = append(errs, fmt.Errorf("metadata: %d bytes, the maximum is %d", len(*p.Metadata), MetadataMost))
+	if p.Metadata != nil && len(*p.Metadata) > MetadataMax {
+		errs = append(errs, fmt.Errorf("metadata: %d bytes, the maximum is %d", len(*p.Metadata), MetadataMax))
 	}
 	return errors.Join(errs...)
 }
 
-// MetadataMost is the length of a session's metadata in bytes, at most. Rows of before this bound may have more.
-const MetadataMost = 64 << 10
+// MetadataMax is the length of a session's metadata in bytes, at most. Rows of before this bound may have more.
+const MetadataMax = 64 << 10
 
 // Empty reports whether the patch sets nothing.
 func (p Patch) Empty() bool { return p == Patch{ID: p.ID} }

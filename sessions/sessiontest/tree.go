@@ -28,7 +28,7 @@ func (m *Memory) Children(_ context.Context, session sessions.ID, parent session
 			children = append(children, clone(s.Message))
 		}
 	}
-	return children[max(0, len(children)-sessions.BranchesMost):], nil
+	return children[max(0, len(children)-sessions.BranchesMax):], nil
 }
 
 // NewestLeaf implements [sessions.Store].

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	groupMost   = 256              // writes of one transaction
-	queueMost   = 1024             // writes that wait; further callers are held up
+	groupMax    = 256              // writes of one transaction
+	queueMax    = 1024             // writes that wait; further callers are held up
 	applyWithin = 30 * time.Second // for one transaction; a database that hangs must not hold its callers for ever
 )
 
@@ -37,7 +37,7 @@ type waiting struct {
 }
 
 func newGroup(engine Engine) *group {
-	g := &group{engine: engine, queue: make(chan *waiting, queueMost)}
+	g := &group{engine: engine, queue: make(chan *waiting, queueMax)}
 	for range engine.Workers() {
 		g.wg.Go(g.work)
 	}
@@ -102,7 +102,7 @@ func (g *group) gather(first *waiting) []*waiting {
 		} else {
 			batch = append(batch, w)
 		}
-		if len(batch) == groupMost {
+		if len(batch) == groupMax {
 			return batch
 		}
 		select {

@@ -195,19 +195,19 @@ func clean(args []any) {
 	}
 }
 
-// keyMost is the length of an indexed text in bytes, at most: PostgreSQL's indexes take no longer ones. Two of them in
+// keyMax is the length of an indexed text in bytes, at most: PostgreSQL's indexes take no longer ones. Two of them in
 // one index are still short enough.
-const keyMost = 1200
+const keyMax = 1200
 
 // indexed is a text that an index has. One that is too long is replaced by its beginning and a hash, in rows and in
 // what looks for them alike.
 func Indexed[T ~string](text T) string {
 	fit := cleaned(string(text))
-	if len(fit) <= keyMost {
+	if len(fit) <= keyMax {
 		return fit
 	}
 	hash := sha256.Sum256([]byte(fit))
-	return strings.ToValidUTF8(fit[:keyMost/2], "") + "#" + hex.EncodeToString(hash[:16])
+	return strings.ToValidUTF8(fit[:keyMax/2], "") + "#" + hex.EncodeToString(hash[:16])
 }
 
 // cleaned is clean for one text.

@@ -53,7 +53,7 @@ func testApprovals(t *testing.T, b *bundle) {
 	require.Equal(t, []ledger.Approval{decided}, list(ledger.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
 	require.Equal(t, []ledger.Approval{two}, list(ledger.Query{MaxLevel: flow.Restricted, Limit: 1}))
 
-	b.commit(ledger.Change{Unask: []ledger.Unask{{Run: "run_1", Reason: "ended", At: at(4)}, {Run: "run_2", Reason: "ended", At: at(4)}}})
+	b.commit(ledger.Change{DenyPending: []ledger.PendingDenial{{Run: "run_1", Reason: "ended", At: at(4)}, {Run: "run_2", Reason: "ended", At: at(4)}}})
 	require.Equal(t, decided, b.approval("apr_1"), "what is decided stays so")
 	two.Status, two.Reason, two.By, two.Decided = ledger.ApprovalDenied, flow.NewText("ended", flow.Bottom()), "gateway", at(4)
 	require.Equal(t, two, b.approval("apr_2"))

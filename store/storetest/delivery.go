@@ -17,7 +17,7 @@ func testDeliveryRoundTrip(t *testing.T, b *bundle) {
 	d.Session, d.Run, d.Idempotency, d.ResendOf = "sess_1", "run_1", "once", "dlv_0"
 	d.Epoch, d.Attempts, d.Chunks, d.PreviewID, d.LastError = 4, 2, []string{"a", "b"}, "77", "it failed"
 	d.Receipts = []adapters.Receipt{{MessageID: "9", At: start, Moved: &adapters.Migration{From: "a", To: "b"}}}
-	d.Decision = &policy.Decision{Action: policy.Allow, Reason: "because", Rules: []policy.Looked{{Rule: "flow", Matched: true}}}
+	d.Decision = &policy.Decision{Action: policy.Allow, Reason: "because", Rules: []policy.CheckResult{{Rule: "flow", Matched: true}}}
 	d.Finished, d.SentAt, d.LostPreview = at(1), at(1), "the beginn"
 	d.Buttons, d.Files = []adapters.Button{{Label: "Yes", Value: "/yes"}}, []sessions.MediaID{"med_1", "med_2"}
 	d.Controls = []ledger.Control{{Label: "Allow", Command: "approve", Args: "apr_1 allow"}}

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	entriesMost = 1000
-	bytesMost   = 1 << 20
+	entriesMax = 1000
+	bytesMax   = 1 << 20
 )
 
 func newMemory(key, content string, level flow.Level, tags ...string) sessions.Memory {
@@ -29,7 +29,7 @@ func newMemory(key, content string, level flow.Level, tags ...string) sessions.M
 }
 
 func saveOf(m sessions.Memory) sessions.MemorySave {
-	return sessions.MemorySave{Memory: m, MaxEntries: entriesMost, MaxBytes: bytesMost}
+	return sessions.MemorySave{Memory: m, MaxEntries: entriesMax, MaxBytes: bytesMax}
 }
 
 func (b *bundle) save(m sessions.Memory) {

@@ -185,7 +185,7 @@ func drawStep(t *rapid.T, now time.Time, bounds int) memoryStep {
 		if rapid.IntRange(0, 2).Draw(t, "for ever") == 0 {
 			m.Expires = now.Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "life")) * time.Minute)
 		}
-		return memoryStep{save: &sessions.MemorySave{Memory: m, MaxEntries: bounds, MaxBytes: bytesMost}}
+		return memoryStep{save: &sessions.MemorySave{Memory: m, MaxEntries: bounds, MaxBytes: bytesMax}}
 	case what < 9:
 		return memoryStep{delete: &sessions.MemoryDelete{Memory: m, Uncover: rapid.Bool().Draw(t, "uncover")}}
 	}

@@ -54,7 +54,7 @@ func testChildren(t *testing.T, b *bundle) {
 	require.Empty(t, b.children(other.ID, trunk[0]))
 
 	var many []string
-	for i := range sessions.BranchesMost + 3 {
+	for i := range sessions.BranchesMax + 3 {
 		many = append(many, strconv.Itoa(i))
 		b.chain(r.ID, trunk[1], many[i])
 	}

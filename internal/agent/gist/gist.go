@@ -13,8 +13,8 @@ import (
 	"sluice/sessions"
 )
 
-// ClipMost and clipLeast bound how much of one message is summarized, in bytes.
-const ClipMost, clipLeast = 4000, 250
+// ClipMax and clipLeast bound how much of one message is summarized, in bytes.
+const ClipMax, clipLeast = 4000, 250
 
 // Request asks for the gist of messages.
 type Request struct {
@@ -31,7 +31,7 @@ func Of(ctx context.Context, model sessions.Model, r Request) (string, error) {
 	if !(policy.Subject{Taint: r.Label}).MayTell(policy.CheckModel, sessions.ModelLevel(model)) {
 		return "", fmt.Errorf("summarize thread: %w", sessions.ErrModelLevel)
 	}
-	for clip := ClipMost; ; clip /= 2 {
+	for clip := ClipMax; ; clip /= 2 {
 		request := sessions.Request{System: r.Prompt, MaxTokens: r.Most, Messages: []sessions.Message{{
 			Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(Transcript(r.Messages, clip), r.Label)},
 		}}}

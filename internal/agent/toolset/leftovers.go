@@ -15,8 +15,8 @@ import (
 const (
 	// toolGrace is how long a call may go on when its context has ended. Then it is left behind.
 	toolGrace = 2 * time.Second
-	// leftMost is how many calls of one tool may be left behind at once. Further ones are refused.
-	leftMost = 8
+	// leftMax is how many calls of one tool may be left behind at once. Further ones are refused.
+	leftMax = 8
 )
 
 // leftovers runs calls of tools, and leaves behind those that do not end when their context does: so
@@ -63,7 +63,7 @@ type toolCall struct {
 
 // do works a call, and gives its result, or an error when it did not end within toolGrace after ctx.
 func (l *leftovers) do(ctx context.Context, tool string, run sessions.RunID, work func() (sessions.ToolResult, error)) (sessions.ToolResult, error) {
-	if n := l.count(tool); n >= leftMost {
+	if n := l.count(tool); n >= leftMax {
 		return sessions.ToolResult{}, fmt.Errorf("not run: %d earlier calls of %s have not ended yet; use another tool, or try again later", n, tool)
 	}
 	c := &toolCall{tool: tool, run: run, began: l.now(), done: make(chan struct{})}

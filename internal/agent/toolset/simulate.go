@@ -76,7 +76,7 @@ func (ts *Toolset) Simulate(ctx context.Context, record sessions.Record, caller 
 		return policy.Simulation{}, err
 	}
 	if t.Run == nil || above(t.Flow, caller.Reader) {
-		s.Decide(policy.Decision{Action: policy.Block, Reason: fmt.Sprintf("there is no tool %q", tool), Rules: []policy.Looked{}})
+		s.Decide(policy.Decision{Action: policy.Block, Reason: fmt.Sprintf("there is no tool %q", tool), Rules: []policy.CheckResult{}})
 		return s, nil
 	}
 	d := ts.judged(ctx, policy.Call{

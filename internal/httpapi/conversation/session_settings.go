@@ -53,7 +53,7 @@ func patchable() []setting {
 		{name: "thinking_level", about: "how much the model may reason", enum: []string{"off", "low", "medium", "high"}, set: into(func(p *sessions.Patch) **sessions.ThinkingLevel { return &p.ThinkingLevel })},
 		{name: "verbose_level", about: "how much of the work people are shown", enum: []string{"off", "on", "full"}, set: into(func(p *sessions.Patch) **sessions.VerboseLevel { return &p.VerboseLevel })},
 		{name: modelField, about: "<provider>/<model>; empty: the agent's", set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Model })},
-		{name: "label", about: "the name that people gave it", max: sessions.LabelMost, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Label })},
+		{name: "label", about: "the name that people gave it", max: sessions.LabelMax, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Label })},
 		{name: "title", about: "its name for people if it has no label", max: titleMax, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Title })},
 	}
 }

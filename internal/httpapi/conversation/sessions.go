@@ -114,10 +114,10 @@ func (a *SessionAPI) Create(ctx context.Context, in *createInput) (*wire.Body[se
 
 // metadataFits refuses metadata beyond the limit. Metadata that was stored before there was a limit stays readable.
 func metadataFits(raw json.RawMessage) error {
-	if len(raw) <= sessions.MetadataMost || policy.CheckSize.Skipped() {
+	if len(raw) <= sessions.MetadataMax || policy.CheckSize.Skipped() {
 		return nil
 	}
-	return wire.TooLarge(fmt.Sprintf("metadata: it has %d bytes, but the limit is %d; keep larger data in a file of the session", len(raw), sessions.MetadataMost))
+	return wire.TooLarge(fmt.Sprintf("metadata: it has %d bytes, but the limit is %d; keep larger data in a file of the session", len(raw), sessions.MetadataMax))
 }
 
 // List lists the sessions that the caller may know of.

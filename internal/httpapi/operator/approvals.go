@@ -70,7 +70,7 @@ func approvalOf(who auth.Caller, p ledger.Approval) approvalRecord {
 		r.Approvers = append(r.Approvers, view.NotNil(who))
 	}
 	r.Rules, r.OnTimeout = p.Terms.Rules, "block"
-	if p.Terms.Lapse {
+	if p.Terms.AllowOnTimeout {
 		r.OnTimeout = "allow"
 	}
 	if json.Valid(p.Args) {

@@ -61,7 +61,7 @@ func TestApprovalAsTheCallerMaySeeIt(t *testing.T) {
 	require.Nil(t, got.Decided)
 	require.JSONEq(t, `{"a":1}`, string(got.Args))
 
-	p.Terms.Lapse, p.Decided, p.Args = true, at, json.RawMessage(`{"a"`)
+	p.Terms.AllowOnTimeout, p.Decided, p.Args = true, at, json.RawMessage(`{"a"`)
 	got = approvalOf(reader, p)
 	require.Equal(t, "it is above your level and is not shown", got.Reason)
 	require.Equal(t, "allow", got.OnTimeout)

@@ -66,8 +66,8 @@ type block struct {
 
 var _ wire.Completed = (*answer)(nil)
 
-// blocksMost bounds the blocks of one answer, against a server that counts wrongly.
-const blocksMost = 256
+// blocksMax bounds the blocks of one answer, against a server that counts wrongly.
+const blocksMax = 256
 
 // Event implements [wire.Answer]. Events that it does not know are left out, as the API asks.
 func (a *answer) Event(_ string, data []byte) (end bool, err error) {
@@ -113,8 +113,8 @@ func (a *answer) failed(e event) error {
 
 // begin opens a block. Blocks that are only for the provider stay without a type.
 func (a *answer) begin(e event) error {
-	if e.Index < 0 || e.Index >= blocksMost {
-		return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has a block %d: more than %d are not taken", e.Index, blocksMost))
+	if e.Index < 0 || e.Index >= blocksMax {
+		return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has a block %d: more than %d are not taken", e.Index, blocksMax))
 	}
 	for len(a.blocks) <= e.Index {
 		a.blocks = append(a.blocks, &block{})

@@ -183,13 +183,13 @@ func (s *Server) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// requestMost bounds a request's body, as the real services do.
-const requestMost = 32 << 20
+// requestMax bounds a request's body, as the real services do.
+const requestMax = 32 << 20
 
 // handler serves one API.
 func (s *Server) handler(a api) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestMost))
+		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestMax))
 		if err != nil {
 			a.fail(w, Fail(http.StatusRequestEntityTooLarge, "request_too_large", err.Error()))
 			return

@@ -84,12 +84,12 @@ func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sess
 	return c, nil
 }
 
-// pieceMost is how many pieces an answer is streamed in at most.
-const pieceMost = 200
+// pieceMax is how many pieces an answer is streamed in at most.
+const pieceMax = 200
 
 // stream cuts a text into pieces at spaces.
 func stream(text string, on func(sessions.Chunk)) {
-	least := len(text)/pieceMost + 1
+	least := len(text)/pieceMax + 1
 	for len(text) > 0 {
 		cut := len(text)
 		if least < len(text) {

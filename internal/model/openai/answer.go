@@ -134,16 +134,16 @@ func (a *answer) say(kind sessions.PartType, into *strings.Builder, text string)
 	a.on(sessions.Chunk{Type: kind, Text: text})
 }
 
-// callsMost bounds the tool calls of one answer, against a server that counts wrongly.
-const callsMost = 128
+// callsMax bounds the tool calls of one answer, against a server that counts wrongly.
+const callsMax = 128
 
 // call adds a piece to a tool call. The first piece has the id and the name;
 // servers that repeat them, or count every call as the first, are understood.
 func (a *answer) call(index int, id, name, args string) error {
 	c := a.find(index, id)
 	if c == nil {
-		if len(a.calls) == callsMost {
-			return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has more than %d tool calls", callsMost))
+		if len(a.calls) == callsMax {
+			return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has more than %d tool calls", callsMax))
 		}
 		c = &call{index: index, id: cmp.Or(id, fmt.Sprintf("call_%d", len(a.calls)))}
 		a.calls = append(a.calls, c)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	errorMost = 4 << 10        // bytes of an error's body that are read
-	retryMost = 24 * time.Hour // a provider that asks for more is not believed
+	errorMax = 4 << 10        // bytes of an error's body that are read
+	retryMax = 24 * time.Hour // a provider that asks for more is not believed
 )
 
 // Fail makes an error of the client's model. The secret does not stand in its text.
@@ -29,7 +29,7 @@ func (c *Client) Fail(kind sessions.ModelErrorKind, err error) *sessions.ModelEr
 
 // refused reads what a response that is no stream means.
 func (c *Client) refused(resp *http.Response) error {
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, errorMost))
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, errorMax))
 	if err != nil && len(raw) == 0 {
 		raw = []byte("(the error's text could not be read)") // the status says enough
 	}
@@ -110,7 +110,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return d
 	}
 	if at, err := http.ParseTime(value); err == nil && at.After(now) {
-		return min(at.Sub(now), retryMost)
+		return min(at.Sub(now), retryMax)
 	}
 	return 0
 }
@@ -121,8 +121,8 @@ func parseWait(s string, unit time.Duration) time.Duration {
 	if err != nil || !(n > 0) { // NaN too
 		return 0
 	}
-	if n > float64(retryMost/unit) {
-		return retryMost
+	if n > float64(retryMax/unit) {
+		return retryMax
 	}
 	return time.Duration(n * float64(unit))
 }

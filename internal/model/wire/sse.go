@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	streamMost = 32 << 20               // bytes of one response
-	eventMost  = 8 << 20                // bytes of one event
-	drainMost  = 4 << 10                // bytes after the end marker
-	drainWait  = 100 * time.Millisecond // for them
+	streamMax = 32 << 20               // bytes of one response
+	eventMax  = 8 << 20                // bytes of one event
+	drainMax  = 4 << 10                // bytes after the end marker
+	drainWait = 100 * time.Millisecond // for them
 )
 
 // errTooLarge ends a response that would fill the memory.
@@ -36,7 +36,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.body.Read(p)
 	s.begun = true
 	s.watch.Stop()
-	if s.read += n; s.read > streamMost {
+	if s.read += n; s.read > streamMax {
 		return 0, errTooLarge
 	}
 	return n, err
@@ -88,7 +88,7 @@ func (s *stream) events(a Answer) (end bool, err error) {
 // drain reads the rest of a finished response, so that its connection can be used again.
 func (s *stream) drain() {
 	s.watch.Reset(min(s.idle, drainWait))
-	_, _ = io.CopyN(io.Discard, s.body, drainMost) // if that fails, the connection is closed
+	_, _ = io.CopyN(io.Discard, s.body, drainMax) // if that fails, the connection is closed
 }
 
 // event is one server-sent event while its lines come.
@@ -112,13 +112,13 @@ func (e *event) add(line []byte) error {
 		}
 		e.data = append(e.data, value...)
 	}
-	if len(e.data) > eventMost {
+	if len(e.data) > eventMax {
 		return errTooLarge
 	}
 	return nil
 }
 
-// readLine reads one line without its end, up to eventMost bytes. At the end of
+// readLine reads one line without its end, up to eventMax bytes. At the end of
 // the response it gives what there is of the last line with [io.EOF].
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var whole []byte
@@ -127,7 +127,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		if whole == nil && err == nil {
 			return bytes.TrimRight(part, "\r\n"), nil // good until the next read
 		}
-		if whole = append(whole, part...); len(whole) > eventMost {
+		if whole = append(whole, part...); len(whole) > eventMax {
 			return nil, errTooLarge
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

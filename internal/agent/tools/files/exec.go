@@ -21,13 +21,13 @@ const (
 "command":{"type":"string","description":"run with sh -c in the workspace"},
 "timeoutSeconds":{"type":"integer","minimum":1,"maximum":120,"description":"default 60"},
 "stdin":{"type":"string","description":"the standard input of the command"}}}`
-	execDefault, execMost = 60, 120 // seconds
+	execDefault, execMax = 60, 120 // seconds
 	// execOutput is how much of stdout, and of stderr, is shown, in bytes.
 	execOutput = 64 << 10
-	// commandMost is the length of a command and of its input, in bytes, at most.
-	commandMost = 128 << 10
+	// commandMax is the length of a command and of its input, in bytes, at most.
+	commandMax = 128 << 10
 	// execTimeout leaves a command that is killed the time to die.
-	execTimeout = (execMost + 10) * time.Second
+	execTimeout = (execMax + 10) * time.Second
 )
 
 func (ts *Tools) execTool() sessions.Tool {
@@ -70,12 +70,12 @@ func (ts *Tools) exec(ctx context.Context, caller sessions.Caller, raw json.RawM
 	switch {
 	case args.Command == "":
 		return sessions.ToolResult{}, errors.New("command: is required")
-	case len(args.Command) > commandMost:
-		return sessions.ToolResult{}, fmt.Errorf("command: is %d bytes, the maximum is %d", len(args.Command), commandMost)
-	case len(args.Stdin) > commandMost:
-		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the maximum is %d", len(args.Stdin), commandMost)
-	case seconds < 1 || seconds > execMost:
-		return sessions.ToolResult{}, fmt.Errorf("timeoutSeconds: %d, want 1 to %d", seconds, execMost)
+	case len(args.Command) > commandMax:
+		return sessions.ToolResult{}, fmt.Errorf("command: is %d bytes, the maximum is %d", len(args.Command), commandMax)
+	case len(args.Stdin) > commandMax:
+		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the maximum is %d", len(args.Stdin), commandMax)
+	case seconds < 1 || seconds > execMax:
+		return sessions.ToolResult{}, fmt.Errorf("timeoutSeconds: %d, want 1 to %d", seconds, execMax)
 	}
 	runner, err := ts.runner(ctx, caller)
 	if err != nil {

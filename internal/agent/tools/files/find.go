@@ -36,7 +36,7 @@ func (ts *Tools) findFiles(ctx context.Context, caller sessions.Caller, raw json
 	whole, err := files.Walk(ctx, args.Path, func(e workspace.Entry, _ func() ([]byte, error)) bool {
 		switch {
 		case !glob.Match(e.Path):
-		case len(found) == workspace.EntriesMost:
+		case len(found) == workspace.EntriesMax:
 			more = true
 		default:
 			found = append(found, e)

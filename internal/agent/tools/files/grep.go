@@ -24,16 +24,16 @@ const (
 "files":{"type":"string","description":"only files that match this pattern, as in find"},
 "ignoreCase":{"type":"boolean"},
 "limit":{"type":"integer","minimum":1,"maximum":500,"description":"maximum number of lines; default 100"}}}`
-	grepDefault, grepMost = 100, 500
+	grepDefault, grepMax = 100, 500
 	// grepLine is how much of a line is shown, in bytes.
 	grepLine = 400
 	// grepBytes is how much text one search reads at most.
 	grepBytes = 256 << 20
-	// patternMost is the length of a pattern in bytes, at most.
-	patternMost = 1000
-	// programMost is how many instructions a compiled pattern has at most. Each character of a text may take a step for
+	// patternMax is the length of a pattern in bytes, at most.
+	patternMax = 1000
+	// programMax is how many instructions a compiled pattern has at most. Each character of a text may take a step for
 	// each instruction; nested repetitions make many.
-	programMost = 10_000
+	programMax = 10_000
 	// searchSteps is how many such steps one search takes at most: some seconds.
 	searchSteps = 1_000_000_000
 	// sliceSteps is how many steps a search takes before it looks at its context again: some milliseconds.
@@ -74,10 +74,10 @@ func (a grepArgs) parse() (*grep, error) {
 		g.limit = *a.Limit
 	}
 	switch {
-	case a.Pattern == "" || len(a.Pattern) > patternMost:
-		return nil, fmt.Errorf("pattern: want 1 to %d bytes", patternMost)
-	case g.limit < 1 || g.limit > grepMost:
-		return nil, fmt.Errorf("limit: %d, want 1 to %d", g.limit, grepMost)
+	case a.Pattern == "" || len(a.Pattern) > patternMax:
+		return nil, fmt.Errorf("pattern: want 1 to %d bytes", patternMax)
+	case g.limit < 1 || g.limit > grepMax:
+		return nil, fmt.Errorf("limit: %d, want 1 to %d", g.limit, grepMax)
 	}
 	var err error
 	if g.pattern, err = parsePattern(a.Pattern, a.IgnoreCase); err != nil {
@@ -130,7 +130,7 @@ func (g *grep) look(ctx context.Context, e workspace.Entry, read func() ([]byte,
 	if g.only != nil && !g.only.Match(e.Path) {
 		return true
 	}
-	if g.bytes -= int(min(e.Size, workspace.FileMost)); g.bytes < 0 {
+	if g.bytes -= int(min(e.Size, workspace.FileMax)); g.bytes < 0 {
 		g.stopped = fmt.Sprintf("at %s: one search reads at most %d MiB; search fewer files (path, files)", e.Path, grepBytes>>20)
 		return false
 	}
@@ -194,8 +194,8 @@ func parsePattern(text string, ignoreCase bool) (pattern, error) {
 		return pattern{}, err
 	}
 	size := len(program.Inst)
-	if size > programMost && !policy.CheckSearch.Skipped() {
-		return pattern{}, fmt.Errorf("its repetitions make it too big: %d steps for each character, the maximum is %d; use smaller counts, or * and +", size, programMost)
+	if size > programMax && !policy.CheckSearch.Skipped() {
+		return pattern{}, fmt.Errorf("its repetitions make it too big: %d steps for each character, the maximum is %d; use smaller counts, or * and +", size, programMax)
 	}
 	expression, err := regexp.Compile(text)
 	return pattern{expression, size}, err

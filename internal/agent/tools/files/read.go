@@ -21,8 +21,8 @@ const (
 "limit":{"type":"integer","minimum":1,"description":"lines; default: as many as fit into 256 KiB"}}}`
 	listFilesSchema = `{"type":"object","additionalProperties":false,"properties":{
 "path":{"type":"string","description":"a folder of the workspace; default: all of it"}}}`
-	// readMost is how much of a file one call shows, in bytes.
-	readMost = 256 << 10
+	// readMax is how much of a file one call shows, in bytes.
+	readMax = 256 << 10
 )
 
 // fileTool is a tool over the session's files. One that only reads may be run again.
@@ -112,9 +112,9 @@ func lines(content string, offset, limit int) (string, error) {
 	n := 0 // lines that are passed or shown
 	for line := range strings.Lines(content) {
 		if n+1 >= offset {
-			if n-offset+1 == limit || out.Len()+len(line) > readMost {
+			if n-offset+1 == limit || out.Len()+len(line) > readMax {
 				if out.Len() == 0 {
-					return strings.ToValidUTF8(line[:readMost], "") + fmt.Sprintf("\n[line %d continues: it has %d bytes]", offset, len(line)), nil
+					return strings.ToValidUTF8(line[:readMax], "") + fmt.Sprintf("\n[line %d continues: it has %d bytes]", offset, len(line)), nil
 				}
 				break
 			}

@@ -19,8 +19,8 @@ const (
 "path":{"type":"string","description":"relative to the workspace"},
 "oldText":{"type":"string","minLength":1,"description":"the exact text to replace, with enough context to occur only once"},
 "newText":{"type":"string","description":"the new text; empty to delete the old one"}}}`
-	// writeMost is how much one call writes, in bytes.
-	writeMost = 256 << 10
+	// writeMax is how much one call writes, in bytes.
+	writeMax = 256 << 10
 )
 
 func (ts *Tools) writeFile(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
@@ -36,8 +36,8 @@ func (ts *Tools) writeFile(ctx context.Context, caller sessions.Caller, raw json
 		return sessions.ToolResult{}, errors.New("path: is required")
 	case args.Content == nil:
 		return sessions.ToolResult{}, errors.New("content: is required")
-	case len(*args.Content) > writeMost:
-		return sessions.ToolResult{}, fmt.Errorf("content: is %d bytes, the maximum is %d", len(*args.Content), writeMost)
+	case len(*args.Content) > writeMax:
+		return sessions.ToolResult{}, fmt.Errorf("content: is %d bytes, the maximum is %d", len(*args.Content), writeMax)
 	}
 	return ts.writeText(ctx, caller, args.Path, func(string) (string, error) { return *args.Content, nil }, false)
 }
@@ -60,8 +60,8 @@ func (ts *Tools) editFile(ctx context.Context, caller sessions.Caller, raw json.
 		return sessions.ToolResult{}, errors.New("newText: is required")
 	case args.Old == *args.New:
 		return sessions.ToolResult{}, errors.New("newText: is the same as oldText")
-	case len(*args.New) > writeMost:
-		return sessions.ToolResult{}, fmt.Errorf("newText: is %d bytes, the maximum is %d", len(*args.New), writeMost)
+	case len(*args.New) > writeMax:
+		return sessions.ToolResult{}, fmt.Errorf("newText: is %d bytes, the maximum is %d", len(*args.New), writeMax)
 	}
 	return ts.writeText(ctx, caller, args.Path, func(there string) (string, error) {
 		switch n := strings.Count(there, args.Old); n {

@@ -29,9 +29,9 @@ const (
 
 const (
 	memorySearchDefault = 10
-	memorySearchMost    = 50
+	memorySearchMax     = 50
 	memoryListDefault   = 50
-	memoryListMost      = 200
+	memoryListMax       = 200
 	// memoryShown and memoryListed are the bytes of a content that a search and a list show; memory_get shows all of it.
 	memoryShown  = 4000
 	memoryListed = 500
@@ -159,7 +159,7 @@ func (ts *Tools) searchMemories(ctx context.Context, caller sessions.Caller, raw
 	if strings.TrimSpace(args.Query) == "" {
 		return sessions.ToolResult{}, errors.New("query: is required")
 	}
-	limit, err := countOf("max_results", args.Max, memorySearchDefault, memorySearchMost)
+	limit, err := countOf("max_results", args.Max, memorySearchDefault, memorySearchMax)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -196,7 +196,7 @@ func (ts *Tools) listMemories(ctx context.Context, caller sessions.Caller, raw j
 	if err := tools.DecodeArgs(raw, &args); err != nil {
 		return sessions.ToolResult{}, err
 	}
-	limit, err := countOf("limit", args.Limit, memoryListDefault, memoryListMost)
+	limit, err := countOf("limit", args.Limit, memoryListDefault, memoryListMax)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}

@@ -14,7 +14,7 @@ import (
 
 const (
 	historyDefault = 50
-	historyMost    = 200
+	historyMax     = 200
 )
 
 const historySchema = `{"type":"object","additionalProperties":false,"required":["sessionKey"],"properties":{
@@ -42,7 +42,7 @@ func (a *historyArgs) limit() int {
 	if a.Limit == nil {
 		return historyDefault
 	}
-	return min(*a.Limit, historyMost)
+	return min(*a.Limit, historyMax)
 }
 
 func (ts *Tools) historyTool() sessions.Tool {

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	listMost         = 200  // rows of one call
-	listMessagesMost = 20   // messages of a row
-	listPage         = 1000 // sessions that one look takes
-	listPages        = 10
+	listMax         = 200  // rows of one call
+	listMessagesMax = 20   // messages of a row
+	listPage        = 1000 // sessions that one look takes
+	listPages       = 10
 )
 
 const listSchema = `{"type":"object","additionalProperties":false,"properties":{
@@ -56,15 +56,15 @@ func (a *listArgs) check() error {
 	if a.MessageLimit < 0 {
 		return fmt.Errorf("messageLimit: %d is less than 0", a.MessageLimit)
 	}
-	a.MessageLimit = min(a.MessageLimit, listMessagesMost)
+	a.MessageLimit = min(a.MessageLimit, listMessagesMax)
 	return nil
 }
 
 func (a *listArgs) limit() int {
 	if a.Limit == nil {
-		return listMost
+		return listMax
 	}
-	return min(*a.Limit, listMost)
+	return min(*a.Limit, listMax)
 }
 
 // Store reads what the tools show of sessions, and stores the model that one of them sets.

@@ -19,7 +19,7 @@ const statusSchema = `{"type":"object","additionalProperties":false,"properties"
 "model":{"type":"string","description":"sets this session's model from the next message on: <provider>/<model>, or default for the agent's own; only if an owner asks for it"}}}`
 
 const (
-	statusMost      = 200 // unfinished runs that are counted
+	statusMax       = 200 // unfinished runs that are counted
 	statusExchanges = 20  // exchanges that are shown, and that are looked at of each side
 	statusEnded     = 5   // exchanges that are shown although they have ended
 )
@@ -143,7 +143,7 @@ func (ts *Tools) setModel(ctx context.Context, caller sessions.Caller, record *s
 }
 
 func (ts *Tools) countRuns(ctx context.Context, status *sessionStatus) error {
-	runs, err := ts.Store.WaitingRuns(ctx, status.SessionID, statusMost)
+	runs, err := ts.Store.WaitingRuns(ctx, status.SessionID, statusMax)
 	if err != nil {
 		return tools.Inside("read runs", err)
 	}

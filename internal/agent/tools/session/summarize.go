@@ -181,6 +181,6 @@ func mentions(turn []sessions.Message, words []string, focus string) bool {
 	if len(words) == 0 {
 		words = []string{strings.ToLower(strings.TrimSpace(focus))}
 	}
-	said := strings.ToLower(gist.Transcript(turn, gist.ClipMost))
+	said := strings.ToLower(gist.Transcript(turn, gist.ClipMax))
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	sendWaitDefault = 30  // seconds
-	sendWaitMost    = 600 // seconds
+	sendWaitMax     = 600 // seconds
 	sendMostText    = 64 << 10
 )
 
@@ -53,7 +53,7 @@ func (a *sendArgs) wait() time.Duration {
 	if a.TimeoutSeconds == nil {
 		return sendWaitDefault * time.Second
 	}
-	return time.Duration(min(*a.TimeoutSeconds, sendWaitMost)) * time.Second
+	return time.Duration(min(*a.TimeoutSeconds, sendWaitMax)) * time.Second
 }
 
 // sendResult is the result of sessions_send.
@@ -72,7 +72,7 @@ func (ts *Tools) sendTool() sessions.Tool {
 			Name: "sessions_send", Parameters: json.RawMessage(sendSchema),
 			Description: "Sends a message to the agent of another session and waits for its answer. Afterwards the two of you may exchange a few more messages, and the other agent may tell the people in its conversation.",
 		},
-		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMost + 30) * time.Second,
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMax + 30) * time.Second,
 		Run: ts.sendTo, Beyond: ts.sendBeyond,
 		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
 			_, _, err := ts.sendPlan(ctx, caller, raw)

@@ -107,8 +107,8 @@ func (ts *Tools) addTodos(ctx context.Context, caller sessions.Caller, raw json.
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	if countNew(there, change.Add)+len(there) > sessions.TodosMost {
-		return sessions.ToolResult{}, fmt.Errorf("items: the list has %d already, and the maximum is %d: todo_clear removes those that are done", len(there), sessions.TodosMost)
+	if countNew(there, change.Add)+len(there) > sessions.TodosMax {
+		return sessions.ToolResult{}, fmt.Errorf("items: the list has %d already, and the maximum is %d: todo_clear removes those that are done", len(there), sessions.TodosMax)
 	}
 	return ts.changedTodos(ctx, caller, change)
 }

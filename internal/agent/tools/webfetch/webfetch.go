@@ -21,7 +21,7 @@ const (
 	webSchema = `{"type":"object","additionalProperties":false,"required":["url"],"properties":{
 "url":{"type":"string","description":"an http or https address"},
 "max_chars":{"type":"integer","minimum":1,"maximum":100000,"description":"how much of the text is shown; default 20000"}}}`
-	webChars, webCharsMost = 20_000, 100_000
+	webChars, webCharsMax = 20_000, 100_000
 	// webSpare lets the page's own time-out speak first.
 	webSpare = 10 * time.Second
 )
@@ -82,8 +82,8 @@ func (ts *Tools) fetch(ctx context.Context, caller sessions.Caller, declared ros
 	switch {
 	case args.URL == "":
 		return sessions.ToolResult{}, errors.New("url: is required")
-	case most < 1 || most > webCharsMost:
-		return sessions.ToolResult{}, fmt.Errorf("max_chars: %d, want 1 to %d", most, webCharsMost)
+	case most < 1 || most > webCharsMax:
+		return sessions.ToolResult{}, fmt.Errorf("max_chars: %d, want 1 to %d", most, webCharsMax)
 	case !now.Enabled || now.Classification != declared.Classification:
 		return sessions.ToolResult{}, errors.New("the configuration of web_fetch has changed: this conversation can use it again when it is next opened")
 	}

@@ -111,7 +111,7 @@ func (s *starter) get(path, token string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// A start without its database waits, says why, and goes on by itself.
+// A start without its database waits, says why, and continues when the database is there.
 func TestStartWaitsForTheDatabase(t *testing.T) {
 	t.Parallel()
 	database := storetest.NewServer(t)
@@ -145,7 +145,7 @@ func TestStartWaitsForTheDatabase(t *testing.T) {
 	status, _ = s.get("/readyz", "")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, 1, s.log.count("the start waits"))
-	require.Equal(t, 1, s.log.count("is there"))
+	require.Equal(t, 1, s.log.count("start continues"))
 }
 
 // SIGTERM ends a start that waits at once, for the database and for the bus.

@@ -181,8 +181,8 @@ func (s *Session) ReplaceTools(drop func(Tool) bool, with []Tool) {
 	if len(with) == 0 && !slices.ContainsFunc(s.agent.Tools, drop) {
 		return
 	}
-	kept := slices.DeleteFunc(slices.Clone(s.agent.Tools), drop) // the agent's own list may be shared
-	s.agent.Tools = append(kept, with...)
+	tools := slices.DeleteFunc(slices.Clone(s.agent.Tools), drop) // the agent's own list may be shared
+	s.agent.Tools = slices.Concat(tools, with)
 	s.specs = specsOf(s.agent.Tools)
 }
 

@@ -13,7 +13,7 @@ var (
 	ErrQueueFull = errors.New("queue is full")
 )
 
-// RequestError is a problem with what a caller asked for; its text may be shown to the caller.
+// Error is a problem with what a caller asked for; its text may be shown to the caller.
 type Error struct {
 	Field string // the parameter, for example "channel"
 	Text  string // what is wrong and what to do

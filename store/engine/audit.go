@@ -17,7 +17,7 @@ type Entry struct {
 	Level, Trust                           int
 }
 
-// entries are the audit entries of a change, as they will be stored.
+// Entries are the audit entries of a change, as they will be stored.
 func (e *Encoding) Entries(audit []sessions.AuditEntry) Trail {
 	trail := make(Trail, len(audit))
 	for i, a := range audit {
@@ -33,7 +33,7 @@ func (e *Encoding) Entries(audit []sessions.AuditEntry) Trail {
 	return trail
 }
 
-// seal is the hash that makes an entry a link of its chain: SHA-256 of the fields
+// Seal is the hash that makes an entry a link of its chain: SHA-256 of the fields
 // in this order, each as a netstring ("<bytes>:<text>,"), so that no two rows have
 // the same text. The hash before the first is empty.
 func (e Entry) Seal(before string, chain int, seq int64) string {
@@ -63,6 +63,7 @@ const (
 	// AnyHead waits for one of the chains.
 	AnyHead = `SELECT chain, seq, hash FROM audit_heads ORDER BY random() LIMIT 1/*pg FOR UPDATE*/`
 
+	// AuditColumns are the columns of an entry.
 	AuditColumns = `chain, seq, at, actor, action, object, session_id, level, trust, detail, hash`
 	addAudit     = `INSERT INTO audit (` + AuditColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	moveHead     = `UPDATE audit_heads SET seq = ?, hash = ? WHERE chain = ? AND seq = ? AND hash = ?`

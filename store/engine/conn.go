@@ -44,9 +44,10 @@ func (c *Conn) Close() error {
 	return c.closed
 }
 
-// write applies statements that no entry of the audit trail tells of.
+// Change applies statements that no entry of the audit trail tells of.
 func (c *Conn) Change(ctx context.Context, write Write) error { return c.Apply(ctx, write, nil) }
 
+// Apply runs statements and adds the entries of the audit trail in one transaction.
 func (c *Conn) Apply(ctx context.Context, write Write, trail Trail) error {
 	for _, s := range write {
 		clean(s.Args)
@@ -84,7 +85,7 @@ func (c *Conn) Ready(ctx context.Context) error {
 	return c.Change(ctx, Write{{SQL: `INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1`}})
 }
 
-// query reads, and notes whether the database could be read.
+// Query reads, and notes whether the database could be read.
 func (c *Conn) Query(ctx context.Context, sql string, args []any, scan func(Row) error) error {
 	clean(args)
 	began := c.outage.begin()
@@ -97,7 +98,7 @@ func (c *Conn) Query(ctx context.Context, sql string, args []any, scan func(Row)
 	return err
 }
 
-// one reads the single row of a query; none is ErrNotFound.
+// One reads the single row of a query; none is ErrNotFound.
 func (c *Conn) One(ctx context.Context, sql string, args []any, dest ...any) error {
 	found := false
 	err := c.Query(ctx, sql, args, func(row Row) error {
@@ -110,7 +111,7 @@ func (c *Conn) One(ctx context.Context, sql string, args []any, dest ...any) err
 	return err
 }
 
-// all reads the rows of a query.
+// All reads the rows of a query.
 func All[T any](ctx context.Context, c *Conn, sql string, args []any, scan func(Row) (T, error)) ([]T, error) {
 	var rows []T
 	err := c.Query(ctx, sql, args, func(row Row) error {
@@ -126,7 +127,7 @@ func All[T any](ctx context.Context, c *Conn, sql string, args []any, scan func(
 // errEnough ends the reading of a list whose bound is reached.
 var errEnough = errors.New("enough is read")
 
-// listed reads a page of a list, up to its limit of rows and its bound of bytes.
+// Listed reads a page of a list, up to its limit of rows and its bound of bytes.
 func Listed[T any](ctx context.Context, c *Conn, b *ledger.Bound, limit int, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
 	query += Most(limit)
 	if b == nil {
@@ -172,7 +173,7 @@ func (m metered) Scan(dest ...any) error {
 	return err
 }
 
-// single reads the only row of a query; none is ErrNotFound.
+// Single reads the only row of a query; none is ErrNotFound.
 func Single[T any](ctx context.Context, c *Conn, sql string, args []any, scan func(Row) (T, error)) (T, error) {
 	rows, err := All(ctx, c, sql, args, scan)
 	if err == nil && len(rows) == 0 {

@@ -7,25 +7,27 @@ import (
 	"sluice/policy/flow"
 )
 
-// filter builds a WHERE clause. What selects nothing in particular is left out,
+// Filter builds a WHERE clause. What selects nothing in particular is left out,
 // so that an index can serve what is left.
 type Filter struct {
 	terms []string
 	Args  []any
 }
 
+// Add adds a condition and its arguments.
 func (f *Filter) Add(term string, args ...any) {
 	f.terms = append(f.terms, term)
 	f.Args = append(f.Args, args...)
 }
 
+// AddIf adds a condition if it is wanted.
 func (f *Filter) AddIf(wanted bool, term string, args ...any) {
 	if wanted {
 		f.Add(term, args...)
 	}
 }
 
-// within leaves out the rows that are above a level: by their own label, or by the
+// Within leaves out the rows that are above a level: by their own label, or by the
 // taint of a session that one of the columns names. A session that is not there has lost
 // its label. The table is named, so that a term may stand in a query of another one.
 func (f *Filter) Within(most flow.Level, table string, columns ...string) {
@@ -38,7 +40,7 @@ func (f *Filter) Within(most flow.Level, table string, columns ...string) {
 	}
 }
 
-// after begins behind a row of the page before, in the order of seq. One that is left out by the level is none.
+// After begins behind a row of the page before, in the order of seq. One that is left out by the level is none.
 func (f *Filter) After(id string, most flow.Level, table string) {
 	if id == "" {
 		return
@@ -49,7 +51,7 @@ func (f *Filter) After(id string, most flow.Level, table string) {
 	f.Add(`seq < (SELECT p.seq FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
-// afterPlace begins behind a row of the page before, in the order of a time and the id. One that is left out by the level is none.
+// AfterPlace begins behind a row of the page before, in the order of a time and the id. One that is left out by the level is none.
 func (f *Filter) AfterPlace(id string, most flow.Level, table, at string, columns ...string) {
 	if id == "" {
 		return
@@ -60,6 +62,7 @@ func (f *Filter) AfterPlace(id string, most flow.Level, table, at string, column
 	f.Add(`(`+at+`, id) < (SELECT p.`+at+`, p.id FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
+// Where is the clause of all conditions; empty without any.
 func (f *Filter) Where() string {
 	if len(f.terms) == 0 {
 		return ""
@@ -67,7 +70,7 @@ func (f *Filter) Where() string {
 	return ` WHERE ` + strings.Join(f.terms, ` AND `)
 }
 
-// page is the number of rows to give for a wish; 0 is 50, the maximum is 200.
+// Page is the number of rows to give for a wish; 0 is 50, the maximum is 200.
 func Page(limit int) int {
 	if limit <= 0 {
 		return 50
@@ -75,6 +78,6 @@ func Page(limit int) int {
 	return min(limit, 200)
 }
 
-// most is a query's limit. It is no argument, because SQLite plans a query again
+// Most is a query's limit. It is no argument, because SQLite plans a query again
 // for each value of one; there are few different values.
 func Most(limit int) string { return ` LIMIT ` + strconv.Itoa(limit) }

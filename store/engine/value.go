@@ -30,7 +30,7 @@ func storable(t time.Time) time.Time {
 	return t
 }
 
-// micros is a time as it is stored: microseconds since 1970, 0 for the zero time.
+// Micros is a time as it is stored: microseconds since 1970, 0 for the zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -38,6 +38,7 @@ func Micros(t time.Time) int64 {
 	return storable(t).UnixMicro()
 }
 
+// FromMicros is the time that Micros stored.
 func FromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -45,7 +46,7 @@ func FromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// label is a label's two columns. An invalid label is never stored: what has lost its label is as secret as can be.
+// Label is a label's two columns. An invalid label is never stored: what has lost its label is as secret as can be.
 func Label(l flow.Label) (level, trust int) {
 	if !l.Valid() {
 		l = flow.Top()
@@ -56,7 +57,7 @@ func Label(l flow.Label) (level, trust int) {
 	return l.Level().Rank(), trust
 }
 
-// labelFrom restores a label; columns that make none give the top.
+// LabelFrom restores a label; columns that make none give the top.
 func LabelFrom(level, trust int) flow.Label {
 	l, err := flow.LevelFromRank(level)
 	switch {
@@ -68,10 +69,10 @@ func LabelFrom(level, trust int) flow.Label {
 	return flow.NewLabel(l, flow.Untrusted)
 }
 
-// said is a labelled text as it is stored: the text, and its label as "LEVEL/trust". A row of an earlier version has no label.
+// Said is a labelled text as it is stored: the text, and its label as "LEVEL/trust". A row of an earlier version has no label.
 type Said struct{ Text, Label string }
 
-// saidAs is a text's label as it is stored.
+// SaidAs is a text's label as it is stored.
 func SaidAs(t flow.Text) string {
 	if t == (flow.Text{}) {
 		return ""
@@ -79,7 +80,7 @@ func SaidAs(t flow.Text) string {
 	return t.Label().String()
 }
 
-// labelled is the text; one of an earlier version is as secret as what it stands in. A label that can't be read was lost.
+// Labelled is the text; one of an earlier version is as secret as what it stands in. A label that can't be read was lost.
 func (s Said) Labelled(otherwise flow.Label) flow.Text {
 	switch {
 	case s.Label == "" && s.Text == "":
@@ -94,6 +95,7 @@ func (s Said) Labelled(otherwise flow.Label) flow.Text {
 	return flow.NewText(s.Text, label)
 }
 
+// Flag is a bool as it is stored.
 func Flag(b bool) int {
 	if b {
 		return 1
@@ -101,7 +103,7 @@ func Flag(b bool) int {
 	return 0
 }
 
-// encode is a value as JSON text. Values of this program's own types can always be encoded, but for a label that is
+// Encode is a value as JSON text. Values of this program's own types can always be encoded, but for a label that is
 // invalid: a time that JSON can't say is stored as the nearest one.
 func Encode(v any) (string, error) {
 	text, err := json.Marshal(v)
@@ -152,7 +154,7 @@ func mended(v reflect.Value) reflect.Value {
 	return copied
 }
 
-// decode reads what encode wrote; an empty text is the zero value.
+// Decode reads what encode wrote; an empty text is the zero value.
 func Decode(text string, into any) error {
 	if text == "" {
 		return nil
@@ -163,18 +165,20 @@ func Decode(text string, into any) error {
 	return nil
 }
 
-// decoding collects the first error of several decodes.
+// Decoding collects the first error of several decodes.
 type Decoding struct{ Err error }
 
+// Into decodes a text unless an earlier one failed.
 func (d *Decoding) Into(text string, v any) {
 	if d.Err == nil {
 		d.Err = Decode(text, v)
 	}
 }
 
-// encoding collects the first error of several encodes.
+// Encoding collects the first error of several encodes.
 type Encoding struct{ Err error }
 
+// Text is a value as JSON text.
 func (e *Encoding) Text(v any) string {
 	text, err := Encode(v)
 	if e.Err == nil {
@@ -199,7 +203,7 @@ func clean(args []any) {
 // one index are still short enough.
 const keyMax = 1200
 
-// indexed is a text that an index has. One that is too long is replaced by its beginning and a hash, in rows and in
+// Indexed is a text that an index has. One that is too long is replaced by its beginning and a hash, in rows and in
 // what looks for them alike.
 func Indexed[T ~string](text T) string {
 	fit := cleaned(string(text))

@@ -92,7 +92,7 @@ type Call struct {
 	Owner bool
 }
 
-// FirstRoute is the first of some routes that leads somewhere; a zero one if there is none.
+// FirstRoute is the first of some routes that leads somewhere, or the zero value.
 func FirstRoute(routes ...sessions.Route) sessions.Route {
 	for _, r := range routes {
 		if !r.IsZero() {
@@ -170,7 +170,7 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		d.look(RuleFlow, !ok, Block, "session "+who.Taint.Level().String()+", "+c.Tool.Spec.Name+" "+f.Sink.String())
 		if !ok {
 			d.tighten(Block, fmt.Sprintf("this conversation has learnt %s information, and %s may receive at most %s information: an owner can raise %s; %s",
-				who.Taint.Level(), c.Tool.Spec.Name, f.Sink, f.Setting, Anew(f.Sink)))
+				who.Taint.Level(), c.Tool.Spec.Name, f.Sink, f.Setting, StartOverHint(f.Sink)))
 		}
 	}
 	if f.Reads == sessions.FlowOutside {
@@ -215,9 +215,9 @@ func (m *Monitor) Reach(ctx context.Context, c Call) (sessions.Reach, error) {
 	return sessions.ReachHere, nil
 }
 
-// Anew says what /new does for a conversation that has learnt too much for a place of a level: it begins again at the
+// StartOverHint says what /new does for a conversation that has learnt too much for a place of a level: it starts over at the
 // level of what is said in it, which may be above the place, too.
-func Anew(place flow.Level) string {
+func StartOverHint(place flow.Level) string {
 	return "/new starts over, which helps if the messages here are not themselves above " + place.String()
 }
 

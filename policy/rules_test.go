@@ -181,7 +181,7 @@ func TestRate(t *testing.T) {
 	require.Equal(t, policy.Allow, ask("a", "3", time.Minute, true), "the first one is out of its time")
 }
 
-// What was counted is not forgotten when the configuration is read anew, for rules that still count the same.
+// What was counted is not forgotten when the configuration is read again, for rules that still count the same.
 func TestRatesOutliveAReload(t *testing.T) {
 	t.Parallel()
 	counts := func() policy.Rule {

@@ -39,7 +39,7 @@ func TestSecretOfATurnIsNotAnnounced(t *testing.T) {
 	})
 }
 
-// A session that was begun anew while its turn was worked has forgotten what it said; its people hear nothing of the old one's.
+// A session that was started over while its turn was worked has forgotten what it said; its people hear nothing of the old one's.
 func TestSecretOfAnOldSessionIsNotAnnounced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -132,7 +132,7 @@ func TestRulesKeepASubAgent(t *testing.T) {
 	})
 }
 
-// Each turn of an exchange is asked about anew: one that a rule forbids is left out.
+// Each turn of an exchange is checked separately: one that a rule forbids is left out.
 func TestRulesAboutTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

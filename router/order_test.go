@@ -30,7 +30,7 @@ func (b *bundle) tree(id sessions.ID) map[string]int {
 	return found
 }
 
-// The newest message that is edited gets another version beside the old one, which is answered anew;
+// The newest message that is edited gets another version beside the old one, which is answered again;
 // whoever dies at whatever commit, there is one of each.
 func TestEditIsAnsweredOnABranch(t *testing.T) {
 	t.Parallel()

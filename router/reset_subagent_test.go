@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A sub-agent's session that is begun anew is still that of a sub-agent: what bounds its tools and calls is who has started it.
+// A sub-agent's session that is started over is still that of a sub-agent: what bounds its tools and calls is who has started it.
 func TestResetOfASubAgentKeepsItsBounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -95,7 +95,7 @@ func TestReportOutlivesItsRequester(t *testing.T) {
 	})
 }
 
-// session2 begins a person's session anew.
+// session2 starts a new session for a person.
 func (k *talk) session2(who string) sessions.Record {
 	k.t.Helper()
 	k.ended(k.hear(in(who, "again", "hello again")).Run)

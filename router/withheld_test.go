@@ -22,7 +22,7 @@ func TestEveryWithheldAnswerIsToldTheSameWay(t *testing.T) {
 	low := policy.Sink{Level: flow.Internal}
 	for name, c := range map[string]struct {
 		sink policy.Sink
-		rule func(*policy.Rule) // of what holds plans; nil: there is none
+		rule func(*policy.Rule) // of what holds plans; may be nil
 		deny bool               // by a person
 		life time.Duration
 		own  bool // the notice has a label of its own

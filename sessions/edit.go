@@ -142,7 +142,7 @@ func (s *state) find(id MessageID) (*Message, error) {
 	return nil, fmt.Errorf("message %s in session %s: %w", id, s.record.ID, ErrNotFound)
 }
 
-// last is the newest message of the thread; nil if there is none.
+// last is the newest message of the thread, or nil.
 func (s *state) last() *Message {
 	if len(s.messages) == 0 {
 		return nil

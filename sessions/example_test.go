@@ -179,7 +179,7 @@ func ExampleSession_Edit() {
 	// assistant: Rain.
 }
 
-// The last answer is asked for anew, then the last turn is taken back.
+// The last answer is asked for again, then the last turn is taken back.
 func ExampleSession_Retry() {
 	ctx := context.Background()
 	s, _ := exampleSession(sessiontest.Says("Heads."), sessiontest.Says("Tails."))

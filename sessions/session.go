@@ -136,7 +136,7 @@ func (s *Session) Messages() []Message {
 	return messages
 }
 
-// Last is the newest message of the thread; a zero one if there is none.
+// Last is the newest message of the thread, or the zero value.
 func (s *Session) Last() Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -226,7 +226,7 @@ func (s *state) asks() MessageID {
 	return s.record.Head
 }
 
-// childName derives a child's id and key from the call, for each answer that asks anew.
+// childName derives a child's id and key from the call, for each answer that asks again.
 func childName(parent ID, asking MessageID, callID, agent string) (ID, Key) {
 	name := sha256.Sum256([]byte(string(parent) + "\x00" + string(asking) + "\x00" + callID))
 	id := uuid.NewHash(sha256.New(), uuid.Nil, name[:], 8)

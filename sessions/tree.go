@@ -82,7 +82,7 @@ func (s *Session) EditMessage(ctx context.Context, id MessageID, with Message) (
 }
 
 // Retry drops back to the user's message that a message answers, or to itself if it
-// is a user's, so that the next completion answers it anew on a branch of its own.
+// is a user's, so that the next completion answers it again on a branch of its own.
 // An empty id stands for the last message. [ErrNoTurn] says that no user's message stands there.
 func (s *Session) Retry(ctx context.Context, id MessageID) error {
 	if id == "" {

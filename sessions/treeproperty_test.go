@@ -33,7 +33,7 @@ func (m *treeMachine) text() string {
 	return fmt.Sprint("text ", m.texts)
 }
 
-// node draws any node of the tree; empty if there is none.
+// node draws any node of the tree, or empty.
 func (m *treeMachine) node(t *rapid.T) sessions.MessageID {
 	ids := m.want.ids()
 	if len(ids) == 0 {

@@ -137,7 +137,7 @@ func weigh(lists []occurrence) map[int64]int {
 	return scores
 }
 
-// spanOf is the range of a scope; [sessions.ErrNotFound] where there is none.
+// spanOf is the range of a scope, or returns ErrNotFound.
 func (db memoryTable) spanOf(ctx context.Context, s sessions.MemoryScope) (span, error) {
 	if s.Namespace == "" {
 		return span{0, 1<<63 - 1}, nil

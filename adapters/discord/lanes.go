@@ -12,7 +12,7 @@ const (
 	maxLanes = 4_096 // events of all channels
 )
 
-// lanes does what is to be done for each channel in its order, and for channels side by
+// lanes does the work for each channel in its order, and for channels side by
 // side. There is a goroutine for each channel that has something to do; close waits for all.
 type lanes struct {
 	ctx  context.Context                       // ends them

@@ -71,7 +71,7 @@ type Config struct {
 	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
 	// CheckPolicy says what the gate would decide, see [router.Router]; required.
 	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
-	Sandbox     files.Sandbox // runs the commands of the tool exec; nil: there is none
+	Sandbox     files.Sandbox // runs the commands of the tool exec; may be nil
 	// Remote are the tools of servers outside the gateway as they are now; nil: none. A run has those of its beginning.
 	Remote func() []sessions.Tool
 	// Choose gives an error for a model that no session may be given. It names those that a session may be given that knows

@@ -12,7 +12,7 @@ import (
 )
 
 // A file that a program brings with a token of its own is a stranger's word: what the owner's conversation then says
-// elsewhere waits for the owner, until it begins anew with no files.
+// elsewhere waits for the owner, until it starts over with no files.
 func TestAProgramsFileIsAStrangersWord(t *testing.T) {
 	t.Parallel()
 	bots, models := platforms(t)

@@ -7,7 +7,7 @@ import (
 	"sluice/router/place"
 )
 
-// resetSettings is what the configuration says of sessions that begin anew by themselves.
+// resetSettings is what the configuration says of sessions that restart automatically.
 func resetSettings(c config.Session) place.ResetSettings {
 	s := place.ResetSettings{
 		Default: resetPolicy(c.Reset),

@@ -15,7 +15,7 @@ import (
 	"sluice/internal/sandbox/sandboxtest"
 )
 
-// The owner is asked with buttons whether a command may run; the gateway is begun anew
+// The owner is asked with buttons whether a command may run; the gateway is started over
 // while it waits; the press lets the command run, in the sandbox, and its output reaches the answer.
 func TestOwnerApprovesACommandOverARestart(t *testing.T) {
 	t.Parallel()

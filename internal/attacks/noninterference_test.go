@@ -112,7 +112,7 @@ func (w *called) take(record sessions.Record) {
 	w.open[record.Key] = s
 }
 
-// restart ends the gateway and opens it anew on what is stored.
+// restart ends the gateway and opens it again on what is stored.
 func (w *called) restart() {
 	w.Helper()
 	require.NoError(w, w.db.Close())

@@ -389,7 +389,7 @@ func (w *talk) step(n int) {
 }
 
 // talkDifference lets two gateways go through a program, and gives the first thing that low sessions and their people were told
-// otherwise; empty: there is none.
+// otherwise. It may be empty.
 func talkDifference(t testing.TB, seed uint64, planted func(*twoRun)) (found string, calls int) {
 	t.Helper()
 	one, other := newTalk(t, seed, 2*seed+100), newTalk(t, seed, 2*seed+101)

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// resets checks when sessions begin anew.
+// resets checks when sessions start over.
 func (k checker) resets() {
 	s := k.c.Session
 	k.reset("session.reset", s.Reset)

@@ -242,7 +242,7 @@ type Session struct {
 	ResetByChannel map[string]Reset `yaml:"resetByChannel" doc:"Overrides reset and resetByType for a channel, for example telegram."`
 }
 
-// Reset says when a session begins anew by itself.
+// Reset says when a session restarts automatically.
 type Reset struct {
 	Mode        string `yaml:"mode" enum:"none,daily,idle" doc:"none: only /new starts a new session. daily: with the first message after atHour, and also after idleMinutes if set. idle: if nobody has written for idleMinutes."`
 	AtHour      int    `yaml:"atHour" min:"0" max:"23" doc:"Hour of the gateway's local time."`

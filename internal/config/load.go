@@ -28,7 +28,7 @@ const maxFileBytes = 1 << 20
 // Loader reads configurations; its fields are what it knows of the machine.
 type Loader struct {
 	Getenv func(name string) (string, bool)
-	Home   string // home folder; empty if there is none
+	Home   string // home folder; may be empty
 	Dir    string // folder in which sluice.yaml is looked for
 	Listen string // overrides gateway.listen before the configuration is checked; empty: not
 }
@@ -43,7 +43,7 @@ func System() Loader {
 }
 
 // Find is the configuration file to use: the explicit one, $SLUICE_CONFIG,
-// ./sluice.yaml or $XDG_CONFIG_HOME/sluice/sluice.yaml; empty if there is none.
+// ./sluice.yaml or $XDG_CONFIG_HOME/sluice/sluice.yaml, or empty.
 // A file that is named must be there.
 func Find(explicit string) (string, error) { return System().Find(explicit) }
 
@@ -123,7 +123,7 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-// parse gives the document's root; nil if there is none or it is no YAML.
+// parse returns the root of the document, or nil for an empty document or invalid YAML.
 func parse(r *report, data []byte) *yaml.Node {
 	text, hid := hideReferences(string(data))
 	decoder := yaml.NewDecoder(strings.NewReader(text))

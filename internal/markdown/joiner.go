@@ -44,7 +44,7 @@ func (j *joiner) flush() {
 	}
 }
 
-// all gives the spans and starts anew.
+// all gives the spans and starts over.
 func (j *joiner) all() []span {
 	j.flush()
 	spans := j.spans

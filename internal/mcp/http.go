@@ -21,7 +21,7 @@ func (v *server) openHTTP(c *connection) transport {
 	client := &http.Client{Transport: &requester{way: way, headers: v.Headers, life: life}, CheckRedirect: refuseRedirect}
 	var farewell *time.Timer
 	return transport{
-		// The library's own repetitions are few: the connection is made anew, with a pause that grows.
+		// The library's own repetitions are few: the connection is made again, with a pause that grows.
 		Transport: &sdk.StreamableClientTransport{Endpoint: v.URL.Reveal(), HTTPClient: client, MaxRetries: 1, MaxEventSize: messageMax},
 		why:       func(err error) error { return err },
 		part:      func() { farewell = time.AfterFunc(v.cfg.Pace.Farewell, cut) },

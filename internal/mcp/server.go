@@ -34,7 +34,7 @@ type server struct {
 
 	mu      sync.Mutex
 	retired bool        // another stands in its place, or none: it has no connection any more, and its gauge is not its own
-	conn    *connection // nil while there is none
+	conn    *connection // nil while not connected
 	tools   []sessions.Tool
 	state   State
 }

@@ -179,7 +179,7 @@ func TestChoiceOfTools(t *testing.T) {
 func TestToolsThatChange(t *testing.T) {
 	t.Parallel()
 	able := ways(t)
-	delete(able, "http, stateless") // it can't say so; its tools are listed again when it is reached anew
+	delete(able, "http, stateless") // it can't say so; its tools are listed again when it is reached again
 	eachWay(t, able, func(t *testing.T, b *bundle) {
 		require.NotContains(t, b.names(), "mcp_far_extra-1")
 		b.call(t, "mcp_far_more", `{}`)

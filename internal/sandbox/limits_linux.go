@@ -202,7 +202,7 @@ func kernelBounds(groups, root string) (memory, tasks string) {
 	return memory, tasks
 }
 
-// boundIn reads a bound; empty: there is none, or it is so large that it means none.
+// boundIn reads a bound. It returns an empty text for an unlimited value.
 func boundIn(root, group, name string) string {
 	text, err := os.ReadFile(filepath.Join(root, group, name))
 	if err != nil {

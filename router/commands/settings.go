@@ -19,7 +19,7 @@ func inherits(args string) bool {
 	return slices.Contains([]string{"inherit", "default", "reset"}, strings.ToLower(args))
 }
 
-// override changes one of the session's own settings, with an audit entry. It makes the session if there is none yet.
+// override changes one of the session's own settings, with an audit entry. It creates the session if it does not exist yet.
 func (k *Commands) override(c Call, p sessions.Patch, setting, value string) (change ledger.Change) {
 	change.Audit = []sessions.AuditEntry{{
 		At: k.Now(), Actor: c.In.Speaker(), Action: "session." + setting,

@@ -22,7 +22,7 @@ type Verdict struct {
 	Reason flow.Text // of a denial; the model may read it; at most 500 bytes
 	Actor  string    // who decides: a principal, or a program with a token of the API
 	Owner  bool      // an owner, or a program with the gateway's own token
-	Token  *Token    // the named token of the API with which it is decided; nil: there is none
+	Token  *Token    // the named token of the API with which it is decided; may be nil
 }
 
 // May reports whether the person is in each list of approvers. An empty list stands for the owners.

@@ -124,7 +124,7 @@ func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	return x, nil
 }
 
-// startedBefore is the exchange that the same request has begun already; a zero one if there is none.
+// startedBefore is the exchange that the same request has begun already, or the zero value.
 func (e *Exchanges) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	if a.Key == "" {
 		return ledger.Exchange{}, nil

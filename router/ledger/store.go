@@ -124,7 +124,7 @@ type (
 	People interface {
 		// PeerOf reads whose a direct chat is, and nobody for other conversations; ErrNotFound where nobody was noted as heard.
 		PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error)
-		// PairingOf reads a person's pairing; ErrNotFound if there is none.
+		// PairingOf reads a person's pairing, or returns ErrNotFound.
 		PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (Pairing, error)
 		// ListPairings reads the pairings of a status, newest first; an empty channel means all.
 		ListPairings(ctx context.Context, channel, account string, status PairingStatus) ([]Pairing, error)
@@ -144,7 +144,7 @@ type (
 	Runs interface {
 		// WaitingRuns reads the runs of a session that have not ended, in order of Seq, at most limit.
 		WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
-		// LastHeard reads when the newest message of a person in a session was accepted; ErrNotFound if there is none.
+		// LastHeard reads when the newest message of a person in a session was accepted, or returns ErrNotFound.
 		LastHeard(ctx context.Context, id sessions.ID) (time.Time, error)
 		// AbortRequested reads who has asked for a run's end, if anybody.
 		AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error)
@@ -163,7 +163,7 @@ type (
 		HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
 		// DecidedQuestions reads deliveries that are done with and whose question is not open any more, the oldest first, at most limit.
 		DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
-		// RunDelivery reads the reply delivery of a run in status preview; ErrNotFound if there is none.
+		// RunDelivery reads the reply delivery of a run in status preview, or returns ErrNotFound.
 		RunDelivery(ctx context.Context, run sessions.RunID) (Delivery, error)
 		// WithheldAnswer reads the delivery of a run's answer that is held, blocked or expired, or that was held and is allowed since; else ErrNotFound.
 		WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (Delivery, error)

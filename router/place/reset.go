@@ -70,7 +70,7 @@ func (pl *Places) Reset(old sessions.Record, least flow.Level) (ledger.Change, s
 	return change, fresh
 }
 
-// ResetMode says when a session begins anew by itself.
+// ResetMode says when a session restarts automatically.
 type ResetMode string
 
 // The reset modes.
@@ -80,7 +80,7 @@ const (
 	ResetIdle  ResetMode = "idle"  // when nobody has spoken in it for Idle
 )
 
-// ResetPolicy says when a session begins anew by itself.
+// ResetPolicy says when a session restarts automatically.
 type ResetPolicy struct {
 	Mode   ResetMode
 	AtHour int           // 0 to 23, of [ResetDaily]

@@ -160,7 +160,7 @@ func speaker(p sessions.Peer) string {
 	return string(p.ID)
 }
 
-// Newest is the newest message of a user in a thread; a zero one if there is none.
+// Newest is the newest message of a user in a thread, or the zero value.
 func Newest(thread []sessions.Message) sessions.Message {
 	for _, m := range slices.Backward(thread) {
 		if m.Role == sessions.RoleUser {

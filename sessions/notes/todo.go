@@ -8,7 +8,7 @@ import (
 	"sluice/sessions/address"
 )
 
-// The bounds of a session's list of what is to be done.
+// The bounds of a session's to-do list.
 const (
 	TodosMax     = 200 // items of one session
 	TodoMostText = 500 // bytes of an item's text
@@ -49,6 +49,6 @@ type TodoChange struct {
 	Add []Todo
 	// Update replaces text, status, label and time of items; one that is not there is [record.ErrNotFound].
 	Update []Todo
-	// Remove deletes items; one that is not there is none to delete.
+	// Remove deletes items; one that does not exist is skipped.
 	Remove []TodoID
 }

@@ -18,7 +18,7 @@ const InstructionsMax = 32 << 10
 func LocalAgentsFileNames() []string { return []string{"AGENT.md", "AGENTS.md", "CLAUDE.md"} }
 
 // ReadInstructions reads the first of [LocalAgentsFileNames] that is in the workspace,
-// and gives its name too. Both are empty where there is none. A file that is too big, is no
+// and gives its name too. Both are empty if no such file exists. A file that is too big, is no
 // regular file, or is a link that leads out of the workspace, is an error that names it.
 func ReadInstructions(workspace string) (name, text string, err error) {
 	return readFirst(workspace, LocalAgentsFileNames())
@@ -27,7 +27,7 @@ func ReadInstructions(workspace string) (name, text string, err error) {
 // SpineFileName is the file of a workspace in which its owner says what the agent is to remember, and how.
 const SpineFileName = "SPINE.md"
 
-// ReadSpine reads [SpineFileName] in the workspace, with the bounds of [ReadInstructions]; empty where there is none.
+// ReadSpine reads [SpineFileName] in the workspace, with the bounds of [ReadInstructions], or empty if the file does not exist.
 func ReadSpine(workspace string) (string, error) {
 	_, text, err := readFirst(workspace, []string{SpineFileName})
 	return text, err

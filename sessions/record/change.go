@@ -114,6 +114,6 @@ type Tree interface {
 	Children(ctx context.Context, session address.ID, parent address.MessageID) ([]message.Message, error)
 	// NewestLeaf finds what was stored last of a message and all that follows it; ErrNotFound if there is no such message.
 	NewestLeaf(ctx context.Context, session address.ID, id address.MessageID) (address.MessageID, error)
-	// Summary finds the summary that stands for the longest part of the way to head; empty if there is none.
+	// Summary finds the summary that stands for the longest part of the way to head, or empty.
 	Summary(ctx context.Context, session address.ID, head address.MessageID) (address.MessageID, error)
 }

@@ -24,7 +24,7 @@ type OrderKind string
 // The orders. Edit and retry are answered by the model, the others by the gateway.
 const (
 	OrderEdit    OrderKind = "edit"    // the input is another version of a message: it is answered on a branch of its own
-	OrderRetry   OrderKind = "retry"   // the last message is answered anew, on a branch of its own
+	OrderRetry   OrderKind = "retry"   // the last message is answered again, on a branch of its own
 	OrderUndo    OrderKind = "undo"    // the last turns are taken back
 	OrderSwitch  OrderKind = "switch"  // another branch is gone on with
 	OrderRaise   OrderKind = "raise"   // the session rises to a level, and can read what is at it

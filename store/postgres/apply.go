@@ -76,7 +76,7 @@ func (e *database) transact(ctx context.Context, writes []engine.Write, trail en
 
 // send runs the statements in one round trip, all but the commit: whether they did
 // what they must is not known before. Where there is something to add to the audit
-// trail it takes the head of a free chain; nil: there is none.
+// trail it takes the head of a free chain; may be nil.
 func (e *database) send(ctx context.Context, conn *pgxpool.Conn, writes []engine.Write, trail engine.Trail) (head *engine.Head, guilty int, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)

@@ -60,7 +60,7 @@ func (e *database) links(ctx context.Context, conn *pgxpool.Conn, head *engine.H
 	return links, nil
 }
 
-// scanHead reads a head; nil if there is none.
+// scanHead reads a head, or nil.
 func scanHead(row pgx.Row) (*engine.Head, error) {
 	var head engine.Head
 	err := head.Scan(row)

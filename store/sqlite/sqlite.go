@@ -57,7 +57,7 @@ var errClosed = errors.New("database is closed")
 
 var _ engine.Engine = (*database)(nil)
 
-// Open opens the database, makes it if there is none, and brings its schema up
+// Open opens the database, creates it if it does not exist, and brings its schema up
 // to date. An error that is an *[engine.Unavailable] says what to do.
 func Open(ctx context.Context, c Config) (*store.DB, error) {
 	e, err := openEngine(ctx, c)
@@ -113,7 +113,7 @@ func (e *database) reader() (*statements, error) {
 	return newStatements(filepath.Join(e.dir, FileName), e.hears, append(pragmas(), "query_only=1")...)
 }
 
-// prepare makes the database if there is none, and brings its schema up to date. That goes over database/sql, which the
+// prepare creates the database if it does not exist, and brings its schema up to date. That goes over database/sql, which the
 // migrations need.
 func prepare(ctx context.Context, path string) (applied int, err error) {
 	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate"))

@@ -174,7 +174,7 @@ func (s *Server) url(database string) string {
 	return fmt.Sprintf("postgres://sluice@/%s?host=%s", database, s.dir)
 }
 
-// programs is the folder of the newest PostgreSQL's programs; empty if there is none.
+// programs is the folder of the newest PostgreSQL's programs, or empty.
 func programs() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian and Ubuntu have them; the pattern is good
 	if len(found) > 0 {

@@ -97,7 +97,7 @@ func botUser() obj {
 	return obj{"id": BotID, "username": "sluice", "global_name": "Sluice", "discriminator": "0", "bot": true, "avatar": nil}
 }
 
-// channel is a place by its id; nil if there is none. Direct chats come into being.
+// channel is a place by its id, or nil. Direct chats come into being.
 func (w *world) channel(id string) *channel {
 	if c := w.channels[id]; c != nil {
 		return c

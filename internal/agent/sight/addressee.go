@@ -52,7 +52,7 @@ func (st *Sight) Addressee(ctx context.Context, caller sessions.Caller, name str
 	if !who.MayTell(policy.CheckSessionsSend, to.Record.Taint.Level()) {
 		st.Deny(caller, policy.CheckSessionsSend, to.Record)
 		return to, fmt.Errorf("sessionKey: this session has learnt %s information, and that one may receive at most %s information: an owner can send /raise %s there; %s",
-			caller.Taint.Level(), to.Record.Taint.Level(), caller.Taint.Level(), policy.Anew(to.Record.Taint.Level()))
+			caller.Taint.Level(), to.Record.Taint.Level(), caller.Taint.Level(), policy.StartOverHint(to.Record.Taint.Level()))
 	}
 	return to, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // api is one provider's way to speak. Its methods keep no state.
 type api interface {
-	// key is the caller's key, empty if there is none.
+	// key is the caller's key, or empty.
 	key(h http.Header) string
 	// read checks a request; an error says which rule it breaks.
 	read(h http.Header, raw []byte) (Request, error)

@@ -28,7 +28,7 @@ type Tools struct {
 	Store   fileSessions
 	Roster  *roster.Roster
 	Quota   *workspace.Quota      // bounds the files; nil: nothing does
-	Sandbox Sandbox               // runs the commands; nil: there is none
+	Sandbox Sandbox               // runs the commands; may be nil
 	Limits  func() sandbox.Limits // of a command, as configured now
 	Log     *slog.Logger
 }

@@ -49,7 +49,7 @@ type Store interface {
 	ChangeTodos(ctx context.Context, c sessions.TodoChange) error
 }
 
-// Tools keep the list of what is to be done in a session. All of them are
+// Tools keep the to-do list in a session. All of them are
 // idempotent: an item's id is made of the call that adds it. What they note goes nowhere
 // but back to the same session, so that no permission mode is against them.
 type Tools struct {

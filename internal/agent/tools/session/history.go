@@ -56,6 +56,23 @@ func (ts *Tools) historyTool() sessions.Tool {
 	}
 }
 
+// read returns a session that the caller may see, with the messages of its thread. A guest of that session gets
+// [sight.ErrGuest].
+func (ts *Tools) read(ctx context.Context, caller sessions.Caller, key string) (sessions.Record, []sessions.Message, error) {
+	record, err := ts.Sight.Target(ctx, caller, key)
+	if err != nil {
+		return sessions.Record{}, nil, err
+	}
+	if ts.Sight.GuestIn(caller, record.ID) {
+		return sessions.Record{}, nil, sight.ErrGuest
+	}
+	messages, err := ts.Store.Thread(ctx, record)
+	if err != nil {
+		return sessions.Record{}, nil, tools.Inside("read messages", err)
+	}
+	return record, messages, nil
+}
+
 func (ts *Tools) history(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
 	var args historyArgs
 	if err := tools.DecodeArgs(raw, &args); err != nil {
@@ -64,16 +81,9 @@ func (ts *Tools) history(ctx context.Context, caller sessions.Caller, raw json.R
 	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}
-	record, err := ts.Sight.Target(ctx, caller, args.SessionKey)
+	record, messages, err := ts.read(ctx, caller, args.SessionKey)
 	if err != nil {
 		return sessions.ToolResult{}, err
-	}
-	if ts.Sight.GuestIn(caller, record.ID) {
-		return sessions.ToolResult{}, sight.ErrGuest
-	}
-	messages, err := ts.Store.Thread(ctx, record)
-	if err != nil {
-		return sessions.ToolResult{}, tools.Inside("read messages", err)
 	}
 	label := record.Taint
 	for _, m := range messages {

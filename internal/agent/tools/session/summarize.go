@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sluice/internal/agent/gist"
-	"sluice/internal/agent/sight"
 	"sluice/internal/agent/tools"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -88,16 +87,9 @@ func (ts *Tools) summarize(ctx context.Context, caller sessions.Caller, raw json
 	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}
-	record, err := ts.Sight.Target(ctx, caller, "")
+	record, messages, err := ts.read(ctx, caller, "")
 	if err != nil {
 		return sessions.ToolResult{}, err
-	}
-	if ts.Sight.GuestIn(caller, record.ID) {
-		return sessions.ToolResult{}, sight.ErrGuest
-	}
-	messages, err := ts.Store.Thread(ctx, record)
-	if err != nil {
-		return sessions.ToolResult{}, tools.Inside("read messages", err)
 	}
 	about := args.pick(messages)
 	if len(about) == 0 {

@@ -68,18 +68,35 @@ type talk struct {
 	waiting atomic.Value // the answer that lists open approvals, a string
 }
 
-// turnOf is a message that the gateway got. The test answers it.
+// turnOf is a message that the gateway got. The test answers it; the gateway's handler alone writes to the response.
 type turnOf struct {
-	text  string
-	w     http.ResponseWriter
-	ended chan struct{}
-	gone  <-chan struct{} // closed when nobody waits for the answer
+	text string
+	says chan string     // events; closed at the end of the answer
+	gone <-chan struct{} // closed when nobody waits for the answer
 }
 
 // send sends an event.
 func (x *turnOf) send(format string, args ...any) {
-	fmt.Fprintf(x.w, "event: x\ndata: "+format+"\n\n", args...)
-	_ = http.NewResponseController(x.w).Flush() // the chat may have gone
+	select {
+	case x.says <- fmt.Sprintf("event: x\ndata: "+format+"\n\n", args...):
+	case <-x.gone:
+	}
+}
+
+// answers writes events until the answer ends or nobody waits for it.
+func (x *turnOf) answers(w http.ResponseWriter) {
+	for {
+		_ = http.NewResponseController(w).Flush() // the chat may have gone
+		select {
+		case event, ok := <-x.says:
+			if !ok {
+				return
+			}
+			fmt.Fprint(w, event)
+		case <-x.gone:
+			return
+		}
+	}
 }
 
 // ends sends events, each a JSON object, and ends the stream.
@@ -87,7 +104,7 @@ func (x *turnOf) ends(events ...string) {
 	for _, e := range events {
 		x.send("%s", e)
 	}
-	close(x.ended)
+	close(x.says)
 }
 
 const done = `{"type":"run.done","run":"run_1"}`
@@ -135,13 +152,9 @@ func (k *talk) message(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Run-Id", "run_1")
 	}
 	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).Flush() // the chat may have gone
-	x := &turnOf{text: body.Message, w: w, ended: make(chan struct{}), gone: r.Context().Done()}
+	x := &turnOf{text: body.Message, says: make(chan string), gone: r.Context().Done()}
 	k.turns <- x
-	select {
-	case <-x.ended:
-	case <-r.Context().Done():
-	}
+	x.answers(w)
 }
 
 func (k *talk) call(w http.ResponseWriter, r *http.Request) {

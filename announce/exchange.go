@@ -21,8 +21,8 @@ import (
 	"sluice/sessions"
 )
 
-// MostTurns is the highest number of turns that may be configured; it is also the default.
-const MostTurns = 5
+// TurnsMax is the highest number of turns that may be configured; it is also the default.
+const TurnsMax = 5
 
 // Party is one side of an exchange.
 type Party struct {
@@ -112,7 +112,7 @@ type Result struct {
 
 // Start begins an exchange: its first step is the target's work on the request.
 func Start(x Exchange) (Exchange, Step) {
-	x.MaxTurns = min(max(x.MaxTurns, 0), MostTurns)
+	x.MaxTurns = min(max(x.MaxTurns, 0), TurnsMax)
 	x.Phase = Asking
 	return x, Step{Phase: Asking, Party: x.Target, Text: x.Request}
 }
@@ -222,5 +222,5 @@ func (x Exchange) end(o Outcome, detail string, now time.Time) Exchange {
 
 // words are what a step said; not ok if its run did not end well.
 func words(r Result) (string, bool) {
-	return sessions.Shown(r.Text), r.Status == sessions.RunDone
+	return sessions.VisibleText(r.Text), r.Status == sessions.RunDone
 }

@@ -174,7 +174,7 @@ func TestEveryExchangeEnds(t *testing.T) {
 			if x, next = announce.Next(x, result, now); next != nil {
 				steps = append(steps, *next)
 			}
-			if len(steps) > announce.MostTurns+2 {
+			if len(steps) > announce.TurnsMax+2 {
 				t.Fatalf("no end: %+v", steps)
 			}
 			if (next == nil) != (x.Phase == announce.Ended) {

@@ -40,16 +40,16 @@ type Decision struct {
 	Rules  []CheckResult `json:"rules"`
 	// Terms are those of a hold.
 	Terms *sessions.Terms `json:"terms,omitempty"`
-	// Taken: what it takes out is gone from the text as it is kept.
-	Taken bool `json:"taken,omitempty"`
+	// Removed: what it takes out is gone from the text as it is kept.
+	Removed bool `json:"taken,omitempty"`
 
 	redact []*regexp.Regexp // what is taken out
 	hide   *Secrets         // that are taken out, too; nil for none
 	takes  bool             // something of either was in the text that was decided about, or may yet be
 }
 
-// unopposed is a decision before anything was found that forbids it.
-func unopposed() Decision {
+// allowedDecision is a decision before anything was found that forbids it.
+func allowedDecision() Decision {
 	return Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]CheckResult, 0, 4)}
 }
 
@@ -66,10 +66,10 @@ type Egress struct {
 	ID   string // of the delivery, or of the answer that it is: it counts once for a rate, however often it is tried or told
 	Now  time.Time
 	Text string // all that is said: the text, its buttons and the names of its files, a line each
-	// Pieces are these, each by itself, as it is redacted; nil: Text is one piece.
-	Pieces []string
-	Label  flow.Label     // of the text
-	Route  sessions.Route // where to
+	// Parts are these, each by itself, as it is redacted; nil: Text is one piece.
+	Parts []string
+	Label flow.Label     // of the text
+	Route sessions.Route // where to
 	// Oldest is the conversation's first id, where it has got a new one since; may be empty. What is written about it still holds.
 	Oldest   sessions.ConversationID
 	Agent    string              // whose session; empty if none
@@ -77,9 +77,9 @@ type Egress struct {
 	Key      sessions.Key        // the session's key; empty if none
 	Override sessions.SendPolicy // the session's
 	Session  SessionInput        // as rules see it
-	// Unheard: nobody has ever been heard there, and nobody there is let in by name. Where it is not
+	// UnknownPlace: nobody has ever been heard there, and nobody there is let in by name. Where it is not
 	// among the sinks either, it may be anybody's.
-	Unheard bool
+	UnknownPlace bool
 	// Reader is the level of who reads the text with a token of their own, wherever it was said; invalid: who is in that place.
 	Reader flow.Level
 	// Partial: the text is still being written. A rule that might apply to what it becomes applies.
@@ -117,12 +117,12 @@ func (d *Decision) takeNothing() {
 	}
 }
 
-// Still makes a decision about what an earlier one has left of a text say what was taken out: it can't be found any more.
-func (d *Decision) Still(before *Decision) {
-	if before == nil || !before.Taken {
+// KeepRedaction makes a decision about what an earlier one has left of a text say what was taken out: it can't be found any more.
+func (d *Decision) KeepRedaction(before *Decision) {
+	if before == nil || !before.Removed {
 		return
 	}
-	d.Taken = true
+	d.Removed = true
 	if d.Action != Allow {
 		return
 	}
@@ -132,8 +132,8 @@ func (d *Decision) Still(before *Decision) {
 	}
 }
 
-// Unsent reports whether the send policy, a session's override included, forbids the text.
-func (d *Decision) Unsent() bool {
+// SendDenied reports whether the send policy, a session's override included, forbids the text.
+func (d *Decision) SendDenied() bool {
 	if d.Action != Block || len(d.Rules) == 0 {
 		return false
 	}
@@ -151,8 +151,8 @@ func (d *Decision) Same(other *Decision) bool {
 	return d != nil && other != nil && d.Action == other.Action && d.Reason == other.Reason && slices.Equal(d.Rules, other.Rules)
 }
 
-// look records a rule that was looked at.
-func (d *Decision) look(rule string, matched bool, action Action, detail string) {
+// addCheck records a rule that was looked at.
+func (d *Decision) addCheck(rule string, matched bool, action Action, detail string) {
 	d.Rules = append(d.Rules, CheckResult{Rule: rule, Matched: matched, Action: action, Detail: detail})
 }
 
@@ -170,7 +170,7 @@ func (d *Decision) tighten(action Action, reason string) {
 
 // Add takes what another check says into the decision.
 func (d *Decision) Add(rule string, action Action, reason string) {
-	d.look(rule, true, action, "")
+	d.addCheck(rule, true, action, "")
 	d.tighten(action, reason)
 }
 

@@ -34,16 +34,16 @@ func TestStill(t *testing.T) {
 	}{
 		"there was none":           {nil, policy.Allow, fresh},
 		"nothing was taken out":    {&policy.Decision{Action: policy.Redact, Reason: "r", Rules: rules}, policy.Allow, fresh},
-		"it was redacted":          {&policy.Decision{Action: policy.Redact, Reason: "r", Rules: rules, Taken: true}, policy.Allow, policy.Decision{Action: policy.Redact, Reason: "r", Rules: rules, Taken: true}},
-		"it was redacted and held": {&policy.Decision{Action: policy.Hold, Reason: "r", Rules: rules, Taken: true}, policy.Allow, policy.Decision{Action: policy.Redact, Reason: "nothing forbids it", Taken: true}},
+		"it was redacted":          {&policy.Decision{Action: policy.Redact, Reason: "r", Rules: rules, Removed: true}, policy.Allow, policy.Decision{Action: policy.Redact, Reason: "r", Rules: rules, Removed: true}},
+		"it was redacted and held": {&policy.Decision{Action: policy.Hold, Reason: "r", Rules: rules, Removed: true}, policy.Allow, policy.Decision{Action: policy.Redact, Reason: "nothing forbids it", Removed: true}},
 		"it is blocked now": {
-			&policy.Decision{Action: policy.Redact, Reason: "r", Rules: rules, Taken: true}, policy.Block,
-			policy.Decision{Action: policy.Block, Reason: "nothing forbids it", Taken: true},
+			&policy.Decision{Action: policy.Redact, Reason: "r", Rules: rules, Removed: true}, policy.Block,
+			policy.Decision{Action: policy.Block, Reason: "nothing forbids it", Removed: true},
 		},
 	} {
 		d := fresh
 		d.Action = c.now
-		d.Still(c.before)
+		d.KeepRedaction(c.before)
 		require.Equal(t, c.want, d, name)
 	}
 }
@@ -58,13 +58,13 @@ func TestUnsent(t *testing.T) {
 		}
 		return d
 	}
-	require.True(t, looked(policy.Block, "flow", "override").Unsent())
-	require.True(t, looked(policy.Block, "flow", "override", "sendPolicy.rules[0]").Unsent())
-	require.True(t, looked(policy.Block, "flow", "override", "sendPolicy.default").Unsent())
-	require.False(t, looked(policy.Block, "flow").Unsent(), "the flow check")
-	require.False(t, looked(policy.Block, "flow", "override", "sendPolicy.default", "policy.rules.r").Unsent(), "a rule")
-	require.False(t, looked(policy.Allow, "flow", "override", "sendPolicy.default").Unsent(), "what is allowed")
-	require.False(t, looked(policy.Allow, "flow", "override").Unsent(), "what is allowed by /send on")
+	require.True(t, looked(policy.Block, "flow", "override").SendDenied())
+	require.True(t, looked(policy.Block, "flow", "override", "sendPolicy.rules[0]").SendDenied())
+	require.True(t, looked(policy.Block, "flow", "override", "sendPolicy.default").SendDenied())
+	require.False(t, looked(policy.Block, "flow").SendDenied(), "the flow check")
+	require.False(t, looked(policy.Block, "flow", "override", "sendPolicy.default", "policy.rules.r").SendDenied(), "a rule")
+	require.False(t, looked(policy.Allow, "flow", "override", "sendPolicy.default").SendDenied(), "what is allowed")
+	require.False(t, looked(policy.Allow, "flow", "override").SendDenied(), "what is allowed by /send on")
 }
 
 func TestSame(t *testing.T) {

@@ -22,14 +22,14 @@ type Entry struct {
 
 // Enter judges what is about to become part of a session's thread. Redacted gives what may.
 func (m *Monitor) Enter(e Entry) Decision {
-	d := unopposed()
+	d := allowedDecision()
 	who := SubjectOf(e.Record)
 	ok := who.MayLearn(CheckInput, e.Label)
-	d.look(RuleClearance, !ok, Block, "text "+e.Label.Level().String()+", clearance "+who.Clearance.String())
+	d.addCheck(RuleClearance, !ok, Block, "text "+e.Label.Level().String()+", clearance "+who.Clearance.String())
 	if !ok {
 		d.tighten(Block, fmt.Sprintf("it is %s, and this conversation's clearance is %s; an owner can start a conversation with the clearance of policy.clearance by sending /new", e.Label.Level(), who.Clearance))
 	}
-	in := Input{ID: e.ID, Hook: PreContextInjection, Now: m.now(), Session: SessionOf(e.Record), Text: strings.Join(e.Texts, "\n"), Pieces: e.Texts, Source: e.Source}
+	in := Input{ID: e.ID, Hook: PreContextInjection, Now: m.now(), Session: SessionOf(e.Record), Text: strings.Join(e.Texts, "\n"), Parts: e.Texts, Source: e.Source}
 	in.Session.SpokenTo(e.Route, e.User, e.Owner)
 	m.askRules(CheckRules, &in, &d, true)
 	d.hideIn(m.secrets, in.Text, false)
@@ -49,7 +49,7 @@ func (m *Monitor) MayRise(record sessions.Record, route sessions.Route, label fl
 // Reset judges whether a session may be replaced by an empty one, or deleted. who is a principal, "operator", or "gateway", which is no owner, where
 // its time is over or a sub-agent has done its work. Every end of a session is asked about.
 func (m *Monitor) Reset(record sessions.Record, who string, owner bool) Decision {
-	d := unopposed()
+	d := allowedDecision()
 	in := Input{ID: string(record.ID), Hook: SessionReset, Now: m.now(), Session: SessionOf(record)}
 	in.Session.SpokenTo(sessions.Route{}, who, owner)
 	m.askRules(CheckReset, &in, &d, true)
@@ -67,7 +67,7 @@ type Invocation struct {
 
 // Invoke judges a step of an exchange. What would need somebody's word is blocked: nobody waits for it there.
 func (m *Monitor) Invoke(v Invocation) Decision {
-	d := unopposed()
+	d := allowedDecision()
 	in := Input{ID: v.ID, Hook: AgentInvocation, Now: m.now(), Session: SessionOf(v.From), Text: v.Text, Agent: AgentInput{Kind: v.Kind, To: string(v.To.Key)}}
 	m.askRules(CheckInvocation, &in, &d, true)
 	if d.Action == Hold {

@@ -154,7 +154,7 @@ func (g *Gate) Carries(e Egress) flow.Level {
 	if e.Oldest != "" {
 		old.Conversation = e.Oldest
 	}
-	if e.Unheard && !sink.lists(e.Route) && !sink.lists(old) {
+	if e.UnknownPlace && !sink.lists(e.Route) && !sink.lists(old) {
 		return flow.Public
 	}
 	return flow.Min(flow.Min(g.SinkLevel(e.Route), g.SinkLevel(old)), sink.otherLevel(&e))
@@ -163,7 +163,7 @@ func (g *Gate) Carries(e Egress) flow.Level {
 // flows is the fixed flow check.
 func (g *Gate) flows(e *Egress, level flow.Level, d *Decision) bool {
 	ok := CheckGate.skipped() || e.Label.FlowsTo(level)
-	d.look(RuleFlow, !ok, Block, "text "+e.Label.Level().String()+", place "+level.String())
+	d.addCheck(RuleFlow, !ok, Block, "text "+e.Label.Level().String()+", place "+level.String())
 	if !ok {
 		d.Action, d.Reason = Block, g.held(e, level)
 	}
@@ -172,7 +172,7 @@ func (g *Gate) flows(e *Egress, level flow.Level, d *Decision) bool {
 
 // input is a text as rules see it.
 func (e *Egress) input(sink flow.Level) Input {
-	in := Input{ID: e.ID, Hook: PreOutput, Now: e.Now, Text: e.Text, Pieces: e.Pieces, Partial: e.Partial, Session: e.Session}
+	in := Input{ID: e.ID, Hook: PreOutput, Now: e.Now, Text: e.Text, Parts: e.Parts, Partial: e.Partial, Session: e.Session}
 	in.Output = OutputInput{
 		Channel: e.Route.Channel, Account: e.Route.Account, To: string(e.Route.Conversation), Thread: string(e.Route.Thread),
 		ChatType: string(e.Route.ChatType), Kind: e.Kind, Level: e.Label.Level().Rank(), Sink: sink.Rank(),

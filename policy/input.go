@@ -21,8 +21,8 @@ type Input struct {
 	Agent   AgentInput
 	// Text is what enters, leaves or was answered.
 	Text string
-	// Pieces are what Text was put together from, each redacted by itself; nil: it is one piece.
-	Pieces []string
+	// Parts are what Text was put together from, each redacted by itself; nil: it is one piece.
+	Parts []string
 	// Partial: Text is the beginning of one that is still being written.
 	Partial bool
 	// Source says where a text of PRE_CONTEXT_INJECTION is from: message, agent, note, memory.
@@ -39,8 +39,8 @@ func (in *Input) redactable() []string {
 			return text
 		})
 		return texts
-	case in.Pieces != nil:
-		return in.Pieces
+	case in.Parts != nil:
+		return in.Parts
 	}
 	return []string{in.Text}
 }

@@ -106,7 +106,7 @@ func FirstRoute(routes ...sessions.Route) sessions.Route {
 // raise the session to, whether strangers' words would reach another conversation, and then
 // the rules of each hook that it passes. Without effects nothing is counted. resolved are the arguments that the tool gets.
 func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessage) {
-	d = unopposed()
+	d = allowedDecision()
 	m.fixed(&c, &d)
 	in := m.input(&c)
 	names := m.secrets.named(c.Args)
@@ -167,7 +167,7 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 	f, who := c.Tool.Flow, SubjectOf(c.Record)
 	if f.Writes == sessions.FlowOutside {
 		ok := who.MayTell(CheckSink, f.Sink)
-		d.look(RuleFlow, !ok, Block, "session "+who.Taint.Level().String()+", "+c.Tool.Spec.Name+" "+f.Sink.String())
+		d.addCheck(RuleFlow, !ok, Block, "session "+who.Taint.Level().String()+", "+c.Tool.Spec.Name+" "+f.Sink.String())
 		if !ok {
 			d.tighten(Block, fmt.Sprintf("this conversation has learnt %s information, and %s may receive at most %s information: an owner can raise %s; %s",
 				who.Taint.Level(), c.Tool.Spec.Name, f.Sink, f.Setting, StartOverHint(f.Sink)))
@@ -181,7 +181,7 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		if c.Reach == sessions.ReachUnknown {
 			reason = "this conversation contains text from strangers, and it is unknown whether the call reaches beyond the conversation"
 		}
-		d.look(RuleTrust, beyond, Hold, "text from strangers may have led to it")
+		d.addCheck(RuleTrust, beyond, Hold, "text from strangers may have led to it")
 		if beyond {
 			d.hold(RuleTrust, Rule{})
 			d.tighten(Hold, reason)
@@ -225,14 +225,14 @@ func StartOverHint(place flow.Level) string {
 func (m *Monitor) reads(c *Call, who Subject, d *Decision) {
 	source := c.Tool.Flow.Source
 	ok := who.MayLearn(CheckClearance, source)
-	d.look(RuleClearance, !ok, Block, "source "+source.Level().String()+", clearance "+who.Clearance.String())
+	d.addCheck(RuleClearance, !ok, Block, "source "+source.Level().String()+", clearance "+who.Clearance.String())
 	if !ok {
 		d.tighten(Block, fmt.Sprintf("%s returns %s information, and this conversation's clearance is %s", c.Tool.Spec.Name, source.Level(), who.Clearance))
 		return
 	}
 	rises, carries := m.rises(who, c.Route, source)
 	action := map[Escalation]Action{EscalationAsk: Hold, EscalationAuto: Allow, EscalationDeny: Block}[m.escalation]
-	d.look(RuleEscalation, rises, action, "source "+source.Level().String()+", conversation "+carries.String())
+	d.addCheck(RuleEscalation, rises, action, "source "+source.Level().String()+", conversation "+carries.String())
 	if !rises || action == Allow {
 		return
 	}
@@ -253,9 +253,9 @@ func (m *Monitor) rises(who Subject, route sessions.Route, object flow.Label) (b
 	return !CheckEscalation.skipped() && raised.Level() != who.Taint.Level() && !raised.FlowsTo(carries), carries
 }
 
-// YesLevel is the most that a call may let its session learn or tell: what it knows, what the call brings in from outside and the secrets
+// ApprovalLevel is the most that a call may let its session learn or tell: what it knows, what the call brings in from outside and the secrets
 // that it names. What other sessions or memories have may be anything up to the session's clearance.
-func (m *Monitor) YesLevel(c sessions.MonitoredCall) flow.Level {
+func (m *Monitor) ApprovalLevel(c sessions.MonitoredCall) flow.Level {
 	f, level := c.Tool.Flow, c.Record.Taint.Level()
 	switch {
 	case f.Reads == sessions.FlowOutside:
@@ -317,7 +317,7 @@ func invocation(t *ToolInput) AgentInput {
 
 // Answer judges what a call gave before its session learns it, and gives what the session may learn.
 func (m *Monitor) Answer(c Call, r sessions.Response) (Decision, sessions.Response) {
-	d := unopposed()
+	d := allowedDecision()
 	who, f := SubjectOf(c.Record), c.Tool.Flow
 	expected := who.Taint
 	if f.Reads == sessions.FlowOutside {
@@ -325,11 +325,11 @@ func (m *Monitor) Answer(c Call, r sessions.Response) (Decision, sessions.Respon
 		expected = expected.Join(f.Source)
 	}
 	if !who.MayLearn(CheckResponse, r.Label) {
-		d.look(RuleClearance, true, Block, "answer "+r.Label.Level().String()+", clearance "+who.Clearance.String())
+		d.addCheck(RuleClearance, true, Block, "answer "+r.Label.Level().String()+", clearance "+who.Clearance.String())
 		d.tighten(Block, "its result is above this conversation's clearance")
 	}
 	if above, carries := m.rises(Subject{expected, who.Clearance}, c.Route, r.Label); above && m.escalation != EscalationAuto {
-		d.look(RuleEscalation, true, Block, "answer "+r.Label.Level().String()+", conversation "+carries.String())
+		d.addCheck(RuleEscalation, true, Block, "answer "+r.Label.Level().String()+", conversation "+carries.String())
 		d.tighten(Block, "its result is above the level of this conversation: an owner can send /raise "+r.Label.Level().String()+" first")
 	}
 	in := m.input(&c)

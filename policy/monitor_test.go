@@ -385,6 +385,6 @@ func TestYesLevelOfACall(t *testing.T) {
 		"an unknown secret":       {flow.Public, sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowNone}, `{"key":"{{secret:none}}"}`, flow.Public},
 	} {
 		record := sessions.Record{Taint: flow.NewLabel(c.taint, flow.Trusted), Clearance: flow.Confidential}
-		require.Equal(t, c.want, m.YesLevel(sessions.MonitoredCall{Record: record, Tool: sessions.Tool{Flow: c.flow}, Args: []byte(c.args)}), name)
+		require.Equal(t, c.want, m.ApprovalLevel(sessions.MonitoredCall{Record: record, Tool: sessions.Tool{Flow: c.flow}, Args: []byte(c.args)}), name)
 	}
 }

@@ -81,7 +81,7 @@ func TestWhatIsNotKnownIsPublic(t *testing.T) {
 		"channel that nobody knows": {sessions.Route{Channel: "fax", ChatType: sessions.Direct, Conversation: "1"}, false, flow.Public},
 	} {
 		for _, l := range flow.Levels() {
-			d := g.Decide(policy.Egress{Label: flow.NewLabel(l, flow.Trusted), Kind: "message", Route: c.route, Unheard: c.unheard})
+			d := g.Decide(policy.Egress{Label: flow.NewLabel(l, flow.Trusted), Kind: "message", Route: c.route, UnknownPlace: c.unheard})
 			require.Equal(t, l.Rank() <= c.want.Rank(), d.Passes(), "%s, %s: %s", name, l, d.Reason)
 			if !d.Passes() && c.unheard {
 				require.Contains(t, d.Reason, "list it under channels.slack.groups or recipients")
@@ -166,7 +166,7 @@ func TestWhatIsNotThereIsNotTakenOut(t *testing.T) {
 		"it may yet come":      {[]string{"hello"}, true, policy.Redact},
 	} {
 		e := said(strings.Join(c.pieces, "\n"))
-		e.Pieces, e.Partial = c.pieces, c.partial
+		e.Parts, e.Partial = c.pieces, c.partial
 		d := ruled(t, words).Decide(e)
 		require.Equal(t, c.want, d.Action, name)
 		last := d.Rules[len(d.Rules)-1]
@@ -237,7 +237,7 @@ func TestALookSaysWhatASendDoes(t *testing.T) {
 			e.Now = start
 			e.Label = flow.NewLabel(rapid.SampledFrom(flow.Levels()).Draw(t, "level"), flow.Trusted)
 			e.Kind = rapid.SampledFrom([]string{"reply", "message", policy.KindNotice}).Draw(t, "kind")
-			e.Unheard = rapid.Bool().Draw(t, "unheard")
+			e.UnknownPlace = rapid.Bool().Draw(t, "unheard")
 			e.Route.Channel = rapid.SampledFrom([]string{"telegram", "fax"}).Draw(t, "channel")
 			look := g.Decide(e)
 			again := g.Decide(e)

@@ -112,7 +112,7 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 			action, detail = Allow, nothingThere
 		}
 	}
-	d.look(a.name, holds, action, detail)
+	d.addCheck(a.name, holds, action, detail)
 	if !holds || action == Allow {
 		return
 	}

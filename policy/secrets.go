@@ -15,8 +15,8 @@ import (
 	"sluice/sessions"
 )
 
-// SecretLeast is the shortest value that is looked for in texts, in bytes: shorter ones stand in any text.
-const SecretLeast = 6
+// SecretLengthMin is the shortest value that is looked for in texts, in bytes: shorter ones stand in any text.
+const SecretLengthMin = 6
 
 // Secret is a value that models know by its name alone. In a call's arguments "{{secret:NAME}}" stands for it;
 // the value is put there below the model, for the tools that may have it: of those that it names the ones that write outside
@@ -78,7 +78,7 @@ func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
 
 // appendForms adds the forms in which a value may stand in a text, each with what is shown instead.
 func appendForms(pairs []string, value, shown string) []string {
-	if len(value) < SecretLeast {
+	if len(value) < SecretLengthMin {
 		return pairs
 	}
 	quoted, _ := json.Marshal(value) // a string always can
@@ -106,7 +106,7 @@ func within64(value []byte) (forms []string) {
 			if before > 0 {
 				text = text[before+1:]
 			}
-			if len(text) >= SecretLeast {
+			if len(text) >= SecretLengthMin {
 				forms = append(forms, text)
 			}
 		}
@@ -148,7 +148,7 @@ func (d *Decision) hideIn(s *Secrets, text string, partial bool) {
 
 // endsWithin reports whether a text ends with the beginning of a form of a secret.
 func endsWithin(text, form string) bool {
-	for n := min(len(form)-1, len(text)); n >= SecretLeast; n-- {
+	for n := min(len(form)-1, len(text)); n >= SecretLengthMin; n-- {
 		if strings.HasSuffix(text, form[:n]) {
 			return true
 		}
@@ -209,7 +209,7 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 	if why != "" {
 		detail += ": " + why
 	}
-	d.look(RuleSecret, why != "", Block, detail)
+	d.addCheck(RuleSecret, why != "", Block, detail)
 	if why != "" {
 		d.tighten(Block, fmt.Sprintf("there is no secret %q for %s", name, c.Tool.Spec.Name))
 		return

@@ -72,15 +72,15 @@ func NewSendPolicy(byDefault Action, rules []SendRule) (*SendPolicy, error) {
 func (p *SendPolicy) decide(e *Egress, d *Decision) {
 	switch e.Override {
 	case sessions.SendAllow:
-		d.look(ruleOverride, true, Allow, "/send on")
+		d.addCheck(ruleOverride, true, Allow, "/send on")
 		d.Action, d.Reason = Allow, "the session's override allows it (/send on)"
 		return
 	case sessions.SendDeny:
-		d.look(ruleOverride, true, Block, "/send off")
+		d.addCheck(ruleOverride, true, Block, "/send off")
 		d.Action, d.Reason = Block, "the session's override forbids it; /send on or /send inherit lifts that"
 		return
 	}
-	d.look(ruleOverride, false, "", "")
+	d.addCheck(ruleOverride, false, "", "")
 	if name, ok := firstMatch(p.deny, e, d, Block); ok {
 		d.Action, d.Reason = Block, "session."+name+" forbids it; change that rule, or say /send on in the session"
 		return
@@ -93,7 +93,7 @@ func (p *SendPolicy) decide(e *Egress, d *Decision) {
 	if d.Action == "" {
 		d.Action = Allow
 	}
-	d.look("sendPolicy.default", true, d.Action, "")
+	d.addCheck("sendPolicy.default", true, d.Action, "")
 	d.Reason = "session.sendPolicy.default"
 	if d.Action == Block {
 		d.Reason += " forbids what no rule allows; add an allow rule, or say /send on in the session"
@@ -106,7 +106,7 @@ func firstMatch(rules []compiledRule, e *Egress, d *Decision, action Action) (na
 	for i := range rules {
 		r := &rules[i]
 		matched := r.match.matches(e)
-		d.look(r.name, matched, action, "")
+		d.addCheck(r.name, matched, action, "")
 		if matched {
 			return r.name, true
 		}

@@ -124,7 +124,7 @@ func (b *bundle) start() {
 	})
 	require.NoError(b.t, err)
 	b.Sessions, b.Deliveries = b.Router.Sessions(), b.Router.Deliveries()
-	b.Router.Employ(b.agent)
+	b.Router.SetAgent(b.agent)
 	b.Router.Start()
 	b.bus.own(b.t, b.Router.Owner())
 }

@@ -28,7 +28,7 @@ func (b *bundle) rival(t *testing.T, chat adapters.Adapter) *router.Router {
 		Partitions: partitions, Replica: "rival", Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	require.NoError(t, err)
-	r.Employ(agent)
+	r.SetAgent(agent)
 	r.Start()
 	bus.own(t, r.Owner())
 	t.Cleanup(func() { r.Stop(context.Background()) })

@@ -32,7 +32,7 @@ type talk struct {
 // exchangeBounds are wide enough for most tests.
 func exchangeBounds() place.ExchangeSettings {
 	return place.ExchangeSettings{
-		MaxTurns: announce.MostTurns, MaxHops: 6, MaxSteps: 60, MaxTokens: 1_000_000, MaxAge: time.Hour,
+		MaxTurns: announce.TurnsMax, MaxHops: 6, MaxSteps: 60, MaxTokens: 1_000_000, MaxAge: time.Hour,
 		MaxTasks: 8, MaxChildren: 5, ArchiveAfter: time.Hour,
 	}
 }

@@ -282,8 +282,8 @@ func TestRequestsWhileTheDatabaseFails(t *testing.T) {
 			return b.Exchanges().StartTask(ctx, exchange.NewTask{Session: ann, Text: "look", Route: ann.Route, Key: "1"})
 		})
 		require.Equal(t, task.ID, again.ID)
-		standing := insisting(b, func(ctx context.Context) (outbound.Standing, error) {
-			return b.Standings().Standing(ctx, ann, ann.Route)
+		standing := insisting(b, func(ctx context.Context) (outbound.SendPermission, error) {
+			return b.SendPermissions().SendPermission(ctx, ann, ann.Route)
 		})
 		require.Equal(t, flow.Public, standing.Carries)
 		synctest.Wait()
@@ -350,8 +350,10 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 			of[b.delivery(p.Delivery).Text] = p
 		}
 		run := b.ended(answer.Run)
-		told := func() outbound.Told {
-			return insisting(b, func(ctx context.Context) (outbound.Told, error) { return b.Answers.Told(ctx, run, flow.Level{}) })
+		told := func() outbound.Disclosure {
+			return insisting(b, func(ctx context.Context) (outbound.Disclosure, error) {
+				return b.Answers.Disclose(ctx, run, flow.Level{})
+			})
 		}
 		require.Equal(t, of["echo: the plan"].ID, told().Withheld.Approval)
 		owner := decider.Verdict{Actor: "test:owner", Owner: true}

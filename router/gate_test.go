@@ -84,7 +84,7 @@ func TestWhatARuleTakesOutLeavesNowhere(t *testing.T) {
 		require.Contains(t, all, "`/pay [redacted]` – Pay with [redacted]")
 		require.Contains(t, all, `File "[redacted].txt" is not shown`)
 		require.NotContains(t, all, card)
-		require.NotContains(t, sent[0].Text+strings.Join(sent[0].Chunks, ""), card, "the row shows what left")
+		require.NotContains(t, sent[0].Text+strings.Join(sent[0].Parts, ""), card, "the row shows what left")
 		require.Equal(t, []string{"redact"}, b.decided(), "tried twice, decided once")
 	})
 }
@@ -190,7 +190,7 @@ func TestTheGateSeesAllWhoSpoke(t *testing.T) {
 					require.Equal(t, []any{c.user, c.owner}, []any{e.Session.User, e.Session.Owner}, "what is told to who waits, too")
 					return nil
 				}
-				_, err = b.Answers.Told(t.Context(), run, flow.Level{})
+				_, err = b.Answers.Disclose(t.Context(), run, flow.Level{})
 				require.NoError(t, err)
 			})
 		})

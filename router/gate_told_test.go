@@ -20,15 +20,15 @@ func TestWhoWaitsIsToldWhatMayLeave(t *testing.T) {
 		b := newBundle(t)
 		run := b.ended(b.hear(in("owner", "1", "hello")).Run)
 		require.NotEmpty(t, run.Reply)
-		told, err := b.Answers.Told(t.Context(), run, flow.Level{})
+		told, err := b.Answers.Disclose(t.Context(), run, flow.Level{})
 		require.NoError(t, err)
-		require.Equal(t, outbound.Told{Text: run.Reply}, told)
+		require.Equal(t, outbound.Disclosure{Text: run.Reply}, told)
 		b.gate.mu.Lock()
 		b.gate.forbid = func(policy.Egress) *policy.Decision {
 			return &policy.Decision{Action: policy.Block, Rules: []policy.CheckResult{{Rule: "policy.rules.r"}}}
 		}
 		b.gate.mu.Unlock()
-		told, err = b.Answers.Told(t.Context(), run, flow.Level{})
+		told, err = b.Answers.Disclose(t.Context(), run, flow.Level{})
 		require.NoError(t, err)
 		require.Empty(t, told.Text)
 		require.Equal(t, "policy.rules.r", told.Withheld.Decision.Rules[0].Rule)
@@ -74,7 +74,7 @@ func TestWhoWaitsIsToldWhatACommandAnswers(t *testing.T) {
 		b.await(1)
 		run := b.ended(b.hear(in("owner", "2", "/raise CONFIDENTIAL")).Run)
 		b.await(1)
-		told, err := b.Answers.Told(t.Context(), run, flow.Level{})
+		told, err := b.Answers.Disclose(t.Context(), run, flow.Level{})
 		require.NoError(t, err)
 		require.Contains(t, told.Text, "carries only up to INTERNAL")
 		require.Equal(t, told.Text, b.chat.texts("owner")[1])
@@ -91,7 +91,7 @@ func TestAnAnswerThatIsToldInSeveralPlacesCountsOnce(t *testing.T) {
 		first := b.hear(in("ann", "1", "hello"))
 		second := b.hear(in("ann", "2", "hello again")) // worked together with the first, or after it
 		told := func(id sessions.RunID) string {
-			got, err := b.Answers.Told(t.Context(), b.ended(id), flow.Level{})
+			got, err := b.Answers.Disclose(t.Context(), b.ended(id), flow.Level{})
 			require.NoError(t, err)
 			return got.Text
 		}

@@ -127,7 +127,7 @@ func TestASecretInSmallPiecesIsNotShown(t *testing.T) {
 						shown += e.Text
 					}
 				}
-				require.Less(t, len(shown), policy.SecretLeast, shown)
+				require.Less(t, len(shown), policy.SecretLengthMin, shown)
 			})
 		})
 	}

@@ -154,9 +154,9 @@ func (r *Router) newWork(c Config) {
 	}
 }
 
-// Employ gives the router the agent that works its runs. It is called once, before Start. The agent is made after the router,
+// SetAgent gives the router the agent that works its runs. It is called once, before Start. The agent is made after the router,
 // as its tools speak through the router's stages.
-func (r *Router) Employ(agent work.Agent) {
+func (r *Router) SetAgent(agent work.Agent) {
 	r.working.Agent = agent
 	r.workers = work.New(r.working)
 }
@@ -169,7 +169,7 @@ func (r *Router) manage(c Config) {
 	}
 	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.holds.ApprovalOf, Now: c.Now}
 	r.commands = &commands.Commands{
-		Store: r.store, Tree: r.store, Places: r.places, Settings: r.settings.Load, Models: c.Models, Stops: r.sessions, Standings: r.compose,
+		Store: r.store, Tree: r.store, Places: r.places, Settings: r.settings.Load, Models: c.Models, Stops: r.sessions, SendPermissions: r.compose,
 		Approvals: r.Approvals, Settle: r.Pairings.Settlement, Now: c.Now,
 	}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}
@@ -190,8 +190,8 @@ func (r *Router) Sessions() *manage.Sessions { return r.sessions }
 // Deliveries sends deliveries again and discards them.
 func (r *Router) Deliveries() *manage.Deliveries { return r.deliveries }
 
-// Standings says what sessions may say.
-func (r *Router) Standings() *outbound.Composer { return r.compose }
+// SendPermissions says what sessions may say.
+func (r *Router) SendPermissions() *outbound.Composer { return r.compose }
 
 // Exchanges are what agents say to each other.
 func (r *Router) Exchanges() *exchange.Exchanges { return r.exchanges }
@@ -285,7 +285,7 @@ func (r *Router) sweep(ctx context.Context) {
 		case <-ticker.C:
 			r.lanes.RescanAll()
 			r.expirer.Sweep(ctx)
-			r.holds.LapseAll(ctx)
+			r.holds.ExpireAll(ctx)
 			r.sweepMemories(ctx)
 		}
 	}

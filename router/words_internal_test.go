@@ -53,7 +53,7 @@ func TestConfigure(t *testing.T) {
 	t.Parallel()
 	r, err := New(wholeConfig())
 	require.NoError(t, err)
-	r.Employ(struct{ work.Agent }{})
+	r.SetAgent(struct{ work.Agent }{})
 	settings := &place.Settings{Agent: "main", Keyer: sessions.Keyer{Scope: sessions.ScopeMain}}
 	r.Configure(settings)
 	require.Same(t, settings, r.settings.Load())

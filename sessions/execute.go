@@ -100,10 +100,10 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 	return s.calls.executeAll(ctx, caller, decisions)
 }
 
-// ExecuteUnasked is [Session.ConfirmAndExecuteTools] of the open calls before the first one that somebody has to decide about.
+// ExecuteUntilApproval is [Session.ConfirmAndExecuteTools] of the open calls before the first one that somebody has to decide about.
 // So whoever waits for that decision waits with all done that needs none, and of the calls that
 // are then open only the first may ever have begun. It is [ErrNoToolCall] where there is no such call.
-func (s *Session) ExecuteUnasked(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
+func (s *Session) ExecuteUntilApproval(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
 	decisions, err := s.calls.decide(ctx, true, confirmations, subAgents)
 	if err != nil {
 		return false, err

@@ -80,7 +80,7 @@ type (
 	Button        = message.Button
 	Event         = message.Event
 	EventType     = message.EventType
-	Hush          = message.Hush
+	SilenceFilter = message.SilenceFilter
 	Message       = message.Message
 	Part          = message.Part
 	PartType      = message.PartType
@@ -130,7 +130,7 @@ const (
 //nolint:gochecknoglobals // they are never set
 var (
 	MayBeSilent = message.MayBeSilent
-	Shown       = message.Shown
+	VisibleText = message.VisibleText
 	Silent      = message.Silent
 	TextPart    = message.TextPart
 )
@@ -332,21 +332,21 @@ type (
 
 // Their bounds and states.
 const (
-	AudienceOwner     = notes.AudienceOwner
-	MemoryDeleted     = notes.MemoryDeleted
-	MemoryExpired     = notes.MemoryExpired
-	MemoryMostContent = notes.MemoryMostContent
-	MemoryMostKey     = notes.MemoryMostKey
-	MemoryMostTag     = notes.MemoryMostTag
-	MemoryMostTags    = notes.MemoryMostTags
-	MemoryReplaced    = notes.MemoryReplaced
-	MemoryUncovered   = notes.MemoryUncovered
-	MemoryVersions    = notes.MemoryVersions
-	TodoDoing         = notes.TodoDoing
-	TodoDone          = notes.TodoDone
-	TodoMostText      = notes.TodoMostText
-	TodoOpen          = notes.TodoOpen
-	TodosMax          = notes.TodosMax
+	AudienceOwner    = notes.AudienceOwner
+	MemoryDeleted    = notes.MemoryDeleted
+	MemoryExpired    = notes.MemoryExpired
+	MemoryContentMax = notes.MemoryContentMax
+	MemoryKeyMax     = notes.MemoryKeyMax
+	MemoryTagMax     = notes.MemoryTagMax
+	MemoryTagsMax    = notes.MemoryTagsMax
+	MemoryReplaced   = notes.MemoryReplaced
+	MemoryUncovered  = notes.MemoryUncovered
+	MemoryVersions   = notes.MemoryVersions
+	TodoDoing        = notes.TodoDoing
+	TodoDone         = notes.TodoDone
+	TodoTextMax      = notes.TodoTextMax
+	TodoOpen         = notes.TodoOpen
+	TodosMax         = notes.TodosMax
 )
 
 // Errors of memories.

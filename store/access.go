@@ -29,7 +29,7 @@ func (db inboxTable) Event(ctx context.Context, key string) (ledger.Event, error
 	return e, err
 }
 
-func (b *writer) remember(r ledger.Remembered) {
+func (b *writer) remember(r ledger.HistoryAppend) {
 	level, trust := engine.Label(r.Line.Label)
 	quotations := ""
 	if len(r.Line.Quotations) > 0 {

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	approvalColumns = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided, why, terms, delivery_id, reason_said`
-	insertApproval  = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	moveApproval    = `UPDATE approvals SET status = ?, reason = ?, reason_said = ?, decided_by = ?, decided = ? WHERE id = ? AND status = ?`
-	unaskRun        = `UPDATE approvals SET status = 'denied', reason = ?, reason_said = 'PUBLIC/trusted', decided_by = 'gateway', decided = ? WHERE run_id = ? AND status = 'pending'`
+	approvalColumns  = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided, why, terms, delivery_id, reason_said`
+	insertApproval   = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	moveApproval     = `UPDATE approvals SET status = ?, reason = ?, reason_said = ?, decided_by = ?, decided = ? WHERE id = ? AND status = ?`
+	denyPendingOfRun = `UPDATE approvals SET status = 'denied', reason = ?, reason_said = 'PUBLIC/trusted', decided_by = 'gateway', decided = ? WHERE run_id = ? AND status = 'pending'`
 )
 
 // approvals are the parts of a change about tool calls that people decide about.
@@ -22,24 +22,24 @@ func (b *writer) approvals(c ledger.Change) {
 		level, trust := engine.Label(p.Label)
 		b.add(engine.Statement{SQL: insertApproval, Duplicate: sessions.ErrDuplicate, Args: []any{
 			string(p.ID), string(p.Session), string(p.Run), p.Agent, p.CallID, p.Tool, string(p.Args), level, trust,
-			string(p.Status), p.Reason.Raw(), p.By, engine.Micros(p.Created), engine.Micros(p.Expires), engine.Micros(p.Decided), p.Why, b.Text(p.Terms), string(p.Delivery), engine.SaidAs(p.Reason),
+			string(p.Status), p.Reason.Raw(), p.By, engine.Micros(p.Created), engine.Micros(p.Expires), engine.Micros(p.Decided), p.Why, b.Text(p.Terms), string(p.Delivery), engine.TextLabel(p.Reason),
 		}})
 	}
 	for _, m := range c.Approvals {
 		p := m.Approval
 		b.add(engine.Statement{SQL: moveApproval, Else: sessions.ErrConflict, Args: []any{
-			string(p.Status), p.Reason.Raw(), engine.SaidAs(p.Reason), p.By, engine.Micros(p.Decided), string(p.ID), string(m.From),
+			string(p.Status), p.Reason.Raw(), engine.TextLabel(p.Reason), p.By, engine.Micros(p.Decided), string(p.ID), string(m.From),
 		}})
 	}
 	for _, u := range c.DenyPending {
-		b.add(engine.Statement{SQL: unaskRun, Args: []any{u.Reason, engine.Micros(u.At), string(u.Run)}})
+		b.add(engine.Statement{SQL: denyPendingOfRun, Args: []any{u.Reason, engine.Micros(u.At), string(u.Run)}})
 	}
 }
 
 func scanApproval(row engine.Row) (ledger.Approval, error) {
 	var p ledger.Approval
 	var id, session, run, args, status, terms, delivery string
-	var reason engine.Said
+	var reason engine.LabelledText
 	var level, trust int
 	var created, expires, decided int64
 	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &reason.Text, &p.By, &created, &expires, &decided,

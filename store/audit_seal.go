@@ -54,7 +54,7 @@ type sealer struct {
 // page reads old entries behind the number from; last is the number of the last one.
 func (s sealer) page(ctx context.Context, from int64) (trail engine.Trail, last int64, err error) {
 	rows, err := s.tx.QueryContext(ctx, s.spell(`SELECT seq, at, actor, action, object, session_id, level, trust, detail FROM audit_before
-		WHERE seq > ? ORDER BY seq`+engine.Most(verifyPage)), from)
+		WHERE seq > ? ORDER BY seq`+engine.Limit(verifyPage)), from)
 	if err != nil {
 		return nil, 0, err
 	}

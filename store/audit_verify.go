@@ -54,7 +54,7 @@ func (db auditTable) auditHeads(ctx context.Context) ([]engine.Head, error) {
 // so the head is read before, for what must be there, and after, for what may be.
 func (db auditTable) verifyChain(ctx context.Context, c *chainCheck) error {
 	for from, n := int64(math.MinInt64), verifyPage; n == verifyPage; {
-		links, err := engine.All(ctx, db.Conn, `SELECT `+engine.AuditColumns+` FROM audit WHERE chain = ? AND seq > ? ORDER BY seq`+engine.Most(verifyPage), []any{c.head.Chain, from}, scanLink)
+		links, err := engine.All(ctx, db.Conn, `SELECT `+engine.AuditColumns+` FROM audit WHERE chain = ? AND seq > ? ORDER BY seq`+engine.Limit(verifyPage), []any{c.head.Chain, from}, scanLink)
 		if err != nil {
 			return err
 		}

@@ -31,9 +31,9 @@ func (unreadable) Scan(...any) error { return errBroken }
 func (unreadable) Apply(context.Context, []engine.Write, engine.Trail) (int, error) {
 	return -1, errBroken
 }
-func (unreadable) Workers() int                        { return 1 }
-func (unreadable) Having(int, engine.WordField) string { return "SELECT" }
-func (unreadable) Close() error                        { return errBroken }
+func (unreadable) Workers() int                           { return 1 }
+func (unreadable) WordQuery(int, engine.WordField) string { return "SELECT" }
+func (unreadable) Close() error                           { return errBroken }
 
 // filled is a value of a type with something in each text, number and list of it.
 func filled(t reflect.Type) reflect.Value {

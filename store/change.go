@@ -72,22 +72,22 @@ func (b *writer) add(s engine.Statement) { b.write = append(b.write, s) }
 
 // rest are the parts of a change that few changes have.
 func (b *writer) rest(c ledger.Change) {
-	for _, r := range c.Remember {
+	for _, r := range c.AppendHistory {
 		b.remember(r)
 	}
-	for _, f := range c.Forget {
-		b.add(engine.Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{engine.Indexed(f.Lane), engine.Micros(f.Upto)}})
+	for _, f := range c.TrimHistory {
+		b.add(engine.Statement{SQL: `DELETE FROM history WHERE lane = ? AND at <= ?`, Args: []any{engine.Indexed(f.Lane), engine.Micros(f.Through)}})
 	}
 	for _, p := range c.Peers {
 		b.peer(p)
 	}
-	for _, w := range c.Reword {
+	for _, w := range c.EditHistory {
 		b.add(engine.Statement{
 			SQL:  `UPDATE history SET body = ? WHERE lane = ? AND message_id = ?`,
 			Args: []any{w.Text, engine.Indexed(w.Lane), engine.Indexed(w.Message)},
 		})
 	}
-	for _, u := range c.Unsay {
+	for _, u := range c.DeleteHistory {
 		b.add(engine.Statement{SQL: `DELETE FROM history WHERE lane = ? AND message_id = ?`, Args: []any{engine.Indexed(u.Lane), engine.Indexed(u.Message)}})
 	}
 	if c.Revised != nil {

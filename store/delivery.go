@@ -35,8 +35,8 @@ const (
 
 // deliveryValues are the columns that both an insert and a move write.
 func (b *writer) deliveryTexts(d ledger.Delivery) (chunks, receipts, decision string) {
-	if len(d.Chunks) > 0 {
-		chunks = b.Text(d.Chunks)
+	if len(d.Parts) > 0 {
+		chunks = b.Text(d.Parts)
 	}
 	if len(d.Receipts) > 0 {
 		receipts = b.Text(d.Receipts)
@@ -101,7 +101,7 @@ func scanDelivery(row engine.Row) (ledger.Delivery, error) {
 	d.SentAt, d.Asks, d.Revises = engine.FromMicros(sent), ledger.Question(asks), ledger.DeliveryID(revises)
 	var dec engine.Decoding
 	dec.Into(route, &d.Route)
-	dec.Into(chunks, &d.Chunks)
+	dec.Into(chunks, &d.Parts)
 	dec.Into(receipts, &d.Receipts)
 	dec.Into(decision, &d.Decision)
 	dec.Into(buttons, &d.Buttons)
@@ -112,13 +112,13 @@ func scanDelivery(row engine.Row) (ledger.Delivery, error) {
 
 // LaneDeliveries implements [ledger.Store].
 func (db deliveryTable) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error) {
-	return engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq`+engine.Most(limit),
+	return engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE lane = ? AND `+openDeliveries+` ORDER BY seq`+engine.Limit(limit),
 		[]any{engine.Indexed(lane)}, scanDelivery)
 }
 
 // HeldDeliveries implements [ledger.Store].
 func (db deliveryTable) HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error) {
-	return engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE status = 'held' AND `+undoneDeliveries+` AND next_try <= ? ORDER BY seq`+engine.Most(limit),
+	return engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE status = 'held' AND `+undoneDeliveries+` AND next_try <= ? ORDER BY seq`+engine.Limit(limit),
 		[]any{engine.Micros(now)}, scanDelivery)
 }
 
@@ -128,7 +128,7 @@ func (db deliveryTable) DecidedQuestions(ctx context.Context, now time.Time, lim
 		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = deliveries.asks AND a.status = 'pending')
 		AND NOT EXISTS (SELECT 1 FROM pairings p WHERE p.status = 'pending' AND p.expires > ? AND p.code <> ''
 			AND 'pair/' || p.code || '/' || p.channel || '/' || p.account || '/' || p.user_id = deliveries.asks)
-		ORDER BY seq`+engine.Most(limit), []any{engine.Micros(now)}, scanDelivery)
+		ORDER BY seq`+engine.Limit(limit), []any{engine.Micros(now)}, scanDelivery)
 }
 
 // RunDelivery implements [ledger.Store].

@@ -183,7 +183,7 @@ func (db memoryTable) Memory(ctx context.Context, id sessions.MemoryID, upTo flo
 
 // MemoryVersions reads the versions and tombstones of a memory's key in its audience at its level, the newest first.
 func (db memoryTable) MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error) {
-	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM memories WHERE `+ofKey+` ORDER BY seq DESC`+engine.Most(limit), keyOf(m), scanMemory)
+	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM memories WHERE `+ofKey+` ORDER BY seq DESC`+engine.Limit(limit), keyOf(m), scanMemory)
 }
 
 // MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
@@ -215,7 +215,7 @@ func (db memoryTable) Memories(ctx context.Context, q sessions.MemoryQuery) ([]s
 	default:
 		f.Add(`(m.namespace, m.mkey, m.audience) > (?, ?, ?)`, a.Namespace, a.Key, string(a.Audience))
 	}
-	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+from+f.Where()+` ORDER BY m.namespace, m.mkey, m.audience`+engine.Most(q.Limit), f.Args, scanMemory)
+	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+from+f.Where()+` ORDER BY m.namespace, m.mkey, m.audience`+engine.Limit(q.Limit), f.Args, scanMemory)
 }
 
 // taggedMemories reads the memories of several tags with one statement.
@@ -225,7 +225,7 @@ func (db memoryTable) taggedMemories(ctx context.Context, q sessions.MemoryQuery
 		f := inScope(q.MemoryScope)
 		f.Add(`t.tag = ?`, tag)
 		parts[i] = `SELECT * FROM (SELECT ` + memoryColumns + `, ` + strconv.Itoa(i) + ` AS n FROM memories m JOIN memory_tags t ON t.seq = m.seq` + f.Where() +
-			` ORDER BY m.namespace, m.mkey, m.audience` + engine.Most(q.Limit) + `) t` + strconv.Itoa(i)
+			` ORDER BY m.namespace, m.mkey, m.audience` + engine.Limit(q.Limit) + `) t` + strconv.Itoa(i)
 		args = append(args, f.Args...)
 	}
 	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM (`+strings.Join(parts, ` UNION ALL `)+`) u ORDER BY n, namespace, mkey, audience`, args, scanMemory)
@@ -248,11 +248,11 @@ const memoryKept = 365 * 24 * time.Hour
 
 // SweepMemories ends what has expired, and deletes what ended long ago; at most limit of each. It returns how many.
 func (db memoryTable) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
-	expired, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? ORDER BY expires`+engine.Most(limit), engine.Micros(now))
+	expired, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? ORDER BY expires`+engine.Limit(limit), engine.Micros(now))
 	if err != nil {
 		return 0, err
 	}
-	old, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended > 0 AND ended <= ? ORDER BY ended`+engine.Most(limit), engine.Micros(now.Add(-memoryKept)))
+	old, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended > 0 AND ended <= ? ORDER BY ended`+engine.Limit(limit), engine.Micros(now.Add(-memoryKept)))
 	if err != nil {
 		return 0, err
 	}

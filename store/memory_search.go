@@ -77,7 +77,7 @@ func (db memoryTable) occurrences(ctx context.Context, s sessions.MemoryScope, i
 	var args []any
 	for _, level := range upTo(s.MaxLevel) {
 		for _, field := range []engine.WordField{engine.WordLabels, engine.WordBody} {
-			texts = append(texts, db.Having(level.Rank(), field))
+			texts = append(texts, db.WordQuery(level.Rank(), field))
 			args = append(args, in.low, word, in.low, in.high)
 		}
 	}

@@ -81,7 +81,7 @@ func TestOutageIsSaidOnce(t *testing.T) {
 			all.Go(func() {
 				for range 10 { // what comes of them the log has to say
 					_, _ = db.Event(t.Context(), "x")
-					_ = db.Commit(t.Context(), ledger.Change{Forget: []ledger.Forget{{Lane: "x"}}})
+					_ = db.Commit(t.Context(), ledger.Change{TrimHistory: []ledger.HistoryTrim{{Lane: "x"}}})
 				}
 			})
 		}

@@ -23,7 +23,7 @@ var (
 	nextDeliveries = `SELECT seq, created, id FROM deliveries WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMax)
 	nextRuns       = `SELECT seq, accepted, id FROM runs WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMax)
 	// A delivery whose idempotency key a client may repeat keeps its row, without what it said.
-	forgetDelivery = `UPDATE deliveries SET body = '', chunks = '', receipts = '', decision = '', buttons = '', controls = '', files = '', last_error = ''
+	pruneDelivery = `UPDATE deliveries SET body = '', chunks = '', receipts = '', decision = '', buttons = '', controls = '', files = '', last_error = ''
 		WHERE idempotency <> '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ?
 			AND (body <> '' OR chunks <> '' OR receipts <> '' OR decision <> '' OR buttons <> '' OR controls <> '' OR files <> '' OR last_error <> '')
 			AND id IN ` + pruneList
@@ -56,7 +56,7 @@ var removeMedia = `DELETE FROM media WHERE id IN (SELECT id FROM media WHERE cre
 func (db retention) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
 	switch p.Kind {
 	case ledger.PruneDeliveries:
-		return db.pruneRows(ctx, p, db.inOrder(nextDeliveries), counted{forgetDelivery, true}, counted{removeDelivery, true})
+		return db.pruneRows(ctx, p, db.inOrder(nextDeliveries), counted{pruneDelivery, true}, counted{removeDelivery, true})
 	case ledger.PruneExchanges:
 		return db.pruneRows(ctx, p, db.byAge(oldExchanges, pruneMax), counted{forgetExchange, true}, counted{removeExchange, true})
 	case ledger.PruneChains:

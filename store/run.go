@@ -120,7 +120,7 @@ func (db runTable) Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run
 
 // WaitingRuns implements [ledger.Store].
 func (db runTable) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error) {
-	return engine.All(ctx, db.Conn, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq`+engine.Most(limit),
+	return engine.All(ctx, db.Conn, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq`+engine.Limit(limit),
 		[]any{string(id)}, scanRun)
 }
 

@@ -43,7 +43,7 @@ func (b *writer) createSession(r sessions.Record) {
 		engine.Flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
 		engine.Flag(r.AbortedLast), engine.Micros(r.Created), engine.Micros(r.LastActivity), engine.Micros(r.Ended),
 		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label.Raw(), string(r.SpawnedBy), string(r.QueueMode),
-		engine.SaidAs(r.Model), engine.SaidAs(r.Title), engine.SaidAs(r.Label),
+		engine.TextLabel(r.Model), engine.TextLabel(r.Title), engine.TextLabel(r.Label),
 	}})
 }
 
@@ -90,7 +90,7 @@ func givenLabel(t *flow.Text) any {
 	if t == nil {
 		return nil
 	}
-	return engine.SaidAs(*t)
+	return engine.TextLabel(*t)
 }
 
 // idle takes the session's row first: who waits for it there looks at the runs
@@ -111,7 +111,7 @@ func (b *writer) route(r sessions.Route) string {
 func scanSession(row engine.Row) (sessions.Record, error) {
 	var r sessions.Record
 	var id, key, override, activation, head, compacted, route, metadata, access, thinking, verbose, parent, queue string
-	var model, title, name engine.Said
+	var model, title, name engine.LabelledText
 	var level, trust, clearance, persistent, aborted int
 	var ttl, created, active, ended int64
 	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &model.Text, &head,
@@ -172,7 +172,7 @@ func (db sessionTable) ExpiredSessions(ctx context.Context, e ledger.Expiry, lim
 	if !e.KeptSince.IsZero() {
 		query, args = query+idleSessions, append(args, kept, now, kept)
 	}
-	return engine.All(ctx, db.Conn, query+notBusy+engine.Most(limit), args, func(row engine.Row) (sessions.ID, error) {
+	return engine.All(ctx, db.Conn, query+notBusy+engine.Limit(limit), args, func(row engine.Row) (sessions.ID, error) {
 		var id string
 		err := row.Scan(&id)
 		return sessions.ID(id), err
@@ -184,7 +184,7 @@ func (db sessionTable) SendersBelow(ctx context.Context, conversation sessions.K
 	thread, topic := string(conversation)+":thread:", string(conversation)+":topic:"
 	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE ended = 0 AND send_policy <> '' AND (substr(skey, 1, ?) = ? OR substr(skey, 1, ?) = ?) ORDER BY id`
 	args := []any{utf8.RuneCountInString(thread), thread, utf8.RuneCountInString(topic), topic}
-	return engine.All(ctx, db.Conn, query+engine.Most(limit), args, scanSession)
+	return engine.All(ctx, db.Conn, query+engine.Limit(limit), args, scanSession)
 }
 
 // ListSessions implements [ledger.Browser].

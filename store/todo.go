@@ -41,7 +41,7 @@ func (db todoTable) ChangeTodos(ctx context.Context, c sessions.TodoChange) erro
 
 // Todos reads the items of a session, the oldest first.
 func (db todoTable) Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error) {
-	return engine.All(ctx, db.Conn, `SELECT `+todoColumns+` FROM todos WHERE session_id = ? ORDER BY created, place`+engine.Most(sessions.TodosMax), []any{string(session)}, scanTodo)
+	return engine.All(ctx, db.Conn, `SELECT `+todoColumns+` FROM todos WHERE session_id = ? ORDER BY created, place`+engine.Limit(sessions.TodosMax), []any{string(session)}, scanTodo)
 }
 
 func scanTodo(row engine.Row) (sessions.Todo, error) {

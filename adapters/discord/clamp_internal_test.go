@@ -39,7 +39,7 @@ func TestHeartbeatsAreClamped(t *testing.T) {
 		require.Equal(t, 5*time.Minute, c.interval, interval)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.NoError(t, c.heart(ended, func() int64 { return 0 }))
+		require.NoError(t, c.sendHeartbeats(ended, func() int64 { return 0 }))
 		c.close(closeResumable)
 	}
 }

@@ -42,9 +42,9 @@ func loadCursors(ctx context.Context, store Cursors) (*cursors, map[string]strin
 	return c, positions, nil
 }
 
-// meet stores a channel that was never heard before, as heard up to the message before id: should this
+// addChannel stores a channel that was never heard before, as heard up to the message before id: should this
 // process end now, the next one fetches the message.
-func (c *cursors) meet(ctx context.Context, channelID, id string) error {
+func (c *cursors) addChannel(ctx context.Context, channelID, id string) error {
 	if c.store == nil || !isID(id) {
 		return nil
 	}

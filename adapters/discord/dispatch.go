@@ -142,7 +142,7 @@ func (b *inbox) take(ctx context.Context, m *message, edited bool) bool {
 		return b.accept(ctx, in)
 	}
 	err := b.api.retry(ctx, "keep the place of a new channel", func(ctx context.Context) error {
-		return b.cursors.meet(ctx, m.ChannelID, m.ID)
+		return b.cursors.addChannel(ctx, m.ChannelID, m.ID)
 	})
 	if err != nil {
 		return false

@@ -144,23 +144,23 @@ func (c *connection) write(op int, data any) error {
 	}{op, data})
 }
 
-// beat says that we live, and up to where we have heard.
-func (c *connection) beat(seq int64) error {
+// heartbeat says that we live, and up to where we have heard.
+func (c *connection) heartbeat(seq int64) error {
 	if seq == 0 {
 		return c.write(opHeartbeat, nil)
 	}
 	return c.write(opHeartbeat, seq)
 }
 
-// heart beats until ctx ends. Where the last beat was not answered, it gives errDeaf.
-func (c *connection) heart(ctx context.Context, seq func() int64) error {
+// sendHeartbeats beats until ctx ends. Where the last beat was not answered, it gives errDeaf.
+func (c *connection) sendHeartbeats(ctx context.Context, seq func() int64) error {
 	wait := time.Duration(rand.Int64N(int64(c.interval))) // so that thousands that reconnect don't beat at once
 	for adapters.Sleep(ctx, wait) {
 		if !c.acked.Load() && !c.stalled.Load() {
 			return errDeaf
 		}
 		c.acked.Store(false)
-		if err := c.beat(seq()); err != nil {
+		if err := c.heartbeat(seq()); err != nil {
 			return fmt.Errorf("send heartbeat: %w", err)
 		}
 		wait = c.interval

@@ -7,17 +7,17 @@ func (s *shard) learn(f frame) error {
 	case "GUILD_CREATE", "GUILD_UPDATE":
 		return s.learnGuild(f)
 	case "GUILD_DELETE":
-		return teach(s, f, func(g guild) {
+		return decodeAndLearn(s, f, func(g guild) {
 			if !g.Unavailable { // an outage; else the bot was sent away
 				s.lookup.places.dropGuild(g.ID)
 			}
 		})
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		return teach(s, f, func(c channel) { s.lookup.places.putChannel(c) })
+		return decodeAndLearn(s, f, func(c channel) { s.lookup.places.putChannel(c) })
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		return teach(s, f, func(c channel) { s.lookup.places.dropChannel(c.ID) })
+		return decodeAndLearn(s, f, func(c channel) { s.lookup.places.dropChannel(c.ID) })
 	case "THREAD_LIST_SYNC":
-		return teach(s, f, func(e threadSync) {
+		return decodeAndLearn(s, f, func(e threadSync) {
 			for _, c := range e.Threads {
 				c.GuildID = e.GuildID
 				s.lookup.places.putChannel(c)
@@ -34,8 +34,8 @@ type threadSync struct {
 	Threads []channel `json:"threads"`
 }
 
-// teach decodes an event and gives it to what learns from it.
-func teach[E any](s *shard, f frame, learn func(E)) error {
+// decodeAndLearn decodes an event and gives it to what learns from it.
+func decodeAndLearn[E any](s *shard, f frame, learn func(E)) error {
 	var e E
 	if _, err := s.messages.decode(f.Type, f.Data, &e); err != nil {
 		return err
@@ -45,7 +45,7 @@ func teach[E any](s *shard, f frame, learn func(E)) error {
 }
 
 func (s *shard) learnGuild(f frame) error {
-	return teach(s, f, func(g guild) {
+	return decodeAndLearn(s, f, func(g guild) {
 		self := s.bot.self.Load()
 		if g.Unavailable || self == nil {
 			return
@@ -73,7 +73,7 @@ type roleEvent struct {
 }
 
 func (s *shard) learnRoles(f frame) error {
-	return teach(s, f, func(e roleEvent) {
+	return decodeAndLearn(s, f, func(e roleEvent) {
 		self := s.bot.self.Load()
 		if self == nil {
 			return

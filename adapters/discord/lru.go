@@ -4,7 +4,7 @@ import "container/list"
 
 // lru is a map that forgets what was not used for longest. It is not safe for concurrent use.
 type lru[V any] struct {
-	most  int
+	limit int
 	order *list.List // of *entry[V], the last used first
 	items map[string]*list.Element
 }
@@ -15,7 +15,7 @@ type entry[V any] struct {
 }
 
 func newLRU[V any](most int) *lru[V] {
-	return &lru[V]{most: most, order: list.New(), items: map[string]*list.Element{}}
+	return &lru[V]{limit: most, order: list.New(), items: map[string]*list.Element{}}
 }
 
 func (c *lru[V]) get(key string) (v V, ok bool) {
@@ -34,7 +34,7 @@ func (c *lru[V]) put(key string, v V) {
 		return
 	}
 	c.items[key] = c.order.PushFront(&entry[V]{key, v})
-	if c.order.Len() > c.most {
+	if c.order.Len() > c.limit {
 		c.drop(c.order.Back())
 	}
 }

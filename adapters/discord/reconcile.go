@@ -10,8 +10,8 @@ import (
 	"sluice/adapters"
 )
 
-// maxLooked bounds how much is read to find one message: pages of a hundred.
-const maxLooked = 5
+// maxPagesRead bounds how much is read to find one message: pages of a hundred.
+const maxPagesRead = 5
 
 var (
 	errBusy    = errors.New("the message cannot be looked up: the channel got too many messages since")
@@ -39,7 +39,7 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 	}
 	want := wanted{nonce: nonceOf(out), text: strings.TrimSpace(render(out)), from: self.ID}
 	after := previous(snowflake(sentAt))
-	for range maxLooked {
+	for range maxPagesRead {
 		page, last, err := a.messages.history(ctx, channelID, after)
 		if err != nil {
 			return adapters.Receipt{}, false, err

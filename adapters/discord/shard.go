@@ -137,7 +137,7 @@ func (s *shard) live(ctx context.Context, c *connection) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		if err := c.heart(here, s.seq); err != nil {
+		if err := c.sendHeartbeats(here, s.seq); err != nil {
 			cancel(err)
 		}
 		c.close(s.goodbye(ctx.Err() != nil))
@@ -174,7 +174,7 @@ func (s *shard) read(ctx context.Context, c *connection) error {
 		case opDispatch:
 			err = s.dispatch(ctx, c, f)
 		case opHeartbeat:
-			err = c.beat(s.seq())
+			err = c.heartbeat(s.seq())
 		case opHeartbeatAck:
 			c.acked.Store(true)
 		case opReconnect:

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"sluice/internal/agent/gist"
+	"sluice/internal/agent/summarize"
 	"sluice/sessions"
 )
 
@@ -51,7 +51,7 @@ func (w *work) compactTo(ctx context.Context, keep int) error {
 	if err := w.session.Persist(ctx); err != nil {
 		return err
 	}
-	summary, err := gist.Of(gist.Counting(ctx, &w.usage), w.session.Model(), gist.Request{Prompt: summaryPrompt, Messages: w.session.Messages()[:n], Label: w.session.Taint()})
+	summary, err := summarize.Of(summarize.Counting(ctx, &w.usage), w.session.Model(), summarize.Request{Prompt: summaryPrompt, Messages: w.session.Messages()[:n], Label: w.session.Taint()})
 	if err != nil {
 		w.compactions-- // it may be tried again
 		return err

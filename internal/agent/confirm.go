@@ -27,8 +27,8 @@ func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, conf
 	return err
 }
 
-// heed takes the approval from calls that somebody has denied, though nobody would have to be asked about them any more.
-func (w *work) heed(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
+// applyDenials takes the approval from calls that somebody has denied, though nobody would have to be asked about them any more.
+func (w *work) applyDenials(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
 	if w.approver == nil {
 		return nil
 	}

@@ -6,17 +6,17 @@
 //	          │          too long: compact and again             │
 //	          └───────────────────────────────────────────────────┘
 //
-// It is made of packages that do not know it:
+// It uses these packages; none of them imports it:
 //
-//	roster    the configured agents and their settings
-//	toolset   which tools a session has, and how a call runs
-//	tools/…   the tools: files, memory, todo, webfetch, session, talk
-//	sight     which sessions a caller's tools can see
-//	gist      summaries of conversations
+//	roster      the configured agents and their settings
+//	toolset     which tools a session has, and how a call runs
+//	tools/…     the tools: files, memory, todo, webfetch, session, talk
+//	visibility  which sessions a caller's tools can see
+//	summarize   summaries of conversations
 //
 // Failure rules: a completion that failed leaves the session as it was. A tool
 // call is stored before it runs; one that was under way when the process died is
-// reported to the model as interrupted, unless the tool may be repeated.
+// reported to the model as interrupted, unless the tool is safe to repeat.
 //
-// Goroutines: none of its own; package toolset has one for each call of a tool.
+// Goroutines: none here; package toolset starts one for each tool call.
 package agent

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/internal/agent/roster"
-	"sluice/internal/agent/sight"
 	"sluice/internal/agent/tools/files"
 	"sluice/internal/agent/tools/memory"
 	"sluice/internal/agent/tools/session"
@@ -21,6 +20,7 @@ import (
 	"sluice/internal/agent/tools/todo"
 	"sluice/internal/agent/tools/webfetch"
 	"sluice/internal/agent/toolset"
+	"sluice/internal/agent/visibility"
 	"sluice/internal/sandbox"
 	"sluice/internal/workspace"
 	"sluice/policy"
@@ -167,7 +167,7 @@ type ownTools struct {
 }
 
 func newTools(c *Config, agents *roster.Roster) *ownTools {
-	view := &sight.Sight{Store: c.Store, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
+	view := &visibility.Checker{Store: c.Store, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
 	return &ownTools{
 		files:  files.Tools{Store: c.Store, Roster: agents, Quota: c.Quota, Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
 		memory: memory.Tools{Store: c.Memories, Roster: agents, Now: c.Now},

@@ -55,7 +55,7 @@ func (m runMonitor) Call(c sessions.MonitoredCall, effects bool) sessions.CallVe
 	if d.Terms != nil {
 		v.Terms = *d.Terms
 	}
-	v.Terms.Level = m.roster.Settings().Monitor.YesLevel(c)
+	v.Terms.Level = m.roster.Settings().Monitor.ApprovalLevel(c)
 	if effects {
 		v.Audit = []sessions.AuditEntry{m.entry(c, "tool.", d)}
 	}

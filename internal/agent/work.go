@@ -11,7 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"sluice/announce"
-	"sluice/internal/agent/gist"
+	"sluice/internal/agent/summarize"
 	runs "sluice/router/work"
 	"sluice/sessions"
 )
@@ -20,7 +20,7 @@ const (
 	stepsMax       = 50 // completions of one run
 	compactionsMax = 3  // of one run
 	firstRetry     = time.Second
-	mostRetry      = 30 * time.Second
+	retryMax       = 30 * time.Second
 	// nearlyFull is the share of a model's context at which the thread is shortened before the model complains.
 	nearlyFull = 0.85
 )
@@ -36,7 +36,7 @@ type work struct {
 	emit        func(sessions.Event)
 	inbox       runs.Inbox // nil for none
 	approver    runs.Approver
-	usage       gist.Tally
+	usage       summarize.Tally
 	compactions int
 	usedTools   bool
 	cut         bool // the last answer hit the model's limit
@@ -125,7 +125,7 @@ func (w *work) resume(ctx context.Context) error {
 	if !ok || !tool.Idempotent && !(w.session.Permission() == sessions.PermissionAsk && tool.ReadOnly()) {
 		confirmations[0] = sessions.Interrupted(calls[0].CallID)
 	}
-	if err := w.heed(ctx, calls, confirmations); err != nil {
+	if err := w.applyDenials(ctx, calls, confirmations); err != nil {
 		return err
 	}
 	if err := w.execute(ctx, calls, confirmations); err != nil {
@@ -168,7 +168,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	}
 	if len(asked) > 0 && asked[0].CallID != calls[0].CallID {
 		n := slices.IndexFunc(calls, func(c sessions.Part) bool { return c.CallID == asked[0].CallID })
-		calls, confirmations, run = calls[:n], confirmations[:n], w.session.ExecuteUnasked
+		calls, confirmations, run = calls[:n], confirmations[:n], w.session.ExecuteUntilApproval
 	} else if err := w.confirm(ctx, asked, confirmations); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 		return err
 	}
 	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, User: w.run.Speaker(), Owner: w.run.Input.Owner, Chain: w.run.Chain, Audience: audience}
-	if _, err := run(gist.Counting(ctx, &w.usage), caller, confirmations); err != nil {
+	if _, err := run(summarize.Counting(ctx, &w.usage), caller, confirmations); err != nil {
 		return err
 	}
 	for _, part := range w.session.Last().Parts[before:] {
@@ -211,7 +211,7 @@ func (w *work) results() int {
 func (w *work) complete(ctx context.Context) error {
 	full := w.nearlyFull()
 	waits := backoff.NewExponentialBackOff()
-	waits.InitialInterval, waits.MaxInterval = firstRetry, mostRetry
+	waits.InitialInterval, waits.MaxInterval = firstRetry, retryMax
 	var giveUp time.Time
 	for attempt := 1; ; attempt++ {
 		err := w.try(ctx, &full)
@@ -338,6 +338,6 @@ func (w *work) ended(ctx context.Context, err error) error {
 	case sessions.ModelRefused:
 		return failed(err, "The model did not accept this request. My owner can see why with `sluice runs list --status failed`.")
 	default:
-		return failed(err, fmt.Sprintf("My model is not responding (%s), even after several attempts. Please try again later.", gist.Trouble(me.Kind)))
+		return failed(err, fmt.Sprintf("My model is not responding (%s), even after several attempts. Please try again later.", summarize.Trouble(me.Kind)))
 	}
 }

@@ -211,7 +211,7 @@ func (a *App) wire() error {
 	if err != nil {
 		return fmt.Errorf("make agent loop: %w", err)
 	}
-	a.router.Employ(a.loop)
+	a.router.SetAgent(a.loop)
 	a.supervisor = supervisor.New(supervisor.Config{
 		Adapters: a.channels.all, Acceptor: a.router.Intake, Leases: a.bus, Commands: commands.Menu(),
 		Now: a.now, Log: a.log, Registerer: a.registry,

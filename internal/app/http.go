@@ -36,7 +36,7 @@ func (a *App) newHTTP() error {
 	a.http = httpapi.New(httpapi.Config{
 		Gateway: httpapi.Gateway{
 			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router.Intake, Work: a.router.Sessions(), Gate: a.router.Answers,
-			Standings: a.router.Standings(), Checker: a.router.Sender, Outbox: a.router.Sender, Directory: a.router.Routes, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
+			SendPermissions: a.router.SendPermissions(), Checker: a.router.Sender, Outbox: a.router.Sender, Directory: a.router.Routes, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
 			Approver: a.router.Approvals, Pairings: a.router.Pairings, Events: a.bus, Simulator: simulator{a.loop},
 		},
 		Rows: httpapi.Rows{

@@ -115,7 +115,7 @@ func (w *waiting) begin() {
 			return
 		}
 		w.wg.Go(func() {
-			if err := w.server.Serve(lent{w.handle}); !errors.Is(err, http.ErrServerClosed) {
+			if err := w.server.Serve(sharedListener{w.handle}); !errors.Is(err, http.ErrServerClosed) {
 				w.log.Error("HTTP server ended while the gateway waits", "err", err)
 			}
 		})
@@ -133,11 +133,11 @@ func (w *waiting) stop() error {
 	return err
 }
 
-// lent is a listener that its borrower can't close: it only ends the borrower's Accept.
-type lent struct{ *net.TCPListener }
+// sharedListener is a listener that its borrower can't close: it only ends the borrower's Accept.
+type sharedListener struct{ *net.TCPListener }
 
 // Close implements [net.Listener].
-func (l lent) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
+func (l sharedListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
 // until tries to open a part until that works, ctx ends, or the failure is one that no waiting mends.
 func (w *waiting) until(ctx context.Context, name string, open func() error) error {

@@ -42,8 +42,8 @@ func layers() [][]string {
 		{"internal/httpapi/denials"},
 		{"internal/httpapi/view"},
 		{"internal/httpapi/conversation", "internal/httpapi/operator"},
-		{"internal/agent/gist", "internal/agent/roster", "internal/agent/tools"},
-		{"internal/agent/sight", "internal/agent/tools/files", "internal/agent/tools/memory", "internal/agent/tools/todo", "internal/agent/tools/webfetch"},
+		{"internal/agent/summarize", "internal/agent/roster", "internal/agent/tools"},
+		{"internal/agent/visibility", "internal/agent/tools/files", "internal/agent/tools/memory", "internal/agent/tools/todo", "internal/agent/tools/webfetch"},
 		{"internal/agent/tools/session", "internal/agent/tools/talk", "internal/agent/toolset"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",

@@ -81,7 +81,7 @@ func (w *twoRun) open() {
 	})
 	require.NoError(w, err)
 	w.openLoop(agents)
-	w.router.Employ(w.loop)
+	w.router.SetAgent(w.loop)
 }
 
 func (w *twoRun) newRoster(monitor *policy.Monitor) *roster.Roster {

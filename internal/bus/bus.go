@@ -51,7 +51,7 @@ type Bus struct {
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	mend   chan struct{} // capacity 1: the mender has something to look at
+	repair chan struct{} // capacity 1: the mender has something to look at
 	gather gatherer      // of events, with the embedded server
 	roster *roster
 	owned  *owned
@@ -73,7 +73,7 @@ var _ router.Bus = (*Bus)(nil)
 // Start connects, and with an empty URL starts the server first.
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
-		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, mend: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, repair: make(chan struct{}, 1),
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
 	b.gather.publish = func(subject string, text []byte) {
@@ -106,7 +106,7 @@ func (b *Bus) start(ctx context.Context) error {
 	if err := b.ensure(ctx); err != nil {
 		return err
 	}
-	b.wg.Go(b.mender)
+	b.wg.Go(b.repairer)
 	return nil
 }
 

@@ -18,8 +18,8 @@ const (
 	eventsAge        = 15 * time.Minute
 	eventsBytes      = 32 << 20
 
-	// mendEvery is the pause between two tries to make what the server has lost.
-	mendEvery = 500 * time.Millisecond
+	// repairEvery is the pause between two tries to make what the server has lost.
+	repairEvery = 500 * time.Millisecond
 
 	clusterCopies = 3
 	// The server's codes for a cluster that can't hold so many copies, and for one that has no leader.
@@ -42,20 +42,20 @@ type stream struct {
 // damaged asks the mender to look whether the server still has what it should.
 func (b *Bus) damaged() {
 	select {
-	case b.mend <- struct{}{}:
+	case b.repair <- struct{}{}:
 	default: // it is asked already
 	}
 }
 
-// mender makes again what the server has lost, for as long as that takes, and
+// repairer makes again what the server has lost, for as long as that takes, and
 // then lets the owner look at its rows: wakes may have been lost as well.
-func (b *Bus) mender() {
+func (b *Bus) repairer() {
 	whole := true
 	for {
 		select {
 		case <-b.ctx.Done():
 			return
-		case <-b.mend:
+		case <-b.repair:
 		}
 		err := b.ensure(b.ctx)
 		switch {
@@ -72,7 +72,7 @@ func (b *Bus) mender() {
 			}
 			b.owned.rescan()
 		}
-		pause(b.ctx, mendEvery)
+		pause(b.ctx, repairEvery)
 	}
 }
 

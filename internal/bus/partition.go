@@ -36,7 +36,7 @@ func (b *Bus) Own(ctx context.Context, owner Owner) error {
 	b.greet()
 	b.wg.Go(b.keeper)
 	for p := range b.cfg.Partitions {
-		b.handover.Go(func() { b.tend(p) })
+		b.handover.Go(func() { b.runPartition(p) })
 	}
 	return nil
 }
@@ -71,12 +71,12 @@ func (b *Bus) Handover(ctx context.Context) {
 	b.handover.Wait()
 }
 
-// tend takes a partition whenever it falls to this replica, and lets go of it
+// runPartition takes a partition whenever it falls to this replica, and lets go of it
 // when it falls to another one, is lost, or the replica leaves.
-func (b *Bus) tend(p int) {
+func (b *Bus) runPartition(p int) {
 	key := "partition." + strconv.Itoa(p)
 	for {
-		ctx, cancel := b.whileMine(p)
+		ctx, cancel := b.whileOwned(p)
 		if ctx == nil {
 			return
 		}
@@ -88,9 +88,9 @@ func (b *Bus) tend(p int) {
 	}
 }
 
-// whileMine waits until the partition falls to this replica. The context that
+// whileOwned waits until the partition falls to this replica. The context that
 // it gives ends when it does so no more; nil when the replica leaves.
-func (b *Bus) whileMine(p int) (context.Context, context.CancelFunc) {
+func (b *Bus) whileOwned(p int) (context.Context, context.CancelFunc) {
 	for {
 		mine, changed, leaving := b.roster.mine(p)
 		if leaving {

@@ -34,7 +34,7 @@ func steps() []step {
 		case faultpoint.PreviewBeforeSend, faultpoint.PreviewAfterSend, faultpoint.PreviewBeforeFinal:
 			s.words = "[slow]"
 			s.unknown = p != faultpoint.PreviewBeforeFinal
-		case faultpoint.SendBetweenPieces:
+		case faultpoint.SendBetweenParts:
 			s.words, s.unknown = "[long]", true
 		case faultpoint.SendAfterIntent, faultpoint.SendAfterCall:
 			s.unknown = true

@@ -13,7 +13,7 @@ import (
 type Advice struct {
 	Part  string // of the configuration, in a word
 	Text  string // what is so, naming the settings
-	Mend  string // what to do
+	Fix   string // what to do
 	Wrong bool   // something that is configured can't work; else it is only worth knowing
 }
 
@@ -127,7 +127,7 @@ func (a *adviser) tokens() {
 	note := func(path string, token Secret) {
 		if token != "" && short(token) {
 			a.note("token", "generate one, for example with `openssl rand -base64 32`",
-				"%s has fewer than %d characters: other programs on this machine can guess it", path, tokenLeast)
+				"%s has fewer than %d characters: other programs on this machine can guess it", path, tokenLengthMin)
 		}
 	}
 	note("gateway.token", a.Gateway.Token)

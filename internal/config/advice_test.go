@@ -79,7 +79,7 @@ func TestAdvice(t *testing.T) {
 			t.Parallel()
 			var got []string
 			for _, a := range parsed(t, c.text).Advise([]string{"exec", "web_fetch", "sessions_send"}) {
-				require.NotEmpty(t, a.Mend)
+				require.NotEmpty(t, a.Fix)
 				kind := map[bool]string{true: "wrong ", false: "note "}[a.Wrong]
 				got = append(got, kind+a.Part+" "+a.Text)
 			}

@@ -77,17 +77,17 @@ func (k checker) tokens() {
 	}
 }
 
-// tokenLeast is how many characters a token of the API has at least, where other machines can try to guess it.
-const tokenLeast = 16
+// tokenLengthMin is how many characters a token of the API has at least, where other machines can try to guess it.
+const tokenLengthMin = 16
 
 // longEnough refuses a token that can be guessed, where the gateway can be reached from other machines.
 func (k checker) longEnough(path string, token Secret) {
 	k.must(token == "" || !short(token) || policy.CheckToken.Skipped() || k.c.Gateway.local(), path,
-		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Make one, for example with `openssl rand -base64 32`", tokenLeast)
+		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Make one, for example with `openssl rand -base64 32`", tokenLengthMin)
 }
 
 // short reports whether a token of the API can be guessed.
-func short(token Secret) bool { return utf8.RuneCountInString(token.Reveal()) < tokenLeast }
+func short(token Secret) bool { return utf8.RuneCountInString(token.Reveal()) < tokenLengthMin }
 
 // local reports whether only this machine can reach the gateway: it listens on a loopback address, and nothing says that
 // a proxy stands before it.

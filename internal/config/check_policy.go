@@ -30,7 +30,7 @@ func (k checker) vault() {
 		s, path := k.c.Vault[name], "secrets."+name
 		k.must(policy.IsSecretName(name), path, "%q: a name has letters, digits, dots, - and _, 64 at most", name)
 		k.must(s.Value != "", path+".value", "is missing: say ${VARIABLE} or ${file:/path}")
-		k.must(s.Value == "" || len(s.Value) >= policy.SecretLeast, path+".value", "has %d characters: what is shorter than %d could not be told from other text and kept out of it", len(s.Value), policy.SecretLeast)
+		k.must(s.Value == "" || len(s.Value) >= policy.SecretLengthMin, path+".value", "has %d characters: what is shorter than %d could not be told from other text and kept out of it", len(s.Value), policy.SecretLengthMin)
 		k.must(len(s.Tools) > 0, path+".tools", "is missing: say which tools it may be given to, for example [mcp_%s_*]", name)
 		k.patterns(path+".tools", s.Tools)
 	}

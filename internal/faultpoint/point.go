@@ -24,7 +24,7 @@ const (
 	SendBeforeIntent   Point = "send-before-intent"   // the gate has agreed
 	SendAfterIntent    Point = "send-after-intent"    // "sending" is stored, the platform was not called
 	SendAfterCall      Point = "send-after-call"      // the platform has taken it, the receipt is not stored
-	SendBetweenPieces  Point = "send-between-pieces"  // the receipt of a piece is stored, the next was not sent
+	SendBetweenParts   Point = "send-between-pieces"  // the receipt of a piece is stored, the next was not sent
 	SendAfterReceipt   Point = "send-after-receipt"   // "sent" is stored
 )
 
@@ -34,7 +34,7 @@ func Points() []Point {
 		PollBeforeAccept, AcceptBeforeCommit, AcceptAfterCommit, ClaimBeforeCommit, ClaimAfterCommit,
 		ModelCall, ToolBeforeIntent, ToolAfterCall, PreviewBeforeSend, PreviewAfterSend, PreviewBeforeFinal,
 		FinishBeforeCommit, FinishAfterCommit, SendBeforeIntent, SendAfterIntent, SendAfterCall,
-		SendBetweenPieces, SendAfterReceipt,
+		SendBetweenParts, SendAfterReceipt,
 	}
 }
 

@@ -51,7 +51,7 @@ type gateway struct {
 	conversation.Turns
 	conversation.Work
 	conversation.Gate
-	conversation.Standings
+	conversation.SendPermissions
 	operator.Outbox
 	operator.DeliveryKeeper
 	operator.Directory
@@ -119,29 +119,29 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	return r
 }
 
-func (g *gateway) Told(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Told, error) {
+func (g *gateway) Told(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Disclosure, error) {
 	run.Route = sessions.Route{Channel: "webchat"}
 	tell, _ := g.Teller(ctx, run, reader) // it never fails
 	return tell(ctx, run.Reply)
 }
 
 // Teller withholds what is forbidden, and takes the word out of what says more.
-func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (outbound.Teller, error) {
-	return func(_ context.Context, text string) (outbound.Told, error) {
+func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (outbound.Discloser, error) {
+	return func(_ context.Context, text string) (outbound.Disclosure, error) {
 		if text == "forbidden" && !run.Route.IsZero() {
-			return outbound.Told{Withheld: &outbound.Withheld{
+			return outbound.Disclosure{Withheld: &outbound.Withheld{
 				Delivery: "dlv_9", Decision: policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.CheckResult{{Rule: "policy.rules.no", Matched: true, Action: policy.Block}}},
 			}}, nil
 		}
 		if sessions.Silent(text) {
 			text = ""
 		}
-		return outbound.Told{Text: strings.ReplaceAll(text, "forbidden", "")}, nil
+		return outbound.Disclosure{Text: strings.ReplaceAll(text, "forbidden", "")}, nil
 	}, nil
 }
 
-func (g *gateway) Standing(_ context.Context, record sessions.Record, _ sessions.Route) (outbound.Standing, error) {
-	stands := outbound.Standing{Carries: flow.Internal}
+func (g *gateway) Standing(_ context.Context, record sessions.Record, _ sessions.Route) (outbound.SendPermission, error) {
+	stands := outbound.SendPermission{Carries: flow.Internal}
 	if !record.Taint.FlowsTo(stands.Carries) {
 		stands.Held = "the text is " + record.Taint.Level().String()
 	}
@@ -359,7 +359,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 	t.Helper()
 	cfg := httpapi.Config{
 		Gateway: httpapi.Gateway{
-			Resolver: g, Sessions: g, Turns: g, Work: g, Standings: g, Gate: g, Checker: g, Outbox: g, Directory: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
+			Resolver: g, Sessions: g, Turns: g, Work: g, SendPermissions: g, Gate: g, Checker: g, Outbox: g, Directory: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
 		},
 		Rows: httpapi.Rows{
 			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g,

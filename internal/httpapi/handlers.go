@@ -45,7 +45,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	return &handlers{
 		cfg: cfg,
 
-		sessions:  &conversation.SessionAPI{Visible: visible, Keeper: gw.Sessions, Standings: gw.Standings, Rows: rows.Sessions, Models: cfg.Models, Now: cfg.Now},
+		sessions:  &conversation.SessionAPI{Visible: visible, Keeper: gw.Sessions, SendPermissions: gw.SendPermissions, Rows: rows.Sessions, Models: cfg.Models, Now: cfg.Now},
 		history:   &conversation.HistoryAPI{Visible: visible, Rows: rows.Sessions, Notices: rows.Deliveries, Names: names, Answers: answers, Channel: cfg.PageRoute.Channel},
 		turns:     &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log},
 		events:    events,

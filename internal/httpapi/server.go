@@ -43,21 +43,21 @@ import (
 
 // Gateway is what the API asks the gateway to do, each port by the handlers that use it.
 type Gateway struct {
-	Resolver   view.Resolver
-	Sessions   conversation.SessionKeeper
-	Turns      conversation.Turns
-	Work       conversation.Work
-	Gate       conversation.Gate
-	Standings  conversation.Standings
-	Events     conversation.Events
-	Tasks      conversation.Tasks
-	Outbox     operator.Outbox
-	Directory  operator.Directory
-	Deliveries operator.DeliveryKeeper
-	Approver   operator.Approver
-	Pairings   operator.Pairings
-	Checker    operator.PolicyChecker
-	Simulator  operator.Simulator
+	Resolver        view.Resolver
+	Sessions        conversation.SessionKeeper
+	Turns           conversation.Turns
+	Work            conversation.Work
+	Gate            conversation.Gate
+	SendPermissions conversation.SendPermissions
+	Events          conversation.Events
+	Tasks           conversation.Tasks
+	Outbox          operator.Outbox
+	Directory       operator.Directory
+	Deliveries      operator.DeliveryKeeper
+	Approver        operator.Approver
+	Pairings        operator.Pairings
+	Checker         operator.PolicyChecker
+	Simulator       operator.Simulator
 }
 
 // Rows is what the API reads from the store, by kind.

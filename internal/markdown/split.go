@@ -42,47 +42,47 @@ func split(text string, p platform) []string {
 	if len(blocks) == 0 {
 		blocks = p.prepared(plainBlocks(plainSource(text))) // shows nothing, a link definition for example: say it as it is
 	}
-	c := &chunker{platform: p}
+	c := &partBuilder{platform: p}
 	for _, b := range blocks {
 		c.add(b)
 	}
 	c.flush()
-	if len(c.pieces) <= 1 {
+	if len(c.parts) <= 1 {
 		return []string{text}
 	}
-	out := make([]string, len(c.pieces))
-	for i, p := range c.pieces {
+	out := make([]string, len(c.parts))
+	for i, p := range c.parts {
 		out[i] = source(p)
 	}
 	return out
 }
 
-// chunker collects blocks into pieces.
-type chunker struct {
+// partBuilder collects blocks into pieces.
+type partBuilder struct {
 	platform platform
-	pieces   [][]block
+	parts    [][]block
 
-	piece    []block
+	part     []block
 	size     int
 	entities int
 }
 
-func (c *chunker) flush() {
-	if len(c.piece) > 0 {
-		c.pieces = append(c.pieces, c.piece)
+func (c *partBuilder) flush() {
+	if len(c.part) > 0 {
+		c.parts = append(c.parts, c.part)
 	}
-	c.piece, c.size, c.entities = nil, 0, 0
+	c.part, c.size, c.entities = nil, 0, 0
 }
 
 // room is what is left in the piece for another block.
-func (c *chunker) room() int {
-	if len(c.piece) == 0 {
+func (c *partBuilder) room() int {
+	if len(c.part) == 0 {
 		return c.platform.limit
 	}
 	return c.platform.limit - c.size - c.platform.between
 }
 
-func (c *chunker) add(b block) {
+func (c *partBuilder) add(b block) {
 	p := &c.platform
 	size, entities := p.size(b), p.entitiesIn(b)
 	if size <= c.room() && c.entities+entities <= p.entities {
@@ -107,11 +107,11 @@ func (c *chunker) add(b block) {
 	}
 }
 
-func (c *chunker) put(b block, size, entities int) {
-	if len(c.piece) > 0 {
+func (c *partBuilder) put(b block, size, entities int) {
+	if len(c.part) > 0 {
 		c.size += c.platform.between
 	}
-	c.piece = append(c.piece, b)
+	c.part = append(c.part, b)
 	c.size += size
 	c.entities += entities
 }

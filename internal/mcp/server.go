@@ -97,7 +97,7 @@ func (v *server) run(ctx context.Context) {
 		v.state.Restarts++
 		v.mu.Unlock()
 		v.metrics.restarts.WithLabelValues(v.Name).Inc()
-		wait = min(2*wait, v.cfg.Pace.MostBackoff)
+		wait = min(2*wait, v.cfg.Pace.BackoffMax)
 	}
 }
 

@@ -44,7 +44,7 @@ type Config struct {
 type Pace struct {
 	Connect      time.Duration // for a connection and its first list of tools; default 30 s
 	FirstBackoff time.Duration // after a connection's end, doubled each time; default 1 s
-	MostBackoff  time.Duration // default 1 min
+	BackoffMax   time.Duration // default 1 min
 	Ping         time.Duration // between looks whether an idle server still answers; default 30 s
 	Quiet        time.Duration // between two lists of tools at least; default 1 s
 	Farewell     time.Duration // for a program to end by itself, twice; default 1 s
@@ -53,7 +53,7 @@ type Pace struct {
 func (p Pace) complete() Pace {
 	p.Connect = cmp.Or(p.Connect, 30*time.Second)
 	p.FirstBackoff = cmp.Or(p.FirstBackoff, time.Second)
-	p.MostBackoff = cmp.Or(p.MostBackoff, time.Minute)
+	p.BackoffMax = cmp.Or(p.BackoffMax, time.Minute)
 	p.Ping = cmp.Or(p.Ping, 30*time.Second)
 	p.Quiet = cmp.Or(p.Quiet, time.Second)
 	p.Farewell = cmp.Or(p.Farewell, time.Second)

@@ -20,7 +20,7 @@ const (
 // logErrors writes a program's stderr into the log until it ends: so many lines, each of so many bytes, without the program's own secrets.
 func (v *server) logErrors(stderr io.Reader) {
 	limit := rate.NewLimiter(linesRate, linesBurst)
-	hide := hider(v.Env)
+	hide := redactor(v.Env)
 	lines := bufio.NewReaderSize(stderr, lineMax)
 	left := 0
 	for {
@@ -51,14 +51,14 @@ func nextLine(r *bufio.Reader) (line string, cut bool, err error) {
 	return line, cut, err
 }
 
-// secretLeast is the length from which a value counts as one that may not stand in the log.
-const secretLeast = 6
+// secretLengthMin is the length from which a value counts as one that may not stand in the log.
+const secretLengthMin = 6
 
-// hider takes values out of texts.
-func hider(values map[string]adapters.Secret) *strings.Replacer {
+// redactor takes values out of texts.
+func redactor(values map[string]adapters.Secret) *strings.Replacer {
 	var pairs []string
 	for _, value := range values {
-		if len(value) >= secretLeast {
+		if len(value) >= secretLengthMin {
 			pairs = append(pairs, value.Reveal(), value.String())
 		}
 	}

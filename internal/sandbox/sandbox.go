@@ -130,7 +130,7 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 // run starts a command that waits to be let go, bounds it, lets it go, and watches it to its end. stop ends ctx. A command
 // with info is bubblewrap, which says which process it has made.
 func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.Cmd, info bool) (Result, error) {
-	stdout, stderr := &bounded{most: orDefault(c.Output, defaultOutput)}, &bounded{most: orDefault(c.Output, defaultOutput)}
+	stdout, stderr := &bounded{limit: orDefault(c.Output, defaultOutput)}, &bounded{limit: orDefault(c.Output, defaultOutput)}
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = stdout, stderr, strings.NewReader(c.Stdin)
 	cmd.WaitDelay = killWait
 	// The command dies with the thread that has started it, which must not end before.
@@ -204,12 +204,12 @@ func systemMounts(network bool) []string {
 // bounded keeps the beginning of what is written to it.
 type bounded struct {
 	strings.Builder
-	most int
-	cut  bool
+	limit int
+	cut   bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	kept := min(len(p), b.most-b.Len())
+	kept := min(len(p), b.limit-b.Len())
 	b.cut = b.cut || kept < len(p)
 	b.Builder.Write(p[:kept])
 	return len(p), nil // what is not kept must not stop the command

@@ -45,7 +45,7 @@ func limit(f figure) int {
 // entry is a line of over.txt: a figure above its limit, and how large it may be at most.
 type entry struct {
 	kind, name string
-	most       int
+	limit      int
 }
 
 const overHeader = `# What is above a limit of internal/structure. A figure may only fall. To lower the figures to today's and drop
@@ -78,7 +78,7 @@ func formatOver(over []entry) string {
 	var b strings.Builder
 	b.WriteString(overHeader)
 	for _, e := range over {
-		fmt.Fprintf(&b, "%s %s %d\n", e.kind, e.name, e.most)
+		fmt.Fprintf(&b, "%s %s %d\n", e.kind, e.name, e.limit)
 	}
 	return b.String()
 }
@@ -88,7 +88,7 @@ func check(figures []figure, over []entry) []string {
 	var faults []string
 	listed := map[[2]string]int{}
 	for _, e := range over {
-		listed[[2]string{e.kind, e.name}] = e.most
+		listed[[2]string{e.kind, e.name}] = e.limit
 	}
 	for _, f := range figures {
 		most, ok := listed[[2]string{f.kind, f.name}]
@@ -115,7 +115,7 @@ func lowered(over []entry, figures []figure) []entry {
 	for _, e := range over {
 		for _, f := range figures {
 			if f.kind == e.kind && f.name == e.name && f.count > limit(f) {
-				kept = append(kept, entry{e.kind, e.name, min(e.most, f.count)})
+				kept = append(kept, entry{e.kind, e.name, min(e.limit, f.count)})
 			}
 		}
 	}

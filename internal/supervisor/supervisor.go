@@ -18,7 +18,7 @@ import (
 
 const (
 	firstBackoff = time.Second
-	mostBackoff  = time.Minute
+	backoffMax   = time.Minute
 	healthyAfter = time.Minute // a run this long starts the backoff over
 	menuTimeout  = 15 * time.Second
 )
@@ -55,7 +55,7 @@ type Supervisor struct {
 // account is one supervised adapter with what the supervisor knows of it.
 type account struct {
 	adapter adapters.Adapter
-	ear     *ear
+	intake  *intake
 	mu      sync.Mutex
 	state   adapters.State
 	deaf    bool // it was said in the log that the account is deaf
@@ -77,7 +77,7 @@ func New(cfg Config) *Supervisor {
 	}
 	cfg.Registerer.MustRegister(s.up, s.deaf, s.restarts)
 	for _, a := range cfg.Adapters {
-		acc := &account{adapter: a, ear: newEar(cfg.Acceptor, cfg.Now)}
+		acc := &account{adapter: a, intake: newIntake(cfg.Acceptor, cfg.Now)}
 		acc.state = adapters.State{Channel: a.Channel(), Account: a.Account(), Status: adapters.Connecting, Since: cfg.Now()}
 		s.accounts = append(s.accounts, acc)
 	}
@@ -122,7 +122,7 @@ func (s *Supervisor) States() []adapters.State {
 func (s *Supervisor) Acceptor(channel, name string) adapters.Acceptor {
 	for _, acc := range s.accounts {
 		if acc.adapter.Channel() == channel && acc.adapter.Account() == name {
-			return acc.ear
+			return acc.intake
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func (a *account) current() adapters.State {
 
 // heard adds whether the account's events are taken.
 func (a *account) heard(st adapters.State) adapters.State {
-	last, pending := a.ear.heard()
+	last, pending := a.intake.heard()
 	if last.After(st.LastEvent) {
 		st.LastEvent = last
 	}
@@ -157,7 +157,7 @@ func (a *account) heard(st adapters.State) adapters.State {
 	if st.Status != adapters.Connected && st.Status != adapters.Deaf && st.Status != adapters.Retrying {
 		return st
 	}
-	if why := a.ear.deaf(); why != "" {
+	if why := a.intake.deaf(); why != "" {
 		st.Status, st.Detail = adapters.Deaf, why
 	}
 	return st
@@ -176,7 +176,7 @@ func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 		s.set(acc, adapters.Connecting, "")
 		s.up.WithLabelValues(labels...).Set(1)
 		started := s.cfg.Now()
-		err := runGuarded(ctx, acc.adapter, acc.ear)
+		err := runGuarded(ctx, acc.adapter, acc.intake)
 		s.up.WithLabelValues(labels...).Set(0)
 		if ctx.Err() != nil {
 			return nil
@@ -193,7 +193,7 @@ func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 			return nil
 		}
 		s.restarts.WithLabelValues(labels...).Inc()
-		wait = min(2*wait, mostBackoff)
+		wait = min(2*wait, backoffMax)
 	}
 }
 

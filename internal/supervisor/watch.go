@@ -14,7 +14,7 @@ const watchEvery = 10 * time.Second
 // watch looks from time to time whether an account's events are taken, says in the log when they are not and when they are
 // again, and asks the platform how many wait. stop ends it and waits for its end.
 func (s *Supervisor) watch(ctx context.Context, acc *account) (stop func()) {
-	acc.ear.restart()
+	acc.intake.restart()
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -49,7 +49,7 @@ func (a *account) askBacklog(ctx context.Context, taken int) (now int) {
 	if err != nil {
 		return taken // the account's own state says what is wrong with the platform
 	}
-	return a.ear.backlog(waiting, detail, taken)
+	return a.intake.backlog(waiting, detail, taken)
 }
 
 // report says once that an account is deaf, and once that it is not any more.

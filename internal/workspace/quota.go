@@ -221,7 +221,7 @@ type Watch struct {
 	quota  *Quota
 	folder string
 	bounds Bounds
-	most   int64 // that the session's folder may hold
+	limit  int64 // that the session's folder may hold
 	others int64 // what the rest of the workspace holds
 
 	used, free int64 // when it was last measured
@@ -248,14 +248,14 @@ func (q *Quota) Watch(ctx context.Context, folder string) (*Watch, error) {
 		return nil, err
 	}
 	w.others = b.others(sum - w.used)
-	w.most = 1 << 62
+	w.limit = 1 << 62
 	if b.Session > 0 {
-		w.most = b.Session
+		w.limit = b.Session
 	}
 	if b.Workspace > 0 {
-		w.most = min(w.most, b.Workspace-w.others)
+		w.limit = min(w.limit, b.Workspace-w.others)
 	}
-	w.most = max(w.most, w.used+commandSpare)
+	w.limit = max(w.limit, w.used+commandSpare)
 	return w, nil
 }
 
@@ -264,7 +264,7 @@ func (w *Watch) Room() int64 {
 	if w == nil {
 		return 0
 	}
-	return w.most - w.used
+	return w.limit - w.used
 }
 
 // Check says why the command must end; nil: it may go on. It is called all the time while the command runs.
@@ -280,13 +280,13 @@ func (w *Watch) Check(ctx context.Context) error {
 		return fmt.Errorf("look at free space: %w", err)
 	}
 	// It is measured when the disk has lost what could fill half of the room, and now and then in any case.
-	if w.free-free < (w.most-w.used)/2 && w.quota.now().Sub(w.at) < max(time.Second, 20*w.took) {
+	if w.free-free < (w.limit-w.used)/2 && w.quota.now().Sub(w.at) < max(time.Second, 20*w.took) {
 		return nil
 	}
 	if err := w.measure(ctx); err != nil {
 		return err
 	}
-	if w.used <= w.most {
+	if w.used <= w.limit {
 		return nil
 	}
 	return spaceError(fmt.Sprintf("the files of this conversation take %s: the maximum is %s for one conversation (limits.sessionBytes) and %s for all with the agent (limits.workspaceBytes); delete some of them", text(w.used), text(w.bounds.Session), text(w.bounds.Workspace)))

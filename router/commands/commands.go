@@ -53,21 +53,21 @@ type Stops interface {
 	Stopped(id sessions.ID, actor string) sessions.AuditEntry
 }
 
-// Standings says what sessions may say.
-type Standings interface {
-	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (outbound.Standing, error)
+// SendPermissions says what sessions may say.
+type SendPermissions interface {
+	SendPermission(ctx context.Context, record sessions.Record, route sessions.Route) (outbound.SendPermission, error)
 }
 
 // Commands works out what chat commands want to happen. All its fields are required. It is safe for concurrent use.
 type Commands struct {
-	Store     Store
-	Tree      sessions.Store // the messages of sessions
-	Places    *place.Places
-	Settings  func() *place.Settings
-	Models    Models
-	Stops     Stops
-	Standings Standings
-	Approvals Approvals
+	Store           Store
+	Tree            sessions.Store // the messages of sessions
+	Places          *place.Places
+	Settings        func() *place.Settings
+	Models          Models
+	Stops           Stops
+	SendPermissions SendPermissions
+	Approvals       Approvals
 	// Settle is the change that an owner's decision about a pairing code makes.
 	Settle func(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error)
 	Now    func() time.Time
@@ -100,8 +100,8 @@ func (k *Commands) May(ctx context.Context, name string, c Call) (bool, error) {
 	return s.others(k, ctx, c)
 }
 
-// Carry works out what a command wants to happen.
-func (k *Commands) Carry(ctx context.Context, name string, c Call) (a Answer, err error) {
+// Execute works out what a command wants to happen.
+func (k *Commands) Execute(ctx context.Context, name string, c Call) (a Answer, err error) {
 	if s := specOf(name); s.order != nil {
 		a.Order, a.Text, err = s.order(k, ctx, c)
 	} else {

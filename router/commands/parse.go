@@ -112,9 +112,9 @@ func KindOf(in adapters.Inbound) place.CommandKind {
 	case !ok:
 		return place.NoCommand
 	case specOf(cmd.Name).owner:
-		return place.OwnersCommand
+		return place.OwnerCommand
 	}
-	return place.AnyonesCommand
+	return place.PublicCommand
 }
 
 // Parse reads a command. A text that names no known command is talk. An argument may follow a space or a colon. Telegram

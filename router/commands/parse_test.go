@@ -19,8 +19,8 @@ func TestWhatGivesACommand(t *testing.T) {
 		in   adapters.Inbound
 		want place.CommandKind
 	}{
-		"anybody's":    {adapters.Inbound{Text: "/help"}, place.AnyonesCommand},
-		"an owner's":   {adapters.Inbound{Text: "/send off"}, place.OwnersCommand},
+		"anybody's":    {adapters.Inbound{Text: "/help"}, place.PublicCommand},
+		"an owner's":   {adapters.Inbound{Text: "/send off"}, place.OwnerCommand},
 		"talk":         {adapters.Inbound{Text: "help me"}, place.NoCommand},
 		"an edit":      {adapters.Inbound{Text: "/help", Edited: true}, place.NoCommand},
 		"a button":     {adapters.Inbound{Text: "/help", Press: "p"}, place.NoCommand},

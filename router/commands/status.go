@@ -79,7 +79,7 @@ func (k *Commands) levelLines(ctx context.Context, c Call) (string, error) {
 	if c.In.Route.ChatType != sessions.Direct {
 		return fmt.Sprintf("\n- levels: not shown where others can read them; `sluice sessions show %s` shows them", c.Session.Key), nil
 	}
-	stands, err := k.Standings.Standing(ctx, c.Session, c.In.Route)
+	stands, err := k.SendPermissions.SendPermission(ctx, c.Session, c.In.Route)
 	if err != nil {
 		return "", err
 	}

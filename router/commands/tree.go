@@ -153,7 +153,7 @@ func (k *Commands) answers(ctx context.Context, record sessions.Record, question
 
 // saidIn is a message's text, as secret as its session. A silent answer has no text.
 func saidIn(record sessions.Record, m sessions.Message) flow.Text {
-	return flow.NewText(sessions.Shown(m.Text()), m.Label.Join(record.Taint))
+	return flow.NewText(sessions.VisibleText(m.Text()), m.Label.Join(record.Taint))
 }
 
 func listBranches(quotes *policy.Quotation, branches []version) string {

@@ -101,7 +101,7 @@ func (e *Exchanges) nextStep(ctx context.Context, change *ledger.Change, x *ledg
 			label = x.Label // it is told all that was said
 		}
 		run := e.stepRun(*x, *step, record, label)
-		why := e.hindrance(change, x, step, &run, record, end)
+		why := e.skipReason(change, x, step, &run, record, end)
 		if why == "" {
 			return &run, nil
 		}
@@ -128,8 +128,8 @@ func (e *Exchanges) lateReport(x ledger.Exchange, end End, text string) ledger.D
 	return d
 }
 
-// hindrance says why a step can't be taken; it is then left out. What a rule takes out of what it is told goes out of the exchange, too.
-func (e *Exchanges) hindrance(change *ledger.Change, x *ledger.Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end End) string {
+// skipReason says why a step can't be taken; it is then left out. What a rule takes out of what it is told goes out of the exchange, too.
+func (e *Exchanges) skipReason(change *ledger.Change, x *ledger.Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end End) string {
 	switch {
 	case record.ID == "":
 		return "one of the two sessions has ended"
@@ -182,12 +182,12 @@ func (e *Exchanges) endExchange(ctx context.Context, change *ledger.Change, x le
 		if x.Outcome != announce.Announced {
 			return "", nil
 		}
-		return sessions.Shown(end.Result.Text), nil
+		return sessions.VisibleText(end.Result.Text), nil
 	}
 	if err := e.endTask(ctx, change, x, end); err != nil {
 		return "", err
 	}
-	report := announce.ReportOf(x.Exchange, sessions.Shown(end.Result.Text)).Text()
+	report := announce.ReportOf(x.Exchange, sessions.VisibleText(end.Result.Text)).Text()
 	requester, err := e.party(ctx, x.Requester)
 	switch {
 	case err == nil:

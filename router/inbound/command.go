@@ -37,7 +37,7 @@ func (i *Intake) command(ctx context.Context, s *place.Settings, in Admission, o
 	if call.Session, call.Fresh, err = i.Places.SessionFor(ctx, s, call.In, owner); err != nil {
 		return Admitted{}, err
 	}
-	answer, err := i.Commands.Carry(ctx, cmd.Name, call)
+	answer, err := i.Commands.Execute(ctx, cmd.Name, call)
 	if err != nil {
 		return Admitted{}, fmt.Errorf("command /%s: %w", cmd.Name, err)
 	}

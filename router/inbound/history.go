@@ -37,7 +37,7 @@ func (i *Intake) admitHistory(ctx context.Context, s *place.Settings, in Admissi
 
 // remember keeps a line for the next run in the conversation.
 func (i *Intake) remember(ctx context.Context, s *place.Settings, in Admission, line sessions.HistoryLine) (Admitted, error) {
-	err := i.commitEvent(ctx, in, ledger.OutcomeHistory, ledger.Change{Remember: []ledger.Remembered{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
+	err := i.commitEvent(ctx, in, ledger.OutcomeHistory, ledger.Change{AppendHistory: []ledger.HistoryAppend{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
 	return Admitted{Outcome: ledger.OutcomeHistory}, err
 }
 
@@ -57,9 +57,9 @@ func (i *Intake) admitDeletion(ctx context.Context, in Admission) (Admitted, err
 		return Admitted{}, err
 	}
 	if line != nil {
-		change.Unsay = []ledger.Unsaid{{Lane: in.Route.Lane(), Message: in.MessageID}}
+		change.DeleteHistory = []ledger.HistoryMessage{{Lane: in.Route.Lane(), Message: in.MessageID}}
 	}
-	if change.Runs == nil && change.Unsay == nil { // platforms report every deleted message
+	if change.Runs == nil && change.DeleteHistory == nil { // platforms report every deleted message
 		return ignored(), nil
 	}
 	return Admitted{Outcome: ledger.OutcomeDeleted}, i.commitEvent(ctx, in, ledger.OutcomeDeleted, change)
@@ -71,7 +71,7 @@ func (i *Intake) reword(ctx context.Context, in Admission) (Admitted, error) {
 	if err != nil || line == nil || line.Text == in.Text {
 		return ignored(), err
 	}
-	change := ledger.Change{Reword: []ledger.Reworded{{Unsaid: ledger.Unsaid{Lane: in.Route.Lane(), Message: in.MessageID}, Text: in.Text}}}
+	change := ledger.Change{EditHistory: []ledger.HistoryEdit{{HistoryMessage: ledger.HistoryMessage{Lane: in.Route.Lane(), Message: in.MessageID}, Text: in.Text}}}
 	return Admitted{Outcome: ledger.OutcomeHistory}, i.commitEvent(ctx, in, ledger.OutcomeHistory, change)
 }
 
@@ -158,8 +158,8 @@ func reactedTo(ctx context.Context, store earlierStore, in Admission) (string, f
 		return "", flow.Bottom(), fmt.Errorf("read posted message: %w", err)
 	}
 	chunk := slices.IndexFunc(d.Receipts, func(receipt adapters.Receipt) bool { return receipt.MessageID == in.MessageID })
-	if chunk >= 0 && chunk < len(d.Chunks) {
-		return d.Chunks[chunk], d.Label, nil
+	if chunk >= 0 && chunk < len(d.Parts) {
+		return d.Parts[chunk], d.Label, nil
 	}
 	return d.Text, d.Label, nil
 }

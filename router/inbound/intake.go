@@ -54,7 +54,7 @@ type Places interface {
 // Commands works out what chat commands want to happen, see [commands.Commands].
 type Commands interface {
 	May(ctx context.Context, name string, c commands.Call) (bool, error)
-	Carry(ctx context.Context, name string, c commands.Call) (commands.Answer, error)
+	Execute(ctx context.Context, name string, c commands.Call) (commands.Answer, error)
 }
 
 // Pairings registers unknown people who ask to be let in, see [approvals.Pairings].

@@ -31,7 +31,7 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 	}
 	if beginsInThread(in.Inbound, change) {
 		run.Input.NewThread = true
-		change.Unsay = append(change.Unsay, threadStart(in.Inbound))
+		change.DeleteHistory = append(change.DeleteHistory, threadStart(in.Inbound))
 	}
 	if !fresh {
 		instead, err := i.makeRoom(ctx, s, in, record, &change)
@@ -107,7 +107,7 @@ func (i *Intake) takeHistory(ctx context.Context, in Admission, run *sessions.Ru
 			upto = l.At
 		}
 	}
-	change.Forget = append(change.Forget, ledger.Forget{Lane: in.Route.Lane(), Upto: upto})
+	change.TrimHistory = append(change.TrimHistory, ledger.HistoryTrim{Lane: in.Route.Lane(), Through: upto})
 	return nil
 }
 
@@ -139,8 +139,8 @@ func beginsInThread(in adapters.Inbound, change ledger.Change) bool {
 }
 
 // threadStart drops the message at which a thread starts from the history of its channel: the thread's session reads it.
-func threadStart(in adapters.Inbound) ledger.Unsaid {
+func threadStart(in adapters.Inbound) ledger.HistoryMessage {
 	at := in.Route
 	at.Thread = ""
-	return ledger.Unsaid{Lane: at.Lane(), Message: sessions.PlatformMessageID(in.Route.Thread)}
+	return ledger.HistoryMessage{Lane: at.Lane(), Message: sessions.PlatformMessageID(in.Route.Thread)}
 }

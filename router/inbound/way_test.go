@@ -143,5 +143,5 @@ func TestTheFirstMessageOfAThread(t *testing.T) {
 	} {
 		require.Equal(t, c.want, beginsInThread(c.in.Inbound, ledger.Change{Change: c.change}), name)
 	}
-	require.Equal(t, ledger.Unsaid{Lane: inGroup("").Route.Lane(), Message: "7"}, threadStart(inThread.Inbound))
+	require.Equal(t, ledger.HistoryMessage{Lane: inGroup("").Route.Lane(), Message: "7"}, threadStart(inThread.Inbound))
 }

@@ -77,12 +77,12 @@ func (d Delivery) Shows(id sessions.PlatformMessageID) bool {
 
 // LastText is the last message of a delivery's text, which has the buttons; false if it is not known which it is.
 func (d Delivery) LastText() (id sessions.PlatformMessageID, text string, ok bool) {
-	last := max(len(d.Chunks), 1) - 1
+	last := max(len(d.Parts), 1) - 1
 	if last >= len(d.Receipts) {
 		return "", "", false
 	}
-	if text = d.Text; len(d.Chunks) > 0 {
-		text = d.Chunks[last]
+	if text = d.Text; len(d.Parts) > 0 {
+		text = d.Parts[last]
 	}
 	return d.Receipts[last].MessageID, text, true
 }
@@ -150,7 +150,7 @@ type Delivery struct {
 	Attempts int       // calls of the platform that failed or were lost
 	NextTry  time.Time // not before
 	Expires  time.Time
-	Chunks   []string           // the pieces of Text, set at the first send if there is more than one
+	Parts    []string           // the pieces of Text, set at the first send if there is more than one
 	Receipts []adapters.Receipt // one per piece that the platform has taken, in order
 	// PreviewID is the platform message that showed the preview and becomes the first piece.
 	PreviewID sessions.PlatformMessageID

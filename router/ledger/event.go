@@ -30,17 +30,17 @@ const (
 	OutcomeDeleted Outcome = "deleted" // a message was taken back
 )
 
-// Remembered is one line of a group's unmentioned talk.
-type Remembered struct {
+// HistoryAppend is one line of a group's unmentioned talk.
+type HistoryAppend struct {
 	Lane sessions.Lane
 	Line sessions.HistoryLine
 	Keep int
 }
 
-// Forget drops the history of a lane up to a time that is included.
-type Forget struct {
-	Lane sessions.Lane
-	Upto time.Time
+// HistoryTrim drops the history of a lane up to a time that is included.
+type HistoryTrim struct {
+	Lane    sessions.Lane
+	Through time.Time
 }
 
 // DirectPeer says that somebody was heard in a conversation, and whose it is.
@@ -50,14 +50,14 @@ type DirectPeer struct {
 	User             sessions.UserID // of a direct chat; empty elsewhere
 }
 
-// Reworded is the new text of a message.
-type Reworded struct {
-	Unsaid
+// HistoryEdit is the new text of a message.
+type HistoryEdit struct {
+	HistoryMessage
 	Text string
 }
 
-// Unsaid names a message that was taken back.
-type Unsaid struct {
+// HistoryMessage names a message that was taken back.
+type HistoryMessage struct {
 	Lane    sessions.Lane
 	Message sessions.PlatformMessageID
 }

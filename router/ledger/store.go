@@ -18,16 +18,16 @@ type Change struct {
 	Deliver []Delivery
 	// Deliveries moves deliveries from one status to another.
 	Deliveries []DeliveryMove
-	// Remember appends unmentioned talk of groups; only the newest Keep lines of a lane stay.
-	Remember []Remembered
-	// Forget drops the history lines of a lane that a run has taken over.
-	Forget []Forget
+	// AppendHistory appends unmentioned talk of groups; only the newest Keep lines of a lane stay.
+	AppendHistory []HistoryAppend
+	// TrimHistory drops the history lines of a lane that a run has taken over.
+	TrimHistory []HistoryTrim
 	// Peers notes whose direct chats are, where they have ids of their own.
 	Peers []DirectPeer
-	// Reword replaces the text of the history line of a message that was edited, if it is still one.
-	Reword []Reworded
-	// Unsay drops the history lines of messages that were taken back.
-	Unsay []Unsaid
+	// EditHistory replaces the text of the history line of a message that was edited, if it is still one.
+	EditHistory []HistoryEdit
+	// DeleteHistory drops the history lines of messages that were taken back.
+	DeleteHistory []HistoryMessage
 	// Revised notes the newest run of a message that was edited.
 	Revised *Revision
 	// Bots replaces what bots said in a place since a person last spoke there.
@@ -76,7 +76,7 @@ type Store struct {
 	Exchanges
 	Files
 	Partitions
-	Upkeep
+	Maintenance
 }
 
 // NewStore makes a Store of what has all roles.
@@ -92,7 +92,7 @@ func NewStore[S interface {
 	Exchanges
 	Files
 	Partitions
-	Upkeep
+	Maintenance
 }](s S) *Store {
 	return &Store{s, s, s, s, s, s, s, s, s, s, s, s}
 }
@@ -205,8 +205,8 @@ type (
 		// queued or running runs, conversation lanes with queued or sending deliveries.
 		WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error)
 	}
-	// Upkeep removes what is old.
-	Upkeep interface {
+	// Maintenance removes what is old.
+	Maintenance interface {
 		// SweepMemories ends memories that have expired, and deletes versions that ended long before now; at most limit of each. It returns how many.
 		SweepMemories(ctx context.Context, now time.Time, limit int) (int, error)
 		// Prune removes some rows that ended long ago and that nothing needs any more. Event keys stay.

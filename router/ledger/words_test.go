@@ -75,8 +75,8 @@ func TestLastText(t *testing.T) {
 	}{
 		"one message":          {Delivery{Text: "a", Receipts: receipts[:1]}, "1", "a"},
 		"with a file after it": {Delivery{Text: "a", Receipts: receipts}, "1", "a"},
-		"two pieces":           {Delivery{Text: "ab", Chunks: []string{"a", "b"}, Receipts: receipts}, "2", "b"},
-		"one of two pieces":    {Delivery{Text: "ab", Chunks: []string{"a", "b"}, Receipts: receipts[:1]}, "", ""},
+		"two pieces":           {Delivery{Text: "ab", Parts: []string{"a", "b"}, Receipts: receipts}, "2", "b"},
+		"one of two pieces":    {Delivery{Text: "ab", Parts: []string{"a", "b"}, Receipts: receipts[:1]}, "", ""},
 		"nothing":              {Delivery{Text: "a"}, "", ""},
 	} {
 		id, text, ok := c.d.LastText()

@@ -41,14 +41,14 @@ func (w *Withheld) Message() string {
 	switch {
 	case w.Decision.Action == policy.Hold:
 		return "I have an answer, but it needs approval first. My owner can approve it with `sluice approvals list`."
-	case w.Decision.Unsent():
+	case w.Decision.SendDenied():
 		return "I have an answer, but sending is turned off in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or turn it on with /send on."
 	}
 	return withheldText
 }
 
-// Told is what a caller of the API is told of an answer.
-type Told struct {
+// Disclosure is what a caller of the API is told of an answer.
+type Disclosure struct {
 	Text     string    // the answer, without what the gate takes out of it
 	Withheld *Withheld // nil: nothing forbids it
 }
@@ -69,24 +69,26 @@ type Answers struct {
 	Holds    *Holds
 }
 
-// Teller asks the gate about something that one run has said. It is for one goroutine.
-type Teller func(ctx context.Context, text string) (Told, error)
+// Discloser asks the gate about something that one run has said. It is for one goroutine.
+type Discloser func(ctx context.Context, text string) (Disclosure, error)
 
-// Told asks the gate about a run's answer, see [Answers.Teller].
-func (a *Answers) Told(ctx context.Context, run sessions.Run, reader flow.Level) (Told, error) {
-	tell, err := a.Teller(ctx, run, reader)
+// Disclose asks the gate about a run's answer, see [Answers.Discloser].
+func (a *Answers) Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (Disclosure, error) {
+	tell, err := a.Discloser(ctx, run, reader)
 	if err != nil {
-		return Told{}, err
+		return Disclosure{}, err
 	}
 	return tell(ctx, run.Reply)
 }
 
-// Teller asks the gate about what a run has said for a caller of the API: for who waits for it, who follows the session, and who
+// Discloser asks the gate about what a run has said for a caller of the API: for who waits for it, who follows the session, and who
 // reads it later. The decision is that of the answer's delivery. A valid reader is the level of who reads what was said before with a
 // token of their own; else the answer may only be told if the place where it was asked for carries it.
-func (a *Answers) Teller(ctx context.Context, run sessions.Run, reader flow.Level) (Teller, error) {
+func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.Level) (Discloser, error) {
 	if run.Route.IsZero() { // it answers nobody, so that the gate has nothing to say
-		return func(_ context.Context, text string) (Told, error) { return Told{Text: audible(text)}, nil }, nil
+		return func(_ context.Context, text string) (Disclosure, error) {
+			return Disclosure{Text: visibleText(text)}, nil
+		}, nil
 	}
 	record, err := a.Store.Session(ctx, run.Session)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
@@ -101,22 +103,22 @@ func (a *Answers) Teller(ctx context.Context, run sessions.Run, reader flow.Leve
 		return nil, err
 	}
 	leaving.Reader = reader
-	return func(ctx context.Context, text string) (Told, error) {
-		if text = audible(text); text == "" {
-			return Told{}, nil
+	return func(ctx context.Context, text string) (Disclosure, error) {
+		if text = visibleText(text); text == "" {
+			return Disclosure{}, nil
 		}
 		said := leaving
-		said.Text, said.Pieces = text, []string{text}
+		said.Text, said.Parts = text, []string{text}
 		d := a.Composer.Gate.Decide(said)
 		if !d.Passes() {
 			return a.unlessAllowed(ctx, run, text, d)
 		}
-		return Told{Text: d.Redacted(text)}, nil
+		return Disclosure{Text: d.Redacted(text)}, nil
 	}, nil
 }
 
-// audible is a text as it is told: a silent one is empty.
-func audible(text string) string {
+// visibleText is a text as it is told: a silent one is empty.
+func visibleText(text string) string {
 	if sessions.Silent(text) {
 		return ""
 	}
@@ -124,34 +126,34 @@ func audible(text string) string {
 }
 
 // unlessAllowed withholds what a run has said, unless somebody has allowed what the gate holds.
-func (a *Answers) unlessAllowed(ctx context.Context, run sessions.Run, text string, d policy.Decision) (Told, error) {
+func (a *Answers) unlessAllowed(ctx context.Context, run sessions.Run, text string, d policy.Decision) (Disclosure, error) {
 	answer, err := a.answerDelivery(ctx, run)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return Told{Withheld: &Withheld{Decision: d}}, nil
+		return Disclosure{Withheld: &Withheld{Decision: d}}, nil
 	}
 	if err != nil {
-		return Told{}, err
+		return Disclosure{}, err
 	}
 	w := &Withheld{Decision: d, Delivery: answer.ID}
 	if d.Action != policy.Hold {
-		return Told{Withheld: w}, nil
+		return Disclosure{Withheld: w}, nil
 	}
 	held := answer
 	held.Decision = &d
 	p, err := a.Holds.ApprovalOf(ctx, held)
 	if err != nil {
-		return Told{}, err
+		return Disclosure{}, err
 	}
 	if err := a.Holds.allowedBefore(ctx, answer, &w.Decision); err != nil {
-		return Told{}, err
+		return Disclosure{}, err
 	}
 	if w.Decision.Passes() {
-		return Told{Text: w.Decision.Redacted(text)}, nil
+		return Disclosure{Text: w.Decision.Redacted(text)}, nil
 	}
 	if w.Decision.Action == policy.Hold {
 		w.Approval = p.ID
 	}
-	return Told{Withheld: w}, nil
+	return Disclosure{Withheld: w}, nil
 }
 
 // answerDelivery is the delivery of a run's answer.

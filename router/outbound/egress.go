@@ -17,28 +17,28 @@ import (
 	"sluice/sessions"
 )
 
-// Leaving is what the gate must know of a text that is to leave. [Leaving.Egress] is the only place where the gate's input is made.
-type Leaving struct {
-	ID       string // of the delivery, or of the answer that it is, see [AnswerID]
-	Now      time.Time
-	Kind     ledger.DeliveryKind
-	Route    sessions.Route
-	Label    flow.Label
-	Pieces   []string                // all that is said, each piece as it is sent
-	Record   sessions.Record         // of the session that speaks; zero if none does
-	Oldest   sessions.ConversationID // the conversation's first id; may be empty
-	Override sessions.SendPolicy     // what /send has set
-	Unheard  bool                    // see [policy.Egress]
-	Spoken   *sessions.Run           // the run that is answered, with the speaker of its batch; nil: none
+// Outgoing is what the gate must know of a text that is to leave. [Leaving.Egress] is the only place where the gate's input is made.
+type Outgoing struct {
+	ID           string // of the delivery, or of the answer that it is, see [AnswerID]
+	Now          time.Time
+	Kind         ledger.DeliveryKind
+	Route        sessions.Route
+	Label        flow.Label
+	Parts        []string                // all that is said, each piece as it is sent
+	Record       sessions.Record         // of the session that speaks; zero if none does
+	Oldest       sessions.ConversationID // the conversation's first id; may be empty
+	Override     sessions.SendPolicy     // what /send has set
+	UnknownPlace bool                    // see [policy.Egress]
+	Answered     *sessions.Run           // the run that is answered, with the speaker of its batch; nil: none
 }
 
 // Egress is the gate's input, without effects.
-func (l Leaving) Egress() policy.Egress {
+func (l Outgoing) Egress() policy.Egress {
 	e := policy.Egress{
-		ID: l.ID, Now: l.Now, Label: l.Label, Route: l.Route, Oldest: l.Oldest, Kind: string(l.Kind), Text: strings.Join(l.Pieces, "\n"), Pieces: l.Pieces,
-		Agent: l.Record.Agent, Key: l.Record.Key, Override: l.Override, Unheard: l.Unheard, Session: policy.SessionOf(l.Record),
+		ID: l.ID, Now: l.Now, Label: l.Label, Route: l.Route, Oldest: l.Oldest, Kind: string(l.Kind), Text: strings.Join(l.Parts, "\n"), Parts: l.Parts,
+		Agent: l.Record.Agent, Key: l.Record.Key, Override: l.Override, UnknownPlace: l.UnknownPlace, Session: policy.SessionOf(l.Record),
 	}
-	if run := l.Spoken; run != nil {
+	if run := l.Answered; run != nil {
 		e.Session.SpokenTo(run.Route, run.Speaker(), run.Input.Owner)
 	}
 	return e
@@ -50,12 +50,12 @@ func AnswerID(run sessions.Run) string { return string(cmp.Or(run.Leader, run.ID
 
 // Egress is a delivery as the gate sees it, without effects.
 func (c *Composer) Egress(ctx context.Context, d ledger.Delivery, record sessions.Record) (policy.Egress, error) {
-	l := Leaving{ID: string(d.ID), Now: c.Now(), Kind: d.Kind, Route: d.Route, Label: d.Label, Record: record}
+	l := Outgoing{ID: string(d.ID), Now: c.Now(), Kind: d.Kind, Route: d.Route, Label: d.Label, Record: record}
 	var err error
 	if l.Override, err = c.sendOverride(ctx, d, record); err != nil {
 		return policy.Egress{}, err
 	}
-	if l.Pieces, err = c.Texts(ctx, d); err != nil {
+	if l.Parts, err = c.Texts(ctx, d); err != nil {
 		return policy.Egress{}, err
 	}
 	if l.Oldest, err = c.Places.OldestID(ctx, d.Route); err != nil {
@@ -92,7 +92,7 @@ func (c *Composer) Texts(ctx context.Context, d ledger.Delivery) ([]string, erro
 }
 
 // addSpeaker adds the run that a delivery answers, with the speaker of all runs that are worked together with it.
-func (c *Composer) addSpeaker(ctx context.Context, d ledger.Delivery, l *Leaving) error {
+func (c *Composer) addSpeaker(ctx context.Context, d ledger.Delivery, l *Outgoing) error {
 	if d.Run == "" {
 		return nil
 	}
@@ -107,13 +107,13 @@ func (c *Composer) addSpeaker(ctx context.Context, d ledger.Delivery, l *Leaving
 	if answers(d) {
 		l.ID = AnswerID(run)
 	}
-	queue.SpeakFor(&run, batch)
-	l.Spoken = &run
+	queue.SetSpeaker(&run, batch)
+	l.Answered = &run
 	return nil
 }
 
 // addRecipient adds who is spoken to, and for a proactive message whether anybody has been heard there.
-func (c *Composer) addRecipient(ctx context.Context, d ledger.Delivery, l *Leaving) error {
+func (c *Composer) addRecipient(ctx context.Context, d ledger.Delivery, l *Outgoing) error {
 	if d.Run != "" && d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce {
 		return nil // it answers where it was heard
 	}
@@ -130,10 +130,10 @@ func (c *Composer) addRecipient(ctx context.Context, d ledger.Delivery, l *Leavi
 	}
 	s := c.Settings()
 	if d.Route.ChatType != sessions.Direct {
-		l.Unheard = !heard && (l.Record.ID == "" || s.Keyer.Global)
+		l.UnknownPlace = !heard && (l.Record.ID == "" || s.Keyer.Global)
 		return nil
 	}
-	l.Unheard, err = c.stranger(ctx, s, l.Route, heard)
+	l.UnknownPlace, err = c.stranger(ctx, s, l.Route, heard)
 	return err
 }
 

@@ -170,7 +170,7 @@ func TestEgress(t *testing.T) {
 				c.want.oldest = c.d.Route.Conversation
 			}
 			require.Equal(t, c.want, want{
-				id: e.ID, text: e.Text, pieces: e.Pieces, oldest: e.Oldest, peer: e.Route.Peer, override: e.Override, user: e.Session.User, owner: e.Session.Owner, unheard: e.Unheard,
+				id: e.ID, text: e.Text, pieces: e.Parts, oldest: e.Oldest, peer: e.Route.Peer, override: e.Override, user: e.Session.User, owner: e.Session.Owner, unheard: e.UnknownPlace,
 			})
 			require.Equal(t, noon, e.Now)
 			require.Equal(t, c.d.Label, e.Label)

@@ -209,21 +209,21 @@ func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Appr
 	return nil
 }
 
-// LapseAll ends the waiting of deliveries whose time to decide is over.
-func (h *Holds) LapseAll(ctx context.Context) {
+// ExpireAll ends the waiting of deliveries whose time to decide is over.
+func (h *Holds) ExpireAll(ctx context.Context) {
 	due, err := h.Store.HeldDeliveries(ctx, h.Now(), heldBatch)
 	if err != nil && ctx.Err() == nil {
 		h.Log.Error("held deliveries not read", "err", err)
 	}
 	for _, d := range due {
-		if err := h.lapse(ctx, d); err != nil && !errors.Is(err, sessions.ErrConflict) && ctx.Err() == nil {
+		if err := h.expire(ctx, d); err != nil && !errors.Is(err, sessions.ErrConflict) && ctx.Err() == nil {
 			h.Log.Error("held delivery not decided", "delivery", string(d.ID), "err", err)
 		}
 	}
 }
 
-// lapse decides about a delivery that no one has decided about: it expires with its life, else the rule says what silence means.
-func (h *Holds) lapse(ctx context.Context, d ledger.Delivery) error {
+// expire decides about a delivery that no one has decided about: it expires with its life, else the rule says what silence means.
+func (h *Holds) expire(ctx context.Context, d ledger.Delivery) error {
 	p, err := h.ApprovalOf(ctx, d)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.Audi
 		}
 	}
 	before := d.Decision
-	decision.Still(before)
+	decision.KeepRedaction(before)
 	if decision.Action != policy.Block {
 		w.redact(d, &decision)
 	}
@@ -48,7 +48,7 @@ func (w *worker) redact(d *ledger.Delivery, decision *policy.Decision) {
 	}
 	text := decision.Redacted(d.Text)
 	changed := text != d.Text
-	for _, chunk := range d.Chunks {
+	for _, chunk := range d.Parts {
 		changed = changed || decision.Redacted(chunk) != chunk
 	}
 	if changed && len(d.Receipts) > 0 {
@@ -56,13 +56,13 @@ func (w *worker) redact(d *ledger.Delivery, decision *policy.Decision) {
 		return
 	}
 	if changed {
-		d.Text, d.Chunks = text, nil
+		d.Text, d.Parts = text, nil
 	}
 	buttons := slices.Clone(d.Buttons)
 	for i := range buttons {
 		b := &buttons[i]
 		b.Label, b.Value = decision.Redacted(b.Label), decision.Redacted(b.Value)
 	}
-	decision.Taken = decision.Taken || changed || !slices.Equal(buttons, d.Buttons)
+	decision.Removed = decision.Removed || changed || !slices.Equal(buttons, d.Buttons)
 	d.Buttons = buttons
 }

@@ -190,7 +190,7 @@ func (w *worker) blocked(ctx context.Context, from ledger.DeliveryStatus, d ledg
 	}
 	d.Status, d.Finished, d.LastError = ledger.DeliveryBlocked, w.out.Now(), d.Decision.Reason
 	change.Deliveries = []ledger.DeliveryMove{{From: from, Delivery: d}}
-	if d.Kind == ledger.KindReply && !d.Decision.Unsent() {
+	if d.Kind == ledger.KindReply && !d.Decision.SendDenied() {
 		change.Deliver = append(change.Deliver, w.out.Composer.WithheldNotice(d))
 	}
 	if err := w.out.Lanes.Commit(ctx, change); err != nil {

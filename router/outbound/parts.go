@@ -42,15 +42,15 @@ func (w *worker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapt
 	}
 	buttons := d.ShownButtons()
 	shown := shownButtons(buttons, a)
-	if len(d.Chunks) == 0 {
+	if len(d.Parts) == 0 {
 		text, err := w.wholeText(ctx, *d, buttons[len(shown):], len(files) < len(d.Files))
 		if err != nil {
 			return nil, err
 		}
-		d.Chunks = split(a, text)
+		d.Parts = split(a, text)
 	}
-	parts := make([]part, 0, len(d.Chunks)+len(files))
-	for i, text := range d.Chunks {
+	parts := make([]part, 0, len(d.Parts)+len(files))
+	for i, text := range d.Parts {
 		parts = append(parts, part{index: i, text: text})
 	}
 	if n := len(parts); n > 0 {
@@ -59,8 +59,8 @@ func (w *worker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapt
 	for _, id := range files {
 		parts = append(parts, part{index: len(parts), file: id})
 	}
-	if len(d.Chunks) == 1 && d.Chunks[0] == d.Text {
-		d.Chunks = nil // the text itself needs not be stored twice
+	if len(d.Parts) == 1 && d.Parts[0] == d.Text {
+		d.Parts = nil // the text itself needs not be stored twice
 	}
 	return parts, nil
 }

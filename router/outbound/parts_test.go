@@ -43,7 +43,7 @@ func TestParts(t *testing.T) {
 		"a text":                        {bare{}, ledger.Delivery{Text: "a|b"}, []string{"a|b"}, 0, 0, nil},
 		"nothing":                       {able{}, ledger.Delivery{}, nil, 0, 0, nil},
 		"a long text":                   {able{}, ledger.Delivery{Text: "a|b"}, []string{"a", "b"}, 0, 0, []string{"a", "b"}},
-		"a text that was cut before":    {able{}, ledger.Delivery{Text: "a|b", Chunks: []string{"a|", "b"}}, []string{"a|", "b"}, 0, 0, []string{"a|", "b"}},
+		"a text that was cut before":    {able{}, ledger.Delivery{Text: "a|b", Parts: []string{"a|", "b"}}, []string{"a|", "b"}, 0, 0, []string{"a|", "b"}},
 		"buttons that are not shown":    {bare{}, ledger.Delivery{Text: "go?", Buttons: choice}, []string{"go?\n\n`y` – Yes\n`n` – No"}, 0, 0, []string{"go?\n\n`y` – Yes\n`n` – No"}},
 		"more buttons than are shown":   {able{}, ledger.Delivery{Text: "a|go?", Buttons: choice}, []string{"a", "go?\n\n`n` – No"}, 1, 0, []string{"a", "go?\n\n`n` – No"}},
 		"files":                         {able{}, ledger.Delivery{Text: "a", Files: []sessions.MediaID{"m", "n"}}, []string{"a"}, 0, 2, nil},
@@ -73,7 +73,7 @@ func TestParts(t *testing.T) {
 			}
 			require.Equal(t, c.texts, texts)
 			require.Equal(t, c.files, files)
-			require.Equal(t, c.chunks, c.d.Chunks, "a text is not stored twice")
+			require.Equal(t, c.chunks, c.d.Parts, "a text is not stored twice")
 		})
 	}
 }

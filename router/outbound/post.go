@@ -39,7 +39,7 @@ func (w *worker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 			if err := w.recordOr(ctx, d, rest); err != nil {
 				return 0, err
 			}
-			faultpoint.Hit(faultpoint.SendBetweenPieces)
+			faultpoint.Hit(faultpoint.SendBetweenParts)
 		}
 	}
 	return 0, w.sent(ctx, d)

@@ -125,7 +125,7 @@ func (pl *Places) accessUnmentioned(ctx context.Context, s *Settings, at group, 
 	switch {
 	case !at.requireMention:
 		return AdmitRun, nil
-	case (owner && in.Command != NoCommand || in.Command == OwnersCommand) && !isEvent(in.Inbound):
+	case (owner && in.Command != NoCommand || in.Command == OwnerCommand) && !isEvent(in.Inbound):
 		return AdmitCommand, nil // another's attempt is refused there, and audited
 	case record.ID == "" || isEvent(in.Inbound):
 		return AdmitHistory, nil

@@ -36,9 +36,9 @@ type CommandKind int
 
 // The kinds of commands.
 const (
-	NoCommand      CommandKind = iota
-	AnyonesCommand             // anybody who is heard may give it
-	OwnersCommand              // only an owner may give it
+	NoCommand     CommandKind = iota
+	PublicCommand             // anybody who is heard may give it
+	OwnerCommand              // only an owner may give it
 )
 
 // Arrival is an inbound event with what else decides where it belongs.

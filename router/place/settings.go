@@ -13,7 +13,7 @@ import (
 
 // ExchangeSettings bound what agents may cause in one another.
 type ExchangeSettings struct {
-	MaxTurns  int // answers to each other after the first; at most [announce.MostTurns]
+	MaxTurns  int // answers to each other after the first; at most [announce.TurnsMax]
 	MaxHops   int // sessions that one chain passes through
 	MaxSteps  int // runs of one chain
 	MaxTokens int // of all runs of one chain, in and out

@@ -54,8 +54,8 @@ func Continues(queued []sessions.Run, sender sessions.UserID, lane sessions.Lane
 	return false
 }
 
-// StillOpen is how long a message's next part may still be on its way; 0: it is whole.
-func StillOpen(message []sessions.Run, now time.Time) time.Duration {
+// WaitForMore is how long a message's next part may still be on its way; 0: it is whole.
+func WaitForMore(message []sessions.Run, now time.Time) time.Duration {
 	last := message[len(message)-1]
 	if !follows(last, now) {
 		return 0

@@ -85,7 +85,7 @@ func TestPartsInTime(t *testing.T) {
 		}
 		require.Len(t, Messages([]sessions.Run{before, part}), want, name)
 		require.Equal(t, c.joins, Continues([]sessions.Run{before}, "ann", before.Route.Lane(), part.Accepted), name)
-		require.Equal(t, open, StillOpen([]sessions.Run{before}, part.Accepted), name)
+		require.Equal(t, open, WaitForMore([]sessions.Run{before}, part.Accepted), name)
 	}
 }
 

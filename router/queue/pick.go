@@ -46,7 +46,7 @@ func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch [
 	if resumed := resumable(waiting); len(resumed) > 0 {
 		return resumed, 0
 	}
-	switch step := slices.IndexFunc(waiting, Unmerged); {
+	switch step := slices.IndexFunc(waiting, NeverBatched); {
 	case step == 0:
 		return waiting[:1], 0
 	case step > 0:
@@ -59,7 +59,7 @@ func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch [
 	}
 	for _, message := range said[:n] {
 		batch = append(batch, message...)
-		wait = max(wait, StillOpen(message, now))
+		wait = max(wait, WaitForMore(message, now))
 	}
 	if busy && q.Mode == sessions.QueueCollect {
 		// A message from the future is none to wait for: a clock was set back.
@@ -83,8 +83,8 @@ func Alone(run sessions.Run) bool {
 	return run.Kind.Step() || run.Kind == sessions.KindNote || run.Kind == sessions.KindCommand
 }
 
-// Unmerged reports whether a run is worked as a batch of its own: what is worked alone, and what has an order.
-func Unmerged(run sessions.Run) bool { return Alone(run) || run.Input.Order != nil }
+// NeverBatched reports whether a run is worked as a batch of its own: what is worked alone, and what has an order.
+func NeverBatched(run sessions.Run) bool { return Alone(run) || run.Input.Order != nil }
 
 // newest is when the last of some runs was accepted.
 func newest(runs []sessions.Run) time.Time {

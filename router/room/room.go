@@ -33,13 +33,13 @@ func (e *FullError) Error() string { return e.Text }
 
 // Room is what the files of one session may still take, for one goroutine. The store is asked once, and only where there is a file.
 type Room struct {
-	disk Disk                                     // nil: the disk has no bound
-	held func(ctx context.Context) (int64, error) // what is stored
-	full func(used, most int64) *FullError        // says that a file would exceed most
-	most int64                                    // 0: no bound
-	step int64                                    // what is stored counts in these steps, rounded up
-	used int64                                    // counted, with what was taken since
-	seen bool                                     // used is known
+	disk  Disk                                     // nil: the disk has no bound
+	held  func(ctx context.Context) (int64, error) // what is stored
+	full  func(used, most int64) *FullError        // says that a file would exceed most
+	limit int64                                    // 0: no bound
+	step  int64                                    // what is stored counts in these steps, rounded up
+	used  int64                                    // counted, with what was taken since
+	seen  bool                                     // used is known
 }
 
 // Store counts stored files.
@@ -59,12 +59,12 @@ type Allowance struct {
 func (a *Allowance) Of(id sessions.ID) *Room {
 	s := a.Settings()
 	r := &Room{
-		disk: a.Disk, most: s.SessionFileBytes, step: 1, full: sessionFull,
+		disk: a.Disk, limit: s.SessionFileBytes, step: 1, full: sessionFull,
 		held: func(ctx context.Context) (int64, error) { return a.Store.MediaHeld(ctx, id, fileCost) },
 	}
 	if id == "" {
-		r.most, r.full = s.ProgramFileBytes, programFull
-		r.step = max(r.most/programSteps, 1)
+		r.limit, r.full = s.ProgramFileBytes, programFull
+		r.step = max(r.limit/programSteps, 1)
 	}
 	return r
 }
@@ -91,7 +91,7 @@ func (f *Room) Admit(ctx context.Context, size int64) error {
 			return err
 		}
 	}
-	if f.most == 0 {
+	if f.limit == 0 {
 		return nil
 	}
 	if !f.seen {
@@ -101,8 +101,8 @@ func (f *Room) Admit(ctx context.Context, size int64) error {
 		}
 		f.used, f.seen = f.used+(held+f.step-1)/f.step*f.step, true
 	}
-	if f.used+size+fileCost > f.most {
-		return f.full(f.used, f.most)
+	if f.used+size+fileCost > f.limit {
+		return f.full(f.used, f.limit)
 	}
 	return nil
 }

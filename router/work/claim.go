@@ -38,7 +38,7 @@ type job struct {
 
 // speak gives the run that leads the batch the speaker of the whole batch.
 func (j *job) speak(run *sessions.Run) {
-	queue.SpeakFor(run, j.batch)
+	queue.SetSpeaker(run, j.batch)
 	said := *run
 	j.spoken.Store(&said)
 }
@@ -110,7 +110,7 @@ func (c *claimer) open(ctx context.Context, record sessions.Record) (*sessions.S
 // start marks the batch as running and stores its messages, in one transaction. A message that is not let in ends in the
 // same transaction, and the rest of the batch goes on without it.
 func (c *claimer) start(ctx context.Context, j *job) error {
-	b, err := c.letIn(ctx, j)
+	b, err := c.admit(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -147,8 +147,8 @@ func (c *claimer) start(ctx context.Context, j *job) error {
 	return nil
 }
 
-// letInBatch is which runs of a batch are worked, and which messages are refused.
-type letInBatch struct {
+// admittedBatch is which runs of a batch are worked, and which messages are refused.
+type admittedBatch struct {
 	runs    []sessions.Run
 	media   []ledger.Media
 	refused []refusedMessage
@@ -160,15 +160,15 @@ type refusedMessage struct {
 	why  *sessions.WorkError
 }
 
-// letIn brings the messages of a batch that are not yet in the thread into it, in memory. It fails if the batch is a
+// admit brings the messages of a batch that are not yet in the thread into it, in memory. It fails if the batch is a
 // single message that is not let in.
-func (c *claimer) letIn(ctx context.Context, j *job) (letInBatch, error) {
+func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
 	known := map[sessions.RunID]bool{}
 	for _, m := range j.session.Messages() { // brought in by an earlier worker
 		known[m.Run] = true
 	}
 	said := queue.Messages(j.batch)
-	b := letInBatch{runs: j.batch}
+	b := admittedBatch{runs: j.batch}
 	room := c.intake.rooms.Of(j.id)
 	for _, message := range said {
 		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {

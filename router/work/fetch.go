@@ -74,8 +74,8 @@ var errTooLarge = errors.New("file is too large")
 // source is where a file comes from, and how much of it may be stored.
 type source struct {
 	adapters.FileFetcher
-	most int64
-	room *room.Room
+	limit int64
+	room  *room.Room
 }
 
 // fetchOne fetches one file and returns the attachment with what is known of it then.
@@ -91,7 +91,7 @@ func (in *intake) fetchOne(ctx context.Context, from source, at sessions.Attachm
 		in.log.Warn("attachment not stored", "run", string(run.ID), "channel", run.Route.Channel, "kind", at.Kind, "err", err)
 		return at
 	case errors.Is(err, errTooLarge):
-		at.Note = fmt.Sprintf("it is too large to download: the maximum is %d bytes", from.most)
+		at.Note = fmt.Sprintf("it is too large to download: the maximum is %d bytes", from.limit)
 		return at
 	case err != nil:
 		at.Note = "it could not be downloaded"
@@ -141,7 +141,7 @@ func shownFile(name string) string {
 
 // download reads a file, if it is not too large and there is room for it.
 func (f source) download(ctx context.Context, at sessions.Attachment) (content []byte, err error) {
-	if at.Size > f.most {
+	if at.Size > f.limit {
 		return nil, errTooLarge
 	}
 	if err := f.room.Admit(ctx, max(at.Size, 0)); err != nil {
@@ -152,11 +152,11 @@ func (f source) download(ctx context.Context, at sessions.Attachment) (content [
 		return nil, fmt.Errorf("fetch attachment: %w", err)
 	}
 	defer func() { err = errors.Join(err, body.Close()) }()
-	content, err = io.ReadAll(io.LimitReader(body, f.most+1))
+	content, err = io.ReadAll(io.LimitReader(body, f.limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("read attachment: %w", err)
 	}
-	if int64(len(content)) > f.most {
+	if int64(len(content)) > f.limit {
 		return nil, errTooLarge
 	}
 	return content, f.room.Admit(ctx, int64(len(content))) // the platform may have given no size, or a wrong one

@@ -93,17 +93,17 @@ func quoted(answer Answer) flow.Label {
 	return answer.Quotes
 }
 
-// notSaidWhy is the excuse of a session that knows more than may be said in its conversation.
-const notSaidWhy = "I could not answer. My owner can see why with `sluice runs list --status failed`, or start a new session with /new."
+// noReasonText is the excuse of a session that knows more than may be said in its conversation.
+const noReasonText = "I could not answer. My owner can see why with `sluice runs list --status failed`, or start a new session with /new."
 
-// excuse is what people are told of a run without an answer. The agent decides how a run fails and could tell something by
+// failureText is what people are told of a run without an answer. The agent decides how a run fails and could tell something by
 // it, so the reason is told only where what the session knows may be said. That the session knows too much for its model
 // is told everywhere, because only an owner can help.
-func (f *finisher) excuse(taint flow.Label, route sessions.Route, why *sessions.WorkError) string {
+func (f *finisher) failureText(taint flow.Label, route sessions.Route, why *sessions.WorkError) string {
 	if taint.FlowsTo(f.sinkLevel(route)) || errors.Is(why.Err, sessions.ErrModelLevel) {
 		return why.Public
 	}
-	return notSaidWhy
+	return noReasonText
 }
 
 // reply makes the delivery of a run's answer.
@@ -155,7 +155,7 @@ func (f *finisher) finishFailed(ctx context.Context, j *job, why *sessions.WorkE
 	case why.Status == sessions.RunAborted:
 		change.Deliveries = f.composer.Withdraw(preview) // /stop has answered already
 	default:
-		f.deliver(&change, f.reply(last, ledger.KindNotice, f.excuse(taintOf(j), last.Route, why), ledger.NoticeLabel()), preview)
+		f.deliver(&change, f.reply(last, ledger.KindNotice, f.failureText(taintOf(j), last.Route, why), ledger.NoticeLabel()), preview)
 	}
 	if err := f.commitEnd(ctx, change); err != nil {
 		return err

@@ -24,11 +24,11 @@ func TestExcuse(t *testing.T) {
 	}{
 		"the session knows no more than may be said": {flow.Public, flow.Internal, broken, "The disk is full."},
 		"just as much":                          {flow.Internal, flow.Internal, broken, "The disk is full."},
-		"more than may be said":                 {flow.Confidential, flow.Internal, broken, notSaidWhy},
+		"more than may be said":                 {flow.Confidential, flow.Internal, broken, noReasonText},
 		"only an owner can help with the model": {flow.Confidential, flow.Internal, blind, "I know too much for my model."},
 	} {
 		f := &finisher{sinkLevel: func(sessions.Route) flow.Level { return c.carried }}
-		require.Equal(t, c.want, f.excuse(flow.NewLabel(c.knows, flow.Trusted), sessions.Route{}, c.why), name)
+		require.Equal(t, c.want, f.failureText(flow.NewLabel(c.knows, flow.Trusted), sessions.Route{}, c.why), name)
 	}
 }
 

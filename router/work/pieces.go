@@ -8,13 +8,13 @@ import (
 	"sluice/sessions"
 )
 
-// piecesEvery is how often the text of an answer is published while it is
+// chunksEvery is how often the text of an answer is published while it is
 // written: models give a word at a time, which nobody can see one by one.
-const piecesEvery = 50 * time.Millisecond
+const chunksEvery = 50 * time.Millisecond
 
-// pieces joins the text events of a run. The first one is published at once, further ones at most every piecesEvery, and
+// textChunks joins the text events of a run. The first one is published at once, further ones at most every chunksEvery, and
 // all of them before any other event. Its timer stops at close.
-type pieces struct {
+type textChunks struct {
 	publish func(sessions.Event) // must not block; called with the lock held, so that order is kept
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type pieces struct {
 }
 
 // add takes one event; they come from one goroutine.
-func (p *pieces) add(e sessions.Event) {
+func (p *textChunks) add(e sessions.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e.Type != p.kind {
@@ -39,12 +39,12 @@ func (p *pieces) add(e sessions.Event) {
 	p.text.WriteString(e.Text)
 	if p.timer == nil && !p.closed {
 		p.flush()
-		p.timer = time.AfterFunc(piecesEvery, p.due)
+		p.timer = time.AfterFunc(chunksEvery, p.due)
 	}
 }
 
 // due is called by the timer: it publishes the text that waits, and sets the timer again while text comes.
-func (p *pieces) due() {
+func (p *textChunks) due() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.text.Len() == 0 {
@@ -52,11 +52,11 @@ func (p *pieces) due() {
 		return
 	}
 	p.flush()
-	p.timer.Reset(piecesEvery)
+	p.timer.Reset(chunksEvery)
 }
 
 // flush publishes the text that waits; the caller holds the lock.
-func (p *pieces) flush() {
+func (p *textChunks) flush() {
 	if p.text.Len() == 0 {
 		return
 	}
@@ -65,7 +65,7 @@ func (p *pieces) flush() {
 }
 
 // close publishes the text that waits; nothing is published after it.
-func (p *pieces) close() {
+func (p *textChunks) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

@@ -17,7 +17,7 @@ func TestPiecesAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
 		began := time.Now()
-		p := pieces{publish: func(e sessions.Event) {
+		p := textChunks{publish: func(e sessions.Event) {
 			seen = append(seen, fmt.Sprint(time.Since(began).Milliseconds(), " ", e.Type, " ", e.Text))
 		}}
 		say := func(kind sessions.EventType, text string, then time.Duration) {

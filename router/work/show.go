@@ -42,14 +42,14 @@ type show struct {
 	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
 	adapter adapters.Adapter
 	verbose sessions.VerboseLevel
-	pieces  pieces        // of the text, on their way to those who follow the session
-	hush    sessions.Hush // holds back text that may turn out to be silence; the run's goroutine alone uses it
+	chunks  textChunks             // of the text, on their way to those who follow the session
+	filter  sessions.SilenceFilter // holds back text that may turn out to be silence; the run's goroutine alone uses it
 
-	mu     sync.Mutex
-	text   strings.Builder // of the answer
-	mused  strings.Builder // of the model's thoughts
-	closed bool
-	timer  *time.Timer
+	mu       sync.Mutex
+	text     strings.Builder // of the answer
+	thinking strings.Builder // of the model's thoughts
+	closed   bool
+	timer    *time.Timer
 
 	work       sync.Mutex       // held while the platform is called; guards what follows
 	row        *ledger.Delivery // the preview's delivery; nil until it was stored
@@ -79,7 +79,7 @@ type shows struct {
 func (w *shows) of(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
 	s := &show{by: w, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
-	s.pieces.publish = s.publish
+	s.chunks.publish = s.publish
 	var err error
 	if s.oldest, err = w.places.OldestID(ctx, run.Route); err == nil {
 		s.send, err = place.InheritedSend(ctx, w.store, j.record)
@@ -146,9 +146,9 @@ func (s *show) upTo(piece sessions.EventType) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if piece == sessions.EventThinking {
-		return s.text.String() + "\n" + s.mused.String()
+		return s.text.String() + "\n" + s.thinking.String()
 	}
-	return s.mused.String() + "\n" + s.text.String()
+	return s.thinking.String() + "\n" + s.text.String()
 }
 
 // final is the answer as followers of the session may see it; empty if they may not see it.
@@ -169,9 +169,9 @@ func (s *show) final(text string) string {
 func (s *show) egress() policy.Egress {
 	record := *s.record
 	record.Taint = s.taint()
-	return outbound.Leaving{
+	return outbound.Outgoing{
 		ID: outbound.AnswerID(*s.run), Now: s.by.now(), Kind: ledger.KindReply, Route: s.run.Route, Label: record.Taint, Record: record, Oldest: s.oldest,
-		Override: s.send, Spoken: s.spoken.Load(),
+		Override: s.send, Answered: s.spoken.Load(),
 	}.Egress()
 }
 
@@ -182,21 +182,21 @@ func (s *show) emit(e sessions.Event) {
 	}
 	switch e.Type {
 	case sessions.EventDelta:
-		if e.Text = s.hush.Add(e.Text); e.Text == "" {
+		if e.Text = s.filter.Add(e.Text); e.Text == "" {
 			hitEvent(e.Type)
 			return
 		}
 	case sessions.EventToolCall: // the text before the call is an answer of its own
 		s.rest()
 	case sessions.EventRetrying:
-		s.hush = sessions.Hush{}
+		s.filter = sessions.SilenceFilter{}
 	}
 	s.pass(e)
 }
 
 // rest shows what was held back of an answer that has ended and is not silence.
 func (s *show) rest() {
-	if text := s.hush.End(); text != "" {
+	if text := s.filter.End(); text != "" {
 		s.pass(sessions.Event{Type: sessions.EventDelta, Text: text})
 	}
 }
@@ -208,13 +208,13 @@ func (s *show) pass(e sessions.Event) {
 	case sessions.EventDelta:
 		s.text.WriteString(e.Text)
 	case sessions.EventThinking:
-		s.mused.WriteString(e.Text)
+		s.thinking.WriteString(e.Text)
 	case sessions.EventRetrying:
 		s.text.Reset()
-		s.mused.Reset()
+		s.thinking.Reset()
 	}
 	s.mu.Unlock()
-	s.pieces.add(e)
+	s.chunks.add(e)
 	s.tell(e)
 	hitEvent(e.Type)
 }
@@ -291,7 +291,7 @@ func (s *show) typing(ctx context.Context) {
 // the caller must finish.
 func (s *show) close() []ledger.DeliveryMove {
 	s.rest()
-	s.pieces.close()
+	s.chunks.close()
 	s.mu.Lock()
 	s.closed = true
 	if s.timer != nil {

@@ -137,13 +137,13 @@ func steerable(waiting []sessions.Run, run sessions.Run, refused map[sessions.Ru
 	if order := slices.IndexFunc(queued, func(other sessions.Run) bool { return other.Input.Order != nil }); order >= 0 {
 		queued = queued[:order]
 	}
-	queued = slices.DeleteFunc(queued, queue.Unmerged)
+	queued = slices.DeleteFunc(queued, queue.NeverBatched)
 	for _, message := range queue.Messages(queued) {
 		if refused[message[0].ID] || !queue.SameAudience(message[0].Route, run.Route) {
 			continue
 		}
 		waits = true
-		if queue.StillOpen(message, now) > 0 {
+		if queue.WaitForMore(message, now) > 0 {
 			break
 		}
 		said = append(said, message)

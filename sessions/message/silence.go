@@ -15,10 +15,10 @@ const (
 func silences() []string { return []string{NoReply, ReplySkip, AnnounceSkip} }
 
 // Silent reports whether an answer says nothing: it is empty or exactly a word of silence.
-func Silent(answer string) bool { return Shown(answer) == "" }
+func Silent(answer string) bool { return VisibleText(answer) == "" }
 
-// Shown is what people and other agents are shown of an answer: nothing where it is silent.
-func Shown(answer string) string {
+// VisibleText is what people and other agents are shown of an answer: nothing where it is silent.
+func VisibleText(answer string) string {
 	answer = strings.TrimSpace(answer)
 	if slices.Contains(silences(), answer) {
 		return ""
@@ -32,31 +32,31 @@ func MayBeSilent(begun string) bool {
 	return slices.ContainsFunc(silences(), func(word string) bool { return strings.HasPrefix(word, begun) })
 }
 
-// Hush holds the beginning of an answer back while it may turn out to be silent. Its zero value is ready.
-type Hush struct {
-	held    string
-	talking bool
+// SilenceFilter holds the beginning of an answer back while it may turn out to be silent. Its zero value is ready.
+type SilenceFilter struct {
+	held     string
+	speaking bool
 }
 
 // Add takes the next piece of the answer and gives what may be shown now.
-func (h *Hush) Add(piece string) string {
-	if h.talking {
+func (h *SilenceFilter) Add(piece string) string {
+	if h.speaking {
 		return piece
 	}
 	h.held += piece
 	if MayBeSilent(h.held) {
 		return ""
 	}
-	h.talking = true
+	h.speaking = true
 	return h.held
 }
 
 // End ends the answer, and gives what was held back of one that was not silent. The next piece begins another answer.
-func (h *Hush) End() string {
+func (h *SilenceFilter) End() string {
 	rest := h.held
-	if h.talking || Silent(rest) {
+	if h.speaking || Silent(rest) {
 		rest = ""
 	}
-	*h = Hush{}
+	*h = SilenceFilter{}
 	return rest
 }

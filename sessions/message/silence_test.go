@@ -14,7 +14,7 @@ func TestSilence(t *testing.T) {
 		"": "", " \n": "", "NO_REPLY": "", " NO_REPLY\n": "", "REPLY_SKIP": "", "ANNOUNCE_SKIP\t": "",
 		" hello ": "hello", "NO_REPLY.": "NO_REPLY.", "no_reply": "no_reply", "say REPLY_SKIP": "say REPLY_SKIP", "NO_REPLY REPLY_SKIP": "NO_REPLY REPLY_SKIP",
 	} {
-		require.Equal(t, want, message.Shown(answer), "%q", answer)
+		require.Equal(t, want, message.VisibleText(answer), "%q", answer)
 		require.Equal(t, want == "", message.Silent(answer), "%q", answer)
 	}
 }
@@ -34,7 +34,7 @@ func TestHush(t *testing.T) {
 		"as short as a silence": {[]string{"NO"}, []string{""}, "NO"},
 		"other spaces":          {[]string{"ANNOUNCE ", "_SKIP"}, []string{"", "ANNOUNCE _SKIP"}, ""},
 	} {
-		var h message.Hush
+		var h message.SilenceFilter
 		for i, p := range c.pieces {
 			require.Equal(t, c.shown[i], h.Add(p), "%s, piece %d", name, i)
 		}

@@ -21,11 +21,11 @@ var ErrMemoryFull = errors.New("memory is full")
 
 // The bounds of a memory.
 const (
-	MemoryMostKey     = 256      // bytes
-	MemoryMostContent = 64 << 10 // bytes
-	MemoryMostTags    = 32
-	MemoryMostTag     = 64 // bytes
-	MemoryVersions    = 10 // of a key in an audience at a level, the newest one included
+	MemoryKeyMax     = 256      // bytes
+	MemoryContentMax = 64 << 10 // bytes
+	MemoryTagsMax    = 32
+	MemoryTagMax     = 64 // bytes
+	MemoryVersions   = 10 // of a key in an audience at a level, the newest one included
 )
 
 // MemoryID names one version of a memory: "mem_" and 32 hex digits.

@@ -10,8 +10,8 @@ import (
 
 // The bounds of a session's to-do list.
 const (
-	TodosMax     = 200 // items of one session
-	TodoMostText = 500 // bytes of an item's text
+	TodosMax    = 200 // items of one session
+	TodoTextMax = 500 // bytes of an item's text
 )
 
 // Todo is something that a session's agent has set itself to do. It ends with its session.

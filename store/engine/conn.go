@@ -32,8 +32,8 @@ func NewConn(engine Engine, log *slog.Logger) *Conn {
 	return &Conn{engine: engine, group: newGroup(engine), outage: outage{log: log}}
 }
 
-// Having is [Engine.Having].
-func (c *Conn) Having(level int, field WordField) string { return c.engine.Having(level, field) }
+// WordQuery is [Engine.WordQuery].
+func (c *Conn) WordQuery(level int, field WordField) string { return c.engine.WordQuery(level, field) }
 
 // Close finishes the writes that wait and closes the database. Closing again does nothing.
 func (c *Conn) Close() error {
@@ -129,7 +129,7 @@ var errEnough = errors.New("enough is read")
 
 // Listed reads a page of a list, up to its limit of rows and its bound of bytes.
 func Listed[T any](ctx context.Context, c *Conn, b *ledger.Bound, limit int, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
-	query += Most(limit)
+	query += Limit(limit)
 	if b == nil {
 		return All(ctx, c, query, args, scan)
 	}

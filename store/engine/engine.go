@@ -17,10 +17,10 @@ type Engine interface {
 	Apply(ctx context.Context, writes []Write, trail Trail) (guilty int, err error)
 	// Query runs a read and calls scan for each row.
 	Query(ctx context.Context, sql string, args []any, scan func(Row) error) error
-	// Having is the text of the read that lists which memories of a level have a word in a field: one row with the
+	// WordQuery is the text of the read that lists which memories of a level have a word in a field: one row with the
 	// field's name and their seqs less the first argument, with commas between them. The other arguments are the word, and the
 	// least and the greatest seq. Several of these texts are put together with UNION ALL.
-	Having(level int, field WordField) string
+	WordQuery(level int, field WordField) string
 	// Workers is how many transactions the engine can have under way at once.
 	Workers() int
 	Close() error

@@ -78,6 +78,6 @@ func Page(limit int) int {
 	return min(limit, 200)
 }
 
-// Most is a query's limit. It is no argument, because SQLite plans a query again
+// Limit is a query's limit. It is no argument, because SQLite plans a query again
 // for each value of one; there are few different values.
-func Most(limit int) string { return ` LIMIT ` + strconv.Itoa(limit) }
+func Limit(limit int) string { return ` LIMIT ` + strconv.Itoa(limit) }

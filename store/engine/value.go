@@ -69,11 +69,11 @@ func LabelFrom(level, trust int) flow.Label {
 	return flow.NewLabel(l, flow.Untrusted)
 }
 
-// Said is a labelled text as it is stored: the text, and its label as "LEVEL/trust". A row of an earlier version has no label.
-type Said struct{ Text, Label string }
+// LabelledText is a labelled text as it is stored: the text, and its label as "LEVEL/trust". A row of an earlier version has no label.
+type LabelledText struct{ Text, Label string }
 
-// SaidAs is a text's label as it is stored.
-func SaidAs(t flow.Text) string {
+// TextLabel is a text's label as it is stored.
+func TextLabel(t flow.Text) string {
 	if t == (flow.Text{}) {
 		return ""
 	}
@@ -81,7 +81,7 @@ func SaidAs(t flow.Text) string {
 }
 
 // Labelled is the text; one of an earlier version is as secret as what it stands in. A label that can't be read was lost.
-func (s Said) Labelled(otherwise flow.Label) flow.Text {
+func (s LabelledText) Labelled(otherwise flow.Label) flow.Text {
 	switch {
 	case s.Label == "" && s.Text == "":
 		return flow.Text{}

@@ -6,8 +6,8 @@ import (
 	"sluice/store/engine"
 )
 
-// Having implements [engine.Engine].
-func (*database) Having(level int, field engine.WordField) string {
+// WordQuery implements [engine.Engine].
+func (*database) WordQuery(level int, field engine.WordField) string {
 	table := fmt.Sprintf("memory_words_%d", level)
 	return `SELECT '` + string(field) + `', COALESCE(group_concat(rowid - ?), '') FROM ` + table + ` WHERE ` + table + ` MATCH '` + string(field) + ` : "' || ? || '"' AND rowid BETWEEN ? AND ?`
 }

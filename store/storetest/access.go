@@ -19,7 +19,7 @@ func testHistory(t *testing.T, b *bundle) {
 		return l
 	}
 	for i := range 6 {
-		b.commit(ledger.Change{Remember: []ledger.Remembered{
+		b.commit(ledger.Change{AppendHistory: []ledger.HistoryAppend{
 			{Lane: "c|x", Line: line(i), Keep: 4}, {Lane: "c|y", Line: line(i), Keep: 9},
 		}})
 	}
@@ -36,7 +36,7 @@ func testHistory(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Equal(t, line(2), lines[0])
 
-	b.commit(ledger.Change{Forget: []ledger.Forget{{Lane: "c|x", Upto: at(4)}}})
+	b.commit(ledger.Change{TrimHistory: []ledger.HistoryTrim{{Lane: "c|x", Through: at(4)}}})
 	require.Equal(t, []string{"5"}, texts("c|x"))
 	require.Len(t, texts("c|y"), 6)
 }

@@ -15,7 +15,7 @@ import (
 func testDeliveryRoundTrip(t *testing.T, b *bundle) {
 	d := newDelivery("c|telegram|default|-100|7")
 	d.Session, d.Run, d.Idempotency, d.ResendOf = "sess_1", "run_1", "once", "dlv_0"
-	d.Epoch, d.Attempts, d.Chunks, d.PreviewID, d.LastError = 4, 2, []string{"a", "b"}, "77", "it failed"
+	d.Epoch, d.Attempts, d.Parts, d.PreviewID, d.LastError = 4, 2, []string{"a", "b"}, "77", "it failed"
 	d.Receipts = []adapters.Receipt{{MessageID: "9", At: start, Moved: &adapters.Migration{From: "a", To: "b"}}}
 	d.Decision = &policy.Decision{Action: policy.Allow, Reason: "because", Rules: []policy.CheckResult{{Rule: "flow", Matched: true}}}
 	d.Finished, d.SentAt, d.LostPreview = at(1), at(1), "the beginn"
@@ -77,7 +77,7 @@ func testDeliveryMove(t *testing.T, b *bundle) {
 	moved.Status, moved.Text, moved.Label, moved.Epoch, moved.Attempts = ledger.DeliverySending, "final", flow.Bottom(), epoch, 1
 	moved.NextTry, moved.Expires, moved.Finished = at(1), at(2), at(3)
 	moved.SentAt, moved.LostPreview = at(4), "lost"
-	moved.Chunks, moved.PreviewID, moved.LastError = []string{"x", "y"}, "5", "oops"
+	moved.Parts, moved.PreviewID, moved.LastError = []string{"x", "y"}, "5", "oops"
 	moved.Receipts = []adapters.Receipt{{MessageID: "1", At: at(1)}}
 	moved.Decision = &policy.Decision{Action: policy.Block}
 	moved.Lane, moved.Route.Conversation = "c|moved", "-200"

@@ -66,12 +66,12 @@ func testForeignValues(t *testing.T, b *bundle) {
 		b.commit(ledger.Change{
 			Event:  &ledger.Event{Key: in.EventKey, Outcome: ledger.OutcomeRun, Session: s.ID, Run: in.ID, Accepted: at},
 			Change: sessions.Change{Create: []sessions.Record{s}, Enqueue: []sessions.Run{in}}, Deliver: []ledger.Delivery{d},
-			Remember: []ledger.Remembered{{Lane: to.Lane(), Line: in.Input.History[0], Keep: 3}},
-			Peers:    []ledger.DirectPeer{{Channel: "telegram", Account: "default", Conversation: to.Conversation, User: who.ID}},
-			Revised:  &ledger.Revision{Lane: to.Lane(), Message: message, Run: in.ID},
-			Bots:     &ledger.BotTurns{Place: to.Lane(), Turns: []time.Time{at}},
-			Aliases:  []ledger.Alias{{Channel: "telegram", Account: "default", From: to.Conversation, To: to.Conversation + "x"}},
-			Pairings: []ledger.Pairing{{Channel: "telegram", Account: "default", User: who, Conversation: to.Conversation, Status: ledger.PairingPending, Created: at, Expires: at}},
+			AppendHistory: []ledger.HistoryAppend{{Lane: to.Lane(), Line: in.Input.History[0], Keep: 3}},
+			Peers:         []ledger.DirectPeer{{Channel: "telegram", Account: "default", Conversation: to.Conversation, User: who.ID}},
+			Revised:       &ledger.Revision{Lane: to.Lane(), Message: message, Run: in.ID},
+			Bots:          &ledger.BotTurns{Place: to.Lane(), Turns: []time.Time{at}},
+			Aliases:       []ledger.Alias{{Channel: "telegram", Account: "default", From: to.Conversation, To: to.Conversation + "x"}},
+			Pairings:      []ledger.Pairing{{Channel: "telegram", Account: "default", User: who, Conversation: to.Conversation, Status: ledger.PairingPending, Created: at, Expires: at}},
 		})
 		sent := d
 		sent.Status, sent.Finished, sent.PreviewID = ledger.DeliverySent, at, message

@@ -14,15 +14,15 @@ import (
 func testUnsaid(t *testing.T, b *bundle) {
 	say := func(lane sessions.Lane, id sessions.PlatformMessageID) {
 		line := sessions.HistoryLine{Sender: sessions.Peer{ID: "5"}, Text: string(id), At: start, Label: secret, MessageID: id}
-		b.commit(ledger.Change{Remember: []ledger.Remembered{{Lane: lane, Line: line, Keep: 9}}})
+		b.commit(ledger.Change{AppendHistory: []ledger.HistoryAppend{{Lane: lane, Line: line, Keep: 9}}})
 	}
 	say("c|x", "1")
 	say("c|x", "2")
 	say("c|y", "1")
-	b.commit(ledger.Change{Reword: []ledger.Reworded{
-		{Unsaid: ledger.Unsaid{Lane: "c|x", Message: "2"}, Text: "two"}, {Unsaid: ledger.Unsaid{Lane: "c|x", Message: "never said"}, Text: "x"},
+	b.commit(ledger.Change{EditHistory: []ledger.HistoryEdit{
+		{HistoryMessage: ledger.HistoryMessage{Lane: "c|x", Message: "2"}, Text: "two"}, {HistoryMessage: ledger.HistoryMessage{Lane: "c|x", Message: "never said"}, Text: "x"},
 	}})
-	b.commit(ledger.Change{Unsay: []ledger.Unsaid{{Lane: "c|x", Message: "1"}, {Lane: "c|x", Message: "never said"}}})
+	b.commit(ledger.Change{DeleteHistory: []ledger.HistoryMessage{{Lane: "c|x", Message: "1"}, {Lane: "c|x", Message: "never said"}}})
 	lines, err := b.History(b.ctx, "c|x")
 	require.NoError(t, err)
 	require.Len(t, lines, 1)
@@ -119,7 +119,7 @@ func testCountAudit(t *testing.T, b *bundle) {
 
 func testPosted(t *testing.T, b *bundle) {
 	d := newDelivery("c|x")
-	d.Status, d.Chunks = ledger.DeliverySent, []string{"one", "two"}
+	d.Status, d.Parts = ledger.DeliverySent, []string{"one", "two"}
 	d.Receipts = []adapters.Receipt{{MessageID: "7", At: start}, {MessageID: "8", At: start}}
 	elsewhere := newDelivery("c|y")
 	elsewhere.Receipts = []adapters.Receipt{{MessageID: "9", At: start}}

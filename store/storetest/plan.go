@@ -41,7 +41,7 @@ func (r *recorder) Query(_ context.Context, sql string, args []any, _ func(engin
 	return nil
 }
 
-func (r *recorder) Having(int, engine.WordField) string { return "" }
+func (r *recorder) WordQuery(int, engine.WordField) string { return "" }
 
 func (r *recorder) Workers() int { return 1 }
 func (r *recorder) Close() error { return nil }
@@ -81,20 +81,20 @@ func hotChanges() []ledger.Change {
 				Abort: []sessions.Abort{{Session: s.ID}}, End: []sessions.End{{ID: s.ID, At: start}},
 				Audit: []sessions.AuditEntry{{Action: "a", Label: secret}},
 			},
-			Deliver:    []ledger.Delivery{d},
-			Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryQueued, Delivery: d}},
-			Remember:   []ledger.Remembered{{Lane: "c|x", Keep: 3}},
-			Forget:     []ledger.Forget{{Lane: "c|x", Upto: start}},
-			Pairings:   []ledger.Pairing{{Channel: "c"}},
-			Aliases:    []ledger.Alias{{Channel: "c"}},
-			Peers:      []ledger.DirectPeer{{Channel: "c"}},
-			Reword:     []ledger.Reworded{{Text: "x"}},
-			Unsay:      []ledger.Unsaid{{Lane: "c|x", Message: "1"}},
-			Revised:    &ledger.Revision{Lane: "c|x", Message: "1"},
-			Bots:       &ledger.BotTurns{Place: "c|x"},
-			Requests:   []ledger.Pairing{{Channel: "c"}},
-			Exchanges:  []ledger.Exchange{{Revision: 1}, {Revision: 2}},
-			Chains:     []ledger.ChainUse{{ID: "chn_1"}},
+			Deliver:       []ledger.Delivery{d},
+			Deliveries:    []ledger.DeliveryMove{{From: ledger.DeliveryQueued, Delivery: d}},
+			AppendHistory: []ledger.HistoryAppend{{Lane: "c|x", Keep: 3}},
+			TrimHistory:   []ledger.HistoryTrim{{Lane: "c|x", Through: start}},
+			Pairings:      []ledger.Pairing{{Channel: "c"}},
+			Aliases:       []ledger.Alias{{Channel: "c"}},
+			Peers:         []ledger.DirectPeer{{Channel: "c"}},
+			EditHistory:   []ledger.HistoryEdit{{Text: "x"}},
+			DeleteHistory: []ledger.HistoryMessage{{Lane: "c|x", Message: "1"}},
+			Revised:       &ledger.Revision{Lane: "c|x", Message: "1"},
+			Bots:          &ledger.BotTurns{Place: "c|x"},
+			Requests:      []ledger.Pairing{{Channel: "c"}},
+			Exchanges:     []ledger.Exchange{{Revision: 1}, {Revision: 2}},
+			Chains:        []ledger.ChainUse{{ID: "chn_1"}},
 		},
 	}
 }

@@ -17,12 +17,12 @@ import (
 func (d *Doctor) connections(ctx context.Context, cfg *config.Config) []finding {
 	var found []finding
 	if store := cfg.Store.URL.Reveal(); store == "" {
-		found = append(found, sound("store", "embedded SQLite in the state folder"))
+		found = append(found, healthy("store", "embedded SQLite in the state folder"))
 	} else {
 		found = append(found, reach(ctx, "store", target{store, "5432"}, "start PostgreSQL there, or correct store.url"))
 	}
 	if cfg.Bus.URL == "" {
-		found = append(found, sound("bus", "embedded NATS"))
+		found = append(found, healthy("bus", "embedded NATS"))
 	} else {
 		for address := range strings.SplitSeq(cfg.Bus.URL.Reveal(), ",") {
 			found = append(found, reach(ctx, "bus", target{strings.TrimSpace(address), "4222"}, "start NATS there, or correct bus.url"))
@@ -37,7 +37,7 @@ func model(ctx context.Context, cfg *config.Config) finding {
 	name, _, _ := strings.Cut(ref, "/")
 	provider, ok := cfg.Models.Providers[name]
 	if !ok {
-		return sound("model", ref+" (a demo without AI; sluice init sets up a real model)")
+		return healthy("model", ref+" (a demo without AI; sluice init sets up a real model)")
 	}
 	base := cmp.Or(provider.BaseURL, map[string]string{"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"}[provider.Kind])
 	f := reach(ctx, "model", target{base, "443"}, "start the model server, or correct models.providers."+name+".baseURL")
@@ -56,10 +56,10 @@ func servers(ctx context.Context, cfg *config.Config) []finding {
 		}
 		program, err := exec.LookPath(s.Command[0])
 		if err != nil {
-			found = append(found, wrong(part, "program not found: "+err.Error(), "install it, or correct mcp.servers."+name+".command"))
+			found = append(found, problem(part, "program not found: "+err.Error(), "install it, or correct mcp.servers."+name+".command"))
 			continue
 		}
-		found = append(found, sound(part, program+" (starts with the gateway)"))
+		found = append(found, healthy(part, program+" (starts with the gateway)"))
 	}
 	return found
 }
@@ -71,7 +71,7 @@ type target struct{ address, port string }
 func reach(ctx context.Context, part string, to target, fix string) finding {
 	u, err := url.Parse(to.address)
 	if err != nil || u.Host == "" {
-		return wrong(part, "the address is not a URL", "sluice config check")
+		return problem(part, "the address is not a URL", "sluice config check")
 	}
 	port := to.port
 	if p := u.Port(); p != "" {
@@ -82,10 +82,10 @@ func reach(ctx context.Context, part string, to target, fix string) finding {
 	host := net.JoinHostPort(u.Hostname(), port)
 	conn, err := (&net.Dialer{Timeout: probeTimeout}).DialContext(ctx, "tcp", host)
 	if err != nil {
-		return wrong(part, "cannot be reached at "+host, fix)
+		return problem(part, "cannot be reached at "+host, fix)
 	}
 	if err := conn.Close(); err != nil {
-		return wrong(part, err.Error(), fix)
+		return problem(part, err.Error(), fix)
 	}
-	return sound(part, "reachable at "+host)
+	return healthy(part, "reachable at "+host)
 }

@@ -45,9 +45,9 @@ type finding struct {
 	note bool   // worth knowing, not a problem
 }
 
-func sound(part, text string) finding { return finding{part: part, text: text} }
+func healthy(part, text string) finding { return finding{part: part, text: text} }
 
-func wrong(part, text, fix string) finding { return finding{part: part, text: text, fix: fix} }
+func problem(part, text, fix string) finding { return finding{part: part, text: text, fix: fix} }
 
 func note(part, text, fix string) finding {
 	return finding{part: part, text: text, fix: fix, note: true}
@@ -60,7 +60,7 @@ func (d *Doctor) Run(ctx context.Context) error {
 
 // examine makes all findings.
 func (d *Doctor) examine(ctx context.Context) []finding {
-	found := findings{sound("version", d.Version)}
+	found := findings{healthy("version", d.Version)}
 	cfg, f := d.configuration()
 	found.add(f)
 	if cfg == nil {
@@ -131,11 +131,11 @@ func report(s terminal.Screen, found []finding) error {
 func advice(cfg *config.Config) []finding {
 	var found []finding
 	for _, a := range cfg.Advise(agent.ToolNames()) {
-		found = append(found, finding{part: a.Part, text: a.Text, fix: a.Mend, note: !a.Wrong})
+		found = append(found, finding{part: a.Part, text: a.Text, fix: a.Fix, note: !a.Wrong})
 	}
 	if found == nil {
 		rules := fmt.Sprintf("%s; levels, rules and secrets fit together", terminal.Plural(len(cfg.Policy.Rules), "rule", "rules"))
-		found = append(found, sound("policy", rules))
+		found = append(found, healthy("policy", rules))
 	}
 	return found
 }

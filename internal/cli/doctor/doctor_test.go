@@ -147,14 +147,14 @@ func TestReadinessBecomesFindings(t *testing.T) {
 		body   string
 		want   []finding
 	}{
-		"all is ready":    {200, `{"ready":true}`, []finding{sound("ready", "all components")}},
-		"a proxy answers": {502, `<html>`, []finding{wrong("ready", "the gateway is not ready (HTTP status 502)", "sluice status")}},
-		"nothing is said": {503, `{}`, []finding{wrong("ready", "the gateway is not ready (HTTP status 503)", "sluice status")}},
+		"all is ready":    {200, `{"ready":true}`, []finding{healthy("ready", "all components")}},
+		"a proxy answers": {502, `<html>`, []finding{problem("ready", "the gateway is not ready (HTTP status 502)", "sluice status")}},
+		"nothing is said": {503, `{}`, []finding{problem("ready", "the gateway is not ready (HTTP status 503)", "sluice status")}},
 		"the store is away": {
 			503, `{"parts":[{"name":"store","detail":"away\u001b[2J"},{"name":"partitions","ok":false}]}`,
 			[]finding{
-				wrong("store", "away\x1b[2J", "check store.url and free disk space; the gateway reconnects automatically"),
-				wrong("partitions", "does not work", "sluice status"),
+				problem("store", "away\x1b[2J", "check store.url and free disk space; the gateway reconnects automatically"),
+				problem("partitions", "does not work", "sluice status"),
 			},
 		},
 	} {
@@ -243,18 +243,18 @@ func TestTheStateFolder(t *testing.T) {
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	own, open := folder("own", 0o700), folder("open", 0o755)
-	require.Equal(t, sound("state", own), stateFolder(own))
-	require.Equal(t, sound("state", own+"/a/b (will be created at the first start)"), stateFolder(own+"/a/b"))
-	require.Equal(t, wrong("state", "other users can read "+open+" (mode 0755)", "chmod 700 "+open), stateFolder(open))
-	require.Equal(t, wrong("state", file+" is not a folder", "mv "+file+" "+file+".old"), stateFolder(file))
-	require.Equal(t, wrong("state", "stat "+file+"/a: not a directory", "ls -ld "+file+"/a"), stateFolder(file+"/a"))
-	require.Equal(t, wrong("state", file+" is not a folder", "mv "+file+" "+file+".old"), futureFolder(file+"/a"))
+	require.Equal(t, healthy("state", own), stateFolder(own))
+	require.Equal(t, healthy("state", own+"/a/b (will be created at the first start)"), stateFolder(own+"/a/b"))
+	require.Equal(t, problem("state", "other users can read "+open+" (mode 0755)", "chmod 700 "+open), stateFolder(open))
+	require.Equal(t, problem("state", file+" is not a folder", "mv "+file+" "+file+".old"), stateFolder(file))
+	require.Equal(t, problem("state", "stat "+file+"/a: not a directory", "ls -ld "+file+"/a"), stateFolder(file+"/a"))
+	require.Equal(t, problem("state", file+" is not a folder", "mv "+file+" "+file+".old"), futureFolder(file+"/a"))
 	if os.Geteuid() == 0 {
 		return // root may write anywhere
 	}
 	closed := folder("closed", 0o500)
-	require.Equal(t, wrong("state", "cannot write to "+closed+": permission denied", "sudo chown -R $(id -un) "+closed), stateFolder(closed))
-	require.Equal(t, wrong("state", "cannot create "+closed+"/a: permission denied", "sudo install -d -m 700 -o $(id -un) "+closed+"/a"), stateFolder(closed+"/a"))
+	require.Equal(t, problem("state", "cannot write to "+closed+": permission denied", "sudo chown -R $(id -un) "+closed), stateFolder(closed))
+	require.Equal(t, problem("state", "cannot create "+closed+"/a: permission denied", "sudo install -d -m 700 -o $(id -un) "+closed+"/a"), stateFolder(closed+"/a"))
 }
 
 func TestTheTokenFile(t *testing.T) {
@@ -262,14 +262,14 @@ func TestTheTokenFile(t *testing.T) {
 	p := newPatient(t, nil)
 	cfg := &config.Config{State: filepath.Join(p.dir, "state")}
 	path := filepath.Join(p.dir, "state", "token")
-	require.Equal(t, sound("token", path+" (will be created at the first start)"), tokenFile(cfg))
+	require.Equal(t, healthy("token", path+" (will be created at the first start)"), tokenFile(cfg))
 	p.file(t, "state/token", "x", 0o600)
-	require.Equal(t, sound("token", path), tokenFile(cfg))
+	require.Equal(t, healthy("token", path), tokenFile(cfg))
 	p.file(t, "state/token", "x", 0o644)
-	require.Equal(t, wrong("token", "other users can read "+path+" (mode 0644)", "chmod 600 "+path), tokenFile(cfg))
+	require.Equal(t, problem("token", "other users can read "+path+" (mode 0644)", "chmod 600 "+path), tokenFile(cfg))
 	require.Equal(t, "ls -l "+path+"/token", tokenFile(&config.Config{State: path}).fix, "the state folder is a file")
 	cfg.Gateway.Token = "x"
-	require.Equal(t, sound("token", "set in the configuration"), tokenFile(cfg))
+	require.Equal(t, healthy("token", "set in the configuration"), tokenFile(cfg))
 }
 
 // listener takes connections and closes them.
@@ -284,8 +284,8 @@ func listener(t *testing.T) string {
 func TestThePort(t *testing.T) {
 	t.Parallel()
 	taken := listener(t)
-	require.Equal(t, wrong("port", "cannot listen on "+taken+": address already in use", otherPort), port(t.Context(), taken))
-	require.Equal(t, sound("port", "127.0.0.1:0 is free"), port(t.Context(), "127.0.0.1:0"))
+	require.Equal(t, problem("port", "cannot listen on "+taken+": address already in use", otherPort), port(t.Context(), taken))
+	require.Equal(t, healthy("port", "127.0.0.1:0 is free"), port(t.Context(), "127.0.0.1:0"))
 	require.Equal(t, otherPort, port(t.Context(), "nonsense").fix)
 }
 
@@ -293,11 +293,11 @@ func TestReach(t *testing.T) {
 	t.Parallel()
 	at := listener(t)
 	for address, want := range map[string]finding{
-		"postgres://user:hush@" + at + "/db": sound("store", "reachable at "+at),
-		"postgres://user:hush@127.0.0.1:1/":  wrong("store", "cannot be reached at 127.0.0.1:1", "x"),
-		"postgres://127.0.0.1/":              wrong("store", "cannot be reached at 127.0.0.1:1", "x"), // the default port
-		"hush":                               wrong("store", "the address is not a URL", "sluice config check"),
-		"postgres://%zz":                     wrong("store", "the address is not a URL", "sluice config check"),
+		"postgres://user:hush@" + at + "/db": healthy("store", "reachable at "+at),
+		"postgres://user:hush@127.0.0.1:1/":  problem("store", "cannot be reached at 127.0.0.1:1", "x"),
+		"postgres://127.0.0.1/":              problem("store", "cannot be reached at 127.0.0.1:1", "x"), // the default port
+		"hush":                               problem("store", "the address is not a URL", "sluice config check"),
+		"postgres://%zz":                     problem("store", "the address is not a URL", "sluice config check"),
 	} {
 		got := reach(t.Context(), "store", target{address, "1"}, "x")
 		require.Equal(t, want, got, address)
@@ -372,13 +372,13 @@ func TestNoChannelIsOn(t *testing.T) {
 // Of two findings about one component, a problem counts. Of two problems ours does, as it names the setting.
 func TestOneComponentHasOneFinding(t *testing.T) {
 	t.Parallel()
-	well, ill, worse := sound("p", "well"), wrong("p", "ill", "x"), wrong("p", "worse", "y")
+	well, ill, worse := healthy("p", "well"), problem("p", "ill", "x"), problem("p", "worse", "y")
 	for _, test := range []struct{ theirs, ours, want finding }{
-		{well, ill, ill}, {ill, well, ill}, {ill, worse, worse}, {well, sound("p", "very well"), sound("p", "very well")},
+		{well, ill, ill}, {ill, well, ill}, {ill, worse, worse}, {well, healthy("p", "very well"), healthy("p", "very well")},
 	} {
-		found := findings{sound("o", ""), test.theirs}
+		found := findings{healthy("o", ""), test.theirs}
 		found.merge(test.ours)
-		require.Equal(t, findings{sound("o", ""), test.want}, found)
+		require.Equal(t, findings{healthy("o", ""), test.want}, found)
 	}
 }
 
@@ -466,7 +466,7 @@ func TestTheSandboxAndItsLimits(t *testing.T) {
 	require.Equal(t, limits.note, limits.fix != "", "there is a hint where the kernel sets no limits")
 	got := commands(t.Context(), cfg)
 	if got[0].fix == "" {
-		require.Equal(t, []finding{sound("sandbox", "bubblewrap works"), limits}, got)
+		require.Equal(t, []finding{healthy("sandbox", "bubblewrap works"), limits}, got)
 	}
 }
 
@@ -475,7 +475,7 @@ func TestTheReport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	s := terminal.Screen{Out: &out}
-	require.ErrorIs(t, report(s, []finding{sound("a\nb", "x\ny\x1b[2J"), wrong("c", "d", "e\nf"), note("g", "h", "i"), note("j", "k", "")}), terminal.ErrReported)
+	require.ErrorIs(t, report(s, []finding{healthy("a\nb", "x\ny\x1b[2J"), problem("c", "d", "e\nf"), note("g", "h", "i"), note("j", "k", "")}), terminal.ErrReported)
 	require.Equal(t, `ok    a b                x
                          y\u001b[2J
 FAIL  c                  d
@@ -486,7 +486,7 @@ note  j                  k
 
 1 problem found.
 `, out.String())
-	require.Error(t, report(terminal.Screen{Out: full{}}, []finding{sound("a", "b")}))
+	require.Error(t, report(terminal.Screen{Out: full{}}, []finding{healthy("a", "b")}))
 }
 
 // full is an output that can't be written.

@@ -28,10 +28,10 @@ func (d *Doctor) gateway(ctx context.Context, cfg *config.Config, found *finding
 	status, _, err := api.Fetch(ctx, d.HTTP, base+"/healthz", "")
 	switch {
 	case err == nil && status == http.StatusOK:
-		found.add(sound("gateway", "running at "+base))
+		found.add(healthy("gateway", "running at "+base))
 		return true
 	case err == nil:
-		found.add(wrong("gateway", fmt.Sprintf("another program answers at %s (HTTP status %d)", base, status), otherPort))
+		found.add(problem("gateway", fmt.Sprintf("another program answers at %s (HTTP status %d)", base, status), otherPort))
 		return false
 	}
 	found.add(note("gateway", "not running at "+base, "sluice serve"), port(ctx, cfg.Gateway.Listen))
@@ -46,12 +46,12 @@ func port(ctx context.Context, address string) finding {
 		if errors.As(err, &s) {
 			err = s.Err
 		}
-		return wrong("port", fmt.Sprintf("cannot listen on %s: %s", address, err), otherPort)
+		return problem("port", fmt.Sprintf("cannot listen on %s: %s", address, err), otherPort)
 	}
 	if err := listener.Close(); err != nil {
-		return wrong("port", err.Error(), otherPort)
+		return problem("port", err.Error(), otherPort)
 	}
-	return sound("port", address+" is free")
+	return healthy("port", address+" is free")
 }
 
 // components asks a running gateway for the state of its components.
@@ -60,36 +60,36 @@ func (d *Doctor) components(ctx context.Context, cfg *config.Config) []finding {
 	defer cancel()
 	c, err := d.Locator.Connect()
 	if err != nil {
-		return []finding{wrong("api", err.Error(), "export "+api.EnvToken+"=...")}
+		return []finding{problem("api", err.Error(), "export "+api.EnvToken+"=...")}
 	}
 	var found []finding
 	status, body, err := c.Ready(ctx)
 	if err != nil {
-		found = append(found, wrong("ready", err.Error(), "sluice status"))
+		found = append(found, problem("ready", err.Error(), "sluice status"))
 	} else {
 		found = append(found, ready(status, body)...)
 	}
 	if _, err := c.Call(ctx, api.Request{Path: "/v1/status"}); err != nil {
-		return append(found, wrong("api", err.Error(), "export "+api.EnvToken+"=$(cat "+api.TokenPath(cfg)+")"))
+		return append(found, problem("api", err.Error(), "export "+api.EnvToken+"=$(cat "+api.TokenPath(cfg)+")"))
 	}
-	return append(found, sound("api", "the access token works"))
+	return append(found, healthy("api", "the access token works"))
 }
 
 // ready makes a finding of each component that /readyz names.
 func ready(status int, body []byte) []finding {
 	var got struct{ Parts []api.Component }
 	if err := json.Unmarshal(body, &got); err != nil || (len(got.Parts) == 0 && status != http.StatusOK) {
-		return []finding{wrong("ready", fmt.Sprintf("the gateway is not ready (HTTP status %d)", status), "sluice status")}
+		return []finding{problem("ready", fmt.Sprintf("the gateway is not ready (HTTP status %d)", status), "sluice status")}
 	}
 	if len(got.Parts) == 0 {
-		return []finding{sound("ready", "all components")}
+		return []finding{healthy("ready", "all components")}
 	}
 	found := make([]finding, len(got.Parts))
 	for i, p := range got.Parts {
 		if p.OK {
-			found[i] = sound(p.Name, cmp.Or(p.Detail, "works"))
+			found[i] = healthy(p.Name, cmp.Or(p.Detail, "works"))
 		} else {
-			found[i] = wrong(p.Name, cmp.Or(p.Detail, "does not work"), remedy(p.Name))
+			found[i] = problem(p.Name, cmp.Or(p.Detail, "does not work"), remedy(p.Name))
 		}
 	}
 	return found
@@ -115,17 +115,17 @@ func (d *Doctor) accounts(ctx context.Context, cfg *config.Config, found *findin
 		on = on || len(p.Accounts) > 0
 	}
 	if !on {
-		found.add(wrong("channels", "no channel is turned on: nobody can talk to the agents", "sluice init --force"))
+		found.add(problem("channels", "no channel is turned on: nobody can talk to the agents", "sluice init --force"))
 	}
 	for _, p := range d.Probe(ctx, cfg) {
 		part := p.Channel + "/" + p.Account
 		switch {
 		case p.Account == "":
-			found.add(wrong(p.Channel, p.Err.Error(), "edit channels."+p.Channel+", then run sluice doctor again"))
+			found.add(problem(p.Channel, p.Err.Error(), "edit channels."+p.Channel+", then run sluice doctor again"))
 		case p.Err != nil:
-			found.merge(wrong(part, p.Err.Error(), "edit channels."+p.Channel+".accounts."+p.Account+", then run sluice doctor again"))
+			found.merge(problem(part, p.Err.Error(), "edit channels."+p.Channel+".accounts."+p.Account+", then run sluice doctor again"))
 		default:
-			found.merge(sound(part, cmp.Or(p.Name, "the platform accepts the account")))
+			found.merge(healthy(part, cmp.Or(p.Name, "the platform accepts the account")))
 		}
 	}
 }

@@ -19,20 +19,20 @@ import (
 func (d *Doctor) configuration() (*config.Config, finding) {
 	path, err := d.Locator.Loader.Find(d.Locator.Config)
 	if err != nil {
-		return nil, wrong("config", err.Error(), "sluice init --config "+d.Locator.Config)
+		return nil, problem("config", err.Error(), "sluice init --config "+d.Locator.Config)
 	}
 	cfg, err := d.Locator.Loader.Load(path)
 	if err != nil {
-		return nil, wrong("config", err.Error(), "edit it, then run: sluice config check "+path)
+		return nil, problem("config", err.Error(), "edit it, then run: sluice config check "+path)
 	}
 	mode, exposed := ExposedSecrets(path, cfg)
 	switch {
 	case path == "":
 		return cfg, note("config", "no configuration file: the defaults are used", "sluice init")
 	case exposed:
-		return cfg, wrong("config", fmt.Sprintf("%s contains secrets and other users can read it (mode %04o)", path, mode), "chmod 600 "+path)
+		return cfg, problem("config", fmt.Sprintf("%s contains secrets and other users can read it (mode %04o)", path, mode), "chmod 600 "+path)
 	}
-	return cfg, sound("config", path)
+	return cfg, healthy("config", path)
 }
 
 // ExposedSecrets reports whether other users of the machine can read secrets in a configuration file. References to
@@ -63,17 +63,17 @@ func stateFolder(dir string) finding {
 	case errors.Is(err, os.ErrNotExist):
 		return futureFolder(dir)
 	case err != nil:
-		return wrong("state", err.Error(), "ls -ld "+dir)
+		return problem("state", err.Error(), "ls -ld "+dir)
 	case !info.IsDir():
-		return wrong("state", dir+" is not a folder", "mv "+dir+" "+dir+".old")
+		return problem("state", dir+" is not a folder", "mv "+dir+" "+dir+".old")
 	}
 	if err := writable(dir); err != nil {
-		return wrong("state", fmt.Sprintf("cannot write to %s: %s", dir, cause(err)), "sudo chown -R $(id -un) "+dir)
+		return problem("state", fmt.Sprintf("cannot write to %s: %s", dir, cause(err)), "sudo chown -R $(id -un) "+dir)
 	}
 	if othersMayRead(info) {
-		return wrong("state", fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod 700 "+dir)
+		return problem("state", fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod 700 "+dir)
 	}
-	return sound("state", dir)
+	return healthy("state", dir)
 }
 
 // futureFolder checks whether a folder can be created: the nearest existing folder above must be writable.
@@ -82,7 +82,7 @@ func futureFolder(dir string) finding {
 	for {
 		info, err := os.Stat(above)
 		if err == nil && !info.IsDir() {
-			return wrong("state", above+" is not a folder", "mv "+above+" "+above+".old")
+			return problem("state", above+" is not a folder", "mv "+above+" "+above+".old")
 		}
 		if err == nil {
 			break
@@ -90,9 +90,9 @@ func futureFolder(dir string) finding {
 		above = filepath.Dir(above)
 	}
 	if err := writable(above); err != nil {
-		return wrong("state", fmt.Sprintf("cannot create %s: %s", dir, cause(err)), "sudo install -d -m 700 -o $(id -un) "+dir)
+		return problem("state", fmt.Sprintf("cannot create %s: %s", dir, cause(err)), "sudo install -d -m 700 -o $(id -un) "+dir)
 	}
-	return sound("state", dir+" (will be created at the first start)")
+	return healthy("state", dir+" (will be created at the first start)")
 }
 
 func writable(dir string) error {
@@ -115,19 +115,19 @@ func cause(err error) error {
 // tokenFile checks the file with the access token.
 func tokenFile(cfg *config.Config) finding {
 	if cfg.Gateway.Token != "" {
-		return sound("token", "set in the configuration")
+		return healthy("token", "set in the configuration")
 	}
 	path := api.TokenPath(cfg)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return sound("token", path+" (will be created at the first start)")
+		return healthy("token", path+" (will be created at the first start)")
 	case err != nil:
-		return wrong("token", err.Error(), "ls -l "+path)
+		return problem("token", err.Error(), "ls -l "+path)
 	case othersMayRead(info):
-		return wrong("token", fmt.Sprintf("other users can read %s (mode %04o)", path, info.Mode().Perm()), "chmod 600 "+path)
+		return problem("token", fmt.Sprintf("other users can read %s (mode %04o)", path, info.Mode().Perm()), "chmod 600 "+path)
 	}
-	return sound("token", path)
+	return healthy("token", path)
 }
 
 const installSandbox = "sudo apt-get install bubblewrap (or your distribution's package), then run sluice doctor again"
@@ -151,9 +151,9 @@ func commands(ctx context.Context, cfg *config.Config) []finding {
 	err := sandbox.New("").Available(ctx)
 	switch {
 	case err == nil:
-		return []finding{sound("sandbox", "bubblewrap works"), commandLimits(cfg.Limits)}
+		return []finding{healthy("sandbox", "bubblewrap works"), commandLimits(cfg.Limits)}
 	case len(required) > 0:
-		return []finding{wrong("sandbox", fmt.Sprintf("%s. Agents that require it can't run commands: %s", err, strings.Join(required, ", ")), installSandbox)}
+		return []finding{problem("sandbox", fmt.Sprintf("%s. Agents that require it can't run commands: %s", err, strings.Join(required, ", ")), installSandbox)}
 	}
 	return []finding{note("sandbox", fmt.Sprintf("%s. Agents that would use it: %s", err, strings.Join(optional, ", ")), installSandbox)}
 }
@@ -166,5 +166,5 @@ func commandLimits(l config.Limits) finding {
 		return note("commands", text+"; the kernel does not limit the gateway and its commands together",
 			"set MemoryMax= and TasksMax= in the gateway's systemd unit, or --memory and --pids-limit of its container (docs/operations.md)")
 	}
-	return sound("commands", fmt.Sprintf("%s; the kernel limits the gateway and its commands together to %s bytes and %s processes", text, memory, tasks))
+	return healthy("commands", fmt.Sprintf("%s; the kernel limits the gateway and its commands together to %s bytes and %s processes", text, memory, tasks))
 }

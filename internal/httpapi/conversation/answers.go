@@ -18,16 +18,16 @@ import (
 // Gate decides what may be said. Whatever shows the answer of a run asks it: the turn itself, whole or as events, those who
 // follow the session, the run's row and the history. It decides as it does for the answer's delivery.
 type Gate interface {
-	// Told asks about a run's answer.
-	Told(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Told, error)
-	// Teller asks about everything that a run has said.
-	Teller(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Teller, error)
+	// Disclose asks about a run's answer.
+	Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Disclosure, error)
+	// Discloser asks about everything that a run has said.
+	Discloser(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Discloser, error)
 }
 
-// Standings says what sessions may say.
-type Standings interface {
-	// Standing says what a session may say on a route.
-	Standing(ctx context.Context, record sessions.Record, route sessions.Route) (outbound.Standing, error)
+// SendPermissions says what sessions may say.
+type SendPermissions interface {
+	// SendPermission says what a session may say on a route.
+	SendPermission(ctx context.Context, record sessions.Record, route sessions.Route) (outbound.SendPermission, error)
 }
 
 // Answers asks the gate what callers may read of the agents' answers.
@@ -68,7 +68,7 @@ func withheldOf(w *outbound.Withheld, seen bool) *withheldRecord {
 		r.Code = withheldLevel
 	case d.Action == policy.Hold:
 		r.Code = withheldApproval
-	case d.Unsent():
+	case d.SendDenied():
 		r.Code = withheldPolicy
 	}
 	if seen {
@@ -100,7 +100,7 @@ func (a *Answers) ending(ctx context.Context, run sessions.Run) (ending, error) 
 	case run.Status != sessions.RunDone:
 		return ending{text: run.Error, seen: seen}, nil
 	}
-	told, err := a.Gate.Told(ctx, run, flow.Level{})
+	told, err := a.Gate.Disclose(ctx, run, flow.Level{})
 	if err != nil {
 		return ending{}, err
 	}
@@ -127,7 +127,7 @@ func (a *Answers) eventFor(ctx context.Context, e sessions.Event) (eventRecord, 
 	if err != nil {
 		return out, err
 	}
-	told, err := a.Gate.Told(ctx, run, flow.Level{})
+	told, err := a.Gate.Disclose(ctx, run, flow.Level{})
 	if err != nil {
 		return out, err
 	}
@@ -141,7 +141,7 @@ func (a *Answers) eventFor(ctx context.Context, e sessions.Event) (eventRecord, 
 // record is a run as the caller may read it.
 func (a *Answers) record(ctx context.Context, run sessions.Run) (runRecord, error) {
 	out := runOf(run)
-	tell, err := a.teller(ctx, run)
+	tell, err := a.discloser(ctx, run)
 	if err != nil {
 		return out, err
 	}
@@ -155,18 +155,18 @@ func (a *Answers) record(ctx context.Context, run sessions.Run) (runRecord, erro
 	return out, nil
 }
 
-// teller asks the gate about what a run has said. What was asked over the API is answered over the API, wherever it is read.
+// discloser asks the gate about what a run has said. What was asked over the API is answered over the API, wherever it is read.
 // What was said on another channel has passed that channel's gate; here only the caller's level counts.
-func (a *Answers) teller(ctx context.Context, run sessions.Run) (outbound.Teller, error) {
+func (a *Answers) discloser(ctx context.Context, run sessions.Run) (outbound.Discloser, error) {
 	if run.Route.Channel != a.Channel {
 		run.Route = sessions.Route{}
 	}
-	return a.Gate.Teller(ctx, run, auth.CallerOf(ctx).Level)
+	return a.Gate.Discloser(ctx, run, auth.CallerOf(ctx).Level)
 }
 
 // filterHistory removes from a session's history those answers of the agent that the gate withholds.
 func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, messages []messageRecord) error {
-	tellers := map[sessions.RunID]outbound.Teller{}
+	tellers := map[sessions.RunID]outbound.Discloser{}
 	for i := range messages {
 		m := &messages[i]
 		if m.Role != string(sessions.RoleAssistant) || m.Run == "" {
@@ -175,7 +175,7 @@ func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, message
 		tell := tellers[m.Run]
 		if tell == nil {
 			var err error
-			if tell, err = a.tellerOf(ctx, of, m.Run); err != nil {
+			if tell, err = a.discloserOf(ctx, of, m.Run); err != nil {
 				return err
 			}
 			tellers[m.Run] = tell
@@ -187,8 +187,8 @@ func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, message
 	return nil
 }
 
-// tellerOf is the teller of a run by its id. If the run is no longer kept, its session stands for where it spoke and what it knew.
-func (a *Answers) tellerOf(ctx context.Context, of sessions.Record, id sessions.RunID) (outbound.Teller, error) {
+// discloserOf is the teller of a run by its id. If the run is no longer kept, its session stands for where it spoke and what it knew.
+func (a *Answers) discloserOf(ctx context.Context, of sessions.Record, id sessions.RunID) (outbound.Discloser, error) {
 	run, err := a.Runs.Run(ctx, id)
 	if errors.Is(err, sessions.ErrNotFound) {
 		run, err = sessions.Run{ID: id, Session: of.ID, Kind: sessions.KindMessage, Route: of.Route, Label: of.Taint}, nil
@@ -196,7 +196,7 @@ func (a *Answers) tellerOf(ctx context.Context, of sessions.Record, id sessions.
 	if err != nil {
 		return nil, err
 	}
-	return a.teller(ctx, run)
+	return a.discloser(ctx, run)
 }
 
 // isWords reports whether a part is something that the agent has said or thought.
@@ -205,7 +205,7 @@ func isWords(p sessions.Part) bool {
 }
 
 // filter keeps of a message what may be read.
-func (m *messageRecord) filter(ctx context.Context, tell outbound.Teller) error {
+func (m *messageRecord) filter(ctx context.Context, tell outbound.Discloser) error {
 	if !slices.ContainsFunc(m.Parts, isWords) {
 		return nil
 	}

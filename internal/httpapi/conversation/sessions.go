@@ -60,12 +60,12 @@ type Models struct {
 
 // SessionAPI serves sessions as such: their records, settings and end.
 type SessionAPI struct {
-	Visible   *view.Visibility
-	Keeper    SessionKeeper
-	Standings Standings
-	Rows      SessionRows
-	Models    Models
-	Now       func() time.Time
+	Visible         *view.Visibility
+	Keeper          SessionKeeper
+	SendPermissions SendPermissions
+	Rows            SessionRows
+	Models          Models
+	Now             func() time.Time
 }
 
 type createInput struct {
@@ -170,18 +170,18 @@ func (a *SessionAPI) show(ctx context.Context, r sessions.Record) (*wire.Body[se
 		return nil, err
 	}
 	out := a.record(auth.CallerOf(ctx), r, busy[r.ID])
-	if err := a.addStanding(ctx, r, &out); err != nil {
+	if err := a.addSendPermission(ctx, r, &out); err != nil {
 		return nil, err
 	}
 	return wire.NewBody(out), nil
 }
 
-// addStanding adds what the session may say where it was last spoken to.
-func (a *SessionAPI) addStanding(ctx context.Context, r sessions.Record, out *sessionRecord) error {
+// addSendPermission adds what the session may say where it was last spoken to.
+func (a *SessionAPI) addSendPermission(ctx context.Context, r sessions.Record, out *sessionRecord) error {
 	if r.Route.IsZero() {
 		return nil
 	}
-	stands, err := a.Standings.Standing(ctx, r, r.Route)
+	stands, err := a.SendPermissions.SendPermission(ctx, r, r.Route)
 	if err != nil {
 		return err
 	}

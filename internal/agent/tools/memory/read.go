@@ -132,7 +132,7 @@ func (ts *Tools) getMemory(ctx context.Context, caller sessions.Caller, raw json
 	if own := slices.IndexFunc(found, func(m sessions.Memory) bool { return m.Audience == caller.Audience }); own >= 0 {
 		found = found[own:]
 	}
-	rows, label, err := memoryRows(caller, found[:min(1, len(found))], sessions.MemoryMostContent)
+	rows, label, err := memoryRows(caller, found[:min(1, len(found))], sessions.MemoryContentMax)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}

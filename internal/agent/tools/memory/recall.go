@@ -62,7 +62,7 @@ func (ts *Tools) Recall(ctx context.Context, session *sessions.Session, run *ses
 	return recalledText(ts.letIn(session, run, append(found, hits...)), taint, d.Memory.Recall)
 }
 
-// letIn are memories as the rules let them into the prompt.
+// admit are memories as the rules let them into the prompt.
 func (ts *Tools) letIn(session *sessions.Session, run *sessions.Run, found []sessions.Memory) (in []sessions.Memory) {
 	monitor := ts.Roster.Settings().Monitor
 	for _, m := range found {

@@ -41,13 +41,13 @@ func (a *memorySaveArgs) check() error {
 	switch {
 	case strings.TrimSpace(a.Content) == "":
 		return errors.New("content: is required")
-	case len(a.Content) > sessions.MemoryMostContent:
-		return fmt.Errorf("content: is %d bytes long, the maximum is %d", len(a.Content), sessions.MemoryMostContent)
-	case len(a.Tags) > sessions.MemoryMostTags:
-		return fmt.Errorf("tags: want at most %d of them, got %d", sessions.MemoryMostTags, len(a.Tags))
+	case len(a.Content) > sessions.MemoryContentMax:
+		return fmt.Errorf("content: is %d bytes long, the maximum is %d", len(a.Content), sessions.MemoryContentMax)
+	case len(a.Tags) > sessions.MemoryTagsMax:
+		return fmt.Errorf("tags: want at most %d of them, got %d", sessions.MemoryTagsMax, len(a.Tags))
 	}
 	for i, tag := range a.Tags {
-		if err := checkMemoryName(fmt.Sprintf("tags[%d]", i), tag, sessions.MemoryMostTag); err != nil {
+		if err := checkMemoryName(fmt.Sprintf("tags[%d]", i), tag, sessions.MemoryTagMax); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (a *memorySaveArgs) expires(now time.Time) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-func checkMemoryKey(key string) error { return checkMemoryName("key", key, sessions.MemoryMostKey) }
+func checkMemoryKey(key string) error { return checkMemoryName("key", key, sessions.MemoryKeyMax) }
 
 func checkMemoryName(parameter, text string, most int) error {
 	switch {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"sluice/internal/agent/sight"
 	"sluice/internal/agent/tools"
+	"sluice/internal/agent/visibility"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -57,14 +57,14 @@ func (ts *Tools) historyTool() sessions.Tool {
 }
 
 // read returns a session that the caller may see, with the messages of its thread. A guest of that session gets
-// [sight.ErrGuest].
+// [visibility.ErrGuest].
 func (ts *Tools) read(ctx context.Context, caller sessions.Caller, key string) (sessions.Record, []sessions.Message, error) {
 	record, err := ts.Sight.Target(ctx, caller, key)
 	if err != nil {
 		return sessions.Record{}, nil, err
 	}
 	if ts.Sight.GuestIn(caller, record.ID) {
-		return sessions.Record{}, nil, sight.ErrGuest
+		return sessions.Record{}, nil, visibility.ErrGuest
 	}
 	messages, err := ts.Store.Thread(ctx, record)
 	if err != nil {
@@ -92,7 +92,7 @@ func (ts *Tools) history(ctx context.Context, caller sessions.Caller, raw json.R
 	if !policy.CallerOf(caller).May(policy.CheckSessionsHistory, label) {
 		record.Taint = label
 		ts.Sight.Deny(caller, policy.CheckSessionsHistory, record)
-		return sessions.ToolResult{}, sight.NoSession(args.SessionKey)
+		return sessions.ToolResult{}, visibility.NoSession(args.SessionKey)
 	}
 	text, err := tools.JSON(struct {
 		SessionKey sessions.Key `json:"sessionKey"`

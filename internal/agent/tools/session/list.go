@@ -1,6 +1,6 @@
 // Package session has the tools that show sessions: sessions_list, sessions_history, session_status and summarize.
 //
-// What they show never exceeds what the caller has learned already, see [sight.Sight].
+// What they show never exceeds what the caller has learned already, see [visibility.Checker].
 package session
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"sluice/internal/agent/roster"
-	"sluice/internal/agent/sight"
 	"sluice/internal/agent/tools"
+	"sluice/internal/agent/visibility"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -80,7 +80,7 @@ type Store interface {
 // Tools are the tools that show sessions: their list, their messages, their state and summaries of them.
 type Tools struct {
 	Store  Store
-	Sight  *sight.Sight
+	Sight  *visibility.Checker
 	Roster *roster.Roster
 	Models func(name string) (sessions.Model, error)
 	// CheckModel gives an error for a model that no session may be given that knows what is of a level.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"sluice/internal/agent/gist"
+	"sluice/internal/agent/summarize"
 	"sluice/internal/agent/tools"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -22,13 +22,13 @@ const summarizeSchema = `{"type":"object","additionalProperties":false,"properti
 "focus":{"type":"string","maxLength":500,"description":"what to focus on; required with topic"}}}`
 
 const (
-	summarizeMostFocus = 500 // bytes
-	summarizeMessages  = 400 // newest messages of a session that are looked at
-	summarizeTurns     = 20  // newest turns about a topic
-	summarizeTokens    = 2048
-	summarizeTimeout   = 5 * time.Minute
-	// focusLeast is how long a word of a focus must be to be looked for.
-	focusLeast = 3
+	summarizeFocusMax = 500 // bytes
+	summarizeMessages = 400 // newest messages of a session that are looked at
+	summarizeTurns    = 20  // newest turns about a topic
+	summarizeTokens   = 2048
+	summarizeTimeout  = 5 * time.Minute
+	// focusMin is how long a word of a focus must be to be looked for.
+	focusMin = 3
 )
 
 const (
@@ -48,8 +48,8 @@ func (a *summarizeArgs) check() error {
 	switch {
 	case a.Scope != "" && a.Scope != "session" && a.Scope != "topic":
 		return fmt.Errorf("scope: %q is not session or topic", a.Scope)
-	case len(a.Focus) > summarizeMostFocus:
-		return fmt.Errorf("focus: is %d bytes long, the maximum is %d", len(a.Focus), summarizeMostFocus)
+	case len(a.Focus) > summarizeFocusMax:
+		return fmt.Errorf("focus: is %d bytes long, the maximum is %d", len(a.Focus), summarizeFocusMax)
 	case a.Scope == "topic" && strings.TrimSpace(a.Focus) == "":
 		return errors.New("focus: is required with scope topic")
 	}
@@ -104,7 +104,7 @@ func (ts *Tools) summarize(ctx context.Context, caller sessions.Caller, raw json
 		return sessions.ToolResult{}, tools.Inside("find model", err)
 	}
 	asked := label.Join(caller.Taint) // the focus is the caller's own words
-	summary, err := gist.Of(ctx, model, gist.Request{Prompt: args.prompt(), Messages: about, Label: asked, Most: summarizeTokens})
+	summary, err := summarize.Of(ctx, model, summarize.Request{Prompt: args.prompt(), Messages: about, Label: asked, MaxTokens: summarizeTokens})
 	if err != nil {
 		return sessions.ToolResult{}, summarizeError(err, ts.modelOf(policy.NewQuotation(caller.Taint.Level()), record), asked)
 	}
@@ -123,7 +123,7 @@ func summarizeError(err error, model string, label flow.Label) error {
 	case !ok:
 		return err
 	case me.Retryable():
-		return fmt.Errorf("the model is not responding (%s); try again later", gist.Trouble(me.Kind))
+		return fmt.Errorf("the model is not responding (%s); try again later", summarize.Trouble(me.Kind))
 	case me.Kind == sessions.ModelOverflow:
 		return errors.New("this conversation is too long for its model, even in extracts; take scope topic")
 	}
@@ -142,7 +142,7 @@ func (a *summarizeArgs) pick(thread []sessions.Message) []sessions.Message {
 	if a.Scope != "topic" {
 		return thread
 	}
-	words := slices.DeleteFunc(strings.Fields(strings.ToLower(a.Focus)), func(w string) bool { return len(w) < focusLeast })
+	words := slices.DeleteFunc(strings.Fields(strings.ToLower(a.Focus)), func(w string) bool { return len(w) < focusMin })
 	var picked [][]sessions.Message
 	for _, turn := range slices.Backward(turnsOf(thread)) {
 		if len(picked) < summarizeTurns && mentions(turn, words, a.Focus) {
@@ -173,6 +173,6 @@ func mentions(turn []sessions.Message, words []string, focus string) bool {
 	if len(words) == 0 {
 		words = []string{strings.ToLower(strings.TrimSpace(focus))}
 	}
-	said := strings.ToLower(gist.Transcript(turn, gist.ClipMax))
+	said := strings.ToLower(summarize.Transcript(turn, summarize.ClipMax))
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	historyMostText = 4000      // bytes of one text
-	historyMostSize = 80 * 1024 // bytes of all messages as JSON
+	historyTextMax = 4000      // bytes of one text
+	historySizeMax = 80 * 1024 // bytes of all messages as JSON
 )
 
 // History is a transcript as a model sees it, with what it leaves out.
@@ -42,11 +42,11 @@ func historyOf(messages []sessions.Message, limit int, tools bool) History {
 		}
 		row := historyMessage{Role: m.Role, Sender: m.Sender.Name, Content: content, Timestamp: m.Created.UnixMilli()}
 		size := sizeOf(row)
-		if len(h.Messages) == 0 && size > historyMostSize {
+		if len(h.Messages) == 0 && size > historySizeMax {
 			row.Content, cut = []sessions.Part{tooBig(m, size)}, true
 			size = sizeOf(row)
 		}
-		if h.DroppedMessages > 0 || len(h.Messages) == limit || h.Bytes+size > historyMostSize {
+		if h.DroppedMessages > 0 || len(h.Messages) == limit || h.Bytes+size > historySizeMax {
 			h.DroppedMessages++
 			continue
 		}
@@ -63,13 +63,13 @@ func historyOf(messages []sessions.Message, limit int, tools bool) History {
 func sizeOf(row historyMessage) int {
 	text, err := json.Marshal(row)
 	if err != nil {
-		return historyMostSize + 1
+		return historySizeMax + 1
 	}
 	return len(text) + 1 // and a comma
 }
 
 func tooBig(m sessions.Message, size int) sessions.Part {
-	return sessions.TextPart(fmt.Sprintf("[message not shown: it has %d bytes, the maximum is %d]", size, historyMostSize), m.Label)
+	return sessions.TextPart(fmt.Sprintf("[message not shown: it has %d bytes, the maximum is %d]", size, historySizeMax), m.Label)
 }
 
 // visibleParts leaves out reasoning, and without tools what belongs to them. cut: something was shortened.
@@ -83,10 +83,10 @@ func visibleParts(m sessions.Message, tools bool) (parts []sessions.Part, cut bo
 				continue
 			}
 		}
-		if len(p.Text) > historyMostText {
+		if len(p.Text) > historyTextMax {
 			p.Text, cut = shortened(p.Text), true
 		}
-		if len(p.Args) > historyMostText {
+		if len(p.Args) > historyTextMax {
 			p.Args, cut = json.RawMessage(fmt.Sprintf(`{"omittedBytes":%d}`, len(p.Args))), true
 		}
 		parts = append(parts, p)
@@ -95,7 +95,7 @@ func visibleParts(m sessions.Message, tools bool) (parts []sessions.Part, cut bo
 }
 
 func shortened(s string) string {
-	at := historyMostText
+	at := historyTextMax
 	for !utf8.RuneStart(s[at]) {
 		at--
 	}

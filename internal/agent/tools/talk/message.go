@@ -16,8 +16,8 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/agent/roster"
-	"sluice/internal/agent/sight"
 	"sluice/internal/agent/tools"
+	"sluice/internal/agent/visibility"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/exchange"
@@ -74,7 +74,7 @@ type talkSessions interface {
 // Tools are the tools by which an agent speaks to people and to other agents.
 type Tools struct {
 	Store     talkSessions
-	Sight     *sight.Sight
+	Sight     *visibility.Checker
 	Roster    *roster.Roster
 	Exchanges Exchanges
 	// Send queues a message of the agent's own.

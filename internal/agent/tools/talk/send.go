@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"sluice/announce"
-	"sluice/internal/agent/sight"
 	"sluice/internal/agent/tools"
+	"sluice/internal/agent/visibility"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/exchange"
@@ -21,7 +21,7 @@ import (
 const (
 	sendWaitDefault = 30  // seconds
 	sendWaitMax     = 600 // seconds
-	sendMostText    = 64 << 10
+	sendTextMax     = 64 << 10
 )
 
 const sendSchema = `{"type":"object","additionalProperties":false,"required":["sessionKey","message"],"properties":{
@@ -41,8 +41,8 @@ func (a *sendArgs) check() error {
 		return errors.New("sessionKey: is required")
 	case strings.TrimSpace(a.Message) == "":
 		return errors.New("message: is required")
-	case len(a.Message) > sendMostText:
-		return fmt.Errorf("message: is %d bytes long, the maximum is %d", len(a.Message), sendMostText)
+	case len(a.Message) > sendTextMax:
+		return fmt.Errorf("message: is %d bytes long, the maximum is %d", len(a.Message), sendTextMax)
 	case a.TimeoutSeconds != nil && *a.TimeoutSeconds < 0:
 		return fmt.Errorf("timeoutSeconds: %d is less than 0", *a.TimeoutSeconds)
 	}
@@ -124,7 +124,7 @@ func (ts *Tools) sendTo(ctx context.Context, caller sessions.Caller, raw json.Ra
 }
 
 // sendPlan reads a call and finds whom it is for, or says why it is refused.
-func (ts *Tools) sendPlan(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (args sendArgs, to sight.Addressee, err error) {
+func (ts *Tools) sendPlan(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (args sendArgs, to visibility.Addressee, err error) {
 	if err := tools.DecodeArgs(raw, &args); err != nil {
 		return args, to, err
 	}
@@ -144,7 +144,7 @@ func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow
 	case !policy.CallerOf(caller).May(policy.CheckSessionsReply, run.Label):
 		result.Status = "accepted"
 	case run.Status == sessions.RunDone:
-		result.Status, result.Reply = "ok", sessions.Shown(run.Reply)
+		result.Status, result.Reply = "ok", sessions.VisibleText(run.Reply)
 		label = run.Label
 	default:
 		result.Status, result.Error = "error", "the run ended as "+string(run.Status)+": "+run.Error

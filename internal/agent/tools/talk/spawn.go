@@ -15,7 +15,7 @@ import (
 	"sluice/sessions"
 )
 
-const spawnMostName = 512
+const spawnNameMax = 512
 
 const spawnSchema = `{"type":"object","additionalProperties":false,"required":["task"],"properties":{
 "task":{"type":"string","minLength":1,"description":"what to do, with all the context that the sub-agent needs"},
@@ -38,10 +38,10 @@ func (a *spawnArgs) check() error {
 	switch {
 	case strings.TrimSpace(a.Task) == "":
 		return errors.New("task: is required")
-	case len(a.Task) > sendMostText:
-		return fmt.Errorf("task: is %d bytes long, the maximum is %d", len(a.Task), sendMostText)
-	case len(a.Label) > spawnMostName:
-		return fmt.Errorf("label: is %d bytes long, the maximum is %d", len(a.Label), spawnMostName)
+	case len(a.Task) > sendTextMax:
+		return fmt.Errorf("task: is %d bytes long, the maximum is %d", len(a.Task), sendTextMax)
+	case len(a.Label) > spawnNameMax:
+		return fmt.Errorf("label: is %d bytes long, the maximum is %d", len(a.Label), spawnNameMax)
 	case a.RunTimeoutSeconds < 0 || a.RunTimeoutSeconds > 86400:
 		return fmt.Errorf("runTimeoutSeconds: %d is not between 0 and 86400", a.RunTimeoutSeconds)
 	case a.Cleanup != "" && a.Cleanup != "keep" && a.Cleanup != "delete":

@@ -31,8 +31,8 @@ const (
 "done":{"type":"boolean","description":"only the items that are done; default false: all items"}}}`
 )
 
-// todoMostAdded is how many items one call adds at most.
-const todoMostAdded = 50
+// todoAddMax is how many items one call adds at most.
+const todoAddMax = 50
 
 // todoRow is an item as a model sees it.
 type todoRow struct {
@@ -89,8 +89,8 @@ func (ts *Tools) addTodos(ctx context.Context, caller sessions.Caller, raw json.
 	if err := tools.DecodeArgs(raw, &args); err != nil {
 		return sessions.ToolResult{}, err
 	}
-	if n := len(args.Items); n == 0 || n > todoMostAdded {
-		return sessions.ToolResult{}, fmt.Errorf("items: want 1 to %d of them, got %d", todoMostAdded, n)
+	if n := len(args.Items); n == 0 || n > todoAddMax {
+		return sessions.ToolResult{}, fmt.Errorf("items: want 1 to %d of them, got %d", todoAddMax, n)
 	}
 	change := sessions.TodoChange{Session: caller.Session}
 	for i, text := range args.Items {
@@ -127,8 +127,8 @@ func checkTodo(text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return errors.New("is empty")
-	case len(text) > sessions.TodoMostText:
-		return fmt.Errorf("is %d bytes long, the maximum is %d", len(text), sessions.TodoMostText)
+	case len(text) > sessions.TodoTextMax:
+		return fmt.Errorf("is %d bytes long, the maximum is %d", len(text), sessions.TodoTextMax)
 	}
 	return nil
 }

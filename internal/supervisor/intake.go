@@ -15,9 +15,9 @@ const (
 	backlogLimit = 30 * time.Second // for one look
 )
 
-// ear takes an account's events in, and knows since when that does not work: because taking them fails or hangs, or because
+// intake takes an account's events in, and knows since when that does not work: because taking them fails or hangs, or because
 // they wait on the platform and do not come. It is safe for concurrent use.
-type ear struct {
+type intake struct {
 	in  adapters.Acceptor
 	now func() time.Time
 
@@ -33,12 +33,12 @@ type ear struct {
 	detail  string    // what the platform says of that
 }
 
-func newEar(in adapters.Acceptor, now func() time.Time) *ear {
-	return &ear{in: in, now: now, running: map[int]time.Time{}}
+func newIntake(in adapters.Acceptor, now func() time.Time) *intake {
+	return &intake{in: in, now: now, running: map[int]time.Time{}}
 }
 
 // Accept implements [adapters.Acceptor].
-func (e *ear) Accept(ctx context.Context, in adapters.Inbound) (err error) {
+func (e *intake) Accept(ctx context.Context, in adapters.Inbound) (err error) {
 	id, began := e.begin()
 	ended := false
 	defer func() { e.end(ctx, id, began, ended && err == nil, err) }() // a panic counts as a failure, and goes on
@@ -47,7 +47,7 @@ func (e *ear) Accept(ctx context.Context, in adapters.Inbound) (err error) {
 	return err
 }
 
-func (e *ear) begin() (id int, began time.Time) {
+func (e *intake) begin() (id int, began time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.next++
@@ -55,7 +55,7 @@ func (e *ear) begin() (id int, began time.Time) {
 	return e.next, e.running[e.next]
 }
 
-func (e *ear) end(ctx context.Context, id int, began time.Time, taken bool, err error) {
+func (e *intake) end(ctx context.Context, id int, began time.Time, taken bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.running, id)
@@ -73,7 +73,7 @@ func (e *ear) end(ctx context.Context, id int, began time.Time, taken bool, err 
 }
 
 // restart forgets what was wrong before: this replica begins to receive for the account.
-func (e *ear) restart() {
+func (e *intake) restart() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.failing, e.why, e.waits, e.pending = time.Time{}, "", time.Time{}, 0
@@ -81,7 +81,7 @@ func (e *ear) restart() {
 
 // backlog notes how many events wait on the platform. taken is how many had been taken when the look before this one was made:
 // while some go through, others may wait.
-func (e *ear) backlog(waiting int, detail string, taken int) (now int) {
+func (e *intake) backlog(waiting int, detail string, taken int) (now int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.pending, e.detail = waiting, detail
@@ -95,7 +95,7 @@ func (e *ear) backlog(waiting int, detail string, taken int) (now int) {
 }
 
 // deaf says why events are not taken; empty where they are.
-func (e *ear) deaf() string {
+func (e *intake) deaf() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.failing.IsZero() {
@@ -119,7 +119,7 @@ func (e *ear) deaf() string {
 }
 
 // heard is when the last event was taken, and how many waited on the platform when it was last asked.
-func (e *ear) heard() (last time.Time, pending int) {
+func (e *intake) heard() (last time.Time, pending int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.taken, e.pending

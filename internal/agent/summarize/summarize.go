@@ -1,5 +1,5 @@
 // Package gist asks a model for the gist of a conversation, and counts what that costs to the run that asked.
-package gist
+package summarize
 
 import (
 	"context"
@@ -13,15 +13,15 @@ import (
 	"sluice/sessions"
 )
 
-// ClipMax and clipLeast bound how much of one message is summarized, in bytes.
-const ClipMax, clipLeast = 4000, 250
+// ClipMax and clipMin bound how much of one message is summarized, in bytes.
+const ClipMax, clipMin = 4000, 250
 
 // Request asks for the gist of messages.
 type Request struct {
-	Prompt   string
-	Messages []sessions.Message
-	Label    flow.Label // of what the messages say
-	Most     int        // tokens of the answer; 0: the provider's default
+	Prompt    string
+	Messages  []sessions.Message
+	Label     flow.Label // of what the messages say
+	MaxTokens int        // tokens of the answer; 0: the provider's default
 }
 
 // Of asks a model for the gist of messages, with shorter extracts while they are
@@ -32,11 +32,11 @@ func Of(ctx context.Context, model sessions.Model, r Request) (string, error) {
 		return "", fmt.Errorf("summarize thread: %w", sessions.ErrModelLevel)
 	}
 	for clip := ClipMax; ; clip /= 2 {
-		request := sessions.Request{System: r.Prompt, MaxTokens: r.Most, Messages: []sessions.Message{{
+		request := sessions.Request{System: r.Prompt, MaxTokens: r.MaxTokens, Messages: []sessions.Message{{
 			Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(Transcript(r.Messages, clip), r.Label)},
 		}}}
 		completion, err := model.Complete(ctx, request, func(sessions.Chunk) {})
-		if me, ok := errors.AsType[*sessions.ModelError](err); ok && me.Kind == sessions.ModelOverflow && clip > clipLeast {
+		if me, ok := errors.AsType[*sessions.ModelError](err); ok && me.Kind == sessions.ModelOverflow && clip > clipMin {
 			continue
 		}
 		if err != nil {

@@ -1,4 +1,4 @@
-package sight
+package visibility
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type Addressee struct {
 
 // Addressee finds the session that a caller may speak to. The error for one that is
 // hidden is that for one that is absent; others name the setting that forbids it.
-func (st *Sight) Addressee(ctx context.Context, caller sessions.Caller, name string) (Addressee, error) {
+func (st *Checker) Addressee(ctx context.Context, caller sessions.Caller, name string) (Addressee, error) {
 	parent := st.parentOf(ctx, caller)
 	to, err := st.named(ctx, caller, parent, name)
 	if err != nil {
@@ -59,7 +59,7 @@ func (st *Sight) Addressee(ctx context.Context, caller sessions.Caller, name str
 
 // named finds the session that a name means. What a key alone forbids is said before
 // anything is looked up, and an id tells nothing of the session behind it.
-func (st *Sight) named(ctx context.Context, caller sessions.Caller, parent sessions.Record, name string) (Addressee, error) {
+func (st *Checker) named(ctx context.Context, caller sessions.Caller, parent sessions.Record, name string) (Addressee, error) {
 	if parent.ID != "" && (name == string(parent.ID) || name == string(parent.Key)) {
 		return Addressee{Record: parent}, nil
 	}
@@ -100,7 +100,7 @@ func NoSession(name string) error {
 }
 
 // absent is what a key means for which there is no session: the main session of a configured agent can be begun.
-func (st *Sight) absent(key sessions.Key, name string) (Addressee, error) {
+func (st *Checker) absent(key sessions.Key, name string) (Addressee, error) {
 	agent := key.Agent()
 	if _, ok := st.Roster.Definition(agent); ok && key == st.Roster.Settings().Keyer.Main(agent) {
 		return Addressee{Record: st.NewSession(agent), Create: true}, nil
@@ -109,7 +109,7 @@ func (st *Sight) absent(key sessions.Key, name string) (Addressee, error) {
 }
 
 // parentOf is the session that has started the caller's; a zero record if none has, or if it has ended.
-func (st *Sight) parentOf(ctx context.Context, caller sessions.Caller) sessions.Record {
+func (st *Checker) parentOf(ctx context.Context, caller sessions.Caller) sessions.Record {
 	if !caller.Key.SubAgent() {
 		return sessions.Record{}
 	}
@@ -126,7 +126,7 @@ func (st *Sight) parentOf(ctx context.Context, caller sessions.Caller) sessions.
 
 // crossAgent applies the settings on who may speak to whom. They depend on the
 // agents alone, so that their errors tell nothing of what is there.
-func (st *Sight) crossAgent(caller sessions.Caller, agent string) error {
+func (st *Checker) crossAgent(caller sessions.Caller, agent string) error {
 	s := st.Roster.Settings()
 	d, _ := st.Roster.Definition(caller.Agent)
 	switch {

@@ -2,7 +2,7 @@
 //
 // Two things decide: the configuration (tools.sessions.visibility, tools.agentToAgent, the sandbox) and the labels. A session
 // that a caller may not know of gives the same error as one that does not exist; only the audit trail has the reason.
-package sight
+package visibility
 
 import (
 	"context"
@@ -23,8 +23,8 @@ type Store interface {
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
 }
 
-// Sight decides which sessions a caller's tools can see, and which it may speak to.
-type Sight struct {
+// Checker decides which sessions a caller's tools can see, and which it may speak to.
+type Checker struct {
 	Store  Store
 	Roster *roster.Roster
 	// NewSession makes the main session of an agent that has none, without storing it.
@@ -34,7 +34,7 @@ type Sight struct {
 
 // Visible reports whether the caller's tools may see a session. What is more
 // secret than what the caller has learnt already is not there for it.
-func (st *Sight) Visible(caller sessions.Caller, record sessions.Record) bool {
+func (st *Checker) Visible(caller sessions.Caller, record sessions.Record) bool {
 	if !policy.CallerOf(caller).May(policy.CheckSessionsSee, record.Taint) {
 		return false
 	}
@@ -45,12 +45,12 @@ func (st *Sight) Visible(caller sessions.Caller, record sessions.Record) bool {
 // session.dmScope lets others talk there, the right to look around is that of who speaks, not of the session: its
 // older messages, its sub-agents and its talks with other agents are not for them. What the model has before itself
 // it may tell them all the same.
-func (st *Sight) guest(caller sessions.Caller) bool {
+func (st *Checker) guest(caller sessions.Caller) bool {
 	return !caller.Owner && caller.Key == st.Roster.Settings().Keyer.Main(caller.Agent)
 }
 
 // GuestIn reports whether a session is the one in which the caller's run works for a guest, to whom nothing of what was said there is shown.
-func (st *Sight) GuestIn(caller sessions.Caller, session sessions.ID) bool {
+func (st *Checker) GuestIn(caller sessions.Caller, session sessions.ID) bool {
 	return session == caller.Session && st.guest(caller)
 }
 
@@ -58,7 +58,7 @@ func (st *Sight) GuestIn(caller sessions.Caller, session sessions.ID) bool {
 var ErrGuest = errors.New("people other than the owner talk in this session too, and its history may be shown to the owner only: use what you see here")
 
 // reaches applies the visibility, whatever the labels say.
-func (st *Sight) reaches(caller sessions.Caller, record sessions.Record) bool {
+func (st *Checker) reaches(caller sessions.Caller, record sessions.Record) bool {
 	started := record.SpawnedBy == caller.Session && !st.guest(caller)
 	if d, _ := st.Roster.Definition(caller.Agent); roster.Sandboxed(d.Sandbox) && !d.SeesAll {
 		return started && st.Roster.Settings().Visibility != roster.VisibleSelf
@@ -77,7 +77,7 @@ func (st *Sight) reaches(caller sessions.Caller, record sessions.Record) bool {
 
 // Target finds the session that a tool names by key or id; empty is the
 // caller's own. The error for a hidden session is that for an absent one.
-func (st *Sight) Target(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
+func (st *Checker) Target(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
 	if name == "" || name == "current" {
 		record, err := st.Store.Session(ctx, caller.Session)
 		if err != nil {
@@ -99,7 +99,7 @@ func (st *Sight) Target(ctx context.Context, caller sessions.Caller, name string
 }
 
 // SeesTarget is the check of the tools that show one session.
-func (st *Sight) SeesTarget(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
+func (st *Checker) SeesTarget(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
 	var args struct {
 		SessionKey string `json:"sessionKey"`
 	}
@@ -111,7 +111,7 @@ func (st *Sight) SeesTarget(ctx context.Context, caller sessions.Caller, raw jso
 }
 
 // Deny notes for the operator what a caller was told is not there.
-func (st *Sight) Deny(caller sessions.Caller, at policy.Checkpoint, record sessions.Record) {
+func (st *Checker) Deny(caller sessions.Caller, at policy.Checkpoint, record sessions.Record) {
 	why := "out of its sight (tools.sessions.visibility, sandbox)"
 	switch {
 	case !record.Ended.IsZero():
@@ -127,7 +127,7 @@ func (st *Sight) Deny(caller sessions.Caller, at policy.Checkpoint, record sessi
 	})
 }
 
-func (st *Sight) find(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
+func (st *Checker) find(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
 	if id, err := sessions.ParseID(name); err == nil {
 		return st.Store.Session(ctx, id)
 	}

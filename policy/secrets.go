@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"sluice/internal/pattern"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -36,8 +36,8 @@ type Secrets struct {
 }
 
 var (
-	secretName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-	secretRef  = regexp.MustCompile(`\{\{\s*secret:\s*([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\s*\}\}`)
+	secretName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	secretRef  = pattern.New(`\{\{\s*secret:\s*([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\s*\}\}`)
 )
 
 // IsSecretName reports whether a secret can have a name.
@@ -163,7 +163,7 @@ func (s *Secrets) named(args json.RawMessage) []string {
 	}
 	var names []string
 	_, _ = mapStrings(args, func(text string) string { // what is no JSON names nothing, and its tool refuses it
-		for _, found := range secretRef.FindAllStringSubmatch(text, -1) {
+		for _, found := range secretRef.Regexp().FindAllStringSubmatch(text, -1) {
 			if !slices.Contains(names, found[1]) {
 				names = append(names, found[1])
 			}
@@ -179,8 +179,8 @@ func (s *Secrets) resolved(args json.RawMessage, names []string) (json.RawMessag
 		return args, nil
 	}
 	return mapStrings(args, func(text string) string {
-		return secretRef.ReplaceAllStringFunc(text, func(ref string) string {
-			return s.byName[secretRef.FindStringSubmatch(ref)[1]].Value
+		return secretRef.Regexp().ReplaceAllStringFunc(text, func(ref string) string {
+			return s.byName[secretRef.Regexp().FindStringSubmatch(ref)[1]].Value
 		})
 	})
 }

@@ -3,13 +3,13 @@ package discord
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
 	"sluice/adapters"
+	"sluice/internal/pattern"
 )
 
 // Discord's bounds of its menu.
@@ -22,7 +22,7 @@ const (
 const argumentsName = "arguments"
 
 // commandName is what Discord takes for a command's name.
-var commandName = regexp.MustCompile(`^[-_'\p{L}\p{N}]{1,32}$`)
+var commandName = pattern.New(`^[-_'\p{L}\p{N}]{1,32}$`)
 
 // menuCommand is one entry of the menu. The library's own has no place for
 // what is left out so that Discord's default holds.

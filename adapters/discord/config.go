@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	"sluice/internal/pattern"
 )
 
 // DefaultAPIBase is Discord's own REST API in the version that this package speaks.
@@ -75,7 +75,7 @@ var defaultPace = pace{
 }
 
 // tokenShape is deliberately wide: Discord has changed the form of its tokens before.
-var tokenShape = regexp.MustCompile(`^[A-Za-z0-9._-]{20,}$`)
+var tokenShape = pattern.New(`^[A-Za-z0-9._-]{20,}$`)
 
 // maxToken bounds a token: it goes into a header of every call.
 const maxToken = 4096

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime/debug"
 	"strconv"
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/internal/pattern"
 )
 
 // dispatch takes one event of the gateway. What only teaches something is
@@ -190,7 +190,7 @@ func (b *inbox) offer(ctx context.Context, in adapters.Inbound) (err error) {
 }
 
 // interactionToken finds the tokens that let anyone answer in the bot's place.
-var interactionToken = regexp.MustCompile(`("token"\s*:\s*")[^"]*`)
+var interactionToken = pattern.New(`("token"\s*:\s*")[^"]*`)
 
 // malformed records what can't be read, before it is stepped over.
 func (ms *messages) malformed(raw []byte, why error) {
@@ -201,6 +201,6 @@ func (ms *messages) malformed(raw []byte, why error) {
 // excerpt is the beginning of an event for the log, without what answers an interaction.
 func excerpt(raw []byte) string {
 	const most = 2000
-	text := interactionToken.ReplaceAll(raw, []byte("${1}<secret>"))
+	text := interactionToken.Regexp().ReplaceAll(raw, []byte("${1}<secret>"))
 	return valid(string(text[:min(len(text), most)]))
 }

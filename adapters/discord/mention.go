@@ -1,16 +1,17 @@
 package discord
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/internal/pattern"
 )
 
 // markup is how Discord writes what is more than text: <@1> <@!1> a person, <@&1> a
 // role, <#1> a channel, <:name:1> <a:name:1> an emoji, </name:1> a command, <t:1:R> a time. Each
 // has its kind in one group, and what it is about in the next.
-var markup = regexp.MustCompile(`<(@[!&]?|#)(\d{1,20})>|<(:|a:)(\w{1,40}):\d{1,20}>|<(/)([^<>:\n]{1,100}):\d{1,20}>|<(t:)(\d{1,12})(?::[a-zA-Z])?>`)
+var markup = pattern.New(`<(@[!&]?|#)(\d{1,20})>|<(:|a:)(\w{1,40}):\d{1,20}>|<(/)([^<>:\n]{1,100}):\d{1,20}>|<(t:)(\d{1,12})(?::[a-zA-Z])?>`)
 
 // parts gives the kind of one piece of markup and what it is about.
 func parts(raw string, at []int) (kind, what string) {
@@ -38,7 +39,7 @@ func (r reader) read(raw string) (text string, named bool) {
 	}
 	var b strings.Builder
 	from, first := 0, false
-	for _, at := range markup.FindAllStringSubmatchIndex(raw, -1) {
+	for _, at := range markup.Regexp().FindAllStringSubmatchIndex(raw, -1) {
 		kind, what := parts(raw, at)
 		shown, own := r.resolve(raw[at[0]:at[1]], kind, what)
 		b.WriteString(raw[from:at[0]])

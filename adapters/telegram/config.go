@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	"sluice/internal/pattern"
 )
 
 // DefaultAPIBase is Telegram's own Bot API server.
@@ -73,8 +73,8 @@ type Config struct {
 }
 
 var (
-	tokenShape  = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
-	secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+	tokenShape  = pattern.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
+	secretShape = pattern.New(`^[A-Za-z0-9_-]{1,256}$`)
 )
 
 // complete checks the configuration, all faults at once, and fills in defaults.

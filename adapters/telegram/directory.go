@@ -3,11 +3,11 @@ package telegram
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/go-telegram/bot/models"
 
+	"sluice/internal/pattern"
 	"sluice/sessions"
 )
 
@@ -17,7 +17,7 @@ const (
 )
 
 // chatName is what the Bot API can look up: an id, or the public name of a group or channel.
-var chatName = regexp.MustCompile(`^(-?[0-9]{1,19}|@[A-Za-z0-9_]{4,32})$`)
+var chatName = pattern.New(`^(-?[0-9]{1,19}|@[A-Za-z0-9_]{4,32})$`)
 
 // Find resolves an id, or the @name of a public group or channel. People are
 // found by their id alone, and only those who have written to the bot: Telegram tells bots no more.

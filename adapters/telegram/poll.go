@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/internal/pattern"
 )
 
 // pollLimit is the most updates that one call gives.
@@ -206,11 +206,11 @@ func (p *poller) isolate(ctx context.Context, unreadable *unreadableError) ([]up
 	return []update{{ID: id}}, nil
 }
 
-var updateID = regexp.MustCompile(`"update_id"\s*:\s*(\d{1,18})`)
+var updateID = pattern.New(`"update_id"\s*:\s*(\d{1,18})`)
 
 // idOf finds the update id in a text that is not JSON; 0 if it has no id.
 func idOf(raw []byte) int64 {
-	found := updateID.FindSubmatch(raw)
+	found := updateID.Regexp().FindSubmatch(raw)
 	if found == nil {
 		return 0
 	}

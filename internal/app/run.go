@@ -49,7 +49,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ownSettings := os.Getenv("GOGC") == "" // else the operator has set it
 	if ownSettings {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(gcPercentMax) // of what a start allocates, little stays in use
 	}
 	a := New(cfg, o.Version, log)
 	a.secrets = &secrets
@@ -63,6 +63,7 @@ func Run(ctx context.Context, o Options) error {
 	a.greet(o, path)
 	if ownSettings {
 		defer collectRarely()()
+		debug.FreeOSMemory() // what the start has left behind
 	}
 	if path == "" {
 		<-ctx.Done()

@@ -1,8 +1,9 @@
 package config
 
 import (
-	"regexp"
 	"strings"
+
+	"sluice/internal/pattern"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -12,8 +13,8 @@ import (
 // behind two letters of private use, as long as the braces, which keeps every
 // place where it is.
 var (
-	bareReference = regexp.MustCompile(`\$\{[^{}"'\s,\[\]]*\}`)
-	privateUse    = regexp.MustCompile(`[\x{e000}\x{e001}]|(?i)\\u0*e00[01]`)
+	bareReference = pattern.New(`\$\{[^{}"'\s,\[\]]*\}`)
+	privateUse    = pattern.New(`[\x{e000}\x{e001}]|(?i)\\u0*e00[01]`)
 )
 
 // hideReferences reports whether it could: not if the text has the two letters itself.
@@ -21,7 +22,7 @@ func hideReferences(text string) (string, bool) {
 	if privateUse.MatchString(text) {
 		return text, false
 	}
-	return bareReference.ReplaceAllStringFunc(text, strings.NewReplacer("{", "\ue000", "}", "\ue001").Replace), true
+	return bareReference.Regexp().ReplaceAllStringFunc(text, strings.NewReplacer("{", "\ue000", "}", "\ue001").Replace), true
 }
 
 // showReferences puts the braces back into a text that came of hideReferences.

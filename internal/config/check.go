@@ -6,12 +6,12 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"sluice/internal/pattern"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -102,7 +102,7 @@ func (g Gateway) local() bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-var hostShape = regexp.MustCompile(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)
+var hostShape = pattern.New(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)
 
 func (k checker) stores() {
 	k.retention()
@@ -139,9 +139,9 @@ func (k checker) channel(path, name string) {
 }
 
 var (
-	accountShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	personShape  = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
-	agentShape   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	accountShape = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	personShape  = pattern.New(`^[a-z][a-z0-9_-]{0,63}$`)
+	agentShape   = pattern.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
 
 func (k checker) models() {
@@ -160,7 +160,7 @@ func (k checker) models() {
 }
 
 // offlineModel is what the offline provider has: the guide, and two instruments for tests.
-var offlineModel = regexp.MustCompile(`^(guide|echo|slow-[0-9]+(\.[0-9]+)?(ms|s|m|h))$`)
+var offlineModel = pattern.New(`^(guide|echo|slow-[0-9]+(\.[0-9]+)?(ms|s|m|h))$`)
 
 // model checks a "<provider>/<model>".
 func (k checker) model(path, ref string) {

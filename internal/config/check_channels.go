@@ -2,12 +2,13 @@ package config
 
 import (
 	"fmt"
-	"regexp"
+
+	"sluice/internal/pattern"
 )
 
 // idShape is how a platform spells its ids, with an example for those who spell them otherwise.
 type idShape struct {
-	user, group, recipient *regexp.Regexp
+	user, group, recipient *pattern.Pattern
 	userLike               string
 	groupLike              string
 }
@@ -24,18 +25,18 @@ func (s idShape) isRecipient(id string) bool {
 }
 
 var idShapes = map[string]idShape{
-	"telegram": {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^-[0-9]+$`), regexp.MustCompile(`^-?[0-9]+$`), "1001", "-1001234567890"},
-	"slack":    {regexp.MustCompile(`^[UW][A-Z0-9]+$`), regexp.MustCompile(`^[CG][A-Z0-9]+$|^team:[TE][A-Z0-9]+$`), regexp.MustCompile(`^[UWCGD][A-Z0-9]+$`), "U024BE7LH", "C024BE91L"},
-	"discord":  {regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^(guild:)?[0-9]+$`), regexp.MustCompile(`^[0-9]+$`), "80351110224678912", "41771983423143937"},
+	"telegram": {pattern.New(`^[0-9]+$`), pattern.New(`^-[0-9]+$`), pattern.New(`^-?[0-9]+$`), "1001", "-1001234567890"},
+	"slack":    {pattern.New(`^[UW][A-Z0-9]+$`), pattern.New(`^[CG][A-Z0-9]+$|^team:[TE][A-Z0-9]+$`), pattern.New(`^[UWCGD][A-Z0-9]+$`), "U024BE7LH", "C024BE91L"},
+	"discord":  {pattern.New(`^[0-9]+$`), pattern.New(`^(guild:)?[0-9]+$`), pattern.New(`^[0-9]+$`), "80351110224678912", "41771983423143937"},
 }
 
 var (
-	snowflake     = regexp.MustCompile(`^[0-9]+$`)
-	tokenShape    = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
-	secretShape   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
-	slackBotShape = regexp.MustCompile(`^xox[a-z](\.xox[a-z])?-`)
-	discordShape  = regexp.MustCompile(`^[A-Za-z0-9._-]{20,200}$`) // wide: Discord has changed the form of its tokens before
-	slackAppShape = regexp.MustCompile(`^xapp-`)
+	snowflake     = pattern.New(`^[0-9]+$`)
+	tokenShape    = pattern.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
+	secretShape   = pattern.New(`^[A-Za-z0-9_-]{1,256}$`)
+	slackBotShape = pattern.New(`^xox[a-z](\.xox[a-z])?-`)
+	discordShape  = pattern.New(`^[A-Za-z0-9._-]{20,200}$`) // wide: Discord has changed the form of its tokens before
+	slackAppShape = pattern.New(`^xapp-`)
 )
 
 func (k checker) channels() {

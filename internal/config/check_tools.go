@@ -3,18 +3,18 @@ package config
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"golang.org/x/net/http/httpguts"
 
+	"sluice/internal/pattern"
 	"sluice/policy"
 )
 
 var (
-	mcpShape  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,30}$`) // no _, which parts it from the tool's name
-	hostMatch = regexp.MustCompile(`^[a-z0-9.*?:-]+$`)
-	envShape  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	mcpShape  = pattern.New(`^[a-z0-9][a-z0-9-]{0,30}$`) // no _, which parts it from the tool's name
+	hostMatch = pattern.New(`^[a-z0-9.*?:-]+$`)
+	envShape  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // tools checks what agents' tools may do.

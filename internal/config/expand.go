@@ -3,8 +3,9 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"sluice/internal/pattern"
 )
 
 const maxSecretFileBytes = 64 << 10
@@ -16,12 +17,12 @@ type expander struct {
 }
 
 // reference matches an escaped brace, a whole reference, or one that has no end.
-var reference = regexp.MustCompile(`\$\$\{|\$\{[^}]*\}?`)
+var reference = pattern.New(`\$\$\{|\$\{[^}]*\}?`)
 
 // value expands a text. The error is a sentence for the configuration's author.
 func (e expander) value(text string) (string, error) {
 	var failed error
-	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
+	out := reference.Regexp().ReplaceAllStringFunc(text, func(ref string) string {
 		if ref == "$${" {
 			return "${"
 		}
@@ -34,7 +35,7 @@ func (e expander) value(text string) (string, error) {
 	return out, failed
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (e expander) lookup(ref string) (string, error) {
 	name, closed := strings.CutSuffix(strings.TrimPrefix(ref, "${"), "}")

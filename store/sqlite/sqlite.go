@@ -91,15 +91,17 @@ func (e *database) open(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	closeToOthers(path, log)
-	applied, err := prepare(ctx, path)
-	if err != nil {
-		return err
-	}
-	if applied > 0 {
-		log.Info("database schema brought up to date", "migrations", applied)
-	}
 	if e.stmts, err = newStatements(path, e.hears, pragmas()...); err != nil {
 		return err
+	}
+	if !e.stmts.upToDate() {
+		applied, err := prepare(ctx, path)
+		if err != nil {
+			return err
+		}
+		if applied > 0 {
+			log.Info("database schema brought up to date", "migrations", applied)
+		}
 	}
 	for range readersMax {
 		e.readers <- nil
@@ -113,10 +115,39 @@ func (e *database) reader() (*statements, error) {
 	return newStatements(filepath.Join(e.dir, FileName), e.hears, append(pragmas(), "query_only=1")...)
 }
 
-// prepare creates the database if it does not exist, and brings its schema up to date. That goes over database/sql, which the
-// migrations need.
+// upToDate reports whether the schema is certainly the one of this program. Whatever else is found is for [migrate] to tell.
+// This is the usual case, and it needs no second connection.
+func (s *statements) upToDate() bool {
+	var have int64
+	err := s.query(schemaVersion, nil, func(row engine.Row) error { return row.Scan(&have) })
+	return err == nil && have == newestMigration()
+}
+
+const schemaVersion = `SELECT max(version_id) FROM goose_db_version WHERE is_applied`
+
+// migrationFiles are the migrations that are SQL.
+func migrationFiles() fs.FS {
+	files, _ := fs.Sub(migrations, "migrations") // a valid path
+	return files
+}
+
+// newestMigration is the version of the last migration.
+func newestMigration() int64 {
+	newest := int64(store.SealMigration)
+	entries, _ := fs.ReadDir(migrationFiles(), ".") // they are part of the program
+	for _, entry := range entries {
+		if version, err := goose.NumericComponent(entry.Name()); err == nil {
+			newest = max(newest, version)
+		}
+	}
+	return newest
+}
+
+// prepare creates the schema, or brings it up to date. That goes over database/sql, which the migrations need. They are not
+// synced one by one: after a power failure the database is as some of them have left it, and the next start applies the
+// rest. What is written later is synced together with them.
 func prepare(ctx context.Context, path string) (applied int, err error) {
-	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate"))
+	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate", "synchronous=NORMAL"))
 	if err != nil {
 		return 0, fmt.Errorf("open database: %w", err)
 	}
@@ -161,29 +192,24 @@ func pragmas() []string {
 	}
 }
 
-func dsn(path string, more string) string {
+func dsn(path string, more string, last ...string) string {
 	text := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=busy_timeout(" + strconv.FormatInt(busyFor.Milliseconds(), 10) + ")"
-	for _, pragma := range pragmas() {
+	for _, pragma := range append(pragmas(), last...) {
 		name, value, _ := strings.Cut(pragma, "=")
 		text += "&_pragma=" + name + "(" + value + ")"
 	}
 	return text + "&" + more
 }
 
-// migrate brings the schema up to date. The usual case, that it is, costs one look.
+// migrate brings the schema up to date.
 func migrate(ctx context.Context, db *sql.DB) (applied int, err error) {
-	source, err := fs.Sub(migrations, "migrations")
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, migrationFiles(), goose.WithGoMigrations(sealAudit()))
 	if err != nil {
 		return 0, fmt.Errorf("read migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, source, goose.WithGoMigrations(sealAudit()))
-	if err != nil {
-		return 0, fmt.Errorf("read migrations: %w", err)
-	}
-	sources := provider.ListSources()
-	newest := sources[len(sources)-1].Version
+	newest := newestMigration()
 	var have int64
-	err = db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&have)
+	err = db.QueryRowContext(ctx, schemaVersion).Scan(&have)
 	switch {
 	case err == nil && have == newest:
 		return 0, nil

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"sluice/internal/pattern"
 	"sluice/sessions"
 )
 
@@ -34,7 +34,7 @@ models:
 
 // sentence is one that the guide understands.
 type sentence struct {
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 	tool    string
 	args    func(match []string) map[string]any
 }
@@ -42,24 +42,24 @@ type sentence struct {
 // sentences are tried in their order.
 var sentences = []sentence{
 	{
-		regexp.MustCompile(`(?i)^(?:please )?(?:list|show)(?: me)?(?: all| my| the)? (?:sessions|conversations)[.!?]?$`),
+		pattern.New(`(?i)^(?:please )?(?:list|show)(?: me)?(?: all| my| the)? (?:sessions|conversations)[.!?]?$`),
 		"sessions_list",
 		func([]string) map[string]any { return map[string]any{"messageLimit": 1} },
 	},
 	{
-		regexp.MustCompile(`(?i)^(?:please )?show(?: me)?(?: the)? history(?: of (\S+?))?[.!?]?$`),
+		pattern.New(`(?i)^(?:please )?show(?: me)?(?: the)? history(?: of (\S+?))?[.!?]?$`),
 		"sessions_history",
 		func(m []string) map[string]any {
 			return map[string]any{"sessionKey": cmp.Or(m[1], "main"), "limit": 10}
 		},
 	},
 	{
-		regexp.MustCompile(`(?i)^(?:show )?(?:the |your |my )?status[.!?]?$`),
+		pattern.New(`(?i)^(?:show )?(?:the |your |my )?status[.!?]?$`),
 		"session_status",
 		func([]string) map[string]any { return map[string]any{} },
 	},
 	{
-		regexp.MustCompile(`(?is)^(?:please )?ask (?:the )?(agent |session )?(\S+): *(.+)$`),
+		pattern.New(`(?is)^(?:please )?ask (?:the )?(agent |session )?(\S+): *(.+)$`),
 		"sessions_send",
 		func(m []string) map[string]any {
 			key := m[2]
@@ -70,17 +70,17 @@ var sentences = []sentence{
 		},
 	},
 	{
-		regexp.MustCompile(`(?is)^(?:please )?start a (?:background )?task: *(.+)$`),
+		pattern.New(`(?is)^(?:please )?start a (?:background )?task: *(.+)$`),
 		"sessions_spawn",
 		func(m []string) map[string]any { return map[string]any{"task": m[1]} },
 	},
 	{
-		regexp.MustCompile(`(?is)^(?:please )?(?:tell|message) (\w+) (\S+): *(.+)$`),
+		pattern.New(`(?is)^(?:please )?(?:tell|message) (\w+) (\S+): *(.+)$`),
 		"message",
 		func(m []string) map[string]any { return message(m[1], m[2], m[3]) },
 	},
 	{
-		regexp.MustCompile(`(?is)^(?:please )?send (.+) to (\w+) (\S+?)[.!?]?$`),
+		pattern.New(`(?is)^(?:please )?send (.+) to (\w+) (\S+?)[.!?]?$`),
 		"message",
 		func(m []string) map[string]any { return message(m[2], m[3], strings.Trim(m[1], "\"“”")) },
 	},
@@ -126,7 +126,7 @@ func wanted(asked []sessions.Message) sessions.Completion {
 func sentenceOf(text string) (*sentence, []string) {
 	for _, list := range [][]sentence{sentences, remembering} {
 		for i := range list {
-			if m := list[i].pattern.FindStringSubmatch(text); m != nil {
+			if m := list[i].pattern.Regexp().FindStringSubmatch(text); m != nil {
 				return &list[i], m
 			}
 		}

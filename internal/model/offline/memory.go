@@ -2,30 +2,31 @@ package offline
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"sluice/internal/pattern"
 )
 
 // remembering are the sentences about what is remembered across conversations.
 var remembering = []sentence{
 	{
-		regexp.MustCompile(`(?is)^(?:please )?remember(?: that|:)? +(.+?)[.!]?$`),
+		pattern.New(`(?is)^(?:please )?remember(?: that|:)? +(.+?)[.!]?$`),
 		"memory_save",
 		func(m []string) map[string]any { return map[string]any{"key": keyOf(m[1]), "content": m[1]} },
 	},
 	{
-		regexp.MustCompile(`(?is)^what do you (?:know|remember)(?: about| of)? +(.+?)[.!?]?$`),
+		pattern.New(`(?is)^what do you (?:know|remember)(?: about| of)? +(.+?)[.!?]?$`),
 		"memory_search",
 		func(m []string) map[string]any { return map[string]any{"query": m[1]} },
 	},
 	{
-		regexp.MustCompile(`(?i)^(?:please )?(?:(?:list|show)(?: me)?(?: all| my| your| the)? memories|what do you (?:know|remember))[.!?]?$`),
+		pattern.New(`(?i)^(?:please )?(?:(?:list|show)(?: me)?(?: all| my| your| the)? memories|what do you (?:know|remember))[.!?]?$`),
 		"memory_list",
 		func([]string) map[string]any { return map[string]any{} },
 	},
 	{
-		regexp.MustCompile("(?is)^(?:please )?forget(?: that|:)? +`?(.+?)`?[.!]?$"),
+		pattern.New("(?is)^(?:please )?forget(?: that|:)? +`?(.+?)`?[.!]?$"),
 		"memory_delete",
 		func(m []string) map[string]any { return map[string]any{"key": keyOf(m[1])} },
 	},

@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"database/sql"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+	"github.com/stretchr/testify/require"
+
+	"sluice/store/engine"
+)
+
+// The usual look at the schema finds it up to date after a first start, and only then.
+func TestSchemaIsLookedAtWithoutMigrations(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := openEngine(t.Context(), Config{Dir: dir})
+	require.NoError(t, err)
+	require.True(t, e.stmts.upToDate())
+	var level int64
+	require.NoError(t, e.stmts.query(`PRAGMA synchronous`, nil, func(row engine.Row) error { return row.Scan(&level) }))
+	require.EqualValues(t, 2, level, "each commit is synced")
+
+	_, err = e.stmts.exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, 1)`, []any{newestMigration() + 1})
+	require.NoError(t, err)
+	require.False(t, e.stmts.upToDate(), "another program's")
+	require.NoError(t, e.Close())
+	_, err = openEngine(t.Context(), Config{Dir: dir})
+	require.ErrorContains(t, err, "newer")
+}
+
+func TestNewestMigrationIsTheLastThatIsApplied(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite", ":memory:")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, migrationFiles(), goose.WithGoMigrations(sealAudit()))
+	require.NoError(t, err)
+	sources := provider.ListSources()
+	require.Equal(t, sources[len(sources)-1].Version, newestMigration())
+}

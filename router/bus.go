@@ -6,22 +6,18 @@ import (
 	"sluice/sessions"
 )
 
-// Bus wakes the owners of partitions and carries live events. It carries no
-// truth: a wake or an event that is lost, repeated or late changes nothing but
-// time, because owners read the store.
+// Bus wakes the owners of partitions and carries live events. Losing, repeating or delaying a wake or an event is
+// harmless, because owners read the store: it only costs time.
 type Bus interface {
-	// Wake asks the owner of a lane's partition to look at the lane. It does not
-	// block and does not fail: what can't be published is made good by the owner's
-	// sweep of the store.
+	// Wake asks the owner of a lane's partition to look at the lane. It does not block and does not fail: if
+	// publishing fails, the owner's next sweep of the store finds the work.
 	Wake(partition int, lane sessions.Lane)
 	// Emit publishes a live event without blocking. Events of one session that are
 	// emitted one after the other keep their order.
 	Emit(event sessions.Event)
-	// Follow delivers the live events of a session with a sequence number above
-	// after (0: only what comes from now on) until ctx ends. When it returns without an error
-	// the subscription stands: nothing emitted later is missed. The channel is
-	// closed when ctx ends, or when the reader is so slow that an event would have
-	// to be left out. Only a bounded number of events is kept for those who read later;
-	// what a run came to is in its last event, and in the store.
+	// Follow delivers the live events of a session with a sequence number above after (0: only new ones) until ctx
+	// ends. Once it returns without an error, the subscription is active and misses no later event. The channel is
+	// closed when ctx ends, or when the reader is too slow to receive every event. Only a bounded number of events is
+	// kept for late readers; the last event of a run contains its result, and so does the store.
 	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
 }

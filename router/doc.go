@@ -9,7 +9,7 @@
 //
 // # Failure rules
 //
-// Truth is in the store. A wake that is lost is made good by the sweep, and by
+// The store is the source of truth. The sweep finds the work of a lost wake, and by
 // the look that a new owner takes at its partition's rows. A process that dies
 // leaves rows behind: a queued run or delivery is worked by the next owner; a
 // running run is resumed from its last stored step; a delivery in

@@ -9,13 +9,13 @@ import (
 	"sluice/router/place"
 )
 
-// age is a kind and how long its rows are kept.
+// age says how long the rows of a kind are kept.
 type age struct {
 	kind ledger.PruneKind
 	keep time.Duration
 }
 
-// ages are the kinds in the order in which a round goes over them: what needs other rows goes before them.
+// ages lists the kinds in the order in which a round prunes them: a kind comes before the rows that it refers to.
 func ages(r place.Retention) []age {
 	return []age{
 		{ledger.PruneDeliveries, r.Deliveries},
@@ -32,7 +32,7 @@ func ages(r place.Retention) []age {
 const (
 	// pruneEvery is the time between two rounds.
 	pruneEvery = time.Hour
-	// prunePause lets others write between two steps of a round.
+	// prunePause lets other writers in between two steps of a round.
 	prunePause = 200 * time.Millisecond
 )
 
@@ -46,7 +46,7 @@ type pruner struct {
 	store pruneStore
 	now   func() time.Time
 	keeps func() place.Retention
-	mine  func() bool // this replica is the one that prunes
+	mine  func() bool // whether this replica is the one that prunes
 	step  func(kind ledger.PruneKind, err error, p ledger.Pruned)
 }
 
@@ -67,7 +67,7 @@ func (p *pruner) round(ctx context.Context) {
 	}
 }
 
-// kind goes over the old rows of one kind. After an error the rest of them waits for the next round.
+// kind prunes the old rows of one kind. After an error, the rest waits for the next round.
 func (p *pruner) kind(ctx context.Context, step ledger.Prune) {
 	for p.mine() && ctx.Err() == nil {
 		done, err := p.store.Prune(ctx, step)
@@ -79,10 +79,10 @@ func (p *pruner) kind(ctx context.Context, step ledger.Prune) {
 	}
 }
 
-// memoryBatch is how many memories one sweep ends and deletes.
+// memoryBatch is how many memories one sweep expires and deletes.
 const memoryBatch = 1000
 
-// sweepMemories ends memories whose time is over. Nobody reads them before that either.
+// sweepMemories ends expired memories. Reads ignore them even before that.
 func (r *Router) sweepMemories(ctx context.Context) {
 	if _, err := r.store.SweepMemories(ctx, r.now(), memoryBatch); err != nil && ctx.Err() == nil {
 		r.log.Error("expired memories not ended", "err", err)

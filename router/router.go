@@ -28,7 +28,8 @@ import (
 	"sluice/sessions"
 )
 
-// Monitor judges what enters sessions, ends them and makes one work for another, see [policy.Monitor].
+// Monitor checks what enters a session, whether a session may end, and whether one agent may start work for another,
+// see [policy.Monitor].
 type Monitor interface {
 	Enter(e policy.Entry) policy.Decision
 	MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool
@@ -38,7 +39,7 @@ type Monitor interface {
 
 // Models knows the models of agents.
 type Models interface {
-	// ModelName is the model that an agent uses when its session overrides none; empty for an agent that is not configured.
+	// ModelName is the model of an agent whose session does not override it; empty if the agent is not configured.
 	ModelName(agent string) string
 }
 
@@ -51,21 +52,21 @@ type Config struct {
 	Monitor    Monitor
 	Adapters   adapters.Finder
 	Settings   *place.Settings
-	Partitions int    // the same on all replicas, for ever
+	Partitions int    // the same on all replicas; never changes
 	Replica    string // names this process among the replicas
 	Now        func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 
-	Grace          time.Duration // for work under way when a partition is released; default 4 s
-	SweepEvery     time.Duration // between two looks for lost wakes; default 30 s
+	Grace          time.Duration // for work in progress when a partition is released; default 4 s
+	SweepEvery     time.Duration // between two sweeps for lost wakes; default 30 s
 	CachedSessions int           // default 512
 
 	Room room.Disk // for stored files; nil: no bound
 }
 
-// Router puts the stages of a message together, starts and stops them, and sweeps. Its goroutines are the sweeper, the pruner
-// and the keeper of receipts; those of the lanes, the retirer and the acks belong to these stages.
+// Router assembles the stages of a message, starts and stops them, and sweeps. Its goroutines are the sweeper, the
+// pruner and the keeper of receipts; the lanes, the retirer and the acks own theirs.
 type Router struct {
 	store      *ledger.Store
 	compose    *outbound.Composer
@@ -76,7 +77,7 @@ type Router struct {
 	grace      time.Duration
 	sweepEvery time.Duration
 	acks       *work.Acks
-	working    work.Config // of the workers, without their agent
+	working    work.Config // for the workers; SetAgent completes it
 	workers    *work.Workers
 	lanes      *lanes.Lanes
 	places     *place.Places
@@ -84,11 +85,11 @@ type Router struct {
 	receipts   *outbound.Receipts
 
 	Intake    *inbound.Intake      // takes events in
-	Routes    *outbound.Routes     // where messages go that answer nothing
-	Sender    *outbound.Sender     // messages that answer nothing
-	Answers   *outbound.Answers    // what callers of the API may be told
+	Routes    *outbound.Routes     // finds where proactive messages go
+	Sender    *outbound.Sender     // sends proactive messages
+	Answers   *outbound.Answers    // what callers of the API may see
 	Approvals *approvals.Approvals // what people decide about
-	Pairings  *approvals.Pairings  // people whom the gateway does not know
+	Pairings  *approvals.Pairings  // people the gateway does not know yet
 	holds     *outbound.Holds
 	outbox    *outbound.Outbox
 	retirer   *outbound.Retirer
@@ -98,7 +99,7 @@ type Router struct {
 
 	sessions   *manage.Sessions
 	deliveries *manage.Deliveries
-	expirer    *manage.Expirer // of the sweeper alone
+	expirer    *manage.Expirer // used by the sweeper only
 	commands   *commands.Commands
 
 	stopping atomic.Bool
@@ -154,14 +155,14 @@ func (r *Router) newWork(c Config) {
 	}
 }
 
-// SetAgent gives the router the agent that works its runs. It is called once, before Start. The agent is made after the router,
-// as its tools speak through the router's stages.
+// SetAgent sets the agent that works the runs. It is called once, before Start. The agent is created after the
+// router, because its tools send through the router's stages.
 func (r *Router) SetAgent(agent work.Agent) {
 	r.working.Agent = agent
 	r.workers = work.New(r.working)
 }
 
-// manage makes the stage by which operators and programs see, change and end sessions and deliveries.
+// manage creates the stage through which operators and programs read, change and end sessions and deliveries.
 func (r *Router) manage(c Config) {
 	r.sessions = &manage.Sessions{
 		Store: r.store, Places: r.places, Settings: r.settings.Load, Lanes: r.lanes, Events: c.Bus,
@@ -175,7 +176,7 @@ func (r *Router) manage(c Config) {
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}
 }
 
-// newIntake makes the stage that takes events in.
+// newIntake creates the stage that accepts events.
 func (r *Router) newIntake(c Config) {
 	r.Intake = &inbound.Intake{
 		Store: r.store, Buttons: r.store, Settings: r.settings.Load, Places: r.places, SinkLevel: c.Gate.SinkLevel, Commands: r.commands,
@@ -184,22 +185,22 @@ func (r *Router) newIntake(c Config) {
 	}
 }
 
-// Sessions gives operators and programs their view of sessions: they see, change and end them.
+// Sessions lets operators and programs read, change and end sessions.
 func (r *Router) Sessions() *manage.Sessions { return r.sessions }
 
-// Deliveries sends deliveries again and discards them.
+// Deliveries retries and discards deliveries.
 func (r *Router) Deliveries() *manage.Deliveries { return r.deliveries }
 
-// SendPermissions says what sessions may say.
+// SendPermissions reports what sessions may send where.
 func (r *Router) SendPermissions() *outbound.Composer { return r.compose }
 
-// Exchanges are what agents say to each other.
+// Exchanges runs the conversations between agents.
 func (r *Router) Exchanges() *exchange.Exchanges { return r.exchanges }
 
-// Places decides who is heard where, and in which session.
+// Places decides who may talk to the bot where, and in which session.
 func (r *Router) Places() *place.Places { return r.places }
 
-// newOutbound makes the stages that send and ask.
+// newOutbound creates the stages that send messages and ask for decisions.
 func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	settings := r.settings.Load
 	r.sent = outbound.NewMetrics(c.Registerer)
@@ -228,7 +229,7 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 // Owner takes over and releases the partitions that the bus assigns.
 func (r *Router) Owner() *lanes.Lanes { return r.lanes }
 
-// turnOf makes the worker of a lane: of a session's runs, or of a conversation's deliveries.
+// turnOf creates the worker of a lane: for a session's runs, or for a conversation's deliveries.
 func turnOf(lane *lanes.Lane, runs *work.Workers, deliveries *outbound.Outbox) lanes.Turn {
 	if id, err := sessions.ParseID(string(lane.Name)); err == nil {
 		return runs.Worker(lane, id)
@@ -236,13 +237,13 @@ func turnOf(lane *lanes.Lane, runs *work.Workers, deliveries *outbound.Outbox) l
 	return deliveries.Worker(lane)
 }
 
-// Configure gives the stages new settings. Work in progress ends under the old ones.
+// Configure gives the stages new settings. Work in progress finishes with the old ones.
 func (r *Router) Configure(s *place.Settings) {
 	r.settings.Store(s)
 	r.workers.Reopen()
 }
 
-// Start begins to sweep for lost wakes and expired sessions.
+// Start starts sweeping for lost wakes and expired sessions.
 func (r *Router) Start() {
 	r.acks.Start()
 	r.retirer.Start()
@@ -259,10 +260,10 @@ func (r *Router) Start() {
 	}()
 }
 
-// StopIntake makes the intake refuse everything from now on.
+// StopIntake makes the intake refuse all further events.
 func (r *Router) StopIntake() { r.stopping.Store(true) }
 
-// Stop ends the sweeping and gives back partitions that the bus has not taken away yet. It is idempotent.
+// Stop ends the sweeping and gives back the partitions that the bus still assigns to this replica. It is idempotent.
 func (r *Router) Stop(ctx context.Context) {
 	r.StopIntake()
 	if r.sweepStop != nil {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// decideTries is how often a decision is tried that meets another change.
+	// decideTries is how often a decision is retried after a conflicting change.
 	decideTries = 4
-	// reasonMax is the length of a reason in bytes, at most.
+	// reasonMax is the maximum length of a reason in bytes.
 	reasonMax = 500
 )
 
@@ -37,13 +37,13 @@ type Monitor interface {
 	MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool
 }
 
-// Committer stores changes and wakes the lanes that have work by them, see [lanes.Lanes].
+// Committer stores changes and wakes the lanes that they give work to, see [lanes.Lanes].
 type Committer interface {
 	Commit(ctx context.Context, change ledger.Change) error
 }
 
-// Approvals has people decide about tool calls and about messages that a rule holds. All fields are required. It is safe for
-// concurrent use.
+// Approvals lets people decide about tool calls and about messages that a rule holds. All fields are required. It is
+// safe for concurrent use.
 type Approvals struct {
 	Store    Store
 	Composer *outbound.Composer
@@ -55,11 +55,12 @@ type Approvals struct {
 	Log      *slog.Logger
 }
 
-// DecideApproval decides about a tool call that waits. One that is decided already, or too late, is a
-// [*request.Error], one that is left to others a [*decider.NotApproverError], an unknown one [sessions.ErrNotFound].
+// DecideApproval decides about a pending approval. It returns a [*request.Error] if the approval is already decided
+// or has expired, a [*decider.NotApproverError] if others have to decide, and [sessions.ErrNotFound] if it does not
+// exist.
 func (d *Approvals) DecideApproval(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Approval, error) {
 	for range decideTries {
-		change, p, err := d.Verdict(ctx, id, v) // a later try says what somebody else has decided
+		change, p, err := d.Verdict(ctx, id, v) // on a retry this tells what somebody else decided
 		if err != nil {
 			return p, err
 		}
@@ -102,7 +103,7 @@ func (d *Approvals) Verdict(ctx context.Context, id ledger.ApprovalID, v decider
 	return change, p, d.Holds.Decide(ctx, &change, p, v.Allow, reason)
 }
 
-// wordOf is what was decided, for people.
+// wordOf names the decision for people.
 func wordOf(p ledger.Approval) ledger.ApprovalStatus {
 	if p.Status == ledger.ApprovalUsed {
 		return ledger.ApprovalAllowed

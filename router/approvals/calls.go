@@ -25,7 +25,7 @@ func (d *Approvals) Of(session *sessions.Session, record sessions.Record, run *s
 type calls struct {
 	by      *Approvals
 	session *sessions.Session
-	record  sessions.Record // as it was when the run began
+	record  sessions.Record // as it was when the run started
 	run     *sessions.Run
 }
 
@@ -41,7 +41,7 @@ func (a *calls) Decide(ctx context.Context, message sessions.MessageID, calls []
 		return nil, err
 	}
 	now := a.by.Now()
-	var next time.Time // when one of them is too late
+	var next time.Time // when the next approval expires
 	var change ledger.Change
 	confirmations := make([]sessions.Confirmation, len(calls))
 	for i, p := range asked {
@@ -89,8 +89,9 @@ func (a *calls) Denied(ctx context.Context, message sessions.MessageID, calls []
 	return denied, nil
 }
 
-// denial is a call's refusal as its session may read it: a reason is learnt like anything else that is said to the session, and left out where the
-// session may not learn it or could not speak any more in its own conversation.
+// denial is the refusal of a call as its session may read it. Reading the reason raises the session like any other
+// text. The reason is left out if the session may not learn it, or could then no longer answer in its own
+// conversation.
 func (a *calls) denial(p ledger.Approval) sessions.Confirmation {
 	record, route := a.session.Record(), a.run.Route
 	if route.IsZero() {
@@ -105,7 +106,7 @@ func (a *calls) denial(p ledger.Approval) sessions.Confirmation {
 	return sessions.Confirmation{CallID: p.CallID, Reason: reason, Label: quotes.Label()}
 }
 
-// asked are the approvals of the calls. Those that are not there yet are stored, each with the question about it.
+// asked returns the approvals of the calls. It stores the missing ones, each with a question about it.
 func (a *calls) asked(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]ledger.Approval, error) {
 	asked := make([]ledger.Approval, len(calls))
 	var change ledger.Change
@@ -148,8 +149,8 @@ func (a *calls) newApproval(id ledger.ApprovalID, call sessions.CallToConfirm) l
 	}
 }
 
-// question asks about a call: those whom a rule names in their own chats, else an owner, in the run's conversation where an
-// owner may be in it, or in an owner's own. Where there is neither, the call is only listed.
+// question asks about a call: the approvers that a rule names in their own chats, else an owner, either in the run's
+// conversation if an owner may be there, or in an owner's direct chat. If neither exists, the call is only listed.
 func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Delivery, error) {
 	route := a.run.Route
 	if route.IsZero() {
@@ -185,5 +186,5 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 	return []ledger.Delivery{d}, nil
 }
 
-// reasonKept stands in place of a reason that the session may not learn.
+// reasonKept replaces a reason that the session may not learn.
 const reasonKept = "it was denied; the reason is above the level of this conversation"

@@ -22,10 +22,12 @@ import (
 
 const (
 	pairingLife       = time.Hour
-	pairingPendingMax = 3 // a channel account
-	// A denied person may ask again after this time: people err, and there is no code left to approve.
+	pairingPendingMax = 3 // per channel account
+	// A denied person may ask again after this time, because owners make mistakes and the code of the denied request
+	// is gone.
 	pairingDeniedLife = 24 * time.Hour
-	// wrongCodesMax within pairingLife lock all pairing. A code has 32^8 values; this is against scripts and typing in the dark.
+	// wrongCodesMax wrong codes within pairingLife lock all pairing. A code has 32^8 values; the lock stops scripts
+	// and guessing.
 	wrongCodesMax     = 10
 	auditWrongCode    = "pairing.wrong"
 	pairingCodeLength = 8
@@ -56,15 +58,16 @@ type Pairings struct {
 	guess sync.Mutex // held while a code is looked up: one guess at a time, so that none escapes the count
 }
 
-// Request is what becomes of a person who asks to be admitted.
+// Request is the result of a person's request to be admitted.
 type Request struct {
-	Asked  bool            // the person has asked before, or the account has as many requests as it may
-	Full   bool            // the latter
-	Notice ledger.Delivery // what the person is told; zero where Asked
+	Asked  bool            // the person has asked before, or the account has too many pending requests
+	Full   bool            // the account has too many pending requests
+	Notice ledger.Delivery // what the person is told; empty if Asked
 	Change ledger.Change   // to be stored with the person's event
 }
 
-// Request gives an unknown person a code, once; while it is valid the person is not told again. Nothing of what was said is kept.
+// Request gives an unknown person a code, once; while the code is valid, the person gets no second notice. The text
+// of their message is not stored.
 func (r *Pairings) Request(ctx context.Context, in adapters.Inbound) (Request, error) {
 	now := r.Now()
 	route := in.Route
@@ -95,7 +98,7 @@ func (r *Pairings) Request(ctx context.Context, in adapters.Inbound) (Request, e
 	notice := r.Composer.Notice(in.Route, text)
 	notice.Label = r.label(p)
 	return Request{Notice: notice, Change: ledger.Change{
-		Requests: []ledger.Pairing{p}, // a conflict with another first message of the person is looked at again
+		Requests: []ledger.Pairing{p}, // after a conflict with another first message of the same person the request is repeated
 		Deliver:  append([]ledger.Delivery{notice}, asked...),
 		Change: sessions.Change{Audit: []sessions.AuditEntry{{
 			At: now, Actor: sessions.Principal(route.Channel, in.Sender.ID), Action: "pairing.request",
@@ -136,15 +139,15 @@ func (r *Pairings) tellOwners(ctx context.Context, p ledger.Pairing) []ledger.De
 	return told
 }
 
-// label is the label of what tells of a pairing: who asks is heard on their channel.
+// label is the label of messages about a pairing: the person's words come from their channel.
 func (r *Pairings) label(p ledger.Pairing) flow.Label {
 	return r.Composer.Places.Label(sessions.Route{Channel: p.Channel, Account: p.Account, ChatType: sessions.Direct, Conversation: p.Conversation}, false)
 }
 
-// SharedMain warns if everybody's direct chats are one session; empty if they are not.
+// SharedMain warns if all direct chats share one session; empty if they do not.
 func (r *Pairings) SharedMain() string { return place.SharedMain(r.Composer.Settings().Keyer) }
 
-// Guess begins to look up a code: one person at a time, until release is called.
+// Guess starts the lookup of a code. Only one person can look up a code at a time, until release is called.
 func (r *Pairings) Guess() (release func()) {
 	r.guess.Lock()
 	return r.guess.Unlock
@@ -209,8 +212,9 @@ func (r *Pairings) settlePairing(ctx context.Context, code, actor string, to led
 	return p, err
 }
 
-// Settlement is what an owner's decision about a code changes: the person's pairing, or with [ErrPairingCode] the
-// count of wrong codes, which is kept in the audit trail, where a restart doesn't forget it. The caller holds [Pairings.Guess] until it is stored.
+// Settlement is the change that an owner's decision about a code makes: the person's pairing, or with
+// [ErrPairingCode] the count of wrong codes. The audit trail keeps that count over restarts. The caller holds
+// [Pairings.Guess] until the change is stored.
 func (r *Pairings) Settlement(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error) {
 	now := r.Now()
 	p, wrong, err := r.pairingOfCode(ctx, code, now)
@@ -250,7 +254,7 @@ func pairingVerb(to ledger.PairingStatus) string {
 	return "approve"
 }
 
-// pairingOfCode finds who was told a code, and how many were wrong of late.
+// pairingOfCode finds the person who was given a code, and counts recent wrong codes.
 func (r *Pairings) pairingOfCode(ctx context.Context, code string, now time.Time) (p ledger.Pairing, wrong int, err error) {
 	wrong, err = r.Store.CountAudit(ctx, auditWrongCode, now.Add(-pairingLife), wrongCodesMax)
 	if err != nil {
@@ -270,7 +274,7 @@ func (r *Pairings) pairingOfCode(ctx context.Context, code string, now time.Time
 	return pending[i], wrong, nil
 }
 
-// RevokePairing shuts a person out again.
+// RevokePairing removes a person's access.
 func (r *Pairings) RevokePairing(ctx context.Context, channel, account string, user sessions.UserID, actor string) error {
 	p, err := r.Store.PairingOf(ctx, channel, account, user)
 	if err != nil {

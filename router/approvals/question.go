@@ -10,7 +10,7 @@ import (
 	"sluice/router/outbound"
 )
 
-// questionText is what is asked about a call.
+// questionText is the question about a call.
 func questionText(p ledger.Approval) string {
 	why := ""
 	if p.Why != "" {
@@ -19,7 +19,7 @@ func questionText(p ledger.Approval) string {
 	return fmt.Sprintf("May I use %s?%s\n\n%s\n\n%s", visible.CodeSpan(p.Tool), why, shownArgs(p), outbound.SilenceMeans(p))
 }
 
-// bareQuestion asks about a call where nothing of it may be said, not even which tool it is.
+// bareQuestion asks about a call where even the tool's name is too secret to show.
 func bareQuestion(p ledger.Approval) string {
 	return "May I use a tool? " + outbound.NotShown(p.ID) + "\n\n" + outbound.SilenceMeans(p)
 }

@@ -14,13 +14,13 @@ import (
 	"sluice/sessions"
 )
 
-// verdict is the decision of whoever gives a command, without what was decided. A program decides with its token also where
-// it speaks in a chat.
+// verdict is the decision of the person who gives a command, before the words allow or deny are read. A program
+// decides with its token even if it speaks in a chat.
 func (c Call) verdict() decider.Verdict {
 	return decider.Verdict{Actor: c.In.Speaker(), Owner: c.Owner && c.Token == nil, Token: c.Token}
 }
 
-// mayApprove reports whether somebody who isn't an owner may decide about what /approve names.
+// mayApprove reports whether somebody who isn't an owner may decide about the approval that /approve names.
 func (k *Commands) mayApprove(ctx context.Context, c Call) (bool, error) {
 	words := strings.Fields(c.Args)
 	if len(words) == 0 {
@@ -29,7 +29,7 @@ func (k *Commands) mayApprove(ctx context.Context, c Call) (bool, error) {
 	return k.Approvals.MayDecide(ctx, ledger.ApprovalID(words[0]), c.verdict())
 }
 
-// approve decides about a tool call or a message that waits.
+// approve decides about a pending tool call or message.
 func (k *Commands) approve(ctx context.Context, c Call) (ledger.Change, string, error) {
 	words := strings.Fields(c.Args)
 	if len(words) < 2 || (words[1] != "allow" && words[1] != "deny") {
@@ -58,7 +58,7 @@ func (k *Commands) approve(ctx context.Context, c Call) (ledger.Change, string, 
 	return change, decided(p, v.Allow, tool), nil
 }
 
-// decided tells a person what follows from their decision. An empty tool is not to be named.
+// decided tells a person what their decision causes. An empty tool means that its name must not be shown.
 func decided(p ledger.Approval, allow bool, tool string) string {
 	what := "send it"
 	if p.Delivery == "" {
@@ -73,7 +73,8 @@ func decided(p ledger.Approval, allow bool, tool string) string {
 	return "Denied: I will not " + what + "."
 }
 
-// leftToOthers tells an owner that a rule leaves the decision to others, and names them where nobody else reads the answer.
+// leftToOthers tells an owner that a rule leaves the decision to others. It names them only if nobody else reads the
+// answer.
 func (k *Commands) leftToOthers(c Call, p ledger.Approval, left *decider.NotApproverError) (ledger.Change, string) {
 	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: k.Now(), Actor: left.Actor, Action: "command.denied", Object: "/approve", Session: p.Session, Label: p.Label,
@@ -82,7 +83,7 @@ func (k *Commands) leftToOthers(c Call, p ledger.Approval, left *decider.NotAppr
 	if left.Why != "" {
 		return change, "You may not decide about this: " + left.Why + "."
 	}
-	who := "others" // the rule that names them would tell something about the call
+	who := "others" // naming the approvers would reveal something about the call
 	if c.In.Route.ChatType == sessions.Direct {
 		who = c.Quotes.Or(flow.NewText(decider.Names(left.Terms), p.Label), who)
 	}

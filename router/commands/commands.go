@@ -26,12 +26,12 @@ type Store interface {
 	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
 }
 
-// Approvals are what people decide about.
+// Approvals decides about pending tool calls and messages.
 type Approvals interface {
 	// MayDecide reports whether somebody may decide about an approval.
 	MayDecide(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (bool, error)
-	// Verdict is the change that a decision makes, which the caller stores. Who may not decide gets a
-	// [*decider.NotApproverError]; a decision that comes too late is a [*request.Error].
+	// Verdict is the change that a decision makes; the caller stores it. It returns a [*decider.NotApproverError] if
+	// the person may not decide, and a [*request.Error] if it is too late.
 	Verdict(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Change, ledger.Approval, error)
 }
 
@@ -42,8 +42,8 @@ type Models interface {
 
 // ModelChecker is the optional ability of [Models] to say whether a model is configured.
 type ModelChecker interface {
-	// CheckModel gives an error for a model that no session may be given. The error names the models that a session which
-	// knows data of the level may be given.
+	// CheckModel returns an error for a model that no session may use. The error names the models that a session with
+	// data of the level may use.
 	CheckModel(name string, knows flow.Level) error
 }
 
@@ -53,12 +53,12 @@ type Stops interface {
 	Stopped(id sessions.ID, actor string) sessions.AuditEntry
 }
 
-// SendPermissions says what sessions may say.
+// SendPermissions reports what sessions may send where.
 type SendPermissions interface {
 	SendPermission(ctx context.Context, record sessions.Record, route sessions.Route) (outbound.SendPermission, error)
 }
 
-// Commands works out what chat commands want to happen. All its fields are required. It is safe for concurrent use.
+// Commands works out what chat commands do. All fields are required. It is safe for concurrent use.
 type Commands struct {
 	Store           Store
 	Tree            sessions.Store // the messages of sessions
@@ -73,22 +73,22 @@ type Commands struct {
 	Now    func() time.Time
 }
 
-// Call is a command with who gave it and where.
+// Call is a command, with its sender and its place.
 type Call struct {
 	In      place.Arrival
-	Token   *decider.Token // with which a program gave it; nil for people
+	Token   *decider.Token // the token of the program that gave it; nil for people
 	Owner   bool
 	Args    string
 	Session sessions.Record
-	Fresh   bool // the conversation has no session yet: Session is what it would be
-	// Quotes shows what others set or said, as far as the conversation may carry it. The answer gets its label.
+	Fresh   bool // the conversation has no session yet; Session is the one that would be created
+	// Quotes shows what others set or said, as far as the conversation may carry it. It gives the answer its label.
 	Quotes *policy.Quotation
 }
 
-// private reports whether an owner reads the answer and nobody else.
+// private reports whether an owner alone reads the answer.
 func (c Call) private() bool { return c.Owner && c.In.Route.ChatType == sessions.Direct }
 
-// May reports whether somebody may give a command. The session of the call is not needed.
+// May reports whether the sender may give a command. It does not need the call's session.
 func (k *Commands) May(ctx context.Context, name string, c Call) (bool, error) {
 	s := specOf(name)
 	switch {
@@ -100,7 +100,7 @@ func (k *Commands) May(ctx context.Context, name string, c Call) (bool, error) {
 	return s.others(k, ctx, c)
 }
 
-// Execute works out what a command wants to happen.
+// Execute works out what a command does.
 func (k *Commands) Execute(ctx context.Context, name string, c Call) (a Answer, err error) {
 	if s := specOf(name); s.order != nil {
 		a.Order, a.Text, err = s.order(k, ctx, c)
@@ -114,7 +114,7 @@ func (k *Commands) help(_ context.Context, c Call) (ledger.Change, string, error
 	return ledger.Change{}, helpText(c.Owner), nil
 }
 
-// helpText lists the commands that a person may give.
+// helpText lists the commands that the reader may use.
 func helpText(owner bool) string {
 	var b strings.Builder
 	b.WriteString("Just talk to me. You can also send one of these commands as a message:\n\n")
@@ -133,7 +133,7 @@ func (k *Commands) whoami(_ context.Context, c Call) (ledger.Change, string, err
 		who = "my owner"
 	}
 	if given, ok := c.Quotes.Show(flow.NewText(c.In.Sender.Name, k.Places.Label(c.In.Route, c.Owner))); ok && given != "" {
-		name = visible.CodeSpan(given) // people choose their names: a name must not read as the gateway's own words
+		name = visible.CodeSpan(given) // people choose their own names: a name must not look like the gateway's words
 	}
 	text := fmt.Sprintf("You are %s (%s), %s.", visible.CodeSpan(c.In.Speaker()), name, who)
 	if at := c.In.Route; at.ChatType != sessions.Direct {
@@ -142,7 +142,7 @@ func (k *Commands) whoami(_ context.Context, c Call) (ledger.Change, string, err
 	return ledger.Change{}, text, nil
 }
 
-// reset ends the session. Runs that were queued in it before still finish there.
+// reset ends the session. Runs queued before it still finish in the old session.
 func (k *Commands) reset(_ context.Context, c Call) (ledger.Change, string, error) {
 	if c.Fresh {
 		return ledger.Change{}, "This session is already new.", nil
@@ -163,7 +163,7 @@ func (k *Commands) stop(ctx context.Context, c Call) (ledger.Change, string, err
 	if err != nil {
 		return ledger.Change{}, "", fmt.Errorf("read queue: %w", err)
 	}
-	waiting = slices.DeleteFunc(waiting, func(run sessions.Run) bool { return run.Kind == sessions.KindNote }) // a stop never ends notes
+	waiting = slices.DeleteFunc(waiting, func(run sessions.Run) bool { return run.Kind == sessions.KindNote }) // stopping never ends notes
 	change, err := k.Stops.Stop(ctx, c.Session.ID)
 	if err != nil {
 		return ledger.Change{}, "", err

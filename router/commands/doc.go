@@ -1,8 +1,9 @@
-// Package commands works out what chat commands want to happen.
+// Package commands works out what chat commands do.
 //
-// A message comes in; what goes out is an [Answer]: a text, the change to store with it, or an order for a run. Nothing is
-// written and nothing is sent here. Which text is a command ([Parse], [Of]) and who may give it ([KindOf]) is pure.
+// A message comes in; what goes out is an [Answer]: a text, the change to store with it, or an order for a run. This
+// package writes and sends nothing. Which text is a command ([Parse], [Of]) and who may give it ([KindOf]) is decided
+// by pure functions.
 //
-// A person sees only what their conversation may carry: what others said or set goes through the call's quotation, whose
-// label the answer gets.
+// A person sees only what their conversation may carry: the call's quotation shows what others said or set, and gives
+// the answer its label.
 package commands

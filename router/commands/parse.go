@@ -26,14 +26,14 @@ type spec struct {
 	owner bool // only an owner may give it
 	// others reports whether somebody who isn't an owner may give the command too; nil: nobody may.
 	others func(k *Commands, ctx context.Context, c Call) (bool, error)
-	// ownerArgs: only an owner may give it with an argument; without one it only shows something.
+	// ownerArgs: only an owner may give it with an argument; without one, everybody may, and it only shows something.
 	ownerArgs bool
-	// talk: what follows the name is said to the agent, in a new session.
+	// talk: the text after the name goes to the agent, in a new session.
 	talk bool
-	// guesses: it takes a code, so only one of it runs at a time.
+	// guesses: it takes a code, so only one such command runs at a time.
 	guesses bool
 	run     func(k *Commands, ctx context.Context, c Call) (ledger.Change, string, error)
-	// order is of a command that waits for its turn in the session's queue.
+	// order makes the order of a command that waits for its turn in the session's queue.
 	order ordering
 }
 
@@ -77,8 +77,8 @@ func Menu() []adapters.Command {
 	return menu
 }
 
-// Of is the command that an event gives: its sender wrote all of it, just now, and forwards nothing. A message that was only
-// read in part gives no command: the missing part may change its meaning.
+// Of is the command in an event. The sender must have typed the whole message, now, without forwarding anything. A
+// message that was only partly read is no command, because the missing part may change its meaning.
 func Of(in adapters.Inbound) (Command, bool) {
 	text := in.Text
 	switch {
@@ -100,7 +100,7 @@ func Given(in adapters.Inbound) bool {
 	return ok
 }
 
-// FromMenu reports whether an event is a command from the platform's own menu. Its answer is for its sender alone.
+// FromMenu reports whether an event is a command from the platform's own menu. Only its sender sees the answer.
 func FromMenu(in adapters.Inbound) bool {
 	return in.Route.Handle != "" && strings.HasPrefix(in.Text, "/")
 }
@@ -117,8 +117,8 @@ func KindOf(in adapters.Inbound) place.CommandKind {
 	return place.PublicCommand
 }
 
-// Parse reads a command. A text that names no known command is talk. An argument may follow a space or a colon. Telegram
-// sends "/start" at the first contact: it is /help.
+// Parse reads a command. A text without a known command name is an ordinary message. An argument may follow a space
+// or a colon. Telegram sends "/start" on first contact; it means /help.
 func Parse(text string) (Command, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
 	if !ok {
@@ -138,16 +138,16 @@ func Parse(text string) (Command, bool) {
 	return Command{name, args}, known
 }
 
-// Says reports whether a command says its arguments to the agent, in a new session.
+// Says reports whether a command passes its arguments to the agent, in a new session.
 func (c Command) Says() bool { return c.Args != "" && specOf(c.Name).talk }
 
 // Guesses reports whether a command takes a code that could be guessed. Only one such command may run at a time, until its
 // change is stored.
 func (c Command) Guesses() bool { return specOf(c.Name).guesses }
 
-// Answer is what a command wants to happen. Nothing of it has happened yet.
+// Answer is what a command does. The caller carries it out.
 type Answer struct {
-	Text   string          // for whoever gave the command
+	Text   string          // for the sender of the command
 	Change ledger.Change   // to be stored with the text
-	Order  *sessions.Order // not nil: a run has to carry this out instead
+	Order  *sessions.Order // if not nil, a run carries this out instead
 }

@@ -6,10 +6,10 @@ import (
 	"sluice/sessions"
 )
 
-// What `/send` sets in a channel counts for its threads too. A thread may have a setting of its own, which comes first, until
-// somebody says `/send` in the channel again.
+// What `/send` sets in a channel counts for its threads too. A thread's own setting comes first, until somebody says
+// `/send` in the channel again.
 
-// followAgain lets sessions inherit what `/send` sets above them.
+// followAgain makes sessions inherit the `/send` setting of their channel again.
 func followAgain(below []sessions.Record) []sessions.Patch {
 	inherit := sessions.SendInherit
 	patches := make([]sessions.Patch, 0, len(below))
@@ -35,7 +35,7 @@ func conversationWord(channel string) string {
 	return "channel"
 }
 
-// reach says where `/send` has an effect.
+// reach says where `/send` applies.
 func reach(route sessions.Route, keyer sessions.Keyer) string {
 	part := threadWord(route.Channel)
 	switch {
@@ -51,7 +51,7 @@ func reach(route sessions.Route, keyer sessions.Keyer) string {
 	return "in this " + conversationWord(route.Channel) + " and its " + part + "s"
 }
 
-// included says how many threads lose a setting of their own.
+// included says how many threads lose their own setting.
 func included(channel string, below int) string {
 	switch {
 	case below == 0:
@@ -64,5 +64,5 @@ func included(channel string, below int) string {
 	return fmt.Sprintf(" That includes %d %ss that had a setting of their own.", below, threadWord(channel))
 }
 
-// maxBelow is from how many threads one `/send` removes the setting.
+// maxBelow is the maximum number of threads whose setting one `/send` removes.
 const maxBelow = 1000

@@ -14,7 +14,7 @@ import (
 	"sluice/sessions"
 )
 
-// inherits reports whether an argument removes a session's own setting.
+// inherits reports whether an argument clears a session's own setting.
 func inherits(args string) bool {
 	return slices.Contains([]string{"inherit", "default", "reset"}, strings.ToLower(args))
 }
@@ -103,8 +103,8 @@ func presentModel(c Call, agents string) string {
 	return fmt.Sprintf("Model: `%s` (the agent's own).", agents)
 }
 
-// checkModel says what is wrong with a model's name. Others may read the answer, so it names no model that only sessions with
-// secrets may be given.
+// checkModel says what is wrong with a model's name. Others may read the answer, so it does not name models that only
+// sessions with secrets may use.
 func (k *Commands) checkModel(name string) error {
 	checker, ok := k.Models.(ModelChecker)
 	if !ok {
@@ -113,7 +113,7 @@ func (k *Commands) checkModel(name string) error {
 	return checker.CheckModel(name, flow.Public)
 }
 
-// sentence makes an error a sentence of its own.
+// sentence turns an error text into a sentence.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:] + "."

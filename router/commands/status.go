@@ -36,8 +36,8 @@ func (k *Commands) status(ctx context.Context, c Call) (ledger.Change, string, e
 	return ledger.Change{}, text, nil
 }
 
-// modelWord is the model that answers in a session, as far as the asker may see it. If it is hidden, the answer looks as if
-// no model was set; only an owner in private learns that one is.
+// modelWord is the session's model, as far as the asker may see it. If it is hidden, the answer looks as if no model
+// was set; only an owner in a direct chat learns that one is set.
 func (k *Commands) modelWord(c Call) string {
 	model, ok := c.Quotes.Show(c.Session.Model)
 	if !ok && c.private() {
@@ -55,7 +55,7 @@ func sendLine(ctx context.Context, store place.KeyReader, record sessions.Record
 	return string(send) + ", as in the " + conversationWord(record.Route.Channel), nil
 }
 
-// activationLine is /status's line about what is answered in a group.
+// activationLine is the line of /status that says which group messages are answered.
 func activationLine(c Call) string {
 	if c.In.Route.ChatType == sessions.Direct {
 		return ""
@@ -70,8 +70,8 @@ func busyWord(busy bool) string {
 	return "idle"
 }
 
-// levelLines are /status's lines about the session's levels. How much a session has learnt is as secret as what it has learnt:
-// an owner sees it where nobody else reads it. Elsewhere the line is always the same.
+// levelLines are the lines of /status about the session's levels. How much a session has learnt is as secret as what
+// it has learnt, so only an owner in private sees it. Everyone else always sees the same line.
 func (k *Commands) levelLines(ctx context.Context, c Call) (string, error) {
 	if !c.Owner {
 		return "", nil

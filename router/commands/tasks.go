@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	maxEnded = 5 // of the tasks that /subagents shows, those that have ended
-	// shownID is how much of a task's id people are shown and must say at least: its end, as ids begin with their time.
+	maxEnded = 5 // ended tasks that /subagents shows
+	// shownID is how many characters of a task's id are shown, minID how many a person must type: the last ones,
+	// because ids start with their time.
 	shownID, minID = 8, 4
 )
 
@@ -33,7 +34,7 @@ func (k *Commands) subAgents(ctx context.Context, c Call) (ledger.Change, string
 		return ledger.Change{}, "There are no sub-agents here.", nil
 	}
 	all := stop && strings.EqualFold(id, "all")
-	level := k.Places.SinkLevel(c.In.Route) // that there is another one is as secret as what it works on
+	level := k.Places.SinkLevel(c.In.Route) // the existence of another task is as secret as its work
 	if all {
 		level = flow.Restricted
 	}
@@ -50,7 +51,7 @@ func (k *Commands) subAgents(ctx context.Context, c Call) (ledger.Change, string
 	return k.stopTasks(ctx, namedBy(tasks, id))
 }
 
-// taskList is the answer to /subagents. Each line is as secret as the task that it is about.
+// taskList is the answer to /subagents. Each line is as secret as its task.
 func (k *Commands) taskList(c Call, tasks []ledger.Exchange) string {
 	var lines []string
 	ended := 0
@@ -73,7 +74,7 @@ func (k *Commands) taskList(c Call, tasks []ledger.Exchange) string {
 	if len(lines) > 0 {
 		said = "Sub-agents, newest first:\n\n" + strings.Join(lines, "\n")
 	}
-	if c.private() && !c.Session.Taint.FlowsTo(k.Places.SinkLevel(c.In.Route)) { // which /status tells here too
+	if c.private() && !c.Session.Taint.FlowsTo(k.Places.SinkLevel(c.In.Route)) { // /status shows it here, too
 		said += "\n\nThere may be more: this conversation has learnt more than may be said here. `sluice exchanges list` shows all sub-agents."
 	}
 	return said
@@ -81,7 +82,7 @@ func (k *Commands) taskList(c Call, tasks []ledger.Exchange) string {
 
 func shortID(id string) string { return id[max(len(id)-shownID, 0):] }
 
-// taskState says where a task stands.
+// taskState is the state of a task.
 func taskState(x ledger.Exchange, now time.Time) string {
 	since := func(t time.Time) time.Duration { return now.Sub(t).Round(time.Second) }
 	switch x.Phase {
@@ -97,7 +98,7 @@ func taskState(x ledger.Exchange, now time.Time) string {
 	return fmt.Sprintf("%s %s ago", status, since(x.Ended))
 }
 
-// namedBy are the tasks that an id names by its end.
+// namedBy finds the tasks whose id ends with the text.
 func namedBy(tasks []ledger.Exchange, id string) (named []ledger.Exchange) {
 	for _, x := range tasks {
 		if len(id) >= minID && strings.HasSuffix(x.ID, id) {

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxUndo     = 100 // turns of one /undo
-	maxBranches = 20  // that /branch shows, the newest
+	maxUndo     = 100 // turns that one /undo removes
+	maxBranches = 20  // that /branch shows, newest first
 )
 
-// ordering is a command that a run carries out. It gives the order, or a text to answer instead.
+// ordering is a command that a run carries out. It returns the order, or a text to answer instead.
 type ordering func(k *Commands, ctx context.Context, c Call) (*sessions.Order, string, error)
 
 func (k *Commands) retry(_ context.Context, c Call) (*sessions.Order, string, error) {
@@ -48,7 +48,7 @@ func (k *Commands) compact(_ context.Context, c Call) (*sessions.Order, string, 
 	return &sessions.Order{Do: sessions.OrderCompact}, "", nil
 }
 
-// raise lets the session rise to a level.
+// raise raises the session to a level.
 func (k *Commands) raise(_ context.Context, c Call) (*sessions.Order, string, error) {
 	level, err := flow.ParseLevel(c.Args)
 	switch {
@@ -60,7 +60,7 @@ func (k *Commands) raise(_ context.Context, c Call) (*sessions.Order, string, er
 	return &sessions.Order{Do: sessions.OrderRaise, Level: level}, "", nil
 }
 
-// branch lists the branches at the last turn, or goes to one of them.
+// branch lists the branches at the last turn, or switches to one of them.
 func (k *Commands) branch(ctx context.Context, c Call) (*sessions.Order, string, error) {
 	if c.Fresh {
 		return nil, "There are no branches here yet.", nil
@@ -85,16 +85,16 @@ func numberUpTo(limit int, text string) (n int, ok bool) {
 	return n, err == nil && n >= 1 && n <= limit
 }
 
-// version is one way in which the last turn went.
+// version is one branch of the last turn.
 type version struct {
-	id       sessions.MessageID // of the answer's first message, or of the question where it has none
+	id       sessions.MessageID // of the answer's first message, or of the question if it has no answer
 	question flow.Text
 	answer   flow.Text
 	selected bool
 }
 
-// branches are the versions of the last turn, oldest first: those of its question, each with the answers that it got. So a
-// branch keeps its number when others follow.
+// branches lists the versions of the last turn, oldest first: the versions of its question, each with its answers. A
+// branch keeps its number when others are added.
 func (k *Commands) branches(ctx context.Context, record sessions.Record) ([]version, error) {
 	session, err := sessions.LoadSession(ctx, k.Tree, record, k.Now)
 	if err != nil {
@@ -127,7 +127,7 @@ func (k *Commands) branches(ctx context.Context, record sessions.Record) ([]vers
 	return found, nil
 }
 
-// answers are the branches that begin with one version of a question.
+// answers lists the branches that start with one version of a question.
 func (k *Commands) answers(ctx context.Context, record sessions.Record, question sessions.Message) ([]version, error) {
 	children, err := k.Tree.Children(ctx, record.ID, question.ID)
 	if err != nil {
@@ -151,7 +151,7 @@ func (k *Commands) answers(ctx context.Context, record sessions.Record, question
 	return found, nil
 }
 
-// saidIn is a message's text, as secret as its session. A silent answer has no text.
+// saidIn is a message's text, with its session's label. A silent answer has no text.
 func saidIn(record sessions.Record, m sessions.Message) flow.Text {
 	return flow.NewText(sessions.VisibleText(m.Text()), m.Label.Join(record.Taint))
 }

@@ -9,14 +9,14 @@ import (
 	"sluice/sessions"
 )
 
-// How much a session has used says something of what it has learnt: its agent could count in tokens. So the exact numbers have
-// the session's label, and an owner alone is shown them, in private. Everybody else is shown their magnitude, which never falls and
-// of which there are so few that a session can tell a handful of them in its whole life.
+// Token usage reveals something about what a session has learnt: its agent could signal by counts. The exact numbers
+// therefore have the session's label, and only an owner in private sees them. Everybody else sees a magnitude. It
+// never falls, and there are so few magnitudes that a session can signal only a few times in its life.
 
-// magnitudes are the bounds between which others are told that a count is.
+// magnitudes are the boundaries of the ranges that others see.
 func magnitudes() []int { return []int{1_000, 10_000, 100_000, 1_000_000, 10_000_000} }
 
-// magnitude is a count of tokens as anybody may be told it.
+// magnitude is a count of tokens as anybody may see it.
 func magnitude(n int) string {
 	said := "less than 1,000"
 	for i, bound := range magnitudes() {
@@ -27,7 +27,7 @@ func magnitude(n int) string {
 	return said
 }
 
-// usageLines is what a session has used, as far as the asker may see it: a line for each count.
+// usageLines is what a session has used, as far as the asker may see it: one line per count.
 func usageLines(c Call) string {
 	used := c.Session.Usage
 	if c.private() {
@@ -43,8 +43,8 @@ func usageLines(c Call) string {
 	return strings.Join([]string{"- tokens in: " + magnitude(used.InputTokens), "- tokens out: " + magnitude(used.OutputTokens)}, "\n")
 }
 
-// peopleWaiting counts the waiting messages of people. Those of other agents and of sub-agents are not counted: their number
-// could tell something about their work.
+// peopleWaiting counts the waiting messages of people. Messages of other agents and sub-agents are not counted: their
+// number could reveal something about their work.
 func peopleWaiting(waiting []sessions.Run) (n int) {
 	for _, run := range queue.Queued(waiting) {
 		if run.Kind == sessions.KindMessage {

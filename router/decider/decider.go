@@ -1,5 +1,5 @@
-// Package decider says who may decide about what waits for a person: an owner, the approvers that a rule names, or a
-// named token of the API.
+// Package decider says who may decide about a pending approval: an owner, the approvers that a rule names, or a named
+// API token.
 package decider
 
 import (
@@ -19,10 +19,10 @@ import (
 // Verdict is a person's decision about a tool call.
 type Verdict struct {
 	Allow  bool
-	Reason flow.Text // of a denial; the model may read it; at most 500 bytes
-	Actor  string    // who decides: a principal, or a program with a token of the API
+	Reason flow.Text // of a denial, for the model; at most 500 bytes
+	Actor  string    // who decides: a principal, or a program with an API token
 	Owner  bool      // an owner, or a program with the gateway's own token
-	Token  *Token    // the named token of the API with which it is decided; may be nil
+	Token  *Token    // the named API token of the decision; may be nil
 }
 
 // May reports whether the person is in each list of approvers. An empty list stands for the owners.
@@ -38,11 +38,12 @@ func (v Verdict) May(t sessions.Terms) bool {
 	return true
 }
 
-// NotApproverError refuses a decision by somebody who may not make it. Its text names those who may, and is for owners.
+// NotApproverError refuses a decision by somebody who may not make it. Its text names the approvers and is for owners
+// only.
 type NotApproverError struct {
 	Actor string
 	Terms sessions.Terms
-	Why   string // why not; empty: others decide
+	Why   string // empty: others have to decide
 }
 
 // Error implements error.
@@ -50,12 +51,12 @@ func (e *NotApproverError) Error() string {
 	return fmt.Sprintf("%s may not decide about this: %s", e.Actor, cmp.Or(e.Why, leftTo(e.Terms)))
 }
 
-// leftTo says who may decide where somebody else tries.
+// leftTo names the approvers, for somebody else who tries to decide.
 func leftTo(t sessions.Terms) string {
 	return fmt.Sprintf("the decision is left to %s (approvers of policy.rules)", Names(t))
 }
 
-// Names lists those who may decide: who is in each of the lists.
+// Names lists the approvers: everybody in each of the lists.
 func Names(t sessions.Terms) string {
 	var lists []string
 	for _, list := range t.Approvers {
@@ -82,7 +83,7 @@ func (v Verdict) Denial() flow.Text {
 	return flow.NewText(text+": "+v.Reason.Raw(), v.Reason.Label())
 }
 
-// who decides, as the model is told.
+// who is the decider, as the model sees it.
 func (v Verdict) who() string {
 	switch {
 	case v.Token != nil:
@@ -93,17 +94,18 @@ func (v Verdict) who() string {
 	return "an approver"
 }
 
-// Token is what the bearer of a named token of the API may do. The gateway's own token has none: it stands for an owner.
+// Token describes what a named API token may do. The gateway's own token acts as an owner and has no Token.
 type Token struct {
-	Principal string     // as rules name it among approvers, for example webchat:token:ops
-	Level     flow.Level // the most that it sees
+	Principal string     // its name in a rule's approvers, for example webchat:token:ops
+	Level     flow.Level // the highest level that it sees
 	Operator  bool       // a reader decides nothing
 }
 
-// refusal says why a token may not decide about an approval; empty: it may. Without an operator's role, or above its level, it never
-// decides. Where a rule names approvers it has to be one of them. speaker is who spoke in the run that asks, empty where that is
-// unknown: nobody decides about what their own words led to. All that a token says is untrusted, so an untrusted approval may be the
-// work of its words in an earlier turn, a file or a task: only a token that a rule names decides about it.
+// refusal says why a token may not decide about an approval; empty if it may. A token without the operator role, or
+// below the approval's level, never decides. If a rule names approvers, the token must be one of them. speaker is who
+// spoke in the run that asks; empty if unknown: nobody decides about the effects of their own words. Everything that
+// a token says is untrusted, so an untrusted approval may be the effect of its words in an earlier turn, a file or a
+// task: only a token that a rule names decides about it.
 func (t Token) refusal(p ledger.Approval, speaker string) string {
 	named := slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 })
 	switch {
@@ -123,13 +125,13 @@ func (t Token) refusal(p ledger.Approval, speaker string) string {
 	return ""
 }
 
-// speakerStore is where it stands whose words led to an approval.
+// speakerStore reads who spoke in the run of an approval.
 type speakerStore interface {
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
 }
 
-// speakerOf is who spoke in the run that an approval is about; empty where no run, or no person, is known.
+// speakerOf is who spoke in the run of an approval; empty if no run or no person is known.
 func speakerOf(ctx context.Context, store speakerStore, p ledger.Approval) (string, error) {
 	id := p.Run
 	if p.Delivery != "" {
@@ -149,7 +151,7 @@ func speakerOf(ctx context.Context, store speakerStore, p ledger.Approval) (stri
 	return run.Speaker(), nil
 }
 
-// Check gives a [*NotApproverError] if the one who decides may not: the terms alone count for people, for a named token
+// Check returns a [*NotApproverError] if the actor may not decide. For people only the terms count, for a named token
 // also its role, its level and whose words led to the question.
 func Check(ctx context.Context, store speakerStore, v Verdict, p ledger.Approval) error {
 	if v.Token == nil {
@@ -168,13 +170,13 @@ func Check(ctx context.Context, store speakerStore, v Verdict, p ledger.Approval
 	return nil
 }
 
-// TokenPrefix begins the user id of whoever speaks with a named token.
+// TokenPrefix is the prefix of the user id of a program with a named token.
 const TokenPrefix = "token:"
 
-// TokenUser is the user id of whoever speaks with a named token.
+// TokenUser is the user id of a program with a named token.
 func TokenUser(name string) sessions.UserID { return sessions.UserID(TokenPrefix + name) }
 
-// Among gives the principals of owners and approvers that may decide alone and can be asked in a chat, those on the channel first.
+// Among returns the owners and approvers who may decide alone and can be asked in a chat, those on the channel first.
 func Among(owners []string, t sessions.Terms, channel string) []string {
 	all := slices.Clone(owners)
 	for _, list := range t.Approvers {

@@ -14,19 +14,19 @@ import (
 	"sluice/sessions"
 )
 
-// End is how a step of an exchange ended.
+// End is the end of an exchange's step.
 type End struct {
 	Run    *sessions.Run
-	Taint  flow.Label // of its session: what was said there is as secret
+	Taint  flow.Label // of its session: the reply is as secret
 	Result announce.Result
 }
 
-// Advance takes the end of a step into its exchange. It adds to the change, which is that of the run's end, whatever
-// follows: the next step, or the end and what the end leaves. It returns what people shall hear; empty for nothing. While the
-// database is away it waits: what an agent has said is kept, so that the agent is asked once.
+// Advance records the end of a step in its exchange. It adds to the change of the run's end: the next step, or the
+// end of the exchange with its effects. It returns the text that people see; may be empty. While the database is
+// unavailable it waits and keeps the agent's answer, so that the agent is not asked twice.
 func (e *Exchanges) Advance(ctx context.Context, change *ledger.Change, end End) (say string, err error) {
 	err = lanes.Patiently(ctx, func() (err error) {
-		next := *change // without what a try that failed has added
+		next := *change // without the additions of a failed attempt
 		if say, err = e.advance(ctx, &next, end); err == nil {
 			*change = next
 		}
@@ -35,14 +35,14 @@ func (e *Exchanges) Advance(ctx context.Context, change *ledger.Change, end End)
 	return say, err
 }
 
-// advance is Advance, once.
+// advance is one attempt of Advance.
 func (e *Exchanges) advance(ctx context.Context, change *ledger.Change, end End) (say string, err error) {
 	x, err := e.store.Exchange(ctx, end.Run.Exchange)
 	if err != nil {
 		return "", fmt.Errorf("read exchange: %w", err)
 	}
 	if x.Run != end.Run.ID || x.Phase == announce.Ended {
-		return "", nil // stopped meanwhile
+		return "", nil // stopped in the meantime
 	}
 	x.Revision++
 	x.Label = x.Label.Join(end.Taint)
@@ -61,7 +61,7 @@ func (e *Exchanges) advance(ctx context.Context, change *ledger.Change, end End)
 		if say, err = e.endExchange(ctx, change, x, end); err != nil {
 			return "", err
 		}
-		if say != "" && end.Run.Route.IsZero() { // a report that no run of its own brings there
+		if say != "" && end.Run.Route.IsZero() { // a report that no later run delivers
 			change.Deliver = append(change.Deliver, e.lateReport(x, end, say))
 			say = ""
 		}
@@ -71,7 +71,7 @@ func (e *Exchanges) advance(ctx context.Context, change *ledger.Change, end End)
 	return say, nil
 }
 
-// nextStep is the run of the step that follows, after all that may hinder it; nil if the exchange has ended.
+// nextStep is the run of the next step, after all checks; nil if the exchange has ended.
 func (e *Exchanges) nextStep(ctx context.Context, change *ledger.Change, x *ledger.Exchange, step *announce.Step, end End) (*sessions.Run, error) {
 	if step != nil {
 		use, err := e.store.Chain(ctx, x.Chain.ID)
@@ -79,7 +79,7 @@ func (e *Exchanges) nextStep(ctx context.Context, change *ledger.Change, x *ledg
 			return nil, fmt.Errorf("read chain: %w", err)
 		}
 		if why := e.settings().Exchanges.Spent(use, e.now()); why != "" {
-			if x.Kind == announce.Spawn { // its report, which is all that is left, costs no step
+			if x.Kind == announce.Spawn { // only its report is left, which costs no step
 				x.Detail = why
 				x.Exchange, _ = announce.Next(x.Exchange, leftOut(*x), e.now())
 			} else {
@@ -94,11 +94,11 @@ func (e *Exchanges) nextStep(ctx context.Context, change *ledger.Change, x *ledg
 			return nil, fmt.Errorf("read session: %w", err)
 		}
 		if record.ID == end.Run.Session {
-			record.Taint = end.Taint // what it has learnt in the step that ends is stored with it
+			record.Taint = end.Taint // the label that the ending step reached is stored with it
 		}
 		label := end.Taint
 		if step.Phase == announce.Announcing {
-			label = x.Label // it is told all that was said
+			label = x.Label // it reads everything that was said
 		}
 		run := e.stepRun(*x, *step, record, label)
 		why := e.skipReason(change, x, step, &run, record, end)
@@ -111,8 +111,8 @@ func (e *Exchanges) nextStep(ctx context.Context, change *ledger.Change, x *ledg
 	return nil, nil
 }
 
-// leftOut is the result of a step that can't be taken: nothing is said. A task is
-// reported all the same where there is somebody to hear it, without further words of the sub-agent.
+// leftOut is the result of a skipped step: nothing is said. A task is still reported if somebody can read the report,
+// without further words of the sub-agent.
 func leftOut(x ledger.Exchange) announce.Result {
 	r := announce.Result{Status: sessions.RunDone, Text: sessions.AnnounceSkip}
 	if x.Kind == announce.Spawn && !x.Route.IsZero() {
@@ -121,14 +121,14 @@ func leftOut(x ledger.Exchange) announce.Result {
 	return r
 }
 
-// lateReport is the delivery of a task's report where the sub-agent can't say anything for it any more.
+// lateReport is the delivery of a task's report if the sub-agent can no longer report itself.
 func (e *Exchanges) lateReport(x ledger.Exchange, end End, text string) ledger.Delivery {
 	d := e.delivery(ledger.KindAnnounce, x.Route, text, x.Label)
 	d.Session, d.Run = end.Run.Session, end.Run.ID
 	return d
 }
 
-// skipReason says why a step can't be taken; it is then left out. What a rule takes out of what it is told goes out of the exchange, too.
+// skipReason says why a step must be skipped. Text that a rule redacts is also removed from the exchange.
 func (e *Exchanges) skipReason(change *ledger.Change, x *ledger.Exchange, step *announce.Step, run *sessions.Run, record sessions.Record, end End) string {
 	switch {
 	case record.ID == "":
@@ -144,7 +144,7 @@ func (e *Exchanges) skipReason(change *ledger.Change, x *ledger.Exchange, step *
 	}
 	text := run.Input.Text
 	if step.Phase == announce.Announcing && from.ID != record.ID {
-		text = x.Latest // which its brief tells
+		text = x.Latest // its brief contains this
 	}
 	d := e.invoke(policy.Invocation{ID: run.EventKey, From: from, To: record, Kind: string(run.Kind), Text: text})
 	change.Audit = append(change.Audit, sessions.AuditEntry{
@@ -157,8 +157,8 @@ func (e *Exchanges) skipReason(change *ledger.Change, x *ledger.Exchange, step *
 	return ""
 }
 
-// party is the session of one side: the one that was there at the beginning, or
-// the one that was begun under its key since; a zero one with ErrNotFound if there is neither.
+// party is the session of one side: the original one, or the one that has replaced it under the same key. If neither
+// exists, it returns ErrNotFound.
 func (e *Exchanges) party(ctx context.Context, p announce.Party) (sessions.Record, error) {
 	record, err := e.store.Session(ctx, p.Session)
 	if err == nil && record.Ended.IsZero() {
@@ -170,8 +170,8 @@ func (e *Exchanges) party(ctx context.Context, p announce.Party) (sessions.Recor
 	return e.store.SessionByKey(ctx, p.Key)
 }
 
-// endExchange adds what an exchange's end leaves: the requester of a task gets a
-// note, the sub-agent's session has done its work, and the audit trail says how it ended.
+// endExchange adds the effects of an exchange's end: a note for the requester of a task, the end of the sub-agent's
+// session, and an audit entry.
 func (e *Exchanges) endExchange(ctx context.Context, change *ledger.Change, x ledger.Exchange, end End) (say string, err error) {
 	change.Audit = append(change.Audit, sessions.AuditEntry{
 		At: e.now(), Actor: "agent:" + x.Target.Agent, Action: "exchange.ended", Object: x.ID, Session: x.Target.Session, Label: x.Label,
@@ -201,7 +201,7 @@ func (e *Exchanges) endExchange(ctx context.Context, change *ledger.Change, x le
 	return report, nil
 }
 
-// endTask lets a sub-agent's session end, if nobody has ended it already and no rule keeps it: at once, or some time after.
+// endTask ends a sub-agent's session, at once or after a while, unless it has ended already or a rule keeps it.
 func (e *Exchanges) endTask(ctx context.Context, change *ledger.Change, x ledger.Exchange, end End) error {
 	child, err := e.party(ctx, x.Target)
 	if errors.Is(err, sessions.ErrNotFound) {
@@ -211,7 +211,7 @@ func (e *Exchanges) endTask(ctx context.Context, change *ledger.Change, x ledger
 		return fmt.Errorf("read session: %w", err)
 	}
 	if child.ID == end.Run.Session {
-		child.Taint = end.Taint // what it has learnt in the step that ends is stored with it
+		child.Taint = end.Taint // the label that the ending step reached is stored with it
 	}
 	after := e.settings().Exchanges.ArchiveAfter
 	switch {
@@ -228,9 +228,8 @@ func (e *Exchanges) endTask(ctx context.Context, change *ledger.Change, x ledger
 	return nil
 }
 
-// noteRun puts a task's report into the requester's transcript, so that its
-// agent knows of it when somebody speaks to it next. It goes the way of every
-// input, as the session has one writer.
+// noteRun puts a task's report into the requester's transcript, so that its agent knows it at the next message. The
+// note is queued like every input, because a session has one writer.
 func (e *Exchanges) noteRun(to sessions.Record, x ledger.Exchange, report string, label flow.Label) sessions.Run {
 	return sessions.Run{
 		ID: sessions.NewRunID(), Session: to.ID, Partition: to.Partition, Kind: sessions.KindNote, Status: sessions.RunQueued,

@@ -1,5 +1,5 @@
-// Package exchange carries what agents say to each other from one session to the next. Package announce is the protocol;
-// this package stores where an exchange stands and makes the run of each step.
+// Package exchange runs the conversations between agents. Package announce is the protocol; this package stores the state
+// of each exchange and creates the run of each step.
 //
 //	sessions_send ──► [Exchanges.Start], one commit: event, exchange, run of the target
 //	a step's run ends ──► [Exchanges.Advance] adds to the commit of its end: the next step's run, or the end of the
@@ -7,7 +7,7 @@
 //
 // # Failure rules
 //
-// A step is taken exactly when the step before it is stored, by the replica that works that step's session. The row's
-// revision lets one of two writers win: a step, or the /stop that came between. The key of the request names the
-// exchange for ever: a request that is repeated finds its exchange. While the database is away, Advance waits.
+// A step starts in the commit that stores the previous step, on the replica that owns that step's session. The row's
+// revision decides between two writers, for example a step and a /stop. The key of a request names its exchange for
+// ever: a repeated request finds its exchange. While the database is unavailable, Advance waits.
 package exchange

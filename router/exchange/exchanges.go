@@ -13,7 +13,7 @@ import (
 	"sluice/sessions"
 )
 
-// Store is what exchanges read of the database.
+// Store is the database, as exchanges read it.
 type Store interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
@@ -25,20 +25,20 @@ type Store interface {
 	Chain(ctx context.Context, id string) (ledger.ChainUse, error)
 }
 
-// Config is what Exchanges are made of. All fields are required.
+// Config has the dependencies of Exchanges. All fields are required.
 type Config struct {
 	Store    Store
-	Commit   func(ctx context.Context, change ledger.Change) error // stores a change, and wakes those who have work by it
+	Commit   func(ctx context.Context, change ledger.Change) error // stores a change, and wakes the lanes that it gives work to
 	Places   *place.Places
-	Invoke   func(v policy.Invocation) policy.Decision // whether one agent may make another work
+	Invoke   func(v policy.Invocation) policy.Decision // whether one agent may start work for another
 	Delivery func(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery
 	HasAgent func(agent string) bool // whether an agent is configured
-	Stopping func() bool             // whether nothing new is begun any more
+	Stopping func() bool             // whether the gateway accepts no new work
 	Now      func() time.Time
 	Ended    *prometheus.CounterVec // exchanges, by kind and outcome
 }
 
-// Exchanges begins exchanges and carries each from step to step. It is safe for concurrent use.
+// Exchanges starts exchanges and takes each of them from step to step. It is safe for concurrent use.
 type Exchanges struct {
 	store    Store
 	commit   func(ctx context.Context, change ledger.Change) error
@@ -52,7 +52,7 @@ type Exchanges struct {
 	ended    *prometheus.CounterVec
 }
 
-// New makes Exchanges.
+// New creates Exchanges.
 func New(c Config) *Exchanges {
 	return &Exchanges{
 		store: c.Store, commit: c.Commit, places: c.Places, settings: c.Places.Settings, invoke: c.Invoke, delivery: c.Delivery,

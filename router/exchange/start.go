@@ -28,26 +28,26 @@ const queryLimit = 200
 // Ask is one session's request to another.
 type Ask struct {
 	Kind   announce.Kind
-	Caller sessions.Caller // session, key, agent, chain and route of who asks
+	Caller sessions.Caller // session, key, agent, chain and route of the requester
 	Target sessions.Record
-	// Create: the target is not stored yet and is made with the request.
+	// Create: the target does not exist yet and is created with the request.
 	Create bool
 	Text   string
 	Label  flow.Label // of the text
-	// Blind: nothing of what the target says or does comes back to the caller.
+	// Blind: nothing that the target says or does gets back to the caller.
 	Blind bool
-	// Key names the request for ever: asked again, it is the first one. Empty: it is a new one.
+	// Key names the request for ever: a repeated request returns the first exchange. Empty: it is always a new one.
 	Key  string
 	Task Task // of kind spawn
-	// Actor is who has asked, for the audit trail; empty: the caller's agent.
+	// Actor is who asked, for the audit trail; empty: the caller's agent.
 	Actor string
 }
 
-// Task is what a request to a sub-agent says besides.
+// Task has the additional fields of a request to a sub-agent.
 type Task struct {
 	Name    string        // for people; may be empty
 	Timeout time.Duration // of the work, from its start; 0: as configured
-	Discard bool          // the sub-agent's session ends with its report
+	Discard bool          // whether the sub-agent's session ends with its report
 }
 
 // NewID makes an exchange's id: "xch_" and 32 hex digits that sort by time.
@@ -61,9 +61,9 @@ func newChainID() string {
 	return "chn_" + hex.EncodeToString(u[:])
 }
 
-// Start stores a request and the target's run on it, in one transaction.
-// The run's end brings the next step about. Errors: a *[request.Error] for what
-// the caller can mend, with [ErrQueueFull] where too much waits for the target, or the store's.
+// Start stores a request and the target's run in one transaction. The end of that run starts the next step. It
+// returns a *[request.Error] if the caller can correct the request, with [ErrQueueFull] if the target's queue is
+// full, or the store's error.
 func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	if e.stopping() {
 		return ledger.Exchange{}, request.ErrStopping
@@ -124,7 +124,7 @@ func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	return x, nil
 }
 
-// startedBefore is the exchange that the same request has begun already, or the zero value.
+// startedBefore is the exchange that an earlier copy of the request has started, or the zero value.
 func (e *Exchanges) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	if a.Key == "" {
 		return ledger.Exchange{}, nil
@@ -139,7 +139,7 @@ func (e *Exchanges) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, 
 	return x, nil
 }
 
-// hasRoom refuses a request for whose target too much waits already, and a task of a session that has too many.
+// hasRoom refuses a request if the target's queue is full, and a task if its session has too many.
 func (e *Exchanges) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
 	if a.Kind == announce.Spawn {
 		open, err := e.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: queryLimit})
@@ -161,9 +161,9 @@ func (e *Exchanges) hasRoom(ctx context.Context, s *place.Settings, a Ask) error
 	return nil
 }
 
-// nextHop is the chain that the request belongs to, or why it must not go on: it
-// has come round to a session that waits for it, or has used up what it may. A sub-agent's word to its parent is
-// no circle, as a parent does not wait for its tasks; what the two say to each other still uses up the chain.
+// nextHop is the chain of the request, or the reason why it must not go on: it has come back to a session that waits
+// for it, or it has used up its limits. A sub-agent may speak to its parent, because a parent does not wait for its
+// tasks; what the two say to each other still counts.
 func (e *Exchanges) nextHop(ctx context.Context, s *place.Settings, a Ask) (sessions.Chain, error) {
 	chain := a.Caller.Chain
 	if chain.ID == "" {
@@ -194,8 +194,8 @@ func (e *Exchanges) nextHop(ctx context.Context, s *place.Settings, a Ask) (sess
 	return chain, nil
 }
 
-// wordToParent reports whether a sub-agent speaks to the session that has started it, and that one does not
-// wait for its answer in a request of its own.
+// wordToParent reports whether a sub-agent speaks to the session that started it, and that session does not wait for
+// its answer in another request.
 func wordToParent(ctx context.Context, store Store, a Ask) (bool, error) {
 	child, err := store.Session(ctx, a.Caller.Session)
 	if errors.Is(err, sessions.ErrNotFound) || err == nil && child.SpawnedBy != a.Target.ID {

@@ -14,20 +14,20 @@ import (
 
 // NewTask is a person's or program's task for a sub-agent of a session.
 type NewTask struct {
-	Session sessions.Record // for which it works, and which is told what came of it
+	Session sessions.Record // the session that gets the result
 	Task
 	Text  string
 	Agent string         // empty: the session's
 	Model string         // "<provider>/<model>", already checked; empty: the agent's
-	Route sessions.Route // where the text comes from: it is as secret as what is said there
-	// Label is that of the text where a program says it; invalid: that of what is said at Route.
+	Route sessions.Route // where the text comes from; the text has the level of that place
+	// Label is the text's label if a program sent it; if invalid, the label of Route applies.
 	Label flow.Label
-	Key   string // names the request for ever; empty: it is a new one
-	Actor string // who has asked, for the audit trail
+	Key   string // names the request for ever; empty: it is always a new one
+	Actor string // who asked, for the audit trail
 }
 
-// StartTask gives a task to a sub-agent of a session, as the session's own agent
-// does with sessions_spawn, and returns at once. An agent that is not configured is a *[request.Error].
+// StartTask gives a task to a sub-agent of a session, like the sessions_spawn tool of the session's own agent, and
+// returns at once. An agent that is not configured is a *[request.Error].
 func (e *Exchanges) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, error) {
 	if n.Agent == "" {
 		n.Agent = n.Session.Agent

@@ -19,7 +19,7 @@ import (
 	"sluice/sessions"
 )
 
-// maxTries bounds how often an event is admitted again after another commit got in between.
+// maxTries bounds how often an event is admitted again after a conflicting commit.
 const maxTries = 5
 
 // Accept implements [adapters.Acceptor].
@@ -28,9 +28,8 @@ func (i *Intake) Accept(ctx context.Context, in adapters.Inbound) error {
 	return err
 }
 
-// Admit takes one inbound event. When it returns without an error, whatever
-// must follow from the event is durable; a repeated event changes nothing.
-// Errors: [request.ErrStopping], [request.ErrBusy], a *[request.Error], or the store's.
+// Admit takes one inbound event. When it returns without an error, every effect of the event is durable; a repeated
+// event changes nothing. Errors: [request.ErrStopping], [request.ErrBusy], a *[request.Error], or the store's.
 func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 	if i.Stopping() {
 		return Admitted{}, request.ErrStopping
@@ -64,21 +63,21 @@ func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 	return Admitted{}, fmt.Errorf("admit event %s: %w", in.Event, sessions.ErrConflict)
 }
 
-// way is where an event goes.
+// way says how an event is handled.
 type way int
 
 const (
 	wayIgnored  way = iota
 	wayReaction     // a reaction to a message
-	wayWhoami       // a stranger asks for their id
-	wayPairing      // a stranger asks to be let in
+	wayWhoami       // a stranger asks for their own id
+	wayPairing      // a stranger asks for access
 	wayUnlisted     // an owner speaks to the bot in a group that the configuration does not list
 	wayPress        // a press of a button
-	wayHistory      // talk in a group that is not meant for the agent
+	wayHistory      // a group message that is not for the agent
 	waySaid         // a message for the agent, or a command
 )
 
-// wayOf chooses where an event goes, knowing how its place admits it.
+// wayOf decides how an event is handled, given how its place admits it.
 func wayOf(in Admission, how place.Admit, owner bool) way {
 	switch {
 	case in.Reaction != nil:
@@ -99,7 +98,7 @@ func wayOf(in Admission, how place.Admit, owner bool) way {
 	return waySaid
 }
 
-// admitOnce is one attempt. After ErrDuplicate and ErrConflict the caller looks again.
+// admitOnce is one attempt. After ErrDuplicate and ErrConflict the caller tries again.
 func (i *Intake) admitOnce(ctx context.Context, in Admission) (Admitted, error) {
 	s := i.Settings()
 	in.found = &place.Found{}
@@ -139,8 +138,8 @@ func (i *Intake) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 	return i.admitSaid(ctx, s, in, owner)
 }
 
-// refuse ignores an event that is not admitted. Only those who used the platform's own menu are told why: the platform would
-// otherwise report that the bot is broken.
+// refuse ignores an event that is not admitted. Only users of the platform's own menu are told why: otherwise the
+// platform would report that the bot is broken.
 func (i *Intake) refuse(ctx context.Context, in Admission) (Admitted, error) {
 	i.Metrics.Ignored.WithLabelValues(in.Route.Channel, "access").Inc()
 	if !commands.FromMenu(in.Inbound) {
@@ -149,7 +148,7 @@ func (i *Intake) refuse(ctx context.Context, in Admission) (Admitted, error) {
 	return i.answerEvent(ctx, in, ledger.OutcomeIgnored, "You can't use commands here.")
 }
 
-// admitSaid takes what an admitted person says to the agent.
+// admitSaid handles the message of an admitted person to the agent.
 func (i *Intake) admitSaid(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
 	if s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes {
 		text := fmt.Sprintf("That message is too long: %d bytes, and the limit is %d. Please split it or send it as a file.", len(in.Text), s.MaxTextBytes)
@@ -168,20 +167,20 @@ func (i *Intake) admitSaid(ctx context.Context, s *place.Settings, in Admission,
 	return i.admitRun(ctx, s, in, owner)
 }
 
-// repeated says what became of an event at its first delivery.
+// repeated returns the result of an event's first delivery.
 func (i *Intake) repeated(ctx context.Context, in Admission) (Admitted, error) {
 	e, err := i.Store.Event(ctx, eventKey(in))
 	if err != nil {
 		return Admitted{}, err
 	}
 	got := Admitted{Outcome: e.Outcome, Session: e.Session, Run: e.Run, Repeat: true}
-	if e.Run != "" { // the process that stored it may have died before it woke anyone
+	if e.Run != "" { // the process that stored it may have died before waking the lane
 		i.Lanes.WakeSession(e.Session)
 	}
 	if e.Notice != "" {
 		d, err := i.Store.Delivery(ctx, e.Notice)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return got, nil // it was sent long ago, and retention has removed it
+			return got, nil // retention has removed it since
 		}
 		if err != nil {
 			return Admitted{}, fmt.Errorf("read notice: %w", err)
@@ -192,14 +191,14 @@ func (i *Intake) repeated(ctx context.Context, in Admission) (Admitted, error) {
 	return got, nil
 }
 
-// commitEvent stores an event with the change that it led to, and wakes the lanes that have work by it.
+// commitEvent stores an event with its change, and wakes the lanes that have work now.
 func (i *Intake) commitEvent(ctx context.Context, in Admission, outcome ledger.Outcome, change ledger.Change) error {
 	event := &ledger.Event{Key: eventKey(in), Outcome: outcome, Accepted: i.Now()}
 	if len(change.Enqueue) > 0 {
 		event.Session, event.Run = change.Enqueue[0].Session, change.Enqueue[0].ID
 	}
 	for _, d := range change.Deliver {
-		if d.Kind == ledger.KindNotice && event.Notice == "" { // the first answers the sender
+		if d.Kind == ledger.KindNotice && event.Notice == "" { // the first notice answers the sender
 			event.Notice, event.Session = d.ID, cmp.Or(event.Session, d.Session)
 		}
 	}
@@ -213,13 +212,13 @@ func (i *Intake) commitEvent(ctx context.Context, in Admission, outcome ledger.O
 	}
 	faultpoint.Hit(faultpoint.AcceptAfterCommit)
 	if outcome == ledger.OutcomeRun {
-		i.emitUser(change.Enqueue[0]) // before a worker starts it
+		i.emitUser(change.Enqueue[0]) // before a worker starts the run
 	}
 	i.Lanes.WakeFor(change)
 	return nil
 }
 
-// heardFrom notes that a person spoke in a conversation. What may be said there depends on it.
+// heardFrom notes that a person spoke in a conversation, which affects what may be said there.
 func heardFrom(in Admission) ledger.DirectPeer {
 	p := ledger.DirectPeer{Channel: in.Route.Channel, Account: in.Route.Account, Conversation: in.Route.Conversation}
 	if in.Route.ChatType == sessions.Direct {
@@ -236,8 +235,8 @@ func (i *Intake) answerEvent(ctx context.Context, in Admission, outcome ledger.O
 	return Admitted{Outcome: outcome, Session: in.Session, Notice: text, NoticeID: notice.ID}, err
 }
 
-// saidLabel is the label of a message: of its sender's words joined with the words that it quotes, whose writers are not
-// known. A part that could not be read may be a quotation too.
+// saidLabel is the label of a message: the sender's label joined with that of the quotations, whose writers are
+// unknown. An unreadable part may be a quotation, too.
 func (i *Intake) saidLabel(in Admission, owner bool) flow.Label {
 	whole := in.Unread == "" || policy.CheckUnread.Skipped()
 	return i.Places.Label(in.Route, owner && len(in.Quotations) == 0 && whole)

@@ -32,7 +32,7 @@ func (i *Intake) countTurn(ctx context.Context, s *place.Settings, in *Admission
 	switch {
 	case bots != place.BotsOn && bots != place.BotsMentions:
 		return false, nil
-	case in.Sender.Bot && how == place.AdmitHistory: // it gets no answer
+	case in.Sender.Bot && how == place.AdmitHistory: // no answer follows
 		return false, nil
 	}
 	place := botPlace(in.Route)

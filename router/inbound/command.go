@@ -11,14 +11,14 @@ import (
 	"sluice/sessions"
 )
 
-// command works out a chat command, stores what it wants and answers its sender. The answer and the effect are one
-// transaction with the event, so a repeated event does nothing.
+// command works out a chat command, stores its effects and answers the sender. Event, effects and answer are one
+// transaction, so a repeated event does nothing.
 func (i *Intake) command(ctx context.Context, s *place.Settings, in Admission, owner bool, cmd commands.Command) (Admitted, error) {
 	at := in
 	if at.OpensThread {
 		at.Route.Thread = "" // only the answer will be in the thread
 	}
-	at.found = nil // a command looks at the session as it is now
+	at.found = nil // a command reads the current session
 	call := commands.Call{In: at.arrival(), Token: in.Token, Owner: owner, Args: cmd.Args, Quotes: policy.NewQuotation(i.SinkLevel(in.Route))}
 	may, err := i.Commands.May(ctx, cmd.Name, call)
 	switch {
@@ -51,15 +51,15 @@ func (i *Intake) command(ctx context.Context, s *place.Settings, in Admission, o
 		notice.Session = call.Session.ID
 	}
 	change := answer.Change
-	change.Deliver = append([]ledger.Delivery{notice}, change.Deliver...) // the first answers the event
+	change.Deliver = append([]ledger.Delivery{notice}, change.Deliver...) // the first notice answers the event
 	if err := i.commitEvent(ctx, in, ledger.OutcomeCommand, change); err != nil {
 		return Admitted{}, err
 	}
 	return Admitted{Outcome: ledger.OutcomeCommand, Session: notice.Session, Notice: answer.Text, NoticeID: notice.ID}, nil
 }
 
-// denyCommand audits an owner's command that another person gave. It tells them in a direct chat, or in answer to the
-// platform's menu. A group is told nothing.
+// denyCommand audits an owner's command from another person. It tells them in a direct chat or in answer to the
+// platform's menu, but not in a group.
 func (i *Intake) denyCommand(ctx context.Context, in Admission, cmd commands.Command) (Admitted, error) {
 	change := ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: i.Now(), Actor: in.speaker(), Action: "command.denied",

@@ -14,7 +14,7 @@ import (
 	"sluice/sessions"
 )
 
-// admitMigration notes that a conversation has got a new id.
+// admitMigration stores that a conversation has a new id.
 func (i *Intake) admitMigration(ctx context.Context, in Admission) (Admitted, error) {
 	err := i.commitEvent(ctx, in, ledger.OutcomeMoved, ledger.Change{Aliases: []ledger.Alias{{
 		Channel: in.Route.Channel, Account: in.Route.Account, From: in.Migrated.From, To: in.Migrated.To,
@@ -22,7 +22,7 @@ func (i *Intake) admitMigration(ctx context.Context, in Admission) (Admitted, er
 	return Admitted{Outcome: ledger.OutcomeMoved}, err
 }
 
-// admitHistory keeps talk in a group that is not meant for the agent.
+// admitHistory keeps a group message that is not for the agent.
 func (i *Intake) admitHistory(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
 	if in.Text == "" && !speech.PassesOn(in.Inbound) {
 		return ignored(), nil
@@ -35,13 +35,13 @@ func (i *Intake) admitHistory(ctx context.Context, s *place.Settings, in Admissi
 	})
 }
 
-// remember keeps a line for the next run in the conversation.
+// remember stores a history line for the next run in the conversation.
 func (i *Intake) remember(ctx context.Context, s *place.Settings, in Admission, line sessions.HistoryLine) (Admitted, error) {
 	err := i.commitEvent(ctx, in, ledger.OutcomeHistory, ledger.Change{AppendHistory: []ledger.HistoryAppend{{Lane: in.Route.Lane(), Line: line, Keep: s.HistoryKeep}}})
 	return Admitted{Outcome: ledger.OutcomeHistory}, err
 }
 
-// admitDeletion removes a deleted message from the queue and from the history. A message that a run works on, or has
+// admitDeletion removes a deleted message from the queue and the history. A message that a run is working on, or has
 // answered, stays.
 func (i *Intake) admitDeletion(ctx context.Context, in Admission) (Admitted, error) {
 	var change ledger.Change
@@ -65,7 +65,7 @@ func (i *Intake) admitDeletion(ctx context.Context, in Admission) (Admitted, err
 	return Admitted{Outcome: ledger.OutcomeDeleted}, i.commitEvent(ctx, in, ledger.OutcomeDeleted, change)
 }
 
-// reword changes the history line of a message that was edited and is not meant for the agent.
+// reword updates the history line of an edited message that is not for the agent.
 func (i *Intake) reword(ctx context.Context, in Admission) (Admitted, error) {
 	line, err := historyLine(ctx, i.Store, in)
 	if err != nil || line == nil || line.Text == in.Text {
@@ -95,12 +95,13 @@ func (i *Intake) admitReaction(ctx context.Context, s *place.Settings, in Admiss
 	return i.remember(ctx, s, in, line)
 }
 
-// keepsReaction reports whether the agent will hear of a reaction: a person who is heard has reacted to one of its messages.
+// keepsReaction reports whether the agent will read a reaction: an admitted person has reacted to one of its
+// messages.
 func keepsReaction(in Admission, how place.Admit) bool {
 	return in.Reaction.Own && !in.Reaction.Removed && !in.Sender.Bot && (how == place.AdmitRun || how == place.AdmitHistory)
 }
 
-// historyLine is the line of the history that a message has left; nil if it has left none.
+// historyLine is the history line of a message, or nil.
 func historyLine(ctx context.Context, store earlierStore, in Admission) (*sessions.HistoryLine, error) {
 	lines, err := store.History(ctx, in.Route.Lane())
 	if err != nil {
@@ -113,7 +114,7 @@ func historyLine(ctx context.Context, store earlierStore, in Admission) (*sessio
 	return &lines[i], nil
 }
 
-// runOf is the run that the newest version of a message has led to; nil if it has led to none.
+// runOf is the run of the newest version of a message, or nil.
 func runOf(ctx context.Context, store earlierStore, in Admission) (*sessions.Run, error) {
 	id, err := runIDOf(ctx, store, in)
 	if err != nil || id == "" {
@@ -121,7 +122,7 @@ func runOf(ctx context.Context, store earlierStore, in Admission) (*sessions.Run
 	}
 	run, err := store.Run(ctx, id)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return nil, nil // it ended long ago, and retention has removed it
+		return nil, nil // retention has removed it since
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read run: %w", err)
@@ -129,7 +130,7 @@ func runOf(ctx context.Context, store earlierStore, in Admission) (*sessions.Run
 	return &run, nil
 }
 
-// runIDOf is the id of the run that [runOf] reads; empty if the message has led to none.
+// runIDOf is the id of the run that [runOf] reads, or empty.
 func runIDOf(ctx context.Context, store earlierStore, in Admission) (sessions.RunID, error) {
 	edited, err := store.Revision(ctx, in.Route.Lane(), in.MessageID)
 	if err == nil {
@@ -147,8 +148,8 @@ func runIDOf(ctx context.Context, store earlierStore, in Admission) (sessions.Ru
 	return e.Run, nil
 }
 
-// reactedTo is the text of the bot's message that a reaction is about, and its label. The text is empty if the store no
-// longer knows the message.
+// reactedTo is the text of the bot's message below a reaction, and its label. The text is empty if the store no
+// longer has the message.
 func reactedTo(ctx context.Context, store earlierStore, in Admission) (string, flow.Label, error) {
 	d, err := store.Posted(ctx, in.Route.Lane(), in.MessageID)
 	if errors.Is(err, sessions.ErrNotFound) {

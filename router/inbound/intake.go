@@ -26,7 +26,7 @@ type Store interface {
 	earlierStore
 }
 
-// earlierStore reads what earlier messages of a conversation have led to.
+// earlierStore reads the effects of earlier messages of a conversation.
 type earlierStore interface {
 	Event(ctx context.Context, key string) (ledger.Event, error)
 	Revision(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (ledger.Revision, error)
@@ -35,7 +35,7 @@ type earlierStore interface {
 	Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (ledger.Delivery, error)
 }
 
-// ButtonStore reads what a button means: where it was shown, and what became of its question.
+// ButtonStore reads what a button means: where it was shown, and whether its question is still open.
 type ButtonStore interface {
 	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
 	CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error)
@@ -43,7 +43,7 @@ type ButtonStore interface {
 	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
 }
 
-// Places decides who is heard where, and in which session, see [place.Places].
+// Places decides who may talk to the bot where, and in which session, see [place.Places].
 type Places interface {
 	Access(ctx context.Context, s *place.Settings, in place.Arrival, owner bool) (place.Admit, error)
 	SessionOf(ctx context.Context, s *place.Settings, in place.Arrival, owner bool) (sessions.Record, ledger.Change, error)
@@ -51,20 +51,20 @@ type Places interface {
 	Label(route sessions.Route, owner bool) flow.Label
 }
 
-// Commands works out what chat commands want to happen, see [commands.Commands].
+// Commands works out what chat commands do, see [commands.Commands].
 type Commands interface {
 	May(ctx context.Context, name string, c commands.Call) (bool, error)
 	Execute(ctx context.Context, name string, c commands.Call) (commands.Answer, error)
 }
 
-// Pairings registers unknown people who ask to be let in, see [approvals.Pairings].
+// Pairings registers unknown people who ask for access, see [approvals.Pairings].
 type Pairings interface {
 	Request(ctx context.Context, in adapters.Inbound) (approvals.Request, error)
 	// Guess waits for other guesses at pairing codes to end.
 	Guess() (release func())
 }
 
-// Composer makes deliveries, see [outbound.Composer].
+// Composer creates deliveries, see [outbound.Composer].
 type Composer interface {
 	Delivery(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery
 	Notice(route sessions.Route, text string) ledger.Delivery
@@ -75,25 +75,25 @@ type Routes interface {
 	Direct(ctx context.Context, a adapters.Adapter, id sessions.UserID) sessions.Route
 }
 
-// Lanes wakes whoever has work, see [lanes.Lanes].
+// Lanes wakes the workers of lanes, see [lanes.Lanes].
 type Lanes interface {
 	Wake(partition int, lane sessions.Lane)
 	WakeSession(id sessions.ID)
 	WakeFor(change ledger.Change)
 }
 
-// Acks shows people that their messages were heard, see [work.Acks].
+// Acks shows people that the bot has received their messages, see [work.Acks].
 type Acks interface {
 	Heard(run sessions.Run)
 }
 
-// Intake takes events in. All its fields are required. It is safe for concurrent use.
+// Intake accepts events. All fields are required. It is safe for concurrent use.
 type Intake struct {
 	Store     Store
 	Buttons   ButtonStore
 	Settings  func() *place.Settings // the current ones
 	Places    Places
-	SinkLevel func(route sessions.Route) flow.Level // the highest level that may be said by a route
+	SinkLevel func(route sessions.Route) flow.Level // the highest level that may be sent on a route
 	Commands  Commands
 	Pairings  Pairings
 	Composer  Composer
@@ -102,7 +102,7 @@ type Intake struct {
 	Lanes     Lanes
 	Acks      Acks
 	Emit      func(event sessions.Event) // publishes a live event
-	Stopping  func() bool                // the gateway takes nothing in any more
+	Stopping  func() bool                // whether the gateway accepts no new events
 	Now       func() time.Time
 	Log       *slog.Logger
 	Metrics   *Metrics
@@ -110,7 +110,7 @@ type Intake struct {
 
 var _ adapters.Acceptor = (*Intake)(nil)
 
-// Metrics counts what comes in.
+// Metrics counts the events.
 type Metrics struct {
 	Accepted *prometheus.CounterVec // by channel and outcome
 	Ignored  *prometheus.CounterVec // by channel and reason

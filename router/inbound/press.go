@@ -17,12 +17,12 @@ import (
 // A platform gets only the name of a button: the delivery and the button's position in it. The meaning stays in the store. So
 // a platform or a person's app can only name a button that the gateway has shown, and the stored delivery says whose it is:
 //
-//	Delivery.Controls   the gateway's own: a press is a command, given by the person who presses
+//	Delivery.Controls   the gateway's: a press is a command of the person who presses
 //	Delivery.Buttons    an agent's or a program's: a press is a message from the person who presses, with the delivery's label
 //
 // Text from an agent, a file or the API never gets into Controls.
 
-// pressed is what the press of a button means: a command of the gateway, or a text.
+// pressed is the meaning of a button: a command of the gateway, or a text.
 type pressed struct {
 	control ledger.Control // zero for a text
 	asks    ledger.Question
@@ -30,7 +30,7 @@ type pressed struct {
 	label   flow.Label
 }
 
-// errNoButton: the place where the button was pressed does not show it.
+// errNoButton: the conversation does not show this button.
 var errNoButton = errors.New("no such button")
 
 // findPress finds the button that was pressed.
@@ -58,7 +58,8 @@ func findPress(ctx context.Context, store ButtonStore, in Admission) (pressed, e
 	return pressed{text: d.Buttons[n-len(d.Controls)].Value, label: d.Label}, nil
 }
 
-// shownHere reports whether a delivery is shown where its button was pressed: an app can send the name of any button.
+// shownHere reports whether a delivery is shown in the conversation of the press: an app can send the name of any
+// button.
 func shownHere(ctx context.Context, store ButtonStore, d ledger.Delivery, in Admission) (bool, error) {
 	if in.Session != "" {
 		return d.Session == in.Session, nil

@@ -15,8 +15,8 @@ import (
 	"sluice/sessions"
 )
 
-// makeRoom looks at what already waits in the session before a run is added to it. It either extends the change so that
-// there is room for the run, or returns what became of the event instead.
+// makeRoom checks the queue of the session before a run is added. It either extends the change to make room for the
+// run, or returns the event's result.
 func (i *Intake) makeRoom(ctx context.Context, s *place.Settings, in Admission, record sessions.Record, change *ledger.Change) (*Admitted, error) {
 	waiting, err := i.Store.WaitingRuns(ctx, record.ID, queue.MaxWaiting)
 	if err != nil {
@@ -44,23 +44,23 @@ func (i *Intake) makeRoom(ctx context.Context, s *place.Settings, in Admission, 
 	return nil, i.dropOldest(ctx, s.Queue.Cap, in, line{queued: queued, waiting: waiting}, change)
 }
 
-// line is what waits in a session: all unfinished runs, and of these the messages that have not begun.
+// line has the unfinished runs of a session: all of them, and the messages that have not started.
 type line struct{ queued, waiting []sessions.Run }
 
-// fits reports whether a message may join the queued runs: they are fewer messages than the cap (0: no cap), or it continues
-// the last of them.
+// fits reports whether a message may join the queue: it has fewer messages than the limit (0: no limit), or the
+// message continues the last one.
 func fits(limit int, in Admission, queued []sessions.Run, now time.Time) bool {
 	return limit == 0 || len(queue.Messages(queued)) < limit || queue.Continues(queued, in.Sender.ID, in.Route.Lane(), now)
 }
 
-// skipped are the runs that a full queue drops so that one more message fits: all parts of its oldest messages.
+// skipped are the runs that a full queue drops to make room for one message: all parts of its oldest messages.
 func skipped(limit int, queued []sessions.Run) []sessions.Run {
 	said := queue.Messages(queued)
 	return slices.Concat(said[:len(said)-limit+1]...)
 }
 
-// overflowText tells a conversation that the oldest messages are skipped. It quotes the first of them only where that message
-// was sent.
+// overflowText tells a conversation that the oldest messages are skipped. It quotes the first of them only in the
+// conversation of that message.
 func overflowText(limit int, first sessions.Run, at sessions.Route) string {
 	text := fmt.Sprintf("I'm still busy and more than %d messages are waiting. I'm skipping the oldest", limit)
 	if !queue.SameAudience(first.Route, at) {
@@ -69,7 +69,7 @@ func overflowText(limit int, first sessions.Run, at sessions.Route) string {
 	return text + ", starting with: " + speech.Quote(speech.Text(first.Input))
 }
 
-// busyOrRepeat tells a repeated request from a new one for a session that is busy.
+// busyOrRepeat distinguishes a repeated request from a new one for a busy session.
 func (i *Intake) busyOrRepeat(ctx context.Context, in Admission) (*Admitted, error) {
 	got, err := i.repeated(ctx, in)
 	if errors.Is(err, sessions.ErrNotFound) {
@@ -78,8 +78,8 @@ func (i *Intake) busyOrRepeat(ctx context.Context, in Admission) (*Admitted, err
 	return &got, err
 }
 
-// replaceEdited drops the waiting run of the message that was edited. An edit
-// that leaves the text as it was (a link preview, a reaction) is ignored.
+// replaceEdited drops the waiting run of an edited message. An edit that does not change the text (a link preview, a
+// reaction) is ignored.
 func (i *Intake) replaceEdited(ctx context.Context, in Admission, queued []sessions.Run, change *ledger.Change) (*Admitted, error) {
 	for _, q := range queued {
 		if q.Input.MessageID == in.MessageID && q.Route.Lane() == in.Route.Lane() {
@@ -105,7 +105,7 @@ func (i *Intake) dropNew(ctx context.Context, in Admission, waiting int) (*Admit
 	return &got, err
 }
 
-// dropOldest drops the oldest messages of a full queue. It tells the conversation once for each turn that holds the queue up.
+// dropOldest drops the oldest messages of a full queue. It tells the conversation once per turn.
 func (i *Intake) dropOldest(ctx context.Context, limit int, in Admission, l line, change *ledger.Change) error {
 	for _, oldest := range skipped(limit, l.queued) {
 		change.Runs = append(change.Runs, i.unqueued(oldest, sessions.RunDropped, "the queue was full"))
@@ -124,7 +124,7 @@ func (i *Intake) dropOldest(ctx context.Context, limit int, in Admission, l line
 	return nil
 }
 
-// unqueued ends a queued run before it begins.
+// unqueued ends a queued run before it starts.
 func (i *Intake) unqueued(run sessions.Run, status sessions.RunStatus, reason string) sessions.RunMove {
 	run.Status, run.Error, run.Finished = status, reason, i.Now()
 	return sessions.RunMove{From: sessions.RunQueued, Run: run}

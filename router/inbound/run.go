@@ -48,7 +48,7 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 	change.Enqueue = append(change.Enqueue, run)
 	err = i.commitEvent(ctx, in, ledger.OutcomeRun, change)
 	if errors.Is(err, sessions.ErrNotFound) && len(change.End) > 0 {
-		err = sessions.ErrConflict // another message has reset the session since
+		err = sessions.ErrConflict // another message has reset the session in the meantime
 	}
 	if err != nil {
 		return Admitted{}, err
@@ -62,7 +62,7 @@ func (i *Intake) newRun(in Admission, record sessions.Record, owner bool) sessio
 	route := in.Route
 	message := in.MessageID
 	if in.Press != "" {
-		route.Handle, message = "", "" // everyone sees who pressed what, so everyone sees the answer; and the message is the bot's own
+		route.Handle, message = "", "" // everyone sees the press, so everyone sees the answer; and the message belongs to the bot
 	}
 	kind := sessions.KindMessage
 	if in.ordersOnly() {
@@ -72,7 +72,7 @@ func (i *Intake) newRun(in Admission, record sessions.Record, owner bool) sessio
 	if in.Label.Valid() {
 		label = flow.NewLabel(in.Label.Level(), label.Trust()).Join(in.Label)
 	}
-	if in.carries.Valid() { // whoever presses a button did not write its words
+	if in.carries.Valid() { // the person who presses a button did not write its text
 		label, owner = label.Join(in.carries), owner && in.carries.Trust() == flow.Trusted
 	}
 	return sessions.Run{
@@ -86,8 +86,8 @@ func (i *Intake) newRun(in Admission, record sessions.Record, owner bool) sessio
 	}
 }
 
-// takeHistory moves the history of a conversation into the run that answers there next. A session that a program names has
-// no conversation, and an order without a message tells the agent nothing.
+// takeHistory moves the history of a conversation into its next run. A session that a program names has no
+// conversation, and an order without a message tells the agent nothing.
 func (i *Intake) takeHistory(ctx context.Context, in Admission, run *sessions.Run, change *ledger.Change) error {
 	if in.Session != "" || !in.talks() {
 		return nil
@@ -103,7 +103,7 @@ func (i *Intake) takeHistory(ctx context.Context, in Admission, run *sessions.Ru
 	upto := lines[0].At
 	for _, l := range lines {
 		run.Label = run.Label.Join(l.Label)
-		if l.At.After(upto) { // if a clock was set back, the last line is not the latest
+		if l.At.After(upto) { // the last line is not the latest if a clock was set back
 			upto = l.At
 		}
 	}
@@ -111,7 +111,7 @@ func (i *Intake) takeHistory(ctx context.Context, in Admission, run *sessions.Ru
 	return nil
 }
 
-// emitUser shows those who follow the session what a person has said.
+// emitUser shows a person's message to those who follow the session.
 func (i *Intake) emitUser(run sessions.Run) {
 	sender := run.Input.Sender
 	i.Emit(sessions.Event{
@@ -127,18 +127,19 @@ func editOrder(ctx context.Context, store earlierStore, in Admission, session se
 	switch {
 	case err != nil || last == nil || last.Session != session:
 		return nil, err
-	case last.Status == sessions.RunQueued: // the new run takes the place of this one, see replaceEdited
+	case last.Status == sessions.RunQueued: // the new run replaces this one, see replaceEdited
 		return last.Input.Order, nil
 	}
 	return &sessions.Order{Do: sessions.OrderEdit, Run: last.ID}, nil
 }
 
-// beginsInThread reports whether a message is the first that its session hears of a thread that others have begun.
+// beginsInThread reports whether a message is the first that its session receives in a thread that others started.
 func beginsInThread(in adapters.Inbound, change ledger.Change) bool {
 	return in.Route.Thread != "" && !in.OpensThread && len(change.Create) > 0 && len(change.End) == 0
 }
 
-// threadStart drops the message at which a thread starts from the history of its channel: the thread's session reads it.
+// threadStart removes the first message of a thread from the history of its channel, because the thread's session
+// reads it.
 func threadStart(in adapters.Inbound) ledger.HistoryMessage {
 	at := in.Route
 	at.Thread = ""

@@ -17,13 +17,13 @@ import (
 	"sluice/sessions"
 )
 
-// An account tells at most whoamiSlots strangers their id in each whoamiEvery. Each person has one of the slots.
+// An account answers at most whoamiSlots strangers in each whoamiEvery. Each person has one slot.
 const (
 	whoamiEvery = time.Hour
 	whoamiSlots = 64
 )
 
-// whoamiKey names the answer to a stranger's /whoami. It is the same for all answers that share a slot.
+// whoamiKey names the answer to a stranger's /whoami. All answers in one slot share it.
 func whoamiKey(in Admission, now time.Time) string {
 	slot := fnv.New32a()
 	_, _ = slot.Write([]byte(in.Sender.ID)) // never fails
@@ -36,8 +36,8 @@ func asksWhoami(in Admission, how place.Admit) bool {
 	return (how == place.AdmitPairing || how == place.AdmitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && c.Name == "whoami"
 }
 
-// tellStranger tells a stranger their id, which an owner needs to let them in, and nothing else. A stranger who asks again
-// gets no answer for a while.
+// tellStranger tells a stranger their id and nothing else; an owner needs it to give them access. A stranger who asks
+// again gets no answer for a while.
 func (i *Intake) tellStranger(ctx context.Context, in Admission) (Admitted, error) {
 	text := "You are " + visible.CodeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID)) + "."
 	d := i.Composer.Notice(in.Route, text)
@@ -53,7 +53,7 @@ func (i *Intake) tellStranger(ctx context.Context, in Admission) (Admitted, erro
 	return Admitted{Outcome: ledger.OutcomeCommand, Notice: text, NoticeID: d.ID}, err
 }
 
-// alreadyTold reports whether a notice that is sent only once was sent before.
+// alreadyTold reports whether a one-time notice was sent before.
 func (i *Intake) alreadyTold(ctx context.Context, key string) (bool, error) {
 	_, err := i.Store.DeliveryByIdempotency(ctx, key)
 	if errors.Is(err, sessions.ErrNotFound) {
@@ -70,8 +70,8 @@ func addressesUnlisted(in Admission, how place.Admit, owner bool) bool {
 	return owner && how == place.AdmitCommand && in.Mentioned && in.Press == "" && !in.Edited && !commands.FromMenu(in.Inbound) && !commands.Given(in.Inbound)
 }
 
-// tellUnlisted tells an owner in their direct chat how to list the group, so that the bot answers there. It does so once for
-// each group, and says nothing in the group.
+// tellUnlisted tells an owner in their direct chat how to list the group, so that the bot answers there: once per
+// group, and never in the group.
 func (i *Intake) tellUnlisted(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
 	a, ok := i.Adapter(in.Route.Channel, in.Route.Account)
 	if !ok {
@@ -93,7 +93,7 @@ func (i *Intake) tellUnlisted(ctx context.Context, s *place.Settings, in Admissi
 	return Admitted{Outcome: ledger.OutcomeIgnored}, i.commitEvent(ctx, in, ledger.OutcomeIgnored, ledger.Change{Deliver: []ledger.Delivery{d}})
 }
 
-// unlistedText says which lines of the configuration admit a group.
+// unlistedText names the configuration lines that admit a group.
 func unlistedText(at sessions.Route, policy place.AccessPolicy) string {
 	name := ""
 	if at.Title != "" {
@@ -108,7 +108,7 @@ func unlistedText(at sessions.Route, policy place.AccessPolicy) string {
 		at.ChatType, at.Channel, name, visible.CodeSpan(string(at.Conversation)), lines)
 }
 
-// requestPairing registers a stranger who asks to be let in.
+// requestPairing registers a stranger who asks for access.
 func (i *Intake) requestPairing(ctx context.Context, in Admission) (Admitted, error) {
 	asked, err := i.Pairings.Request(ctx, in.Inbound)
 	switch {
@@ -124,7 +124,7 @@ func (i *Intake) requestPairing(ctx context.Context, in Admission) (Admitted, er
 	return Admitted{Outcome: ledger.OutcomePairing, Notice: asked.Notice.Text, NoticeID: asked.Notice.ID}, err
 }
 
-// pairingPending says nothing to a stranger who has asked before, unless the platform's own menu needs an answer.
+// pairingPending does not answer a stranger who has asked before, unless the platform's own menu needs an answer.
 func (i *Intake) pairingPending(ctx context.Context, in Admission) (Admitted, error) {
 	if !commands.FromMenu(in.Inbound) {
 		return Admitted{Outcome: ledger.OutcomePairing}, nil

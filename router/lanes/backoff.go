@@ -6,14 +6,14 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// SettleTimeout bounds the writes that a worker still makes when its own context has ended.
+// SettleTimeout bounds the writes that a worker makes after its context has ended.
 const SettleTimeout = 3 * time.Second
 
-// Backoff is the pause before another try after n failures in a row.
+// Backoff is the pause after n failures in a row.
 func Backoff(n int) time.Duration { return Doubled(100*time.Millisecond, 30*time.Second, n+1) }
 
-// Doubled is the n-th of pauses that begin with first and double up to most. It has no jitter: each lane has one worker, and the
-// time of its next try is stored.
+// Doubled is the n-th pause of a series that starts with first and doubles up to most. It has no jitter: each lane
+// has one worker, and the time of its next try is stored.
 func Doubled(first, most time.Duration, n int) time.Duration {
 	pauses := backoff.ExponentialBackOff{InitialInterval: first, Multiplier: 2, MaxInterval: most}
 	pause := first

@@ -16,26 +16,26 @@ type Store interface {
 	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)
 	// WaitingLanes lists the lanes of a partition with work.
 	WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error)
-	// AbortRequested reads who has asked for a run's end, if anybody.
+	// AbortRequested reads the abort request for a run, if any.
 	AbortRequested(ctx context.Context, id sessions.RunID) (sessions.AbortCause, error)
-	// AbortsRequested lists the sessions of a partition with a running run that was asked to end.
+	// AbortsRequested lists the sessions of a partition whose running run was asked to stop.
 	AbortsRequested(ctx context.Context, partition int) ([]sessions.ID, error)
 }
 
-// Waker reaches the owner of a partition on another replica. It does not block and does not fail: the owner's sweep of the store
-// makes a lost wake good.
+// Waker reaches the owner of a partition on another replica. It does not block and does not fail: the owner's sweep
+// of the store finds the work of a lost wake.
 type Waker interface {
 	Wake(partition int, lane sessions.Lane)
 }
 
-// Rest says what a lane's worker wants after a turn.
+// Rest says when a lane's worker wants its next turn.
 type Rest struct {
-	Again bool          // look again at once
-	Wait  time.Duration // look again after this time; 0: only when woken
-	// Then is the turn's second half. It waits for long, so it gets a goroutine of
-	// its own, whose stack has not grown with the first.
+	Again bool          // at once
+	Wait  time.Duration // after this time; 0: only when woken
+	// Then is the second half of a turn that may wait for long. It runs on a new goroutine, whose stack is still
+	// small.
 	Then Turn
 }
 
-// Turn does the next piece of a lane's work.
+// Turn does the next unit of a lane's work.
 type Turn func() (Rest, error)

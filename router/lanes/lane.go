@@ -9,19 +9,19 @@ import (
 	"sluice/sessions"
 )
 
-// errHandback is the cause with which a lane's work is cancelled when its
-// partition goes elsewhere: the work is handed back and counts no attempt.
+// errHandback is the cause that cancels a lane's work when its partition moves to another replica. The work is handed
+// back and the attempt is not counted.
 var errHandback = errors.New("the partition is handed over")
 
-// Causes with which a run is cancelled.
+// The causes that cancel a run.
 var (
 	// ErrStopped: somebody stopped it.
 	ErrStopped = errors.New("stopped by a person")
-	// ErrReplaced: a newer message has come and the session's queue mode is interrupt.
+	// ErrReplaced: a newer message has arrived and the session's queue mode is interrupt.
 	ErrReplaced = errors.New("replaced by a newer message")
 )
 
-// AbortCause is the error for what the store says; nil if nobody has asked.
+// AbortCause is the error for an abort request; nil if there is no request.
 func AbortCause(asked sessions.AbortCause) error {
 	switch asked {
 	case sessions.AbortNone:
@@ -32,16 +32,16 @@ func AbortCause(asked sessions.AbortCause) error {
 	return ErrStopped
 }
 
-// releaseWait is how long the work of a partition may take to end once it is cancelled: the grace of a tool, and a last write.
+// releaseWait is how long the cancelled work of a partition may take to end: the grace period of a tool, and a last
+// write.
 const releaseWait = 6 * time.Second
 
-// ownership is one owned partition: its epoch and its lanes that are at work.
-// Each lane with work has one goroutine, which ends when no work is left;
-// stop waits for all of them, up to releaseWait.
+// ownership is one owned partition: its epoch and its active lanes. Each lane with work has one goroutine, which ends
+// when no work is left; stop waits for all of them, up to releaseWait.
 type ownership struct {
 	partition int
 	epoch     int64
-	ctx       context.Context // ends when the partition is released; its cause tells why
+	ctx       context.Context // ends when the partition is released; the cause says why
 	cancel    context.CancelCauseFunc
 
 	mu     sync.Mutex
@@ -55,8 +55,9 @@ func newOwnership(parent context.Context, partition int, epoch int64) *ownership
 	return &ownership{partition: partition, epoch: epoch, ctx: ctx, cancel: cancel, lanes: map[sessions.Lane]*Lane{}}
 }
 
-// stop ends all work of the partition: softly for grace, then by cancelling it. It waits until the work has ended, but not
-// for ever: it reports whether all has ended. What has not writes nothing once the partition has its next owner.
+// stop ends all work of the partition: it waits for the grace period, then cancels the work and waits again, for a
+// bounded time. It reports whether everything has ended. Work that is still going on can't write once the partition
+// has its next owner.
 func (o *ownership) stop(ctx context.Context, grace time.Duration) (whole bool) {
 	o.mu.Lock()
 	o.closed = true
@@ -87,23 +88,23 @@ func (o *ownership) stop(ctx context.Context, grace time.Duration) (whole bool) 
 	}
 }
 
-// Lane is a lane while it has work, as its worker sees it.
+// Lane is an active lane, as its worker sees it.
 type Lane struct {
 	Name  sessions.Lane
 	owner *ownership
 
 	dirty bool          // woken since its worker last looked; guarded by ownership.mu
-	woken chan struct{} // capacity 1: ends a wait early
+	woken chan struct{} // capacity 1: interrupts a wait
 
-	// abort cancels the run that is being worked, if any; guarded by ownership.mu.
+	// abort cancels the current run, if any; guarded by ownership.mu.
 	abort context.CancelCauseFunc
 	run   sessions.RunID
-	// asked: somebody may have asked for an abort while there was nothing to cancel yet; guarded by ownership.mu.
+	// asked: an abort may have been requested before there was a run to cancel; guarded by ownership.mu.
 	asked bool
-	// heard: woken since the run that works has last looked for what was said to it; guarded by ownership.mu.
+	// heard: woken since the current run last looked for new messages; guarded by ownership.mu.
 	heard bool
 
-	// Of turns, in a row; the worker's own.
+	// turns in a row; used by the worker only
 	failures  int
 	conflicts int
 }
@@ -111,7 +112,7 @@ type Lane struct {
 // Context ends when the partition is released.
 func (l *Lane) Context() context.Context { return l.owner.ctx }
 
-// Epoch is that of the partition's owner; every write carries it.
+// Epoch is the epoch of the partition's owner; every write carries it.
 func (l *Lane) Epoch() int64 { return l.owner.epoch }
 
 // Partition is the lane's partition.
@@ -120,28 +121,28 @@ func (l *Lane) Partition() int { return l.owner.partition }
 // Failures is how many turns have failed in a row.
 func (l *Lane) Failures() int { return l.failures }
 
-// Stopping reports whether the partition is being released: nothing new is begun.
+// Stopping reports whether the partition is being released, so that no new work may start.
 func (l *Lane) Stopping() bool {
 	l.owner.mu.Lock()
 	defer l.owner.mu.Unlock()
 	return l.owner.closed
 }
 
-// BeginRun names the run that is being worked, and how it is cancelled.
+// BeginRun sets the current run, and how to cancel it.
 func (l *Lane) BeginRun(id sessions.RunID, cancel context.CancelCauseFunc) {
 	l.owner.mu.Lock()
 	defer l.owner.mu.Unlock()
 	l.run, l.abort = id, cancel
 }
 
-// EndRun says that no run is being worked any more.
+// EndRun clears the current run.
 func (l *Lane) EndRun() {
 	l.owner.mu.Lock()
 	defer l.owner.mu.Unlock()
 	l.run, l.abort = "", nil
 }
 
-// AbortAsked reports, once, whether somebody may have asked for an abort while no run was being worked.
+// AbortAsked reports, once, whether an abort may have been requested while no run was active.
 func (l *Lane) AbortAsked() bool {
 	l.owner.mu.Lock()
 	defer l.owner.mu.Unlock()
@@ -150,14 +151,14 @@ func (l *Lane) AbortAsked() bool {
 	return asked
 }
 
-// Hear notes that there may be something for the run that is being worked.
+// Hear notes that there may be new messages for the current run.
 func (l *Lane) Hear() {
 	l.owner.mu.Lock()
 	defer l.owner.mu.Unlock()
 	l.heard = true
 }
 
-// Heard reports, once, whether there may be something for the run that is being worked.
+// Heard reports, once, whether there may be new messages for the current run.
 func (l *Lane) Heard() bool {
 	l.owner.mu.Lock()
 	defer l.owner.mu.Unlock()
@@ -173,7 +174,7 @@ func (l *Lane) nudge() {
 	}
 }
 
-// settle decides whether the lane's goroutine goes on, and waits where it should.
+// settle decides whether the lane's goroutine continues, and waits if it has to.
 func (l *Lane) settle(next Rest) bool {
 	o := l.owner
 	o.mu.Lock()

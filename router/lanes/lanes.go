@@ -19,23 +19,23 @@ import (
 // abortPrefix marks a wake that asks a session's worker to look for an abort.
 const abortPrefix = "abort|"
 
-// conflictsMax is how many conflicts in a row are only a reason to look again at once; one more is a fault.
+// conflictsMax is how many conflicts in a row are retried at once; one more counts as a failure.
 const conflictsMax = 4
 
-// Config is what Lanes are made of. All fields are required.
+// Config has the dependencies of Lanes. All fields are required.
 type Config struct {
 	Store      Store
 	Bus        Waker
-	Worker     func(lane *Lane) Turn // makes the worker of a lane that has got work
-	Released   func(partition int)   // is told of each partition that was given back
-	Partitions int                   // the same on all replicas, for ever
+	Worker     func(lane *Lane) Turn // creates the worker of a lane
+	Released   func(partition int)   // is called after each released partition
+	Partitions int                   // the same on all replicas; never changes
 	Replica    string                // names this process among the replicas
-	Grace      time.Duration         // for work under way when a partition is released
+	Grace      time.Duration         // for work in progress when a partition is released
 	Log        *slog.Logger
 	Owned      prometheus.Gauge // how many partitions this replica owns
 }
 
-// Lanes are the partitions that this replica owns, with their lanes at work. Their goroutines are those of the lanes, which
+// Lanes has the partitions that this replica owns, with their active lanes. Each active lane has a goroutine, which
 // Release waits for. Lock order: mu, ownership.mu.
 type Lanes struct {
 	Config
@@ -47,8 +47,8 @@ type Lanes struct {
 // New makes Lanes without a partition.
 func New(c Config) *Lanes { return &Lanes{Config: c, owned: map[int]*ownership{}} }
 
-// Acquire makes this replica the owner of a partition and looks at its lanes with work. The bus calls it before any wake of the partition.
-// ctx ends when the lease is lost.
+// Acquire makes this replica the owner of a partition and starts its lanes that have work. The bus calls it before
+// any wake of the partition. ctx ends when the lease is lost.
 func (l *Lanes) Acquire(ctx context.Context, partition int) error {
 	epoch, err := l.Store.TakePartition(ctx, partition, l.Replica)
 	if err != nil {
@@ -60,13 +60,13 @@ func (l *Lanes) Acquire(ctx context.Context, partition int) error {
 	l.mu.Unlock()
 	l.Owned.Inc()
 	if err := l.rescan(ctx, o); err != nil {
-		l.Release(ctx, partition) // else wakes would end here and not at the next owner
+		l.Release(ctx, partition) // otherwise wakes would end here instead of at the next owner
 		return err
 	}
 	return nil
 }
 
-// Release gives a partition back. It returns once no work of the partition goes on here.
+// Release gives a partition back. It returns when its work here has ended.
 func (l *Lanes) Release(ctx context.Context, partition int) {
 	l.mu.Lock()
 	o := l.owned[partition]
@@ -82,7 +82,7 @@ func (l *Lanes) Release(ctx context.Context, partition int) {
 	l.Released(partition)
 }
 
-// ReleaseAll gives back the partitions that the bus has not taken away yet.
+// ReleaseAll releases the partitions that this replica still owns.
 func (l *Lanes) ReleaseAll(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, p := range l.partitions() {
@@ -91,14 +91,14 @@ func (l *Lanes) ReleaseAll(ctx context.Context) {
 	wg.Wait()
 }
 
-// RescanAll looks at every lane with work of the owned partitions: wakes may have been lost.
+// RescanAll starts every lane with work in the owned partitions, because wakes may have been lost.
 func (l *Lanes) RescanAll() {
 	for _, p := range l.partitions() {
 		l.Rescan(p)
 	}
 }
 
-// Rescan looks at every lane with work of an owned partition.
+// Rescan starts every lane with work in an owned partition.
 func (l *Lanes) Rescan(partition int) {
 	if o := l.owner(partition); o != nil {
 		if err := l.rescan(o.ctx, o); err != nil && o.ctx.Err() == nil {
@@ -135,7 +135,7 @@ func (l *Lanes) rescan(ctx context.Context, o *ownership) error {
 	return nil
 }
 
-// Woken takes a wake of an owned partition from the bus. It does not block.
+// Woken handles a wake of an owned partition from the bus. It does not block.
 func (l *Lanes) Woken(partition int, name sessions.Lane) {
 	o := l.owner(partition)
 	if o == nil {
@@ -157,7 +157,7 @@ func (l *Lanes) owner(partition int) *ownership {
 	return l.owned[partition]
 }
 
-// Wake asks a lane's owner to look at it. Where that is this replica the bus has no part in it.
+// Wake wakes a lane. It uses the bus only if another replica owns the lane.
 func (l *Lanes) Wake(partition int, name sessions.Lane) {
 	if o := l.owner(partition); o != nil {
 		l.wakeLane(o, name)
@@ -166,13 +166,13 @@ func (l *Lanes) Wake(partition int, name sessions.Lane) {
 	l.Bus.Wake(partition, name)
 }
 
-// WakeSession asks the owner of a session to look at its queue.
+// WakeSession wakes the lane of a session's runs.
 func (l *Lanes) WakeSession(id sessions.ID) {
 	name := sessions.SessionLane(id)
 	l.Wake(name.Partition(l.Partitions), name)
 }
 
-// Commit stores a change and wakes whom it concerns.
+// Commit stores a change and wakes the lanes that it affects.
 func (l *Lanes) Commit(ctx context.Context, change ledger.Change) error {
 	if err := l.Store.Commit(ctx, change); err != nil {
 		return err
@@ -181,8 +181,8 @@ func (l *Lanes) Commit(ctx context.Context, change ledger.Change) error {
 	return nil
 }
 
-// WakeFor wakes whoever may have work after a change: the lanes of its new runs and of its
-// deliveries, even one that is discarded, as others wait behind it, and the workers of sessions that it aborts.
+// WakeFor wakes the lanes that may have work after a change: those of its new runs and of its deliveries (even
+// discarded ones, because others wait behind them), and the workers of sessions that it aborts.
 func (l *Lanes) WakeFor(change ledger.Change) {
 	for _, run := range change.Enqueue {
 		l.Wake(run.Partition, sessions.SessionLane(run.Session))
@@ -197,7 +197,7 @@ func (l *Lanes) WakeFor(change ledger.Change) {
 		l.wakeAbort(i.Session)
 	}
 	for _, m := range change.Approvals {
-		if m.Approval.Delivery == "" { // else its delivery moves with it
+		if m.Approval.Delivery == "" { // otherwise its delivery changes in the same commit
 			l.WakeSession(m.Approval.Session)
 		}
 	}
@@ -206,7 +206,7 @@ func (l *Lanes) WakeFor(change ledger.Change) {
 	}
 }
 
-// wakeLane makes sure that a lane's worker looks at it.
+// wakeLane makes sure that a lane's worker runs.
 func (l *Lanes) wakeLane(o *ownership, name sessions.Lane) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -228,7 +228,7 @@ func (l *Lanes) wakeLane(o *ownership, name sessions.Lane) {
 	}()
 }
 
-// work is a lane's goroutine: it takes the step, and then turn after turn.
+// work is a lane's goroutine: it takes the step, then one turn after the other.
 func (l *Lanes) work(lane *Lane, step, turn Turn) {
 	o := lane.owner
 	for {
@@ -241,7 +241,7 @@ func (l *Lanes) work(lane *Lane, step, turn Turn) {
 		switch {
 		case errors.Is(err, sessions.ErrConflict) && lane.conflicts < conflictsMax:
 			lane.conflicts++
-			next = Rest{Again: true} // somebody else wrote: look again with fresh eyes
+			next = Rest{Again: true} // somebody else wrote: read again and retry
 		case errors.Is(err, sessions.ErrFenced):
 			l.Log.Info("partition has moved", "partition", o.partition, "lane", string(lane.Name))
 			next = Rest{}
@@ -258,7 +258,7 @@ func (l *Lanes) work(lane *Lane, step, turn Turn) {
 	}
 }
 
-// guarded turns a panic into an error: one lane's fault stops no other.
+// guarded turns a panic into an error, so that one lane's fault does not stop the others.
 func guarded(turn Turn) (next Rest, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -268,7 +268,7 @@ func guarded(turn Turn) (next Rest, err error) {
 	return turn()
 }
 
-// wakeAbort asks the owner of a session to look whether its run was asked to end.
+// wakeAbort makes the owner of a session check for an abort request.
 func (l *Lanes) wakeAbort(id sessions.ID) {
 	name := sessions.SessionLane(id)
 	partition := name.Partition(l.Partitions)
@@ -279,7 +279,7 @@ func (l *Lanes) wakeAbort(id sessions.ID) {
 	l.Bus.Wake(partition, abortPrefix+name)
 }
 
-// checkAbort cancels the run of a session's worker if the store says so. Its goroutine is one of the partition's.
+// checkAbort cancels a session's current run if the store has an abort request. The partition owns its goroutine.
 func (l *Lanes) checkAbort(o *ownership, name sessions.Lane) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -288,7 +288,7 @@ func (l *Lanes) checkAbort(o *ownership, name sessions.Lane) {
 		return
 	}
 	if lane.abort == nil {
-		lane.asked, lane.dirty = true, true // a run may be about to start, or is laid aside
+		lane.asked, lane.dirty = true, true // a run may be about to start, or is suspended
 		lane.nudge()
 		return
 	}

@@ -8,10 +8,10 @@ import (
 	"sluice/sessions"
 )
 
-// outagePause is the longest pause between two tries to store something while the database is away.
+// outagePause is the longest pause between two attempts to store something while the database is unavailable.
 const outagePause = 5 * time.Second
 
-// Patiently repeats what the store can't do while it is away. It ends with another outcome, or with ctx.
+// Patiently repeats do while the store is unavailable. It returns any other result, or when ctx ends.
 func Patiently(ctx context.Context, do func() error) error {
 	for failures := 1; ; failures++ {
 		err := do()
@@ -21,10 +21,10 @@ func Patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// OutagePause is the pause before another try after n failures in a row, while the database is away.
+// OutagePause is the pause after n failures in a row while the database is unavailable.
 func OutagePause(n int) time.Duration { return min(Backoff(n), outagePause) }
 
-// Pause waits, but not beyond ctx, whose error it returns.
+// Pause waits until the pause is over or ctx ends; then it returns the error of ctx.
 func Pause(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

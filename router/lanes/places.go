@@ -6,15 +6,15 @@ import (
 	"sluice/sessions"
 )
 
-// places bounds how many sub-agents work at once in this process. Those that
-// find no place stay queued, and are woken when one is free.
+// places bounds how many sub-agents work at once in this process. Lanes without a place stay queued and are woken
+// when a place is free.
 type places struct {
 	mu      sync.Mutex
 	working int
 	waiting map[sessions.Lane]int // lane → partition
 }
 
-// enter takes one of most places, and reports false if all are taken: the lane is woken later. 0 is no bound.
+// enter takes one of most places. It returns false if all are taken; the lane is woken later. 0 means no limit.
 func (p *places) enter(lane sessions.Lane, partition, most int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,13 +40,13 @@ func (p *places) leave() map[sessions.Lane]int {
 	return waiting
 }
 
-// EnterTask takes one of most places for a sub-agent's work on the lane, and reports false if all are taken: the lane is
-// then woken when a place is free. leave gives the place back.
+// EnterTask takes one of most places for a sub-agent's work on the lane. It returns false if all are taken; the lane
+// is woken when a place is free. leave gives the place back.
 func (l *Lanes) EnterTask(lane *Lane, most int) (leave func(), ok bool) {
 	return l.leaveTask, l.places.enter(lane.Name, lane.Partition(), most)
 }
 
-// leaveTask wakes the lanes that wait for the place that is free now.
+// leaveTask wakes the lanes that wait for a place.
 func (l *Lanes) leaveTask() {
 	for lane, partition := range l.places.leave() {
 		l.Wake(partition, lane)

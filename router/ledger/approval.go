@@ -14,16 +14,18 @@ import (
 // TooLate is the denial of a call that timed out. It is stored, and [Approval.Outcome] compares it.
 const TooLate = "nobody approved it in time"
 
-// otherTerms is the denial of a call whose terms have changed since the question: other people may have to decide now.
+// otherTerms is the reason for denying a call whose terms have changed since the question: other people may have to
+// decide now.
 const otherTerms = "who has to approve it has changed since this was asked; call it again to ask for a new decision"
 
-// learntSince is the denial of a call whose session has learnt something since the question, for example from a stranger's file.
+// learntSince is the reason for denying a call whose session has learnt something since the question, for example
+// from a stranger's file.
 const learntSince = "the conversation has learnt more since this was asked; call it again to ask for a new decision"
 
-// ApprovalID names an approval: "apr_" and 12 hex digits, made of the call or delivery that it is about.
+// ApprovalID names an approval: "apr_" and 12 hex digits, derived from its call or delivery.
 type ApprovalID string
 
-// ApprovalStatus is where an approval stands.
+// ApprovalStatus is the state of an approval.
 type ApprovalStatus string
 
 // The approval statuses.
@@ -37,7 +39,7 @@ const (
 	ApprovalDenied  ApprovalStatus = "denied"
 )
 
-// Approval is a tool call, or a text on its way out, that somebody has to decide about, and what was decided.
+// Approval is a question about a tool call or an outgoing text, and its answer.
 type Approval struct {
 	ID      ApprovalID
 	Session sessions.ID
@@ -47,15 +49,15 @@ type Approval struct {
 	Tool    string
 	Args    json.RawMessage
 	Label   flow.Label // of Args
-	Why     string     // it has to be decided about; empty: the permission mode says so
+	Why     string     // the reason for the question; empty: the permission mode
 	Terms   sessions.Terms
-	// Delivery is set where it is about a text on its way out and not about a call.
+	// Delivery is set if the question is about an outgoing text instead of a call.
 	Delivery DeliveryID
 	Status   ApprovalStatus
-	Reason   flow.Text // of a denial, labelled with where it was said; the model reads it where its session may learn it
+	Reason   flow.Text // of a denial, with the label of the place where it was typed; the model reads it if its session may learn it
 	By       string    // who decided: a principal, "operator" or "gateway"
 	Created  time.Time
-	Expires  time.Time // undecided it is denied then, or allowed where Terms.AllowOnTimeout
+	Expires  time.Time // then it is denied, or allowed if Terms.AllowOnTimeout
 	Decided  time.Time // zero while it is pending
 }
 
@@ -65,8 +67,8 @@ type ApprovalMove struct {
 	Approval Approval
 }
 
-// Automatic is what becomes of an approval without a person's decision: it counts only for the terms under which it was asked for, for
-// what its session had learnt by then, and not for longer than that. Empty: nothing.
+// Automatic is the status that an approval takes without a person's decision: it is valid only under the terms at the
+// time of the question, for what the session had learnt by then, and until it expires. Empty: no change.
 func (p Approval) Automatic(terms sessions.Terms, taint flow.Label, now time.Time) (to ApprovalStatus, reason string) {
 	switch {
 	case p.Status != ApprovalPending && p.Status != ApprovalAllowed:
@@ -83,17 +85,17 @@ func (p Approval) Automatic(terms sessions.Terms, taint flow.Label, now time.Tim
 	return ApprovalDenied, TooLate
 }
 
-// GatewaySays is a reason that the gateway gives by itself: one of a few sentences that tell nothing.
+// GatewaySays is one of the gateway's fixed reasons. They contain nothing secret.
 func GatewaySays(reason string) flow.Text { return flow.NewText(reason, NoticeLabel()) }
 
-// Move is the change from the status it has to another.
+// Move is the change of an approval to another status.
 func (p Approval) Move(to ApprovalStatus, reason flow.Text, by string, at time.Time) ApprovalMove {
 	m := ApprovalMove{From: p.Status, Approval: p}
 	m.Approval.Status, m.Approval.Reason, m.Approval.By, m.Approval.Decided = to, reason, by, at
 	return m
 }
 
-// AuditEntry is the entry of the audit trail about a decision; silence decides by the gateway.
+// AuditEntry is the audit entry of a decision; a timeout is a decision by the gateway.
 func (p Approval) AuditEntry(to ApprovalStatus, by string, reason flow.Text, at time.Time) sessions.AuditEntry {
 	return sessions.AuditEntry{
 		At: at, Actor: by, Action: "approval." + string(to), Object: string(p.ID), Session: p.Session, Label: p.Label.Join(reason.Label()),
@@ -106,21 +108,21 @@ func (p Approval) AuditEntry(to ApprovalStatus, by string, reason flow.Text, at 
 	}
 }
 
-// ApprovalIDOf makes the id of what is told from all else by some names.
+// ApprovalIDOf derives an id from names.
 func ApprovalIDOf(names ...string) ApprovalID {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
 	return ApprovalID("apr_" + hex.EncodeToString(sum[:6]))
 }
 
 const (
-	// OverText is shown of a question that ended without a decision.
+	// OverText replaces a question that ended without a decision.
 	OverText = "This is over."
-	// DecidedText is shown of a question whose decision the reader may not know.
+	// DecidedText replaces a question if the reader may not know the decision.
 	DecidedText = "This is decided."
 )
 
-// Outcome is what was decided about a call or a message; empty while it is open. Why somebody denied it is not said: the
-// reason may have been written where more may be known.
+// Outcome says what was decided about a call or a message; empty while it is open. It does not give the reason of a
+// denial, which may be more secret than the conversation.
 func (p Approval) Outcome() string {
 	allowed := p.Status == ApprovalAllowed || p.Status == ApprovalUsed
 	switch {
@@ -138,5 +140,5 @@ func (p Approval) Outcome() string {
 	return "Denied."
 }
 
-// ByGateway decides where no person has.
+// ByGateway is the decider if no person has decided.
 const ByGateway = "gateway"

@@ -10,28 +10,28 @@ import (
 	"sluice/sessions"
 )
 
-// AuditQuery selects entries of the audit trail, the newest first. Zero fields select everything.
+// AuditQuery selects audit entries, newest first. Zero fields select everything.
 type AuditQuery struct {
 	Action   string
 	Actor    string
 	Session  sessions.ID
 	Since    time.Time
-	MaxLevel flow.Level // entries with a label above it are not there at all; invalid selects nothing
+	MaxLevel flow.Level // entries with a label above it are left out; invalid selects nothing
 	Limit    int        // at most 200; 0 is 50
-	After    string     // ID of the last record of the page before; empty for the first page
-	Bound    *Bound     // nil: rows are counted only
+	After    string     // ID of the last record of the previous page; empty for the first page
+	Bound    *Bound     // nil: only rows are counted
 }
 
 // AuditRecord is an entry with its place in the trail.
 type AuditRecord struct {
 	sessions.AuditEntry
-	// ID is for After. It tells nothing of other entries, as the place does.
+	// ID is for AuditQuery.After. Unlike the place, it reveals nothing about other entries.
 	ID    string
 	Place AuditHead
 }
 
-// AuditHead is a place in the audit trail: an entry, its chain, and its hash,
-// which stands for all entries of the chain up to this one.
+// AuditHead is a place in the audit trail: an entry, its chain, and its hash, which covers all entries of the chain
+// up to this one.
 type AuditHead struct {
 	Chain int
 	Seq   int64 // 1, 2, 3 … in the chain; 0 for a chain with no entry
@@ -44,7 +44,7 @@ func (h AuditHead) String() string { return fmt.Sprintf("%d:%d:%s", h.Chain, h.S
 // auditHashLength is the length of a hash in hexadecimal digits.
 const auditHashLength = 64
 
-// ParseAuditHead reads what String has made of a head with at least one entry.
+// ParseAuditHead reads the result of String, for a head with at least one entry.
 func ParseAuditHead(text string) (AuditHead, error) {
 	parts := strings.Split(text, ":")
 	wrong := fmt.Errorf("head %q: want CHAIN:SEQ:HASH, as audit verify prints it", text)
@@ -59,16 +59,16 @@ func ParseAuditHead(text string) (AuditHead, error) {
 	return AuditHead{Chain: chain, Seq: seq, Hash: parts[2]}, nil
 }
 
-// AuditReport is what a look at every entry has shown. It counts entries of every
-// level, so it is for those alone who may see all.
+// AuditReport is the result of checking every entry. It counts entries of every level, so it is only for readers who
+// may see all.
 type AuditReport struct {
 	Entries int64
-	// Heads are those of the chains that have entries, for keeping them elsewhere.
+	// Heads are the heads of the chains that have entries, for keeping them elsewhere.
 	Heads  []AuditHead
-	Faults []AuditFault // the first of each chain, and the kept heads that do not fit; empty: the trail is whole
+	Faults []AuditFault // the first fault of each chain, and the kept heads that do not match; empty: the trail is intact
 }
 
-// AuditFault is an entry that is not as it was written.
+// AuditFault is an entry that was changed, moved or removed.
 type AuditFault struct {
 	Chain int
 	Seq   int64
@@ -81,8 +81,8 @@ type AuditFaultKind string
 
 // The kinds of faults.
 const (
-	AuditChanged AuditFaultKind = "changed" // its content or its hash
+	AuditChanged AuditFaultKind = "changed" // its content or its hash was changed
 	AuditMissing AuditFaultKind = "missing"
-	AuditOrder   AuditFaultKind = "order" // it stands elsewhere, or where none should be
-	AuditHeadBad AuditFaultKind = "head"  // the head does not fit the entries, or a kept one does not
+	AuditOrder   AuditFaultKind = "order" // it was moved or added
+	AuditHeadBad AuditFaultKind = "head"  // the head, or a kept head, does not match the entries
 )

@@ -15,7 +15,7 @@ import (
 	"sluice/sessions"
 )
 
-// questionPrefix begins the idempotency key of a question about an approval.
+// questionPrefix is the prefix of the idempotency key of a question about an approval.
 const questionPrefix = "approval/"
 
 // AskAbout makes a delivery the question about an approval.
@@ -33,20 +33,20 @@ func NewDeliveryID() DeliveryID {
 	return DeliveryID("dlv_" + hex.EncodeToString(u[:]))
 }
 
-// NoticeLabel is the label of the gateway's own words: they tell nothing that a session has learnt.
+// NoticeLabel is the label of the gateway's own texts: they contain nothing that a session has learnt.
 func NoticeLabel() flow.Label { return flow.Bottom() }
 
-// EditsPreview reports whether the next call only edits a message, so that making it twice does no harm.
+// EditsPreview reports whether the next call only edits a message, so that repeating it is harmless.
 func (d Delivery) EditsPreview() bool { return d.PreviewID != "" && len(d.Receipts) == 0 }
 
-// Control is a button of the gateway's own below a question.
+// Control is a button of the gateway below a question.
 type Control struct {
 	Label   string `json:"label"`
 	Command string `json:"command"` // its name, without the slash
 	Args    string `json:"args"`
 }
 
-// CommandLine is the command as people type it.
+// CommandLine is the command as a person types it.
 func (c Control) CommandLine() string { return "/" + c.Command + " " + c.Args }
 
 // ShownButtons are all buttons of a delivery, with their names for the platform.
@@ -69,13 +69,13 @@ func ParsePress(name string) (DeliveryID, int, bool) {
 	return DeliveryID(id), n, ok && err == nil && n >= 0
 }
 
-// Shows reports whether a message is one of the delivery's, as far as that is known: a press may be quicker than the receipt.
+// Shows reports whether a message is one of the delivery's, as far as known: a press may arrive before the receipt.
 func (d Delivery) Shows(id sessions.PlatformMessageID) bool {
 	return d.Status == DeliverySending || d.Status == DeliveryUnknown || d.ResendOf != "" || d.PreviewID == id ||
 		slices.ContainsFunc(d.Receipts, func(r adapters.Receipt) bool { return r.MessageID == id })
 }
 
-// LastText is the last message of a delivery's text, which has the buttons; false if it is not known which it is.
+// LastText is the last message of a delivery's text, which has the buttons; false if it is unknown.
 func (d Delivery) LastText() (id sessions.PlatformMessageID, text string, ok bool) {
 	last := max(len(d.Parts), 1) - 1
 	if last >= len(d.Receipts) {
@@ -90,7 +90,7 @@ func (d Delivery) LastText() (id sessions.PlatformMessageID, text string, ok boo
 // DeliveryID names a delivery: "dlv_" and 32 hex digits that sort by time.
 type DeliveryID string
 
-// DeliveryStatus is where a delivery stands.
+// DeliveryStatus is the state of a delivery.
 type DeliveryStatus string
 
 // The delivery statuses.
@@ -101,7 +101,7 @@ type DeliveryStatus string
 //	       retry  │  └──► blocked (by the gate) | expired | discarded
 //	              └──► held (by a rule) ──► queued (allowed) | blocked (denied) | expired | discarded
 //
-// Preview is a message that is still being written by edits. Unknown, failed,
+// Preview is a message that edits still extend. Unknown, failed,
 // blocked and expired ones can be listed, sent again and discarded by a person.
 const (
 	DeliveryPreview   DeliveryStatus = "preview"
@@ -116,22 +116,21 @@ const (
 	DeliveryDiscarded DeliveryStatus = "discarded"
 )
 
-// DeliveryKind says what a delivery is.
 type DeliveryKind string
 
 // The delivery kinds.
 const (
 	KindReply    DeliveryKind = "reply"    // a run's answer
-	KindNotice   DeliveryKind = "notice"   // the gateway's own word: a command's answer, an overflow, a pairing code
-	KindAnnounce DeliveryKind = "announce" // what people hear of an exchange between agents
+	KindNotice   DeliveryKind = "notice"   // the gateway's own text: a command's answer, an overflow, a pairing code
+	KindAnnounce DeliveryKind = "announce" // what people see of an exchange between agents
 	KindCommand  DeliveryKind = "command"  // the answer to a command that a run has carried out
 	KindMessage  DeliveryKind = "message"  // proactive: the message tool, POST /v1/messages, the CLI
 )
 
-// Delivery is one text on its way out.
+// Delivery is one outgoing text.
 type Delivery struct {
 	ID        DeliveryID
-	Seq       int64 // order in the lane, given by the store
+	Seq       int64 // order in the lane, set by the store
 	Lane      sessions.Lane
 	Partition int
 	Kind      DeliveryKind
@@ -140,33 +139,35 @@ type Delivery struct {
 	Label     flow.Label
 	Session   sessions.ID    // empty if none
 	Run       sessions.RunID // the run that it answers; empty if none
-	// Idempotency makes a repeated request the same delivery; unique where not empty.
+	// Idempotency makes a repeated request return the same delivery; unique if not empty.
 	Idempotency string
 	// ResendOf is the unknown delivery that this one repeats.
 	ResendOf DeliveryID
 
 	Status   DeliveryStatus
 	Epoch    int64
-	Attempts int       // calls of the platform that failed or were lost
+	Attempts int       // platform calls that failed or whose answer was lost
 	NextTry  time.Time // not before
 	Expires  time.Time
-	Parts    []string           // the pieces of Text, set at the first send if there is more than one
-	Receipts []adapters.Receipt // one per piece that the platform has taken, in order
-	// PreviewID is the platform message that showed the preview and becomes the first piece.
+	Parts    []string           // the parts of Text if there is more than one, set at the first send
+	Receipts []adapters.Receipt // one per part that the platform accepted, in order
+	// PreviewID is the platform message that showed the preview and becomes the first part.
 	PreviewID sessions.PlatformMessageID
-	// LostPreview is the text of a preview of which it is not known whether it shows; it is looked up before anything is sent.
+	// LostPreview is the text of a preview that may or may not have been posted; it is looked up before anything is
+	// sent.
 	LostPreview string
-	// SentAt is stored before each call that posts something; the call was not made earlier. Zero before the first.
+	// SentAt is stored before each call that posts something; the call was not made before that time. Zero before the
+	// first.
 	SentAt time.Time
-	// Buttons are shown with the last piece of the text. A press is told to the agent.
+	// Buttons are shown with the last part of the text. A press is a message to the agent.
 	Buttons []adapters.Button
-	// Controls are buttons of the gateway's own, which only its questions have: a press is a command.
+	// Controls are the gateway's own buttons, which only its questions have: a press is a command.
 	Controls []Control
-	// Asks is the question that it asks; empty for none, or once the buttons were taken off.
+	// Asks is the question in this delivery; empty for others, or once the buttons were removed.
 	Asks Question
-	// Revises is the delivery whose last message it takes the place of, on a platform that can edit; empty for none.
+	// Revises is the delivery whose last message this one replaces, on a platform that can edit; else empty.
 	Revises DeliveryID
-	// Files are sent after the text, each as a message of its own.
+	// Files are sent after the text, each as a separate message.
 	Files     []sessions.MediaID
 	Decision  *policy.Decision // of the gate; nil until asked
 	LastError string           // for the operator
@@ -174,15 +175,15 @@ type Delivery struct {
 	Finished  time.Time // zero until a terminal status
 }
 
-// DeliveryMove replaces a delivery's mutable fields (text, label, status, epoch,
-// attempts, next try, expires, chunks, receipts, preview id, lost preview, sent at, decision, last error,
-// finished, resend of, route, lane) if its stored status is From, its stored epoch is not greater than
-// Delivery.Epoch, and it was not tried since it was read (its stored attempts are not more); else ErrConflict. With Delivery.Epoch above 0 the partition's
-// epoch must equal it, else ErrFenced; 0 asks for no fence and sets none.
+// DeliveryMove replaces a delivery's mutable fields (text, label, status, epoch, attempts, next try, expires, parts,
+// receipts, preview id, lost preview, sent at, decision, last error, finished, resend of, route, lane) if its stored
+// status is From, its stored epoch is not greater than Delivery.Epoch, and it was not attempted since it was read
+// (its stored attempts are not higher); else ErrConflict. With Delivery.Epoch above 0 the partition's epoch must
+// equal it, else ErrFenced; 0 neither checks nor sets the epoch.
 type DeliveryMove struct {
 	From     DeliveryStatus
 	Delivery Delivery
 }
 
-// Withdraws reports whether the delivery is the order to take back the message that shows its preview.
+// Withdraws reports whether the delivery deletes the message that shows its preview.
 func (d Delivery) Withdraws() bool { return d.Text == "" && len(d.Files) == 0 }

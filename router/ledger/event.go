@@ -6,17 +6,17 @@ import (
 	"sluice/sessions"
 )
 
-// Event is one inbound platform event. It is kept for ever: it is what makes a repeat a repeat.
+// Event is one inbound platform event. It is kept for ever, because it identifies repeated events.
 type Event struct {
 	Key      string // "<channel>/<account>/<event>"
 	Outcome  Outcome
 	Session  sessions.ID    // empty if none
-	Run      sessions.RunID // of Outcome run
-	Notice   DeliveryID     // the gateway's own answer to it; empty for none
+	Run      sessions.RunID // if Outcome is run
+	Notice   DeliveryID     // the gateway's own answer; may be empty
 	Accepted time.Time
 }
 
-// Outcome says what became of an event.
+// Outcome is the result of an event.
 type Outcome string
 
 // The outcomes.
@@ -27,27 +27,27 @@ const (
 	OutcomePairing Outcome = "pairing" // an unknown person; a code was told or is pending
 	OutcomeIgnored Outcome = "ignored" // not admitted by policy
 	OutcomeMoved   Outcome = "moved"   // a conversation got a new id
-	OutcomeDeleted Outcome = "deleted" // a message was taken back
+	OutcomeDeleted Outcome = "deleted" // a message was deleted
 )
 
-// HistoryAppend is one line of a group's unmentioned talk.
+// HistoryAppend adds one group message that was not for the agent.
 type HistoryAppend struct {
 	Lane sessions.Lane
 	Line sessions.HistoryLine
 	Keep int
 }
 
-// HistoryTrim drops the history of a lane up to a time that is included.
+// HistoryTrim drops the history of a lane up to and including a time.
 type HistoryTrim struct {
 	Lane    sessions.Lane
 	Through time.Time
 }
 
-// DirectPeer says that somebody was heard in a conversation, and whose it is.
+// DirectPeer says that a person spoke in a conversation.
 type DirectPeer struct {
 	Channel, Account string
 	Conversation     sessions.ConversationID
-	User             sessions.UserID // of a direct chat; empty elsewhere
+	User             sessions.UserID // in a direct chat; else empty
 }
 
 // HistoryEdit is the new text of a message.
@@ -56,27 +56,27 @@ type HistoryEdit struct {
 	Text string
 }
 
-// HistoryMessage names a message that was taken back.
+// HistoryMessage names a message that was edited or deleted.
 type HistoryMessage struct {
 	Lane    sessions.Lane
 	Message sessions.PlatformMessageID
 }
 
-// Revision says which run an edited message has led to last.
+// Revision is the newest run of an edited message.
 type Revision struct {
 	Lane    sessions.Lane
 	Message sessions.PlatformMessageID
 	Run     sessions.RunID
 }
 
-// BotTurns are the inputs of bots that were taken in a conversation since a person last spoke there.
+// BotTurns are the accepted inputs of bots in a conversation since a person last spoke there.
 type BotTurns struct {
 	Place   sessions.Lane // of the conversation, without its thread
-	Turns   []time.Time   // the newest, oldest first; none: a person has spoken
-	Stopped bool          // bots are not heard there until a person speaks
+	Turns   []time.Time   // the newest ones, oldest first; empty: a person has spoken
+	Stopped bool          // bots are ignored there until a person speaks
 }
 
-// Alias says that conversation To is known under the older id From.
+// Alias says that conversation To was known as From.
 type Alias struct {
 	Channel, Account string
 	From, To         sessions.ConversationID

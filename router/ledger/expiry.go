@@ -2,9 +2,9 @@ package ledger
 
 import "time"
 
-// Expiry says which sessions are over.
+// Expiry says which sessions have expired.
 type Expiry struct {
-	Now       time.Time // those whose TTL has passed by then
+	Now       time.Time // those whose TTL has ended by then
 	IdleSince time.Time // those that are not persistent and were last active before it
-	KeptSince time.Time // those that are persistent and in which nothing has happened since; zero: none of them
+	KeptSince time.Time // persistent ones without activity since; zero: no persistent ones
 }

@@ -8,21 +8,22 @@ import (
 	"sluice/sessions"
 )
 
-// Media is a file that came in or goes out, with its content.
+// Media is a received or sent file, with its content.
 type Media struct {
 	ID      sessions.MediaID
-	Session sessions.ID // whose conversation it came in with; empty for one that a program gave
+	Session sessions.ID // the session that received it; empty for a program's file
 	Name    string
 	MIME    string
 	Size    int64  // bytes
 	SHA256  string // of the content, in hex
-	Content []byte // nil in what lists and heads give
+	Content []byte // nil in lists
 	Label   flow.Label
 	Created time.Time
 	// Expires is when it may be swept, unless a delivery that is not done still has it.
 }
 
-// FileName is the name under which the file goes out; what came without one, as pictures do, gets one of its type.
+// FileName is the name under which the file is sent. A file without a name, such as a picture, gets one from its
+// type.
 func (m Media) FileName() string {
 	if m.Name != "" {
 		return m.Name
@@ -33,7 +34,7 @@ func (m Media) FileName() string {
 	return "file"
 }
 
-// FileName is the name under which a file leaves.
+// FileName is the name under which a file is sent.
 func (d Delivery) FileName(m Media) string {
 	if d.Decision == nil {
 		return m.FileName()

@@ -9,22 +9,22 @@ type PruneKind string
 const (
 	PruneDeliveries PruneKind = "deliveries"
 	PruneRuns       PruneKind = "runs"
-	PruneEvents     PruneKind = "events"    // events keep their keys and lose the rest, once their run is gone
-	PruneExchanges  PruneKind = "exchanges" // requests between sessions; of those that a client has named, the key stays
+	PruneEvents     PruneKind = "events"    // events keep their keys and lose the rest, once their run is removed
+	PruneExchanges  PruneKind = "exchanges" // requests between sessions; keys that clients chose are kept
 	PruneChains     PruneKind = "chains"    // what the runs of a chain have used
-	PruneArchived   PruneKind = "archived"  // sessions of sub-agents that have ended, with their messages and runs
-	PruneSessions   PruneKind = "sessions"  // other sessions that have ended, with what they own
+	PruneArchived   PruneKind = "archived"  // ended sessions of sub-agents, with their messages and runs
+	PruneSessions   PruneKind = "sessions"  // other ended sessions, with everything that belongs to them
 	PruneMedia      PruneKind = "media"     // files that came in or were sent
 )
 
-// Prune is one step of removing old rows. A row that something unfinished still needs is left.
+// Prune is one step of removing old rows. Rows that unfinished work needs are kept.
 type Prune struct {
 	Kind   PruneKind
 	Before time.Time // rows that ended before it
-	After  string    // where the step before ended; empty: begin with the oldest row
+	After  string    // where the previous step ended; empty: start with the oldest row
 }
 
-// Pruned is what a step has done.
+// Pruned is the result of a step.
 type Pruned struct {
 	Removed int    // rows that were removed or emptied
 	Next    string // the next step's [Prune.After]

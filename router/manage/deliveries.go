@@ -13,24 +13,24 @@ import (
 	"sluice/sessions"
 )
 
-// DeliveryStore is what the stage reads about deliveries.
+// DeliveryStore reads deliveries.
 type DeliveryStore interface {
 	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 }
 
-// Deliveries sends deliveries again and discards them, for operators and programs. All its fields are required. It is safe
-// for concurrent use.
+// Deliveries retries and discards deliveries, for operators and programs. All fields are required. It is safe for
+// concurrent use.
 type Deliveries struct {
 	Store    DeliveryStore
 	Settings func() *place.Settings
 	Lanes    Lanes
-	// ApprovalOf reads the approval that a held delivery waits for.
+	// ApprovalOf reads the approval of a held delivery.
 	ApprovalOf func(ctx context.Context, d ledger.Delivery) (ledger.Approval, error)
 	Now        func() time.Time
 }
 
-// RetryDelivery sends a delivery again that did not succeed, and a waiting one at once.
+// RetryDelivery sends a delivery again that did not succeed, or sends a waiting one at once.
 func (l *Deliveries) RetryDelivery(ctx context.Context, id ledger.DeliveryID, actor string) (ledger.Delivery, error) {
 	d, err := l.Store.Delivery(ctx, id)
 	if err != nil {
@@ -44,7 +44,7 @@ func (l *Deliveries) RetryDelivery(ctx context.Context, id ledger.DeliveryID, ac
 	}
 	now := l.Now()
 	expires := now.Add(outbound.LifeOf(l.Settings(), sessions.Route{}))
-	if d.Route.Handle != "" { // it must not go to everybody instead
+	if d.Route.Handle != "" { // a private answer must not become visible to everyone
 		if expires = d.Created.Add(outbound.HandleLife); !expires.After(now) {
 			return d, &request.Error{Text: fmt.Sprintf("the delivery is an answer for one person alone, which the platform accepts only within %s of the question: discard it", outbound.HandleLife)}
 		}
@@ -54,8 +54,8 @@ func (l *Deliveries) RetryDelivery(ctx context.Context, id ledger.DeliveryID, ac
 	return d, l.change(ctx, from, d, "delivery.retry", actor)
 }
 
-// DiscardDelivery takes a delivery off the list of what a person must look at. To discard a held one is to deny it, so it
-// takes somebody who may decide about it; for others the error is a [*decider.NotApproverError].
+// DiscardDelivery removes a delivery from the list of problems. Discarding a held delivery denies it, so the actor
+// must be allowed to decide about it; otherwise the error is a [*decider.NotApproverError].
 func (l *Deliveries) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, by decider.Verdict) (ledger.Delivery, error) {
 	d, err := l.Store.Delivery(ctx, id)
 	if err != nil {

@@ -21,7 +21,7 @@ type ExpiryStore interface {
 	Commit(ctx context.Context, c ledger.Change) error
 }
 
-// Expirer ends sessions whose time is over. All its exported fields are required. One goroutine at a time uses it.
+// Expirer ends expired sessions. All exported fields are required. Only one goroutine at a time uses it.
 type Expirer struct {
 	Store    ExpiryStore
 	Places   *place.Places
@@ -29,17 +29,17 @@ type Expirer struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 
-	kept map[sessions.ID]bool // sessions that would have expired and that a rule keeps, by the last sweep
+	kept map[sessions.ID]bool // expired sessions that a rule kept in the last sweep
 }
 
 const (
-	// idleLife is how long a session that was made over HTTP and is not persistent lives after its last response.
+	// idleLife is how long a session created over HTTP that is not persistent lives after its last response.
 	idleLife = 5 * time.Minute
-	// expireBatch is how many sessions one sweep ends at most.
+	// expireBatch is the maximum number of sessions that one sweep ends.
 	expireBatch = 500
 )
 
-// over says why a session is over; empty: it is not.
+// over says why a session has expired; empty if it has not.
 func over(e ledger.Expiry, r sessions.Record) (why string) {
 	switch {
 	case r.TTL > 0 && !r.Created.Add(r.TTL).After(e.Now), !r.Persistent && r.LastActivity.Before(e.IdleSince):
@@ -50,7 +50,7 @@ func over(e ledger.Expiry, r sessions.Record) (why string) {
 	return ""
 }
 
-// expiry is what is over at a time.
+// expiry says which sessions have expired at a time.
 func expiry(keep place.Retention, now time.Time) ledger.Expiry {
 	e := ledger.Expiry{Now: now, IdleSince: now.Add(-idleLife)}
 	if keep.Sessions > 0 {
@@ -59,10 +59,10 @@ func expiry(keep place.Retention, now time.Time) ledger.Expiry {
 	return e
 }
 
-// Sweep ends the sessions that are over. It asks the rules again about those that they kept at the last sweep.
+// Sweep ends expired sessions. It asks the rules again about the sessions that they kept in the last sweep.
 func (x *Expirer) Sweep(ctx context.Context) {
 	e := expiry(x.Settings().Retention, x.Now())
-	expired, err := x.Store.ExpiredSessions(ctx, e, expireBatch+len(x.kept)) // what is kept hides no others
+	expired, err := x.Store.ExpiredSessions(ctx, e, expireBatch+len(x.kept)) // sessions that a rule keeps leave room for others
 	if err != nil {
 		if ctx.Err() == nil {
 			x.Log.Error("expired sessions not read", "err", err)
@@ -83,7 +83,7 @@ func (x *Expirer) Sweep(ctx context.Context) {
 	x.kept = kept
 }
 
-// expire ends a session that is over, or reports that a rule keeps it, which the audit trail has once.
+// expire ends an expired session, or reports that a rule keeps it; the audit trail records that once.
 func (x *Expirer) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (keeps bool, err error) {
 	record, err := x.Store.Session(ctx, id)
 	if err != nil {
@@ -91,7 +91,7 @@ func (x *Expirer) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (
 	}
 	why := over(e, record)
 	if why == "" || !record.Ended.IsZero() {
-		return false, nil // something has happened since it was found
+		return false, nil // there was activity since it was found
 	}
 	entry, kept := x.Places.MayEnd(record, "gateway", false)
 	entry.Detail = map[string]any{"reason": why, "decision": entry.Detail}
@@ -107,9 +107,9 @@ func (x *Expirer) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (
 	return kept != "" && err == nil, err
 }
 
-// ending ends a session that is over, unless something happens in it first. Where people have set something for their
-// conversation, an empty session with these settings takes its place, as /new would make it: the gateway must not speak
-// again in a place because nobody has said anything there for a while.
+// ending ends an expired session, unless there is activity in the meantime. If people changed settings for the
+// conversation, an empty session with these settings replaces it, as after /new: silence must not switch the gateway
+// on again in a place where somebody switched it off.
 func (x *Expirer) ending(record sessions.Record) (change ledger.Change) {
 	if adjusted(record) {
 		change, _ = x.Places.Reset(record, flow.Level{})
@@ -120,8 +120,8 @@ func (x *Expirer) ending(record sessions.Record) (change ledger.Change) {
 	return change
 }
 
-// adjusted reports whether a conversation has settings of its own that outlive its session. A sub-agent's session and one that a
-// program has made have nobody who comes back to it.
+// adjusted reports whether a conversation has settings that outlive its session. Nobody returns to the session of a
+// sub-agent, or to one that a program has created.
 func adjusted(r sessions.Record) bool {
 	if r.Key.SubAgent() || strings.HasPrefix(r.Key.Bare(), "http:") {
 		return false

@@ -15,10 +15,10 @@ import (
 	"sluice/sessions"
 )
 
-// tries bounds how often a change is tried that meets another one.
+// tries bounds how often a change is retried after conflicts.
 const tries = 5
 
-// Store is what the stage reads and writes of sessions and their runs.
+// Store reads and writes sessions and their runs.
 type Store interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
@@ -28,26 +28,26 @@ type Store interface {
 	Commit(ctx context.Context, c ledger.Change) error
 }
 
-// Lanes commit a change and wake whom it concerns, see [lanes.Lanes.Commit].
+// Lanes commits a change and wakes the affected lanes, see [lanes.Lanes.Commit].
 type Lanes interface {
 	Commit(ctx context.Context, c ledger.Change) error
 }
 
-// Events are the live events of sessions.
+// Events has the live events of sessions.
 type Events interface {
 	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
 }
 
-// Sessions finds, makes, changes and ends sessions for operators and programs. All its fields are required. It is safe for
-// concurrent use.
+// Sessions finds, creates, changes and ends sessions for operators and programs. All fields are required. It is safe
+// for concurrent use.
 type Sessions struct {
 	Store     Store
 	Places    *place.Places
 	Settings  func() *place.Settings
 	Lanes     Lanes
 	Events    Events
-	ModelName func(agent string) string // of an agent; empty for an agent that does not exist
-	Stopping  func() bool               // nothing new is taken in
+	ModelName func(agent string) string // of an agent; empty if the agent does not exist
+	Stopping  func() bool               // whether the gateway accepts no new requests
 	Now       func() time.Time
 }
 
@@ -59,7 +59,7 @@ type NewSession struct {
 	Metadata   json.RawMessage
 	FileAccess sessions.FileAccess
 	Title      flow.Text
-	Clearance  flow.Level // the most that it may ever learn; invalid: everything
+	Clearance  flow.Level // the highest level that it may ever learn; invalid: all levels
 }
 
 // ResolveSession finds a live session by its key, its id, or "main".
@@ -67,8 +67,8 @@ func (k *Sessions) ResolveSession(ctx context.Context, keyOrID string) (sessions
 	return k.Places.Resolve(ctx, keyOrID)
 }
 
-// SessionOrMain finds a session by its key or id. Without either it gives the default agent's main session, or the record
-// with which that session would be made.
+// SessionOrMain finds a session by its key or id. Without either, it returns the default agent's main session, or the
+// record from which that session would be created.
 func (k *Sessions) SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error) {
 	if keyOrID != "" {
 		return k.ResolveSession(ctx, keyOrID)
@@ -85,7 +85,7 @@ func (k *Sessions) SessionOrMain(ctx context.Context, keyOrID string) (sessions.
 	return stored, nil
 }
 
-// MainSession finds the default agent's main session, and makes it if it is missing.
+// MainSession finds the default agent's main session, and creates it if it does not exist.
 func (k *Sessions) MainSession(ctx context.Context) (sessions.Record, error) {
 	s := k.Settings()
 	key := s.Keyer.Main(s.Agent)
@@ -103,7 +103,7 @@ func (k *Sessions) MainSession(ctx context.Context) (sessions.Record, error) {
 	return sessions.Record{}, fmt.Errorf("make main session: %w", sessions.ErrConflict)
 }
 
-// CreateSession makes a session that is spoken to over HTTP.
+// CreateSession creates a session for use over HTTP.
 func (k *Sessions) CreateSession(ctx context.Context, n NewSession) (sessions.Record, error) {
 	if k.Stopping() {
 		return sessions.Record{}, request.ErrStopping
@@ -136,7 +136,7 @@ func (k *Sessions) CreateSession(ctx context.Context, n NewSession) (sessions.Re
 	return record, nil
 }
 
-// pathBytes is the length of all paths of a file access, with 3 bytes for the marks of each.
+// pathBytes is the length of all paths of a file access, with 3 bytes per path for the separators.
 func pathBytes(a sessions.FileAccess) (size int) {
 	for _, path := range slices.Concat(a.Read, a.Write) {
 		size += len(path) + 3
@@ -156,9 +156,9 @@ func (k *Sessions) PatchSession(ctx context.Context, p sessions.Patch, actor str
 	return k.Store.Session(ctx, p.ID)
 }
 
-// Learn raises a session to a label that reaches it by another way than its runs, for example a file in its workspace. It
-// is called before the data can be read: a crash in between leaves a session that is too careful. A run that works
-// meanwhile continues from its last stored step, with what the session knows then.
+// Learn raises a session to a label that reaches it outside its runs, for example through a file in its workspace. It
+// is called before the data can be read: after a crash in between, the session only has a label that is too high. A
+// run in progress continues from its last stored step with the new label.
 func (k *Sessions) Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error {
 	for range tries {
 		record, err := k.Places.LiveSession(ctx, id)
@@ -178,7 +178,7 @@ func (k *Sessions) Learn(ctx context.Context, id sessions.ID, label flow.Label, 
 		}
 		record.Taint = taint
 		err = k.Store.Commit(ctx, ledger.Change{Change: sessions.Change{Save: []sessions.Record{record}, Audit: []sessions.AuditEntry{entry}}})
-		if !errors.Is(err, sessions.ErrConflict) { // else a run of it has stored a step since
+		if !errors.Is(err, sessions.ErrConflict) { // otherwise one of its runs has stored a step in the meantime
 			return err
 		}
 	}
@@ -225,7 +225,7 @@ func (k *Sessions) DeleteSession(ctx context.Context, id sessions.ID, actor stri
 	return nil
 }
 
-// keep records why a session was not ended, and gives the error that says so.
+// keep records why a session was not ended, and returns the matching error.
 func (k *Sessions) keep(ctx context.Context, entry sessions.AuditEntry, why string) error {
 	if err := k.Store.Commit(ctx, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}}); err != nil {
 		return fmt.Errorf("record refusal: %w", err)
@@ -233,7 +233,7 @@ func (k *Sessions) keep(ctx context.Context, entry sessions.AuditEntry, why stri
 	return &request.Error{Text: why}
 }
 
-// AbortSession stops what a session works on, what waits in it, and its sub-agents.
+// AbortSession stops the current run of a session, its queued runs and its sub-agents.
 func (k *Sessions) AbortSession(ctx context.Context, id sessions.ID, actor string) error {
 	if err := k.commitStop(ctx, id, func(c *ledger.Change) { c.Audit = append(c.Audit, k.Stopped(id, actor)) }); err != nil {
 		return fmt.Errorf("abort session: %w", err)
@@ -241,7 +241,7 @@ func (k *Sessions) AbortSession(ctx context.Context, id sessions.ID, actor strin
 	return nil
 }
 
-// WaitRun waits at most for d until a run has ended, and returns the run as it is then.
+// WaitRun waits until a run has ended, at most for d, and returns its current state.
 func (k *Sessions) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
 	run, err := k.Store.Run(ctx, id)
 	if err != nil || run.Status.Terminal() || d <= 0 {
@@ -253,7 +253,8 @@ func (k *Sessions) WaitRun(ctx context.Context, id sessions.RunID, d time.Durati
 	if err != nil {
 		return run, fmt.Errorf("follow session: %w", err)
 	}
-	// The run may have ended before the subscription began, and the bus may lose an event: so a ticker looks too.
+	// The run may have ended before the subscription started, and the bus may lose an event, so a ticker checks as
+	// well.
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
 	for {
@@ -275,7 +276,7 @@ func (k *Sessions) awaitEnd(ctx context.Context, id sessions.RunID, events <-cha
 			return
 		case e, ok := <-events:
 			if !ok {
-				events = nil // the ticker goes on
+				events = nil // the ticker still works
 			} else if e.Run == id && e.Type.Terminal() {
 				return
 			}

@@ -11,8 +11,8 @@ import (
 	"sluice/sessions"
 )
 
-// Stop is the change that stops what a session works on and what waits in it, the exchanges that wait for it, and its
-// sub-agents. It is not stored yet.
+// Stop is the change that stops a session's current run, its queued runs, the exchanges that wait for it, and its
+// sub-agents. The caller stores it.
 func (k *Sessions) Stop(ctx context.Context, id sessions.ID) (change ledger.Change, err error) {
 	now := k.Now()
 	change.Abort = []sessions.Abort{{Session: id, At: now}}
@@ -24,7 +24,7 @@ func (k *Sessions) Stop(ctx context.Context, id sessions.ID) (change ledger.Chan
 		for _, x := range open {
 			child := x.Kind == announce.Spawn && x.Requester.Session == id
 			if !child && x.Speaker().Session != id {
-				continue // the other side is at work, and not stopped
+				continue // the other side is working, and is not stopped
 			}
 			if child {
 				change.Abort = append(change.Abort, sessions.Abort{Session: x.Target.Session, At: now})
@@ -37,12 +37,12 @@ func (k *Sessions) Stop(ctx context.Context, id sessions.ID) (change ledger.Chan
 	return change, nil
 }
 
-// Stopped is the entry of the audit trail about who stopped a session.
+// Stopped is the audit entry that says who stopped a session.
 func (k *Sessions) Stopped(id sessions.ID, actor string) sessions.AuditEntry {
 	return sessions.AuditEntry{At: k.Now(), Actor: actor, Action: "session.stop", Object: string(id), Session: id, Label: ledger.NoticeLabel()}
 }
 
-// commitStop stores what stops a session. If one of its exchanges takes a step meanwhile, it tries again.
+// commitStop stores the stop of a session. It retries if one of the session's exchanges advances in the meantime.
 func (k *Sessions) commitStop(ctx context.Context, id sessions.ID, add func(*ledger.Change)) error {
 	var err error
 	for range tries {

@@ -13,12 +13,12 @@ import (
 	"sluice/sessions"
 )
 
-// withheldText is what a conversation is told when its answer may not be said there. It says nothing of why.
+// withheldText tells a conversation that its answer is withheld, without the reason.
 const withheldText = "I have an answer, but I am not allowed to give it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."
 
-// WithheldNotice tells a conversation that its answer is withheld. The notice belongs to the session of the answer and has the
-// answer's label, so that only those who may know of both are told over the API. Only where the place carries less than
-// the answer does the notice have a label of its own: else nobody would be told.
+// WithheldNotice tells a conversation that its answer is withheld. The notice belongs to the answer's session and has
+// the answer's label, so that over the API only those who may see both read it. If the place carries less than the
+// answer, the notice has its own label; otherwise nobody would see it.
 func (c *Composer) WithheldNotice(d ledger.Delivery) ledger.Delivery {
 	label := d.Label
 	if d.Decision.AbovePlace() {
@@ -29,14 +29,14 @@ func (c *Composer) WithheldNotice(d ledger.Delivery) ledger.Delivery {
 	return notice
 }
 
-// Withheld says that an answer may not be told, by which decision, and what can be done about it.
+// Withheld says that an answer is withheld, by which decision, and what can be done about it.
 type Withheld struct {
 	Decision policy.Decision
-	Delivery ledger.DeliveryID // that the decision is recorded with; empty once it is no longer kept
-	Approval ledger.ApprovalID // of an answer that somebody can allow
+	Delivery ledger.DeliveryID // the delivery with the decision; empty if it no longer exists
+	Approval ledger.ApprovalID // of an answer that somebody can approve
 }
 
-// Message says for people that the answer is withheld, and what its owner can do.
+// Message tells people that the answer is withheld, and what its owner can do.
 func (w *Withheld) Message() string {
 	switch {
 	case w.Decision.Action == policy.Hold:
@@ -47,29 +47,30 @@ func (w *Withheld) Message() string {
 	return withheldText
 }
 
-// Disclosure is what a caller of the API is told of an answer.
+// Disclosure is what a caller of the API sees of an answer.
 type Disclosure struct {
-	Text     string    // the answer, without what the gate takes out of it
-	Withheld *Withheld // nil: nothing forbids it
+	Text     string    // the answer, redacted by the gate
+	Withheld *Withheld // nil if the answer is not withheld
 }
 
-// AnswerStore is what answers over the API need of the store.
+// AnswerStore is the part of the store that answers over the API need.
 type AnswerStore interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error)
 	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error)
-	// WithheldAnswer reads the delivery of a run's answer that is held, blocked or expired, or that was held and is allowed since; else ErrNotFound.
+	// WithheldAnswer reads the delivery of a run's answer that is held, blocked or expired, or that was held and then
+	// allowed; else ErrNotFound.
 	WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (ledger.Delivery, error)
 }
 
-// Answers says what callers of the API may be told. All fields are required.
+// Answers decides what callers of the API may see. All fields are required.
 type Answers struct {
 	Store    AnswerStore
 	Composer *Composer
 	Holds    *Holds
 }
 
-// Discloser asks the gate about something that one run has said. It is for one goroutine.
+// Discloser asks the gate about a text of one run. Use it from one goroutine.
 type Discloser func(ctx context.Context, text string) (Disclosure, error)
 
 // Disclose asks the gate about a run's answer, see [Answers.Discloser].
@@ -81,11 +82,12 @@ func (a *Answers) Disclose(ctx context.Context, run sessions.Run, reader flow.Le
 	return tell(ctx, run.Reply)
 }
 
-// Discloser asks the gate about what a run has said for a caller of the API: for who waits for it, who follows the session, and who
-// reads it later. The decision is that of the answer's delivery. A valid reader is the level of who reads what was said before with a
-// token of their own; else the answer may only be told if the place where it was asked for carries it.
+// Discloser asks the gate about the texts of a run for a caller of the API: one that waits for the answer, follows
+// the session, or reads it later. The decision is the same as for the answer's delivery. A valid reader is the level
+// of a caller that reads history with its own token; otherwise the answer is shown only if the place of the question
+// carries it.
 func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.Level) (Discloser, error) {
-	if run.Route.IsZero() { // it answers nobody, so that the gate has nothing to say
+	if run.Route.IsZero() { // there is no conversation to check
 		return func(_ context.Context, text string) (Disclosure, error) {
 			return Disclosure{Text: visibleText(text)}, nil
 		}, nil
@@ -117,7 +119,7 @@ func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.L
 	}, nil
 }
 
-// visibleText is a text as it is told: a silent one is empty.
+// visibleText is a text as people see it: empty if it is silent.
 func visibleText(text string) string {
 	if sessions.Silent(text) {
 		return ""
@@ -125,7 +127,7 @@ func visibleText(text string) string {
 	return text
 }
 
-// unlessAllowed withholds what a run has said, unless somebody has allowed what the gate holds.
+// unlessAllowed withholds a text of a run, unless somebody has allowed the held answer.
 func (a *Answers) unlessAllowed(ctx context.Context, run sessions.Run, text string, d policy.Decision) (Disclosure, error) {
 	answer, err := a.answerDelivery(ctx, run)
 	if errors.Is(err, sessions.ErrNotFound) {

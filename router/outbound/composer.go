@@ -12,27 +12,29 @@ import (
 	"sluice/sessions"
 )
 
-// Gate decides what may leave. Its methods have no effects.
+// Gate decides what may be sent. Its methods have no effects.
 type Gate interface {
 	Decide(e policy.Egress) policy.Decision
-	// Carries is the highest level that may be said where a text is to go.
+	// Carries is the highest level that may be sent to the destination of a text.
 	Carries(e policy.Egress) flow.Level
-	// SinkLevel is the highest level that may be said by a route.
+	// SinkLevel is the highest level that may be sent on a route.
 	SinkLevel(route sessions.Route) flow.Level
 }
 
-// Reader is what a Composer reads of the store.
+// Reader is the part of the store that a Composer reads.
 type Reader interface {
 	place.KeyReader
-	// Batch reads the runs that are or were worked together with a run, itself among them, in no order; none if the run is unknown.
+	// Batch reads the runs that are or were worked together with a run, including that run, in no order; empty if the
+	// run is unknown.
 	Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error)
-	// MediaInfo reads what a file is, without its content; ErrNotFound if it is no longer kept.
+	// MediaInfo reads a file's row without its content; ErrNotFound if retention has removed it.
 	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
-	// PeerOf reads whose a direct chat is, and nobody for other conversations; ErrNotFound where nobody was noted as heard.
+	// PeerOf reads the person of a direct chat; empty for other conversations; ErrNotFound if nobody has spoken there
+	// yet.
 	PeerOf(ctx context.Context, channel, account string, conversation sessions.ConversationID) (sessions.UserID, error)
 }
 
-// Composer makes deliveries and asks the gate about them. All its fields are required. It is safe for concurrent use.
+// Composer creates deliveries and asks the gate about them. All fields are required. It is safe for concurrent use.
 type Composer struct {
 	Store      Reader
 	Gate       Gate
@@ -43,7 +45,7 @@ type Composer struct {
 	Now        func() time.Time
 }
 
-// Delivery makes a queued delivery.
+// Delivery creates a queued delivery.
 func (c *Composer) Delivery(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery {
 	now := c.Now()
 	lane := route.Lane()
@@ -54,7 +56,7 @@ func (c *Composer) Delivery(kind ledger.DeliveryKind, route sessions.Route, text
 	}
 }
 
-// Notice makes a delivery of the gateway's own words. They tell nothing that a session has learnt.
+// Notice creates a delivery of the gateway's own text. It contains nothing that a session has learnt.
 func (c *Composer) Notice(route sessions.Route, text string) ledger.Delivery {
 	return c.Delivery(ledger.KindNotice, route, text, ledger.NoticeLabel())
 }
@@ -68,11 +70,11 @@ func (c *Composer) Decide(ctx context.Context, d ledger.Delivery, record session
 	return c.Gate.Decide(leaving), nil
 }
 
-// HandleLife is the longest time for which a platform's handle for a private answer
-// is valid: 15 minutes at Discord, 30 at Slack.
+// HandleLife is the longest time for which a platform's handle for a private answer is valid: 15 minutes on Discord,
+// 30 on Slack.
 const HandleLife = 15 * time.Minute
 
-// LifeOf is the life of a delivery by a route. A private answer expires with its handle.
+// LifeOf is how long a delivery on a route may wait. A private answer expires with its handle.
 func LifeOf(s *place.Settings, route sessions.Route) time.Duration {
 	life := s.DeliveryLife
 	if life <= 0 {

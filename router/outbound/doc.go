@@ -1,10 +1,10 @@
-// Package outbound sends what the gateway says: answers, notices, and messages that answer nothing.
+// Package outbound sends the gateway's messages: answers, notices, and proactive messages.
 //
-// What comes in: deliveries, which other stages make with a [Composer] and store in the commit of their cause; proactive messages
-// ([Sender]). What goes out: calls of a platform's adapter, each after the gate was asked, and what callers of the API may be told
-// ([Answers]). The gate's input is made in one place, [Leaving.Egress].
+// What comes in: deliveries, which other stages create with a [Composer] and store in the commit of their cause; and
+// proactive messages ([Sender]). What goes out: calls of a platform's adapter, each after asking the gate, and answers
+// for callers of the API ([Answers]). One function builds the gate's input, [Outgoing.Egress].
 //
-// An [Outbox] makes the worker of each conversation's lane. It sends one delivery after the other:
+// An [Outbox] creates the worker of each conversation's lane. It sends the deliveries one by one:
 //
 //	queued ── gate ── commit "sending" ── platform ── commit "sent"
 //	           │
@@ -12,14 +12,15 @@
 //
 // # Failure rules
 //
-// The intent is stored before the platform is called, the receipt after each part. A receipt is stored before anything else happens in
-// its lane, for as long as that takes, because forgetting one would repeat a message. What a lane leaves in hand the [Keeper] stores,
-// and writes into the log if the process ends before.
+// The intent is stored before the platform call, the receipt after each part. The receipt is stored before anything else
+// happens in its lane, however long that takes, because a lost receipt would repeat the message. If a lane ends first,
+// the [Keeper] stores its receipt, or logs it if the process ends.
 //
-// A delivery in "sending" is in doubt after a crash or a lost answer. Where the adapter can look up what was posted, that decides: the
-// receipt is stored, or the message is sent again. Elsewhere it becomes "unknown", and is repeated or held as the channel is configured.
+// A delivery in "sending" is in doubt after a crash or a lost answer. If the adapter can look up posted messages, the
+// lookup decides: the receipt is stored, or the message is sent again. Otherwise it becomes "unknown", and is repeated
+// or held as the channel is configured.
 //
 // # Goroutines
 //
-// Those of the lanes, which run the workers; the one of a [Retirer], which its Stop waits for; the caller's of [Keeper.Run].
+// The lanes' goroutines run the workers. A [Retirer] has one, which its Stop waits for. [Keeper.Run] uses its caller's.
 package outbound

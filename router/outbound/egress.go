@@ -17,22 +17,23 @@ import (
 	"sluice/sessions"
 )
 
-// Outgoing is what the gate must know of a text that is to leave. [Leaving.Egress] is the only place where the gate's input is made.
+// Outgoing is what the gate needs to know about an outgoing text. [Outgoing.Egress] is the only place that builds the
+// gate's input.
 type Outgoing struct {
-	ID           string // of the delivery, or of the answer that it is, see [AnswerID]
+	ID           string // of the delivery, or of the answer in it, see [AnswerID]
 	Now          time.Time
 	Kind         ledger.DeliveryKind
 	Route        sessions.Route
 	Label        flow.Label
-	Parts        []string                // all that is said, each piece as it is sent
-	Record       sessions.Record         // of the session that speaks; zero if none does
+	Parts        []string                // the whole text, divided as it is sent
+	Record       sessions.Record         // of the sending session; zero without one
 	Oldest       sessions.ConversationID // the conversation's first id; may be empty
-	Override     sessions.SendPolicy     // what /send has set
+	Override     sessions.SendPolicy     // set with /send
 	UnknownPlace bool                    // see [policy.Egress]
-	Answered     *sessions.Run           // the run that is answered, with the speaker of its batch; nil: none
+	Answered     *sessions.Run           // the answered run, with the speaker of its batch; may be nil
 }
 
-// Egress is the gate's input, without effects.
+// Egress is the gate's input; it makes the gate count nothing.
 func (l Outgoing) Egress() policy.Egress {
 	e := policy.Egress{
 		ID: l.ID, Now: l.Now, Label: l.Label, Route: l.Route, Oldest: l.Oldest, Kind: string(l.Kind), Text: strings.Join(l.Parts, "\n"), Parts: l.Parts,
@@ -44,8 +45,8 @@ func (l Outgoing) Egress() policy.Egress {
 	return e
 }
 
-// AnswerID names the answer to a run and to those that are worked with it. It is the same for whoever is told the answer: the caller
-// that waits for it, those who follow the session, and the conversation that it is delivered to.
+// AnswerID names the answer to a run and to the runs that are worked with it. It is the same for every reader: the
+// caller that waits for it, the followers of the session, and the conversation that receives it.
 func AnswerID(run sessions.Run) string { return string(cmp.Or(run.Leader, run.ID)) }
 
 // Egress is a delivery as the gate sees it, without effects.
@@ -70,12 +71,12 @@ func (c *Composer) Egress(ctx context.Context, d ledger.Delivery, record session
 	return l.Egress(), nil
 }
 
-// answers reports whether a delivery is the answer to what was said to a session.
+// answers reports whether a delivery is the answer to a message.
 func answers(d ledger.Delivery) bool {
 	return d.Kind == ledger.KindReply || d.Kind == ledger.KindCommand
 }
 
-// Texts are all that a delivery says: its text, its buttons, and the names of its files.
+// Texts are all texts of a delivery: its text, its buttons, and the names of its files.
 func (c *Composer) Texts(ctx context.Context, d ledger.Delivery) ([]string, error) {
 	texts := []string{d.Text}
 	for _, b := range d.ShownButtons() {
@@ -91,7 +92,7 @@ func (c *Composer) Texts(ctx context.Context, d ledger.Delivery) ([]string, erro
 	return texts, nil
 }
 
-// addSpeaker adds the run that a delivery answers, with the speaker of all runs that are worked together with it.
+// addSpeaker adds the run that a delivery answers, with the speaker of all runs in its batch.
 func (c *Composer) addSpeaker(ctx context.Context, d ledger.Delivery, l *Outgoing) error {
 	if d.Run == "" {
 		return nil
@@ -112,10 +113,10 @@ func (c *Composer) addSpeaker(ctx context.Context, d ledger.Delivery, l *Outgoin
 	return nil
 }
 
-// addRecipient adds who is spoken to, and for a proactive message whether anybody has been heard there.
+// addRecipient adds the recipient, and for a proactive message whether anybody has spoken there before.
 func (c *Composer) addRecipient(ctx context.Context, d ledger.Delivery, l *Outgoing) error {
 	if d.Run != "" && d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce {
-		return nil // it answers where it was heard
+		return nil // it answers a message from there
 	}
 	noted, err := c.Store.PeerOf(ctx, d.Route.Channel, d.Route.Account, d.Route.Conversation)
 	heard := err == nil
@@ -126,7 +127,7 @@ func (c *Composer) addRecipient(ctx context.Context, d ledger.Delivery, l *Outgo
 		l.Route.Peer = noted
 	}
 	if d.Kind != ledger.KindMessage || d.Route.Conversation == "" {
-		return nil // without a conversation only a channel is asked about
+		return nil // without a conversation the question is about a whole channel
 	}
 	s := c.Settings()
 	if d.Route.ChatType != sessions.Direct {
@@ -137,7 +138,7 @@ func (c *Composer) addRecipient(ctx context.Context, d ledger.Delivery, l *Outgo
 	return err
 }
 
-// stranger reports whether the gateway does not talk to the person of a direct chat.
+// stranger reports whether a direct chat is with a person who has no access.
 func (c *Composer) stranger(ctx context.Context, s *place.Settings, route sessions.Route, heard bool) (bool, error) {
 	in := place.Arrival{}
 	in.Route, in.Sender.ID = route, route.Person()
@@ -153,8 +154,8 @@ func (c *Composer) stranger(ctx context.Context, s *place.Settings, route sessio
 	return anybody && !heard, nil
 }
 
-// sendOverride is what /send has set for a delivery of a session. The answer to a message goes to the conversation where its session
-// listens; other deliveries may go to the conversation of another session, whose setting then counts too.
+// sendOverride is the /send setting for a delivery of a session. An answer goes to the session's own conversation;
+// other deliveries may go to the conversation of another session, whose setting then applies as well.
 func (c *Composer) sendOverride(ctx context.Context, d ledger.Delivery, from sessions.Record) (sessions.SendPolicy, error) {
 	own, err := place.InheritedSend(ctx, c.Store, from)
 	if err != nil || d.Kind != ledger.KindMessage && d.Kind != ledger.KindAnnounce || d.Route.Conversation == "" {
@@ -168,8 +169,8 @@ func (c *Composer) sendOverride(ctx context.Context, d ledger.Delivery, from ses
 	return place.JoinedSend(own, there), err
 }
 
-// SessionAt is the session whose key and send-policy override count for what is said in a
-// conversation; without an id if the conversation has no session yet. An empty agent means the one that is bound there.
+// SessionAt is the session whose key and send-policy override apply to a conversation; without an id if the
+// conversation has no session yet. An empty agent means the agent bound to it.
 func (c *Composer) SessionAt(ctx context.Context, agent string, route sessions.Route) (sessions.Record, error) {
 	peer := route.Person()
 	if route.ChatType == sessions.Direct && route.Peer == "" {

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// postFile sends a file as a message of its own.
+// postFile sends a file as a separate message.
 func (w *worker) postFile(ctx context.Context, a adapters.Adapter, out adapters.Outbound, d ledger.Delivery, id sessions.MediaID) (adapters.Receipt, error) {
 	sender, ok := a.(adapters.FileSender)
 	if !ok {

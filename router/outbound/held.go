@@ -19,19 +19,19 @@ import (
 	"sluice/sessions"
 )
 
-// A text that a rule holds waits outside its lane, so that others go on. Its approval's id is made of the delivery and
-// of the rules that hold it: what was allowed once passes these rules, whenever it is tried, and no others.
+// A held text waits outside its lane and does not block it. Its approval's id is derived from the delivery and the
+// rules that hold it: an approved text passes these rules on every attempt, but no other rule.
 
 const (
-	asksMax   = 10  // how often a person may be asked about one delivery, as somebody retries it
-	heldBatch = 100 // held deliveries looked at in one sweep
+	asksMax   = 10  // how often a person may be asked about one delivery that is retried
+	heldBatch = 100 // held deliveries per sweep
 )
 
-// HoldStore is what held deliveries need of the store.
+// HoldStore is the part of the store that held deliveries need.
 type HoldStore interface {
 	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
 	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
-	// HeldDeliveries reads the deliveries in status held whose next try is not after now, the oldest first, at most limit.
+	// HeldDeliveries reads the deliveries in status held whose next try is due, oldest first, at most limit.
 	HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error)
 }
 
@@ -45,7 +45,7 @@ type Holds struct {
 	Log      *slog.Logger
 }
 
-// ApprovalOf is the approval of what holds a delivery: the newest one, or one that is not stored yet, without a status.
+// ApprovalOf is the newest approval of a held delivery; without a status if it is not stored yet.
 func (h *Holds) ApprovalOf(ctx context.Context, d ledger.Delivery) (ledger.Approval, error) {
 	var p ledger.Approval
 	for n := range asksMax {
@@ -68,7 +68,8 @@ func heldID(d ledger.Delivery, n int) ledger.ApprovalID {
 	return ledger.ApprovalIDOf(append([]string{string(d.ID), strconv.Itoa(n)}, d.Decision.Holding()...)...)
 }
 
-// allowedBefore lets a delivery pass what holds it, where somebody has allowed that. What else the gate says holds.
+// allowedBefore lets a delivery pass the rules that hold it if somebody has allowed it. The rest of the gate's
+// decision still applies.
 func (h *Holds) allowedBefore(ctx context.Context, d ledger.Delivery, decision *policy.Decision) error {
 	d.Decision = decision
 	p, err := h.ApprovalOf(ctx, d)
@@ -87,7 +88,7 @@ func (h *Holds) allowedBefore(ctx context.Context, d ledger.Delivery, decision *
 	return nil
 }
 
-// hold lays a delivery aside until somebody has decided about it.
+// hold sets a delivery aside until somebody has decided about it.
 func (w *worker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
 	p, err := w.out.Holds.ApprovalOf(ctx, d)
 	if err != nil {
@@ -99,7 +100,7 @@ func (w *worker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 		if err != nil {
 			return err
 		}
-		for i := range texts { // each by itself, as it is sent: what is shown is what is allowed
+		for i := range texts { // part by part, as it is sent: the approver sees exactly what leaves
 			texts[i] = d.Decision.Redacted(texts[i])
 		}
 		said := strings.Join(texts, "\n")
@@ -124,7 +125,7 @@ func (w *worker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 	return nil
 }
 
-// newHeld is the approval that a delivery waits for.
+// newHeld creates the approval of a held delivery.
 func (h *Holds) newHeld(id ledger.ApprovalID, d ledger.Delivery, said string) (ledger.Approval, error) {
 	args, err := json.Marshal(map[string]any{"channel": d.Route.Channel, "account": d.Route.Account, "to": d.Route.Conversation, "thread": d.Route.Thread, "kind": d.Kind, "text": said})
 	if err != nil {
@@ -143,16 +144,17 @@ func (h *Holds) newHeld(id ledger.ApprovalID, d ledger.Delivery, said string) (l
 	}, nil
 }
 
-// askAbout is the question to the first of those who may decide who can be asked. The text is shown where the gate lets it
-// out; where nothing may be said to any of them the approval is only listed.
+// askAbout creates the question to the first approver who can be asked. It shows the text if the gate allows that; if
+// no approver may be sent anything, the approval is only listed.
 func (h *Holds) askAbout(ctx context.Context, d ledger.Delivery, p ledger.Approval, said string) ([]ledger.Delivery, error) {
 	whole, bare := heldQuestion(d, p, "\n\n"+Shown(p.ID, said)), heldQuestion(d, p, " "+NotShown(p.ID))
 	return h.AskDeciders(ctx, p, d.Route.Channel, whole, bare)
 }
 
-// AskDeciders is a question to the first of those who may decide who can be asked, whoever is on the channel first: whole, which
-// has the approval's label, where the gate lets it out, else bare, which tells nothing of what it is about. A message is shown as it is
-// sent or not at all: what a rule took out of the question alone would be taken for what is taken out of the message.
+// AskDeciders creates a question to the first approver who can be asked, those on the channel first. If the gate
+// allows it, the question is whole and has the approval's label; otherwise it is bare and reveals nothing. A message
+// is shown exactly as it will be sent or not at all: readers would mistake redactions of the question for redactions
+// of the message.
 func (h *Holds) AskDeciders(ctx context.Context, p ledger.Approval, channel, whole, bare string) ([]ledger.Delivery, error) {
 	s := h.Composer.Settings()
 	for _, who := range decider.Among(s.Owners, p.Terms, channel) {
@@ -182,7 +184,7 @@ func heldQuestion(d ledger.Delivery, p ledger.Approval, text string) string {
 	return fmt.Sprintf("May I send a message to %s %s? %s.%s\n\n%s", d.Route.Channel, visible.CodeSpan(string(d.Route.Conversation)), strings.TrimSuffix(visible.Line(p.Why), "."), text, SilenceMeans(p))
 }
 
-// Decide adds to a change what a decision makes of the delivery that waits for it.
+// Decide adds the effect of a decision on its held delivery to a change.
 func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Approval, allow bool, reason flow.Text) error {
 	if p.Delivery == "" {
 		return nil
@@ -198,7 +200,7 @@ func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Appr
 	d.Status = ledger.DeliveryQueued
 	if !allow {
 		d.Status, d.Finished, d.LastError = ledger.DeliveryBlocked, h.Now(), "it was denied; "+ShownBy(p.ID)+" why"
-		if reason.Label().FlowsTo(d.Label.Level()) { // who may see the delivery may see it
+		if reason.Label().FlowsTo(d.Label.Level()) { // readers of the delivery may see the reason
 			d.LastError = reason.Raw()
 		}
 		if d.Kind == ledger.KindReply {
@@ -209,7 +211,7 @@ func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Appr
 	return nil
 }
 
-// ExpireAll ends the waiting of deliveries whose time to decide is over.
+// ExpireAll ends deliveries that have waited too long for a decision.
 func (h *Holds) ExpireAll(ctx context.Context) {
 	due, err := h.Store.HeldDeliveries(ctx, h.Now(), heldBatch)
 	if err != nil && ctx.Err() == nil {
@@ -222,7 +224,7 @@ func (h *Holds) ExpireAll(ctx context.Context) {
 	}
 }
 
-// expire decides about a delivery that no one has decided about: it expires with its life, else the rule says what silence means.
+// expire ends a delivery without a decision: it expires with its life, otherwise the rule says what a timeout means.
 func (h *Holds) expire(ctx context.Context, d ledger.Delivery) error {
 	p, err := h.ApprovalOf(ctx, d)
 	if err != nil {
@@ -238,7 +240,7 @@ func (h *Holds) expire(ctx context.Context, d ledger.Delivery) error {
 	if p.Status == ledger.ApprovalPending {
 		change.Approvals = []ledger.ApprovalMove{p.Move(to, reason, ledger.ByGateway, now)}
 	}
-	p.Session, p.Label, p.Delivery = d.Session, d.Label, d.ID // also where nobody could be asked and it is not stored
+	p.Session, p.Label, p.Delivery = d.Session, d.Label, d.ID // even if nobody could be asked and the approval is not stored
 	change.Audit = []sessions.AuditEntry{p.AuditEntry(to, ledger.ByGateway, reason, now)}
 	if err := h.Decide(ctx, &change, p, allow, ledger.GatewaySays(ledger.TooLate)); err != nil {
 		return err

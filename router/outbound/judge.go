@@ -9,8 +9,8 @@ import (
 	"sluice/sessions"
 )
 
-// judge asks the gate about a delivery that is about to be sent, and takes out of it what may not leave. The
-// entry of the audit trail is for the commit that follows; it is nil if the same was decided before.
+// judge asks the gate about a delivery that is about to be sent, and redacts it. The audit entry is for the following
+// commit; it is nil if the decision has not changed.
 func (w *worker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.AuditEntry, error) {
 	record, err := w.sessionOf(ctx, *d)
 	if err != nil {
@@ -41,7 +41,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.Audi
 	return []sessions.AuditEntry{entry}, nil
 }
 
-// redact takes out of a delivery's texts what may not leave. What is sent in part can't be changed any more.
+// redact redacts a delivery's texts. A delivery that is partly sent can't be changed any more.
 func (w *worker) redact(d *ledger.Delivery, decision *policy.Decision) {
 	if !decision.Redacts() {
 		return

@@ -2,7 +2,7 @@ package outbound
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics counts what is sent.
+// Metrics counts sent messages.
 type Metrics struct {
 	Deliveries      *prometheus.CounterVec // by channel and terminal status
 	Failures        *prometheus.CounterVec // by channel and kind

@@ -17,11 +17,11 @@ import (
 
 const (
 	laneBatch   = 32               // deliveries of a lane read at a time
-	sendTimeout = 90 * time.Second // bound of one platform call; adapters have their own, shorter ones
-	retryMax    = 5 * time.Minute  // longest wait between two tries of our own choosing
+	sendTimeout = 90 * time.Second // bound of one platform call; adapters have shorter ones
+	retryMax    = 5 * time.Minute  // longest pause between two attempts, unless the platform asks for more
 )
 
-// OutboxStore is what sending needs of the store.
+// OutboxStore is the part of the store that sending needs.
 type OutboxStore interface {
 	committer
 	questionStore
@@ -29,13 +29,13 @@ type OutboxStore interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	// LaneDeliveries reads the deliveries of a lane that are queued or sending, in order of Seq, at most limit.
 	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error)
-	// MediaInfo reads what a file is, without its content; ErrNotFound if it is no longer kept.
+	// MediaInfo reads a file's row without its content; ErrNotFound if retention has removed it.
 	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
-	// Media reads a file with its content; ErrNotFound if it is no longer kept.
+	// Media reads a file with its content; ErrNotFound if retention has removed it.
 	Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
 }
 
-// Outbox makes the workers that send. All fields are required.
+// Outbox creates the workers that send. All fields are required.
 type Outbox struct {
 	Store    OutboxStore
 	Composer *Composer
@@ -55,16 +55,17 @@ func (o *Outbox) Worker(lane *lanes.Lane) lanes.Turn {
 	return w.turn
 }
 
-// worker sends the deliveries of one conversation, one after the other. It is used by its lane's goroutine alone.
+// worker sends the deliveries of one conversation one by one. Only its lane's goroutine uses it.
 type worker struct {
 	out  *Outbox
 	lane *lanes.Lane
-	// unsent is the delivery whose intent could not be stored for certain: it was not sent, whatever its row says.
+	// unsent is a delivery whose intent may or may not be stored: it was not sent, even if its row says sending.
 	unsent ledger.DeliveryID
 	look   lookup
 }
 
-// turn sends what is due. A delivery that must wait holds back those behind it: a conversation stays in order.
+// turn sends the due deliveries. A delivery that must wait holds up those behind it, to keep the conversation in
+// order.
 func (w *worker) turn() (lanes.Rest, error) {
 	ctx := w.lane.Context()
 	due, err := w.out.Store.LaneDeliveries(ctx, w.lane.Name, laneBatch)
@@ -75,7 +76,7 @@ func (w *worker) turn() (lanes.Rest, error) {
 		if w.lane.Stopping() {
 			return lanes.Rest{}, nil
 		}
-		now := w.out.Now() // the first try has no wait: a clock that was set back must not make one
+		now := w.out.Now() // the first attempt does not wait, even if a clock was set back
 		if wait := d.NextTry.Sub(now); wait > 0 && d.Attempts > 0 && d.Status == ledger.DeliveryQueued && d.Expires.After(now) {
 			return lanes.Rest{Wait: min(wait, d.Expires.Sub(now))}, nil
 		}
@@ -100,7 +101,7 @@ func (w *worker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration,
 	if !d.Expires.After(w.out.Now()) {
 		return 0, w.close(ctx, from, d, ledger.DeliveryExpired, "it expired before it could be sent")
 	}
-	if d.Withdraws() { // it says nothing that the gate would have to allow
+	if d.Withdraws() { // a deletion contains nothing to check
 		a, _ := w.out.Adapter(d.Route.Channel, d.Route.Account)
 		return w.takeBack(ctx, from, d, a)
 	}
@@ -131,8 +132,8 @@ func (w *worker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration,
 	return w.send(ctx, from, d, a, judged)
 }
 
-// sessionOf is the session whose override and key the gate looks at: that of a
-// conversation, for a message to where there was none when it was queued.
+// sessionOf is the session whose override and key the gate checks. If the conversation had no session when a message
+// to it was queued, it is the conversation's current one.
 func (w *worker) sessionOf(ctx context.Context, d ledger.Delivery) (sessions.Record, error) {
 	switch {
 	case d.Session == "" && d.Kind == ledger.KindMessage:
@@ -147,10 +148,9 @@ func (w *worker) sessionOf(ctx context.Context, d ledger.Delivery) (sessions.Rec
 	return record, nil
 }
 
-// lost settles a send whose answer never came. What was tried is listed as
-// unknown. If the channel is set to resend, that is a row of its own, and the
-// delivery keeps its place in the conversation and goes on with what is left of
-// it. It says how long the lane must wait for that.
+// lost settles a send whose answer was lost. The attempt is listed as unknown. If the channel is set to resend, the
+// attempt gets its own row, and the delivery keeps its place in the conversation and sends the rest. It returns how
+// long the lane must wait.
 func (w *worker) lost(ctx context.Context, d ledger.Delivery, cause error) (time.Duration, error) {
 	if ctx.Err() != nil {
 		fresh, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
@@ -162,7 +162,7 @@ func (w *worker) lost(ctx context.Context, d ledger.Delivery, cause error) (time
 	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliverySending, Delivery: tried}}}
 	wait := time.Duration(0)
 	if w.out.Composer.Settings().Channels[d.Route.Channel].OnUnknown != place.UnknownHold {
-		wait = time.Nanosecond // at once, but after a fresh look at the lane
+		wait = time.Nanosecond // at once, but after reading the lane again
 		if d.Attempts > 0 {
 			wait = retryWait(d.Attempts + 1)
 		}
@@ -180,8 +180,8 @@ func (w *worker) lost(ctx context.Context, d ledger.Delivery, cause error) (time
 	return wait, nil
 }
 
-// blocked records the gate's decision. A reply that the flow check or a rule held back is
-// made up for by a notice; one that the send policy forbids is silent, as asked.
+// blocked records the gate's decision. If the flow check or a rule withholds a reply, a notice replaces it; a reply
+// that the send policy forbids is dropped silently, as configured.
 func (w *worker) blocked(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
 	change := ledger.Change{Change: sessions.Change{Audit: judged}}
 	if w.out.Composer.deletable(d) {
@@ -200,7 +200,7 @@ func (w *worker) blocked(ctx context.Context, from ledger.DeliveryStatus, d ledg
 	return nil
 }
 
-// close ends a delivery without success. It stays listed until a person retries or discards it.
+// close ends a delivery without success. It stays listed until somebody retries or discards it.
 func (w *worker) close(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, status ledger.DeliveryStatus, why string, judged ...sessions.AuditEntry) error {
 	d.Status, d.Finished, d.LastError = status, w.out.Now(), why
 	change := ledger.Change{
@@ -230,7 +230,7 @@ func (w *worker) move(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 	return nil
 }
 
-// followMove notes that a conversation answered under a new id.
+// followMove stores that a conversation answered under a new id.
 func (w *worker) followMove(ctx context.Context, d *ledger.Delivery, m adapters.Migration) {
 	alias := ledger.Alias{Channel: d.Route.Channel, Account: d.Route.Account, From: m.From, To: m.To}
 	if err := w.out.Store.Commit(ctx, ledger.Change{Aliases: []ledger.Alias{alias}}); err != nil {

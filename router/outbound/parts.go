@@ -12,15 +12,15 @@ import (
 	"sluice/sessions"
 )
 
-// part is one platform message of a delivery: a piece of its text, or a file.
+// part is one platform message of a delivery: a part of its text, or a file.
 type part struct {
-	index   int // among the parts of the delivery
+	index   int // its position in the delivery
 	text    string
 	buttons []adapters.Button
 	file    sessions.MediaID
 }
 
-// outboundOf is a part as the adapter gets it.
+// outboundOf is a part as the adapter receives it.
 func outboundOf(d ledger.Delivery, p part) adapters.Outbound {
 	out := adapters.Outbound{
 		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: d.Kind == ledger.KindReply || d.Kind == ledger.KindCommand,
@@ -32,9 +32,8 @@ func outboundOf(d ledger.Delivery, p part) adapters.Outbound {
 	return out
 }
 
-// parts are the platform messages that a delivery is sent as: the pieces of its
-// text, the last one with the buttons, and then the files. What the channel can't
-// show is said in the text. The same delivery always gives the same parts.
+// parts splits a delivery into platform messages: the parts of its text, the last one with the buttons, and then the
+// files. Buttons and files that the channel can't show become text. The same delivery always gives the same parts.
 func (w *worker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapter) ([]part, error) {
 	files := d.Files
 	if _, ok := a.(adapters.FileSender); !ok {
@@ -60,12 +59,12 @@ func (w *worker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapt
 		parts = append(parts, part{index: len(parts), file: id})
 	}
 	if len(d.Parts) == 1 && d.Parts[0] == d.Text {
-		d.Parts = nil // the text itself needs not be stored twice
+		d.Parts = nil // the text is not stored twice
 	}
 	return parts, nil
 }
 
-// split cuts a text as the channel needs it; nothing is no piece.
+// split divides a text as the channel needs it; an empty text has no parts.
 func split(a adapters.Adapter, text string) []string {
 	if text == "" {
 		return nil
@@ -76,7 +75,7 @@ func split(a adapters.Adapter, text string) []string {
 	return []string{text}
 }
 
-// shownButtons are the first buttons, as many as the channel can show.
+// shownButtons are the first buttons, up to the channel's maximum.
 func shownButtons(buttons []adapters.Button, a adapters.Adapter) []adapters.Button {
 	if b, ok := a.(adapters.Buttoner); ok {
 		return buttons[:min(len(buttons), b.MaxButtons())]
@@ -84,7 +83,7 @@ func shownButtons(buttons []adapters.Button, a adapters.Adapter) []adapters.Butt
 	return nil
 }
 
-// wholeText is the text of a delivery with what the channel can't show otherwise.
+// wholeText is the text of a delivery, with the buttons and files that the channel can't show.
 func (w *worker) wholeText(ctx context.Context, d ledger.Delivery, said []adapters.Button, sayFiles bool) (string, error) {
 	lines := []string{}
 	for _, b := range said {
@@ -103,8 +102,8 @@ func (w *worker) wholeText(ctx context.Context, d ledger.Delivery, said []adapte
 	return strings.Join(text, "\n\n"), nil
 }
 
-// PreviewOf is the preview as the adapter gets it. It has a name of its own: should the message be gone when
-// the answer is there, the answer is another message, and not one that the platform takes for a repetition.
+// PreviewOf is the preview as the adapter receives it. It has its own delivery id: if the preview's message is gone
+// when the answer is ready, the platform must not take the answer for a repetition.
 func PreviewOf(d ledger.Delivery, text string) adapters.Outbound {
 	out := outboundOf(d, part{text: text})
 	out.DeliveryID += "/preview"

@@ -13,12 +13,12 @@ type committer interface {
 	Commit(ctx context.Context, change ledger.Change) error
 }
 
-// Committer stores changes and wakes the lanes that have work by them, see [lanes.Lanes].
+// Committer stores changes and wakes the lanes that they give work to, see [lanes.Lanes].
 type Committer interface {
 	Commit(ctx context.Context, change ledger.Change) error
 }
 
-// Waker wakes the lanes that have work by a change, see [lanes.Lanes].
+// Waker wakes the lanes that a change gives work to, see [lanes.Lanes].
 type Waker interface {
 	WakeFor(change ledger.Change)
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// send posts the parts that the platform has not taken yet: an intent before the first, a receipt after each.
+// send posts the parts that the platform has not accepted yet: an intent before the first, a receipt after each.
 func (w *worker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
 	parts, err := w.parts(ctx, &d, a)
 	if err != nil {
@@ -35,7 +35,7 @@ func (w *worker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 		if i < len(parts)-1 {
 			d.SentAt = w.out.Now()
 			rest := d
-			rest.Status, rest.NextTry = ledger.DeliveryQueued, d.SentAt // stored only later, the next piece has not been tried
+			rest.Status, rest.NextTry = ledger.DeliveryQueued, d.SentAt // if this is stored late, the next part has not been tried
 			if err := w.recordOr(ctx, d, rest); err != nil {
 				return 0, err
 			}
@@ -45,14 +45,14 @@ func (w *worker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 	return 0, w.sent(ctx, d)
 }
 
-// intend stores that the platform is about to be called, and what the gate has said to that.
+// intend stores that a platform call follows, with the gate's decision.
 func (w *worker) intend(ctx context.Context, from ledger.DeliveryStatus, d *ledger.Delivery, judged ...sessions.AuditEntry) error {
 	d.Status, d.SentAt = ledger.DeliverySending, w.out.Now()
 	faultpoint.Hit(faultpoint.SendBeforeIntent)
 	w.unsent = d.ID
 	if err := w.move(ctx, from, *d, judged...); err != nil {
 		if ctx.Err() != nil {
-			return errors.Join(err, w.handBack(*d)) // the next owner must not take it for one that may have been sent
+			return errors.Join(err, w.handBack(*d)) // the next owner must not assume that it may have been sent
 		}
 		return err
 	}
@@ -61,7 +61,7 @@ func (w *worker) intend(ctx context.Context, from ledger.DeliveryStatus, d *ledg
 	return nil
 }
 
-// sent stores that the platform has taken all of a delivery.
+// sent stores that the platform has accepted the whole delivery.
 func (w *worker) sent(ctx context.Context, d ledger.Delivery) error {
 	d.Status, d.Finished, d.LastError = ledger.DeliverySent, w.out.Now(), ""
 	if err := w.record(ctx, d); err != nil {
@@ -69,14 +69,14 @@ func (w *worker) sent(ctx context.Context, d ledger.Delivery) error {
 	}
 	faultpoint.Hit(faultpoint.SendAfterReceipt)
 	if d.Asks != "" {
-		w.out.Decided.Raise() // it may have been decided while it was sent
+		w.out.Decided.Raise() // its question may have been decided during the send
 	}
 	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliverySent)).Inc()
 	w.out.Metrics.DeliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
 	return nil
 }
 
-// post sends one part; the first one becomes the text of the preview, if there is one.
+// post sends one part; the first part replaces the text of the preview, if there is one.
 func (w *worker) post(ctx context.Context, a adapters.Adapter, d *ledger.Delivery, p part) (adapters.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -91,7 +91,8 @@ func (w *worker) post(ctx context.Context, a adapters.Adapter, d *ledger.Deliver
 	faultpoint.Hit(faultpoint.PreviewBeforeFinal)
 	err := editor.Edit(ctx, d.PreviewID, out)
 	if f := adapters.AsFailure(err); err != nil && (f.Kind == adapters.Permanent || f.Kind == adapters.Unsupported) {
-		// The preview is gone: somebody deleted it. From here on a repetition would show twice, so the row must not say that it is an edit.
+		// Somebody deleted the preview. From here on a repetition would be visible, so the row must not say that it
+		// is an edit.
 		d.PreviewID, d.SentAt = "", w.out.Now()
 		if err := w.record(ctx, *d); err != nil {
 			return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
@@ -99,13 +100,13 @@ func (w *worker) post(ctx context.Context, a adapters.Adapter, d *ledger.Deliver
 		return a.Send(ctx, out)
 	} else if err != nil {
 		again := *f
-		again.Certain = true // editing twice shows the same text once
+		again.Certain = true // repeating an edit is harmless
 		return adapters.Receipt{}, &again
 	}
 	return adapters.Receipt{MessageID: d.PreviewID, At: w.out.Now()}, nil
 }
 
-// failed decides what follows from a failed call.
+// failed handles a failed call.
 func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	if ctx.Err() != nil && f.Certain {
 		return 0, w.handBack(d)
@@ -134,10 +135,10 @@ func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delive
 	return wait, nil
 }
 
-// retryWait is the pause before a delivery is tried again.
+// retryWait is the pause before the next attempt.
 func retryWait(attempts int) time.Duration { return lanes.Doubled(time.Second, retryMax, attempts) }
 
-// handBack puts a delivery that was certainly not sent back into the queue when its partition goes elsewhere.
+// handBack queues a delivery again that was certainly not sent when its partition moves to another replica.
 func (w *worker) handBack(d ledger.Delivery) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
 	defer cancel()

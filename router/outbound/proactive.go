@@ -20,7 +20,7 @@ import (
 	"sluice/sessions"
 )
 
-// What a proactive message may have at most. The bounds of a button are those of [adapters.Button].
+// The limits of a proactive message. The limits of a button are those of [adapters.Button].
 const (
 	buttonsMax     = 5
 	buttonLabelMax = 40 // characters
@@ -29,14 +29,14 @@ const (
 	fileNameMax    = 255 // bytes
 )
 
-// NewFile is a file that a program or a person gives, to be stored and sent.
+// NewFile is a file from a program or a person, to be stored and sent.
 type NewFile struct {
 	Name    string
 	MIME    string // empty: application/octet-stream
 	Content []byte
 }
 
-// check says what is wrong with a proactive message, as far as it shows in itself.
+// check says what is wrong with a proactive message in itself.
 func (p Proactive) check(s *place.Settings) error {
 	files := len(p.Files) + len(p.Media)
 	switch text := strings.TrimSpace(p.Text); {
@@ -92,7 +92,7 @@ func (p Proactive) checkFiles(s *place.Settings) error {
 	return nil
 }
 
-// cleanName is a file's name without the folders that it was in and without what is no text.
+// cleanName is a file's name without folders and control characters.
 func cleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == utf8.RuneError || r == 0x7f {
@@ -106,7 +106,7 @@ func cleanName(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// NewMedia makes a file as it is stored. The label is that of where it came from.
+// NewMedia creates a stored file. The label is that of its source.
 func (c *Composer) NewMedia(f NewFile, session sessions.ID, label flow.Label) ledger.Media {
 	now, sum := c.Now(), sha256.Sum256(f.Content)
 	return ledger.Media{
@@ -116,8 +116,8 @@ func (c *Composer) NewMedia(f NewFile, session sessions.ID, label flow.Label) le
 	}
 }
 
-// attach gives the delivery its files: those that are new, and those that are stored already and that its
-// session may send. The delivery's label is then the join of them all.
+// attach adds files to the delivery: new ones, and stored ones that its session may send. The delivery's label
+// becomes the join of them all.
 func (o *Sender) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([]ledger.Media, error) {
 	var fresh []ledger.Media
 	for _, f := range p.Files {
@@ -139,40 +139,40 @@ func (o *Sender) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([
 	return fresh, nil
 }
 
-// Proactive asks for a message that nobody waits for.
+// Proactive is a request for a message that answers nobody.
 type Proactive struct {
 	Channel string
 	Account string // empty: the channel's only account, or "default"
 	// To is a conversation's id; "owner" for the owner's direct chat; "last" for the session's
 	// last route; or a name, "#name" or "@name", on channels that can look it up.
 	To       string
-	ChatType sessions.ChatType // empty: as the platform says, else direct
+	ChatType sessions.ChatType // empty: as the platform reports, else direct
 	Thread   string
 	Text     string
 	Buttons  []adapters.Button // at most 5, below the text
 	Files    []NewFile         // sent after the text; at most 10 with Media
-	// Media are stored files that came into Session, sent after Files.
+	// Media are stored files that the Session received, sent after Files.
 	Media       []sessions.MediaID
 	Label       flow.Label // of the text and of Files
 	Idempotency string
-	Session     sessions.ID // whose send policy override counts; empty for none
+	Session     sessions.ID // the session whose send-policy override applies; may be empty
 	Agent       string
 	Actor       string // for the audit trail
-	// Reader is who is told what the gate would decide: a session above it is taken for one that
-	// is not there. Invalid: whoever may see everything.
+	// Reader is the level of the caller who sees the gate's decision: a session above it is treated as missing.
+	// Invalid: the caller may see everything.
 	Reader flow.Level
 }
 
-// Check asks what the gate would decide, with no effect.
+// Check asks for the gate's decision without effects.
 type Check struct {
 	Channel  string
 	Account  string
 	ChatType sessions.ChatType
 	To       string
 	Thread   string
-	Session  string // key or id; empty for none
+	Session  string // key or id; may be empty
 	Label    flow.Label
 	Kind     ledger.DeliveryKind
-	Text     string     // empty: rules see none
-	Reader   flow.Level // as in [Proactive]; so is a channel
+	Text     string     // may be empty
+	Reader   flow.Level // as in [Proactive]; applies to channels, too
 }

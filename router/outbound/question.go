@@ -14,22 +14,22 @@ import (
 	"sluice/sessions"
 )
 
-// questionMax is how much of a text a question shows, in bytes.
+// questionMax is how many bytes of a text a question shows.
 const questionMax = 1500
 
-// questionStore is where the answers to questions are stored.
+// questionStore has the decisions about questions.
 type questionStore interface {
 	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
 	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error)
 }
 
-// Outcome is what was decided about a question, for people. An open question has no text.
+// Outcome is the decision about a question, for people. An open question has no text.
 type Outcome struct {
 	Text  string
-	Label flow.Label // of what was decided; invalid: whoever was asked may read it
+	Label flow.Label // of the decision; invalid: everybody who was asked may read it
 }
 
-// OutcomeOf reads what was decided about a question.
+// OutcomeOf reads the decision about a question.
 func OutcomeOf(ctx context.Context, store questionStore, q ledger.Question, now time.Time) (Outcome, error) {
 	if about, ok := q.Pairing(); ok {
 		p, err := store.PairingOf(ctx, about.Channel, about.Account, about.User.ID)
@@ -51,13 +51,13 @@ func OutcomeOf(ctx context.Context, store questionStore, q ledger.Question, now 
 	return Outcome{Text: p.Outcome(), Label: p.Label}, nil
 }
 
-// NotShown replaces what may not be said where a question is asked.
+// NotShown replaces a text that the question's conversation may not carry.
 func NotShown(id ledger.ApprovalID) string { return "It can't be shown here: " + ShownBy(id) + " it." }
 
-// ShownBy names the command that shows all of what an approval is about.
+// ShownBy names the command that shows an approval in full.
 func ShownBy(id ledger.ApprovalID) string { return "`sluice approvals show " + string(id) + "` shows" }
 
-// SilenceMeans says what it means if no one decides in time.
+// SilenceMeans says what happens if nobody decides in time.
 func SilenceMeans(p ledger.Approval) string {
 	lapse := "no"
 	if p.Terms.AllowOnTimeout {
@@ -66,7 +66,7 @@ func SilenceMeans(p ledger.Approval) string {
 	return fmt.Sprintf("No answer within %s counts as a %s.", inWords(p.Expires.Sub(p.Created)), lapse)
 }
 
-// inWords is a duration as people say it where it is a whole number of hours or minutes.
+// inWords is a duration in words if it is a whole number of hours or minutes.
 func inWords(d time.Duration) string {
 	d = d.Round(time.Second)
 	for _, unit := range []struct {
@@ -83,8 +83,8 @@ func inWords(d time.Duration) string {
 	return d.String()
 }
 
-// Shown is a text as a question shows it: as a block of code, with its beginning where it is long. What could not be seen in
-// it, or would change how the rest looks, is shown as its number.
+// Shown is a text as a question shows it: in a code block, shortened if it is long. Invisible characters, and those
+// that would change the formatting, are shown as their code points.
 func Shown(id ledger.ApprovalID, text string) string {
 	if !policy.CheckVisible.Skipped() {
 		text = visible.Text(text)

@@ -14,34 +14,34 @@ import (
 	"sluice/sessions"
 )
 
-// Receipts are what platforms have answered and the store has not yet: the deliveries as their rows are to become.
-// A process that forgot one would send the message again. Each lane has at most one. It is safe for concurrent use.
+// Receipts are platform answers that the store does not have yet, as the new rows of their deliveries. If the process
+// lost one, the message would be sent again. Each lane has at most one. It is safe for concurrent use.
 type Receipts struct {
 	mu     sync.Mutex
 	inHand map[ledger.DeliveryID]ledger.Delivery
-	left   Signal // a lane has ended with one in hand
+	left   Signal // signals that a lane has ended with an unstored receipt
 }
 
-// NewReceipts makes Receipts, empty.
+// NewReceipts creates empty Receipts.
 func NewReceipts() *Receipts {
 	return &Receipts{inHand: map[ledger.DeliveryID]ledger.Delivery{}, left: NewSignal()}
 }
 
-// Keep keeps what a delivery has become until it is stored.
+// Keep keeps the new state of a delivery until it is stored.
 func (r *Receipts) Keep(d ledger.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inHand[d.ID] = d
 }
 
-// Drop forgets what is stored.
+// Drop removes a stored receipt.
 func (r *Receipts) Drop(id ledger.DeliveryID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.inHand, id)
 }
 
-// dropSame drops a receipt, unless the delivery has got another one since.
+// dropSame drops a receipt, unless the delivery has a newer one.
 func (r *Receipts) dropSame(d ledger.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *Receipts) dropSame(d ledger.Delivery) {
 	}
 }
 
-// Of is what a delivery has become and the store does not know yet.
+// Of is the new state of a delivery that the store does not have yet.
 func (r *Receipts) Of(id ledger.DeliveryID) (ledger.Delivery, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,13 +64,13 @@ func (r *Receipts) all() []ledger.Delivery {
 	return slices.Collect(maps.Values(r.inHand))
 }
 
-// record stores what the platform answered: the delivery becomes d. It goes on while the store fails, until the
-// partition ends; what is not stored by then stays in hand, for the keeper or this process's next turn on the lane.
+// record stores the platform's answer: the delivery becomes d. It retries while the store fails, until the partition
+// ends; after that the receipt stays in memory, for the keeper or this process's next turn on the lane.
 func (w *worker) record(ctx context.Context, d ledger.Delivery) error {
 	return w.recordOr(ctx, d, d)
 }
 
-// recordOr is record for a delivery that becomes another one if it is stored only later.
+// recordOr is record with a different row in case it is stored late.
 func (w *worker) recordOr(ctx context.Context, d, later ledger.Delivery) error {
 	w.out.Receipts.Keep(later)
 	for failures := 1; ; failures++ {
@@ -80,7 +80,7 @@ func (w *worker) recordOr(ctx context.Context, d, later ledger.Delivery) error {
 		settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), lanes.SettleTimeout)
 		err := storeReceipt(settle, w.out.Store, d)
 		cancel()
-		if err == nil || errors.Is(err, sessions.ErrConflict) { // an earlier try was stored, or somebody has moved the row
+		if err == nil || errors.Is(err, sessions.ErrConflict) { // an earlier attempt was stored, or somebody has changed the row
 			w.out.Receipts.Drop(d.ID)
 			return err
 		}
@@ -89,12 +89,12 @@ func (w *worker) recordOr(ctx context.Context, d, later ledger.Delivery) error {
 			return err
 		}
 		w.out.Log.Error("receipt not stored", "delivery", string(d.ID), "err", err)
-		_ = lanes.Pause(ctx, lanes.OutagePause(failures)) // when ctx ends there is one more try
+		_ = lanes.Pause(ctx, lanes.OutagePause(failures)) // one more attempt follows when ctx ends
 	}
 }
 
-// storeReceipt makes a delivery's row what the platform's answer has made of it. That is a fact, whoever owns the partition by
-// now: a row that another owner has sent again since is left alone.
+// storeReceipt stores a delivery's row after the platform's answer. The answer is a fact, whoever owns the partition
+// now; but a row that another owner has sent again is left alone.
 func storeReceipt(ctx context.Context, store committer, d ledger.Delivery) error {
 	from := ledger.DeliverySending
 	if d.Status == ledger.DeliveryPreview {
@@ -111,7 +111,7 @@ func storeReceipt(ctx context.Context, store committer, d ledger.Delivery) error
 	return err
 }
 
-// catchUp stores a receipt that this process has had in hand since an earlier turn; false if it has none.
+// catchUp stores a receipt from an earlier turn of this process; it returns false if there is none.
 func (w *worker) catchUp(ctx context.Context, row ledger.Delivery) (bool, error) {
 	d, ok := w.out.Receipts.Of(row.ID)
 	if !ok || row.Status != ledger.DeliverySending {
@@ -121,11 +121,11 @@ func (w *worker) catchUp(ctx context.Context, row ledger.Delivery) (bool, error)
 	return true, w.record(ctx, d)
 }
 
-// keepEvery is the time between two tries to store what lanes have left.
+// keepEvery is the time between two attempts to store the receipts that lanes have left.
 const keepEvery = 500 * time.Millisecond
 
-// Keeper stores the receipts that lanes have left in hand whose partitions this process no longer owns: their next owner
-// would look the messages up, or send them again. Its goroutine is the caller's of [Keeper.Run].
+// Keeper stores the receipts left by lanes whose partitions this process no longer owns: their next owner would
+// otherwise look the messages up, or send them again. Its goroutine is that of the caller of [Keeper.Run].
 type Keeper struct {
 	Store    committer
 	Receipts *Receipts
@@ -133,7 +133,7 @@ type Keeper struct {
 	Log      *slog.Logger
 }
 
-// Run waits for receipts that are left, and stores them, until ctx ends.
+// Run waits for left receipts and stores them, until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
 	for {
 		select {
@@ -141,15 +141,15 @@ func (k *Keeper) Run(ctx context.Context) {
 			return
 		case <-k.Receipts.left:
 		}
-		for k.storeLeft(ctx) && lanes.Pause(ctx, keepEvery) == nil { // until none is left
+		for k.storeLeft(ctx) && lanes.Pause(ctx, keepEvery) == nil {
 		}
 	}
 }
 
-// storeLeft tries once to store what is left; it reports whether some of it is left still.
+// storeLeft tries once to store the left receipts; it reports whether any remain.
 func (k *Keeper) storeLeft(ctx context.Context) (left bool) {
 	for _, d := range k.Receipts.all() {
-		if k.Lanes.Owns(d.Partition) { // its lane does it
+		if k.Lanes.Owns(d.Partition) { // its lane stores it
 			continue
 		}
 		settle, cancel := context.WithTimeout(ctx, lanes.SettleTimeout)
@@ -165,7 +165,7 @@ func (k *Keeper) storeLeft(ctx context.Context) (left bool) {
 	return left
 }
 
-// StoreRest makes a last try to store what is in hand when the process ends, and writes down the rest.
+// StoreRest makes a last attempt to store the receipts when the process ends, and logs the rest.
 func (k *Keeper) StoreRest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lanes.SettleTimeout)
 	defer cancel()

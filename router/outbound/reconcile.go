@@ -12,38 +12,39 @@ import (
 )
 
 const (
-	// SettleAfter is how long a call whose answer was lost may still take effect; the platform is not asked before.
+	// SettleAfter is how long a call whose answer was lost may still take effect; the platform is not asked earlier.
 	SettleAfter   = 2 * time.Second
-	lookupTimeout = 30 * time.Second // bound of one look at the platform
+	lookupTimeout = 30 * time.Second // bound of one lookup
 )
 
-// What a look at the platform found, as the metric says it.
+// The outcomes of a lookup, as the metric names them.
 const (
-	LookupPosted    = "posted"     // it shows; its receipt was stored
-	LookupNotPosted = "not_posted" // it certainly does not; it is sent again
-	LookupNoAnswer  = "no_answer"  // it is still not known; looked up again
-	lookupUndecided = "undecided"  // not known when its life was over; it ended as unknown
+	LookupPosted    = "posted"     // the message is there; its receipt was stored
+	LookupNotPosted = "not_posted" // it is certainly not there; it is sent again
+	LookupNoAnswer  = "no_answer"  // still unknown; looked up again
+	lookupUndecided = "undecided"  // unknown when the delivery expired; it ended as unknown
 )
 
-// lookup is when a delivery's part is to be looked up next. It is the lane's own; a new owner begins with the time of the intent.
+// lookup says when a delivery's part is looked up next. It belongs to the lane; a new owner starts from the time of
+// the intent.
 type lookup struct {
 	id       ledger.DeliveryID
 	part     int
 	failures int
-	err      error // of the last look; nil before the first
+	err      error // of the last lookup; nil before the first
 	next     time.Time
 }
 
-// of reports whether the look is for what a delivery sent last.
+// of reports whether the lookup is for the delivery's last sent part.
 func (l lookup) of(d ledger.Delivery) bool { return l.id == d.ID && l.part == len(d.Receipts) }
 
-// inDoubt reports whether a message may show of which there is no receipt: a send whose answer
-// was lost or never waited for, or the preview of the answer.
+// inDoubt reports whether a message without a receipt may be visible: a send whose answer was lost, or the preview of
+// the answer.
 func (w *worker) inDoubt(d ledger.Delivery) bool {
 	return d.LostPreview != "" || d.Status == ledger.DeliverySending && !d.EditsPreview() && d.ID != w.unsent
 }
 
-// settle finds out what became of a message that may show. The lane waits for it.
+// settle finds out whether a message was posted. The lane waits for it.
 func (w *worker) settle(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	a, _ := w.out.Adapter(d.Route.Channel, d.Route.Account)
 	r, ok := a.(adapters.Reconciler)
@@ -74,16 +75,16 @@ func (w *worker) settle(ctx context.Context, d ledger.Delivery) (time.Duration, 
 	return w.notPosted(ctx, d)
 }
 
-// lookupIn is how long to wait before the platform is asked.
+// lookupIn is how long to wait before the lookup.
 func (w *worker) lookupIn(d ledger.Delivery) time.Duration {
-	wait := min(d.SentAt.Add(SettleAfter).Sub(w.out.Now()), SettleAfter) // a clock that was set back must not make a longer one
+	wait := min(d.SentAt.Add(SettleAfter).Sub(w.out.Now()), SettleAfter) // a clock that was set back must not extend the wait
 	if w.look.of(d) {
 		wait = w.look.next.Sub(w.out.Now())
 	}
 	return min(wait, d.Expires.Sub(w.out.Now()))
 }
 
-// whyNot says why the platform could not be asked while the delivery lived.
+// whyNot says why the lookup failed until the delivery expired.
 func (w *worker) whyNot(d ledger.Delivery) error {
 	if w.look.of(d) && w.look.err != nil {
 		return w.look.err
@@ -91,7 +92,7 @@ func (w *worker) whyNot(d ledger.Delivery) error {
 	return errors.New("it expired before the platform could be asked")
 }
 
-// lookUp asks the platform for the message that was sent last.
+// lookUp asks the platform for the last sent message.
 func (w *worker) lookUp(ctx context.Context, r adapters.Reconciler, d ledger.Delivery, parts []part) (adapters.Receipt, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -101,7 +102,7 @@ func (w *worker) lookUp(ctx context.Context, r adapters.Reconciler, d ledger.Del
 	return r.Reconcile(ctx, outboundOf(d, parts[len(d.Receipts)]), d.SentAt)
 }
 
-// posted stores the receipt that was found; what is left of the delivery goes on.
+// posted stores the receipt that was found; the rest of the delivery is sent.
 func (w *worker) posted(ctx context.Context, d ledger.Delivery, receipt adapters.Receipt, parts int) (time.Duration, error) {
 	w.out.Log.Info("lost message found", "delivery", string(d.ID), "part", len(d.Receipts))
 	from := d.Status
@@ -122,8 +123,8 @@ func (w *worker) posted(ctx context.Context, d ledger.Delivery, receipt adapters
 	return time.Nanosecond, w.record(ctx, d)
 }
 
-// notPosted queues a message that the platform has certainly not taken: the first time
-// to be sent at once, then with backoff, so that a platform that drops everything is left in peace.
+// notPosted queues a message that was certainly not posted: at once the first time, then with backoff, to spare a
+// platform that drops everything.
 func (w *worker) notPosted(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	from := d.Status
 	if d.LostPreview != "" {
@@ -139,10 +140,10 @@ func (w *worker) notPosted(ctx context.Context, d ledger.Delivery) (time.Duratio
 	return wait, w.record(ctx, d)
 }
 
-// notAnswered decides what follows from a look that failed.
+// notAnswered handles a failed lookup.
 func (w *worker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	if ctx.Err() != nil {
-		return 0, context.Cause(ctx) // the next owner looks
+		return 0, context.Cause(ctx) // the next owner looks it up
 	}
 	w.out.Metrics.Lookups.WithLabelValues(d.Route.Channel, LookupNoAnswer).Inc()
 	switch {
@@ -151,7 +152,7 @@ func (w *worker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters
 	case f.Kind == adapters.Unsupported: // this message can't be looked up
 		return w.lost(ctx, d, f)
 	case f.Kind == adapters.Permanent && d.LostPreview != "":
-		return w.notPosted(ctx, d) // the conversation is gone, which the send will say
+		return w.notPosted(ctx, d) // the conversation no longer exists, and the send will report that
 	case f.Kind == adapters.Permanent:
 		return 0, w.undecided(ctx, d, f)
 	}
@@ -166,7 +167,7 @@ func (w *worker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters
 	return w.lookupIn(d), nil
 }
 
-// doubt keeps a delivery whose call was not answered in status sending, to be looked up.
+// doubt leaves a delivery without an answer in status sending, to be looked up.
 func (w *worker) doubt(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	w.look = lookup{id: d.ID, part: len(d.Receipts), next: w.out.Now().Add(SettleAfter)}
 	d.LastError = "it is not yet known whether it arrived; looking it up: " + f.Err.Error()
@@ -176,7 +177,8 @@ func (w *worker) doubt(ctx context.Context, d ledger.Delivery, f *adapters.Failu
 	return SettleAfter, nil
 }
 
-// undecided ends a delivery of which nobody could say whether it arrived. A preview's is that of an answer that was not sent.
+// undecided ends a delivery that may or may not have arrived. If the doubt is about the preview, the answer was not
+// sent.
 func (w *worker) undecided(ctx context.Context, d ledger.Delivery, cause error) error {
 	w.out.Metrics.Lookups.WithLabelValues(d.Route.Channel, lookupUndecided).Inc()
 	if d.LostPreview != "" {
@@ -185,7 +187,8 @@ func (w *worker) undecided(ctx context.Context, d ledger.Delivery, cause error) 
 	return w.close(ctx, d.Status, d, ledger.DeliveryUnknown, "it is unknown whether it arrived: "+cause.Error())
 }
 
-// forgetPreview gives up a preview that can't be looked up: it is listed as unknown, and the answer is a message of its own.
+// forgetPreview gives up a preview that can't be looked up: it is listed as unknown, and the answer becomes a
+// separate message.
 func (w *worker) forgetPreview(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	shown := d
 	shown.ID, shown.Idempotency, shown.Epoch, shown.Text, shown.LostPreview = ledger.NewDeliveryID(), "", 0, d.LostPreview, ""

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	retireBatch = 100 // questions of one look
-	// retiredPrefix begins the idempotency key of the order to take the buttons off a question: there is one for each.
+	retireBatch = 100 // questions per round
+	// retiredPrefix is the prefix of the idempotency key of the order to remove a question's buttons: one order per
+	// question.
 	retiredPrefix = "retired/"
 )
 
-// retireStore is what the retirer needs of the store.
+// retireStore is the part of the store that the retirer needs.
 type retireStore interface {
 	questionStore
-	// DecidedQuestions reads deliveries that are ended and whose question is no longer open, the oldest first, at most limit.
+	// DecidedQuestions reads ended deliveries whose question is no longer open, oldest first, at most limit.
 	DecidedQuestions(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error)
 	Commit(ctx context.Context, change ledger.Change) error
 }
 
-// Signal asks a goroutine to look soon. Several signals before it looks are one.
+// Signal asks a goroutine to run soon. Signals that arrive before it runs count as one.
 type Signal chan struct{}
 
-// NewSignal makes a Signal.
 func NewSignal() Signal { return make(Signal, 1) }
 
-// Raise gives the signal. It never waits.
+// Raise gives the signal. It never blocks.
 func (s Signal) Raise() {
 	select {
 	case s <- struct{}{}:
-	default: // it was given already
+	default: // a signal is pending
 	}
 }
 
@@ -63,9 +63,9 @@ func (c decidingCommitter) Commit(ctx context.Context, change ledger.Change) err
 	return err
 }
 
-// Retirer takes the buttons off questions that are decided, wherever they were asked and whoever has decided: it goes by the rows.
-// It looks at them when it is told that something was decided, and now and then for what time alone has decided. Its goroutine
-// runs between Start and Stop.
+// Retirer removes the buttons of decided questions, wherever they were asked and whoever decided: it reads the rows.
+// It runs when it is told about a decision, and regularly for questions that have expired. Its goroutine runs between
+// Start and Stop.
 type Retirer struct {
 	Store    retireStore
 	Adapter  adapters.Finder
@@ -73,14 +73,14 @@ type Retirer struct {
 	Lanes    Waker
 	Now      func() time.Time
 	Log      *slog.Logger
-	Every    time.Duration // between two looks
-	Decided  Signal        // asks for a look soon
+	Every    time.Duration // between two rounds
+	Decided  Signal        // asks for a round soon
 
 	cancel context.CancelFunc // nil before Start
 	wg     sync.WaitGroup
 }
 
-// Start begins to look.
+// Start starts the rounds.
 func (t *Retirer) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
@@ -101,7 +101,7 @@ func (t *Retirer) Start() {
 	})
 }
 
-// Stop ends the looking and waits for it.
+// Stop ends the rounds and waits for the current one.
 func (t *Retirer) Stop() {
 	if t.cancel != nil {
 		t.cancel()
@@ -109,7 +109,7 @@ func (t *Retirer) Stop() {
 	t.wg.Wait()
 }
 
-// retireAll orders for each decided question that its buttons go.
+// retireAll queues the removal of the buttons of each decided question.
 func (t *Retirer) retireAll(ctx context.Context) error {
 	for {
 		questions, err := t.Store.DecidedQuestions(ctx, t.Now(), retireBatch)
@@ -124,7 +124,7 @@ func (t *Retirer) retireAll(ctx context.Context) error {
 			}
 			err = t.Store.Commit(ctx, change)
 			switch {
-			case errors.Is(err, sessions.ErrConflict), errors.Is(err, sessions.ErrDuplicate): // another replica was first
+			case errors.Is(err, sessions.ErrConflict), errors.Is(err, sessions.ErrDuplicate): // another replica has done it
 			case err != nil:
 				return fmt.Errorf("store that a question is decided: %w", err)
 			default:
@@ -138,8 +138,8 @@ func (t *Retirer) retireAll(ctx context.Context) error {
 	}
 }
 
-// safeChange is change for a question whose text an adapter may stumble over: such a fault stops no other question. The buttons stay,
-// and a press of one is told that it comes too late.
+// safeChange is change, protected against a panic of the adapter, so that one question does not stop the others. The
+// buttons then stay, and a press is answered with the decision.
 func (t *Retirer) safeChange(ctx context.Context, q ledger.Delivery) (change ledger.Change, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -150,7 +150,8 @@ func (t *Retirer) safeChange(ctx context.Context, q ledger.Delivery) (change led
 	return t.change(ctx, q)
 }
 
-// change is what is left to do about a decided question. Where its message can't be changed nothing is: a press is told that it comes too late.
+// change is the remaining work for a decided question: none if its message can't be changed. Then a press is answered
+// with the decision.
 func (t *Retirer) change(ctx context.Context, q ledger.Delivery) (ledger.Change, error) {
 	change := ledger.Change{Retire: []ledger.DeliveryID{q.ID}}
 	id, piece, shown := q.LastText()
@@ -164,7 +165,7 @@ func (t *Retirer) change(ctx context.Context, q ledger.Delivery) (ledger.Change,
 	}
 	text := decided.Text
 	if decided.Label.Valid() && !decided.Label.FlowsTo(q.Label.Level()) || text == "" {
-		text = ledger.DecidedText // what was asked could not be said there, and so can't the answer
+		text = ledger.DecidedText // the conversation was not shown the question, so it is not shown the answer
 	}
 	if _, ok := a.(adapters.Editor); ok {
 		text = besides(a, piece, text)
@@ -175,7 +176,7 @@ func (t *Retirer) change(ctx context.Context, q ledger.Delivery) (ledger.Change,
 	return change, nil
 }
 
-// revises reports whether an adapter can take the buttons off a message.
+// revises reports whether an adapter can remove the buttons of a message.
 func revises(a adapters.Adapter) bool {
 	switch a.(type) {
 	case adapters.Editor, adapters.Retirer:
@@ -184,7 +185,7 @@ func revises(a adapters.Adapter) bool {
 	return false
 }
 
-// besides adds a line to the text of a message, which it takes the place of where both are too long.
+// besides adds a line to the text of a message; if both together are too long, the line replaces the text.
 func besides(a adapters.Adapter, text, line string) string {
 	if both := text + "\n\n" + line; len(split(a, both)) == 1 {
 		return both
@@ -192,7 +193,7 @@ func besides(a adapters.Adapter, text, line string) string {
 	return line
 }
 
-// revise carries out an order to change a message that was sent. Making the call twice does no harm.
+// revise changes a message that was sent. Repeating the call is harmless.
 func (w *worker) revise(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
 	if err := w.intend(ctx, from, &d, judged...); err != nil {
 		return 0, err
@@ -213,7 +214,7 @@ func (w *worker) revise(ctx context.Context, from ledger.DeliveryStatus, d ledge
 	return w.failed(ctx, a, d, &f)
 }
 
-// change makes an adapter change a message.
+// change edits a message through its adapter.
 func change(ctx context.Context, a adapters.Adapter, id sessions.PlatformMessageID, out adapters.Outbound) error {
 	switch able := a.(type) {
 	case adapters.Editor:
@@ -224,7 +225,7 @@ func change(ctx context.Context, a adapters.Adapter, id sessions.PlatformMessage
 	return &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel can't change messages")}
 }
 
-// tooLateToAsk reports whether a delivery asks what is decided by now.
+// tooLateToAsk reports whether a delivery asks a question that is already decided.
 func (w *worker) tooLateToAsk(ctx context.Context, d ledger.Delivery) (bool, error) {
 	if len(d.Controls) == 0 {
 		return false, nil

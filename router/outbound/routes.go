@@ -15,12 +15,12 @@ import (
 	"sluice/sessions"
 )
 
-// RouteStore is what finding a route needs of the store.
+// RouteStore is the part of the store that finding a route needs.
 type RouteStore interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 }
 
-// Routes finds where messages go that answer nothing. All fields are required.
+// Routes finds where proactive messages go. All fields are required.
 type Routes struct {
 	Store    RouteStore
 	Adapter  adapters.Finder
@@ -28,14 +28,15 @@ type Routes struct {
 	Failures *prometheus.CounterVec // by channel and kind
 }
 
-// DirectoryWithin bounds the look-ups of direct chats while an event waits for them: Slack waits three seconds for an event to be taken.
+// DirectoryWithin bounds lookups of direct chats while an event waits for them: Slack expects an acknowledgement
+// within three seconds.
 const DirectoryWithin = 2 * time.Second
 
-// findTimeout bounds the look-up of a name on a platform.
+// findTimeout bounds a lookup by name on a platform.
 const findTimeout = 10 * time.Second
 
-// Find finds where a proactive message goes. Its words "owner" and
-// "last", and names such as "#ops" and "@ada", are the only guesses that are made.
+// Find finds the route of a proactive message. Only the words "owner" and "last", and names such as "#ops" and
+// "@ada", are resolved; nothing else is guessed.
 func (r *Routes) Find(ctx context.Context, p Proactive) (sessions.Route, error) {
 	s := r.Settings()
 	if p.To == ToLast {
@@ -74,8 +75,8 @@ func (r *Routes) Find(ctx context.Context, p Proactive) (sessions.Route, error) 
 	return r.typed(ctx, a, route)
 }
 
-// typed is a route with the kind of its conversation: the session's key and with it its send policy hang on that. Ids
-// that don't show it are looked up; where nobody can, it is a direct chat.
+// typed adds the chat type to a route: the session's key depends on it, and so does the send policy. If the id does
+// not show the type, the platform is asked; if it can't tell, the type is direct.
 func (r *Routes) typed(ctx context.Context, a adapters.Adapter, route sessions.Route) (sessions.Route, error) {
 	if typer, ok := a.(adapters.ConversationTyper); ok {
 		route.ChatType = typer.ConversationType(route.Conversation)
@@ -91,12 +92,12 @@ func (r *Routes) typed(ctx context.Context, a adapters.Adapter, route sessions.R
 	return route, nil
 }
 
-// isName reports whether somebody is meant by name and not by id.
+// isName reports whether a recipient is a name instead of an id.
 func isName(to string) bool {
 	return len(to) > 1 && (strings.HasPrefix(to, "#") || strings.HasPrefix(to, "@"))
 }
 
-// found is the route to whom the directory knows by a name or a user id; err is what went wrong before.
+// lookedUp is the route of a name or user id in the platform's directory; err is the previous failure.
 func (r *Routes) lookedUp(ctx context.Context, directory adapters.Directory, name string, at sessions.Route, err error) (sessions.Route, error) {
 	if err != nil {
 		return at, err
@@ -141,17 +142,17 @@ func ownerOn(s *place.Settings, channel string) (sessions.UserID, error) {
 	return "", &request.Error{Field: "to", Text: fmt.Sprintf("no owner on channel %q: add %q to owners in the configuration", channel, channel+":<user id>")}
 }
 
-// membersMax is how many members a look-up lists.
+// membersMax is how many members a lookup lists.
 const membersMax = 200
 
-// LookUp finds a conversation by its id or a name, and who is in it, at most
-// 200. members is nil where the platform does not tell. Errors: a *[request.Error] for what can be mended.
+// LookUp finds a conversation by id or name, and its members, at most 200. members is nil if the platform does not
+// list them. It returns a *[request.Error] if the caller can correct the request.
 func (r *Routes) LookUp(ctx context.Context, channel, account, to string) (route sessions.Route, members []sessions.Peer, err error) {
 	route, err = r.Find(ctx, Proactive{Channel: channel, Account: account, To: to})
 	if err != nil {
 		return route, nil, err
 	}
-	a, _ := r.Adapter(route.Channel, route.Account) // the route has one
+	a, _ := r.Adapter(route.Channel, route.Account) // checked with the route
 	directory, ok := a.(adapters.Directory)
 	if !ok {
 		return route, nil, nil
@@ -170,7 +171,7 @@ func (r *Routes) LookUp(ctx context.Context, channel, account, to string) (route
 	return route, nil, &request.Error{Field: "to", Text: fmt.Sprintf("the members of %q could not be looked up on channel %q: try again", to, channel)}
 }
 
-// Direct is the direct chat with a person. Platforms where it has an id of its own are asked for it.
+// Direct is the direct chat with a person. It asks the platform if direct chats have their own ids there.
 func (r *Routes) Direct(ctx context.Context, a adapters.Adapter, id sessions.UserID) sessions.Route {
 	route := sessions.Route{Channel: a.Channel(), Account: a.Account(), ChatType: sessions.Direct, Conversation: sessions.ConversationID(id)}
 	directory, ok := a.(adapters.Directory)
@@ -179,7 +180,7 @@ func (r *Routes) Direct(ctx context.Context, a adapters.Adapter, id sessions.Use
 	}
 	found, err := r.lookedUp(ctx, directory, string(id), route, nil)
 	if err != nil {
-		return route // it may still be the chat's id; if it is not, the delivery fails and is seen
+		return route // the user's id may also be the chat's id; if not, the delivery fails visibly
 	}
 	return found
 }

@@ -19,10 +19,10 @@ import (
 // The words that a proactive message may use instead of a conversation's id.
 const (
 	ToOwner = "owner" // the first configured owner on the channel
-	ToLast  = "last"  // where the naming session was last spoken to
+	ToLast  = "last"  // where the naming session was last addressed
 )
 
-// SendStore is what proactive messages need of the store.
+// SendStore is the part of the store that proactive messages need.
 type SendStore interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
@@ -30,19 +30,18 @@ type SendStore interface {
 	DeliveryByIdempotency(ctx context.Context, key string) (ledger.Delivery, error)
 }
 
-// Sender queues messages that answer nothing. All fields are required.
+// Sender queues proactive messages. All fields are required.
 type Sender struct {
 	Store    SendStore
 	Composer *Composer
 	Routes   *Routes
 	Room     *room.Allowance
 	Lanes    Committer
-	Stopping *atomic.Bool // the gateway accepts nothing new
+	Stopping *atomic.Bool // whether the gateway accepts no new messages
 }
 
-// Send queues a proactive message. The delivery that it returns shows what the
-// gate would decide now; the decision that counts is made when it is sent. A
-// repeated idempotency key gives the first delivery.
+// Send queues a proactive message. The returned delivery shows the gate's current decision; the final decision is
+// made when it is sent. A repeated idempotency key returns the first delivery.
 func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error) {
 	if o.Stopping.Load() {
 		return ledger.Delivery{}, request.ErrStopping
@@ -60,7 +59,7 @@ func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 		return ledger.Delivery{}, err
 	}
 	if p.Label == (flow.Label{}) {
-		p.Label = flow.Bottom() // a program's or person's own words, unless they say otherwise
+		p.Label = flow.Bottom() // the text of a program or person, unless they set a label
 	}
 	d := o.Composer.Delivery(ledger.KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
 	d.Idempotency, d.Session, d.Buttons = p.Idempotency, target.ID, p.Buttons
@@ -94,7 +93,7 @@ func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 	return d, nil
 }
 
-// sentBeforeOr is the delivery of a request that was made before, which no longer needs room, or else the error.
+// sentBeforeOr is the delivery of an earlier copy of the request, which needs no more room, or else the error.
 func (o *Sender) sentBeforeOr(ctx context.Context, p Proactive, decision policy.Decision, otherwise error) (ledger.Delivery, error) {
 	if p.Idempotency == "" {
 		return ledger.Delivery{}, otherwise
@@ -106,7 +105,8 @@ func (o *Sender) sentBeforeOr(ctx context.Context, p Proactive, decision policy.
 	return d, err
 }
 
-// sentBefore is the delivery that a repeated request gave. Where its session is above the reader, it is as it was then.
+// sentBefore is the delivery of an earlier copy of the request. If its session is above the reader, it is returned in
+// its first state.
 func (o *Sender) sentBefore(ctx context.Context, p Proactive, decision policy.Decision) (ledger.Delivery, error) {
 	d, err := o.Store.DeliveryByIdempotency(ctx, p.Idempotency)
 	if err != nil || d.Session == "" || !p.Reader.Valid() {
@@ -122,12 +122,12 @@ func (o *Sender) sentBefore(ctx context.Context, p Proactive, decision policy.De
 	}, nil
 }
 
-// hides reports whether a session is above what somebody may know of.
+// hides reports whether a session is above a reader's level.
 func hides(reader flow.Level, record sessions.Record) bool {
 	return reader.Valid() && record.ID != "" && !record.Taint.FlowsTo(reader)
 }
 
-// hidesChannel reports whether a channel is above what somebody may know of.
+// hidesChannel reports whether a channel is above the reader's level.
 func (o *Sender) hidesChannel(c Check) bool {
 	at := sessions.Route{Channel: c.Channel, Account: cmp.Or(c.Account, "default")}
 	return c.Reader.Valid() && !flow.CanFlow(o.Composer.Gate.SinkLevel(at), c.Reader)
@@ -138,7 +138,7 @@ func NoChannel(name string) *request.Error {
 	return &request.Error{Field: "channel", Text: fmt.Sprintf("no channel %q: see channels in the configuration", name)}
 }
 
-// CheckPolicy says what the gate would decide. It is the same decision as at a delivery, with no effect.
+// CheckPolicy returns the gate's decision, the same as for a delivery, without effects.
 func (o *Sender) CheckPolicy(ctx context.Context, c Check) (policy.Decision, error) {
 	s := o.Composer.Settings()
 	if _, ok := s.Channels[c.Channel]; !ok || o.hidesChannel(c) {
@@ -177,7 +177,7 @@ func (o *Sender) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 	return o.Composer.Gate.Decide(leaving), nil
 }
 
-// checkedRoute is where a message to c.To would go: what is only named, or of no kind, is looked up as [Router.Send] does.
+// checkedRoute is the route of a message to c.To; names and missing chat types are looked up as in [Sender.Send].
 func (o *Sender) checkedRoute(ctx context.Context, c Check) (sessions.Route, error) {
 	if c.To != "" && (c.ChatType == "" || c.To == ToOwner || isName(c.To)) {
 		return o.Routes.Find(ctx, Proactive{Channel: c.Channel, Account: c.Account, To: c.To, ChatType: c.ChatType, Thread: c.Thread})

@@ -8,10 +8,11 @@ import (
 	"sluice/router/ledger"
 )
 
-// A preview for which there is no answer is taken back: its delivery is queued with an
-// empty text, and the outbox deletes the message and marks the delivery as discarded.
+// A preview without an answer is deleted: its delivery is queued with an empty text, and the outbox deletes the
+// message and marks the delivery as discarded.
 
-// Withdraw ends a preview that becomes no answer. Where the platform can't delete, it stays and is only forgotten.
+// Withdraw ends previews that have no answer. If the platform can't delete messages, the preview stays visible and is
+// only dropped here.
 func (c *Composer) Withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove {
 	for i := range preview {
 		d := &preview[i].Delivery
@@ -25,21 +26,21 @@ func (c *Composer) Withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove
 	return preview
 }
 
-// deletable reports whether a preview shows, or may show, that can be taken back.
+// deletable reports whether there may be a visible preview that can be deleted.
 func (c *Composer) deletable(d ledger.Delivery) bool {
 	a, _ := c.Adapter(d.Route.Channel, d.Route.Account)
 	_, ok := a.(adapters.Deleter)
 	return ok && d.Revises == "" && len(d.Receipts) == 0 && (d.PreviewID != "" || d.LostPreview != "")
 }
 
-// withdrawal is the order to take back the preview of a delivery that is not sent.
+// withdrawal is the order to delete the preview of a delivery that is not sent.
 func (c *Composer) withdrawal(d ledger.Delivery) ledger.Delivery {
 	order := c.Delivery(d.Kind, d.Route, "", d.Label)
 	order.Session, order.Run, order.PreviewID = d.Session, d.Run, d.PreviewID
 	return order
 }
 
-// takeBack deletes the message of a preview. Doing it twice does no harm.
+// takeBack deletes the message of a preview. Repeating it is harmless.
 func (w *worker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter) (time.Duration, error) {
 	deleter, ok := a.(adapters.Deleter)
 	if !ok || d.PreviewID == "" {
@@ -55,7 +56,7 @@ func (w *worker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d led
 		return 0, w.discard(ctx, d.Status, d, "")
 	}
 	f := *adapters.AsFailure(err)
-	f.Certain = true // to delete twice does no harm
+	f.Certain = true // repeating a deletion is harmless
 	switch f.Kind {
 	case adapters.Permanent, adapters.Unsupported, adapters.TooLarge:
 		return 0, w.discard(ctx, d.Status, d, "its preview could not be taken back: "+f.Error())
@@ -63,7 +64,7 @@ func (w *worker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d led
 	return w.failed(ctx, a, d, &f)
 }
 
-// discard ends an order to take something back.
+// discard ends the order to delete a message.
 func (w *worker) discard(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, why string) error {
 	d.Status, d.Finished, d.LastError = ledger.DeliveryDiscarded, w.out.Now(), why
 	if err := w.move(ctx, from, d); err != nil {

@@ -17,13 +17,12 @@ type Admit int
 const (
 	AdmitRun     Admit = iota // to a run or a command
 	AdmitCommand              // to a command only: an owner in a place that is not admitted
-	AdmitHistory              // to the group's history
+	AdmitHistory              // to the history of the group
 	AdmitPairing              // an unknown person in a direct chat
 	AdmitNone
 )
 
-// Access decides who is heard. It looks at the configuration, and for direct
-// chats under pairing at the stored pairing.
+// Access decides who is admitted. It reads the configuration, and for direct chats under pairing the stored pairing.
 func (pl *Places) Access(ctx context.Context, s *Settings, in Arrival, owner bool) (Admit, error) {
 	ch, ok := s.Channels[in.Route.Channel]
 	if !ok || (in.Sender.Bot && !ch.AllowBots.hears(in)) {
@@ -34,12 +33,12 @@ func (pl *Places) Access(ctx context.Context, s *Settings, in Arrival, owner boo
 	}
 	how, err := pl.AccessDirect(ctx, ch, in, owner)
 	if how == AdmitPairing && (in.Sender.Bot || in.Press != "") {
-		return AdmitNone, err // only a person's own words ask to be let in
+		return AdmitNone, err // only a person's own message asks for access
 	}
 	return how, err
 }
 
-// AccessDirect decides about what somebody says in a direct chat.
+// AccessDirect decides about a message in a direct chat.
 func (pl *Places) AccessDirect(ctx context.Context, ch ChannelSettings, in Arrival, owner bool) (Admit, error) {
 	if owner {
 		return AdmitRun, nil
@@ -73,7 +72,7 @@ func allowed(list []string, id sessions.UserID) bool {
 	return slices.Contains(list, "*") || slices.Contains(list, string(id))
 }
 
-// hears reports whether a bot is heard at all.
+// hears reports whether messages of a bot are admitted.
 func (p BotPolicy) hears(in Arrival) bool {
 	return p == BotsOn || (p == BotsMentions && (in.Mentioned || in.Press != ""))
 }

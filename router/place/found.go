@@ -6,8 +6,8 @@ import (
 	"sluice/sessions"
 )
 
-// Found is what one attempt to admit an event has read of its conversation: who is heard and which session the event
-// belongs to are decided from the same rows. A commit that meets newer rows is a conflict, and the next attempt reads again.
+// Found caches what one attempt to admit an event has read about its conversation, so that access and session are
+// decided from the same rows. A commit that meets newer rows is a conflict, and the next attempt reads again.
 type Found struct {
 	oldest  sessions.ConversationID
 	session *sessions.Record
@@ -25,7 +25,6 @@ func (pl *Places) oldestOf(ctx context.Context, in Arrival) (sessions.Conversati
 	return oldest, err
 }
 
-// sessionHere is SessionAt for what is said in an event.
 func (pl *Places) sessionHere(ctx context.Context, s *Settings, in Arrival) (sessions.Record, error) {
 	if in.Found != nil && in.Found.session != nil {
 		return *in.Found.session, nil

@@ -11,16 +11,15 @@ import (
 	"sluice/sessions"
 )
 
-// group is what the configuration says about one place of a group, its topic or thread included.
+// group is the configuration of one place in a group, including its topic or thread.
 type group struct {
-	listed         bool // some entry is about it
+	listed         bool // whether an entry lists it
 	requireMention bool
-	allow          GroupSettings // the entry whose lists count
+	allow          GroupSettings // the entry whose lists apply
 }
 
-// groupAt looks at what is written about the conversation, then its space, then
-// any other group. The first entry that there is counts alone, but for who is
-// heard: lists that are left out are those of the next entry.
+// groupAt reads the entry of the conversation, else of its space, else of any other group. Only the first matching
+// entry applies, except for its lists of people: missing lists come from the next entry.
 func (pl *Places) groupAt(ctx context.Context, ch ChannelSettings, in Arrival) (group, error) {
 	route := in.Route
 	own, listed, err := pl.conversationSettings(ctx, ch, in)
@@ -50,7 +49,7 @@ func (pl *Places) groupAt(ctx context.Context, ch ChannelSettings, in Arrival) (
 	return at, nil
 }
 
-// conversationSettings finds a group under its present or its oldest id.
+// conversationSettings finds a group by its current or its oldest id.
 func (pl *Places) conversationSettings(ctx context.Context, ch ChannelSettings, in Arrival) (GroupSettings, bool, error) {
 	if g, ok := ch.Groups[string(in.Route.Conversation)]; ok {
 		return g, true, nil
@@ -63,14 +62,13 @@ func (pl *Places) conversationSettings(ctx context.Context, ch ChannelSettings, 
 	return g, ok, nil
 }
 
-// hears reports whether somebody may talk in a group that is admitted: all may
-// where there are no lists.
+// hears reports whether somebody may talk in an admitted group: everybody, if there are no lists.
 func (g GroupSettings) hears(in adapters.Inbound) bool {
 	return !g.restricts() || allowed(g.AllowFrom, in.Sender.ID) ||
 		slices.ContainsFunc(in.Roles, func(role string) bool { return slices.Contains(g.AllowRoles, role) })
 }
 
-// accessGroup admits groups and, where they have lists, who is on them. Who talks there is an untrusted person.
+// accessGroup admits groups and, if they have lists, the people on them. People in groups are untrusted.
 func (pl *Places) accessGroup(ctx context.Context, s *Settings, ch ChannelSettings, in Arrival, owner bool) (Admit, error) {
 	at, err := pl.groupAt(ctx, ch, in)
 	if err != nil {
@@ -88,8 +86,8 @@ func (pl *Places) accessGroup(ctx context.Context, s *Settings, ch ChannelSettin
 	return pl.accessUnmentioned(ctx, s, at, in, owner)
 }
 
-// inheritedActivation is what counts for a session: its own setting, else that of the conversation whose thread it is. It
-// is only asked about talk that does not address the bot.
+// inheritedActivation is the activation of a session: its own setting, else that of the conversation that its thread
+// belongs to. It is needed only for messages that do not address the bot.
 func inheritedActivation(ctx context.Context, store KeyReader, record sessions.Record) (sessions.Activation, error) {
 	above := record.Key.Conversation()
 	if record.Activation != sessions.ActivationInherit || above == record.Key {
@@ -105,8 +103,8 @@ func inheritedActivation(ctx context.Context, store KeyReader, record sessions.R
 	return place.Activation, nil
 }
 
-// accessUnmentioned decides about talk in a group that does not address the bot:
-// the session's own setting comes before the configured one, and what belongs to a message that waits is worked with it.
+// accessUnmentioned decides about group messages that do not address the bot. The session's own setting overrides the
+// configured one, and a further part of a waiting message is worked with it.
 func (pl *Places) accessUnmentioned(ctx context.Context, s *Settings, at group, in Arrival, owner bool) (Admit, error) {
 	record, err := pl.sessionHere(ctx, s, in)
 	if err != nil {
@@ -126,7 +124,7 @@ func (pl *Places) accessUnmentioned(ctx context.Context, s *Settings, at group, 
 	case !at.requireMention:
 		return AdmitRun, nil
 	case (owner && in.Command != NoCommand || in.Command == OwnerCommand) && !isEvent(in.Inbound):
-		return AdmitCommand, nil // another's attempt is refused there, and audited
+		return AdmitCommand, nil // other people's attempts are refused there, and audited
 	case record.ID == "" || isEvent(in.Inbound):
 		return AdmitHistory, nil
 	}
@@ -140,5 +138,5 @@ func (pl *Places) accessUnmentioned(ctx context.Context, s *Settings, at group, 
 	return AdmitHistory, nil
 }
 
-// isEvent reports whether something happened to a message that was said before.
+// isEvent reports whether an event changes an earlier message.
 func isEvent(in adapters.Inbound) bool { return in.Edited || in.Deleted || in.Reaction != nil }

@@ -11,7 +11,7 @@ import (
 	"sluice/sessions"
 )
 
-// Store is what places need of the database.
+// Store is the database, as places read it.
 type Store interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
@@ -21,11 +21,11 @@ type Store interface {
 	CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error)
 }
 
-// Places decides who is heard where, and in which session. All fields are required.
+// Places decides who may talk to the bot where, and in which session. All fields are required.
 type Places struct {
 	Store      Store
-	Settings   func() *Settings                                                     // the present ones
-	SinkLevel  func(route sessions.Route) flow.Level                                // the highest level that may be said by a route
+	Settings   func() *Settings                                                     // the current ones
+	SinkLevel  func(route sessions.Route) flow.Level                                // the highest level that may be sent on a route
 	Judge      func(record sessions.Record, who string, owner bool) policy.Decision // whether a session may be replaced or deleted
 	Now        func() time.Time
 	Partitions int
@@ -37,19 +37,19 @@ type CommandKind int
 // The kinds of commands.
 const (
 	NoCommand     CommandKind = iota
-	PublicCommand             // anybody who is heard may give it
+	PublicCommand             // every admitted person may give it
 	OwnerCommand              // only an owner may give it
 )
 
-// Arrival is an inbound event with what else decides where it belongs.
+// Arrival is an inbound event with everything that decides where it belongs.
 type Arrival struct {
 	adapters.Inbound
-	Session sessions.ID     // that a program's request names; empty: by route and configuration
+	Session sessions.ID     // the session that a program names; empty: by route and configuration
 	New     bool            // it asks for a new session
-	Order   *sessions.Order // a command that the session's worker carries out; nil for other events
+	Order   *sessions.Order // of a command that the session's worker carries out; else nil
 	Command CommandKind
-	Found   *Found // of one attempt to admit the event; nil: everything is read again
+	Found   *Found // the cache of one attempt to admit the event; may be nil
 }
 
-// Speaker is who has sent the event, as a principal.
+// Speaker is the sender as a principal.
 func (in Arrival) Speaker() string { return sessions.Principal(in.Route.Channel, in.Sender.ID) }

@@ -12,8 +12,8 @@ import (
 	"sluice/sessions"
 )
 
-// MayEnd lets the monitor judge whether a session may be replaced or deleted, and gives the entry that says so. kept says why not;
-// empty: it may.
+// MayEnd asks the monitor whether a session may be replaced or deleted, and returns the matching audit entry. kept
+// says why not; empty: it may.
 func (pl *Places) MayEnd(record sessions.Record, who string, owner bool) (entry sessions.AuditEntry, kept string) {
 	d := pl.Judge(record, who, owner)
 	entry = sessions.AuditEntry{At: pl.Now(), Actor: who, Action: "session.reset", Object: string(record.Key), Session: record.ID, Label: ledger.NoticeLabel(), Detail: d}
@@ -24,14 +24,15 @@ func (pl *Places) MayEnd(record sessions.Record, who string, owner bool) (entry 
 	return entry, "a rule keeps the session: " + d.Reason
 }
 
-// OperatorMayEnd is mayEnd for somebody with a token of the API. Rules know all of them as operator.
+// OperatorMayEnd is MayEnd for the holder of an API token. Rules see them all as operator.
 func (pl *Places) OperatorMayEnd(record sessions.Record, actor string) (entry sessions.AuditEntry, kept string) {
 	entry, kept = pl.MayEnd(record, "operator", true)
 	entry.Actor = actor
 	return entry, kept
 }
 
-// Renew replaces the session of who speaks by an empty one, unless a rule keeps it: kept then says why, and record is the old one.
+// Renew replaces a speaker's session by an empty one, unless a rule keeps it: then kept says why, and record is the
+// old one.
 func (pl *Places) Renew(in Arrival, owner bool, old sessions.Record, why string) (change ledger.Change, record sessions.Record, kept string) {
 	entry, kept := pl.MayEnd(old, in.Speaker(), owner)
 	if kept != "" {
@@ -44,11 +45,10 @@ func (pl *Places) Renew(in Arrival, owner bool, old sessions.Record, why string)
 	return change, record, ""
 }
 
-// Reset ends a session and begins a new one under its key, with its settings
-// that are the owner's or its creator's, above all what bounds it, but nothing
-// that it has learnt: its metadata is as secret as it was, and stays with it where that is not PUBLIC. So does the name that it was
-// given, and where a stranger may have given it: other sessions are shown it.
-// It may learn what the old one might, and least in any case; an invalid level is none.
+// Reset ends a session and starts a new one under its key. The new one keeps the settings of the owner or creator,
+// above all its limits, but nothing that the session has learnt: metadata above PUBLIC stays behind, because it keeps
+// its level. So does the title, if a stranger may have set it, because other sessions see it. The clearance is that
+// of the old session, but at least least; an invalid least adds nothing.
 func (pl *Places) Reset(old sessions.Record, least flow.Level) (ledger.Change, sessions.Record) {
 	fresh := pl.NewRecord(old.Key, old.Agent, old.Route)
 	fresh.Clearance, fresh.FileAccess, fresh.SpawnedBy = flow.Min(fresh.Clearance, old.Clearance), old.FileAccess, old.SpawnedBy
@@ -76,26 +76,26 @@ type ResetMode string
 // The reset modes.
 const (
 	ResetNone  ResetMode = "none"
-	ResetDaily ResetMode = "daily" // at an hour of the gateway's local time; after Idle too, where that is set
-	ResetIdle  ResetMode = "idle"  // when nobody has spoken in it for Idle
+	ResetDaily ResetMode = "daily" // at an hour of the gateway's local time, and also after Idle if that is set
+	ResetIdle  ResetMode = "idle"  // when nobody has sent a message for Idle
 )
 
 // ResetPolicy says when a session restarts automatically.
 type ResetPolicy struct {
 	Mode   ResetMode
 	AtHour int           // 0 to 23, of [ResetDaily]
-	Idle   time.Duration // 0: however long nobody speaks
+	Idle   time.Duration // 0: never
 }
 
 // ResetSettings are the reset policies.
 type ResetSettings struct {
 	Default ResetPolicy
 	ByType  map[ConversationType]ResetPolicy
-	// ByChannel counts before ByType.
+	// ByChannel takes precedence over ByType.
 	ByChannel map[string]ResetPolicy
 }
 
-// ConversationType is what a reset policy can be for.
+// ConversationType is a kind of conversation with its own reset policy.
 type ConversationType string
 
 // The conversation types. A thread or topic of a group is a thread.
@@ -115,7 +115,7 @@ func conversationType(route sessions.Route) ConversationType {
 	return TypeDirect
 }
 
-// policy is the one that counts for a message by a route.
+// policy is the one for a message on a route.
 func (s ResetSettings) policy(route sessions.Route) ResetPolicy {
 	if p, ok := s.ByChannel[route.Channel]; ok {
 		return p
@@ -126,13 +126,13 @@ func (s ResetSettings) policy(route sessions.Route) ResetPolicy {
 	return s.Default
 }
 
-// begunBefore reports whether a day boundary lies between a session's beginning and now.
+// begunBefore reports whether a day boundary lies between a session's start and now.
 func (p ResetPolicy) begunBefore(created, now time.Time) bool {
 	return p.Mode == ResetDaily && created.Before(lastBoundary(now, p.AtHour))
 }
 
-// lastBoundary is the newest time not after now at which an hour began in now's place. A
-// day has exactly one, however its clocks are set.
+// lastBoundary is the latest start of an hour of the day, in now's time zone, that is not after now. A day has
+// exactly one, even if clocks change.
 func lastBoundary(now time.Time, hour int) time.Time {
 	year, month, day := now.Date()
 	at := time.Date(year, month, day, hour, 0, 0, 0, now.Location())
@@ -142,10 +142,9 @@ func lastBoundary(now time.Time, hour int) time.Time {
 	return at
 }
 
-// stale reports whether a message begins a new session instead of going on with its
-// own. It is asked for what people newly say and for nothing else, and of what was said before it
-// nothing else counts: agents, notes and commands neither reset a session nor keep it. One
-// that still works or waits is never stale, as the message belongs to what it is about.
+// stale reports whether a message starts a new session. Only new messages of people are checked, and only earlier
+// messages of people count: agents, notes and commands neither reset a session nor keep it. A session with running or
+// queued work is never stale, because the message belongs to that work.
 func (pl *Places) stale(ctx context.Context, s *Settings, in Arrival, record sessions.Record) (bool, error) {
 	policy := s.Reset.policy(in.Route)
 	if in.Session != "" || in.Edited || in.Order != nil || policy.Mode == "" || policy.Mode == ResetNone {
@@ -165,7 +164,7 @@ func (pl *Places) stale(ctx context.Context, s *Settings, in Arrival, record ses
 	return len(waiting) == 0, nil
 }
 
-// idle reports whether nobody has spoken in the session for as long as the policy says.
+// idle reports whether nobody has sent a message for as long as the policy says.
 func (pl *Places) idle(ctx context.Context, p ResetPolicy, record sessions.Record, now time.Time) (bool, error) {
 	if p.Idle <= 0 || now.Sub(record.Created) < p.Idle {
 		return false, nil
@@ -180,7 +179,7 @@ func (pl *Places) idle(ctx context.Context, p ResetPolicy, record sessions.Recor
 	return now.Sub(heard) >= p.Idle, nil
 }
 
-// SessionOf is the session in which a message is worked, with the change that makes it.
+// SessionOf is the session of a message, with the change that creates it.
 func (pl *Places) SessionOf(ctx context.Context, s *Settings, in Arrival, owner bool) (record sessions.Record, change ledger.Change, err error) {
 	record, fresh, err := pl.SessionFor(ctx, s, in, owner)
 	if err != nil {
@@ -198,6 +197,6 @@ func (pl *Places) SessionOf(ctx context.Context, s *Settings, in Arrival, owner 
 		}
 		why = "its time was over"
 	}
-	change, record, _ = pl.Renew(in, owner, record, why) // what a rule keeps is gone on with
+	change, record, _ = pl.Renew(in, owner, record, why) // a session that a rule keeps continues
 	return record, change, nil
 }

@@ -13,7 +13,7 @@ import (
 	"sluice/sessions"
 )
 
-// SessionFor finds the session that an event belongs to, or makes its record.
+// SessionFor finds the session of an event, or creates its record.
 func (pl *Places) SessionFor(ctx context.Context, s *Settings, in Arrival, owner bool) (record sessions.Record, fresh bool, err error) {
 	if in.Session != "" {
 		record, err = pl.LiveSession(ctx, in.Session)
@@ -28,7 +28,8 @@ func (pl *Places) SessionFor(ctx context.Context, s *Settings, in Arrival, owner
 	return record, true, nil
 }
 
-// begunWith is what a session may learn that somebody begins in their conversation. Over the API none is begun, and it is no level.
+// begunWith is the clearance that a person gives a new session in their conversation. Sessions of the API get none:
+// it is invalid.
 func (pl *Places) begunWith(in Arrival, owner bool) flow.Level {
 	if in.Session != "" {
 		return flow.Level{}
@@ -45,9 +46,8 @@ func (pl *Places) LiveSession(ctx context.Context, id sessions.ID) (sessions.Rec
 	return record, err
 }
 
-// SessionAt finds the session of a conversation, for what peer says there or is
-// told: the conversation counts under its oldest id. An empty agent means the one that listens
-// there. Where there is no session yet, the record has its key and agent alone.
+// SessionAt finds the session of a conversation with peer; conversations are known by their oldest id. An empty agent
+// means the agent bound to it. If there is no session yet, the record has only its key and agent.
 func (pl *Places) SessionAt(ctx context.Context, s *Settings, agent string, route sessions.Route, peer sessions.UserID) (sessions.Record, error) {
 	oldest, err := pl.OldestID(ctx, route)
 	if err != nil {
@@ -89,7 +89,7 @@ func (pl *Places) Resolve(ctx context.Context, keyOrID string) (sessions.Record,
 	return pl.Store.SessionByKey(ctx, key)
 }
 
-// NewRecord makes the record of a new session.
+// NewRecord creates the record of a new session.
 func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route) sessions.Record {
 	id := sessions.NewID()
 	now := pl.Now()
@@ -101,8 +101,8 @@ func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route
 	}
 }
 
-// NewSubAgent makes the record of a session for a task of another one. It knows what the task says, and may never
-// reach or do more than the session that gives the task.
+// NewSubAgent creates the record of a session for another session's task. It has the label of the task, and its
+// clearance and permissions never exceed those of the session that gives the task.
 func (pl *Places) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
 	child := pl.NewRecord("", agent, sessions.Route{})
 	child.Key = sessions.SubAgentKey(agent, uuid.NewString())
@@ -112,12 +112,13 @@ func (pl *Places) NewSubAgent(parent sessions.Record, agent, model, name string,
 	return child
 }
 
-// NewAgentSession makes the record of an agent's main session, for a request to an agent with which no conversation has begun.
+// NewAgentSession creates the record of an agent's main session, for a request to an agent that has no conversation
+// yet.
 func (pl *Places) NewAgentSession(agent string) sessions.Record {
 	return pl.NewRecord(pl.Settings().Keyer.Main(agent), agent, sessions.Route{})
 }
 
-// Label is the label of what is said in a conversation: the conversation's own level, and trusted only from an owner.
+// Label is the label of a message in a conversation: the conversation's level, and trusted only from an owner.
 func (pl *Places) Label(route sessions.Route, owner bool) flow.Label {
 	trust := flow.Untrusted
 	if owner {
@@ -126,7 +127,7 @@ func (pl *Places) Label(route sessions.Route, owner bool) flow.Label {
 	return flow.NewLabel(pl.SinkLevel(route), trust)
 }
 
-// OldestID is what a conversation was first known by. Direct chats keep their ids.
+// OldestID is the first known id of a conversation. Direct chats keep their ids.
 func (pl *Places) OldestID(ctx context.Context, route sessions.Route) (sessions.ConversationID, error) {
 	if route.ChatType == sessions.Direct || route.Conversation == "" {
 		return route.Conversation, nil
@@ -143,7 +144,7 @@ type KeyReader interface {
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
 }
 
-// InheritedSend is what counts for a session: its own word, else that of the conversation whose thread it is.
+// InheritedSend is the send policy of a session: its own, else that of the conversation that its thread belongs to.
 func InheritedSend(ctx context.Context, store KeyReader, record sessions.Record) (sessions.SendPolicy, error) {
 	above := record.Key.Conversation()
 	if record.SendPolicy != sessions.SendInherit || above == record.Key || policy.CheckBelow.Skipped() {
@@ -159,7 +160,7 @@ func InheritedSend(ctx context.Context, store KeyReader, record sessions.Record)
 	return place.SendPolicy, nil
 }
 
-// JoinedSend is what counts for what a session says in a place that is not its own: each of the two may forbid it.
+// JoinedSend is the send policy for a message of a session to another place: each of the two may forbid it.
 func JoinedSend(own, place sessions.SendPolicy) sessions.SendPolicy {
 	if own == sessions.SendDeny || place == sessions.SendInherit {
 		return own
@@ -167,7 +168,7 @@ func JoinedSend(own, place sessions.SendPolicy) sessions.SendPolicy {
 	return place
 }
 
-// AboveClearance says that a session may not learn what is of a level, and how a person gets one that may.
+// AboveClearance says that a session may not learn data of a level, and how to get a session that may.
 func AboveClearance(record sessions.Record, level flow.Level) string {
 	return fmt.Sprintf("This conversation's clearance is %s, which is below %s. "+
 		"An owner can send `/new` here to start one with the clearance that policy.clearance sets.", record.Clearance, level)

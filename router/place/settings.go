@@ -11,20 +11,20 @@ import (
 	"sluice/sessions"
 )
 
-// ExchangeSettings bound what agents may cause in one another.
+// ExchangeSettings bound what agents may make each other do.
 type ExchangeSettings struct {
 	MaxTurns  int // answers to each other after the first; at most [announce.TurnsMax]
 	MaxHops   int // sessions that one chain passes through
-	MaxSteps  int // runs of one chain
-	MaxTokens int // of all runs of one chain, in and out
+	MaxSteps  int // runs per chain
+	MaxTokens int // of all runs of a chain, input and output
 	MaxAge    time.Duration
 
-	MaxTasks     int           // sub-agents at work at once in this process
-	MaxChildren  int           // tasks of one session that have not ended
-	ArchiveAfter time.Duration // a sub-agent's session ends so long after its report; 0: never
+	MaxTasks     int           // sub-agents that work at the same time in this process
+	MaxChildren  int           // unfinished tasks per session
+	ArchiveAfter time.Duration // how long after its report a sub-agent's session ends; 0: never
 }
 
-// Spent says which bound a chain has reached; empty if none.
+// Spent names the limit that a chain has reached; empty if none.
 func (s ExchangeSettings) Spent(u ledger.ChainUse, now time.Time) string {
 	switch {
 	case u.ID == "":
@@ -50,35 +50,34 @@ func (s *Settings) OwnersOn(channel string) []sessions.UserID {
 	return ids
 }
 
-// Retention says how long what has ended is kept; 0 keeps for ever.
+// Retention says how long ended things are kept; 0 keeps them for ever.
 type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media time.Duration }
 
-// Settings is what the configuration says to the router. It is never changed
-// after it was given; a new configuration is a new Settings.
+// Settings is the configuration of the router. It is immutable; a new configuration is a new Settings.
 type Settings struct {
 	Owners   []string // principals, "<channel>:<user id>"
 	Channels map[string]ChannelSettings
 	Bindings []Binding
-	Agent    string // of what no binding matches
+	Agent    string // used if no binding matches
 	Keyer    sessions.Keyer
 	Queue    queue.Settings
 	Reset    ResetSettings
 
 	Exchanges ExchangeSettings
 
-	Clearance flow.Level // that an owner's session may reach; invalid: all
+	Clearance flow.Level // maximum for an owner's session; invalid: all levels
 
 	RunTimeout    time.Duration // of one run, from its start
 	DeliveryLife  time.Duration // from queued to expired
 	Retention     Retention
-	MaxTextBytes  int // of one inbound message; a longer one is refused and its sender told
-	MaxMediaBytes int // of one file on its way out; 0: no bound
+	MaxTextBytes  int // of one inbound message; a longer one is refused, and its sender is told
+	MaxMediaBytes int // of one outgoing file; 0: no limit
 
-	SessionFileBytes int64 // that the stored attachments of one session may take; 0: no bound
-	ProgramFileBytes int64 // the same for the files of all proactive messages
+	SessionFileBytes int64 // for the stored attachments of one session; 0: no limit
+	ProgramFileBytes int64 // for the files of all proactive messages; 0: no limit
 
-	HistoryKeep   int // unmentioned messages kept a group
-	MaxRunAttempt int // starts of one run before it counts as poisonous
+	HistoryKeep   int // unmentioned messages kept per group
+	MaxRunAttempt int // starts of one run before it counts as a poison message
 }
 
 // ChannelSettings says who may talk on a channel.
@@ -90,19 +89,19 @@ type ChannelSettings struct {
 	Spaces      map[string]GroupSettings // by [sessions.Route.Space]
 	AllowBots   BotPolicy
 	OnUnknown   UnknownPolicy
-	AckReaction string // emoji on a message that was heard; empty: none
-	AckRemove   bool   // it is taken off when the run has ended
+	AckReaction string // emoji on received messages; may be empty
+	AckRemove   bool   // whether it is removed when the run has ended
 }
 
 // GroupSettings are those of a group, or of all groups of a space.
 type GroupSettings struct {
 	RequireMention bool
-	AllowFrom      []string // user ids that are heard; "*" is anyone
-	AllowRoles     []string // ids of roles whose holders are heard
+	AllowFrom      []string // user ids that are admitted; "*" is anyone
+	AllowRoles     []string // ids of roles whose members are admitted
 	Topics         map[string]TopicSettings
 }
 
-// restricts reports whether not everybody in the group is heard.
+// restricts reports whether the group admits only listed people.
 func (g GroupSettings) restricts() bool { return len(g.AllowFrom) > 0 || len(g.AllowRoles) > 0 }
 
 // TopicSettings are those of one topic or thread of a group.
@@ -110,13 +109,13 @@ type TopicSettings struct {
 	RequireMention bool
 }
 
-// BotPolicy says which other bots are heard; empty is none.
+// BotPolicy says which other bots are admitted; empty: none.
 type BotPolicy string
 
 // The bot policies.
 const (
 	BotsOff      BotPolicy = "off"
-	BotsMentions BotPolicy = "mentions" // those that mention this one
+	BotsMentions BotPolicy = "mentions" // those that mention the bot
 	BotsOn       BotPolicy = "on"
 )
 
@@ -131,16 +130,16 @@ const (
 	AccessDisabled  AccessPolicy = "disabled"
 )
 
-// UnknownPolicy says what follows when a platform's answer to a send was lost.
+// UnknownPolicy says what to do when a platform's answer to a send was lost.
 type UnknownPolicy string
 
-// The choices: send it again (it may then be there twice), or hold it for a person to decide.
+// The choices: send it again (it may then appear twice), or hold it for a person to decide.
 const (
 	UnknownResend UnknownPolicy = "resend"
 	UnknownHold   UnknownPolicy = "hold"
 )
 
-// Binding sends what matches to an agent; an empty field matches anything.
+// Binding assigns matching conversations to an agent; an empty field matches anything.
 type Binding struct {
 	Channel, Account, Peer, Group, Space string
 	Agent                                string
@@ -151,9 +150,8 @@ func (s *Settings) IsOwner(channel string, id sessions.UserID) bool {
 	return slices.Contains(s.Owners, sessions.Principal(channel, id))
 }
 
-// agentsFor is the agent that hears what a peer says in a conversation. It is
-// more than one, the only certain one last, where a binding wants a space and the
-// route, written by a program, does not say in which one the conversation is.
+// agentsFor is the agent of a peer's messages in a conversation. There are several, with the only certain one last,
+// if a binding names a space and a program's route does not say in which space the conversation is.
 func (s *Settings) agentsFor(route sessions.Route, peer sessions.UserID) []string {
 	var agents []string
 	for _, b := range s.Bindings {
@@ -176,7 +174,7 @@ func (b Binding) matches(route sessions.Route, peer sessions.UserID) bool {
 		(b.Group == "" || (route.ChatType != sessions.Direct && b.Group == string(route.Conversation)))
 }
 
-// clearance is the highest level that a session started by this peer may reach.
+// clearance is the maximum level of a session that this peer starts.
 func (s *Settings) clearance(owner bool, sink flow.Level) flow.Level {
 	most := s.Clearance
 	if !most.Valid() {
@@ -193,8 +191,8 @@ func (s *Settings) QueueMode(record sessions.Record) sessions.QueueMode {
 	return cmp.Or(record.QueueMode, s.Queue.Mode)
 }
 
-// SharedMain is what to tell who lets others in where the direct chats of different people are one session,
-// their owner's too: what that means, and the setting that separates them. Empty where each person has a session.
+// SharedMain warns a person who gives others access if direct chats of different people share one session, including
+// the owner's: what that means, and which setting separates them. Empty if each person has a session.
 func SharedMain(k sessions.Keyer) string {
 	const means = ": everyone who is admitted shares the owner's session and can ask what was said there. To give each person their own session, set "
 	switch {
@@ -206,7 +204,7 @@ func SharedMain(k sessions.Keyer) string {
 	return "All direct chats with an agent share one session (`session.dmScope: main`)" + means + "`session.dmScope: per-account-channel-peer`."
 }
 
-// WarnShared puts what [SharedMain] says below a text.
+// WarnShared appends the warning of [SharedMain] to a text.
 func (s *Settings) WarnShared(text string) string {
 	if shared := SharedMain(s.Keyer); shared != "" {
 		return text + "\n\n**Mind:** " + shared

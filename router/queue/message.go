@@ -9,18 +9,18 @@ import (
 	"sluice/sessions"
 )
 
-// joinWithin is how soon the next part of a message follows at most: platforms
-// deliver the pictures of an album, and the pieces that an app cuts a long text into, within a second.
+// joinWithin is the longest gap between two parts of a message: platforms deliver the pictures of an album, and the
+// parts of a long text that an app splits, within a second.
 const joinWithin = 1200 * time.Millisecond
 
-// voice is who speaks where.
+// voice is one person in one place.
 type voice struct {
 	sender sessions.UserID
 	lane   sessions.Lane
 }
 
-// Messages puts runs together that are parts of one message, in the order in
-// which the messages began. The same runs always give the same messages.
+// Messages groups runs that are parts of one message, in the order in which the messages began. The same runs always
+// give the same messages.
 func Messages(runs []sessions.Run) [][]sessions.Run {
 	var found [][]sessions.Run
 	newest := map[voice]int{}
@@ -36,14 +36,14 @@ func Messages(runs []sessions.Run) [][]sessions.Run {
 	return found
 }
 
-// follows reports whether what the same person says at a time belongs to a run.
-// A run from the future has no parts: a clock was set back.
+// follows reports whether a message of the same person at a time continues a run. A run from the future has no
+// further parts: a clock was set back.
 func follows(run sessions.Run, at time.Time) bool {
 	after := at.Sub(run.Accepted)
 	return run.Input.More && after >= 0 && after < joinWithin
 }
 
-// Continues reports whether an event is a part of a message that still waits.
+// Continues reports whether an event is a further part of a waiting message.
 func Continues(queued []sessions.Run, sender sessions.UserID, lane sessions.Lane, now time.Time) bool {
 	v := voice{sender, lane}
 	for i := len(queued) - 1; i >= 0; i-- {
@@ -54,7 +54,7 @@ func Continues(queued []sessions.Run, sender sessions.UserID, lane sessions.Lane
 	return false
 }
 
-// WaitForMore is how long a message's next part may still be on its way; 0: it is whole.
+// WaitForMore is how long to wait for further parts of a message; 0: it is complete.
 func WaitForMore(message []sessions.Run, now time.Time) time.Duration {
 	last := message[len(message)-1]
 	if !follows(last, now) {
@@ -63,7 +63,7 @@ func WaitForMore(message []sessions.Run, now time.Time) time.Duration {
 	return joinWithin - now.Sub(last.Accepted)
 }
 
-// Joined is a message as if it had come in one piece, under its first run.
+// Joined joins the parts of a message under its first run.
 func Joined(message []sessions.Run) sessions.Run {
 	whole := message[0]
 	if len(message) == 1 {

@@ -7,8 +7,8 @@ import (
 	"sluice/sessions"
 )
 
-// Interrupted are the runs that a message ends where the queue mode is interrupt: those for the same people, but none that
-// agents have caused. A run that waits is named too: it may have begun by the time the change is stored.
+// Interrupted are the runs that a message ends in queue mode interrupt: those for the same people, except runs caused
+// by agents. A waiting run is included, because it may have started when the change is stored.
 func Interrupted(waiting []sessions.Run, by sessions.Route) (ends []sessions.Interrupt) {
 	for _, run := range waiting {
 		if run.Leader == "" && !Alone(run) && SameAudience(run.Route, by) {
@@ -18,11 +18,10 @@ func Interrupted(waiting []sessions.Run, by sessions.Route) (ends []sessions.Int
 	return ends
 }
 
-// MaxWaiting is how many unfinished runs of one session are read at a time; a
-// configured cap is never above it.
+// MaxWaiting is how many unfinished runs of one session are read at a time; a configured cap never exceeds it.
 const MaxWaiting = 200
 
-// Queued are those of some unfinished runs that have not begun.
+// Queued selects the runs that have not started.
 func Queued(waiting []sessions.Run) []sessions.Run {
 	var queued []sessions.Run
 	for _, w := range waiting {
@@ -33,12 +32,11 @@ func Queued(waiting []sessions.Run) []sessions.Run {
 	return queued
 }
 
-// SameAudience reports whether one answer may be given by both routes: what was asked in private is answered alone.
+// SameAudience reports whether one answer can serve both routes: a private question is answered alone.
 func SameAudience(a, b sessions.Route) bool { return a.Lane() == b.Lane() && a.Handle == b.Handle }
 
-// Pick chooses the runs that are worked next, from what waits in a session in
-// order. The first is the leader. wait above 0 says to look again later: the
-// queue mode wants quiet first. busy tells that a run has just ended here.
+// Pick chooses the next runs of a session from its waiting runs, in order. The first is the leader. A wait above 0
+// says when to pick again: the queue mode asks for a quiet time first. busy says that a run has just ended here.
 func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch []sessions.Run, wait time.Duration) {
 	if len(waiting) == 0 {
 		return nil, 0
@@ -62,7 +60,7 @@ func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch [
 		wait = max(wait, WaitForMore(message, now))
 	}
 	if busy && q.Mode == sessions.QueueCollect {
-		// A message from the future is none to wait for: a clock was set back.
+		// Don't wait for a message from the future: a clock was set back.
 		if quiet := now.Sub(newest(batch)); quiet >= 0 {
 			wait = max(wait, q.Debounce-quiet)
 		}
@@ -73,20 +71,20 @@ func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch [
 	return batch, 0
 }
 
-// together reports whether all that waits becomes one run.
+// together reports whether all waiting messages become one run.
 func together(mode sessions.QueueMode) bool {
 	return mode == sessions.QueueCollect || mode == sessions.QueueInterrupt
 }
 
-// Alone reports whether a run is no message of a person: what agents say, and commands.
+// Alone reports whether a run is not a person's message: messages of agents, and commands.
 func Alone(run sessions.Run) bool {
 	return run.Kind.Step() || run.Kind == sessions.KindNote || run.Kind == sessions.KindCommand
 }
 
-// NeverBatched reports whether a run is worked as a batch of its own: what is worked alone, and what has an order.
+// NeverBatched reports whether a run always has its own batch: runs that are worked alone, and orders.
 func NeverBatched(run sessions.Run) bool { return Alone(run) || run.Input.Order != nil }
 
-// newest is when the last of some runs was accepted.
+// newest is the latest time at which one of the runs was accepted.
 func newest(runs []sessions.Run) time.Time {
 	at := runs[0].Accepted
 	for _, run := range runs {
@@ -97,7 +95,7 @@ func newest(runs []sessions.Run) time.Time {
 	return at
 }
 
-// resumable is the run that was running when its worker died, and what was merged into it.
+// resumable is the run that was running when its worker died, with the runs merged into it.
 func resumable(waiting []sessions.Run) []sessions.Run {
 	var batch []sessions.Run
 	for _, w := range waiting {
@@ -119,8 +117,8 @@ func resumable(waiting []sessions.Run) []sessions.Run {
 
 // Settings bound a session's queue.
 type Settings struct {
-	Mode     sessions.QueueMode // never inherit
+	Mode     sessions.QueueMode // never QueueInherit
 	Cap      int                // messages that may wait behind a run
 	DropNew  bool
-	Debounce time.Duration // collect: quiet time before what waited is taken
+	Debounce time.Duration // collect: the quiet time before the waiting messages are taken
 }

@@ -1,19 +1,19 @@
-// Package request says what is wrong with what a caller asked of the gateway.
+// Package request has the errors of requests that the caller can correct.
 package request
 
 import "errors"
 
 // Errors that callers branch on, besides the sentinels of package sessions.
 var (
-	// ErrBusy: the session has a run and the request asked not to queue behind it.
+	// ErrBusy: the session has a run, and the request asked not to be queued.
 	ErrBusy = errors.New("session is busy")
-	// ErrStopping: the gateway takes nothing in any more.
+	// ErrStopping: the gateway accepts no new requests.
 	ErrStopping = errors.New("gateway is stopping")
 	// ErrQueueFull: the new message itself was refused because the session's queue is full.
 	ErrQueueFull = errors.New("queue is full")
 )
 
-// Error is a problem with what a caller asked for; its text may be shown to the caller.
+// Error is a problem with a request; its text may be shown to the caller.
 type Error struct {
 	Field string // the parameter, for example "channel"
 	Text  string // what is wrong and what to do

@@ -1,4 +1,4 @@
-// Package room bounds what stored files take.
+// Package room limits the space that stored files use.
 package room
 
 import (
@@ -15,47 +15,50 @@ import (
 )
 
 const (
-	// fileCost is what each stored file counts besides its content: so the number of files is bounded too.
+	// fileCost is added to the size of each stored file, so that the number of files is limited as well.
 	fileCost = 4 << 10
-	// programSteps: what programs have given counts in this many steps of its bound, rounded up. So a program that tries how much
-	// room is left learns little about what others, whose level may be above its own, have sent.
+	// programSteps: the files of programs are counted in this many steps of their limit, rounded up. A program that
+	// measures the remaining space thus learns little about files of others, which may have a higher level.
 	programSteps = 16
 )
 
-// Disk says whether the disk of the store has room for so many bytes more; [*FullError]: it has not. It is called by many goroutines.
+// Disk says whether the disk of the store has room for this many more bytes; otherwise it returns a [*FullError]. It
+// is called by many goroutines.
 type Disk func(bytes int64) error
 
-// FullError says why a file is not kept. The text may be shown to the person or program that sent the file.
+// FullError says why a file is not stored. Its text may be shown to the sender of the file.
 type FullError struct{ Text string }
 
 // Error implements error.
 func (e *FullError) Error() string { return e.Text }
 
-// Room is what the files of one session may still take, for one goroutine. The store is asked once, and only where there is a file.
+// Room is the space left for the files of one session, for one goroutine. It reads the store once, and only if there
+// is a file.
 type Room struct {
-	disk  Disk                                     // nil: the disk has no bound
-	held  func(ctx context.Context) (int64, error) // what is stored
+	disk  Disk                                     // nil: no limit
+	held  func(ctx context.Context) (int64, error) // bytes already stored
 	full  func(used, most int64) *FullError        // says that a file would exceed most
-	limit int64                                    // 0: no bound
-	step  int64                                    // what is stored counts in these steps, rounded up
-	used  int64                                    // counted, with what was taken since
-	seen  bool                                     // used is known
+	limit int64                                    // 0: no limit
+	step  int64                                    // stored bytes are rounded up to these steps
+	used  int64                                    // counted, including the files taken since
+	seen  bool                                     // whether used is known
 }
 
 // Store counts stored files.
 type Store interface {
-	// MediaHeld counts the bytes of the files of a session, each with so much more for itself. An empty id: of those without a session.
+	// MediaHeld sums the bytes of a session's files and adds each bytes per file. An empty id selects the files
+	// without a session.
 	MediaHeld(ctx context.Context, id sessions.ID, each int64) (int64, error)
 }
 
-// Allowance is how much may be stored.
+// Allowance limits the space for stored files.
 type Allowance struct {
 	Store    Store
-	Disk     Disk // nil: no bound
+	Disk     Disk // nil: no limit
 	Settings func() *place.Settings
 }
 
-// Of is the room for the files of a session. Those without one come from programs, and count together.
+// Of is the room for the files of a session. Files without a session come from programs and are counted together.
 func (a *Allowance) Of(id sessions.ID) *Room {
 	s := a.Settings()
 	r := &Room{
@@ -81,7 +84,7 @@ func programFull(_, most int64) *FullError {
 
 func humanBytes(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
-// Admit says whether a file of so many bytes may be stored.
+// Admit says whether a file of this size may be stored.
 func (f *Room) Admit(ctx context.Context, size int64) error {
 	if policy.CheckSpace.Skipped() {
 		return nil
@@ -121,7 +124,7 @@ func (f *Room) AdmitAll(ctx context.Context, files []ledger.Media) error {
 // Take counts a file that will be stored.
 func (f *Room) Take(size int64) { f.used += size + fileCost }
 
-// NotKept is the note of an attachment that has no room.
+// NotKept is the note for an attachment that was not stored for lack of space.
 func NotKept(err error) (string, bool) {
 	full, ok := errors.AsType[*FullError](err)
 	if !ok {

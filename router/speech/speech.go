@@ -1,7 +1,7 @@
-// Package speech shows what people said: to the model, and in the gateway's own messages. It is pure.
+// Package speech formats what people said, for the model and in the gateway's own messages. Its functions are pure.
 //
-// People choose their names and their words, and write in them what they like. So nothing that they say may read as
-// another person's words or as the gateway's: a quotation has a mark before each line, a name stays on one line.
+// People choose their names and their words, and write in them what they like. Nothing that they write may look like
+// another person's words or the gateway's: a quotation has a mark before each line, and a name stays on one line.
 package speech
 
 import (
@@ -17,25 +17,26 @@ import (
 	"sluice/sessions"
 )
 
-// MaxQuoted bounds the quotations of one message together, in bytes.
+// MaxQuoted bounds the total size of a message's quotations, in bytes.
 const MaxQuoted = 60000
 
 const (
 	maxQuotations = 50 // of one message; the model is told how many were left out
-	maxSpeaker    = 60 // characters of a name before what somebody said
+	maxSpeaker    = 60 // characters of a speaker's name
 )
 
-// PassesOn reports whether a message forwards what somebody else said. Such a message is never a command.
+// PassesOn reports whether a message forwards somebody else's words. Such a message is never a command.
 func PassesOn(in adapters.Inbound) bool {
 	return slices.ContainsFunc(in.Quotations, sessions.Quotation.PassedOn)
 }
 
-// Nothing reports whether a message gives an agent nothing to work on. What it answers or links to is not enough.
+// Nothing reports whether a message contains nothing for an agent to work on. A quoted or linked message alone is not
+// enough.
 func Nothing(in adapters.Inbound) bool {
 	return in.Text == "" && len(in.Attachments) == 0 && in.Unread == "" && !PassesOn(in)
 }
 
-// Bound cuts the quotations of a message to so many bytes together. A text that is cut says how much is missing.
+// Bound cuts the quotations of a message to a total size in bytes. A shortened text says how much is missing.
 func Bound(all []sessions.Quotation, most int) []sessions.Quotation {
 	kept := slices.Clone(all)
 	if left := len(kept) - maxQuotations; left > 0 {
@@ -55,7 +56,7 @@ func Bound(all []sessions.Quotation, most int) []sessions.Quotation {
 	return kept
 }
 
-// Text is what a message says, in one text: what its sender wrote, and what it forwards.
+// Text is a message as one text: its sender's words, and what it forwards.
 func Text(in sessions.Input) string {
 	texts := make([]string, 0, 1)
 	if in.Text != "" {
@@ -69,8 +70,8 @@ func Text(in sessions.Input) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Quotation shows a quotation to the model: a line that says whose words follow, and the words, each line of them behind "> ",
-// so that nothing in them can end the quotation or begin somebody else's words.
+// Quotation formats a quotation for the model: a line that names the writer, then the text with "> " before each
+// line, so that the text can neither end the quotation nor imitate another writer.
 func Quotation(q sessions.Quotation) string {
 	lead := "The message that this one answers"
 	switch q.Kind {
@@ -92,7 +93,7 @@ func Quotation(q sessions.Quotation) string {
 	return b.String()
 }
 
-// quotedName names a writer in quotes, on one line and without invisible characters.
+// quotedName is a writer's name in quotes, on one line and without invisible characters.
 func quotedName(p sessions.Peer) string {
 	if p == (sessions.Peer{}) {
 		return "an unknown person"
@@ -108,7 +109,7 @@ func quotedName(p sessions.Peer) string {
 	return quoted
 }
 
-// lines cuts a text wherever something may show it as a new line.
+// lines splits a text at everything that might be shown as a new line.
 func lines(text string) []string {
 	if text == "" {
 		return nil
@@ -118,7 +119,7 @@ func lines(text string) []string {
 
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// spokenName names somebody before what they said. A name of which nothing can be shown is their id.
+// spokenName is the name before a person's words; the person's id if nothing of the name is visible.
 func spokenName(p sessions.Peer) string {
 	if policy.CheckSpeaker.Skipped() {
 		return speaker(p)
@@ -126,8 +127,8 @@ func spokenName(p sessions.Peer) string {
 	return cmp.Or(sessions.HeadWord(speaker(p)), sessions.HeadWord(p.Username), sessions.HeadWord(string(p.ID)), "somebody")
 }
 
-// Said is what somebody said where several people speak. Only the first line begins with a name: the others are indented, so that
-// nobody can write a line in another one's name.
+// Said formats a person's words where several people speak. Only the first line starts with a name; the others are
+// indented, so that nobody can imitate another speaker.
 func Said(from sessions.Peer, text string, quoted []sessions.Quotation) string {
 	parts := make([]string, 0, 1+len(quoted))
 	if text != "" {

@@ -17,11 +17,11 @@ import (
 
 const (
 	ackWorkers = 4                // platform calls for reactions at a time
-	ackQueue   = 64               // reactions that wait for each worker; a further one is left out
+	ackQueue   = 64               // waiting reactions per worker; further ones are skipped
 	ackTimeout = 10 * time.Second // bound of one platform call
 )
 
-// What became of a reaction, as the metric says it.
+// The outcomes of a reaction, as the metric names them.
 const (
 	ackShown   = "shown"
 	ackRemoved = "removed"
@@ -29,10 +29,9 @@ const (
 	ackSkipped = "skipped" // the queue was full
 )
 
-// Acks put reactions on messages that were heard, and take them off. They are a
-// courtesy: what does not fit into the queue is left out and counted, what fails is
-// not tried again. Its goroutines are its workers, between Start and Stop; those of
-// one conversation are made by one worker, so that none is taken off before it was put on.
+// Acks adds reactions to received messages and removes them. They are best effort: a reaction that does not fit into
+// the queue is skipped and counted, a failed one is not retried. Its goroutines are its workers, between Start and
+// Stop; one worker handles each conversation, so that no reaction is removed before it was added.
 type Acks struct {
 	adapter  adapters.Finder
 	settings func() *place.Settings
@@ -44,7 +43,7 @@ type Acks struct {
 	wg       sync.WaitGroup
 }
 
-// ack is one reaction that is to be put on or taken off.
+// ack is one reaction to add or remove.
 type ack struct {
 	reactor adapters.Reactor
 	route   sessions.Route
@@ -52,7 +51,7 @@ type ack struct {
 	how     adapters.Reaction
 }
 
-// NewAcks makes Acks. Nothing runs before Start.
+// NewAcks creates Acks. Nothing runs before Start.
 func NewAcks(adapter adapters.Finder, settings func() *place.Settings, log *slog.Logger, outcome *prometheus.CounterVec) *Acks {
 	a := &Acks{adapter: adapter, settings: settings, log: log, outcome: outcome, seed: maphash.MakeSeed(), cancel: func() {}}
 	for i := range a.queues {
@@ -70,13 +69,13 @@ func (a *Acks) Start() {
 	}
 }
 
-// Stop leaves out what waits, and returns when the calls under way have ended.
+// Stop skips the waiting reactions, and returns when the current calls have ended.
 func (a *Acks) Stop() {
 	a.cancel()
 	a.wg.Wait()
 }
 
-// put never waits.
+// put never blocks.
 func (a *Acks) put(k ack) {
 	n := maphash.String(a.seed, string(k.route.Lane())) % ackWorkers
 	select {
@@ -97,7 +96,7 @@ func (a *Acks) work(ctx context.Context, queue <-chan ack) {
 	}
 }
 
-// react makes one call and says what became of it.
+// react makes one call and returns its outcome.
 func (a *Acks) react(ctx context.Context, k ack) (outcome string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -117,10 +116,10 @@ func (a *Acks) react(ctx context.Context, k ack) (outcome string) {
 	return ackShown
 }
 
-// Heard lets the sender of a message see that it was heard, where the channel is set so.
+// Heard shows the sender that their message was received, if the channel is configured to.
 func (a *Acks) Heard(run sessions.Run) { a.show(run, false) }
 
-// Ended takes the reaction off when the run has ended, where the channel is set so.
+// Ended removes the reaction after the run, if the channel is configured to.
 func (a *Acks) Ended(run sessions.Run) {
 	if a.settings().Channels[run.Route.Channel].AckRemove {
 		a.show(run, true)

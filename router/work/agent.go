@@ -9,84 +9,80 @@ import (
 	"sluice/sessions"
 )
 
-// Agent works runs. Its methods are called from many goroutines, for one session from one at a time.
+// Agent works runs. Its methods are called from many goroutines, but for each session from one at a time.
 type Agent interface {
-	// Open makes the step-API session of a record: its agent's model, prompt and
-	// tools are set and its selected thread is loaded.
+	// Open opens the session of a record: with its agent's model, prompt and tools, and its selected thread.
 	Open(ctx context.Context, record sessions.Record) (*sessions.Session, error)
-	// Work drives an opened session, whose last message is not yet answered, to a
-	// plain answer. It persists every step but the last: the final message is
-	// left to the caller, who commits it together with the run's end and the
-	// delivery. It emits the live events of the run but its terminal one. An
-	// error is a *[sessions.WorkError], or the *[AwaitedError] of the approver. ctx has the run's deadline; its
-	// cancellation ends the work.
+	// Work drives an opened session with an unanswered last message to a plain answer. It persists every step but the
+	// last: the caller commits the final message together with the run's end and the delivery. It emits the live
+	// events of the run except the terminal one. An error is a *[sessions.WorkError], or the *[AwaitedError] of the
+	// approver. ctx has the run's deadline; cancelling it ends the work.
 	Work(ctx context.Context, a Assignment) (Answer, error)
 }
 
-// Assignment is a run that an agent works.
+// Assignment is a run for an agent.
 type Assignment struct {
 	Session *sessions.Session
 	Run     *sessions.Run
 	Emit    func(sessions.Event)
-	Inbox   Inbox // nil: nothing is given to the run while it works
-	// Approver decides about tool calls that its session's permission does not let run by itself.
+	Inbox   Inbox // nil: the run receives no further messages
+	// Approver decides about tool calls that the session's permission mode does not allow.
 	Approver Approver
 }
 
-// Inbox is what people say to a session while a run of it works, see
-// [sessions.QueueSteer]. The run's goroutine alone uses it.
+// Inbox has the messages that arrive during a run, see [sessions.QueueSteer]. Only the run's goroutine uses it.
 type Inbox interface {
-	// Waiting reports whether something has come that is for the run. Most calls cost nothing.
+	// Waiting reports whether there are messages for the run. Most calls cost nothing.
 	Waiting(ctx context.Context) (bool, error)
-	// Take gives the run what has come: the session's thread then ends with it, which
-	// is stored. It reports whether there was any. No tool call may be open.
+	// Take appends the waiting messages to the session's thread and stores them. It reports whether there were any.
+	// No tool call may be open.
 	Take(ctx context.Context) (bool, error)
 }
 
-// Answer is what a run came to.
+// Answer is the result of a run.
 type Answer struct {
-	Text  string // Markdown; empty or NO_REPLY: nothing is to be said
+	Text  string // Markdown; empty or NO_REPLY: no answer
 	Model string
 	Usage sessions.Usage
-	// Quotes is, of a command's answer, the label of what it quotes; zero: it quotes nothing. Any other answer is as secret as its session.
+	// Quotes is the label of what a command's answer quotes; zero: nothing is quoted. Any other answer has its
+	// session's label.
 	Quotes flow.Label
 }
 
 // Compactor is the optional ability of an [Agent] to shorten a session's thread.
 type Compactor interface {
-	// Compact lets a summary stand for the older part of the thread, and stores it.
-	// [sessions.ErrNothingToCompact] says that the thread is too short for it; other errors are as those of Work.
+	// Compact replaces the older part of the thread by a summary and stores it. It returns
+	// [sessions.ErrNothingToCompact] if the thread is too short; other errors are as for Work.
 	Compact(ctx context.Context, a Assignment) (Compacted, error)
 }
 
-// Compacted is what a compaction has come to.
+// Compacted is the result of a compaction.
 type Compacted struct {
-	Messages      int // that the summary stands for
+	Messages      int // replaced by the summary
 	Before, After int // of the thread, in bytes
 	Usage         sessions.Usage
 }
 
-// Approver has people decide about the tool calls of one run. The run's goroutine alone uses it.
+// Approver lets people decide about the tool calls of one run. Only the run's goroutine uses it.
 type Approver interface {
-	// Decide gives what was decided about each call. While that is awaited of one
-	// of them it is an *[AwaitedError], with which the work must end; what is open then has to
-	// be stored. message is the answer that asks for the calls. That an allowed call runs is stored before
-	// Decide returns: asked again, it says that the call was interrupted.
+	// Decide returns the decision about each call. If one of them is pending, it returns an *[AwaitedError]; the work
+	// must then end and store its open calls. message is the answer with the calls. Decide stores that an allowed
+	// call runs before it returns; if asked again, it says that the call was interrupted.
 	Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error)
-	// Denied gives those of the calls that were asked about before and denied. Nobody is asked.
+	// Denied returns the calls that were asked about before and denied. It asks nobody.
 	Denied(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error)
 }
 
-// ErrAwaited: a tool call waits for a person's decision. The run is laid aside, and gone on with after the decision.
+// ErrAwaited: a tool call waits for approval. The run is suspended and continues after the decision.
 var ErrAwaited = errors.New("a tool call waits for its approval")
 
-// AwaitedError is [ErrAwaited] with how long the run waits.
+// AwaitedError is [ErrAwaited] with the time that the run waits.
 type AwaitedError struct {
-	AtMost time.Duration // until the decision would come too late
+	AtMost time.Duration // until the approval expires
 }
 
 // Error implements error.
 func (*AwaitedError) Error() string { return ErrAwaited.Error() }
 
-// Unwrap makes it [ErrAwaited].
+// Unwrap returns [ErrAwaited].
 func (*AwaitedError) Unwrap() error { return ErrAwaited }

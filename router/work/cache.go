@@ -7,8 +7,8 @@ import (
 	"sluice/sessions"
 )
 
-// sessionCache keeps opened sessions, the most recently used ones up to a limit. A session is only used while it is
-// as it is stored, see claimer.open.
+// sessionCache keeps opened sessions, the most recently used ones up to a limit. A cached session is used only if it
+// equals the stored one, see claimer.open.
 type sessionCache struct {
 	mu    sync.Mutex
 	limit int

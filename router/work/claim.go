@@ -19,7 +19,7 @@ import (
 	"sluice/sessions"
 )
 
-// job is a batch of runs that are worked together. The first run leads.
+// job is a batch of runs that are worked together. The first run is the leader.
 type job struct {
 	session *sessions.Session // nil until it is opened
 	record  sessions.Record
@@ -31,19 +31,19 @@ type job struct {
 
 	aside time.Duration // how long it waits at most for an approval; 0 if it does not wait
 
-	// spoken is the first run with the speaker of the whole batch: the answer is shown to everybody who has spoken by now.
-	// Nil before the work begins.
+	// spoken is the first run with the speaker of the whole batch: the answer goes to everybody who has spoken so
+	// far. Nil before the work starts.
 	spoken atomic.Pointer[sessions.Run]
 }
 
-// speak gives the run that leads the batch the speaker of the whole batch.
+// speak sets the speaker of the whole batch on its leading run.
 func (j *job) speak(run *sessions.Run) {
 	queue.SetSpeaker(run, j.batch)
 	said := *run
 	j.spoken.Store(&said)
 }
 
-// claimer starts the runs that are worked next.
+// claimer starts the next runs.
 type claimer struct {
 	store    Store
 	lanes    Lanes
@@ -58,7 +58,7 @@ type claimer struct {
 	queued   prometheus.Observer // seconds from a run's commit to its start
 }
 
-// claim starts the batch of a job. It reports false if the batch has ended instead, or on an error.
+// claim starts the batch of a job. It returns false if the batch has ended instead, or with an error.
 func (c *claimer) claim(ctx context.Context, j *job) (started bool, err error) {
 	record, batch := j.record, j.batch
 	session, err := c.open(ctx, record)
@@ -68,7 +68,7 @@ func (c *claimer) claim(ctx context.Context, j *job) (started bool, err error) {
 	if err != nil && (j.lane.Failures() < opensMax || errors.Is(err, sessions.ErrUnavailable) || ctx.Err() != nil) {
 		return false, fmt.Errorf("open session: %w", err)
 	}
-	if err != nil { // the rows can't be read any more, and nobody must wait for ever
+	if err != nil { // the rows can't be read any more, and nobody should wait for ever
 		return false, c.ends.finishFailed(ctx, j, asWorkError(fmt.Errorf("open session: %w", err)))
 	}
 	j.session = session
@@ -90,8 +90,8 @@ func (c *claimer) claim(ctx context.Context, j *job) (started bool, err error) {
 	return err == nil && len(j.batch) > 0, err
 }
 
-// open takes the session from the cache if its record has not changed since and all of it is stored: work that was
-// broken off leaves no trace in memory.
+// open takes the session from the cache if its record has not changed and all of it is stored, so that interrupted
+// work leaves no trace in memory.
 func (c *claimer) open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
 	if s, ok := c.cache.get(record.ID); ok {
 		if cached := s.Record(); cached.Revision == record.Revision && cached.Model == record.Model && !s.Dirty() {
@@ -107,8 +107,8 @@ func (c *claimer) open(ctx context.Context, record sessions.Record) (*sessions.S
 	return s, nil
 }
 
-// start marks the batch as running and stores its messages, in one transaction. A message that is not let in ends in the
-// same transaction, and the rest of the batch goes on without it.
+// start marks the batch as running and stores its messages, in one transaction. A refused message ends in the same
+// transaction, and the rest of the batch continues without it.
 func (c *claimer) start(ctx context.Context, j *job) error {
 	b, err := c.admit(ctx, j)
 	if err != nil {
@@ -147,24 +147,23 @@ func (c *claimer) start(ctx context.Context, j *job) error {
 	return nil
 }
 
-// admittedBatch is which runs of a batch are worked, and which messages are refused.
+// admittedBatch lists the runs of a batch that are worked, and the refused messages.
 type admittedBatch struct {
 	runs    []sessions.Run
 	media   []ledger.Media
 	refused []refusedMessage
 }
 
-// refusedMessage is a message that the monitor does not let in.
+// refusedMessage is a message that the monitor refuses.
 type refusedMessage struct {
 	runs []sessions.Run
 	why  *sessions.WorkError
 }
 
-// admit brings the messages of a batch that are not yet in the thread into it, in memory. It fails if the batch is a
-// single message that is not let in.
+// admit adds the new messages of a batch to the thread, in memory. It fails if the batch is a single refused message.
 func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
 	known := map[sessions.RunID]bool{}
-	for _, m := range j.session.Messages() { // brought in by an earlier worker
+	for _, m := range j.session.Messages() { // added by an earlier worker
 		known[m.Run] = true
 	}
 	said := queue.Messages(j.batch)
@@ -195,7 +194,7 @@ func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
 	return b, nil
 }
 
-// refuse adds the end of a message that is not let in, with a notice to its sender.
+// refuse adds the end of a refused message, with a notice to its sender.
 func (c *claimer) refuse(change *ledger.Change, j *job, r refusedMessage) {
 	c.ends.fail(change, j, r.runs, r.why)
 	if last := r.runs[len(r.runs)-1]; !last.Route.IsZero() {

@@ -15,7 +15,7 @@ import (
 	"sluice/sessions"
 )
 
-// driver lets agents work runs.
+// driver makes agents work runs.
 type driver struct {
 	store     Store
 	agent     Agent
@@ -30,9 +30,8 @@ type driver struct {
 	seconds   prometheus.Observer // from a run's start to its end
 }
 
-// drive lets the agent work and stores how it ended. Most of a run's time, and so
-// most of the goroutines of a busy gateway, is spent here: what it needs is
-// passed by reference, to keep the stack small.
+// drive lets the agent work and stores the result. Most goroutines of a busy gateway spend most of their time here,
+// so it passes values by reference to keep the stack small.
 func (d *driver) drive(ctx context.Context, j *job) error {
 	leader := j.batch[0] // a copy: the batch may grow
 	run := &leader
@@ -45,7 +44,7 @@ func (d *driver) drive(ctx context.Context, j *job) error {
 	show := d.shows.of(ctx, j)
 	whole := false
 	defer func() {
-		if !whole { // a panic: nobody types any more
+		if !whole { // after a panic, typing stops
 			j.lane.EndRun()
 			show.close()
 		}
@@ -61,14 +60,14 @@ func (d *driver) drive(ctx context.Context, j *job) error {
 	return err
 }
 
-// worked is what the agent's work has come to.
+// worked is the result of the agent's work.
 type worked struct {
 	answer Answer
 	err    error
 	show   *show
 }
 
-// conclude stores what the agent's work has come to.
+// conclude stores the result of the agent's work.
 func (d *driver) conclude(ctx, runCtx context.Context, j *job, w worked) error {
 	preview, err := w.show.close(), w.err
 	if ctx.Err() != nil {
@@ -80,7 +79,7 @@ func (d *driver) conclude(ctx, runCtx context.Context, j *job, w worked) error {
 		return d.ends.handBack(j.batch, awaited)
 	}
 	if isStale(err) && runCtx.Err() == nil {
-		return fmt.Errorf("work run: %w", err) // it is gone on with as it is stored, once the store is back
+		return fmt.Errorf("work run: %w", err) // it continues from its stored state once the store is available
 	}
 	d.seconds.Observe(d.now().Sub(j.batch[0].Started).Seconds())
 	if err != nil {
@@ -89,16 +88,16 @@ func (d *driver) conclude(ctx, runCtx context.Context, j *job, w worked) error {
 	return d.ends.finish(ctx, j, answered{w.answer, preview, w.show})
 }
 
-// isStale reports whether an error says that the work can't go on with what is in memory.
+// isStale reports whether an error means that the state in memory is outdated.
 func isStale(err error) bool {
 	return errors.Is(err, sessions.ErrUnavailable) || errors.Is(err, sessions.ErrConflict) || errors.Is(err, sessions.ErrFenced)
 }
 
-// abortedBefore cancels a run that somebody has stopped when nobody listened: before
-// its last worker's end, or between its start and now.
+// abortedBefore cancels a run that was stopped while nobody was listening: before its last worker ended, or between
+// its start and now.
 func (d *driver) abortedBefore(ctx context.Context, j *job, cancel context.CancelCauseFunc) error {
 	asked := j.lane.AbortAsked()
-	if !asked && !j.resumed && j.batch[0].Exchange == "" { // a step may have been stopped while it waited
+	if !asked && !j.resumed && j.batch[0].Exchange == "" { // a step may have been stopped while it was queued
 		return nil
 	}
 	by, err := d.store.AbortRequested(ctx, j.batch[0].ID)
@@ -112,7 +111,7 @@ func (d *driver) abortedBefore(ctx context.Context, j *job, cancel context.Cance
 	return nil
 }
 
-// runContext is a run's context: it ends with the partition, with the run's own deadline, or when somebody stops it.
+// runContext is a run's context: it ends with the partition, at the run's deadline, or when somebody stops the run.
 func (d *driver) runContext(ctx context.Context, lane *lanes.Lane, run *sessions.Run) (context.Context, context.CancelCauseFunc) {
 	timeout := cmp.Or(run.Timeout, d.settings().RunTimeout)
 	stop := context.CancelFunc(func() {})
@@ -124,7 +123,7 @@ func (d *driver) runContext(ctx context.Context, lane *lanes.Lane, run *sessions
 	return ctx, func(cause error) { cancel(cause); stop() }
 }
 
-// workError says how a failed run ended, as a run's status and a sentence.
+// workError describes the failure of a run, as a status and a sentence.
 func workError(ctx context.Context, err error) *sessions.WorkError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, lanes.ErrStopped):
@@ -145,7 +144,7 @@ func asWorkError(err error) *sessions.WorkError {
 	}
 }
 
-// perform does a run's work: the agent's, or what the order of a command says.
+// perform does a run's work: the agent's work, or a command's order.
 func (d *driver) perform(ctx context.Context, a Assignment) (Answer, error) {
 	if a.Run.Kind == sessions.KindCommand {
 		return d.orders.carryOut(ctx, a)

@@ -23,24 +23,26 @@ import (
 )
 
 const (
-	// fetchWithin bounds the fetching of all files of one run; a slow platform must not hold the answer up for longer.
+	// fetchWithin bounds fetching all files of one run, so that a slow platform does not delay the answer for longer.
 	fetchWithin = time.Minute
-	// fetchesMax is how many runs fetch at once: a run's files are in memory until they are stored. Others wait, within fetchWithin.
+	// fetchesMax is how many runs fetch files at the same time, because a run's files are in memory until they are
+	// stored. Others wait, within fetchWithin.
 	fetchesMax = 4
-	// defaultMediaBytes is the size of one file where the configuration says nothing; those of one run have twice as much.
+	// defaultMediaBytes is the maximum size of one file if none is configured; the files of one run together may have
+	// twice as much.
 	defaultMediaBytes = 20 << 20
-	// textMax is the largest text file that a model is shown.
+	// textMax is the size of the largest text file that a model reads.
 	textMax = 64 << 10
 )
 
-// fetched is what became of a message's attachments.
+// fetched is the result of fetching a message's attachments.
 type fetched struct {
 	media []ledger.Media
 	texts []string // of text files, for the model to read
 }
 
-// fetch reads the files of a message from their platform, as far as there is room. If a file can't be had, the
-// attachment's note says so; the message is answered all the same.
+// fetch reads the files of a message from their platform, as far as there is room. If a file can't be fetched, the
+// attachment's note says so, and the message is still answered.
 func (in *intake) fetch(ctx context.Context, run *sessions.Run, room *room.Room) fetched {
 	var got fetched
 	a, ok := in.adapter(run.Route.Channel, run.Route.Account)
@@ -53,7 +55,7 @@ func (in *intake) fetch(ctx context.Context, run *sessions.Run, room *room.Room)
 	select {
 	case in.fetches <- struct{}{}:
 		defer func() { <-in.fetches }()
-	case <-ctx.Done(): // the fetches below fail at once, and the notes say so
+	case <-ctx.Done(): // the remaining fetches fail at once, and the notes say so
 	}
 	most := int64(cmp.Or(in.settings().MaxMediaBytes, defaultMediaBytes))
 	left := 2 * most
@@ -71,14 +73,14 @@ func (in *intake) fetch(ctx context.Context, run *sessions.Run, room *room.Room)
 // errTooLarge: a file is larger than the limit.
 var errTooLarge = errors.New("file is too large")
 
-// source is where a file comes from, and how much of it may be stored.
+// source says where a file comes from, and how much of it may be stored.
 type source struct {
 	adapters.FileFetcher
 	limit int64
 	room  *room.Room
 }
 
-// fetchOne fetches one file and returns the attachment with what is known of it then.
+// fetchOne fetches one file and returns the attachment with what is known about it.
 func (in *intake) fetchOne(ctx context.Context, from source, at sessions.Attachment, run sessions.Run, got *fetched) sessions.Attachment {
 	if at.Ref == "" || at.Media != "" {
 		return at
@@ -117,7 +119,7 @@ func (in *intake) fetchOne(ctx context.Context, from source, at sessions.Attachm
 func (got *fetched) show(at *sessions.Attachment, content []byte) {
 	switch {
 	case at.IsPicture():
-		at.Note = "the picture is not shown to you" // read only where it is not
+		at.Note = "the picture is not shown to you" // models that accept pictures ignore this note
 	case strings.HasPrefix(at.MIME, "image/") && len(content) > sessions.PictureMax:
 		at.Note = fmt.Sprintf("it is too large to show: the maximum is %d bytes", sessions.PictureMax)
 	case isText(at.MIME) && len(content) > textMax:
@@ -131,7 +133,7 @@ func (got *fetched) show(at *sessions.Attachment, content []byte) {
 	}
 }
 
-// shownFile is the name of a file as it stands before the file's text.
+// shownFile is a file's name as it appears before the file's text.
 func shownFile(name string) string {
 	if policy.CheckSpeaker.Skipped() {
 		return name
@@ -159,11 +161,11 @@ func (f source) download(ctx context.Context, at sessions.Attachment) (content [
 	if int64(len(content)) > f.limit {
 		return nil, errTooLarge
 	}
-	return content, f.room.Admit(ctx, int64(len(content))) // the platform may have given no size, or a wrong one
+	return content, f.room.Admit(ctx, int64(len(content))) // the platform may have given no size, or the wrong one
 }
 
-// mimeOf is the type of a file. The content decides about pictures, because models refuse a picture of a wrong type; for
-// other files the platform's type counts first, then the name.
+// mimeOf is the type of a file. For pictures the content decides, because models refuse a picture with a wrong type;
+// for other files the platform's type comes first, then the name.
 func mimeOf(at sessions.Attachment, content []byte) string {
 	seen, _, _ := strings.Cut(http.DetectContentType(content), ";")
 	if strings.HasPrefix(seen, "image/") {

@@ -18,7 +18,7 @@ import (
 	"sluice/sessions"
 )
 
-// finisher stores how runs end and tells the people who wait.
+// finisher stores the ends of runs and tells the people who wait.
 type finisher struct {
 	store     Store
 	lanes     Lanes
@@ -33,7 +33,7 @@ type finisher struct {
 	runs      *prometheus.CounterVec // by terminal status
 }
 
-// answered is an agent's answer, with what was shown of it before.
+// answered is an agent's answer, with its preview.
 type answered struct {
 	Answer
 	preview []ledger.DeliveryMove
@@ -93,12 +93,12 @@ func quoted(answer Answer) flow.Label {
 	return answer.Quotes
 }
 
-// noReasonText is the excuse of a session that knows more than may be said in its conversation.
+// noReasonText is the message for a failed run if its reason is too secret for the conversation.
 const noReasonText = "I could not answer. My owner can see why with `sluice runs list --status failed`, or start a new session with /new."
 
-// failureText is what people are told of a run without an answer. The agent decides how a run fails and could tell something by
-// it, so the reason is told only where what the session knows may be said. That the session knows too much for its model
-// is told everywhere, because only an owner can help.
+// failureText is what people see of a run without an answer. The agent decides how a run fails and could leak data
+// that way, so the reason is shown only if the conversation may carry everything that the session knows. One reason
+// is always shown: that the session's level is too high for its model, because only an owner can help.
 func (f *finisher) failureText(taint flow.Label, route sessions.Route, why *sessions.WorkError) string {
 	if taint.FlowsTo(f.sinkLevel(route)) || errors.Is(why.Err, sessions.ErrModelLevel) {
 		return why.Public
@@ -106,14 +106,14 @@ func (f *finisher) failureText(taint flow.Label, route sessions.Route, why *sess
 	return noReasonText
 }
 
-// reply makes the delivery of a run's answer.
+// reply creates the delivery of a run's answer.
 func (f *finisher) reply(run sessions.Run, kind ledger.DeliveryKind, text string, label flow.Label) ledger.Delivery {
 	d := f.composer.Delivery(kind, run.Route, text, label)
 	d.Session, d.Run = run.Session, run.ID
 	return d
 }
 
-// deliver adds a delivery to the change: as a new one, or as the final text of a preview that shows already.
+// deliver adds a delivery to the change: as a new one, or as the final text of a visible preview.
 func (f *finisher) deliver(change *ledger.Change, d ledger.Delivery, preview []ledger.DeliveryMove) {
 	if len(preview) == 0 {
 		change.Deliver = append(change.Deliver, d)
@@ -153,7 +153,7 @@ func (f *finisher) finishFailed(ctx context.Context, j *job, why *sessions.WorkE
 			change.Deliver = append(change.Deliver, f.reply(last, ledger.KindAnnounce, say, taintOf(j)))
 		}
 	case why.Status == sessions.RunAborted:
-		change.Deliveries = f.composer.Withdraw(preview) // /stop has answered already
+		change.Deliveries = f.composer.Withdraw(preview) // /stop has already answered
 	default:
 		f.deliver(&change, f.reply(last, ledger.KindNotice, f.failureText(taintOf(j), last.Route, why), ledger.NoticeLabel()), preview)
 	}
@@ -176,7 +176,7 @@ func (f *finisher) fail(change *ledger.Change, j *job, batch []sessions.Run, why
 	for _, run := range batch {
 		from := run.Status
 		run.Status, run.Finished, run.Error, run.Epoch = why.Status, f.now(), why.Public, j.lane.Epoch()
-		run.Label = run.Label.Join(taintOf(j)) // what the session had learnt decides how the run ended
+		run.Label = run.Label.Join(taintOf(j)) // the session's label at that moment decides how the run ended
 		change.Runs = append(change.Runs, sessions.RunMove{From: from, Run: run})
 	}
 	change.Audit = append(change.Audit, sessions.AuditEntry{
@@ -185,7 +185,7 @@ func (f *finisher) fail(change *ledger.Change, j *job, batch []sessions.Run, why
 	})
 }
 
-// stepEnd says how a run's step of an exchange ended.
+// stepEnd is the end of a run's step in an exchange.
 func (f *finisher) stepEnd(run *sessions.Run, taint flow.Label, result announce.Result) exchange.End {
 	if !run.Started.IsZero() {
 		result.Runtime = f.now().Sub(run.Started)
@@ -193,7 +193,7 @@ func (f *finisher) stepEnd(run *sessions.Run, taint flow.Label, result announce.
 	return exchange.End{Run: run, Taint: taint, Result: result}
 }
 
-// taintOf is the label of what the session of a job has learnt, as far as it is known.
+// taintOf is the label of a job's session, as far as known.
 func taintOf(j *job) flow.Label {
 	if j.session != nil {
 		return j.session.Taint()
@@ -201,7 +201,7 @@ func taintOf(j *job) flow.Label {
 	return j.record.Taint
 }
 
-// touch writes where and when the session was last active.
+// touch stores where and when the session was last active.
 func (f *finisher) touch(change *ledger.Change, route sessions.Route) {
 	for i := range change.Save {
 		change.Save[i].LastActivity = f.now()
@@ -216,7 +216,7 @@ func (f *finisher) commitEnd(ctx context.Context, change ledger.Change) error {
 	tries := 0
 	err := lanes.Patiently(ctx, func() error { tries++; return f.store.Commit(ctx, change) })
 	if tries > 1 && (errors.Is(err, sessions.ErrConflict) || errors.Is(err, sessions.ErrDuplicate)) && endStored(ctx, f.store, change) {
-		err = nil // stored by an earlier try whose answer was lost
+		err = nil // an earlier attempt whose answer was lost has stored it
 	}
 	if err == nil {
 		for _, m := range change.Deliveries {
@@ -224,7 +224,7 @@ func (f *finisher) commitEnd(ctx context.Context, change ledger.Change) error {
 		}
 		faultpoint.Hit(faultpoint.FinishAfterCommit)
 	}
-	// The lanes are woken after an error too: a commit whose answer was lost may stand.
+	// The lanes are woken even after an error: a commit whose answer was lost may have succeeded.
 	f.lanes.WakeFor(change)
 	if err != nil {
 		return fmt.Errorf("end run: %w", err)
@@ -232,7 +232,7 @@ func (f *finisher) commitEnd(ctx context.Context, change ledger.Change) error {
 	return nil
 }
 
-// endStored reports whether the store has the end of the runs as a change says it.
+// endStored reports whether the store has the end of the runs in a change.
 func endStored(ctx context.Context, store Store, change ledger.Change) bool {
 	want := change.Runs[0].Run
 	got, err := store.Run(ctx, want.ID)
@@ -247,8 +247,8 @@ func (f *finisher) emitEnd(batch []sessions.Run, event sessions.Event) {
 	}
 }
 
-// handBack gives up runs that are under way because the partition moves or a person must decide: they stay running, whoever
-// owns the session next resumes them, and this start counts as no attempt.
+// handBack gives up runs in progress because the partition moves or a person must decide: they stay running, the
+// session's next owner resumes them, and this start is not counted as an attempt.
 func (f *finisher) handBack(batch []sessions.Run, cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"sluice/sessions"
 )
 
-// userMessage is a run's input as the agent sees it; files are the contents of its text files.
+// userMessage is a run's input as the agent reads it; files are the contents of its text files.
 func userMessage(run sessions.Run, files []string) sessions.Message {
 	in := run.Input
 	m := sessions.Message{Run: run.ID, Role: sessions.RoleUser, Sender: in.Sender, Label: run.Label}
@@ -50,7 +50,7 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 	return m
 }
 
-// takeUp brings a run's input into the thread, in memory: as its newest message, or as its order says.
+// takeUp adds a run's input to the thread, in memory: as its newest message, or as its order says.
 func takeUp(ctx context.Context, session *sessions.Session, run sessions.Run, files []string) error {
 	order := run.Input.Order
 	switch {

@@ -12,21 +12,21 @@ import (
 	"sluice/sessions"
 )
 
-// intake brings what people say into a session's thread: with the files and the thread that it came with, and as far as
-// the monitor lets it in.
+// intake adds people's messages to a session's thread, with their files and earlier thread messages, as far as the
+// monitor admits them.
 type intake struct {
 	monitor  Monitor
 	adapter  adapters.Finder
 	places   *place.Places
 	rooms    Rooms
 	settings func() *place.Settings
-	fetches  chan struct{} // holds one for each run that fetches files
+	fetches  chan struct{} // has one element per run that fetches files
 	now      func() time.Time
 	log      *slog.Logger
 }
 
-// admitText lets the monitor judge what a run brings into its session's thread, and takes out of it what it
-// says. The decision is stored with what follows from it. files are the texts of those that came with it.
+// admitText asks the monitor about a run's input and redacts it. The caller stores the decision with its effects.
+// files are the texts of attached files.
 func (in *intake) admitText(session *sessions.Session, run *sessions.Run, files []string) error {
 	said := &run.Input
 	texts := []*string{&said.Text, &said.Sender.Name, &said.Sender.Username}
@@ -68,7 +68,7 @@ func (in *intake) admitText(session *sessions.Session, run *sessions.Run, files 
 	return nil
 }
 
-// quotedTexts are all texts of quotations, which are made the caller's own to change.
+// quotedTexts are all texts of quotations, in a copy that the caller may change.
 func quotedTexts(all *[]sessions.Quotation) []*string {
 	*all = slices.Clone(*all)
 	var texts []*string
@@ -83,7 +83,7 @@ func quotedTexts(all *[]sessions.Quotation) []*string {
 	return texts
 }
 
-// sourceOf says where a run's text is from, as rules call it.
+// sourceOf names the origin of a run's text, as rules know it.
 func sourceOf(kind sessions.RunKind) string {
 	switch {
 	case kind == sessions.KindNote:

@@ -8,8 +8,8 @@ import (
 	"sluice/sessions"
 )
 
-// note stores a sub-agent's report as a message that nobody answers, and ends its run with it.
-// A session that may never learn so much ends the run without it.
+// note stores a sub-agent's report as a message without an answer, and ends its run. A session whose clearance is too
+// low for the report ends the run without it.
 func (c *claimer) note(ctx context.Context, j *job) error {
 	session, run := j.session, j.batch[0]
 	from := run.Status
@@ -28,8 +28,8 @@ func (c *claimer) note(ctx context.Context, j *job) error {
 	return nil
 }
 
-// noted is a note as its session reads it: where the session may not rise to the report's level, only that there is one.
-// The run itself keeps its label, as it keeps the report.
+// noted is a note as its session reads it: if the session may not rise to the report's level, it reads only that
+// there is a report. The run keeps the report and its label.
 func noted(run sessions.Run, mayRise bool) sessions.Run {
 	if !mayRise {
 		level := run.Label.Level()

@@ -12,14 +12,14 @@ import (
 	"sluice/sessions"
 )
 
-// orders carries out what commands order a session's worker to do.
+// orders carries out the commands that a session's worker has to run.
 type orders struct {
 	agent     Agent
 	sinkLevel func(route sessions.Route) flow.Level
 	now       func() time.Time
 }
 
-// carryOut does what the order of a command says.
+// carryOut carries out a command's order.
 func (o *orders) carryOut(ctx context.Context, a Assignment) (Answer, error) {
 	order := a.Run.Input.Order
 	switch order.Do {
@@ -80,7 +80,7 @@ func (o *orders) compact(ctx context.Context, a Assignment) (Answer, error) {
 	return Answer{Usage: got.Usage, Text: text, Quotes: quotes.Label()}, nil
 }
 
-// raise lets a session rise to a level within its clearance.
+// raise raises a session to a level within its clearance.
 func (o *orders) raise(session *sessions.Session, run *sessions.Run) (Answer, error) {
 	level, record := run.Input.Order.Level, session.Record()
 	if !flow.CanFlow(level, record.Clearance) {
@@ -93,7 +93,7 @@ func (o *orders) raise(session *sessions.Session, run *sessions.Run) (Answer, er
 	})
 	now := session.Taint().Level()
 	if run.Route.ChatType != sessions.Direct {
-		now = level // only an owner in private may know what the session had learnt before
+		now = level // only an owner in private may know the session's earlier level
 	}
 	text := fmt.Sprintf("This conversation is now at %s: I can use information up to %s here, until `/new`.", now, now)
 	if carries := o.sinkLevel(run.Route); !flow.CanFlow(now, carries) {
@@ -102,5 +102,5 @@ func (o *orders) raise(session *sessions.Session, run *sessions.Run) (Answer, er
 	return Answer{Text: text}, nil
 }
 
-// bytesPerToken is a rough measure, for people.
+// bytesPerToken is a rough estimate, for people.
 const bytesPerToken = 4

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// Store is what the work of a session needs of the database.
+// Store is the part of the database that the work of a session needs.
 type Store interface {
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
@@ -25,52 +25,52 @@ type Store interface {
 	CommitSession(ctx context.Context, change sessions.Change) error
 }
 
-// Lanes bounds how many sub-agents work, and wakes whoever has work by a change, see [lanes.Lanes].
+// Lanes limits how many sub-agents work, and wakes the lanes that a change gives work to, see [lanes.Lanes].
 type Lanes interface {
 	Commit(ctx context.Context, change ledger.Change) error
 	WakeFor(change ledger.Change)
 	EnterTask(lane *lanes.Lane, most int) (leave func(), ok bool)
 }
 
-// Monitor judges what enters a session, see [policy.Monitor].
+// Monitor checks what enters a session, see [policy.Monitor].
 type Monitor interface {
 	Enter(e policy.Entry) policy.Decision
 	MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool
 }
 
-// Gate judges what of an answer may be shown while it is written.
+// Gate decides what may be shown of an unfinished answer.
 type Gate interface {
 	Decide(e policy.Egress) policy.Decision
-	// SinkLevel is the highest level that may be said by a route.
+	// SinkLevel is the highest level that may be sent on a route.
 	SinkLevel(route sessions.Route) flow.Level
 }
 
-// Composer makes deliveries.
+// Composer creates deliveries.
 type Composer interface {
 	Delivery(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery
-	// Withdraw takes back previews that become no answer.
+	// Withdraw ends previews that have no answer.
 	Withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove
 }
 
-// Receipts are what platforms have answered and the store has not yet.
+// Receipts has platform answers that the store does not have yet.
 type Receipts interface {
 	Keep(d ledger.Delivery)
 	Drop(id ledger.DeliveryID)
 	Of(id ledger.DeliveryID) (ledger.Delivery, bool)
 }
 
-// Rooms says how much of files a session may still keep.
+// Rooms says how much space a session has left for files.
 type Rooms interface {
 	Of(id sessions.ID) *room.Room
 }
 
-// Exchanges takes the end of a step into its exchange, see [exchange.Exchanges].
+// Exchanges records the end of a step in its exchange, see [exchange.Exchanges].
 type Exchanges interface {
 	Advance(ctx context.Context, change *ledger.Change, end exchange.End) (say string, err error)
 }
 
-// Approvals has people decide about tool calls.
+// Approvals lets people decide about tool calls.
 type Approvals interface {
-	// Of makes the approver of a run of an opened session; record is the session as it was when the run began.
+	// Of creates the approver of a run of an opened session; record is the session at the start of the run.
 	Of(session *sessions.Session, record sessions.Record, run *sessions.Run) Approver
 }

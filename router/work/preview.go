@@ -15,7 +15,7 @@ import (
 
 var errNotShown = errors.New("the gate forbids it")
 
-// adopt takes over the preview that the run's last worker left. The preview belongs to the run that was the newest of
+// adopt takes over the preview of the run's previous worker. The preview belongs to the run that was the newest of
 // the batch when the preview was first shown.
 func (s *show) adopt(batch []sessions.Run) {
 	row, err := ledger.Delivery{}, sessions.ErrNotFound
@@ -23,9 +23,9 @@ func (s *show) adopt(batch []sessions.Run) {
 		row, err = s.by.store.RunDelivery(s.ctx, batch[i].ID)
 	}
 	if err != nil {
-		return // there was no preview, or the store fails and the run with it
+		return // there was no preview, or the store fails, and then the run fails as well
 	}
-	row.Epoch = 0 // its lane's partition may be another than the session's
+	row.Epoch = 0 // its lane's partition may differ from the session's
 	if kept, ok := s.by.receipts.Of(row.ID); ok && row.PreviewID == "" {
 		row.PreviewID = kept.PreviewID
 	}
@@ -35,13 +35,13 @@ func (s *show) adopt(batch []sessions.Run) {
 	}
 }
 
-// inDoubt reports whether a preview may show, and the platform can be asked for it.
+// inDoubt reports whether a preview may be visible, and the platform can look it up.
 func (s *show) inDoubt() bool {
 	_, ok := s.adapter.(adapters.Reconciler)
 	return ok && s.row != nil && s.row.PreviewID == "" && !s.row.SentAt.IsZero()
 }
 
-// settle asks the platform whether a preview in doubt shows; false while the answer is not known. The outbox asks again
+// settle asks the platform whether a preview in doubt is visible; false while that is unknown. The outbox asks again
 // before it sends the answer.
 func (s *show) settle(ctx context.Context) (bool, error) {
 	if s.by.now().Sub(s.row.SentAt) < outbound.SettleAfter {
@@ -61,8 +61,8 @@ func (s *show) settle(ctx context.Context) (bool, error) {
 	return true, s.keepReceipt(ctx, receipt)
 }
 
-// lose gives up a preview that may or may not show: its delivery ends as unknown, and the answer becomes a message of
-// its own.
+// lose gives up a preview that may or may not be visible: its delivery ends as unknown, and the answer becomes a
+// separate message.
 func (s *show) lose(ctx context.Context, cause error) {
 	lost := *s.row
 	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.by.now(), "it is unknown whether the beginning of the answer is visible: "+cause.Error()
@@ -74,7 +74,7 @@ func (s *show) lose(ctx context.Context, cause error) {
 	s.by.sent.Deliveries.WithLabelValues(lost.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
 }
 
-// preview shows the text so far, which the gate lets out; false if there is nothing new to show.
+// preview shows the text so far, if the gate allows it; false if there is nothing new to show.
 func (s *show) preview(ctx context.Context, text string) bool {
 	editor, ok := s.adapter.(adapters.Editor)
 	if !ok || s.off {
@@ -88,7 +88,7 @@ func (s *show) preview(ctx context.Context, text string) bool {
 	}
 	shown, err := s.showText(ctx, editor, text)
 	if err != nil {
-		s.off = true // the final message comes anyway; a preview is never worth a retry
+		s.off = true // the final message follows anyway; a preview is never worth a retry
 		s.by.log.Debug("preview not shown", "run", string(s.run.ID), "err", err)
 	}
 	if shown {
@@ -97,7 +97,7 @@ func (s *show) preview(ctx context.Context, text string) bool {
 	return shown
 }
 
-// showText shows the text in the preview; false while it is not known whether the preview shows.
+// showText shows the text in the preview; false while it is unknown whether the preview is visible.
 func (s *show) showText(ctx context.Context, editor adapters.Editor, text string) (bool, error) {
 	if s.inDoubt() {
 		if settled, err := s.settle(ctx); !settled || err != nil {
@@ -111,7 +111,7 @@ func (s *show) showText(ctx context.Context, editor adapters.Editor, text string
 	return err == nil, err
 }
 
-// behind reports whether deliveries wait in the conversation: a preview must not overtake them.
+// behind reports whether deliveries are waiting in the conversation: a preview must not overtake them.
 func (s *show) behind(ctx context.Context) bool {
 	waiting, err := s.by.store.LaneDeliveries(ctx, s.run.Route.Lane(), 1)
 	return err != nil || len(waiting) > 0
@@ -126,8 +126,8 @@ func firstPiece(a adapters.Adapter, text string) string {
 
 func (s *show) outbound(text string) adapters.Outbound { return outbound.PreviewOf(*s.row, text) }
 
-// firstPreview stores the delivery before the preview is sent, and the receipt after; false unless the preview shows for
-// certain.
+// firstPreview stores the delivery before the preview is sent, and the receipt after it; false unless the preview is
+// certainly visible.
 func (s *show) firstPreview(ctx context.Context, text string) (bool, error) {
 	if err := s.intend(ctx, text); err != nil {
 		return false, err
@@ -155,7 +155,7 @@ func (s *show) intend(ctx context.Context, text string) error {
 	d := s.by.composer.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
 	d.Session, d.Run, d.Status, d.SentAt = s.run.Session, s.run.ID, ledger.DeliveryPreview, s.by.now()
 	e := s.egress()
-	e.Partial, e.Effects, e.Text = true, true, text // a rule that counts must count the answer only once
+	e.Partial, e.Effects, e.Text = true, true, text // a rule with a rate must count the answer only once
 	if !s.lets(e) {
 		return errNotShown
 	}
@@ -167,8 +167,8 @@ func (s *show) intend(ctx context.Context, text string) error {
 	return nil
 }
 
-// notSent decides what follows from a failed send of the first preview. A preview that may show is looked up before the
-// next one where the platform can be asked, and given up elsewhere.
+// notSent handles a failed send of the first preview. A preview that may be visible is looked up before the next one
+// if the platform can do that; otherwise it is given up.
 func (s *show) notSent(ctx context.Context, err error) error {
 	f := adapters.AsFailure(err)
 	switch lost := f.Kind == adapters.Transient && !f.Certain; {
@@ -194,8 +194,7 @@ func (s *show) keepReceipt(ctx context.Context, receipt adapters.Receipt) error 
 	return err
 }
 
-// findIntent looks for the row of a preview that was not sent: its intent may be stored, and the answer then takes its
-// place.
+// findIntent looks for the row of a preview that was not sent: if its intent is stored, the answer uses that row.
 func (s *show) findIntent() {
 	var row ledger.Delivery
 	err := lanes.Patiently(s.ctx, func() (err error) {

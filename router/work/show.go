@@ -21,28 +21,28 @@ import (
 
 const (
 	showDelay    = 500 * time.Millisecond // an answer that is faster shows no typing
-	typingEvery  = 4 * time.Second        // platforms end it by themselves after about five
+	typingEvery  = 4 * time.Second        // platforms end it after about five
 	previewCall  = 15 * time.Second       // bound of one platform call for a preview
-	previewFirst = 20                     // characters before a preview is worth showing
+	previewFirst = 20                     // minimum length of the first preview in characters
 )
 
-// show lets people see that a run works: by live events, by a typing sign, and on platforms that can edit messages by
-// a preview, which becomes the final message. All of it stops at close. A timer calls tick; the mutex work keeps tick and
-// close apart.
+// show lets people see that a run is working: through live events, a typing indicator, and on platforms that can edit
+// messages a preview, which becomes the final message. All of it stops at close. A timer calls tick; the mutex work
+// keeps tick and close apart.
 type show struct {
 	by      *shows
 	ctx     context.Context
-	run     *sessions.Run // whose route the answer takes
+	run     *sessions.Run // the run whose route the answer takes
 	spoken  *atomic.Pointer[sessions.Run]
-	record  *sessions.Record // as it was when the run began
+	record  *sessions.Record // as it was when the run started
 	taint   func() flow.Label
-	oldest  sessions.ConversationID // the first id that the conversation had
-	send    sessions.SendPolicy     // what /send has set for the answer
+	oldest  sessions.ConversationID // the conversation's first id
+	send    sessions.SendPolicy     // the /send setting for the answer
 	unsure  bool                    // oldest or send could not be read
-	allowed bool                    // the gate lets the answer out, as far as can be told before it is written
+	allowed bool                    // as far as known before it is written, the gate lets the answer out
 	adapter adapters.Adapter
 	verbose sessions.VerboseLevel
-	chunks  textChunks             // of the text, on their way to those who follow the session
+	chunks  textChunks             // of the text, on their way to followers of the session
 	filter  sessions.SilenceFilter // holds back text that may turn out to be silence; the run's goroutine alone uses it
 
 	mu       sync.Mutex
@@ -54,13 +54,13 @@ type show struct {
 	work       sync.Mutex       // held while the platform is called; guards what follows
 	row        *ledger.Delivery // the preview's delivery; nil until it was stored
 	shown      string
-	off        bool // no preview in this run any more
-	unclear    bool // the intent of a preview may be stored; no preview was sent
+	off        bool // whether this run shows no further preview
+	unclear    bool // whether the intent of a preview that was not sent may be stored
 	lastTyping time.Time
 	every      time.Duration
 }
 
-// shows makes the show of each run.
+// shows creates the show of each run.
 type shows struct {
 	store    Store
 	lanes    Lanes
@@ -75,7 +75,7 @@ type shows struct {
 	log      *slog.Logger
 }
 
-// of makes the show of a batch, which takes over the preview of the worker before this one.
+// of creates the show of a batch, which takes over the preview of the previous worker.
 func (w *shows) of(ctx context.Context, j *job) *show {
 	run := &j.batch[len(j.batch)-1]
 	s := &show{by: w, ctx: ctx, run: run, spoken: &j.spoken, record: &j.record, taint: j.session.Taint, verbose: j.session.Verbose(), every: typingEvery}
@@ -90,7 +90,7 @@ func (w *shows) of(ctx context.Context, j *job) *show {
 	}
 	s.allowed = s.permitted("")
 	if run.Route.IsZero() || run.Kind.Step() {
-		s.allowed = s.allowed && !run.Kind.Step() // what agents say to each other is shown when it is complete, if at all
+		s.allowed = s.allowed && !run.Kind.Step() // messages between agents are shown when they are complete, if at all
 		return s
 	}
 	a, ok := w.adapter(run.Route.Channel, run.Route.Account)
@@ -98,7 +98,7 @@ func (w *shows) of(ctx context.Context, j *job) *show {
 		return s
 	}
 	s.adapter = a
-	if p, ok := a.(adapters.Previewer); ok && run.Route.Handle == "" { // a private answer can't be changed on every platform
+	if p, ok := a.(adapters.Previewer); ok && run.Route.Handle == "" { // not every platform can edit a private answer
 		s.every = min(s.every, p.PreviewEvery())
 	} else {
 		s.off = true
@@ -109,7 +109,7 @@ func (w *shows) of(ctx context.Context, j *job) *show {
 	return s
 }
 
-// begin sets the timer for the first sign of life, where the platform can show one.
+// begin sets the timer for the first sign of progress, if the platform can show one.
 func (s *show) begin() {
 	if s.adapter == nil {
 		return
@@ -121,8 +121,8 @@ func (s *show) begin() {
 	}
 }
 
-// permitted asks the gate whether the answer may be shown while it is written: the gate must let the answer out
-// unchanged, whatever it becomes.
+// permitted asks the gate whether the unfinished answer may be shown: the gate must let it out unchanged, whatever it
+// becomes.
 func (s *show) permitted(text string) bool {
 	e := s.egress()
 	e.Partial, e.Text = true, text
@@ -133,15 +133,15 @@ func (s *show) lets(e policy.Egress) bool {
 	return !s.unsure && s.by.gate.Decide(e).Action == policy.Allow
 }
 
-// written is the answer as far as it is written.
+// written is the answer so far.
 func (s *show) written() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
 }
 
-// upTo is all that the model has said and thought so far. What the next piece continues comes last: a secret may be cut
-// in two anywhere by pieces.
+// upTo is everything that the model has written and thought so far. The text that the next chunk continues comes
+// last, because chunks may cut a secret in two anywhere.
 func (s *show) upTo(piece sessions.EventType) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *show) final(text string) string {
 	return d.Redacted(text)
 }
 
-// egress is the answer as the gate sees it, without a text.
+// egress is the gate's input for the answer, without a text.
 func (s *show) egress() policy.Egress {
 	record := *s.record
 	record.Taint = s.taint()
@@ -175,7 +175,7 @@ func (s *show) egress() policy.Egress {
 	}.Egress()
 }
 
-// emit takes the agent's live events.
+// emit handles the agent's live events.
 func (s *show) emit(e sessions.Event) {
 	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.allowed {
 		return
@@ -186,7 +186,7 @@ func (s *show) emit(e sessions.Event) {
 			hitEvent(e.Type)
 			return
 		}
-	case sessions.EventToolCall: // the text before the call is an answer of its own
+	case sessions.EventToolCall: // the text before the call is a separate answer
 		s.rest()
 	case sessions.EventRetrying:
 		s.filter = sessions.SilenceFilter{}
@@ -194,7 +194,7 @@ func (s *show) emit(e sessions.Event) {
 	s.pass(e)
 }
 
-// rest shows what was held back of an answer that has ended and is not silence.
+// rest shows the held-back text of an answer that has ended and is not silent.
 func (s *show) rest() {
 	if text := s.filter.End(); text != "" {
 		s.pass(sessions.Event{Type: sessions.EventDelta, Text: text})
@@ -219,8 +219,8 @@ func (s *show) pass(e sessions.Event) {
 	hitEvent(e.Type)
 }
 
-// publish sends an event to followers of the session. The session may have learnt something meanwhile by which its text
-// must not be shown.
+// publish sends an event to followers of the session. The session's label may have risen in the meantime, so that
+// they must not see its text.
 func (s *show) publish(e sessions.Event) {
 	if text := e.Type == sessions.EventDelta || e.Type == sessions.EventThinking; text && !s.permitted(s.upTo(e.Type)) {
 		return
@@ -229,7 +229,7 @@ func (s *show) publish(e sessions.Event) {
 	s.by.emit(e)
 }
 
-// hitEvent marks the steps that show only in events.
+// hitEvent hits the fault points of steps that only events show.
 func hitEvent(t sessions.EventType) {
 	switch t {
 	case sessions.EventDelta:
@@ -241,12 +241,12 @@ func hitEvent(t sessions.EventType) {
 	}
 }
 
-// tick shows the present state on the platform and sets the timer for the next time.
+// tick updates the platform and sets the timer for the next update.
 func (s *show) tick() {
 	s.work.Lock()
 	defer s.work.Unlock()
 	defer s.contain()
-	text := s.written() // the gate is asked about exactly what is shown, though more is written meanwhile
+	text := s.written() // the gate checks exactly the text that is shown, even if more is written in the meantime
 	if s.isClosed() || s.ctx.Err() != nil || !s.permitted(text) {
 		return
 	}
@@ -287,8 +287,8 @@ func (s *show) typing(ctx context.Context) {
 	}
 }
 
-// close stops the show and waits for a call that is under way. It returns the preview's delivery, if there is one, which
-// the caller must finish.
+// close stops the show and waits for the current call. It returns the preview's delivery, if there is one; the caller
+// must finish it.
 func (s *show) close() []ledger.DeliveryMove {
 	s.rest()
 	s.chunks.close()

@@ -15,7 +15,7 @@ import (
 	"sluice/sessions"
 )
 
-// steering makes the inbox of each run.
+// steering creates the inbox of each run.
 type steering struct {
 	store    Store
 	intake   *intake
@@ -24,20 +24,20 @@ type steering struct {
 	steered  prometheus.Counter
 }
 
-// inbox gives a run what people say to its session while the run works. A message joins the run's batch in the same
-// transaction as it joins the thread: after a crash it belongs to the run that is resumed, and a message that was not
-// given waits for its own turn.
+// inbox gives a run the messages that arrive while it works. A message joins the run's batch in the same transaction
+// as the thread: after a crash it belongs to the resumed run, and a message that the run did not get waits for its
+// own turn.
 type inbox struct {
 	with *steering
 	job  *job
-	run  *sessions.Run // as the agent has it
+	run  *sessions.Run // refused are messages that the monitor refuses, by their first run: they wait for their own turn.
 	// refused are the messages, by their first run, that the monitor has not let in: they wait for their own turn.
 	refused map[sessions.RunID]bool
 }
 
 var _ Inbox = (*inbox)(nil)
 
-// of makes the inbox of a run; nil for a step of an exchange.
+// of creates the inbox of a run; nil for a step of an exchange.
 func (s *steering) of(j *job, run *sessions.Run) Inbox {
 	if queue.Alone(*run) {
 		return nil
@@ -58,7 +58,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	session := b.job.session
-	if err := session.Persist(ctx); err != nil { // a result must not be lost if what follows fails
+	if err := session.Persist(ctx); err != nil { // a result must not be lost if a later step fails
 		return false, err
 	}
 	var media []ledger.Media
@@ -94,7 +94,7 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// claim moves runs into the batch of the run that works.
+// claim moves runs into the batch of the current run.
 func (b *inbox) claim(taken []sessions.Run) []sessions.RunMove {
 	moves := make([]sessions.RunMove, len(taken))
 	for i := range taken {
@@ -106,8 +106,8 @@ func (b *inbox) claim(taken []sessions.Run) []sessions.RunMove {
 	return moves
 }
 
-// look reads the messages that wait for the run. It asks the store only if the session was woken since it last found
-// nothing.
+// look reads the messages that wait for the run. It reads the store only if the session was woken since the last look
+// that found nothing.
 func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	if !b.job.lane.Heard() {
 		return nil, nil
@@ -125,13 +125,14 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	}
 	said, waits := steerable(waiting, *b.run, b.refused, b.with.now())
 	if waits {
-		b.job.lane.Hear() // look again until it is taken
+		b.job.lane.Hear() // look again until the message is complete
 	}
 	return said, nil
 }
 
-// steerable chooses which of the waiting messages join a run now; waits reports whether a message for the run is there,
-// complete or not. What was said behind a command waits for the command, and what another audience said has its own turn.
+// steerable chooses which of the waiting messages join a run now; waits reports whether a message for the run is
+// there, complete or not. Messages behind a command wait for the command, and messages of another audience get their
+// own turn.
 func steerable(waiting []sessions.Run, run sessions.Run, refused map[sessions.RunID]bool, now time.Time) (said [][]sessions.Run, waits bool) {
 	queued := queue.Queued(waiting)
 	if order := slices.IndexFunc(queued, func(other sessions.Run) bool { return other.Input.Order != nil }); order >= 0 {

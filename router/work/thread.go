@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// threadWithin bounds the reading of a thread: a slow platform must not hold the answer up for longer.
+	// threadWithin bounds reading a thread, so that a slow platform does not delay the answer for longer.
 	threadWithin = 20 * time.Second
-	// threadMax is how many messages of a thread an agent is shown, the first one among them. Their size is bounded with
-	// that of all quotations of a message.
+	// threadMax is how many messages of a thread an agent reads, including the first one. Their size is limited
+	// together with the message's other quotations.
 	threadMax = 50
 )
 
-// beforeIt is what was said in a run's thread before its message, for a session that is new to the thread. If the thread
-// can't be read, a quotation says so; the message is answered all the same.
+// beforeIt reads the earlier messages of a run's thread, for a session that is new to the thread. If the thread can't
+// be read, a quotation says so, and the message is still answered.
 func beforeIt(ctx context.Context, a adapters.Adapter, run *sessions.Run, log *slog.Logger) []sessions.Quotation {
 	reader, able := a.(adapters.ThreadReader)
 	if !run.Input.NewThread || !able {
@@ -38,7 +38,7 @@ func beforeIt(ctx context.Context, a adapters.Adapter, run *sessions.Run, log *s
 	return unheard(said[:min(len(said), threadMax)], run.Input.History)
 }
 
-// unheard are the messages of a thread that are not in the history that its session is told anyway.
+// unheard are the messages of a thread that are missing in the history of its session.
 func unheard(said []adapters.ThreadMessage, history []sessions.HistoryLine) []sessions.Quotation {
 	var all []sessions.Quotation
 	for _, m := range said {
@@ -49,7 +49,7 @@ func unheard(said []adapters.ThreadMessage, history []sessions.HistoryLine) []se
 	return all
 }
 
-// readThread puts what was said in a message's thread before the message. Its label is that of anybody's words there.
+// readThread puts the earlier messages of a thread before the message. Their label is that of anybody's words there.
 func (in *intake) readThread(ctx context.Context, run *sessions.Run) {
 	a, ok := in.adapter(run.Route.Channel, run.Route.Account)
 	if !ok {

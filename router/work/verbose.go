@@ -8,11 +8,11 @@ import (
 	"sluice/sessions"
 )
 
-// toolSign stands before what people are shown of the tools that a run uses.
+// toolSign is the mark before tool names in verbose messages.
 const toolSign = "🔧 "
 
-// tell shows the people of a conversation which tools a run uses, where the session's verbose level says so. The gate
-// judges it as a part of the answer. What can't be stored is left out: only the answer matters.
+// tell shows a conversation which tools a run uses, if the session's verbose level says so. The gate checks it as a
+// part of the answer. A message that can't be stored is skipped: only the answer matters.
 func (s *show) tell(e sessions.Event) {
 	text := verboseText(s.verbose, e)
 	if text == "" || s.adapter == nil || s.run.Route.Handle != "" {
@@ -24,7 +24,7 @@ func (s *show) tell(e sessions.Event) {
 	}
 	d := s.by.composer.Delivery(ledger.KindReply, s.run.Route, text, s.taint())
 	d.Session, d.Run = s.run.Session, s.run.ID
-	d.Idempotency = "tool/" + string(s.run.ID) + "/" + e.CallID + "/" + string(e.Type) // a run that is resumed says nothing twice
+	d.Idempotency = "tool/" + string(s.run.ID) + "/" + e.CallID + "/" + string(e.Type) // a resumed run repeats no message
 	change := ledger.Change{Deliver: []ledger.Delivery{d}}
 	err := s.by.store.Commit(s.ctx, change)
 	if err == nil {
@@ -34,7 +34,7 @@ func (s *show) tell(e sessions.Event) {
 	}
 }
 
-// verboseText is what a verbose level shows of an event; empty for nothing.
+// verboseText is what a verbose level shows of an event; may be empty.
 func verboseText(level sessions.VerboseLevel, e sessions.Event) string {
 	if level != sessions.VerboseOn && level != sessions.VerboseFull {
 		return ""

@@ -14,11 +14,11 @@ import (
 	"sluice/sessions"
 )
 
-// opensMax is how often a session is opened in vain before its message ends without an answer. A store
-// that says that it is not available does not count.
+// opensMax is how many failures to open a session end its message without an answer. Failures because the store is
+// unavailable do not count.
 const opensMax = 8
 
-// Config is what Workers are made of. All fields but CachedSessions are required.
+// Config has the dependencies of Workers. All fields but CachedSessions are required.
 type Config struct {
 	Store     Store
 	Agent     Agent
@@ -39,10 +39,10 @@ type Config struct {
 	Metrics   *Metrics
 	Sent      *outbound.Metrics
 
-	CachedSessions int // how many sessions stay opened; default 512
+	CachedSessions int // how many opened sessions are kept; default 512
 }
 
-// Workers make the worker of each session that has work. They are safe for concurrent use.
+// Workers creates the worker of each session with work. It is safe for concurrent use.
 type Workers struct {
 	store    Store
 	lanes    Lanes
@@ -53,7 +53,7 @@ type Workers struct {
 	drives   *driver
 }
 
-// New makes Workers. Nothing runs before a lane asks for its worker.
+// New creates Workers. Nothing runs before a lane asks for its worker.
 func New(c Config) *Workers {
 	settings := c.Places.Settings
 	cache := newSessionCache(cmp.Or(c.CachedSessions, 512))
@@ -83,31 +83,31 @@ func New(c Config) *Workers {
 	}
 }
 
-// Worker makes the worker of a session.
+// Worker creates the worker of a session.
 func (w *Workers) Worker(lane *lanes.Lane, id sessions.ID) lanes.Turn {
 	one := &worker{of: w, lane: lane, id: id}
 	return one.turn
 }
 
-// Released drops the opened sessions of a partition that was given back.
+// Released drops the opened sessions of a released partition.
 func (w *Workers) Released(partition int) {
 	w.cache.drop(func(record sessions.Record) bool { return record.Partition == partition })
 }
 
-// Reopen drops all opened sessions: they were opened with agents that are configured differently now.
+// Reopen drops all opened sessions, because the configuration of their agents has changed.
 func (w *Workers) Reopen() {
 	w.cache.drop(func(sessions.Record) bool { return true })
 }
 
-// worker works the runs of one session, one after the other. It is used by its lane's goroutine alone.
+// worker works the runs of one session one by one. Only its lane's goroutine uses it.
 type worker struct {
 	of   *Workers
 	lane *lanes.Lane
 	id   sessions.ID
-	busy bool // a run has just ended here: the queue mode may want quiet before the next
+	busy bool // whether a run has just ended here: the queue mode may ask for a quiet time before the next
 }
 
-// enter takes the place that a sub-agent's work needs; other work needs no place.
+// enter takes the place that a sub-agent's work needs; other work needs none.
 func (w *worker) enter(run sessions.Run) (leave func(), ok bool) {
 	if run.Kind != sessions.KindTask {
 		return func() {}, true

@@ -11,13 +11,13 @@ import (
 	"sluice/sessions"
 )
 
-// SendPermission is what a session may say in a conversation.
+// SendPermission says what a session may send to a conversation.
 type SendPermission struct {
-	Carries flow.Level // the highest level that may be said there
-	Held    string     // why its answers are withheld there, and what to change; empty if they are not
+	Carries flow.Level // the highest level that may be sent there
+	Held    string     // why its answers are withheld there, and what to change; empty if they are sent
 }
 
-// SendPermission says what a session may say in a conversation.
+// SendPermission says what a session may send to a conversation.
 func (c *Composer) SendPermission(ctx context.Context, record sessions.Record, route sessions.Route) (SendPermission, error) {
 	leaving, err := c.Egress(ctx, ledger.Delivery{Kind: ledger.KindReply, Route: route, Label: record.Taint}, record)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"sluice/sessions"
 )
 
-// chunksEvery is how often the text of an answer is published while it is
-// written: models give a word at a time, which nobody can see one by one.
+// chunksEvery is how often the text of an answer is published while it is written: models send single words, too fast
+// to be seen one by one.
 const chunksEvery = 50 * time.Millisecond
 
 // textChunks joins the text events of a run. The first one is published at once, further ones at most every chunksEvery, and
@@ -18,8 +18,8 @@ type textChunks struct {
 	publish func(sessions.Event) // must not block; called with the lock held, so that order is kept
 
 	mu     sync.Mutex
-	kind   sessions.EventType // of the text that waits
-	text   strings.Builder    // what waits
+	kind   sessions.EventType // of the waiting text
+	text   strings.Builder    // the waiting text
 	timer  *time.Timer        // set while text may not be published at once
 	closed bool
 }
@@ -43,7 +43,7 @@ func (p *textChunks) add(e sessions.Event) {
 	}
 }
 
-// due is called by the timer: it publishes the text that waits, and sets the timer again while text comes.
+// due is called by the timer: it publishes the waiting text, and sets the timer again while text arrives.
 func (p *textChunks) due() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *textChunks) due() {
 	p.timer.Reset(chunksEvery)
 }
 
-// flush publishes the text that waits; the caller holds the lock.
+// flush publishes the waiting text; the caller holds the lock.
 func (p *textChunks) flush() {
 	if p.text.Len() == 0 {
 		return
@@ -64,7 +64,7 @@ func (p *textChunks) flush() {
 	p.text.Reset()
 }
 
-// close publishes the text that waits; nothing is published after it.
+// close publishes the waiting text; nothing is published after it.
 func (p *textChunks) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
